@@ -58,6 +58,7 @@ i8, i16, i32, i64 = (DataType(f"i{bits}", "i", bits) for bits in (8, 16, 32, 64)
 u1, u8, u16, u32, u64 = (DataType(f"u{bits}", "u", bits) for bits in (1, 8, 16, 32, 64))
 ALL = (f16, f32, f64, i8, i16, i32, i64, u1, u8, u16, u32, u64)
 _BY_NUMPY = {t.numpy: t for t in ALL}
+_BY_MLIR = {t.mlir: t for t in reversed(ALL)}
 TypeLike = DataType | type[Any] | np.dtype[Any] | str  # what a program may mean a scalar type by
 
 
@@ -78,6 +79,11 @@ def from_numpy(dtype: type[Any] | np.dtype[Any] | str) -> DataType:
                 "array.astype(array.dtype.newbyteorder('=')) is a copy that can be passed"
             ) from None
         raise TypeError(f"no mlirad type for NumPy's {np.dtype(dtype)}") from None
+
+
+def from_mlir(text: str) -> DataType:
+    """The scalar type that MLIR spells so; signed, where it is an integer."""
+    return _BY_MLIR[text]
 
 
 class DefaultUnsigned:

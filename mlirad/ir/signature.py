@@ -26,7 +26,7 @@ _ADJOINT, _RESULTS, _ERRORS = "field.adjoint", "field.results", "field.errors"
 _WRITTEN = "field.written"
 _FIELD, _CHECKS = "field.symbol", "field.checks"
 _SCRATCH, _RESULT, _ANEW = "field.scratch", "field.result", "field.anew"
-_WORKERS, _OWN = "field.workers", "field.own"
+_WORKERS, _OWN, _SHARED = "field.workers", "field.own", "field.shared"
 
 # of a field's address: how many elements lie between those of one number of its first axis and the
 # next, where no other number's are among them
@@ -139,6 +139,16 @@ def own_label() -> Attributes:
 def is_own(label: Attributes) -> bool:
     """Whether only the launch itself uses an array."""
     return _OWN in label
+
+
+def shared_label(number: int) -> Attributes:
+    """Of memory by which the parts of a kernel share a local, as an argument of its function."""
+    return {**argument_label(number), _SHARED: ir.UnitAttr.get()}
+
+
+def is_shared(label: Attributes) -> bool:
+    """Whether an argument is memory by which the parts of a kernel share a local."""
+    return _SHARED in label
 
 
 def extent_label(array: Attributes, axis: int) -> Attributes:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.data_classes import replace
 from mlirad.dialect import context
-from mlirad.dialect.field import is_array, is_store
-from mlirad.ir.signature import parameter_attributes
+from mlirad.dialect.field import array_of, is_array, is_store
+from mlirad.ir.signature import is_shared, parameter_attributes
 from mlirad.ir.walk import accesses, functions
+from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.kernel.module import KernelModule
+from mlirad.types import from_mlir
 
 
 def array_positions(kernel: KernelModule) -> dict[int, int]:
@@ -23,6 +25,18 @@ def own_numbers(kernel: KernelModule) -> list[int]:
     """The numbers of the arguments that are arrays of a launch's own."""
     numbers = _array_numbers(kernel) if kernel.own_arrays else []
     return numbers[len(numbers) - len(kernel.own_arrays) :]
+
+
+def shared_arrays(function: ir.Operation) -> list[NdarrayArgument]:
+    """The arguments by which the parts of a kernel share locals."""
+    types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs
+    found = []
+    for type_, marks in zip(types, parameter_attributes(function)):
+        if is_shared(marks):
+            element, extents = array_of(type_)
+            needs_grad = "field.needs_grad" in marks
+            found.append(NdarrayArgument(from_mlir(element), 0, extents, needs_grad))
+    return found
 
 
 def _array_numbers(kernel: KernelModule) -> list[int]:

@@ -53,7 +53,8 @@ class GivenDerivatives(Protocol):
 class KernelModule:
     """The field-level module of one kernel, and what a launch has to pass and gets back.
 
-    `arrays` ends in the arrays of a launch's own.
+    `arrays` ends in the arrays of a launch's own; where it is one of several parts of a kernel, in
+    as many numbers as these `shared`.
     """
 
     module: ir.Module
@@ -65,6 +66,7 @@ class KernelModule:
     fields: tuple[str, ...] = ()
     gradients: tuple[str, ...] = ()  # parameters behind which the gradient is passed as an array
     own_arrays: tuple[OwnArray, ...] = ()
+    shared: int = 0
     derivatives: GivenDerivatives | None = None
     # fields that a launch deactivates: their derivatives go with them where nothing records it
     emptied: tuple[str, ...] = ()

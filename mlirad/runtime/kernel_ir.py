@@ -16,7 +16,7 @@ from mlirad.ir.message import MESSAGES, RACES, Message, read_message
 from mlirad.ir.remarks import shown_place, take_remarks
 from mlirad.ir.signature import signature_of
 from mlirad.ir.walk import functions
-from mlirad.kernel.array_arguments import copy_of
+from mlirad.kernel.array_arguments import copy_of, shared_arrays
 from mlirad.kernel.module import KernelModule, OwnArray
 from mlirad.pipeline.mode import REVERSE, Kind, Mode
 from mlirad.pipeline.runner import run_pipeline
@@ -192,16 +192,16 @@ class KernelIR:
             return []
         texts = NORMALISE, _KEEP.format(number="each"), *self._assumed(REVERSE)
         with context(), self.kernel.module.operation.location:
-            found = self._kept.modules(texts, None if are_known else self._make_pieces)
-        return [replace(self.kernel, module=module) for module in found or ()]
+            found = self._kept.modules(texts, None if are_known else self._make_pieces) or []
+            return [_part_of(self.kernel, one, is_last=one is found[-1]) for one in found]
 
     def _make_pieces(self) -> list[ir.Module]:
-        from mlirad.passes.derivative.keep_launch import launches
+        from mlirad.passes.derivative.keep_launch import cut
 
         normal = copy_of(self.kernel.module)
         run_pipeline(normal.operation, f"builtin.module({NORMALISE})")
         found = []
-        for number in range(max(len(launches(one)) for one in functions(normal.operation))):
+        for number in range(max(len(cut(one)) for one in functions(normal.operation))):
             found.append(copy_of(normal))
             run_pipeline(found[-1].operation, _KEEP.format(number=number))
         return found
@@ -240,6 +240,13 @@ class KernelIR:
         if not self.program.config.print_ir:
             return None
         return lambda name, op: print(f"// {self.kernel.name} ({mode}) after {name}\n{op}")
+
+
+def _part_of(kernel: KernelModule, module: ir.Module, *, is_last: bool) -> KernelModule:
+    """A part of a kernel, which is passed what parts share; the last one returns."""
+    shared = shared_arrays(functions(module.operation)[0])
+    part = replace(kernel, module=module, arrays=(*kernel.arrays, *shared), shared=len(shared))
+    return part if is_last else replace(part, results=(), result_form=None)
 
 
 class Given:

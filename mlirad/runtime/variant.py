@@ -181,7 +181,7 @@ class Variant:
                 if not pieces:
                     self.notes.footprints()
             except SplitError:
-                pieces = [] if self.kernel.results else self.stages.pieces()
+                pieces = self.stages.pieces()
                 if len(pieces) < 2:
                     raise
             self._parts = [Variant(one, self.program, self.owners) for one in pieces] or [self]

@@ -63,6 +63,7 @@ class Recorded(StepLog):
     def __init__(self) -> None:
         super().__init__()
         self.sums: dict[Key, Elements] = {}  # only added to
+        self.locals: dict[Key, Elements] = {}  # by which parts of kernels share locals
         self.constants: dict[Key, Elements] = {}  # only read
         self.pieces: dict[Variant, None] = {}
         self.named: dict[Flow, None] = {}  # of copies, and of launches on arrays
@@ -89,4 +90,5 @@ class Recorded(StepLog):
         self.pieces.update(inner.pieces)
         self.named.update(inner.named)
         self.arrays.update(inner.arrays)
+        self.locals.update(inner.locals)
         self.calls_gradient |= inner.calls_gradient

@@ -67,6 +67,7 @@ class Loop(Entry):
         return [
             *self.declared.memory(),
             *self.log.sums.items(),
+            *self.log.locals.items(),
         ]
 
     @property

@@ -137,10 +137,10 @@ class StepRecorder(StepTransfers):
         found = None
         if buffers:
             variant, buffers = self.ledger.arrays.gradients.with_gradients(variant, buffers)
-            loop = self.outermost()
-            buffers = [self.arrays.mirrored(kernel, buffer, loop) for buffer in buffers]
+            buffers = [self.arrays.mirrored(kernel, one, self.outermost()) for one in buffers]
+        pieces, buffers = self.ledger.pieces(variant, buffers)
         shared = self.arrays.shared(buffers)
-        for piece in self.ledger.pieces(variant):
+        for piece in pieces:
             self.touched.note_launch(kernel, piece, values, shared)
             named = self.arrays.named(shared)
             self.log.note_piece(piece, named)

@@ -56,9 +56,20 @@ class Touched:
             self._note_fields(f"kernel '{kernel.__name__}'", found)
         if buffers:
             self.log.arrays.update({buffer.address: buffer for buffer in buffers})
+            self._note_locals(buffers[len(buffers) - piece.kernel.shared :])
             self._note_arrays(f"kernel '{kernel.__name__}'", found, piece, buffers)
         if self.outer is not None:
             self.outer.note_launch(kernel, piece, values, buffers)
+
+    def _note_locals(self, buffers: Sequence[ArrayBuffer]) -> None:
+        """The parts of a kernel share locals by some arrays: no step finds there what another one
+        left."""
+        for buffer in buffers:
+            if buffer.address not in self.log.locals:
+                self.allowed.add(buffer.address)
+                self.log.locals[buffer.address] = buffer.elements()
+                if self.note_sum is not None:
+                    self.note_sum(buffer.address, buffer.elements())
 
     def _note_fields(self, who: str, found: Accesses) -> None:
         current = self.program

@@ -53,9 +53,9 @@ class Ledger:
         self.entries: list[Entry] = []
         self.budget = None if memory is None else _budget(program, memory, order)
         self.versions = self._versions()
-        self.arrays = Arrays(program)
-        self.carriers = Carriers(program)
         self.claims = Claims(program)
+        self.arrays = Arrays(program, self.claims)
+        self.carriers = Carriers(program)
         self.hidden: dict[str, str] = {}  # fields that were given a gradient, and why: a place
 
     def _versions(self) -> Versions:
@@ -68,7 +68,7 @@ class Ledger:
         if self.budget is not None:
             self.budget = _budget(self.program, self.budget.memory, self.order)
         self.entries, self.versions = [], self._versions()
-        self.arrays = Arrays(self.program)
+        self.arrays = Arrays(self.program, self.claims)
 
     def add(self, entry: Entry) -> None:
         """Note what has been done."""
@@ -178,14 +178,17 @@ class Ledger:
 
     # Fields in which derivatives arrive, and which have no gradient, get a hidden one.
 
-    def pieces(self, variant: Variant) -> Sequence[Variant]:
-        """What is launched, and differentiated, one after the other for a variant of a kernel."""
+    def pieces(
+        self, variant: Variant, buffers: Sequence[ArrayBuffer]
+    ) -> tuple[Sequence[Variant], Sequence[ArrayBuffer]]:
+        """What is launched, and differentiated, one after the other for a variant of a kernel, and
+        the arrays that each is passed."""
         if variant.gradient_version != self.program.derivatives.gradient_version:
             self._look_at_gradients(variant)
         self.claims.use_variant(variant)
         found = self._parts(variant)
         self.order.prepare_launches(found)
-        return found
+        return found, self.arrays.locals.behind(buffers, found)
 
     def _parts(self, variant: Variant) -> Sequence[Variant]:
         return variant.parts() if self.rules == "save" else [variant]

@@ -107,7 +107,7 @@ class Recording(RecordedTransfers):
                 [buffer.owner for buffer in buffers if isinstance(buffer.owner, Ndarray)]
             )
             variant, buffers = ledger.arrays.gradients.with_gradients(variant, buffers)
-        pieces = ledger.pieces(variant)
+        pieces, buffers = ledger.pieces(variant, buffers)
         if len(pieces) > 1:
             for piece in pieces:  # what has no reverse is refused before anything runs
                 piece.codes.derivative(self.order.reverse_mode)

@@ -169,9 +169,8 @@ class _Check:
                     _refuse(
                         read,
                         write,
-                        "is overwritten by another loop of the same kernel: a ti.ad.Tape keeps "
-                        "it, but "
-                        "not of a kernel that returns a value (put its loops into kernels)",
+                        "is overwritten by another loop of the same kernel: use ti.ad.Tape, which "
+                        "keeps it",
                         SplitError,
                     )
 
