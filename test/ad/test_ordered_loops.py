@@ -174,6 +174,23 @@ def test_integers_and_long_loops(machine: str) -> None:
     assert run(20_000) == a * 2 + 19_999
 
 
+def test_elements_that_are_counted_keep_their_order(machine: str) -> None:
+    """The value before an update is the value before it in this order."""
+    x, y = variable(N), ti.field(ti.f64, N)
+
+    @ti.kernel
+    def run() -> ti.i32:
+        count = 0
+        for i in x:
+            if x[i] > 0.8:
+                y[ti.atomic_add(count, 1)] = x[i]
+        return count
+
+    chosen = [value for value in x.to_numpy() if value > 0.8]
+    assert run() == len(chosen)
+    assert y.to_numpy()[: len(chosen)].tolist() == chosen
+
+
 def test_active_elements_in_order(machine: str) -> None:
     x = ti.field(ti.f64)
     ti.root.pointer(ti.i, 16).dense(ti.i, 8).place(x)
