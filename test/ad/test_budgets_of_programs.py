@@ -338,3 +338,52 @@ def test_an_assert_and_a_print_are_silent_the_second_time(
 
     again.check(lambda: [look() for _ in range(STEPS)] and None)
     assert capfd.readouterr().out == ""
+
+
+@pytest.mark.parametrize("is_field", [True, False], ids=["field", "ndarray"])
+@pytest.mark.filterwarnings("ignore:.*has no gradient, but carries")
+def test_tangents_of_what_was_constant_when_it_ran_first(is_field: bool) -> None:
+    """A launch that is done again when what it wrote carries a derivative."""
+    x, loss = (ti.field(ti.f64, shape, needs_grad=True) for shape in (N, ()))
+    at = np.linspace(0.5, 1.5, N)
+    x.from_numpy(at)
+    f, a = ti.field(ti.f64, N), ti.ndarray(ti.f64, N)
+    f.fill(1.0)
+    a.fill(1.0)
+
+    @ti.kernel
+    def scale(a: ti.types.ndarray()):
+        for i in a:
+            if ti.static(is_field):
+                f[i] *= 1.5
+            else:
+                a[i] *= 1.5
+
+    @ti.kernel
+    def by_x(a: ti.types.ndarray()):
+        for i in a:
+            if ti.static(is_field):
+                f[i] *= x[i]
+            else:
+                a[i] *= x[i]
+
+    @ti.kernel
+    def total(a: ti.types.ndarray()):
+        for i in a:
+            if ti.static(is_field):
+                loss[None] += f[i] ** 2
+            else:
+                loss[None] += a[i] ** 2
+
+    def run() -> None:
+        scale(a)
+        by_x(a)
+        (f if is_field else a)[1] = 0.7
+        total(a)
+
+    expected = np.full(N, 2 * 1.5**2)
+    expected[1] = 0.0
+    for _ in range(2):
+        found = ti.ad.hvp(run, loss, x, np.ones(N), memory=1 << 20)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+        assert (f.to_numpy() == 1.0).all() and (a.to_numpy() == 1.0).all()

@@ -83,7 +83,8 @@ class Budget:
             use = KernelUse(self.program, variant, footprints)
             self._uses[variant, id(footprints)] = use
         self._written.clear()
-        again = use.again(mode, values, buffers) if use.is_repeatable else None
+        beside = self.order.beside if self.order.tangents_beside else None
+        again = use.again(mode, values, buffers, beside) if use.is_repeatable else None
         self._record(use.step(self.units, values, buffers), again)
         self.names[self.plan.steps - 1] = use.name
 

@@ -114,11 +114,27 @@ class KernelUse:
         )
 
     def again(
-        self, mode: Mode, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
+        self,
+        mode: Mode,
+        values: Sequence[Any],
+        buffers: Sequence[ArrayBuffer],
+        beside: Callable[[Key], Sequence[Elements]] | None,
     ) -> Callable[[], None]:
-        """How to launch again."""
+        """How to launch again. `beside` gives the tangents of an array, if there are any: what has
+        none yet is constant, and has tangents of 0 when it is made again."""
         variant = self.variant
-        return lambda: (variant.launch(mode, values, buffers), None)[1]
+        if beside is None:
+            return lambda: (variant.launch(mode, values, buffers), None)[1]
+        memories = [(self._memory(one, buffers), one.box(values)) for one in self.written]
+        constant = [(m[0], box) for m, box in memories if m is not None and not beside(m[0])]
+
+        def launch() -> None:
+            variant.launch(mode, values, buffers)
+            for key, box in constant:
+                for tangents in beside(key):
+                    tangents.fill(0, box)
+
+        return launch
 
 
 @in_turn
