@@ -13,12 +13,14 @@ from mlirad.runtime.program import program
 
 
 class TorchFunction:
-    """Takes torch's tensors and gives new ones, as `pack` puts them together; `backward` calls the
-    reverse, which is such a function again, so that gradients have gradients."""
+    """Takes torch's tensors and gives new ones, as `pack` puts them together. Its reverse and its
+    tangent are such functions again, so that derivatives have derivatives; `torch.func.vmap` calls
+    it for one row after the other."""
 
     def __init__(self, function: ArrayFunction, pack: Callable[[Sequence[Any]], Any]) -> None:
         self.function, self._pack = function, pack
         self._reverses: dict[tuple[int, ...], TorchFunction] = {}
+        self._tangents: dict[tuple[int, ...], TorchFunction] = {}
         self.floats = floats(function.outputs)
 
     def __call__(self, *tensors: Any) -> Any:
@@ -30,12 +32,13 @@ class TorchFunction:
         """Raise before torch is between the program's line and us."""
         import torch
 
-        for one in tensors:
+        for number, one in enumerate(tensors):
             if not isinstance(one, torch.Tensor):
                 raise TypeError(
-                    f"{self.function.__name__}: a {type(one).__name__} is no tensor of torch"
+                    f"{self.function.__name__}: a {type(one).__name__} is no tensor of torch: "
+                    f"argument {number}"
                 )
-        self.function.shapes(tensors)
+        self.function.shapes(list(map(_without_data, tensors)))
 
     def run(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
         """The outputs, without a record."""
@@ -51,6 +54,58 @@ class TorchFunction:
         if wanted not in self._reverses:
             self._reverses[wanted] = TorchFunction(self.function.reverse(wanted), list)
         return self._reverses[wanted]
+
+    def tangent(self, wanted: tuple[int, ...]) -> TorchFunction:
+        """What gives the tangents of the outputs of floats, from those of some inputs."""
+        if wanted not in self._tangents:
+            self._tangents[wanted] = TorchFunction(self.function.tangent(wanted), list)
+        return self._tangents[wanted]
+
+    def adjoints(self, needs: Sequence[bool], tensors: Sequence[Any], heads: Sequence[Any]) -> Any:
+        """Those of the inputs that need them, None for others."""
+        wanted = tuple(k for k, one in enumerate(needs) if one)
+        own = [heads[k] for k in self.floats]
+        found = dict(zip(wanted, self.reverse(wanted)(*tensors, *own)))
+        return tuple(found.get(k) for k in range(len(needs)))
+
+    def tangents(self, tensors: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        """Those of the outputs for those of some inputs, None for others."""
+        moving = [k for k, one in enumerate(tangents) if one is not None]
+        wanted = tuple(k for k in moving if self.function.inputs[k].dtype.is_float)
+        own = [tangents[k] for k in wanted]
+        found = dict(zip(self.floats, self.tangent(wanted)(*tensors, *own)))
+        return tuple(found.get(k) for k in range(len(self.function.outputs)))
+
+    def rows(
+        self, count: int, axes: Sequence[int | None], tensors: Sequence[Any]
+    ) -> tuple[Any, ...]:
+        """The outputs for so many rows of those tensors that have an axis of them, one after the
+        other."""
+        import torch
+
+        def row(k: int) -> Any:
+            given = zip(tensors, axes)
+            own = [one if axis is None else one.select(axis, k) for one, axis in given]
+            return _autograd_function().apply(self, *own)
+
+        if count:
+            return tuple(map(torch.stack, zip(*map(row, range(count)))))
+        like = [
+            one if axis is None else one.new_empty([*one.shape[:axis], *one.shape[axis + 1 :]])
+            for one, axis in zip(tensors, axes)
+        ]
+        shapes, outputs = self.function.shapes(like), self.function.outputs
+        return tuple(_empty((0, *shape), one, like[0]) for shape, one in zip(shapes, outputs))
+
+
+def _without_data(tensor: Any) -> Any:
+    """An array of the shape and type of a tensor, which may be one of torch's transforms: it has no
+    data. Types that NumPy has not are looked at as they are."""
+    try:
+        dtype = np.dtype(str(tensor.dtype).rpartition(".")[2])
+    except TypeError:
+        return tensor
+    return np.broadcast_to(np.zeros((), dtype), tuple(tensor.shape))
 
 
 def _empty(shape: tuple[int, ...], one: Port, like: Any) -> Any:
@@ -70,20 +125,28 @@ def _autograd_function() -> Any:
         """Torch keeps the inputs, and notices where they are changed before the reverse."""
 
         @staticmethod
-        def forward(ctx: Any, function: TorchFunction, *tensors: Any) -> Any:
-            ctx.function = function
+        def forward(function: TorchFunction, *tensors: Any) -> Any:
+            return function.run(tensors)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.function, *tensors = inputs
             ctx.save_for_backward(*tensors)
-            found = function.run(tensors)
-            ctx.mark_non_differentiable(*(one for one in found if not one.is_floating_point()))
-            return found
+            ctx.save_for_forward(*tensors)
+            ctx.mark_non_differentiable(*(one for one in output if not one.is_floating_point()))
 
         @staticmethod
         def backward(ctx: Any, *heads: Any) -> Any:
-            function, needs = ctx.function, ctx.needs_input_grad[1:]
-            wanted = tuple(k for k, one in enumerate(needs) if one)
-            own = [heads[k] for k in function.floats]
-            found = function.reverse(wanted)(*ctx.saved_tensors, *own)
-            adjoints = dict(zip(wanted, found))
-            return None, *(adjoints.get(k) for k in range(len(needs)))
+            needs = ctx.needs_input_grad[1:]
+            return None, *ctx.function.adjoints(needs, ctx.saved_tensors, heads)
+
+        @staticmethod
+        def jvp(ctx: Any, _: Any, *tangents: Any) -> Any:
+            return ctx.function.tangents(ctx.saved_tensors, tangents)
+
+        @staticmethod
+        def vmap(info: Any, axes: Any, function: TorchFunction, *tensors: Any) -> Any:
+            made = function.rows(info.batch_size, axes[1:], tensors)
+            return made, (0,) * len(made)
 
     return Autograd

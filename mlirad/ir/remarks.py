@@ -12,15 +12,18 @@ REMARKS = "grad.remarks"
 
 def remark(op: ir.Operation, text: str) -> None:
     """Say something about an op."""
-    earlier = list(ir.ArrayAttr(op.attributes[REMARKS])) if REMARKS in op.attributes else []
-    op.attributes[REMARKS] = ir.ArrayAttr.get([*earlier, ir.StringAttr.get(text)])
+    op.attributes[REMARKS] = ir.ArrayAttr.get([*_remarks(op), ir.StringAttr.get(text)])
+
+
+def _remarks(op: ir.Operation) -> list[ir.Attribute]:
+    return list(ir.ArrayAttr(op.attributes[REMARKS])) if REMARKS in op.attributes else []
 
 
 def copy_remarks(op: ir.Operation, others: Iterable[ir.Operation]) -> None:
     """Say of others too what was said of an op that goes."""
-    for text in ir.ArrayAttr(op.attributes[REMARKS]) if REMARKS in op.attributes else []:
-        for other in others:
-            remark(other, ir.StringAttr(text).value)
+    texts = _remarks(op)
+    for other in others if texts else ():
+        other.attributes[REMARKS] = ir.ArrayAttr.get([*_remarks(other), *texts])
 
 
 def move_remarks(op: ir.Operation, other: ir.Operation) -> None:

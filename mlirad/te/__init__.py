@@ -14,7 +14,6 @@ from mlirad.te.build import build
 from mlirad.te.compute import compute, placeholder
 from mlirad.te.differentiate import Differentiation, adjoint_step, differentiate, jacobian
 from mlirad.te.einsum import einsum
-from mlirad.te.expressions import cast, select
 from mlirad.te.forward import hvp, jvp
 from mlirad.te.functions import (
     abs,
@@ -24,6 +23,7 @@ from mlirad.te.functions import (
     asin,
     atan,
     atan2,
+    cast,
     ceil,
     clip,
     cos,
@@ -42,6 +42,7 @@ from mlirad.te.functions import (
     relu,
     round,
     rsqrt,
+    select,
     sigmoid,
     sin,
     softplus,

@@ -9,12 +9,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property, wraps
 from types import GenericAlias, NoneType, UnionType
-from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    NoReturn,
+    ParamSpec,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 
 from mlirad.errors import TaichiTypeError
 from mlirad.te.expressions import Axis
+from mlirad.te.expressions.kinds import Kind
 from mlirad.te.places import place
 from mlirad.te.tensor import Tensor
 
@@ -41,7 +52,7 @@ class Parameters:
     @cached_property
     def _hints(self) -> Mapping[str, Any]:
         try:
-            found = get_type_hints(self.function)
+            found = get_type_hints(self.function, include_extras=True)
         except NameError:
             return {}
         for name, one in self.signature.parameters.items():
@@ -63,10 +74,18 @@ class Parameters:
             own = given.arguments[parameter] = _plain(value)
             hint = self._hints.get(parameter, Any)
             if not fits(own, hint):
-                raise TaichiTypeError(
-                    f"{name}: {parameter} is {shown(value)}, expected {described(hint)}", place()
+                refuse(
+                    name,
+                    parameter,
+                    f"is {shown(value)}, expected {described(hint)}{_advice(hint, own)}",
                 )
         return given
+
+
+def refuse(function: str, argument: str, why: str) -> NoReturn:
+    """Raise TaichiTypeError for an argument of a function: `why` follows its name, as in "is of no
+    use"."""
+    raise TaichiTypeError(f"{function}: {argument} {why}", place())
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
@@ -131,6 +150,8 @@ def fits(value: Any, hint: Any) -> bool:
     origin, parts = get_origin(hint), get_args(hint)
     if hint is Any:
         return True
+    if origin is Annotated:
+        return kind_of(hint).fits(value)
     if origin in (Union, UnionType):
         return any(fits(value, part) for part in parts)
     if origin is Sequence:
@@ -153,6 +174,17 @@ def fits(value: Any, hint: Any) -> bool:
     return not is_plain or isinstance(value, kind)
 
 
+def kind_of(hint: Any) -> Kind:
+    """What an annotation asks for beyond a type."""
+    kind: Kind = get_args(hint)[1]
+    return kind
+
+
+def _advice(hint: Any, value: Any) -> str:
+    parts = [part for part in (hint, *get_args(hint)) if get_origin(part) is Annotated]
+    return next((advice for part in parts if (advice := kind_of(part).advice(value))), "")
+
+
 def shown(value: Any) -> str:
     """A value in a message: short ones as they are written."""
     if value is None or isinstance(value, bool | int | float | str | tuple | list | dict):
@@ -163,6 +195,8 @@ def shown(value: Any) -> str:
 def described(hint: Any, *, are_many: bool = False) -> str:
     """What a type is called in a message."""
     origin, parts = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return kind_of(hint).several if are_many else kind_of(hint).one
     if origin in (Union, UnionType):
         return " or ".join(described(part, are_many=are_many) for part in parts)
     if origin is Sequence:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
-from mlirad.errors import TaichiTypeError
-from mlirad.te.arguments import checked
+from mlirad.te.arguments import checked, refuse, shown
 from mlirad.te.expressions import INDEX, Axis, Expr, Size
-from mlirad.te.places import place
 from mlirad.te.tensor import checked_extent
 
 _numbers = count(1)
@@ -30,5 +28,5 @@ def reduce_axis(extent: Any, name: str = "k") -> Axis:
     Raises TaichiTypeError for an extent that is neither.
     """
     if isinstance(extent, tuple | list):
-        raise TaichiTypeError("te.reduce_axis takes one extent; ranges begin at 0", place())
-    return Axis(INDEX, name, checked_extent(extent, f"reduction axis '{name}'"), is_reduced=True)
+        refuse("reduce_axis", "extent", f"is {shown(extent)}: it is one; ranges begin at 0")
+    return Axis(INDEX, name, checked_extent(extent, "reduce_axis: extent"), is_reduced=True)

@@ -2,90 +2,149 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from mlirad.analysis.linear import Linear, number, unknown
 from mlirad.errors import SourceLocation, TaichiIndexError
-from mlirad.te.expressions import Axis, Call, Expr, Number, Read, Reduction, Select, Size
+from mlirad.te.expressions import (
+    Axis,
+    Branches,
+    Call,
+    Expr,
+    Number,
+    Read,
+    Reduction,
+    Select,
+    Size,
+    in_order,
+    shown_extent,
+)
 from mlirad.te.size_needs import SizeNeed, SumOfSizes
-from mlirad.te.tensor import shown_extent
 
 Interval = tuple[int, int]  # first and last
 
 
 def check_reads(body: Expr, shape: Sequence[Expr | int] = ()) -> list[SizeNeed]:
     """Raise TaichiIndexError where a read is out of bounds: at any indices; under a condition, at
-    all. What sizes have to be for the others, in a definition of some shape, is given."""
-    check = _Check(shape)
-    check.visit(body, False)
+    all. What sizes have to be for the others, in a definition of some shape, is given. Nothing is
+    read in a definition without elements, nor in a reduction over no points."""
+    check = _Check(shape, Branches(body))
+    if not any(map(_is_zero, shape)):
+        check.visit(body)
     return check.needs
 
 
+def _is_zero(extent: Expr | int) -> bool:
+    return isinstance(extent, int) and not extent
+
+
+@dataclass(frozen=True)
+class _Around:
+    """What is around an expression: whether a condition guards it, reductions that it is in."""
+
+    is_guarded: bool = False
+    axes: tuple[Axis, ...] = ()
+
+
 class _Check:
-    def __init__(self, shape: Sequence[Expr | int]) -> None:
-        self._seen: set[tuple[Expr, bool]] = set()
-        self._shape = shape
+    def __init__(self, shape: Sequence[Expr | int], branches: Branches) -> None:
+        self._shape, self._branches = shape, branches
         self.needs: list[SizeNeed] = []
 
-    def visit(self, one: Expr, is_guarded: bool) -> None:
+    def visit(self, body: Expr) -> None:
         """Look at an expression, and what it is made of."""
-        if (one, is_guarded) in self._seen:
-            return
-        self._seen.add((one, is_guarded))
-        if isinstance(one, Read):
-            self._read(one, is_guarded)
-        inner = is_guarded
-        if isinstance(one, Select):
-            self.visit(one.condition, is_guarded)
-            for part in (one.then, one.otherwise):
-                self.visit(part, True)
-            return
-        if isinstance(one, Reduction) and one.where is not None:
-            self.visit(one.where, is_guarded)
-            inner = True
-        for part in one.parts:
-            if part is not getattr(one, "where", None):
-                self.visit(part, inner)
+        pending = [(body, _Around())]
+        seen: set[tuple[Expr, _Around]] = set()
+        while pending:
+            one, around = pending.pop()
+            if (one, around) not in seen:
+                seen.add((one, around))
+                if isinstance(one, Read):
+                    self._read(one, around)
+                pending += reversed(self._computed(one, around))
 
-    def _read(self, one: Read, is_guarded: bool) -> None:
-        for axis, (index, extent) in enumerate(zip(one.indices, one.tensor.shape)):
-            ends = _ends(index, extent)
-            if ends is not None and not is_guarded:
-                text = f"index {axis} of tensor '{one.tensor.name}'"
-                self.needs += ends.needs(text, one.place, self._shape)
-            if ends is not None and ends.are_beyond_for_every_size(is_guarded):
+    def _computed(self, one: Expr, around: _Around) -> list[tuple[Expr, _Around]]:
+        """What an expression is computed of, and what is around that."""
+        guarded = replace(around, is_guarded=True)
+        if isinstance(one, Select):
+            always = [one.condition, *self._branches.shared(one)]
+            return [
+                *((part, around) for part in always),
+                (one.then, guarded),
+                (one.otherwise, guarded),
+            ]
+        if not isinstance(one, Reduction):
+            return [(part, around) for part in one.parts]
+        initial = [(part, around) for part in one.initial]
+        if any(_is_zero(axis.extent) for axis in one.axes):
+            return initial
+        inside = replace(around, axes=(*around.axes, *one.axes))
+        where = [] if one.where is None else [(one.where, inside)]
+        inside = inside if one.where is None else replace(inside, is_guarded=True)
+        return [*((part, inside) for part in one.values), *where, *initial]
+
+    def _read(self, one: Read, around: _Around) -> None:
+        if any(map(_is_zero, one.tensor.shape)):
+            if not around.is_guarded:
                 raise TaichiIndexError(
-                    f"index {axis} of tensor '{one.tensor.name}', of extent "
-                    f"{shown_extent(extent)}, is out of bounds for every size",
-                    one.place,
+                    f"tensor '{one.tensor.name}' is read, and has no elements", one.place
                 )
-            found = interval(index)
-            if found is None or found[1] < found[0]:
+            return
+        for axis, (index, extent) in enumerate(zip(one.indices, one.tensor.shape)):
+            text = f"index {axis} of tensor '{one.tensor.name}'"
+            self._check_sizes(text, index, extent, one, around)
+            known = interval(index)
+            if known is None or known[1] < known[0]:
                 continue
-            low, high = found
+            low, high = known
             length = extent if isinstance(extent, int) else None
             never = high < 0 or (length is not None and low >= length)
             beyond = low < 0 or (length is not None and high >= length)
-            if never or (beyond and not is_guarded):
+            if never or (beyond and not around.is_guarded):
                 raise TaichiIndexError(
-                    f"index {axis} of tensor '{one.tensor.name}' goes from {low} to {high}, and "
-                    f"its extent is {shown_extent(extent)}: a te.select around the read says "
-                    "where it is not read",
+                    f"{text} goes from {low} to {high}, and its extent is "
+                    f"{shown_extent(extent)}: a te.select around the read says where it is not "
+                    "read",
                     one.place,
                 )
+
+    def _check_sizes(
+        self, text: str, index: Expr, extent: Expr | int, one: Read, around: _Around
+    ) -> None:
+        """Look at an index where sizes decide; one that is no sum needs an element at least."""
+        ends = _ends(index, extent)
+        if ends is None:
+            length = None if isinstance(extent, int) else _form(extent)
+            ends = None if length is None else _Ends(number(0), number(0), length, ())
+        elif ends.are_beyond_for_every_size(around.is_guarded):
+            raise TaichiIndexError(
+                f"{text}, of extent {shown_extent(extent)}, is out of bounds for every size",
+                one.place,
+            )
+        if ends is not None and not around.is_guarded:
+            extents = [*self._shape, *(axis.extent for axis in around.axes)]
+            self.needs += ends.needs(text, one.place, extents)
 
 
 def interval(one: Expr) -> Interval | None:
     """The least and the greatest value of an integer; None where they are not known."""
-    if isinstance(one, Number):
-        return int(one.value), int(one.value)
-    if isinstance(one, Axis):
-        return (0, one.extent - 1) if isinstance(one.extent, int) else None
-    if not isinstance(one, Call) or one.name not in _CALLS:
-        return None
-    known = [found for part in one.arguments if (found := interval(part)) is not None]
-    return _CALLS[one.name](*known) if len(known) == len(one.arguments) else None
+    known: dict[Expr, Interval | None] = {}
+    for part in in_order(one, _operands):
+        if isinstance(part, Number):
+            known[part] = int(part.value), int(part.value)
+        elif isinstance(part, Axis):
+            known[part] = (0, part.extent - 1) if isinstance(part.extent, int) else None
+        else:
+            parts = [found for inner in _operands(part) if (found := known[inner]) is not None]
+            is_known = 0 < len(parts) == len(part.parts) and isinstance(part, Call)
+            known[part] = _CALLS[part.name](*parts) if is_known and isinstance(part, Call) else None
+    return known[one]
+
+
+def _operands(one: Expr) -> Sequence[Expr]:
+    """What decides the values of an integer."""
+    return one.parts if isinstance(one, Call) and one.name in _CALLS else ()
 
 
 def _product(left: Interval, right: Interval) -> Interval:
@@ -139,17 +198,50 @@ class _Ends:
         return _is_positive(first.times(-1)) or _is_positive(beyond)
 
     def needs(
-        self, text: str, place: SourceLocation, shape: Sequence[Expr | int]
+        self, text: str, place: SourceLocation, extents: Sequence[Expr | int]
     ) -> Iterator[SizeNeed]:
-        """What sizes have to be for it to be in bounds, as far as not all are."""
-        extents = [number(one) if isinstance(one, int) else _form(one) for one in shape]
-        around = [*self.around, *(one for one in extents if one is not None)]
-        named = tuple(found for one in around if (found := _by_name(one)) is not None)
-        left = self.length.plus(self.high, -1).plus(number(-1))
-        for least in (self.low, left):
-            found = _by_name(least)
-            if found is not None and not _is_positive(least.plus(number(1))):
-                yield SizeNeed(found, named, text, place)
+        """What sizes have to be for it to be in bounds, as far as not all are that have elements
+        within some extents."""
+        forms = [_form(one) for extent in extents for one in _factors(extent)]
+        around = [*self.around, *(one for one in forms if one is not None)]
+        named = tuple(sums for one in around if (sums := _by_name(one)) is not None)
+        least = _least_sizes(named) if None not in forms else None
+        for form in (self.low, self.length.plus(self.high, -1).plus(number(-1))):
+            sums = _by_name(form)
+            if sums is not None and not _is_never_negative(sums, least):
+                yield SizeNeed(sums, tuple(dict.fromkeys(named)), text, place)
+
+
+def _factors(extent: Expr | int) -> list[Expr]:
+    """All of which are positive where an extent is."""
+    factors, pending = list[Expr](), [extent] if isinstance(extent, Expr) else []
+    while pending:
+        one = pending.pop()
+        if isinstance(one, Call) and one.name == "mul":
+            pending += one.arguments
+        else:
+            factors.append(one)
+    return factors
+
+
+def _least_sizes(extents: Sequence[SumOfSizes]) -> dict[str, int]:
+    """What sizes are at least where some extents are positive."""
+    least: dict[str, int] = {}
+    for total in extents:
+        if len(total.terms) == 1:
+            ((name, factor),) = total.terms
+            if factor > 0:
+                least[name] = max(least.get(name, 0), -((total.constant - 1) // factor))
+    return least
+
+
+def _is_never_negative(total: SumOfSizes, least: Mapping[str, int] | None) -> bool:
+    """Whether a sum is none for sizes that are as much at least, or 1 if that is not known."""
+    factors = [factor for _, factor in total.terms]
+    smallest = sum(
+        factor * (1 if least is None else least.get(name, 0)) for name, factor in total.terms
+    )
+    return min(factors, default=0) >= 0 and total.constant + smallest >= 0
 
 
 def _by_name(total: Form) -> SumOfSizes | None:
@@ -184,13 +276,21 @@ def _ends(index: Expr, extent: Expr | int) -> _Ends | None:
 
 def _form(one: Expr) -> Form | None:
     """An integer as a sum of indices and sizes."""
-    if isinstance(one, Number):
-        return number(int(one.value))
-    if isinstance(one, Axis | Size):
-        return unknown(one)
+    forms: dict[Expr, Form | None] = {}
+    for part in in_order(one, lambda inner: inner.parts):
+        if isinstance(part, Number):
+            forms[part] = number(int(part.value))
+        elif isinstance(part, Axis | Size):
+            forms[part] = unknown(part)
+        else:
+            forms[part] = _combined(part, [forms[inner] for inner in part.parts])
+    return forms[one]
+
+
+def _combined(one: Expr, parts: Sequence[Form | None]) -> Form | None:
     if not isinstance(one, Call) or one.name not in ("add", "sub", "mul"):
         return None
-    left, right = map(_form, one.arguments)
+    left, right = parts
     if left is None or right is None:
         return None
     if one.name != "mul":

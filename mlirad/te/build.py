@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from mlirad.dialect.turn import in_turn
-from mlirad.errors import TaichiTypeError
-from mlirad.te.arguments import checked
+from mlirad.te.arguments import checked, refuse
 from mlirad.te.built import Built
 from mlirad.te.places import place
 from mlirad.te.plans import Plans
@@ -37,12 +36,12 @@ def build(
     is_list = not isinstance(outputs, Tensor)
     wanted = [outputs] if isinstance(outputs, Tensor) else list(outputs)
     if not wanted:
-        raise TaichiTypeError("te.build was given no output", place())
+        refuse("build", "outputs", "are none")
     if not name:
-        raise TaichiTypeError("te.build: the name of a function is not empty", place())
+        refuse("build", "name", "is empty")
     given = {one.value: k for k, one in enumerate(inputs)}
     if len(given) < len(inputs):
-        raise TaichiTypeError("an input is named twice", place())
+        refuse("build", "inputs", "has a tensor twice")
     at = place()
     plans = Plans(dict(schedule or {}), tuple(inline), tuple(materialise))
     module, sizes = program_of(wanted, list(inputs), name, at, plans=plans)

@@ -21,6 +21,7 @@ from mlirad.te.derivatives import cuts_at, like
 from mlirad.te.differentiate import adjoints_of, zeros
 from mlirad.te.expressions import number
 from mlirad.te.forward import jvp
+from mlirad.te.integers import with_integers
 from mlirad.te.launched import Launched, Launches
 from mlirad.te.places import place
 from mlirad.te.programs import program_of
@@ -35,6 +36,7 @@ class Built:
 
     `function(*arrays, out=None)`: arrays of NumPy or torch, `ti.ndarray`s, or dense fields, with
     the shapes and types of the inputs; the components of vectors and matrices are their last axes.
+    Integers of NumPy and torch may be of another type, if the input's has the numbers: a copy is.
     It gives NumPy arrays, a list where `te.build` was given one, or writes to what `out` names,
     which lies apart from all others in memory. Tapes, forward mode and checkpointed loops record
     it, with the derivatives of `te.differentiate` and `te.jvp`. Raises TaichiRuntimeTypeError where
@@ -59,6 +61,7 @@ class Built:
         self._sizes = Sizes(self.inputs, sizes)
         self._shapes = [known_shape(one.shape) for one in self.outputs]
         self._needs = needs_of(module, sizes)
+        self._integers = [k for k, one in enumerate(self.inputs) if one.dtype.is_integer]
         self._launches: Launches | None = None
         self._last: Launched | None = None
 
@@ -76,6 +79,8 @@ class Built:
             known = dict(zip(self._sizes.order, sizes))
             for need in self._needs:
                 need.check(self.__name__, known)
+        if self._integers:
+            arrays = with_integers(arrays, self._integers, self.__name__, self.inputs)
         results = self._results(sizes, out)
         given, is_recorded = [*arrays, *results], recorder is not None
         try:

@@ -8,6 +8,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiTypeError
+from mlirad.ir.te_regions import erase_unused
 from mlirad.ir.walk import captured, owner_operation
 from mlirad.te.graph import graph
 from mlirad.te.places import place
@@ -16,11 +17,13 @@ from mlirad.te.tensor import Tensor
 STOP = "te.stop"  # on a definition through which no derivative passes
 
 
+@in_turn
 def consumed(tensor: Tensor) -> list[Tensor]:
-    """The tensors that a definition reads."""
+    """The tensors that a definition reads and makes use of: derivatives read more."""
     op = owner_operation(tensor.value)
     if not len(op.regions):
         return []
+    erase_unused(op)
     own = graph()
     return [own.tensor(value) for value in captured(op) if _is_tensor(value)]
 

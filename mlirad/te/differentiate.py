@@ -8,15 +8,15 @@ from typing import Any
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiTypeError
 from mlirad.sweeps.tensors.adjoints import added, adjoint
-from mlirad.te.arguments import called, checked
+from mlirad.te.arguments import called, checked, refuse
 from mlirad.te.compute import compute
 from mlirad.te.dependencies import behind, consumed, is_stopped
-from mlirad.te.expressions import Number, select
+from mlirad.te.expressions import Number, select, shown_extent
 from mlirad.te.functions import all as all_of
 from mlirad.te.graph import graph
 from mlirad.te.places import place
 from mlirad.te.size_needs import inherit_needs
-from mlirad.te.tensor import Shape, Tensor, same_shape, shown_extent
+from mlirad.te.tensor import Shape, Tensor, same_shape
 
 # the tensors that the adjoint flows to, and what gives their adjoints: f(tensor, inputs, head)
 Override = tuple[Sequence[Tensor], Callable[..., Any]]
@@ -78,9 +78,8 @@ def differentiate(
     found = adjoints_of(output, inputs, head, override, fdiff)
     for one in override or ():
         if one not in found.adjoints:
-            raise TaichiTypeError(
-                f"an override of '{one.name}', to which no adjoint flows: nothing uses it", place()
-            )
+            why = f"has an override of '{one.name}', to which no adjoint flows: nothing uses it"
+            refuse("differentiate", "override", why)
     return found
 
 
@@ -95,10 +94,10 @@ def adjoints_of(
     """The same where overrides may be of what is not reached."""
     outputs = [output] if isinstance(output, Tensor) else list(output)
     if not outputs:
-        raise TaichiTypeError("te.differentiate was given no output", place())
-    heads = _heads(outputs, head)
+        refuse("differentiate", "output", "is none")
+    heads = _heads("differentiate", outputs, head)
     for one in inputs or ():
-        check_float(one)
+        check_float("differentiate", "inputs", one)
     prefix = heads[0].shape[: heads[0].ndim - outputs[0].ndim]
     sweep = _Sweep(prefix, dict(override or {}), fdiff or adjoint_step)
     for one, own in zip(outputs, heads):
@@ -154,8 +153,9 @@ class _Sweep:
             for source in consumed(tensor):
                 if source.dtype.is_float and source in reaching:
                     given = (tensor, source, self.adjoints[tensor])
-                    summand = called(self.step, given, "fdiff")
-                    _check_shape(summand, (*self.prefix, *source.shape), tensor, source)
+                    summand = called(self.step, given, "differentiate: fdiff")
+                    shape = (*self.prefix, *source.shape)
+                    _check_shape("differentiate: fdiff", summand, shape, tensor, source)
                     self.add(source, tensor, summand)
 
     def _override_of(self, tensor: Tensor) -> Override | None:
@@ -172,16 +172,16 @@ class _Sweep:
     def _by_override(
         self, tensor: Tensor, inputs: Sequence[Tensor], function: Callable[..., Any]
     ) -> None:
-        given, what = (tensor, list(inputs), self.adjoints[tensor]), f"override of '{tensor.name}'"
-        made = called(function, given, what)
+        given = (tensor, list(inputs), self.adjoints[tensor])
+        what = "differentiate: override" if tensor in self.override else "operator: gradient"
+        made = called(function, given, f"{what} of '{tensor.name}'")
         found = list(made) if isinstance(made, Sequence) else [made]
         if len(found) != len(inputs):
-            raise TaichiTypeError(
-                f"the {what} gives {len(found)} adjoints for {len(inputs)} inputs",
-                place(),
-            )
+            count = f"gives {len(found)} adjoints for {len(inputs)} inputs"
+            own = what.split()[-1]
+            raise TaichiTypeError(f"{what}: the {own} of '{tensor.name}' {count}", place())
         for source, summand in zip(inputs, found):
-            _check_shape(summand, (*self.prefix, *source.shape), tensor, source)
+            _check_shape(what, summand, (*self.prefix, *source.shape), tensor, source)
             self.add(source, tensor, summand)
 
 
@@ -195,8 +195,8 @@ def adjoint_step(output: Tensor, tensor: Tensor, head: Tensor) -> Tensor:
     Raises TaichiTypeError for a head of another shape or type, TaichiDerivativeError for what has
     no derivative.
     """
-    check_float(tensor)
-    _heads([output], head)
+    check_float("adjoint_step", "tensor", tensor)
+    _heads("adjoint_step", [output], head)
     prefix = head.shape[: head.ndim - output.ndim]
     shape, own = (*prefix, *tensor.shape), graph()
     total = None
@@ -216,34 +216,37 @@ def jacobian(output: Tensor, tensor: Tensor) -> Tensor:
     `output.shape + tensor.shape`: other tensors between the two count as constants, and what is not
     read has zeros. See `differentiate` for whole programs. Raises TaichiTypeError for tensors of
     integers, TaichiDerivativeError for what has no derivative."""
-    check_float(tensor)
+    check_float("jacobian", "output", output)
+    check_float("jacobian", "tensor", tensor)
     return adjoint_step(output, tensor, _identity(output))
 
 
-def _heads(outputs: Sequence[Tensor], head: Tensor | Sequence[Tensor] | None) -> list[Tensor]:
+def _heads(
+    what: str, outputs: Sequence[Tensor], head: Tensor | Sequence[Tensor] | None
+) -> list[Tensor]:
     for one in outputs:
-        check_float(one)
+        check_float(what, "output", one)
     if head is None:
         if len(outputs) > 1 and any(one.ndim for one in outputs):
-            raise TaichiTypeError("several outputs with axes take a list of heads", place())
+            refuse(what, "head", "is None: several outputs with axes take a list of heads")
         return [_identity(one) for one in outputs]
     heads = list(head) if isinstance(head, Sequence) else [head]
     for one in heads:
-        check_float(one)
+        check_float(what, "head", one)
     if len(heads) != len(outputs):
-        raise TaichiTypeError(f"{len(heads)} heads for {len(outputs)} outputs", place())
+        refuse(what, "head", f"is {len(heads)} heads for {len(outputs)} outputs")
     prefixes = []
     for one, own in zip(outputs, heads):
         front = own.ndim - one.ndim
         if front < 0 or not same_shape(own.shape[front:], one.shape) or own.dtype != one.dtype:
             raise TaichiTypeError(
-                f"the head of '{one.name}' is of shape {_shown(own.shape)} and type {own.dtype}, "
-                f"expected one that ends in {_shown(one.shape)}, of type {one.dtype}",
+                f"{what}: head: the head of '{one.name}' is of shape {_shown(own.shape)} and type "
+                f"{own.dtype}, expected one that ends in {_shown(one.shape)}, of type {one.dtype}",
                 place(),
             )
         prefixes.append(own.shape[:front])
     if any(not same_shape(prefix, prefixes[0]) for prefix in prefixes):
-        raise TaichiTypeError("heads have different axes in front", place())
+        refuse(what, "head", "has heads with different axes in front")
     return heads
 
 
@@ -289,29 +292,28 @@ def _reaching(
     return found
 
 
-def check_float(tensor: Any) -> None:
-    """Raise TaichiTypeError for what is no tensor of floats."""
-    if not isinstance(tensor, Tensor):
-        raise TaichiTypeError(f"a {type(tensor).__name__} is no tensor", place())
+def check_float(what: str, argument: str, tensor: Tensor) -> None:
+    """Raise TaichiTypeError for a tensor of integers."""
     if not tensor.dtype.is_float:
         raise TaichiTypeError(
-            f"tensor '{tensor.name}' is of type {tensor.dtype}: integers have no derivative",
+            f"{what}: {argument}: tensor '{tensor.name}' is of type {tensor.dtype}: integers have "
+            "no derivative",
             place(),
         )
 
 
-def _check_shape(summand: Any, shape: Shape, tensor: Tensor, source: Tensor) -> None:
+def _check_shape(what: str, summand: Any, shape: Shape, tensor: Tensor, source: Tensor) -> None:
     if not isinstance(summand, Tensor):
         raise TaichiTypeError(
-            f"the derivative of '{tensor.name}' gave a {type(summand).__name__} for the adjoint of "
-            f"'{source.name}', expected a tensor",
+            f"{what}: the derivative of '{tensor.name}' gave a {type(summand).__name__} for the "
+            f"adjoint of '{source.name}', expected a tensor",
             place(),
         )
     if not same_shape(summand.shape, shape) or summand.dtype != source.dtype:
         raise TaichiTypeError(
-            f"the derivative of '{tensor.name}' gave an adjoint of shape {_shown(summand.shape)} "
-            f"and type {summand.dtype} for '{source.name}', expected {_shown(shape)} and "
-            f"{source.dtype}",
+            f"{what}: the derivative of '{tensor.name}' gave an adjoint of shape "
+            f"{_shown(summand.shape)} and type {summand.dtype} for '{source.name}', expected "
+            f"{_shown(shape)} and {source.dtype}",
             place(),
         )
 

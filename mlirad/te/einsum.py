@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from functools import reduce
 
-from mlirad.errors import TaichiTypeError
-from mlirad.te.arguments import checked
+from mlirad.te.arguments import checked, refuse
 from mlirad.te.axes import reduce_axis
 from mlirad.te.compute import compute
-from mlirad.te.expressions import Expr, Extent
-from mlirad.te.places import place
+from mlirad.te.expressions import Expr, Extent, same_extent, shown_extent
 from mlirad.te.reductions import sum as sum_over
-from mlirad.te.tensor import Tensor, shown_extent
+from mlirad.te.tensor import Tensor
 
 
 @checked
@@ -26,13 +24,12 @@ def einsum(formula: str, *tensors: Tensor) -> Tensor:
     given, arrow, result = formula.replace(" ", "").partition("->")
     inputs = given.split(",")
     if not arrow or len(inputs) != len(tensors):
-        raise TaichiTypeError(
-            f"'{formula}' is no formula for {len(tensors)} tensors: 'ij,jk->ik' is one for two",
-            place(),
-        )
+        why = f"is '{formula}', no formula for {len(tensors)} tensors: 'ij,jk->ik' is one for two"
+        refuse("einsum", "formula", why)
     extents = _extents(inputs, tensors)
     if len(set(result)) < len(result) or any(letter not in extents for letter in result):
-        raise TaichiTypeError(f"'{formula}': the result has a letter twice, or a new one", place())
+        why = f"is '{formula}': the result has a letter twice, or a new one"
+        refuse("einsum", "formula", why)
     summed = {
         name: reduce_axis(extent, name) for name, extent in extents.items() if name not in result
     }
@@ -50,11 +47,11 @@ def _extents(inputs: list[str], tensors: tuple[Tensor, ...]) -> dict[str, Extent
     found: dict[str, Extent] = {}
     for names, one in zip(inputs, tensors):
         if len(names) != one.ndim or not (names.isalpha() or not names):
-            raise TaichiTypeError(f"'{names}' does not name the axes of {one!r}", place())
+            why = f"has '{names}', which does not name the axes of {one!r} in tensors"
+            refuse("einsum", "formula", why)
         for letter, extent in zip(names, one.shape):
             known = found.setdefault(letter, extent)
-            if shown_extent(known) != shown_extent(extent):
-                raise TaichiTypeError(
-                    f"'{letter}' is {shown_extent(known)} and {shown_extent(extent)}", place()
-                )
+            if not same_extent(known, extent):
+                both = f"{shown_extent(known)} and {shown_extent(extent)}"
+                refuse("einsum", "formula and tensors", f"do not fit: '{letter}' is {both}")
     return found

@@ -11,6 +11,7 @@ from mlirad.errors import TaichiTypeError
 from mlirad.ir import build as b
 from mlirad.te.expressions import (
     INDEX,
+    Branches,
     Call,
     Expr,
     Extent,
@@ -19,7 +20,10 @@ from mlirad.te.expressions import (
     Reduction,
     Select,
     Size,
+    Steps,
+    in_order,
     is_of_sizes,
+    unwound,
 )
 from mlirad.te.places import location
 from mlirad.types import DataType, u1
@@ -66,35 +70,46 @@ class Emitter:
 
     def value(self, one: Expr) -> ir.Value:
         """The value of an expression."""
+        return unwound(self._value(one, Branches(one)))
+
+    def _value(self, one: Expr, branches: Branches) -> Steps[ir.Value]:
         for scope in reversed(self._scopes):
             if one in scope:
                 return scope[one]
-        with location(one.place):
-            made = self._made(one)
+        if isinstance(one, Select):
+            made = yield self._select(one, branches)
+        else:
+            parts = []
+            for part in () if isinstance(one, Reduction) else one.parts:
+                parts.append((yield self._value(part, branches)))
+            with location(one.place):
+                made = self._made(one, parts)
         self._scopes[-1][one] = made
         return made
 
-    def _made(self, one: Expr) -> ir.Value:
+    def _made(self, one: Expr, parts: list[ir.Value]) -> ir.Value:
         if isinstance(one, Number):
             is_beyond = not one.dtype.is_float and one.value >= 1 << 63  # what IR has a sign for
             return b.number(one.value - (is_beyond << 64), mlir_type(one.dtype))
         if isinstance(one, Size):
             return self.extent(one)
         if isinstance(one, Read):
-            return te.read(one.tensor.value, [self.value(index) for index in one.indices])
-        if isinstance(one, Select):
-            return self._select(one)
+            return te.read(one.tensor.value, parts)
         if isinstance(one, Reduction):
             return self._reduction(one)[one.number]
         assert isinstance(one, Call), one
-        return call(one, [self.value(argument) for argument in one.arguments])
+        return call(one, parts)
 
-    def _select(self, one: Select) -> ir.Value:
-        condition = self.value(one.condition)
-        branch = b.if_else(condition, [mlir_type(one.dtype)])
+    def _select(self, one: Select, branches: Branches) -> Steps[ir.Value]:
+        condition = yield self._value(one.condition, branches)
+        for part in branches.shared(one):
+            yield self._value(part, branches)
+        with location(one.place):
+            branch = b.if_else(condition, [mlir_type(one.dtype)])
         for block, chosen in ((branch.then, one.then), (branch.otherwise, one.otherwise)):
-            with ir.InsertionPoint(block), self._scope():
-                b.yield_([self.value(chosen)])
+            with ir.InsertionPoint(block), self._scope(), location(one.place):
+                value = yield self._value(chosen, branches)
+                b.yield_([value])
         return branch.op.results[0]
 
     def _reduction(self, one: Reduction) -> list[ir.Value]:
@@ -209,9 +224,13 @@ def integer_value(
     one: Expr, size: Callable[[Size], ir.Value], constant: Callable[[int], ir.Value]
 ) -> ir.Value:
     """An expression of sizes."""
-    if isinstance(one, Size):
-        return size(one)
-    if isinstance(one, Number):
-        return constant(int(one.value))
-    assert isinstance(one, Call), one
-    return call(one, [integer_value(part, size, constant) for part in one.arguments])
+    values: dict[Expr, ir.Value] = {}
+    for part in in_order(one, lambda inner: inner.parts):
+        if isinstance(part, Size):
+            values[part] = size(part)
+        elif isinstance(part, Number):
+            values[part] = constant(int(part.value))
+        else:
+            assert isinstance(part, Call), part
+            values[part] = call(part, [values[inner] for inner in part.arguments])
+    return values[one]

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from mlirad.dialect.turn import in_turn
-from mlirad.errors import TaichiTypeError
 from mlirad.sweeps.tensors.forward import tangent
-from mlirad.te.arguments import checked
+from mlirad.te.arguments import checked, refuse
 from mlirad.te.dependencies import behind, consumed, is_stopped
 from mlirad.te.differentiate import check_float, differentiate, zeros
 from mlirad.te.graph import graph
-from mlirad.te.places import place
 from mlirad.te.size_needs import inherit_needs
 from mlirad.te.tensor import Tensor, same_shape
 
@@ -27,20 +25,9 @@ def jvp(
     Raises TaichiTypeError for a tangent of another shape or type, and for integers.
     """
     wanted = [outputs] if isinstance(outputs, Tensor) else list(outputs)
-    if len(inputs) != len(tangents):
-        raise TaichiTypeError(f"{len(tangents)} tangents for {len(inputs)} inputs", place())
-    if len(set(inputs)) < len(inputs):
-        raise TaichiTypeError("an input is named twice, with a tangent each time", place())
     for one in wanted:
-        check_float(one)
-    known: dict[Tensor, Tensor] = {}
-    for one, own in zip(inputs, tangents):
-        check_float(one)
-        if not same_shape(one.shape, own.shape) or one.dtype != own.dtype:
-            raise TaichiTypeError(
-                f"the tangent of {one!r} is {own!r}, of another shape or type", place()
-            )
-        known[one] = own
+        check_float("jvp", "outputs", one)
+    known = _given("jvp", "tangents", inputs, tangents)
     order = behind(wanted)
     for one in order:
         if one in known or is_stopped(one) or not one.dtype.is_float:
@@ -56,6 +43,22 @@ def jvp(
     return found[0] if isinstance(outputs, Tensor) else found
 
 
+def _given(
+    what: str, argument: str, inputs: Sequence[Tensor], tangents: Sequence[Tensor]
+) -> dict[Tensor, Tensor]:
+    """Inputs and their tangents. Raises TaichiTypeError where these do not fit."""
+    if len(inputs) != len(tangents):
+        refuse(what, f"inputs and {argument}", f"are {len(inputs)} and {len(tangents)}")
+    if len(set(inputs)) < len(inputs):
+        refuse(what, "inputs", "has a tensor twice: an input is named twice, with a tangent each")
+    for one, own in zip(inputs, tangents):
+        check_float(what, "inputs", one)
+        if not same_shape(one.shape, own.shape) or one.dtype != own.dtype:
+            why = f"has {own!r} for {one!r}, of another shape or type"
+            refuse(what, argument, why)
+    return dict(zip(inputs, tangents))
+
+
 @checked
 @in_turn
 def hvp(output: Tensor, inputs: Sequence[Tensor], directions: Sequence[Tensor]) -> list[Tensor]:
@@ -64,7 +67,9 @@ def hvp(output: Tensor, inputs: Sequence[Tensor], directions: Sequence[Tensor]) 
     for an output with axes and for other directions, TaichiDerivativeError for what has no
     derivative."""
     if output.ndim:
-        raise TaichiTypeError(f"te.hvp takes an output without axes, not {output!r}", place())
+        refuse("hvp", "output", f"is {output!r}, expected one without axes")
+    check_float("hvp", "output", output)
+    _given("hvp", "directions", inputs, directions)
     gradients = list(differentiate(output, inputs))
     found: list[Tensor] = jvp(gradients, inputs, directions)
     return found

@@ -6,25 +6,27 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from math import pi
 
-from mlirad.errors import TaichiTypeError
 from mlirad.signatures import signature_of
+from mlirad.te.arguments import checked, refuse
 from mlirad.te.expressions import (
+    FLOAT,
     Call,
+    Condition,
     Expr,
     Operand,
     arithmetic,
     as_float,
     boolean,
-    cast,
     common,
     comparison,
     expr,
     logic,
     power,
-    select,
+    scalar_type,
 )
-from mlirad.te.places import place
-from mlirad.types import f32
+from mlirad.te.expressions import cast as cast_of
+from mlirad.te.expressions import select as select_of
+from mlirad.types import TypeLike
 
 _SAID = {
     "sin": "The sine of radians",
@@ -51,28 +53,21 @@ _SAID = {
 
 
 def _of_floats(name: str, takes: str = "x") -> Callable[..., Expr]:
-    """An op of floats, called as `takes` says; integers are converted to f32 first."""
-    count = len(takes.split(", "))
+    """An op of floats, called as `takes` says; integers are converted first."""
 
     def function(*arguments: Operand) -> Expr:
-        if len(arguments) != count:
-            raise TaichiTypeError(
-                f"te.{function.__name__} takes {count} argument{'s' * (count > 1)}, not "
-                f"{len(arguments)}",
-                place(),
-            )
-        made = common([as_float(expr(one) if count == 1 else one) for one in arguments])
-        made = [one if one.dtype.is_float else cast(one, f32) for one in made]
+        made = common([as_float(expr(one, FLOAT)) for one in arguments])
         return Call(made[0].dtype, name, tuple(made))
 
     function.__signature__ = signature_of(f"{takes}, /")  # type: ignore[attr-defined]
+    function.__annotations__ = dict.fromkeys(takes.split(", "), Operand)
     function.__name__ = function.__qualname__ = name.partition(".")[2].removesuffix("even")
     function.__doc__ = (
-        f"{_SAID[function.__name__]}, of an expression or a number, in its type; "
-        "integers are converted to f32 first. Raises TaichiTypeError for another number of "
-        "arguments, and for what is no number."
+        f"{_SAID[function.__name__]}, of an expression or a number, in its type; integers become "
+        "floats first. Raises TaichiTypeError for another number of arguments, and for what is no "
+        "number."
     )
-    return function
+    return checked(function)
 
 
 sin, cos, tan, asin, acos, atan = map(
@@ -89,6 +84,7 @@ round = _of_floats("math.roundeven")
 atan2 = _of_floats("math.atan2", "y, x")
 
 
+@checked
 def abs(value: Operand) -> Expr:
     """The absolute value; its derivative at 0 is 0."""
     made = expr(value)
@@ -97,78 +93,102 @@ def abs(value: Operand) -> Expr:
     return arithmetic("max", made, -made)
 
 
+@checked
+def cast(value: Operand, dtype: TypeLike) -> Expr:
+    """A number in another scalar type (`te.cast(x[i], ti.f64)`); from floats to integers towards 0.
+    Raises TaichiTypeError for what is no type, and for a number that the type has not."""
+    return cast_of(value, scalar_type(dtype, "cast: dtype"))
+
+
+@checked
+def select(condition: Condition, then: Operand, otherwise: Operand) -> Expr:
+    """One of two numbers by a condition, in the type that both have together; what is not chosen is
+    not computed, and reads nothing. Raises TaichiTypeError for a number as the condition."""
+    return select_of(condition, then, otherwise)
+
+
+@checked
 def pow(base: Operand, exponent: Operand) -> Expr:
     """`base ** exponent`. Raises TaichiTypeError for what is no number."""
     return power(base, exponent)
 
 
+@checked
 def maximum(left: Operand, right: Operand) -> Expr:
     """The greater one, in the type that both have together; of equal numbers the second one gets
     the derivative."""
     return arithmetic("max", left, right)
 
 
+@checked
 def minimum(left: Operand, right: Operand) -> Expr:
     """The smaller one, in the type that both have together; of equal numbers the second one gets
     the derivative."""
     return arithmetic("min", left, right)
 
 
+@checked
 def clip(value: Operand, low: Operand, high: Operand) -> Expr:
     """A number between two others, in the type that the three have together; at them its derivative
     is 1, beyond them 0."""
     made, least, most = common((value, low, high))
-    inside = select(comparison("gt", made, most), most, made)
-    return select(comparison("lt", made, least), least, inside)
+    inside = select_of(comparison("gt", made, most), most, made)
+    return select_of(comparison("lt", made, least), least, inside)
 
 
+@checked
 def sigmoid(value: Operand) -> Expr:
     """`1 / (1 + exp(-x))`, without overflow, and as exact for small results as for others."""
     made = as_float(expr(value))
     is_small = comparison("lt", made, 0)
-    part = exp(select(is_small, made, -made))
+    part = exp(select_of(is_small, made, -made))
     large = 1.0 / (1.0 + part)
-    return select(is_small, part * large, large)
+    return select_of(is_small, part * large, large)
 
 
+@checked
 def relu(value: Operand) -> Expr:
     """x where it is greater than 0, else 0, in its type; its derivative at 0 is 0."""
     made = expr(value)
-    return select(comparison("gt", made, 0), made, 0)
+    return select_of(comparison("gt", made, 0), made, 0)
 
 
+@checked
 def softplus(value: Operand) -> Expr:
     """`log(1 + exp(x))`, without overflow, and as exact for small results as for others."""
     made = as_float(expr(value))
     is_large = comparison("gt", made, 0)
-    return relu(made) + log1p(exp(select(is_large, -made, made)))
+    return relu(made) + log1p(exp(select_of(is_large, -made, made)))
 
 
+@checked
 def gelu(value: Operand) -> Expr:
-    """`x Φ(x)`, Φ the normal distribution (Hendrycks and Gimpel, 2016); integers are converted to
-    f32."""
+    """`x Φ(x)`, Φ the normal distribution (Hendrycks and Gimpel, 2016); integers become floats."""
     made = as_float(expr(value))
     return 0.5 * made * erfc(made * -(2**-0.5))
 
 
+@checked
 def normal_density(value: Operand) -> Expr:
-    """The density of the standard normal distribution at x; integers are converted to f32."""
+    """The density of the standard normal distribution at x; integers become floats."""
     made = as_float(expr(value))
     return exp(made * made * -0.5) * (2 * pi) ** -0.5
 
 
-def all(*conditions: Operand) -> Expr:
+@checked
+def all(*conditions: Condition) -> Expr:
     """Whether all of some conditions, comparisons and booleans, hold: what a `te.select` or a
     `where=` takes. Raises TaichiTypeError for numbers, and without any condition."""
-    return _joined("and", conditions)
+    return _joined("and", "all", conditions)
 
 
-def any(*conditions: Operand) -> Expr:
+@checked
+def any(*conditions: Condition) -> Expr:
     """Whether one of some conditions holds; see `all`. Raises TaichiTypeError as it does."""
-    return _joined("or", conditions)
+    return _joined("or", "any", conditions)
 
 
-def _joined(name: str, conditions: Sequence[Operand]) -> Expr:
+def _joined(name: str, function: str, conditions: Sequence[Condition]) -> Expr:
     if not conditions:
-        raise TaichiTypeError("no conditions: give one at least", place())
+        refuse(function, "conditions", "are none: give one at least")
     return reduce(lambda left, right: logic(name, left, right), map(boolean, conditions))

@@ -4,43 +4,40 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import inf
-from typing import Any
 
-from mlirad.te.compute import Renaming
+from mlirad.te.arguments import checked
 from mlirad.te.expressions import (
     INDEX,
     Axis,
     Call,
+    Condition,
     Expr,
     Operand,
     Reduction,
+    arithmetic,
     as_float,
-    cast,
     expr,
     select,
 )
+from mlirad.te.expressions.normal_form import renamed
 from mlirad.te.functions import abs as abs_of
 from mlirad.te.functions import exp, log
-from mlirad.te.reductions import checked_axes, largest
+from mlirad.te.reductions import Axes, checked_axes, greatest, with_start
 from mlirad.te.reductions import sum as sum_over
 
 
+@checked
 def logsumexp(
-    value: Operand, axis: Any, where: Operand | None = None, init: Operand | None = None
+    value: Operand, axis: Axes, where: Condition | None = None, init: Operand | None = None
 ) -> Expr:
     """`log(exp(init) + sum(exp(value)))`, without overflow: the greatest one is taken out first.
-    See `sum`; integers are converted to f32."""
-    made, axes = expr(as_float(expr(value))), checked_axes(axis)
-    start = None if init is None else cast(expr(init, made.dtype), made.dtype)
-    other = Renaming({one: Axis(INDEX, one.name, one.extent, is_reduced=True) for one in axes})
-    is_empty = any(isinstance(one.extent, int) and not one.extent for one in axes)
-    found = largest(
-        other.of(made),
-        tuple(other.of(one) for one in axes),
-        None if where is None else other.of(expr(where)),
-        -inf if start is None and is_empty else start,
-    )
-    most = _constant(found)
+    See `sum`; integers become floats."""
+    axes = checked_axes("logsumexp", axis)
+    made, start = with_start(expr(as_float(expr(value))), init)
+    other = {one: Axis(INDEX, one.name, one.extent, is_reduced=True) for one in axes}
+    condition = None if where is None else renamed(expr(where), other)
+    most = greatest(renamed(made, other), tuple(other.values()), condition)
+    most = _constant(most if start is None else arithmetic("max", most, start))
     shift = select(abs_of(most) < inf, most, 0.0)  # an infinity has no difference from itself
     first = None if start is None else exp(start - shift)
     return log(sum_over(exp(made - shift), axes, where, first)) + shift

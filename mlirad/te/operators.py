@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import Any
 
 from mlirad.errors import TaichiTypeError
-from mlirad.te.arguments import Parameters, checked, shown
+from mlirad.te.arguments import Parameters, checked, refuse, shown
 from mlirad.te.compute import compute
 from mlirad.te.dependencies import stop
 from mlirad.te.graph import graph
@@ -18,7 +19,9 @@ from mlirad.te.tensor import Tensor
 class Operator:
     """A function of tensors; `operator.def_gradient(f)` gives it a gradient.
 
-    `f(output, inputs, head)` gives an adjoint for each tensor among the arguments, in their order.
+    `f(output, inputs, head)` is given the tensor that the operator gave, the list of tensors among
+    its arguments, in their order, and the adjoint of the output. It gives an adjoint for each of
+    them. Parameters of these names may be in any order.
     """
 
     def __init__(self, function: Callable[..., Tensor]) -> None:
@@ -36,15 +39,24 @@ class Operator:
         return made
 
     def def_gradient(self, gradient: Callable[..., Any] | None) -> Callable[..., Any] | None:
-        """Give calls that come from now on a gradient of their own; None takes it away. Raises
-        TaichiTypeError for what is no function."""
+        """Give calls that come from now on a gradient `f(output, inputs, head)` of their own; None
+        takes it away. Raises TaichiTypeError for what is no function."""
         if gradient is not None and not callable(gradient):
-            raise TaichiTypeError(
-                f"{self.function.__name__}: its gradient is {shown(gradient)}, expected a function",
-                place(),
-            )
-        self.gradient = gradient
+            what = f"{self.function.__name__}.def_gradient"
+            refuse(what, "gradient", f"is {shown(gradient)}, expected a function")
+        self.gradient = None if gradient is None else _by_names(gradient)
         return gradient
+
+
+def _by_names(gradient: Callable[..., Any]) -> Callable[..., Any]:
+    """A gradient that is called by the names of its parameters, if it has those of `Operator`."""
+    try:
+        names = set(inspect.signature(gradient).parameters)
+    except ValueError:
+        return gradient
+    if names != {"output", "inputs", "head"}:
+        return gradient
+    return lambda output, inputs, head: gradient(output=output, inputs=inputs, head=head)
 
 
 def _result(made: Any, function: Callable[..., Any]) -> Tensor:
@@ -64,7 +76,7 @@ def operator(function: Callable[..., Tensor]) -> Operator:
     try:
         return Operator(function)
     except ValueError as error:
-        raise TaichiTypeError(f"te.operator: {error}", place()) from None
+        raise TaichiTypeError(f"operator: function has no signature: {error}", place()) from None
 
 
 def _tensors(given: Sequence[Any]) -> list[Tensor]:

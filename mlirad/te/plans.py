@@ -32,26 +32,32 @@ class Plans:
         """Raise TaichiTypeError where something is said of what is not computed, or against what is
         said elsewhere."""
         given = {one.value for one in inputs}
-        for one in [*self.schedules, *self.inline, *self.materialise]:
-            if not isinstance(one, Tensor):
-                raise TaichiTypeError(f"a {type(one).__name__} is no tensor", place())
+        named = (
+            *(("schedule", one) for one in self.schedules),
+            *(("inline", one) for one in self.inline),
+            *(("materialise", one) for one in self.materialise),
+        )
+        for argument, one in named:
             op = None if one.value in given else defining_op(one.value)
             if op is None or op not in needed or te.PlaceholderOp.holds(op):
                 own = self.schedules.get(one)
                 raise TaichiTypeError(
-                    f"tensor '{one.name}' is not computed here, and takes no schedule",
+                    f"build: {argument}: tensor '{one.name}' is not computed here, and takes no "
+                    "schedule",
                     place() if own is None else own.place,
                 )
         arrays = [*outputs, *self.materialise, *self.schedules]
         for one in self.inline:
             if any(one is other for other in arrays):
-                raise TaichiTypeError(
-                    f"tensor '{one.name}' cannot be inlined: it is to have an array", place()
+                why = (
+                    f"build: inline: tensor '{one.name}' cannot be inlined: it is to have an array"
                 )
+                raise TaichiTypeError(why, place())
             op = defining_op(one.value)
             if op is None or not te.ComputeOp.holds(op):
                 raise TaichiTypeError(
-                    f"tensor '{one.name}' is no definition by te.compute, and cannot be inlined",
+                    f"build: inline: tensor '{one.name}' is no definition by te.compute, and "
+                    "cannot be inlined",
                     place(),
                 )
 

@@ -70,7 +70,8 @@ def _function(name: str, types: Sequence[ir.Type], results: Sequence[ir.Type]) -
 def _copy(op: ir.Operation, copier: Copier) -> None:
     if te.PlaceholderOp.holds(op):
         raise TaichiTypeError(
-            f"tensor '{te.PlaceholderOp(op).label.value}' is needed, and is not among the inputs",
+            f"build: tensor '{te.PlaceholderOp(op).label.value}' is needed, and is not among the "
+            "inputs",
             place(),
         )
     if not len(op.regions):

@@ -5,28 +5,47 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import Annotated, Any
 
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.errors import TaichiTypeError
 from mlirad.ir import build as b
-from mlirad.te.arguments import called, checked
+from mlirad.te.arguments import called, checked, fits, refuse, shown
 from mlirad.te.emission import Emitter
 from mlirad.te.expressions import (
+    FLOAT,
     INDEX,
     Axis,
+    Condition,
     Expr,
     Number,
     Operand,
     Reduction,
     arithmetic,
+    boolean,
     cast,
     common,
+    default_integer,
     expr,
+    typed,
 )
+from mlirad.te.expressions.kinds import Kind
 from mlirad.te.places import place
 from mlirad.types import DataType, f16, f32, i32, u1
+
+
+def _is_reduced(value: Any) -> bool:
+    return isinstance(value, Axis) and value.is_reduced
+
+
+def _are_reduced(value: Any) -> bool:
+    return all(map(_is_reduced, value)) if isinstance(value, tuple | list) else _is_reduced(value)
+
+
+Axes = Annotated[
+    Any, Kind("an axis made by te.reduce_axis, or a list of them", "lists of axes", _are_reduced)
+]
 
 
 @dataclass(frozen=True)
@@ -37,8 +56,9 @@ class Combiner:
     combine: te.Combine | None  # of positions there is none
 
 
+@checked
 def sum(
-    value: Operand, axis: Any, where: Operand | None = None, init: Operand | None = None
+    value: Operand, axis: Axes, where: Condition | None = None, init: Operand | None = None
 ) -> Expr:
     """The sum over one `te.reduce_axis`, or several; `where` says which points count, `init` what
     to begin with.
@@ -50,57 +70,63 @@ def sum(
     return _simple("sum", value, axis, where, init, 0)
 
 
+@checked
 def prod(
-    value: Operand, axis: Any, where: Operand | None = None, init: Operand | None = None
+    value: Operand, axis: Axes, where: Condition | None = None, init: Operand | None = None
 ) -> Expr:
     """The product over axes, in the type of the value; see `sum`."""
     return _simple("prod", value, axis, where, init, 1)
 
 
-def largest(
-    value: Operand, axis: Any, where: Operand | None = None, init: Operand | None = None
-) -> Expr:
-    """The maximum; of equal numbers the first one gets the derivative. See `sum`."""
+def greatest(value: Operand, axis: Any, where: Operand | None = None) -> Expr:
+    """The maximum, of which the first one gets the derivative; over no points the least number of
+    the type."""
     made = _number(value)
-    if init is None:
-        _check_points("max", axis)
-    found = _simple("max", made, axis, where, None, _least(made.dtype))
-    return found if init is None else arithmetic("max", found, cast(expr(init), made.dtype))
+    return _simple("max", made, axis, where, None, _least(made.dtype))
 
 
-def smallest(
-    value: Operand, axis: Any, where: Operand | None = None, init: Operand | None = None
-) -> Expr:
-    """The minimum; of equal numbers the first one gets the derivative. See `sum`."""
+def least(value: Operand, axis: Any, where: Operand | None = None) -> Expr:
+    """The minimum; over no points the greatest number of the type."""
     made = _number(value)
-    if init is None:
-        _check_points("min", axis)
-    found = _simple("min", made, axis, where, None, _greatest(made.dtype))
-    return found if init is None else arithmetic("min", found, cast(expr(init), made.dtype))
+    return _simple("min", made, axis, where, None, _greatest(made.dtype))
 
 
-def argmax(value: Operand, axis: Any, where: Operand | None = None) -> Expr:
+@checked
+def argmax(value: Operand, axis: Axes, where: Condition | None = None) -> Expr:
     """Where the maximum is first, an i32: along one axis, or counted over several, the last one
     fastest. NaN is greater than numbers. 0 where no point counts. It has no derivative. Raises
     TaichiTypeError for an axis of extent 0."""
     return _position("argmax", value, axis, where)
 
 
-def argmin(value: Operand, axis: Any, where: Operand | None = None) -> Expr:
+@checked
+def argmin(value: Operand, axis: Axes, where: Condition | None = None) -> Expr:
     """Where the minimum is first, an i32; see `argmax`."""
     return _position("argmin", value, axis, where)
 
 
-def max(*values: Operand, axis: Any = None, where: Operand | None = None, init: Any = None) -> Expr:
+@checked
+def max(
+    *values: Operand,
+    axis: Axes | None = None,
+    where: Condition | None = None,
+    init: Operand | None = None,
+) -> Expr:
     """`te.max(x, axis=k)`: the maximum over axes, of which the first one gets the derivative (see
     `sum`); `te.max(a, b)`: the greater one (see `maximum`). Raises TaichiTypeError for others."""
-    return _either("max", largest, values, axis, where, init)
+    return _either("max", greatest, values, axis, where, init)
 
 
-def min(*values: Operand, axis: Any = None, where: Operand | None = None, init: Any = None) -> Expr:
+@checked
+def min(
+    *values: Operand,
+    axis: Axes | None = None,
+    where: Condition | None = None,
+    init: Operand | None = None,
+) -> Expr:
     """`te.min(x, axis=k)`: the minimum over axes, of which the first one gets the derivative (see
     `sum`); `te.min(a, b)`: the smaller one (see `minimum`). Raises TaichiTypeError for others."""
-    return _either("min", smallest, values, axis, where, init)
+    return _either("min", least, values, axis, where, init)
 
 
 def _either(
@@ -109,40 +135,35 @@ def _either(
     values: tuple[Operand, ...],
     axis: Any,
     where: Operand | None,
-    init: Any,
+    init: Operand | None,
 ) -> Expr:
-    if len(values) == 1 and axis is not None:
-        return over(values[0], axis, where, init)
     if len(values) == 2 and axis is None and where is None and init is None:
         return arithmetic(name, *values)
-    raise TaichiTypeError(f"te.{name} takes one value and axis=, or two values", place())
+    if len(values) != 1 or axis is None:
+        raise TaichiTypeError(f"{name}: values are one, with axis=, or two without", place())
+    made, start = with_start(_number(values[0]), init)
+    if start is None:
+        _check_points(name, axis)
+    extreme = over(made, axis, where)
+    return extreme if start is None else arithmetic(name, extreme, start)
 
 
-def checked_axes(axis: Any) -> tuple[Axis, ...]:
-    """The axes of a reduction. Raises TaichiTypeError for what are none, or not different ones."""
+def checked_axes(name: str, axis: Any) -> tuple[Axis, ...]:
+    """The axes of a reduction. Raises TaichiTypeError for none, and for one twice."""
     axes = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
-    for one in axes:
-        if not isinstance(one, Axis) or not one.is_reduced:
-            raise TaichiTypeError(
-                f"a reduction goes over axes made by te.reduce_axis, not over {one!r}"
-                if not isinstance(one, Expr)
-                else "a reduction goes over axes made by te.reduce_axis, not over an index of the "
-                "definition",
-                place(),
-            )
     if not axes:
-        raise TaichiTypeError("a reduction over no axis", place())
+        refuse(name, "axis", f"is {shown(axis)}: a reduction over no axis")
     if len(set(axes)) < len(axes):
-        raise TaichiTypeError("a reduction axis is named twice", place())
+        raise TaichiTypeError(f"{name}: axis: a reduction axis is named twice", place())
     return axes
 
 
 def _check_points(name: str, axis: Any) -> None:
     """Raise TaichiTypeError where there is nothing to choose from."""
-    for one in checked_axes(axis):
+    for one in checked_axes(name, axis):
         if isinstance(one.extent, int) and not one.extent:
             raise TaichiTypeError(
-                f"te.{name} over axis '{one.name}', of extent 0, has no value"
+                f"{name}: axis: te.{name} over axis '{one.name}', of extent 0, has no value"
                 + (": give init=" if name in ("max", "min") else ""),
                 place(),
             )
@@ -150,7 +171,17 @@ def _check_points(name: str, axis: Any) -> None:
 
 def _number(value: Operand) -> Expr:
     made = expr(value)
-    return cast(made, i32) if made.dtype in (u1, INDEX) else made
+    return cast(made, default_integer()) if made.dtype in (u1, INDEX) else made
+
+
+def with_start(value: Expr, init: Operand | None) -> tuple[Expr, Expr | None]:
+    """A value and what a reduction of it begins with, in one type: that of the value, or, if it has
+    none of its own, that of the beginning."""
+    if init is None:
+        return value, None
+    first = expr(init, value.dtype)
+    value = cast(value, first.dtype) if value.dtype == FLOAT and first.dtype.is_float else value
+    return value, cast(first, value.dtype)
 
 
 def _simple(
@@ -161,7 +192,8 @@ def _simple(
     init: Operand | None,
     identity: float,
 ) -> Expr:
-    made, axes = _number(value), checked_axes(axis)
+    axes = checked_axes(kind, axis)
+    made, start = with_start(_number(value), init)
     given, kept = made.dtype, f32 if made.dtype == f16 else made.dtype
     made = cast(made, kept)
     neutral = Number(kept, identity)
@@ -170,7 +202,7 @@ def _simple(
     def combine(a: Sequence[ir.Value], c: Sequence[ir.Value]) -> list[ir.Value]:
         return [_op(names[kind], kept, a[0], c[0])]
 
-    first = neutral if init is None else cast(expr(init, kept), kept)
+    first = neutral if start is None else cast(start, kept)
     reduction = Reduction(
         kept, kind, (made,), axes, _condition(where), (first,), Combiner((neutral,), combine)
     )
@@ -178,12 +210,7 @@ def _simple(
 
 
 def _condition(where: Operand | None) -> Expr | None:
-    if where is None:
-        return None
-    made = expr(where)
-    if made.dtype != u1:
-        raise TaichiTypeError(f"where= is a condition, not a number of type {made.dtype}", place())
-    return made
+    return None if where is None else boolean(where)
 
 
 def _op(name: str, dtype: DataType, left: ir.Value, right: ir.Value) -> ir.Value:
@@ -208,7 +235,7 @@ def _greatest(dtype: DataType) -> float:
 
 
 def _position(kind: str, value: Operand, axis: Any, where: Operand | None) -> Expr:
-    made, axes = _in_signed_order(_number(value)), checked_axes(axis)
+    made, axes = _in_signed_order(typed(_number(value))), checked_axes(kind, axis)
     _check_points(kind, axis)
     worst = _least(made.dtype) if kind == "argmax" else _greatest(made.dtype)
     none = Combiner((Number(made.dtype, worst),), None)
@@ -232,22 +259,27 @@ def comm_reducer(
 ) -> Callable[..., Any]:
     """A reduction by a function of two values, or of two tuples of values, that is associative.
 
-    The values of a tuple are converted to the type that they have together. `identity` gives, for
-    their types, what changes none. The reduction is called with a value or a tuple of values,
-    `axis=`, `where=` and `init=`; it raises TaichiTypeError for no value, and for functions that do
-    not give as many values as they take.
+    The values of a tuple are converted to the type that they have together, floats without one to
+    `default_fp`. `identity` gives, for their types, what changes none. The reduction is called with
+    a value or a tuple of values, `axis=`, `where=` and `init=`; it raises TaichiTypeError for no
+    value, and for functions that do not give as many values as they take.
     """
 
-    def reduction(values: Any, axis: Any, where: Operand | None = None, init: Any = None) -> Any:
+    def reduction(
+        values: Operand | Sequence[Operand],
+        axis: Axes,
+        where: Condition | None = None,
+        init: Operand | Sequence[Operand] | None = None,
+    ) -> Any:
         given = tuple(values) if isinstance(values, tuple | list) else (values,)
         if not given:
-            raise TaichiTypeError(f"reduction '{name}' was given no value", place())
-        made = tuple(common([_number(value) for value in given]))
+            refuse(name, "values", "are none")
+        made = tuple(map(typed, common([_number(value) for value in given])))
         types = [one.dtype for one in made]
-        neutral = _tuple(called(identity, types, f"the identity of '{name}'"), made)
-        first = neutral if init is None else _tuple(init, made)
-        own = Combiner(neutral, _by_function(combine, made))
-        axes, condition = checked_axes(axis), _condition(where)
+        neutral = _tuple(called(identity, types, f"{name}: identity"), made, f"{name}: identity")
+        first = neutral if init is None else _tuple(init, made, f"{name}: init")
+        own = Combiner(neutral, _by_function(combine, made, f"{name}: combine"))
+        axes, condition = checked_axes(name, axis), _condition(where)
         results = tuple(
             Reduction(one.dtype, "custom", made, axes, condition, first, own, number)
             for number, one in enumerate(made)
@@ -255,15 +287,18 @@ def comm_reducer(
         return results if isinstance(values, tuple | list) else results[0]
 
     reduction.__name__ = name
-    return reduction
+    return checked(reduction)
 
 
-def _tuple(given: Any, like: Sequence[Expr]) -> tuple[Expr, ...]:
+def _tuple(given: Any, like: Sequence[Expr], what: str) -> tuple[Expr, ...]:
     values = tuple(given) if isinstance(given, tuple | list) else (given,)
     if len(values) != len(like):
         raise TaichiTypeError(
-            f"a reduction of {len(like)} values was given {len(values)} to begin with", place()
+            f"{what}: {len(values)} values in a reduction of {len(like)}", place()
         )
+    for value in values:
+        if not fits(value, Operand):
+            raise TaichiTypeError(f"{what}: {shown(value)} is no number", place())
     return tuple(cast(expr(value, one.dtype), one.dtype) for value, one in zip(values, like))
 
 
@@ -272,14 +307,14 @@ class _Value(Expr):
     """A value that a combiner is given."""
 
 
-def _by_function(combine: Callable[..., Any], like: Sequence[Expr]) -> te.Combine:
+def _by_function(combine: Callable[..., Any], like: Sequence[Expr], what: str) -> te.Combine:
     sides = [[_Value(one.dtype) for one in like] for _ in range(2)]
     arguments = sides if len(like) > 1 else [sides[0][0], sides[1][0]]
-    found = _tuple(called(combine, arguments, "what a reduction combines by"), like)
+    found = _tuple(called(combine, arguments, what), like, what)
 
     def emitted(a: Sequence[ir.Value], c: Sequence[ir.Value]) -> list[ir.Value]:
         def no_extent(extent: Any) -> ir.Value:
-            raise TaichiTypeError("a combiner uses its values and numbers only", found[0].place)
+            raise TaichiTypeError(f"{what}: it uses its values and numbers only", found[0].place)
 
         given = dict[Expr, ir.Value](zip([*sides[0], *sides[1]], [*a, *c]))
         emitter = Emitter(given, no_extent)

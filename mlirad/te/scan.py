@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mlirad.bindings import ir
@@ -10,22 +10,24 @@ from mlirad.dialect import te
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiTypeError
 from mlirad.ir.walk import has_uses
-from mlirad.te.arguments import called, checked
+from mlirad.te.arguments import called, checked, described, fits, refuse, shown
 from mlirad.te.bounds import check_reads
-from mlirad.te.compute import Renaming, check_axes, compute, define, placeholder, tensor_type
+from mlirad.te.compute import check_axes, compute, define, placeholder, tensor_type
 from mlirad.te.emission import Emitter
 from mlirad.te.expressions import (
     INDEX,
     Axis,
     Expr,
     Extent,
+    Operand,
     Read,
     Reduction,
-    Source,
+    by_ranges,
     cast,
     expr,
-    select,
+    in_order,
 )
+from mlirad.te.expressions.normal_form import renamed
 from mlirad.te.graph import graph
 from mlirad.te.places import place
 from mlirad.te.size_needs import note_needs
@@ -52,7 +54,7 @@ def scan(
     their own, of which there may be 64. Raises TaichiTypeError where there are more, or sizes.
     """
     states = [initial] if isinstance(initial, Tensor) else list(initial)
-    steps = checked_extent(length, f"scan '{name}'")
+    steps = checked_extent(length, "scan: length")
     _check_states(states)
     first = states[0]
     axes = [Axis(INDEX, f"i{k}", extent) for k, extent in enumerate(first.shape)]
@@ -79,30 +81,35 @@ def _updated(
 ) -> list[Expr]:
     """The elements behind a step. Raises TaichiTypeError for another number of them."""
     before = states[0] if len(states) == 1 else list(states)
-    given = called(update, (step, before, *axes), "the update of a scan")
-    values = [expr(one) for one in (given if isinstance(given, tuple | list) else [given])]
-    if len(values) != len(states):
-        raise TaichiTypeError(
-            f"a recurrence of {len(states)} states was given {len(values)} behind a step", place()
-        )
+    given = called(update, (step, before, *axes), "scan: update")
+    given = given if isinstance(given, tuple | list) else [given]
+    if len(given) != len(states):
+        refuse("scan", "update", f"gives {len(given)} numbers for {len(states)} states")
+    for one in given:
+        if not fits(one, Operand):
+            refuse("scan", "update", f"gives {shown(one)}, expected {described(Operand)}")
+    values = [expr(one) for one in given]
     return [cast(value, states[0].dtype) for value in values]
 
 
 def _check_states(states: Sequence[Tensor]) -> None:
     if not states:
-        raise TaichiTypeError("a recurrence has a state at least", place())
+        refuse("scan", "initial", "is none: a recurrence has a state at least")
     for one in states:
         if one.dtype != states[0].dtype or not same_shape(one.shape, states[0].shape):
-            raise TaichiTypeError("the states of a recurrence have one shape and type", place())
+            why = "scan: initial: the states of a recurrence have one shape and type"
+            raise TaichiTypeError(why, place())
 
 
-def _is_local(one: Expr, states: Sequence[Tensor], axes: Sequence[Axis]) -> bool:
+def _is_local(body: Expr, states: Sequence[Tensor], axes: Sequence[Axis]) -> bool:
     """Whether states are read at the element's own indices alone, and nothing is reduced."""
-    if isinstance(one, Reduction):
-        return False
-    if isinstance(one, Read) and any(one.tensor is state for state in states):
-        return all(index is axis for index, axis in zip(one.indices, axes))
-    return all(_is_local(part, states, axes) for part in one.parts)
+
+    def is_elsewhere(one: Expr) -> bool:
+        if not isinstance(one, Read) or all(one.tensor is not state for state in states):
+            return isinstance(one, Reduction)
+        return any(index is not axis for index, axis in zip(one.indices, axes))
+
+    return not any(map(is_elsewhere, in_order(body, lambda part: part.parts)))
 
 
 def _loop(
@@ -114,8 +121,7 @@ def _loop(
     name: str,
 ) -> list[Tensor]:
     first, own, at, count = states[0], graph(), place(), len(states)
-    renamed = _States(before)
-    made = [renamed.of(value) for value in values]
+    made = [_of_states(value, before) for value in values]
     shape = (steps + 1, *first.shape, *([count] if count > 1 else []))
 
     def begin(indices: list[ir.Value]) -> list[ir.Value]:
@@ -138,17 +144,15 @@ def _loop(
     ]
 
 
-class _States(Renaming):
-    """Values in the places of reads of states."""
-
-    def __init__(self, states: dict[Tensor, Axis]) -> None:
-        super().__init__({})
-        self._states: dict[Source, Axis] = dict(states.items())
-
-    def _made(self, one: Expr) -> Expr:
-        if isinstance(one, Read) and one.tensor in self._states:
-            return self._states[one.tensor]
-        return super()._made(one)
+def _of_states(body: Expr, stand_ins: Mapping[Tensor, Axis]) -> Expr:
+    """An expression with values in the places of reads of states."""
+    reads = {
+        one: stand_in
+        for one in in_order(body, lambda part: part.parts)
+        for state, stand_in in stand_ins.items()
+        if isinstance(one, Read) and one.tensor is state
+    }
+    return renamed(body, reads)
 
 
 def _unrolled(
@@ -156,8 +160,8 @@ def _unrolled(
 ) -> list[Tensor]:
     if not isinstance(steps, int) or steps > UNROLLED:
         raise TaichiTypeError(
-            f"scan '{name}' goes from all states to all, and then has {UNROLLED} steps at most, "
-            "a number that is known",
+            f"scan: length: '{name}' goes from all states to all, and then has {UNROLLED} steps at "
+            "most, a number that is known",
             place(),
         )
     first, at = states[0], place()
@@ -175,9 +179,6 @@ def _stacked(history: Sequence[Tensor], name: str) -> Tensor:
     """Tensors of one shape along a first axis."""
 
     def element(t: Any, *indices: Any) -> Any:
-        value = history[-1][indices]
-        for number, one in reversed(list(enumerate(history[:-1]))):
-            value = select(t == number, one[indices], value)
-        return value
+        return by_ranges(t, range(1, len(history) + 1), [one[indices] for one in history])
 
     return compute((len(history), *history[0].shape), element, name)

@@ -71,7 +71,8 @@ def set_schedule(op: ir.Operation, tensor: Tensor, schedule: Schedule | None) ->
     a schedule that is none of this definition."""
     if schedule is not None and not te.ComputeOp.holds(op):
         raise TaichiTypeError(
-            f"tensor '{tensor.name}' is no definition by te.compute, and takes no schedule",
+            f"build: schedule: tensor '{tensor.name}' is no definition by te.compute, and takes no "
+            "schedule",
             schedule.place,
         )
     if not te.ComputeOp.holds(op):
@@ -109,17 +110,18 @@ class _Choices:
     def all(self) -> list[AxisChoice]:
         """Of the tensor's own axes, then of those that it reduces."""
         asked, own = self.schedule, self.tensor.ndim
-        tiles = {self._number(axis): self._tile(size) for axis, size in asked.tile.items()}
+        tiles = {self._number("tile", axis): self._tile(size) for axis, size in asked.tile.items()}
         if len(tiles) < len(asked.tile):
-            self._refuse("an axis has two tiles")
-        lanes = None if asked.lanes is None else self._number(asked.lanes)
-        written_out = [self._number(axis) for axis in asked.unroll]
+            self._refuse("tile", "an axis has two tiles")
+        lanes = None if asked.lanes is None else self._number("lanes", asked.lanes)
+        written_out = [self._number("unroll", axis) for axis in asked.unroll]
         shared = list(range(own))
         if asked.parallel is not None:
-            shared = [self._number(axis) for axis in asked.parallel]
+            shared = [self._number("parallel", axis) for axis in asked.parallel]
         for number in shared:
             if number >= own:
-                self._refuse(f"axis '{self.names[number]}' is reduced, and threads cannot share it")
+                why = f"axis '{self.names[number]}' is reduced, and threads cannot share it"
+                self._refuse("parallel", why)
         self._check(written_out, lanes)
         return [
             AxisChoice(
@@ -132,30 +134,35 @@ class _Choices:
             for number, name in enumerate(self.names)
         ]
 
-    def _number(self, axis: AxisName) -> int:
+    def _number(self, argument: str, axis: AxisName) -> int:
         for number, (name, own) in enumerate(self.axes):
             if axis is own or (isinstance(axis, str) and axis in (name, own.name)):
                 return number
         shown = axis.name if isinstance(axis, Axis) else axis
-        self._refuse(
-            f"no axis '{shown}': axes of '{self.tensor.name}' are {', '.join(self.names) or 'none'}"
-        )
+        names = ", ".join(self.names) or "none"
+        self._refuse(argument, f"no axis '{shown}': axes of '{self.tensor.name}' are {names}")
 
     def _tile(self, size: int) -> int:
         if not 1 <= size <= _LARGEST_TILE:
-            self._refuse(f"a tile of {size}, expected one from 1 to {_LARGEST_TILE}")
+            self._refuse("tile", f"a tile of {size}, expected one from 1 to {_LARGEST_TILE}")
         return size
 
     def _check(self, written_out: Sequence[int], lanes: int | None) -> None:
         if lanes is not None and lanes in written_out:
-            self._refuse(f"axis '{self.names[lanes]}' is written out, and has no lanes")
+            why = f"axis '{self.names[lanes]}' is written out, and has no lanes"
+            self._refuse("unroll and lanes", why)
         extents = [self.axes[number][1].extent for number in written_out]
         for number, extent in zip(written_out, extents):
             if not isinstance(extent, int):
-                self._refuse(f"axis '{self.names[number]}' is written out, of a size not known")
+                why = f"axis '{self.names[number]}' is written out, of a size not known"
+                self._refuse("unroll", why)
         count = prod(extent for extent in extents if isinstance(extent, int))
         if count > _MOST_WRITTEN_OUT:
-            self._refuse(f"{count} points are written out, expected at most {_MOST_WRITTEN_OUT}")
+            why = f"{count} points are written out, expected at most {_MOST_WRITTEN_OUT}"
+            self._refuse("unroll", why)
 
-    def _refuse(self, why: str) -> NoReturn:
-        raise TaichiTypeError(f"the schedule of '{self.tensor.name}': {why}", self.schedule.place)
+    def _refuse(self, argument: str, why: str) -> NoReturn:
+        raise TaichiTypeError(
+            f"Schedule: {argument}: the schedule of '{self.tensor.name}': {why}",
+            self.schedule.place,
+        )

@@ -17,10 +17,11 @@ from mlirad.te.expressions import (
     Extent,
     Number,
     Read,
-    Size,
     cast,
     expr,
     is_of_sizes,
+    same_extent,
+    shown_extent,
 )
 from mlirad.te.places import place
 from mlirad.types import DataType
@@ -82,57 +83,40 @@ class Tensor:
         return f"Tensor({self.name}, ({shown}), {self.dtype})"
 
 
-def shown_extent(extent: Extent) -> str:
-    """An extent as a user writes it."""
-    if isinstance(extent, int):
-        return str(extent)
-    if isinstance(extent, Number):
-        return str(extent.value)
-    if isinstance(extent, Size | Axis):
-        return extent.name
-    signs = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%"}
-    name = getattr(extent, "name", "?")
-    return f"({f' {signs.get(name, name)} '.join(map(shown_extent, extent.parts))})"
-
-
 def same_shape(left: Sequence[Extent], right: Sequence[Extent]) -> bool:
     """Whether two shapes are written alike."""
-    return len(left) == len(right) and all(map(_same_extent, left, right))
+    return len(left) == len(right) and all(map(same_extent, left, right))
 
 
-def _same_extent(left: Extent, right: Extent) -> bool:
-    if isinstance(left, int) or isinstance(right, int):
-        return isinstance(left, int) and isinstance(right, int) and left == right
-    return left is right or shown_extent(left) == shown_extent(right)
-
-
-def checked_shape(shape: Any, what: str) -> Shape:
-    """A shape as users give it. Raises TaichiTypeError for what is none."""
+def checked_shape(shape: Any, what: str, of: str = "") -> Shape:
+    """A shape as users give it: `what` are function and argument. Raises TaichiTypeError for what
+    is none."""
     given: Sequence[Any] = shape if isinstance(shape, tuple | list) else (shape,)
-    checked = tuple(checked_extent(extent, what) for extent in given)
+    checked = tuple(checked_extent(extent, what, of) for extent in given)
     if prod(extent for extent in checked if isinstance(extent, int)) > _MOST:
-        raise TaichiTypeError(f"{what} has more elements than an array can have", place())
+        raise TaichiTypeError(f"{what}{of} has more elements than an array can have", place())
     return checked
 
 
-def checked_extent(extent: Any, what: str) -> Extent:
+def checked_extent(extent: Any, what: str, of: str = "") -> Extent:
     """One of a shape. Raises TaichiTypeError for what is none."""
     if isinstance(extent, Number):
         extent = extent.value
     if isinstance(extent, Expr):
         if extent.dtype.is_float or not is_of_sizes(extent):
             raise TaichiTypeError(
-                f"extent {shown_extent(extent)} of {what} is made of more than sizes and integers",
+                f"{what}: extent {shown_extent(extent)}{of} is made of more than sizes and "
+                "integers",
                 place(),
             )
         return extent
     if isinstance(extent, bool) or not _is_integer(extent):
-        raise TaichiTypeError(f"extent {extent!r} of {what} is no integer", place())
+        raise TaichiTypeError(f"{what}: extent {extent!r}{of} is no integer", place())
     made = index(extent)
     if made < 0:
-        raise TaichiTypeError(f"extent {made} of {what} is negative", place())
+        raise TaichiTypeError(f"{what}: extent {made}{of} is negative", place())
     if made > _MOST:
-        raise TaichiTypeError(f"extent {made} of {what} is more than an array can have", place())
+        raise TaichiTypeError(f"{what}: extent {made}{of} is more than an array can have", place())
     return made
 
 

@@ -64,6 +64,26 @@ def test_torch(chain: Chain) -> None:
         first.sum().backward()
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")
+def test_transforms_of_torch(chain: Chain) -> None:
+    torch: Any = pytest.importorskip("torch")
+    f = ti.ad.program(chain.run, inputs=[chain.x, chain.w], output=[chain.y, chain.z]).torch()
+    x, w = (torch.tensor(one, dtype=torch.float64) for one in ([0.1, 0.4, -0.7], [2.0]))
+
+    def expected(x: Any, w: Any) -> tuple[Any, Any]:
+        return chain.expected(x, w, torch)
+
+    for found, wanted in zip(
+        torch.func.vmap(f, (0, None))(torch.stack([x, 2 * x]), w),
+        torch.func.vmap(expected, (0, None))(torch.stack([x, 2 * x]), w),
+    ):
+        np.testing.assert_allclose(found, wanted)
+    for transform in (torch.func.jacrev, torch.func.jacfwd):
+        for found, wanted in zip(transform(f, (0, 1))(x, w), transform(expected, (0, 1))(x, w)):
+            for own, other in zip(found, wanted):
+                np.testing.assert_allclose(own, other)
+
+
 def test_jax_is_asked_for_by_name(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
     from mlirad.foreign import jax_function
 

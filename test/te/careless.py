@@ -1,12 +1,13 @@
 """`python -m te.careless`, in `test/`: every public function of tensor expressions, with each of
 its arguments in turn replaced by what nobody should give it. What is no result has to be an error
-of ours that names a place."""
+of ours that names a place, the function and one of its arguments."""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections.abc import Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from mlirad import te
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
 
 OURS = str(Path(__file__).with_name("careless"))  # this file, and that of the calls
+BY_FUNCTIONS = ("te.compute", "te.scan", "te.comm_reducer", "te.Schedule")
 PLACE = re.compile(rf"^{re.escape(OURS)}\w*\.py:\d+:\d+: ")
 
 
@@ -74,6 +76,8 @@ def failures(of: dict[str, Call], values: Sequence[Any], shown: bool = False) ->
             except (TaichiCompilationError, TaichiRuntimeError) as error:
                 if not PLACE.match(str(error)):
                     found.append(f"{text}: no place: {type(error).__name__}: {error}")
+                elif not names_an_argument(str(error).splitlines()[0], name, call.function):
+                    found.append(f"{text}: no argument: {error}")
                 elif shown:
                     print(f"{text}: {str(error).splitlines()[0]}")
             except Exception as error:  # every other one is a failure, but for the program's own
@@ -81,6 +85,18 @@ def failures(of: dict[str, Call], values: Sequence[Any], shown: bool = False) ->
                 if not place_of(error).startswith(OURS) and not is_of_a_class:
                     found.append(f"{text}: {type(error).__name__}: {error}")
     return found
+
+
+def names_an_argument(text: str, name: str, function: Any) -> bool:
+    """Whether an error says which function was given what; those of functions of the program speak
+    of what these say."""
+    if name in BY_FUNCTIONS or not re.fullmatch(r"(te|nn)\.\w+", name):
+        return True
+    parameters = [*signature(function).parameters, "arguments?"]
+    said = text[text.index(": ") + 2 :]
+    return name.rpartition(".")[2] in said and bool(
+        re.search(rf"\b({'|'.join(parameters)})\b", said)
+    )
 
 
 def place_of(error: BaseException) -> str:

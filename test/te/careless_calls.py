@@ -8,6 +8,15 @@ from typing import Any
 import mlirad as ti
 from mlirad import te
 
+OF_NUMBERS = """
+abs acos asin atan ceil cos erf erfc exp expm1 floor gelu log log1p normal_density relu round rsqrt
+sigmoid sin softplus sqrt tan tanh trunc
+"""
+OF_TENSORS = """
+exp flatten gelu hard_sigmoid hard_swish log_sigmoid mish relu relu6 selu sigmoid silu softplus
+softsign tanh
+"""
+
 
 class Call:
     """A function, arguments that are right, and those that are not replaced."""
@@ -45,15 +54,22 @@ def calls() -> dict[str, Call]:
     cube = te.placeholder((2, 4, 3), ti.f64)
     add = te.comm_reducer(lambda a, c: a + c, lambda t: 0, "add")
     nn, unary = te.nn, {}
-    for name in ("sin", "exp", "abs", "sigmoid", "relu", "softplus", "gelu", "floor"):
+    for name in OF_NUMBERS.split():
         unary[f"te.{name}"] = Call(getattr(te, name), x[0, 0])
-    for name in ("relu", "relu6", "sigmoid", "gelu", "silu", "selu", "mish", "flatten"):
+    for name in OF_TENSORS.split():
         unary[f"nn.{name}"] = Call(getattr(nn, name), x)
+    for rank in (1, 3):
+        images = te.placeholder((2, 4, *[8] * rank), ti.f64)
+        for kind in ("max", "avg", "l2"):
+            unary[f"nn.{kind}_pool{rank}d"] = Call(getattr(nn, f"{kind}_pool{rank}d"), images, 2)
+        for name, shape in ((f"conv{rank}d", (6, 4)), (f"conv{rank}d_transpose", (4, 6))):
+            weight = te.placeholder((*shape, *[3] * rank), ti.f64)
+            unary[f"nn.{name}"] = Call(getattr(nn, name), images, weight, bias, stride=2)
     for name in ("sum", "prod", "max", "min", "mean", "variance", "norm", "logsumexp"):
         unary[f"nn.{name}"] = Call(getattr(nn, name), x, axis=1, keepdims=True)
     for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum"):
         unary[f"nn.{name}"] = Call(getattr(nn, name), x, mask)
-    for name in ("sum", "prod", "logsumexp"):
+    for name in ("sum", "prod", "min", "logsumexp"):
         unary[f"te.{name}"] = Call(getattr(te, name), x[0, k], axis=k, where=k > 1, init=1.0)
     for name in ("mse_loss", "l1_loss", "huber_loss", "hinge_loss", "binary_cross_entropy"):
         unary[f"nn.{name}"] = Call(getattr(nn, name), x, mask)
@@ -79,9 +95,11 @@ def calls() -> dict[str, Call]:
         "te.pow": Call(te.pow, x[0, 0], 2),
         "te.atan2": Call(te.atan2, x[0, 0], x[0, 1]),
         "te.maximum": Call(te.maximum, x[0, 0], x[0, 1]),
+        "te.minimum": Call(te.minimum, x[0, 0], x[0, 1]),
         "te.max": Call(te.max, x[0, k], axis=k, where=k > 1, init=0.0),
         "te.max of two": Call(te.max, x[0, 0], x[0, 1]),
         "te.argmax": Call(te.argmax, x[0, k], axis=k, where=k > 1),
+        "te.argmin": Call(te.argmin, x[0, k], axis=k, where=k > 1),
         "te.comm_reducer": Call(te.comm_reducer, lambda a, c: a + c, lambda t: 0, "add"),
         "a combine": Call(
             lambda v: te.comm_reducer(v, lambda t: 0)(x[0, k], axis=k), lambda a, c: a + c
@@ -176,7 +194,9 @@ def calls() -> dict[str, Call]:
         ),
         "nn.l2_pool2d": Call(nn.l2_pool2d, image, 2),
         "nn.adaptive_avg_pool": Call(nn.adaptive_avg_pool, image, 2),
+        "nn.adaptive_max_pool": Call(nn.adaptive_max_pool, image, 2),
         "nn.global_avg_pool": Call(nn.global_avg_pool, image),
+        "nn.global_max_pool": Call(nn.global_max_pool, image),
         "nn.max_unpool2d": Call(nn.max_unpool2d, te.placeholder((2, 4, 4, 4), ti.f64), image, 2),
         "nn.dense": Call(nn.dense, x, te.placeholder((6, 3), ti.f64), bias),
         "nn.matmul": Call(nn.matmul, x, w, transpose_a=False, transpose_b=False),

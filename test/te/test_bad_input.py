@@ -350,5 +350,14 @@ def test_numbers_that_an_input_has_not() -> None:
         f(1.5)
 
 
+def test_careless_calls_are_of_every_function() -> None:
+    known = {f"{space}.{name}" for space, name in (one.split(".") for one in calls() if "." in one)}
+    for space, module in {"te": te, "nn": te.nn}.items():
+        public = {name for name in module.__all__ if callable(getattr(module, name))}
+        assert (
+            not {f"{space}.{name}" for name in public} - known - {"te.Differentiation", "te.Tensor"}
+        )
+
+
 def test_what_nobody_should_give_has_a_place() -> None:
     assert not failures({**calls(), **launches()}, wrong_values()[::9])

@@ -160,3 +160,30 @@ def test_derivatives_of_derivatives_under_bounds_of_their_own(stride: int) -> No
     values = [RANDOM.normal(size=one.shape) for one in (x, v, head)]
     picked = np.array([0, 4, 4, 2, 1, 1, 0, 3], np.int32)
     check(slope, [x, v, head, rows], [*values, picked], second=True)
+
+
+@pytest.mark.parametrize("kind", [ti.i8, ti.u8, ti.i16, ti.u32, ti.i32, ti.i64], ids=str)
+def test_indices_of_any_integers(kind: Any) -> None:
+    """NumPy makes them of 64 bits, and they may be given so."""
+    x, rows, head = given(7, 2), te.placeholder((4,), kind, "rows"), given(4, 2, name="head")
+    y = te.nn.embedding(rows, x)
+    step = te.build([y, *te.differentiate(y, [x], head)], [x, rows, head])
+    values, chosen = np.arange(14.0).reshape(7, 2), np.array([6, 0, 3, 3])
+    found, slope = step(values, chosen, np.ones((4, 2)))
+    again, _ = step(values, chosen.astype(kind.numpy), np.ones((4, 2)))
+    np.testing.assert_array_equal(found, values[chosen])
+    np.testing.assert_array_equal(again, found)
+    np.testing.assert_array_equal(slope[:, 0], np.bincount(chosen, minlength=7))
+
+
+def test_integers_that_a_type_has_not() -> None:
+    rows = te.placeholder((2,), ti.i32, "rows")
+    f = te.build(te.compute((2,), lambda i: rows[i] * 2), [rows], "f")
+    np.testing.assert_array_equal(f(np.array([1, -3])), [2, -6])
+    assert f(np.array([5, 6], np.uint8)).dtype == np.int32
+    for far in (1 << 31, -(1 << 40)):
+        with pytest.raises(ti.TaichiRuntimeTypeError, match=f"f: 'rows' is of type i32, .*{far}"):
+            f(np.array([1, far]))
+    for others in (np.ones(2), np.ones(2, bool), ti.ndarray(ti.i64, 2)):
+        with pytest.raises(ti.TaichiRuntimeTypeError, match="'rows' is of type i32, and was given"):
+            f(others)

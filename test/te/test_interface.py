@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -164,6 +165,33 @@ def test_operators_with_a_gradient() -> None:
     first, second = f(np.ones(4))
     np.testing.assert_array_equal(first, 10_000)
     np.testing.assert_array_equal(second, 2)
+
+
+def _positional(y: te.Tensor, tensors: Any, above: te.Tensor) -> list[te.Tensor]:
+    return [te.compute(above.shape, lambda i: (y[i] + tensors[0][i]) * above[i])]
+
+
+def _named(output: te.Tensor, inputs: Any, head: te.Tensor) -> list[te.Tensor]:
+    return _positional(output, inputs, head)
+
+
+def _in_another_order(inputs: Any, output: te.Tensor, head: te.Tensor) -> list[te.Tensor]:
+    return _positional(output, inputs, head)
+
+
+@pytest.mark.parametrize("gradient", [_positional, _named, _in_another_order])
+def test_what_gradients_of_operators_are_given(gradient: Callable[..., Any]) -> None:
+    """The output, the inputs and the head, in this order, or by their names."""
+
+    @te.operator
+    def squared(x: te.Tensor) -> te.Tensor:
+        return te.compute(x.shape, lambda i: x[i] * x[i])
+
+    squared.def_gradient(gradient)
+    x, head = given(2), given(2, name="head")
+    (slope,) = te.differentiate(squared(x), [x], head)
+    found = te.build(slope, [x, head])(np.array([3.0, 5.0]), np.array([1.0, 10.0]))
+    np.testing.assert_array_equal(found, [9 + 3, (25 + 5) * 10])
 
 
 def test_derivatives_stop() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -68,3 +69,32 @@ def test_what_a_condition_guards_is_not_asked_for() -> None:
     x, w = te.placeholder((n,), name="x"), te.placeholder((m,), name="w")
     f = te.build(te.compute((n,), lambda i: x[i] + te.select(i < m, w[i], 2.0)), [x, w])
     np.testing.assert_array_equal(f(ones(3), ones(2)), [2, 2, 3])
+
+
+READS: dict[str, Callable[[te.Tensor, te.Tensor, Any], Any]] = {
+    "the first one": lambda x, rows, i: x[0],
+    "the last one": lambda x, rows, i: x[x.shape[0] - 1],
+    "by data": lambda x, rows, i: x[rows[i]],
+    "over and over": lambda x, rows, i: x[i % x.shape[0]],
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_what_is_read_has_elements(name: str) -> None:
+    n, m = te.var("n"), te.var("m")
+    x, rows = te.placeholder((n,), name="x"), te.placeholder((m,), ti.i32, "rows")
+    f = te.build(te.compute((m,), lambda i: READS[name](x, rows, i) + rows[i]), [x, rows])
+    none, two = np.zeros(0, np.int32), np.zeros(2, np.int32)
+    np.testing.assert_array_equal(f(ones(3), two), 1)
+    assert f(ones(0), none).shape == (0,)
+    with pytest.raises(TaichiRuntimeTypeError, match=r"index 0 of tensor 'x' .* for n = 0"):
+        f(ones(0), two)
+
+
+def test_what_a_sum_over_nothing_does_not_read() -> None:
+    n = te.var("n")
+    x, y, k = te.placeholder((n,), name="x"), te.placeholder((n,), name="y"), te.reduce_axis(n)
+    made = te.compute((2,), lambda i: te.sum(x[0] * y[k] + x[k % n], axis=k))
+    f = te.build(made, [x, y])
+    np.testing.assert_array_equal(f(ones(0), ones(0)), 0)
+    np.testing.assert_array_equal(f(ones(3), ones(3)), 6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,60 @@ def test_among_functions_of_torch() -> None:
         assert x.grad is None
 
 
+def _ours_and_torchs() -> tuple[Any, Any]:
+    return _layer().torch(), lambda x, w: torch.tanh(x @ w)
+
+
+def _transforms() -> dict[str, Callable[[Any, Any, Any], Any]]:
+    """Of a function of two matrices; batches of both have a third axis."""
+    of = torch.func
+    return {
+        "vmap": lambda f, x, w: of.vmap(f, (0, None))(_batch(x), w),
+        "vmap over both": lambda f, x, w: of.vmap(f, (0, 2), 1)(_batch(x), _batch(w).movedim(0, 2)),
+        "vmap of nothing": lambda f, x, w: of.vmap(f, (0, None))(_batch(x)[:0], w),
+        "vmap of vmap": lambda f, x, w: of.vmap(of.vmap(f, (None, 0)), (0, None))(
+            _batch(x), _batch(w)
+        ),
+        "jacrev": lambda f, x, w: of.jacrev(f, (0, 1))(x, w),
+        "jacfwd": lambda f, x, w: of.jacfwd(f, (0, 1))(x, w),
+        "hessian": lambda f, x, w: of.hessian(lambda v: (f(x, v) ** 2).sum())(w),
+        "reverse over reverse": lambda f, x, w: of.jacrev(of.jacrev(lambda v: f(x, v).sum()))(w),
+        "vmap of grad": lambda f, x, w: of.vmap(of.grad(lambda x: f(x, w).sum()))(_batch(x)),
+        "jvp": lambda f, x, w: of.jvp(f, (x, w), (x + 1, w)),
+        "vjp": lambda f, x, w: of.vjp(f, x, w)[1](torch.ones(2, 4, dtype=torch.float64)),
+    }
+
+
+def _batch(x: Any) -> Any:
+    return torch.stack([x, 2 * x, x - 1])
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")
+def test_transforms_of_torch() -> None:
+    x, w = (one.detach() for one in _tensors((2, 6), (6, 4)))
+    for name, transform in _transforms().items():
+        found, wanted = (transform(f, x, w) for f in _ours_and_torchs())
+        leaves = zip(*(torch.utils._pytree.tree_leaves(one) for one in (found, wanted)))
+        for own, expected in leaves:
+            np.testing.assert_allclose(own, expected, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")
+def test_transforms_with_integers_and_several_outputs() -> None:
+    table, rows = te.placeholder((7, 3), ti.f64), te.placeholder((2,), ti.i64)
+    taken = te.compute((2, 3), lambda i, j: table[rows[i], j] ** 2)
+    lookup = te.build([taken, te.compute((2,), lambda i: rows[i] + 1)], [table, rows]).torch()
+    (x,) = (one.detach() for one in _tensors((7, 3)))
+    chosen = torch.tensor([[1, 3], [6, 6]])
+    values, behind = torch.func.vmap(lookup, (None, 0))(x, chosen)
+    np.testing.assert_allclose(values, x[chosen] ** 2)
+    np.testing.assert_array_equal(behind, chosen + 1)
+    for transform in (torch.func.jacrev, torch.func.jacfwd):
+        found = transform(lambda v: lookup(v, chosen[0])[0])(x)
+        wanted = transform(lambda v: v[chosen[0]] ** 2)(x)
+        np.testing.assert_allclose(found, wanted)
+
+
 def test_integers_and_several_outputs() -> None:
     table, rows = te.placeholder((7, 3), ti.f64), te.placeholder((5,), ti.i32)
     k = te.reduce_axis(3)
@@ -74,7 +129,7 @@ def test_integers_and_several_outputs() -> None:
     best = te.compute((5,), lambda i: te.argmax(table[rows[i], k], axis=k))
     lookup = te.build([taken, best], [table, rows]).torch()
     (x,) = _tensors((7, 3))
-    chosen = torch.tensor([1, 3, 3, 0, 6], dtype=torch.int32)
+    chosen = torch.tensor([1, 3, 3, 0, 6])  # of 64 bits, where 32 are asked for
     values, places = lookup(x, chosen)
     assert not places.requires_grad
     np.testing.assert_array_equal(places, x[chosen.long()].argmax(1))
@@ -91,7 +146,7 @@ def test_what_is_refused() -> None:
         layer(x, w.float())
     with pytest.raises(TaichiRuntimeTypeError, match=_HERE + "layer takes 2 arrays"):
         layer(x)
-    with pytest.raises(TypeError, match="layer: a ndarray is no tensor of torch"):
+    with pytest.raises(TypeError, match="layer: a ndarray is no tensor of torch: argument 1"):
         layer(x, np.ones((6, 4)))
     y = layer(x, w)
     with torch.no_grad():

@@ -127,6 +127,7 @@ class ScanOp(View, dialect=Te, name="scan", traits=[ext.Pure]):
 
 LABEL = "label"
 KEPT, INLINED = "kept", "inlined"  # of a definition: it has an array, or none
+MOST_NESTED = 100  # branches within branches of a definition: passes recurse into them
 _COMPUTE, _SCATTER = ComputeOp.OPERATION_NAME, ScatterOp.OPERATION_NAME
 _PLACEHOLDER, _SCAN = PlaceholderOp.OPERATION_NAME, ScanOp.OPERATION_NAME
 _ADDED = "te.added"  # of a function: the numbers of results

@@ -4,9 +4,9 @@ Assumes that regions are pure. A definition goes where that evaluates it no more
 elements: into its only reader, also a reduction whose result an expression goes on with, unless a
 decision is made of it. What is cheap goes into all its readers: a constant, and an element of
 another tensor, or 0, whose indices are sums. Others may be read by several expressions, where they
-are a few operations on one element. What a function gives stays, and what is to be kept.
-Definitions that say the same are one. Afterwards reductions stand within expressions, which
-derivatives do not take (`sweeps/tensors/definition.py`).
+are a few operations on one element. What a function gives stays, what is to be kept, and what
+would nest branches deeper than passes recurse. Definitions that say the same are one. Afterwards
+reductions stand within expressions, which derivatives do not take (`sweeps/tensors/definition.py`).
 """
 
 from __future__ import annotations
@@ -90,7 +90,9 @@ def _move_into(op: ir.Operation, read: ir.Operation) -> None:
 
 def _may_be_merged(op: ir.Operation, reads: Sequence[ir.Operation]) -> bool:
     inner = [one for one in operations(op) if not te.YieldOp.holds(one)]
-    if te.KEPT in op.attributes:
+    nested = max((_branches_around(one, op) for one in inner if is_branch(one)), default=0)
+    around = max(_branches_around(read, _definition_around(read)) for read in reads)
+    if te.KEPT in op.attributes or nested + around > te.MOST_NESTED:
         return False
     if te.INLINED in op.attributes:
         return True
@@ -164,6 +166,15 @@ def _is_in_reduction(read: ir.Operation) -> bool:
     while is_branch(outer):
         outer = enclosing(outer)
     return te.is_reduce(outer)
+
+
+def _branches_around(op: ir.Operation, definition: ir.Operation) -> int:
+    """How many branches of a definition are nested down to an op, which may be one."""
+    count = 0
+    while op != definition:
+        count += is_branch(op)
+        op = enclosing(op)
+    return count
 
 
 def _definition_around(op: ir.Operation) -> ir.Operation:

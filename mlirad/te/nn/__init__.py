@@ -52,6 +52,7 @@ from mlirad.te.nn.pools import (
     max_pool1d,
     max_pool2d,
     max_pool3d,
+    max_unpool2d,
 )
 from mlirad.te.nn.resizes import (
     pixel_shuffle,
@@ -79,7 +80,6 @@ from mlirad.te.nn.transposed_convolutions import (
     conv2d_transpose,
     conv3d_transpose,
 )
-from mlirad.te.nn.unpools import max_unpool2d
 from mlirad.te.nn.whole_pools import (
     adaptive_avg_pool,
     adaptive_max_pool,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mlirad.errors import TaichiTypeError
+from mlirad.te.arguments import refuse
 from mlirad.te.compute import compute
 from mlirad.te.expressions import Expr, select
 from mlirad.te.functions import abs as abs_of
@@ -15,9 +15,8 @@ from mlirad.te.functions import relu as relu_of
 from mlirad.te.functions import sigmoid as sigmoid_of
 from mlirad.te.functions import softplus as softplus_of
 from mlirad.te.functions import tanh as tanh_of
-from mlirad.te.nn.axes import check_extents, check_least_rank, check_rank
+from mlirad.te.nn.axes import check_extents, check_least_rank
 from mlirad.te.operators import Operator, operator
-from mlirad.te.places import place
 from mlirad.te.tensor import Tensor
 
 
@@ -26,7 +25,7 @@ def _of_elements(name: str, function: Callable[[Expr], Expr], what: str) -> Oper
         return compute(x.shape, lambda *i: function(x[i]), name)
 
     made.__name__ = name
-    made.__doc__ = f"{what} The result has the shape and the type of x, f32 for integers."
+    made.__doc__ = f"{what} The result has the shape and the type of x, `default_fp` for integers."
     return operator(made)
 
 
@@ -61,9 +60,8 @@ def leaky_relu(x: Tensor, slope: float = 0.01) -> Tensor:
 def prelu(x: Tensor, slope: Tensor) -> Tensor:
     """x (batch, channels, ...) where it is greater than 0, else x times the slope (channels,) of
     its channel (He et al., 2015). Raises TaichiTypeError for another number of slopes."""
-    check_least_rank("prelu", x, 2, "a tensor (batch, channels, ...)")
-    check_rank("prelu", slope, 1, "a slope for each channel")
-    check_extents("prelu", slope, x.shape[1:2], "the slope")
+    check_least_rank("prelu", "x", x, 2, "a tensor (batch, channels, ...)")
+    check_extents("prelu", "slope", slope, x.shape[1:2])
     return compute(x.shape, lambda *i: select(x[i] > 0, x[i], x[i] * slope[i[1]]), "prelu")
 
 
@@ -88,9 +86,9 @@ def selu(x: Tensor) -> Tensor:
 def dropout(x: Tensor, mask: Tensor, rate: float) -> Tensor:
     """x where a mask of its shape is not 0, divided by `1 - rate`, else 0 (Srivastava et al.,
     2014). Raises TaichiTypeError for a mask of another shape, and a rate of 1."""
-    check_extents("dropout", mask, x.shape, "the mask")
+    check_extents("dropout", "mask", mask, x.shape)
     if not 0 <= rate < 1:
-        raise TaichiTypeError(f"dropout: rate={rate!r} is not from 0 up to 1", place())
+        refuse("dropout", f"rate={rate!r}", "is not from 0 up to 1")
     return compute(
         x.shape, lambda *i: select(mask[i] != 0, x[i] * (1.0 / (1.0 - rate)), 0.0), "dropout"
     )

@@ -6,14 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mlirad.errors import TaichiTypeError
+from mlirad.te.arguments import refuse
 from mlirad.te.compute import compute
-from mlirad.te.expressions import Expr, Extent
+from mlirad.te.expressions import Expr, Extent, shown_extent
 from mlirad.te.functions import maximum as maximum_of
 from mlirad.te.functions import minimum as minimum_of
 from mlirad.te.operators import Operator, operator
-from mlirad.te.places import place
-from mlirad.te.tensor import Tensor, same_shape, shown_extent
+from mlirad.te.tensor import Tensor, same_shape
 
 
 def _of_two(name: str, function: Callable[[Expr, Expr], Expr], what: str) -> Operator:
@@ -41,10 +40,8 @@ def _together(what: str, left: Sequence[Extent], right: Sequence[Extent]) -> tup
     shape = []
     for one, other in both:
         if not (_is_one(one) or _is_one(other) or same_shape([one], [other])):
-            raise TaichiTypeError(
-                f"{what}: {shown_extent(one)} and {shown_extent(other)} elements along an axis",
-                place(),
-            )
+            counts = f"{shown_extent(one)} and {shown_extent(other)}"
+            refuse(what, "a and b:", f"{counts} elements along an axis")
         shape.append(other if _is_one(one) else one)
     return tuple(shape)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from mlirad.te.axes import reduce_axis
 from mlirad.te.compute import compute
-from mlirad.te.expressions import Expr, select
+from mlirad.te.expressions import Expr, Extent, select
 from mlirad.te.functions import exp
 from mlirad.te.nn.axes import check_rank, check_same, known
 from mlirad.te.operators import operator, stop_gradient
-from mlirad.te.reductions import largest
+from mlirad.te.reductions import greatest
 from mlirad.te.reductions import sum as sum_over
 from mlirad.te.tensor import Tensor
 
@@ -29,7 +29,7 @@ def attention(
     _check(query, key, value)
     batch, heads, rows, width = query.shape
     keys, columns = value.shape[2:]
-    factor = known("attention", width, "or give scale=") ** -0.5 if scale is None else scale
+    factor = _factor(width) if scale is None else scale
     d, j, m, s = (reduce_axis(extent) for extent in (width, keys, keys, keys))
 
     scores = compute(
@@ -40,7 +40,7 @@ def attention(
     most = stop_gradient(
         compute(
             (batch, heads, rows),
-            lambda b, h, i: largest(scores[b, h, i, m], m, _seen(i, m, causal)),
+            lambda b, h, i: greatest(scores[b, h, i, m], m, _seen(i, m, causal)),
             "attention.max",
         )
     )
@@ -62,14 +62,19 @@ def attention(
     )
 
 
+def _factor(width: Extent) -> float:
+    extent = known("attention", "key", width, "or give scale=")
+    return float(extent**-0.5) if extent else 1.0
+
+
 def _seen(query: Expr, key: Expr, causal: bool) -> Expr | None:
     return key <= query if causal else None
 
 
 def _check(query: Tensor, key: Tensor, value: Tensor) -> None:
-    for one, named in ((query, "queries"), (key, "keys"), (value, "values")):
-        check_rank("attention", one, 4, f"{named} of 4 axes (batch, heads, rows, width)")
-    for axis, named in ((0, "batches"), (1, "heads"), (3, "widths of queries and keys")):
-        check_same("attention", query.shape[axis], key.shape[axis], named)
-    for axis, named in ((0, "batches"), (1, "heads"), (2, "numbers of keys and values")):
-        check_same("attention", key.shape[axis], value.shape[axis], named)
+    for one, named in ((query, "query"), (key, "key"), (value, "value")):
+        check_rank("attention", named, one, 4, "4 axes (batch, heads, rows, width)")
+    for axis, named in ((0, "batches"), (1, "heads"), (3, "widths")):
+        check_same("attention", "query and key", query.shape[axis], key.shape[axis], named)
+    for axis, named in ((0, "batches"), (1, "heads"), (2, "rows")):
+        check_same("attention", "key and value", key.shape[axis], value.shape[axis], named)

@@ -1,73 +1,90 @@
-"""Which axes of a tensor an operator is about, and whether tensors fit each other."""
+"""Which axes of a tensor an operator is about, and whether tensors fit each other.
+
+`what` is the name of the operator in messages, `argument` that of its parameter.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from mlirad.errors import TaichiTypeError
-from mlirad.te.expressions import Extent
+from mlirad.te.arguments import refuse, shown
+from mlirad.te.expressions import Extent, shown_extent
 from mlirad.te.places import place
-from mlirad.te.tensor import Tensor, same_shape, shown_extent
+from mlirad.te.tensor import Tensor, checked_extent, same_shape
 
 
-def check_rank(what: str, tensor: Tensor, rank: int, named: str) -> None:
+def check_rank(what: str, argument: str, tensor: Tensor, rank: int, expected: str) -> None:
     """Raise TaichiTypeError for a tensor of another number of axes."""
-    if not isinstance(tensor, Tensor) or tensor.ndim != rank:
-        raise TaichiTypeError(f"{what} takes {named}, not {_shown(tensor)}", place())
+    if tensor.ndim != rank:
+        _refuse_axes(what, argument, tensor, expected)
 
 
-def check_least_rank(what: str, tensor: Tensor, rank: int, named: str) -> None:
+def check_least_rank(what: str, argument: str, tensor: Tensor, rank: int, expected: str) -> None:
     """Raise TaichiTypeError for a tensor of fewer axes."""
     if tensor.ndim < rank:
-        raise TaichiTypeError(f"{what} takes {named}, not {_shown(tensor)}", place())
+        _refuse_axes(what, argument, tensor, expected)
 
 
-def check_extents(what: str, tensor: Tensor, wanted: Sequence[Extent], named: str) -> None:
+def _refuse_axes(what: str, argument: str, tensor: Tensor, expected: str) -> NoReturn:
+    raise TaichiTypeError(f"{what} takes {expected}, not {tensor!r}, as {argument}", place())
+
+
+def check_extents(
+    what: str, argument: str, tensor: Tensor, wanted: Sequence[Extent], named: str = ""
+) -> None:
     """Raise TaichiTypeError for a tensor of another shape."""
-    if not isinstance(tensor, Tensor) or not same_shape(tensor.shape, wanted):
-        shown = ", ".join(map(shown_extent, wanted)) + "," * (len(wanted) == 1)
-        raise TaichiTypeError(
-            f"{what}: {named} has the shape ({shown}), and {_shown(tensor)} was given", place()
-        )
+    if not same_shape(tensor.shape, wanted):
+        why = f"has the shape {shown_shape(wanted)}, and {tensor!r} was given"
+        refuse(what, named or f"the {argument}", why)
 
 
-def check_same(what: str, left: Extent, right: Extent, named: str) -> None:
-    """Raise TaichiTypeError where two extents are not the same."""
+def check_same(what: str, arguments: str, left: Extent, right: Extent, named: str) -> None:
+    """Raise TaichiTypeError where two extents, one of each of two arguments, are not the same."""
     if not same_shape([left], [right]):
-        raise TaichiTypeError(
-            f"{what}: {named} are {shown_extent(left)} and {shown_extent(right)}", place()
-        )
+        both = f"{shown_extent(left)} and {shown_extent(right)}"
+        refuse(what, f"{arguments}:", f"{named} are {both}")
 
 
-def known(what: str, extent: Extent, why: str) -> int:
+def check_elements(what: str, x: Tensor, axes: Sequence[int], why: str) -> None:
+    """Raise TaichiTypeError where x has no elements along some of its axes."""
+    if any(isinstance(x.shape[k], int) and not x.shape[k] for k in axes):
+        refuse(what, "x", f"is {x!r}: {why}")
+
+
+def known(what: str, argument: str, extent: Extent, why: str) -> int:
     """An extent that is a number. Raises TaichiTypeError for one that a call decides."""
     if not isinstance(extent, int):
-        raise TaichiTypeError(
-            f"{what}: extent {shown_extent(extent)} has to be a number, {why}", place()
-        )
+        refuse(what, f"{argument}:", f"extent {shown_extent(extent)} has to be a number, {why}")
     return extent
 
 
-def axis_of(what: str, axis: Any, rank: int) -> int:
+def extent_of(what: str, argument: str, extent: Extent) -> Extent:
+    """An extent of a result that an argument asks for. Raises TaichiTypeError for what is none."""
+    return checked_extent(extent, f"{what}: {argument}")
+
+
+def axis_of(what: str, axis: Any, rank: int, argument: str = "axis", named: str = "axis") -> int:
     """An axis, counted from the end where it is negative. Raises TaichiTypeError for none."""
     is_integer = isinstance(axis, int) and not isinstance(axis, bool)
     if not is_integer or not -rank <= axis < rank:
-        raise TaichiTypeError(f"{what}: axis={axis!r} is no axis of {rank}", place())
+        refuse(what, f"{argument}={shown(axis)}", f"is no {named} of {rank}")
     return int(axis % rank)
 
 
-def axes_of(what: str, axis: Any, rank: int) -> list[int]:
+def axes_of(what: str, axis: Any, rank: int, argument: str = "axis") -> list[int]:
     """Some axes, all for None, in their order. Raises TaichiTypeError for what are none, or one
     twice."""
     if axis is None:
         return list(range(rank))
     given = list(axis) if isinstance(axis, tuple | list) else [axis]
-    found = sorted(axis_of(what, one, rank) for one in given)
-    if len(set(found)) < len(found):
-        raise TaichiTypeError(f"{what}: axis={axis!r} names one twice", place())
-    return found
+    chosen = sorted(axis_of(what, one, rank, argument) for one in given)
+    if len(set(chosen)) < len(chosen):
+        refuse(what, f"{argument}={shown(axis)}", "names one twice")
+    return chosen
 
 
-def _shown(one: Any) -> str:
-    return repr(one) if isinstance(one, Tensor) else f"a {type(one).__name__}"
+def shown_shape(shape: Sequence[Extent]) -> str:
+    """A shape as users write it."""
+    return f"({', '.join(map(shown_extent, shape))}{',' * (len(shape) == 1)})"

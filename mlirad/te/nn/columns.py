@@ -19,9 +19,9 @@ def im2col(
     """The windows of images (batch, channels, height, width), whose height and width are numbers:
     (batch, channels * points of a window, windows). See `windows`; raises TaichiTypeError where
     none fits."""
-    check_rank("im2col", x, 4, "images (batch, channels, height, width)")
-    space = [known("im2col", extent, "as windows are counted") for extent in x.shape[2:]]
-    slid = windows(space, kernel, stride, dilation, padding)
+    check_rank("im2col", "x", x, 4, "images (batch, channels, height, width)")
+    space = [known("im2col", "x", extent, "as windows are counted") for extent in x.shape[2:]]
+    slid = windows("im2col", space, kernel, stride, dilation, padding)
     _, columns = slid.shape
     height, width = slid.kernel
 

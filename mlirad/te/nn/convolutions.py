@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mlirad.errors import TaichiTypeError
+from mlirad.te.arguments import refuse
 from mlirad.te.axes import reduce_axis
 from mlirad.te.compute import compute
 from mlirad.te.expressions import Expr, Extent
 from mlirad.te.nn.axes import check_extents, check_rank, check_same, known
 from mlirad.te.nn.windows import Padding, PerAxis, Windows, windows
 from mlirad.te.operators import operator
-from mlirad.te.places import place
 from mlirad.te.reductions import sum as sum_over
 from mlirad.te.tensor import Tensor
 
@@ -93,8 +92,8 @@ def _convolution(
 ) -> Tensor:
     what = f"conv{rank}d"
     is_last = has_channels_last(what, layout, rank)
-    check_rank(what, x, rank + 2, f"images of {rank + 2} axes ({layout})")
-    check_rank(what, weight, rank + 2, f"weights of {rank + 2} axes")
+    check_rank(what, "x", x, rank + 2, f"images of {rank + 2} axes ({layout})")
+    check_rank(what, "weight", weight, rank + 2, f"{rank + 2} axes")
     batch, channels, space = taken_apart(x.shape, is_last)
     kernel, (each, outputs) = (
         (weight.shape[:rank], weight.shape[rank:])
@@ -103,12 +102,12 @@ def _convolution(
     )
     check_groups(what, channels, outputs, each, groups)
     if bias is not None:
-        check_extents(what, bias, (outputs,), "the bias")
-    sizes = [known(what, extent, "as kernels are") for extent in kernel]
-    slid = windows(space, sizes, stride, dilation, padding)
+        check_extents(what, "bias", bias, (outputs,))
+    sizes = kernel_of(what, weight, kernel)
+    slid = windows(what, space, sizes, stride, dilation, padding, "weight")
     read = _reader(what, x, slid, mode, is_last)
     c, taps = reduce_axis(each, "c"), slid.axes()
-    per_group = outputs if groups == 1 else outputs // groups
+    per_group = outputs if groups == 1 else max(outputs // groups, 1)
 
     def element(*indices: Expr) -> Expr:
         n, k, window = taken_apart(indices, is_last)
@@ -123,10 +122,11 @@ def _convolution(
 def _reader(what: str, x: Tensor, slid: Windows, mode: str, is_last: bool) -> Any:
     """What reads an element, also in the padding."""
     if mode not in ("zeros", "circular"):
-        raise TaichiTypeError(f"{what}: mode={mode!r} is neither 'zeros' nor 'circular'", place())
+        refuse(what, f"mode={mode!r}", "is neither 'zeros' nor 'circular'")
     if mode == "circular":
         for extent in slid.extents:
-            known(what, extent, "where padding is circular")
+            if not known(what, "x", extent, "where padding is circular"):
+                refuse(what, "x", f"is {x!r}: there is nothing to pad with")
     padded = slid.around if mode == "circular" else slid.padded
 
     def read(n: Expr, channel: Expr, at: Sequence[Expr]) -> Expr:
@@ -139,9 +139,7 @@ def has_channels_last(what: str, layout: str, rank: int) -> bool:
     """Whether a layout has them. Raises TaichiTypeError for what is none."""
     layouts = {f"NC{SPACE[rank]}": False, f"N{SPACE[rank]}C": True}
     if layout not in layouts:
-        raise TaichiTypeError(
-            f"{what}: layout={layout!r} is neither {' nor '.join(map(repr, layouts))}", place()
-        )
+        refuse(what, f"layout={layout!r}", f"is neither {' nor '.join(map(repr, layouts))}")
     return layouts[layout]
 
 
@@ -157,18 +155,30 @@ def put_together(batch: Any, channel: Any, space: Sequence[Any], is_last: bool) 
     return (batch, *space, channel) if is_last else (batch, channel, *space)
 
 
+def kernel_of(what: str, weight: Tensor, extents: Sequence[Extent]) -> list[int]:
+    """The extents of a window. Raises TaichiTypeError for a window of no points."""
+    sizes = [known(what, "weight", extent, "as kernels are") for extent in extents]
+    if not all(sizes):
+        refuse(what, "weight", f"is {weight!r}: a kernel has a point at least")
+    return sizes
+
+
 def check_groups(what: str, channels: Extent, outputs: Extent, each: Extent, groups: int) -> None:
     """Raise TaichiTypeError where groups do not divide channels and outputs, or weights have
     another number of channels."""
     is_number = isinstance(groups, int) and not isinstance(groups, bool) and groups > 0
     if not is_number:
-        raise TaichiTypeError(f"{what}: groups={groups!r} is no number of groups", place())
+        refuse(what, f"groups={groups!r}", "is no number of groups")
     if groups == 1:
-        check_same(what, channels, each, "the channels of images and of weights")
+        check_same(what, "x and weight", channels, each, "the channels of images and of weights")
         return
-    for extent, named in ((channels, "channels"), (outputs, "outputs")):
-        if known(what, extent, "where there are groups") % groups:
-            raise TaichiTypeError(
-                f"{what}: {groups} groups do not divide {extent} {named}", place()
-            )
-    check_same(what, channels // groups, each, "the channels of a group and of weights")
+    for argument, extent, named in (("x", channels, "channels"), ("weight", outputs, "outputs")):
+        if known(what, argument, extent, "where there are groups") % groups:
+            refuse(what, "groups:", f"{groups} groups do not divide {extent} {named}")
+    check_same(
+        what,
+        "x, weight and groups",
+        channels // groups,
+        each,
+        "the channels of a group and of weights",
+    )

@@ -15,11 +15,11 @@ from mlirad.te.tensor import Tensor
 def dense(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """`x @ weight.T + bias`: x is (..., inputs), weight (outputs, inputs), bias (outputs,), the
     result (..., outputs). Raises TaichiTypeError where these do not fit."""
-    check_least_rank("dense", x, 1, "a tensor (..., inputs)")
-    check_rank("dense", weight, 2, "weights (outputs, inputs)")
-    check_same("dense", x.shape[-1], weight.shape[1], "inputs of x and of weight")
+    check_least_rank("dense", "x", x, 1, "a tensor (..., inputs)")
+    check_rank("dense", "weight", weight, 2, "a matrix (outputs, inputs)")
+    check_same("dense", "x and weight", x.shape[-1], weight.shape[1], "inputs of x and of weight")
     if bias is not None:
-        check_extents("dense", bias, weight.shape[:1], "the bias")
+        check_extents("dense", "bias", bias, weight.shape[:1])
     k = reduce_axis(weight.shape[1])
 
     def element(*indices: Expr) -> Expr:
@@ -48,13 +48,15 @@ def batch_matmul(
 def _product(
     what: str, a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool, front: int
 ) -> Tensor:
-    for one in (a, b):
-        check_rank(what, one, 2 + front, "batches of matrices" if front else "matrices")
+    for one, argument in ((a, "a"), (b, "b")):
+        check_rank(what, argument, one, 2 + front, "matrices" if front else "a matrix")
     for left, right in zip(a.shape[:front], b.shape[:front]):
-        check_same(what, left, right, "batches")
+        check_same(what, "a and b", left, right, "batches")
+    names = (("transpose_a", transpose_a), ("transpose_b", transpose_b))
     rows, summed = (a.shape[-1], a.shape[-2]) if transpose_a else a.shape[-2:]
     other, columns = (b.shape[-1], b.shape[-2]) if transpose_b else b.shape[-2:]
-    check_same(what, summed, other, "the extents that are summed over")
+    turned = [f", {name}" for name, is_turned in names if is_turned]
+    check_same(what, "a and b" + "".join(turned), summed, other, "the extents that are summed over")
     k = reduce_axis(summed)
 
     def element(*indices: Expr) -> Expr:

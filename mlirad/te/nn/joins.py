@@ -3,45 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from itertools import accumulate
 from typing import Any
 
 from mlirad.errors import TaichiTypeError
-from mlirad.te.arguments import checked
+from mlirad.te.arguments import checked, refuse, shown
 from mlirad.te.compute import compute
-from mlirad.te.expressions import Expr, Extent, select
+from mlirad.te.expressions import Expr, Extent, by_ranges, cast, promoted
 from mlirad.te.nn.axes import axis_of, check_extents, check_rank, check_same, known
 from mlirad.te.operators import operator
 from mlirad.te.places import place
 from mlirad.te.tensor import Tensor
 
+MOST_PARTS = 1024  # of no elements
+
 
 @operator
 def concat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
-    """Tensors one behind the other along an axis. Raises TaichiTypeError for none, and for other
-    extents along other axes."""
+    """Tensors one behind the other along an axis, in the type that they have together. Raises
+    TaichiTypeError for none, and for other extents along other axes."""
     first, *others = _several("concat", tensors)
     k = axis_of("concat", axis, first.ndim)
     for one in others:
-        check_rank("concat", one, first.ndim, f"tensors of {first.ndim} axes")
+        check_rank("concat", "tensors", one, first.ndim, f"{first.ndim} axes, as the first one has")
         for number, (left, right) in enumerate(zip(first.shape, one.shape)):
             if number != k:
-                check_same("concat", left, right, f"extents {number}")
-    ends = [first.shape[k]]
-    for one in others:
-        ends.append(ends[-1] + one.shape[k])
+                check_same("concat", "tensors", left, right, f"extents {number}")
+    dtype = reduce(promoted, [one.dtype for one in tensors])
+    filled = [one for one in tensors if not _is_zero(one.shape[k])] or [first]
+    ends = list(accumulate(one.shape[k] for one in filled))
 
     def element(*i: Expr) -> Expr:
-        found: Any = None
-        for one, end in reversed(list(zip(tensors, ends))):
-            value = one[(*i[:k], _less(i[k], end - one.shape[k]), *i[k + 1 :])]
-            found = value if found is None else select(i[k] < end, value, found)
-        return found
+        places = [_less(i[k], end - one.shape[k]) for one, end in zip(filled, ends)]
+        values = [one[(*i[:k], at, *i[k + 1 :])] for one, at in zip(filled, places)]
+        return cast(by_ranges(i[k], ends, values), dtype)
 
     return compute((*first.shape[:k], ends[-1], *first.shape[k + 1 :]), element, "concat")
 
 
+def _is_zero(extent: Extent) -> bool:
+    return isinstance(extent, int) and not extent
+
+
 def _less(index: Expr, start: Extent) -> Expr:
-    return index if isinstance(start, int) and start == 0 else index - start
+    return index if _is_zero(start) else index - start
 
 
 @operator
@@ -51,14 +57,12 @@ def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     first, *others = _several("stack", tensors)
     k = axis_of("stack", axis, first.ndim + 1)
     for one in others:
-        check_extents("stack", one, first.shape, "each tensor")
+        check_extents("stack", "tensors", one, first.shape, "tensors: each tensor")
 
     def element(*i: Expr) -> Expr:
         at = i[:k] + i[k + 1 :]
-        found: Any = tensors[-1][at]
-        for number, one in reversed(list(enumerate(tensors[:-1]))):
-            found = select(i[k] == number, one[at], found)
-        return found
+        made: Expr = by_ranges(i[k], range(1, len(tensors) + 1), [one[at] for one in tensors])
+        return made
 
     return compute((*first.shape[:k], len(tensors), *first.shape[k:]), element, "stack")
 
@@ -68,25 +72,27 @@ def split(x: Tensor, parts: int | Sequence[int], axis: int = 0) -> list[Tensor]:
     """So many equal parts of x along an axis, or parts of the extents that are listed. Raises
     TaichiTypeError where these are not all of it."""
     k = axis_of("split", axis, x.ndim)
-    extent = known("split", x.shape[k], "as it is split")
-    is_count = isinstance(parts, int) and 0 < parts <= max(extent, 1)
+    extent = known("split", "x", x.shape[k], "as it is split")
+    is_count = isinstance(parts, int) and 0 < parts <= max(extent, MOST_PARTS)
     sizes = [extent // parts] * parts if is_count and isinstance(parts, int) else parts
-    if isinstance(sizes, int) or sum(sizes) != extent:
-        raise TaichiTypeError(f"split: {parts!r} does not split {extent} elements", place())
-    found, start = list[Tensor](), 0
+    if isinstance(sizes, int) or sum(sizes) != extent or min(sizes, default=0) < 0:
+        why = f"{shown(parts)} does not split {extent} elements along axis={k}"
+        refuse("split", "x and parts:", why)
+    each, start = list[Tensor](), 0
     for size in sizes:
-        found.append(part(x, start, size, k))
+        each.append(part(x, start, size, k))
         start += size
-    return found
+    return each
 
 
 @operator
 def part(x: Tensor, start: int, size: int, axis: int = 0) -> Tensor:
     """So many elements along an axis, from one on. Raises TaichiTypeError for what x has not."""
     k = axis_of("part", axis, x.ndim)
-    extent = known("part", x.shape[k], "as a part is taken")
+    extent = known("part", "x", x.shape[k], "as a part is taken")
     if start < 0 or size < 0 or start + size > extent:
-        raise TaichiTypeError(f"part: {x!r} has no {size} elements from {start} on", place())
+        why = f"{x!r} has no {size} elements from {start} on along axis={k}"
+        refuse("part", "start and size:", why)
     shape = (*x.shape[:k], size, *x.shape[k + 1 :])
     return compute(shape, lambda *i: x[(*i[:k], i[k] + start, *i[k + 1 :])], "part")
 
@@ -98,7 +104,7 @@ def slices(x: Tensor, *which: Any) -> Tensor:
     extents that a call decides which are not all of them."""
     given = [*which, *[slice(None)] * (x.ndim - len(which))]
     if len(given) > x.ndim:
-        raise TaichiTypeError(f"slices: {len(given)} slices of {x!r}", place())
+        refuse("slices", "which", f"has {len(given)} entries for {x.ndim} axes")
     starts: list[tuple[int, int | None]] = []
     shape: list[Extent] = []
     for one, extent in zip(given, x.shape):
@@ -106,13 +112,13 @@ def slices(x: Tensor, *which: Any) -> Tensor:
             starts.append((0, 1))
             shape.append(extent)
             continue
-        size = known("slices", extent, "as it is sliced")
+        size = known("slices", "x", extent, "as it is sliced")
         if isinstance(one, slice):
-            chosen = range(size)[one]
+            chosen = _chosen(one, size)
             starts.append((chosen.start, chosen.step))
             shape.append(len(chosen))
         else:
-            starts.append((axis_of("slices", one, size), None))
+            starts.append((axis_of("slices", one, size, "which", "element"), None))
 
     def element(*indices: Expr) -> Expr:
         rest = iter(indices)
@@ -121,7 +127,14 @@ def slices(x: Tensor, *which: Any) -> Tensor:
     return compute(tuple(shape), element, "slices")
 
 
+def _chosen(which: slice, size: int) -> range:
+    try:
+        return range(size)[which]
+    except (TypeError, ValueError) as error:
+        raise TaichiTypeError(f"slices: which is {which}: {error}", place()) from None
+
+
 def _several(what: str, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
-    if not tensors or not all(isinstance(one, Tensor) for one in tensors):
-        raise TaichiTypeError(f"{what} takes a list of tensors", place())
+    if not tensors:
+        raise TaichiTypeError(f"{what} takes a list of tensors, of one at least", place())
     return tensors

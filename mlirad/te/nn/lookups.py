@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from mlirad.errors import TaichiTypeError
+from mlirad.te.arguments import refuse
 from mlirad.te.compute import compute, placeholder
-from mlirad.te.differentiate import differentiate
+from mlirad.te.differentiate import check_float, differentiate
 from mlirad.te.expressions import Extent, cast, scalar_type, select
-from mlirad.te.nn.axes import axis_of, check_extents, check_rank, check_same
+from mlirad.te.nn.axes import (
+    axis_of,
+    check_extents,
+    check_least_rank,
+    check_rank,
+    check_same,
+    extent_of,
+)
 from mlirad.te.operators import operator
 from mlirad.te.places import place
-from mlirad.te.tensor import Tensor, checked_extent
-from mlirad.types import TypeLike, f32
+from mlirad.te.tensor import Tensor
+from mlirad.types import TypeLike
 
 
 @operator
 def embedding(indices: Tensor, table: Tensor) -> Tensor:
     """The row of a table (rows, width) for each of some integers below the number of rows, of any
     shape: (..., width). Raises TaichiTypeError for others."""
-    check_rank("embedding", table, 2, "a table (rows, width)")
-    _check_integers("embedding", indices)
+    check_rank("embedding", "table", table, 2, "2 axes (rows, width)")
+    check_indices("embedding", indices, "table", table.shape[0])
     shape = (*indices.shape, table.shape[1])
     return compute(shape, lambda *i: table[indices[i[:-1]], i[-1]], "embedding")
 
@@ -29,7 +37,7 @@ def take(x: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
     from 0 up to the extent, which is not looked at. Raises TaichiTypeError for floats, and where
     there is no such axis."""
     k = axis_of("take", axis, x.ndim)
-    _check_integers("take", indices)
+    check_indices("take", indices, "x", x.shape[k])
     end = k + indices.ndim
     return compute(
         (*x.shape[:k], *indices.shape, *x.shape[k + 1 :]),
@@ -43,8 +51,11 @@ def gather(x: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
     """For each place of the indices, which have as many axes as x, what is at their integer along
     an axis, and at their place along the others; see `take`."""
     k = axis_of("gather", axis, x.ndim)
-    check_rank("gather", indices, x.ndim, f"indices of {x.ndim} axes")
-    _check_integers("gather", indices)
+    check_rank("gather", "indices", indices, x.ndim, f"{x.ndim} axes, as x has")
+    check_indices("gather", indices, "x", x.shape[k])
+    for axis, (wanted, extent) in enumerate(zip(indices.shape, x.shape)):
+        if axis != k and isinstance(wanted, int) and isinstance(extent, int) and wanted > extent:
+            refuse("gather", "indices", f"is {indices!r}, which is longer than x along {axis}")
     return compute(indices.shape, lambda *i: x[(*i[:k], indices[i], *i[k + 1 :])], "gather")
 
 
@@ -53,8 +64,11 @@ def scatter_add(x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """x, and row n of the updates added to its row `indices[n]`: the other way round of `take`. The
     indices (count,) are from 0 up to the rows of x, updates are (count, *x.shape[1:]). Raises
     TaichiTypeError for others."""
-    check_rank("scatter_add", indices, 1, "a row for each update")
-    check_extents("scatter_add", updates, (*indices.shape, *x.shape[1:]), "updates")
+    check_least_rank("scatter_add", "x", x, 1, "rows")
+    check_rank("scatter_add", "indices", indices, 1, "one axis: a row of x for each update")
+    check_extents("scatter_add", "updates", updates, (*indices.shape, *x.shape[1:]))
+    check_indices("scatter_add", indices, "x", x.shape[0])
+    check_float("scatter_add", "updates", updates)
     added = _added(updates, indices, x.shape[0])
     return compute(x.shape, lambda *i: x[i] + added[i], "scatter_add")
 
@@ -63,9 +77,13 @@ def scatter_add(x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
 def segment_sum(x: Tensor, segments: Tensor, count: Extent) -> Tensor:
     """The sums of the rows of x by the number of their segment, (rows,) integers below `count`:
     (count, *x.shape[1:]). Raises TaichiTypeError for another number of segments."""
-    check_rank("segment_sum", segments, 1, "a segment for each row")
-    check_same("segment_sum", segments.shape[0], x.shape[0], "rows and segments")
-    return _added(x, segments, checked_extent(count, "te.nn.segment_sum"))
+    check_least_rank("segment_sum", "x", x, 1, "rows")
+    check_rank("segment_sum", "segments", segments, 1, "one axis: a segment for each row")
+    check_same("segment_sum", "segments and x", segments.shape[0], x.shape[0], "rows and segments")
+    check_float("segment_sum", "x", x)
+    rows = extent_of("segment_sum", "count", count)
+    check_indices("segment_sum", segments, "count", rows, "segments")
+    return _added(x, segments, rows)
 
 
 def _added(updates: Tensor, indices: Tensor, rows: Extent) -> Tensor:
@@ -77,10 +95,11 @@ def _added(updates: Tensor, indices: Tensor, rows: Extent) -> Tensor:
 
 
 @operator
-def one_hot(indices: Tensor, depth: Extent, dtype: TypeLike = f32) -> Tensor:
-    """1 where the last axis, of extent `depth`, is the integer, else 0."""
-    _check_integers("one_hot", indices)
-    extent, type_ = checked_extent(depth, "te.nn.one_hot"), scalar_type(dtype)
+def one_hot(indices: Tensor, depth: Extent, dtype: TypeLike = float) -> Tensor:
+    """1 where the last axis, of extent `depth`, is the integer, else 0; by default of
+    `default_fp`."""
+    _check_integers("one_hot", "indices", indices)
+    extent, type_ = extent_of("one_hot", "depth", depth), scalar_type(dtype, "one_hot: dtype")
     return compute(
         (*indices.shape, extent),
         lambda *i: select(indices[i[:-1]] == i[-1], cast(1, type_), cast(0, type_)),
@@ -88,6 +107,16 @@ def one_hot(indices: Tensor, depth: Extent, dtype: TypeLike = f32) -> Tensor:
     )
 
 
-def _check_integers(what: str, indices: Tensor) -> None:
+def _check_integers(what: str, argument: str, indices: Tensor) -> None:
     if indices.dtype.is_float or indices.dtype.bits == 1:
-        raise TaichiTypeError(f"{what} takes indices of integers, not {indices!r}", place())
+        raise TaichiTypeError(f"{what} takes {argument} of integers, not {indices!r}", place())
+
+
+def check_indices(
+    what: str, indices: Tensor, of: str, extent: Extent, argument: str = "indices"
+) -> None:
+    """Raise TaichiTypeError for what are no integers, and for those of no elements."""
+    _check_integers(what, argument, indices)
+    are_none = any(isinstance(one, int) and not one for one in indices.shape)
+    if isinstance(extent, int) and not extent and not are_none:
+        refuse(what, argument, f"is {indices!r}, and {of} has no elements to choose from")

@@ -1,20 +1,20 @@
-"""Losses: means over all elements, of which the derivative is one number for each of them."""
+"""Losses: means over all elements, of which the derivative is one number for each of them; NaN of
+none."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mlirad.errors import TaichiTypeError
 from mlirad.te.axes import reduce_axis
 from mlirad.te.compute import compute
 from mlirad.te.expressions import Expr, select
 from mlirad.te.functions import abs as abs_of
 from mlirad.te.functions import relu, softplus
 from mlirad.te.nn.axes import check_extents, check_rank
+from mlirad.te.nn.lookups import check_indices
 from mlirad.te.nn.softmax import log_softmax
 from mlirad.te.nn.statistics import averaged
 from mlirad.te.operators import operator
-from mlirad.te.places import place
 from mlirad.te.tensor import Tensor
 
 
@@ -28,10 +28,9 @@ def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
     """The mean of `-log(softmax(logits))` of the labels: logits are (batch, classes), labels
     (batch,) integers below the number of classes, the result a number. Raises TaichiTypeError for
     other shapes, and for labels of floats."""
-    check_rank("cross_entropy", logits, 2, "logits (batch, classes)")
-    check_extents("cross_entropy", labels, logits.shape[:1], "labels")
-    if labels.dtype.is_float:
-        raise TaichiTypeError(f"cross_entropy takes labels of integers, not {labels!r}", place())
+    check_rank("cross_entropy", "logits", logits, 2, "2 axes (batch, classes)")
+    check_extents("cross_entropy", "labels", labels, logits.shape[:1])
+    check_indices("cross_entropy", labels, "logits", logits.shape[1], "labels")
     given = log_softmax.function(logits)
     return _mean("cross_entropy", labels.shape, lambda n: -given[n, labels[n]])
 
@@ -40,8 +39,8 @@ def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
 def soft_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
     """The mean over rows of `-sum(targets * log(softmax(logits)))`, both (batch, classes). Raises
     TaichiTypeError for other shapes."""
-    check_rank("soft_cross_entropy", logits, 2, "logits (batch, classes)")
-    check_extents("soft_cross_entropy", targets, logits.shape, "targets")
+    check_rank("soft_cross_entropy", "logits", logits, 2, "2 axes (batch, classes)")
+    check_extents("soft_cross_entropy", "targets", targets, logits.shape)
     given, classes = log_softmax.function(logits), logits.shape[1]
     return _mean(
         "soft_cross_entropy", logits.shape, lambda n, c: -(targets[n, c] * given[n, c] * classes)
@@ -52,7 +51,7 @@ def soft_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
 def binary_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
     """The mean of `-t log(sigmoid(x)) - (1 - t) log(1 - sigmoid(x))`, without overflow, of tensors
     of one shape. Raises TaichiTypeError for others."""
-    check_extents("binary_cross_entropy", targets, logits.shape, "targets")
+    check_extents("binary_cross_entropy", "targets", targets, logits.shape)
 
     def element(*i: Expr) -> Expr:
         return softplus(logits[i]) - logits[i] * targets[i]
@@ -64,14 +63,14 @@ def binary_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
 def mse_loss(x: Tensor, targets: Tensor) -> Tensor:
     """The mean of squared differences of tensors of one shape. Raises TaichiTypeError for
     others."""
-    check_extents("mse_loss", targets, x.shape, "targets")
+    check_extents("mse_loss", "targets", targets, x.shape)
     return _mean("mse_loss", x.shape, lambda *i: (x[i] - targets[i]) ** 2)
 
 
 @operator
 def l1_loss(x: Tensor, targets: Tensor) -> Tensor:
     """The mean of absolute differences of tensors of one shape; see `mse_loss`."""
-    check_extents("l1_loss", targets, x.shape, "targets")
+    check_extents("l1_loss", "targets", targets, x.shape)
     return _mean("l1_loss", x.shape, lambda *i: abs_of(x[i] - targets[i]))
 
 
@@ -79,7 +78,7 @@ def l1_loss(x: Tensor, targets: Tensor) -> Tensor:
 def huber_loss(x: Tensor, targets: Tensor, delta: float = 1.0) -> Tensor:
     """The mean of half the squares of differences up to delta, and of lines beyond (Huber, 1964);
     see `mse_loss`."""
-    check_extents("huber_loss", targets, x.shape, "targets")
+    check_extents("huber_loss", "targets", targets, x.shape)
 
     def element(*i: Expr) -> Expr:
         far = abs_of(x[i] - targets[i])
@@ -91,5 +90,5 @@ def huber_loss(x: Tensor, targets: Tensor, delta: float = 1.0) -> Tensor:
 @operator
 def hinge_loss(x: Tensor, targets: Tensor) -> Tensor:
     """The mean of `relu(1 - x t)`, with targets of -1 and 1; see `mse_loss`."""
-    check_extents("hinge_loss", targets, x.shape, "targets")
+    check_extents("hinge_loss", "targets", targets, x.shape)
     return _mean("hinge_loss", x.shape, lambda *i: relu(1.0 - x[i] * targets[i]))

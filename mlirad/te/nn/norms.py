@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlirad.errors import TaichiTypeError
+from mlirad.te.arguments import refuse
 from mlirad.te.axes import reduce_axis
 from mlirad.te.compute import compute
 from mlirad.te.expressions import Expr
@@ -38,10 +39,10 @@ def batch_norm(
 
     Ioffe and Szegedy, 2015.
     """
-    check_least_rank("batch_norm", x, 2, CHANNELS)
+    check_least_rank("batch_norm", "x", x, 2, CHANNELS)
     for one, named in ((scale, "scale"), (shift, "shift"), (mean, "mean"), (variance, "variance")):
         if one is not None:
-            check_extents("batch_norm", one, x.shape[1:2], named)
+            check_extents("batch_norm", named, one, x.shape[1:2])
     if (mean is None) != (variance is None):
         raise TaichiTypeError("batch_norm takes a mean and a variance, or none of them", place())
     rest = [k for k in range(x.ndim) if k != 1]
@@ -111,16 +112,20 @@ def group_norm(
 
     Wu and He, 2018.
     """
-    check_least_rank("group_norm", x, 2, CHANNELS)
-    channels = known("group_norm", x.shape[1], "as groups divide it")
-    if not isinstance(groups, int) or groups < 1 or channels % groups:
-        raise TaichiTypeError(
-            f"group_norm: {groups} groups do not divide {channels} channels", place()
-        )
+    check_least_rank("group_norm", "x", x, 2, CHANNELS)
+    channels = known("group_norm", "x", x.shape[1], "as groups divide it")
+    if groups < 1 or channels % groups:
+        refuse("group_norm", "groups:", f"{groups} groups do not divide {channels} channels")
+    return _by_groups("group_norm", x, groups, scale, shift, epsilon)
+
+
+def _by_groups(
+    what: str, x: Tensor, groups: int, scale: Tensor | None, shift: Tensor | None, epsilon: float
+) -> Tensor:
     for one, named in ((scale, "scale"), (shift, "shift")):
         if one is not None:
-            check_extents("group_norm", one, x.shape[1:2], named)
-    each = channels // groups
+            check_extents(what, named, one, x.shape[1:2])
+    each = x.shape[1] // groups
     middle = _of_groups(x, groups, lambda value, n, g: value)
     spread = _of_groups(x, groups, lambda value, n, g: (value - middle[n, g]) ** 2)
 
@@ -129,7 +134,7 @@ def group_norm(
         value = (x[i] - middle[at]) * rsqrt(spread[at] + epsilon)
         return _scaled(value, scale, shift, (i[1],))
 
-    return compute(x.shape, element, "group_norm")
+    return compute(x.shape, element, what)
 
 
 @operator
@@ -140,9 +145,9 @@ def instance_norm(
     epsilon: float = EPSILON,
 ) -> Tensor:
     """`group_norm` with a group for each channel (Ulyanov et al., 2016)."""
-    check_least_rank("instance_norm", x, 2, CHANNELS)
-    channels = known("instance_norm", x.shape[1], "as channels are groups")
-    return group_norm.function(x, channels, scale, shift, epsilon)
+    check_least_rank("instance_norm", "x", x, 2, CHANNELS)
+    channels = known("instance_norm", "x", x.shape[1], "as channels are groups")
+    return _by_groups("instance_norm", x, max(channels, 1), scale, shift, epsilon)
 
 
 def _of_groups(x: Tensor, groups: int, first: Callable[..., Expr]) -> Tensor:
@@ -157,11 +162,11 @@ def _of_groups(x: Tensor, groups: int, first: Callable[..., Expr]) -> Tensor:
 
 
 def _last(what: str, x: Tensor, axes: int, scale: Tensor | None, shift: Tensor | None) -> list[int]:
-    if not isinstance(axes, int) or not 0 < axes <= x.ndim:
-        raise TaichiTypeError(f"{what}: axes={axes!r} is no number of axes of {x.ndim}", place())
+    if not 0 < axes <= x.ndim:
+        refuse(what, "axes", f"is {axes!r}, expected a number of the {x.ndim} axes of x")
     for one, named in ((scale, "scale"), (shift, "shift")):
         if one is not None:
-            check_extents(what, one, x.shape[-axes:], named)
+            check_extents(what, named, one, x.shape[-axes:])
     return list(range(x.ndim - axes, x.ndim))
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mlirad.errors import TaichiTypeError
+from mlirad.te.arguments import refuse, shown
 from mlirad.te.compute import compute
 from mlirad.te.expressions import Expr, Extent, select
 from mlirad.te.functions import all as all_of
 from mlirad.te.functions import maximum, minimum
-from mlirad.te.nn.axes import known
+from mlirad.te.nn.axes import check_elements, extent_of, known
 from mlirad.te.operators import operator
-from mlirad.te.places import place
 from mlirad.te.tensor import Tensor
 
 # of an index that may lie outside, and the extent
@@ -42,17 +41,17 @@ def pad(
     """
     ends = [tuple(one) if isinstance(one, tuple | list) else (one, one) for one in widths]
     if len(ends) != x.ndim or not all(len(one) == 2 and min(one) >= 0 for one in ends):
-        raise TaichiTypeError(
-            f"pad: widths={widths!r} has no pair for each of {x.ndim} axes", place()
-        )
+        refuse("pad", "widths", f"is {shown(widths)}, expected a pair for each of {x.ndim} axes")
     if mode != "constant" and mode not in MODES:
         names = ", ".join(map(repr, ("constant", *MODES)))
-        raise TaichiTypeError(f"pad: mode={mode!r} is none of {names}", place())
-    for extent, one in zip(x.shape, ends):
-        if max(one) and mode == "wrap":
-            known("pad", extent, "where it wraps")
-        if max(one) and mode == "reflect" and max(one) >= known("pad", extent, "in a mirror"):
-            raise TaichiTypeError(f"pad: a mirror of {extent} elements has no {max(one)}", place())
+        refuse("pad", "mode", f"is {mode!r}, expected one of {names}")
+    padded = [k for k, one in enumerate(ends) if max(one)] if mode != "constant" else []
+    check_elements("pad", x, padded, f"mode={mode!r} has no element to repeat")
+    for k in padded:
+        if mode == "wrap":
+            known("pad", "x", x.shape[k], "where it wraps")
+        if mode == "reflect" and max(ends[k]) >= known("pad", "x", x.shape[k], "in a mirror"):
+            refuse("pad", "widths:", f"a mirror of {x.shape[k]} elements has no {max(ends[k])}")
 
     def element(*indices: Expr) -> Expr:
         moved = [i - before if before else i for i, (before, _) in zip(indices, ends)]
@@ -65,5 +64,5 @@ def pad(
         conditions += [i < n for i, n, (_, behind) in zip(moved, x.shape, ends) if behind]
         return select(all_of(*conditions), x[tuple(moved)], value) if conditions else x[indices]
 
-    shape = tuple(n + sum(one) for n, one in zip(x.shape, ends))
+    shape = [extent_of("pad", "widths", n + sum(one)) for n, one in zip(x.shape, ends)]
     return compute(shape, element, "pad")

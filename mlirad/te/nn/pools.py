@@ -1,21 +1,21 @@
-"""Pools: what windows that slide over images come down to."""
+"""Pools: what windows that slide over images come down to, and what they give back to images."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from mlirad.errors import TaichiTypeError
+from mlirad.te.arguments import refuse
 from mlirad.te.compute import compute
+from mlirad.te.differentiate import check_float, differentiate
 from mlirad.te.expressions import Axis, Expr
 from mlirad.te.functions import maximum, minimum, sqrt
-from mlirad.te.nn.axes import check_rank
+from mlirad.te.nn.axes import check_elements, check_extents, check_rank
 from mlirad.te.nn.convolutions import SPACE, has_channels_last, put_together, taken_apart
 from mlirad.te.nn.statistics import count_of
 from mlirad.te.nn.windows import Padding, PerAxis, Windows, windows
 from mlirad.te.operators import Operator, operator
-from mlirad.te.places import place
-from mlirad.te.reductions import largest
+from mlirad.te.reductions import greatest
 from mlirad.te.reductions import sum as sum_over
 from mlirad.te.tensor import Tensor
 
@@ -56,17 +56,17 @@ def _pool(
     padding: Padding,
     dilation: PerAxis,
     layout: str,
+    images: str = "x",
 ) -> Pool:
     is_last = has_channels_last(name, layout, rank)
-    check_rank(name, x, rank + 2, f"images of {rank + 2} axes ({layout})")
+    check_rank(name, images, x, rank + 2, f"images of {rank + 2} axes ({layout})")
+    check_elements(name, x, range(1, rank + 1) if is_last else range(2, rank + 2), "no elements")
     _, _, space = taken_apart(x.shape, is_last)
-    slid = windows(space, kernel, kernel if stride is None else stride, dilation, padding)
+    slid = windows(name, space, kernel, kernel if stride is None else stride, dilation, padding)
     for size, gap, *ends in zip(slid.kernel, slid.dilation, slid.before, slid.behind):
         if max(ends) > (size - 1) * gap:
-            raise TaichiTypeError(
-                f"{name}: padding={padding!r} has windows of padding alone, of kernel={kernel!r}",
-                place(),
-            )
+            why = f"has windows of padding alone, of kernel={kernel!r}"
+            refuse(name, f"padding={padding!r}", why)
     return Pool(name, x, slid, is_last, tuple(slid.axes()))
 
 
@@ -93,7 +93,7 @@ def _max_pool(rank: int) -> Operator:
         layout: str = f"NC{SPACE[rank]}",
     ) -> Tensor:
         pool = _pool(name, rank, x, kernel, stride, padding, dilation, layout)
-        return pool.of(lambda value, inside, _: largest(value, pool.axes, inside))
+        return pool.of(lambda value, inside, _: greatest(value, pool.axes, inside))
 
     return _named(made, name, rank, "The maxima, of which the first one gets the derivative,")
 
@@ -151,3 +151,27 @@ def _l2_pool(rank: int) -> Operator:
 max_pool1d, max_pool2d, max_pool3d = map(_max_pool, (1, 2, 3))
 avg_pool1d, avg_pool2d, avg_pool3d = map(_avg_pool, (1, 2, 3))
 l2_pool1d, l2_pool2d, l2_pool3d = map(_l2_pool, (1, 2, 3))
+
+
+@operator
+def max_unpool2d(
+    x: Tensor,
+    images: Tensor,
+    kernel: PerAxis,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
+) -> Tensor:
+    """Each element of x where the images, whose pool by `max_pool2d` has the shape of x, were
+    greatest in its window, and 0 elsewhere; elements that meet are added. Raises TaichiTypeError
+    for images whose pool has another shape.
+
+    Zeiler and Fergus, 2014.
+    """
+    check_rank("max_unpool2d", "images", images, 4, "images of 4 axes (NCHW)")
+    check_float("max_unpool2d", "images", images)
+    pool = _pool("max_unpool2d", 2, images, kernel, stride, padding, 1, "NCHW", "images")
+    pooled = pool.of(lambda value, inside, _: greatest(value, pool.axes, inside))
+    check_extents("max_unpool2d", "x", x, pooled.shape, "x: the pool of the images")
+    (found,) = differentiate(pooled, [images], x)
+    made: Tensor = found
+    return made

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from mlirad.errors import TaichiTypeError
+from mlirad.te.arguments import refuse
 from mlirad.te.compute import compute
 from mlirad.te.expressions import Expr, cast
 from mlirad.te.functions import maximum, minimum
-from mlirad.te.nn.axes import check_rank, known
+from mlirad.te.nn.axes import check_elements, check_rank, extent_of, known
 from mlirad.te.nn.windows import PerAxis, per_axis
 from mlirad.te.operators import operator
-from mlirad.te.places import place
 from mlirad.te.tensor import Tensor
 from mlirad.types import DataType
 
 IMAGES = "images (batch, channels, height, width)"
+NO_IMAGES = "images without elements have no other size"
 
 
 @operator
@@ -68,9 +68,13 @@ def upsample(x: Tensor, factor: int, method: str = "nearest") -> Tensor:
     "bilinear"; see `resize_bilinear`. Raises TaichiTypeError for others."""
     methods = {"nearest": resize_nearest, "bilinear": resize_bilinear}
     if method not in methods:
-        raise TaichiTypeError(f"upsample: method={method!r} is none of {list(methods)}", place())
-    check_rank("upsample", x, 4, IMAGES)
-    sizes = [known("upsample", extent, "as it grows") * factor for extent in x.shape[2:]]
+        refuse("upsample", "method", f"is {method!r}, expected one of {list(methods)}")
+    check_rank("upsample", "x", x, 4, IMAGES)
+    check_elements("upsample", x, (2, 3), NO_IMAGES)
+    if factor < 1:
+        refuse("upsample", "factor", f"is {factor}, expected one from 1 on")
+    extents = [known("upsample", "x", extent, "as it grows") for extent in x.shape[2:]]
+    sizes = [extent_of("upsample", "factor", extent * factor) for extent in extents]
     return methods[method].function(x, sizes)
 
 
@@ -78,17 +82,20 @@ def upsample(x: Tensor, factor: int, method: str = "nearest") -> Tensor:
 def pixel_shuffle(x: Tensor, factor: int) -> Tensor:
     """(batch, channels * factor², height, width) as (batch, channels, height * factor, width *
     factor) (Shi et al., 2016). Raises TaichiTypeError where channels are no such multiple."""
-    check_rank("pixel_shuffle", x, 4, IMAGES)
+    check_rank("pixel_shuffle", "x", x, 4, IMAGES)
     batch, channels, height, width = x.shape
-    count = known("pixel_shuffle", channels, "as it is split")
+    count = known("pixel_shuffle", "x", channels, "as it is split")
     if factor < 1 or count % factor**2:
-        raise TaichiTypeError(f"pixel_shuffle: {factor}² does not divide {count} channels", place())
+        refuse("pixel_shuffle", "factor:", f"{factor}² does not divide {count} channels")
 
     def element(n: Expr, c: Expr, i: Expr, j: Expr) -> Expr:
         within = i % factor * factor + j % factor
         return x[n, c * factor**2 + within, i // factor, j // factor]
 
-    shape = (batch, count // factor**2, height * factor, width * factor)
+    height, width = (
+        extent_of("pixel_shuffle", "factor", extent * factor) for extent in (height, width)
+    )
+    shape = (batch, count // factor**2, height, width)
     return compute(shape, element, "pixel_shuffle")
 
 
@@ -96,11 +103,11 @@ def pixel_shuffle(x: Tensor, factor: int) -> Tensor:
 def pixel_unshuffle(x: Tensor, factor: int) -> Tensor:
     """The other way round of `pixel_shuffle`. Raises TaichiTypeError where the factor does not
     divide height and width."""
-    check_rank("pixel_unshuffle", x, 4, IMAGES)
+    check_rank("pixel_unshuffle", "x", x, 4, IMAGES)
     batch, channels, *space = x.shape
-    sizes = [known("pixel_unshuffle", extent, "as it is split") for extent in space]
+    sizes = [known("pixel_unshuffle", "x", extent, "as it is split") for extent in space]
     if factor < 1 or any(extent % factor for extent in sizes):
-        raise TaichiTypeError(f"pixel_unshuffle: {factor} does not divide {sizes}", place())
+        refuse("pixel_unshuffle", "factor", f"is {factor}, which does not divide {sizes}")
 
     def element(n: Expr, c: Expr, i: Expr, j: Expr) -> Expr:
         row, column = c % factor**2 // factor, c % factor
@@ -111,6 +118,8 @@ def pixel_unshuffle(x: Tensor, factor: int) -> Tensor:
 
 
 def _sizes(what: str, x: Tensor, size: PerAxis) -> tuple[list[int], tuple[int, ...]]:
-    check_rank(what, x, 4, IMAGES)
-    extents = [known(what, extent, "as images of another size are made") for extent in x.shape[2:]]
-    return extents, per_axis(size, 2, "size", 1)
+    check_rank(what, "x", x, 4, IMAGES)
+    check_elements(what, x, (2, 3), NO_IMAGES)
+    why = "as images of another size are made"
+    extents = [known(what, "x", extent, why) for extent in x.shape[2:]]
+    return extents, per_axis(what, size, 2, "size", 1)

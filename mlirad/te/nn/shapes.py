@@ -6,63 +6,72 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from mlirad.errors import TaichiTypeError
+from mlirad.te.arguments import refuse, shown
 from mlirad.te.compute import compute
-from mlirad.te.expressions import Expr, Extent, expr, select
-from mlirad.te.nn.axes import axes_of, axis_of, check_least_rank, known
+from mlirad.te.expressions import Expr, Extent, expr, same_extent, select, shown_extent
+from mlirad.te.nn.axes import (
+    axes_of,
+    axis_of,
+    check_least_rank,
+    extent_of,
+    known,
+    shown_shape,
+)
+from mlirad.te.nn.completed_shapes import completed, product, refuse_shape, times
 from mlirad.te.operators import operator
-from mlirad.te.places import place
-from mlirad.te.tensor import Shape, Tensor, checked_shape, same_shape, shown_extent
+from mlirad.te.tensor import Shape, Tensor, checked_shape, same_shape
+
+_FAR = 1 << 62  # no diagonal of a tensor
 
 
 @operator
 def reshape(x: Tensor, shape: Any) -> Tensor:
-    """The elements in the same order, the last axis fastest, in another shape.
+    """The elements in the same order, the last axis fastest, in another shape; an extent of -1 is
+    what is left of them.
 
-    Extents that a call decides stay axes of their own. Raises TaichiTypeError for a shape of
-    another number of elements.
+    A size that a call decides stays an axis of its own, or is joined with extents behind it. Raises
+    TaichiTypeError for a shape of another number of elements, and for -1 twice.
     """
-    wanted = checked_shape(shape, "te.nn.reshape")
-    parts = _parts(x.shape, wanted)
+    return reshaped("reshape", x, completed("reshape", x, shape))
+
+
+def reshaped(what: str, x: Tensor, wanted: Shape) -> Tensor:
+    """The elements in another shape, for the operator `what`."""
+    if _is_empty(x.shape) and _is_empty(wanted):
+        return compute(wanted, lambda *_: x[(0,) * x.ndim], what)
+    parts = _parts(what, x.shape, wanted)
 
     def element(*indices: Expr) -> Expr:
-        rest = list(indices)
-        found: list[Expr] = []
+        rest = [index for index, extent in zip(indices, wanted) if not _is_one(extent)]
+        at: list[Expr] = []
         for before, behind in parts:
             own = [rest.pop(0) for _ in behind]
-            found += own if before is behind else _split(_joined(own, behind), before)
-        return x[tuple(found)]
+            at += own if before is behind else _split(_joined(own, behind), before)
+        return x[tuple(0 if _is_one(extent) else at.pop(0) for extent in x.shape)]
 
-    return compute(wanted, element, "reshape")
+    return compute(wanted, element, what)
 
 
-def _parts(left: Shape, right: Shape) -> list[tuple[list[Extent], list[Extent]]]:
-    """Runs of axes with as many elements, the shortest ones."""
+def _parts(what: str, left: Shape, right: Shape) -> list[tuple[list[Extent], list[Extent]]]:
+    """Runs of axes with as many elements, the shortest ones, without those of extent 1; sizes of a
+    call come first in them."""
     parts: list[tuple[list[Extent], list[Extent]]] = []
-    rest, other = list(left), list(right)
+    rest, other = ([one for one in shape if not _is_one(one)] for shape in (left, right))
     while rest or other:
         before, behind = rest[:1], other[:1]
         del rest[:1], other[:1]
         while not same_shape(before, behind):
-            if any(not isinstance(one, int) for one in (*before, *behind)):
-                raise _no_shape(left, right)
-            if prod(before) == prod(behind):
+            (size, count), (other_size, other_count) = map(product, (before, behind))
+            if not same_extent(size, other_size):
+                refuse_shape(what, left, right)
+            if count == other_count:
                 break
-            source, target = (rest, before) if prod(before) < prod(behind) else (other, behind)
-            if not source:
-                raise _no_shape(left, right)
+            source, target = (rest, before) if count < other_count else (other, behind)
+            if not source or not isinstance(source[0], int):
+                refuse_shape(what, left, right)
             target.append(source.pop(0))
         parts.append((behind if same_shape(before, behind) else before, behind))
     return parts
-
-
-def _no_shape(left: Shape, right: Shape) -> TaichiTypeError:
-    shown = [", ".join(map(shown_extent, shape)) for shape in (left, right)]
-    return TaichiTypeError(
-        f"te.nn.reshape: ({shown[0]}) and ({shown[1]}) have other numbers of elements, or join a "
-        "size that is not known with others",
-        place(),
-    )
 
 
 def _joined(indices: Sequence[Expr], extents: Sequence[Extent]) -> Expr:
@@ -73,20 +82,29 @@ def _joined(indices: Sequence[Expr], extents: Sequence[Extent]) -> Expr:
 
 
 def _split(whole: Expr, extents: Sequence[Extent]) -> list[Expr]:
-    found: list[Expr] = []
+    indices: list[Expr] = []
     for number, extent in enumerate(extents):
         stride = prod(extents[number + 1 :])
         index = whole // stride if stride > 1 else whole
-        found.append(index % extent if number else index)
-    return found
+        indices.append(index % extent if number else index)
+    return indices
+
+
+def _is_one(extent: Extent) -> bool:
+    return isinstance(extent, int) and extent == 1
+
+
+def _is_empty(shape: Shape) -> bool:
+    return any(isinstance(extent, int) and not extent for extent in shape)
 
 
 @operator
 def flatten(x: Tensor, start: int = 1) -> Tensor:
-    """One axis of all from the axis `start` on. Raises TaichiTypeError where there is none."""
-    first = axis_of("flatten", start, x.ndim)
-    behind = [known("flatten", extent, "as it is joined with others") for extent in x.shape[first:]]
-    return reshape.function(x, (*x.shape[:first], prod(behind)))
+    """One axis of all from the axis `start` on. Raises TaichiTypeError where there is none, and
+    for a size of a call behind the first of them."""
+    first = axis_of("flatten", start, x.ndim, "start")
+    behind = [known("flatten", "x", extent, "behind another") for extent in x.shape[first + 1 :]]
+    return reshaped("flatten", x, (*x.shape[:first], times(x.shape[first], prod(behind))))
 
 
 @operator
@@ -95,9 +113,9 @@ def transpose(x: Tensor, axes: Sequence[int] | None = None) -> Tensor:
     TaichiTypeError for what is no order of the axes."""
     order = list(range(x.ndim))[::-1] if axes is None else list(axes)
     if len(order) != x.ndim:
-        raise TaichiTypeError(f"transpose: axes={axes!r} does not order {x.ndim} axes", place())
-    order = [axis_of("transpose", axis, x.ndim) for axis in order]
-    axes_of("transpose", order, x.ndim)
+        refuse("transpose", "axes", f"is {shown(axes)}, expected an order of {x.ndim} axes")
+    order = [axis_of("transpose", axis, x.ndim, "axes") for axis in order]
+    axes_of("transpose", order, x.ndim, "axes")
     own = [order.index(k) for k in range(x.ndim)]
     shape = tuple(x.shape[k] for k in order)
     return compute(shape, lambda *i: x[tuple(i[k] for k in own)], "transpose")
@@ -118,7 +136,8 @@ def squeeze(x: Tensor, axis: Any = None) -> Tensor:
     gone = ones if axis is None else axes_of("squeeze", axis, x.ndim)
     for k in gone:
         if k not in ones:
-            raise TaichiTypeError(f"squeeze: axis {k} is {shown_extent(x.shape[k])} long", place())
+            why = f"names axis {k} of x, of extent {shown_extent(x.shape[k])}, not 1"
+            refuse("squeeze", "axis", why)
     kept = [k for k in range(x.ndim) if k not in gone]
 
     def element(*indices: Expr) -> Expr:
@@ -132,15 +151,15 @@ def squeeze(x: Tensor, axis: Any = None) -> Tensor:
 def broadcast_to(x: Tensor, shape: Any) -> Tensor:
     """x again and again along axes in front, and along those of extent 1. Raises TaichiTypeError
     for a shape that does not end in that of x."""
-    wanted = checked_shape(shape, "te.nn.broadcast_to")
+    wanted = checked_shape(shape, "broadcast_to: shape")
     front = len(wanted) - x.ndim
     own = [isinstance(extent, int) and extent == 1 for extent in x.shape]
     if front < 0 or not all(
         one or same_shape([extent], [other])
         for one, extent, other in zip(own, x.shape, wanted[max(front, 0) :])
     ):
-        shown = ", ".join(map(shown_extent, wanted))
-        raise TaichiTypeError(f"te.nn.broadcast_to: {x!r} does not become ({shown})", place())
+        why = f"do not fit: {x!r} does not become {shown_shape(wanted)}"
+        refuse("broadcast_to", "x and shape", why)
     return compute(
         wanted,
         lambda *i: x[tuple(0 if one else index for one, index in zip(own, i[front:]))],
@@ -153,17 +172,19 @@ def roll(x: Tensor, shift: int, axis: int = 0) -> Tensor:
     """The elements moved along an axis, those beyond the end to the beginning. Its extent is a
     number; raises TaichiTypeError otherwise."""
     k = axis_of("roll", axis, x.ndim)
-    extent = known("roll", x.shape[k], "as what is beyond the end begins again")
-    back = -shift % extent if extent else 0
-    return compute(x.shape, lambda *i: x[(*i[:k], (i[k] + back) % extent, *i[k + 1 :])], "roll")
+    extent = known("roll", "x", x.shape[k], "as what is beyond the end begins again")
+    turns = max(extent, 1)
+    back = -shift % turns
+    return compute(x.shape, lambda *i: x[(*i[:k], (i[k] + back) % turns, *i[k + 1 :])], "roll")
 
 
 @operator
 def repeat(x: Tensor, times: int, axis: int = 0) -> Tensor:
     """Each element along an axis several times, one after the other."""
     k = axis_of("repeat", axis, x.ndim)
-    shape = (*x.shape[:k], x.shape[k] * _times("repeat", times), *x.shape[k + 1 :])
-    return compute(shape, lambda *i: x[(*i[:k], i[k] // times, *i[k + 1 :])], "repeat")
+    each = max(_times("repeat", times), 1)
+    shape = (*x.shape[:k], extent_of("repeat", "times", x.shape[k] * times), *x.shape[k + 1 :])
+    return compute(shape, lambda *i: x[(*i[:k], i[k] // each, *i[k + 1 :])], "repeat")
 
 
 @operator
@@ -171,21 +192,23 @@ def tile(x: Tensor, times: Sequence[int]) -> Tensor:
     """The whole tensor several times along each axis, whose extents are numbers. Raises
     TaichiTypeError for another number of axes."""
     if len(times) != x.ndim:
-        raise TaichiTypeError(f"tile: times={times!r} is not for {x.ndim} axes", place())
+        refuse("tile", "times", f"is {shown(times)}, expected one for each of {x.ndim} axes")
     extents = [
-        known("tile", extent, "as it begins again") if _times("tile", count) > 1 else extent
+        max(known("tile", "x", extent, "as it begins again"), 1)
+        if _times("tile", count) > 1
+        else extent
         for extent, count in zip(x.shape, times)
     ]
     return compute(
-        tuple(extent * count for extent, count in zip(extents, times)),
-        lambda *i: x[tuple(own if n == 1 else own % e for own, e, n in zip(i, extents, times))],
+        tuple(extent_of("tile", "times", e * count) for e, count in zip(x.shape, times)),
+        lambda *i: x[tuple(own if n < 2 else own % e for own, e, n in zip(i, extents, times))],
         "tile",
     )
 
 
 def _times(what: str, count: Any) -> int:
-    if not isinstance(count, int) or count < 1:
-        raise TaichiTypeError(f"{what}: {count!r} is no number of times", place())
+    if not isinstance(count, int) or count < 0:
+        refuse(what, "times", f"has {count!r}, expected a number from 0 on")
     return count
 
 
@@ -193,11 +216,12 @@ def _times(what: str, count: Any) -> int:
 def triangle(x: Tensor, diagonal: int = 0, is_upper: bool = False) -> Tensor:
     """The last two axes with zeros above a diagonal, or below it; diagonal k is where the column is
     the row plus k."""
-    check_least_rank("triangle", x, 2, "matrices")
+    check_least_rank("triangle", "x", x, 2, "2 axes at least")
+    least = max(min(diagonal, _FAR), -_FAR)
 
     def element(*i: Expr) -> Expr:
         distance = i[-1] - i[-2]
-        inside = distance >= diagonal if is_upper else distance <= diagonal
+        inside = distance >= least if is_upper else distance <= least
         return select(inside, x[i], 0)
 
     return compute(x.shape, element, "triangle")

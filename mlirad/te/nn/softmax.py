@@ -12,7 +12,7 @@ from mlirad.te.logsumexp import logsumexp as logsumexp_over
 from mlirad.te.nn.axes import axis_of
 from mlirad.te.nn.statistics import at_kept, over
 from mlirad.te.operators import operator, stop_gradient
-from mlirad.te.reductions import largest
+from mlirad.te.reductions import greatest
 from mlirad.te.reductions import sum as sum_over
 from mlirad.te.tensor import Tensor
 
@@ -21,7 +21,7 @@ from mlirad.te.tensor import Tensor
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
     """`exp(x) / sum(exp(x))` along an axis. Raises TaichiTypeError for what is none."""
     chosen = [axis_of("softmax", axis, x.ndim)]
-    most = stop_gradient(over("softmax.max", x, chosen, True, largest))
+    most = stop_gradient(over("softmax.max", x, chosen, True, greatest))
     parts = compute(x.shape, lambda *i: exp(x[i] - most[at_kept(i, chosen)]), "softmax.exp")
     total = over("softmax.sum", parts, chosen, True, sum_over)
     return compute(x.shape, lambda *i: parts[i] / total[at_kept(i, chosen)], "softmax")
@@ -31,7 +31,7 @@ def softmax(x: Tensor, axis: int = -1) -> Tensor:
 def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
     """`x - log(sum(exp(x)))` along an axis. Raises TaichiTypeError for what is none."""
     chosen = [axis_of("log_softmax", axis, x.ndim)]
-    most = stop_gradient(over("log_softmax.max", x, chosen, True, largest))
+    most = stop_gradient(over("log_softmax.max", x, chosen, True, greatest))
     shifted = compute(x.shape, lambda *i: x[i] - most[at_kept(i, chosen)], "log_softmax.shifted")
     total = over(
         "log_softmax.sum", shifted, chosen, True, lambda value, k: log(sum_over(exp(value), k))

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
+from math import nan
+from operator import mul
 from typing import Any
 
 from mlirad.te.axes import reduce_axis
 from mlirad.te.compute import compute
-from mlirad.te.expressions import Axis, Expr, Extent, as_float, cast, expr
+from mlirad.te.expressions import Axis, Expr, Extent, as_float, cast, comparison, expr, select
 from mlirad.te.functions import sqrt
-from mlirad.te.nn.axes import axes_of
+from mlirad.te.nn.axes import axes_of, check_elements
 from mlirad.te.operators import operator
-from mlirad.te.reductions import largest, smallest
+from mlirad.te.reductions import greatest, least
 from mlirad.te.reductions import prod as product_over
 from mlirad.te.reductions import sum as sum_over
 from mlirad.te.tensor import Tensor
+from mlirad.types import f16, f32
 
 # of an element, and the axes to reduce; what comes before it takes where the element lies, too
 Reduce = Callable[[Expr, tuple[Axis, ...]], Expr]
@@ -46,9 +49,15 @@ def count_of(extents: Sequence[Extent], like: Expr) -> Expr | int:
 
 
 def averaged(value: Expr, axes: tuple[Axis, ...]) -> Expr:
-    """A mean, as one sum."""
-    made = expr(as_float(value))
-    return sum_over(made * (1.0 / count_of([axis.extent for axis in axes], made)), axes)
+    """A mean, as one sum; of nothing it is NaN. That of f16 is made in f32."""
+    given = expr(as_float(value))
+    made = cast(given, f32) if given.dtype == f16 else given
+    total = reduce(mul, [axis.extent for axis in axes], 1)
+    if isinstance(total, int):
+        weighed = made * (1.0 / total) if total else made
+        return cast(sum_over(weighed, axes, init=None if total else nan), given.dtype)
+    start = select(comparison("eq", total, 0), nan, 0.0)
+    return cast(sum_over(made * (1.0 / cast(total, made.dtype)), axes, init=start), given.dtype)
 
 
 def at_kept(indices: Sequence[Expr], axes: Sequence[int]) -> tuple[Any, ...]:
@@ -71,19 +80,23 @@ def prod(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
 
 @operator
 def max(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The maximum, of which the first one gets the derivative; see `sum`."""
-    return over("max", x, axis, keepdims, largest)
+    """The maximum, of which the first one gets the derivative; see `sum`. Raises TaichiTypeError
+    for axes without elements."""
+    check_elements("max", x, axes_of("max", axis, x.ndim), "a maximum of nothing")
+    return over("max", x, axis, keepdims, greatest)
 
 
 @operator
 def min(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The minimum, of which the first one gets the derivative; see `sum`."""
-    return over("min", x, axis, keepdims, smallest)
+    """The minimum, of which the first one gets the derivative; see `sum`. Raises TaichiTypeError
+    for axes without elements."""
+    check_elements("min", x, axes_of("min", axis, x.ndim), "a minimum of nothing")
+    return over("min", x, axis, keepdims, least)
 
 
 @operator
 def mean(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The mean; see `sum`. Integers are converted to f32."""
+    """The mean, NaN of nothing; see `sum`. Integers become floats of `default_fp`."""
     return over("mean", x, axis, keepdims, averaged)
 
 

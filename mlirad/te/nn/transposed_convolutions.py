@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mlirad.errors import TaichiTypeError
+from mlirad.te.arguments import refuse, shown
 from mlirad.te.compute import compute, placeholder
 from mlirad.te.differentiate import differentiate
-from mlirad.te.nn.axes import check_extents, check_rank, check_same, known
-from mlirad.te.nn.convolutions import SPACE, conv1d, conv2d, conv3d
+from mlirad.te.expressions import Extent
+from mlirad.te.nn.axes import check_extents, check_rank, check_same, extent_of, known
+from mlirad.te.nn.convolutions import SPACE, conv1d, conv2d, conv3d, kernel_of
+from mlirad.te.nn.joins import slices
 from mlirad.te.nn.windows import PerAxis, per_axis
 from mlirad.te.operators import operator
 from mlirad.te.places import place
@@ -44,7 +49,8 @@ def conv2d_transpose(
     """The adjoint of `conv2d` in its images: x is (batch, channels, height, width), weight
     (channels, outputs / groups, kernel height, kernel width), bias (outputs,), the result (batch,
     outputs, ...), with extents `(extent - 1) * stride - 2 * padding + dilation * (kernel - 1) +
-    output_padding + 1`. Raises TaichiTypeError where channels, groups and shapes do not fit.
+    output_padding + 1`; `output_padding` is less than the stride, or than the dilation. Raises
+    TaichiTypeError where channels, groups and shapes do not fit.
 
     Zeiler et al., "Deconvolutional networks", 2010.
     """
@@ -78,30 +84,63 @@ def _transposed(
     rank: int,
 ) -> Tensor:
     what = f"conv{rank}d_transpose"
-    check_rank(what, x, rank + 2, f"images of {rank + 2} axes (NC{SPACE[rank]})")
-    check_rank(what, weight, rank + 2, f"weights of {rank + 2} axes")
-    check_same(what, x.shape[1], weight.shape[0], "the channels of images and of weights")
-    steps, gaps = per_axis(stride, rank, "stride", 1), per_axis(dilation, rank, "dilation", 1)
-    ends, more = (
-        per_axis(padding, rank, "padding", 0),
-        per_axis(output_padding, rank, "output_padding", 0),
+    check_rank(what, "x", x, rank + 2, f"images of {rank + 2} axes (NC{SPACE[rank]})")
+    check_rank(what, "weight", weight, rank + 2, f"{rank + 2} axes")
+    check_same(
+        what,
+        "x and weight",
+        x.shape[1],
+        weight.shape[0],
+        "the channels of images and of weights",
     )
-    sizes = [known(what, extent, "as kernels are") for extent in weight.shape[2:]]
-    extents = [known(what, extent, "as images grow") for extent in x.shape[2:]]
-    for own, step in zip(more, steps):
-        if own >= step:
-            raise TaichiTypeError(
-                f"{what}: output_padding={output_padding!r} is not below stride={stride!r}", place()
-            )
+    sizes = kernel_of(what, weight, weight.shape[2:])
+    extents = [known(what, "x", extent, "as images grow") for extent in x.shape[2:]]
+    steps, gaps = (
+        per_axis(what, given, rank, name, 1)
+        for given, name in ((stride, "stride"), (dilation, "dilation"))
+    )
+    ends = per_axis(what, padding, rank, "padding", 0)
+    more = _more(what, output_padding, steps, gaps)
     space = [
         (extent - 1) * step - 2 * end + gap * (size - 1) + own + 1
         for extent, step, end, gap, size, own in zip(extents, steps, ends, gaps, sizes, more)
     ]
-    outputs = weight.shape[1] * groups
+    if min(space) < 1 or min(extents) < 1:
+        refuse(what, "x and padding", f"have no result: its extents would be {tuple(space)}")
+    space = [extent_of(what, "stride", extent) for extent in space]
+    outputs = _outputs(what, x, weight, groups)
     if bias is not None:
-        check_extents(what, bias, (outputs,), "the bias")
+        check_extents(what, "bias", bias, (outputs,))
     image = placeholder((x.shape[0], outputs, *space), x.dtype, "image")
     seen = CONVOLUTIONS[rank].function(image, weight, None, steps, ends, gaps, groups)
-    (found,) = differentiate(seen, [image], x)
-    made: Tensor = found
+    if any(own >= step for own, step in zip(more, steps)):  # windows that x has no elements for
+        seen = slices.function(seen, slice(None), slice(None), *map(slice, extents))
+    (made,) = differentiate(seen, [image], x)
     return made if bias is None else compute(made.shape, lambda *i: made[i] + bias[i[1]], what)
+
+
+def _more(
+    what: str, output_padding: PerAxis, steps: Sequence[int], gaps: Sequence[int]
+) -> tuple[int, ...]:
+    """Elements behind the last window. Raises TaichiTypeError for as many as the stride, and as the
+    dilation."""
+    more = per_axis(what, output_padding, len(steps), "output_padding", 0)
+    if any(own >= max(step, gap) for own, step, gap in zip(more, steps, gaps)):
+        raise TaichiTypeError(
+            f"{what}: output_padding={shown(output_padding)} is not below stride={_shown(steps)}, "
+            f"nor dilation={_shown(gaps)}",
+            place(),
+        )
+    return more
+
+
+def _shown(each: Sequence[int]) -> str:
+    return str(each[0] if len(set(each)) == 1 else tuple(each))
+
+
+def _outputs(what: str, x: Tensor, weight: Tensor, groups: int) -> Extent:
+    if groups < 1:
+        refuse(what, f"groups={groups}", "is no number of groups")
+    if groups > 1 and known(what, "x", x.shape[1], "where there are groups") % groups:
+        refuse(what, "groups:", f"{groups} groups do not divide {x.shape[1]} channels")
+    return extent_of(what, "weight and groups", weight.shape[1] * groups)

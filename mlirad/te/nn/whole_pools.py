@@ -9,11 +9,11 @@ from math import gcd
 from mlirad.te.axes import reduce_axis
 from mlirad.te.compute import compute
 from mlirad.te.expressions import Axis, Expr, expr
-from mlirad.te.nn.axes import check_least_rank, known
+from mlirad.te.nn.axes import check_elements, check_least_rank, known
 from mlirad.te.nn.statistics import averaged, count_of, over
 from mlirad.te.nn.windows import PerAxis, joined, per_axis
 from mlirad.te.operators import operator
-from mlirad.te.reductions import largest
+from mlirad.te.reductions import greatest
 from mlirad.te.reductions import sum as sum_over
 from mlirad.te.tensor import Tensor
 
@@ -22,8 +22,8 @@ IMAGES = "images (batch, channels, ...)"
 
 @operator
 def global_avg_pool(x: Tensor) -> Tensor:
-    """The mean of each channel of x (batch, channels, ...): (batch, channels)."""
-    check_least_rank("global_avg_pool", x, 3, IMAGES)
+    """The mean of each channel of x (batch, channels, ...), NaN of nothing: (batch, channels)."""
+    check_least_rank("global_avg_pool", "x", x, 3, IMAGES)
     return over("global_avg_pool", x, list(range(2, x.ndim)), False, averaged)
 
 
@@ -31,8 +31,9 @@ def global_avg_pool(x: Tensor) -> Tensor:
 def global_max_pool(x: Tensor) -> Tensor:
     """The maximum of each channel of x (batch, channels, ...), of which the first one gets the
     derivative: (batch, channels)."""
-    check_least_rank("global_max_pool", x, 3, IMAGES)
-    return over("global_max_pool", x, list(range(2, x.ndim)), False, largest)
+    check_least_rank("global_max_pool", "x", x, 3, IMAGES)
+    check_elements("global_max_pool", x, range(2, x.ndim), "a maximum of nothing")
+    return over("global_max_pool", x, list(range(2, x.ndim)), False, greatest)
 
 
 @operator
@@ -53,7 +54,7 @@ def adaptive_avg_pool(x: Tensor, size: PerAxis) -> Tensor:
 def adaptive_max_pool(x: Tensor, size: PerAxis) -> Tensor:
     """Maxima over windows; see `adaptive_avg_pool`."""
     return _adaptive(
-        "adaptive_max_pool", x, size, lambda value, axes, inside, _: largest(value, axes, inside)
+        "adaptive_max_pool", x, size, lambda value, axes, inside, _: greatest(value, axes, inside)
     )
 
 
@@ -84,10 +85,11 @@ class _Axis:
 
 
 def _adaptive(what: str, x: Tensor, size: PerAxis, combine: Callable[..., Expr]) -> Tensor:
-    check_least_rank(what, x, 3, IMAGES)
-    sizes = per_axis(size, x.ndim - 2, "size", 1)
+    check_least_rank(what, "x", x, 3, IMAGES)
+    check_elements(what, x, range(2, x.ndim), "images without elements have no windows")
+    sizes = per_axis(what, size, x.ndim - 2, "size", 1)
     each = [
-        _Axis(known(what, extent, "as it is cut"), count)
+        _Axis(known(what, "x", extent, "as it is cut"), count)
         for extent, count in zip(x.shape[2:], sizes)
     ]
     axes = tuple(reduce_axis(one.longest) for one in each)

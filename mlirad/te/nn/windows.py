@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mlirad.errors import TaichiTypeError
+from mlirad.te.arguments import refuse, shown
 from mlirad.te.axes import reduce_axis
 from mlirad.te.expressions import Axis, Expr, Extent, Operand, expr, select
 from mlirad.te.functions import all as all_of
-from mlirad.te.places import place
-from mlirad.te.tensor import shown_extent
+from mlirad.te.nn.axes import extent_of
 
 PerAxis = int | Sequence[int]  # one for all axes, or one for each
 Padding = str | int | Sequence[int | Sequence[int]]  # at both ends, or before and behind
@@ -83,46 +82,53 @@ def _added(left: Expr, right: Expr, constant: int) -> Expr:
 
 
 def windows(
+    what: str,
     extents: Sequence[Extent],
     kernel: PerAxis,
     stride: PerAxis,
     dilation: PerAxis,
     padding: Padding,
+    argument: str = "kernel",
 ) -> Windows:
-    """Windows over some axes.
+    """Windows over some axes, for the operator `what`, whose `argument` says the kernel.
 
     `padding` is a number, one for each axis, or a pair for each, before and behind; or "valid"
     (none), "same" (as many windows as points, at a stride of 1), or "causal" (all of it before).
     Raises TaichiTypeError for what is none of these, and where no window fits.
     """
     rank = len(extents)
-    sizes = per_axis(kernel, rank, "kernel", 1)
-    steps, gaps = per_axis(stride, rank, "stride", 1), per_axis(dilation, rank, "dilation", 1)
+    sizes, steps, gaps = (
+        per_axis(what, given, rank, name, 1)
+        for given, name in ((kernel, argument), (stride, "stride"), (dilation, "dilation"))
+    )
     reach = [(size - 1) * gap for size, gap in zip(sizes, gaps)]
-    before, behind = _paddings(padding, reach)
+    before, behind = _paddings(what, padding, reach)
     for extent, first, last, far in zip(extents, before, behind, reach):
+        extent_of(what, "padding", extent + first + last)
         if isinstance(extent, int) and extent + first + last <= far:
-            raise TaichiTypeError(
-                f"a window that reaches over {far + 1} elements does not fit into "
-                f"{shown_extent(extent)}" + f", padded by {first} and {last}" * bool(first + last),
-                place(),
+            padded = f", padded by {first} and {last}" * bool(first + last)
+            why = (
+                f"a window that reaches over {far + 1} elements does not fit into {extent}{padded}"
             )
+            refuse(what, f"x and {argument}:", why)
     return Windows(tuple(extents), sizes, steps, gaps, before, behind)
 
 
-def per_axis(given: Any, rank: int, what: str, least: int) -> tuple[int, ...]:
+def per_axis(what: str, given: Any, rank: int, argument: str, least: int) -> tuple[int, ...]:
     """A number for each axis. Raises TaichiTypeError for other ones."""
-    found = tuple(given) if isinstance(given, tuple | list) else (given,) * rank
-    if len(found) != rank or not all(_is_integer(one) and one >= least for one in found):
-        raise TaichiTypeError(
-            f"{what}={given!r}: give an integer, or one for each of {rank} axes, of at least "
-            f"{least}",
-            place(),
+    each = tuple(given) if isinstance(given, tuple | list) else (given,) * rank
+    if len(each) != rank or not all(_is_integer(one) and one >= least for one in each):
+        refuse(
+            what,
+            f"{argument}={shown(given)}:",
+            f"give an integer, or one for each of {rank} axes, of at least {least}",
         )
-    return found
+    return tuple(extent_of(what, argument, one) for one in each)
 
 
-def _paddings(padding: Any, reach: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _paddings(
+    what: str, padding: Any, reach: Sequence[int]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     named: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
         "valid": (tuple(0 for _ in reach), tuple(0 for _ in reach)),
         "same": (tuple(far // 2 for far in reach), tuple(far - far // 2 for far in reach)),
@@ -135,10 +141,11 @@ def _paddings(padding: Any, reach: Sequence[int]) -> tuple[tuple[int, ...], tupl
     if len(pairs) != len(reach) or not all(
         len(pair) == 2 and all(_is_integer(one) and one >= 0 for one in pair) for pair in pairs
     ):
-        raise TaichiTypeError(
-            f"padding={padding!r}: give an integer, an integer or a pair for each of {len(reach)} "
-            "axes, of at least 0, or 'valid', 'same' or 'causal'",
-            place(),
+        refuse(
+            what,
+            f"padding={shown(padding)}:",
+            f"give an integer, an integer or a pair for each of {len(reach)} axes, of at least 0, "
+            "or 'valid', 'same' or 'causal'",
         )
     return tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
 

@@ -337,5 +337,39 @@ def test_transposed_convolutions() -> None:
                 [line, kernel],
                 lambda x, w: _transposed(x, w, 2, 0)[..., 1:],
             ),
+            "longer than the stride, below the dilation": Program(
+                nn.conv1d_transpose(line, kernel, output_padding=2, dilation=3),
+                [line, kernel],
+                lambda x, w: np.pad(_transposed(x, _dilated(w, 3), 1, 0), ((0, 0), (0, 0), (0, 2))),
+            ),
         }
     )
+
+
+def _dilated(w: np.ndarray[Any, Any], gap: int) -> np.ndarray[Any, Any]:
+    wide = np.zeros((*w.shape[:2], (w.shape[2] - 1) * gap + 1))
+    wide[..., ::gap] = w
+    return wide
+
+
+def test_transposed_convolutions_as_torch_has_them() -> None:
+    torch: Any = pytest.importorskip("torch")
+    x, w, b = given(1, 2, 4, 3), given(2, 3, 2, 2, name="w"), given(3, name="b")
+    random = np.random.default_rng(2)
+    values = [random.normal(size=one.shape) for one in (x, w, b)]
+    for stride, padding, more, dilation in ((1, 0, 1, 2), (2, 1, 2, 3), (3, 1, 2, 1), (1, 0, 2, 3)):
+        y = nn.conv2d_transpose(x, w, b, stride, padding, more, dilation)
+        head = given(*y.shape, name="head")
+        tensors = [torch.tensor(value, requires_grad=True) for value in values]
+        wanted = torch.nn.functional.conv_transpose2d(
+            *tensors, stride, padding, more, dilation=dilation
+        )
+        above = random.normal(size=wanted.shape)
+        wanted.backward(torch.tensor(above))
+        step = te.build([y, *te.differentiate(y, [x, w, b], head)], [x, w, b, head])
+        gradients = (one.grad for one in tensors)
+        for own, expected in zip(step(*values, above), (wanted.detach(), *gradients)):
+            np.testing.assert_allclose(own, expected, atol=1e-12)
+    for stride, more, dilation in ((1, 1, 1), (2, 2, 1)):
+        with pytest.raises(ti.TaichiTypeError, match="output_padding"):
+            nn.conv2d_transpose(x, w, b, stride, 0, more, dilation)

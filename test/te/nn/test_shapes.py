@@ -155,3 +155,59 @@ def test_batches_of_any_size() -> None:
         flat, back = step(value, 2 * value.reshape(size, 12))
         np.testing.assert_array_equal(flat, value.reshape(size, 12))
         np.testing.assert_array_equal(back, 2 * value)
+
+
+@pytest.mark.parametrize(
+    ("shape", "wanted"),
+    [
+        ((2, 3, 4), -1),
+        ((2, 3, 4), (-1,)),
+        ((2, 3, 4), (4, -1)),
+        ((2, 3, 4), (-1, 1, 8)),
+        ((2, 3, 4), [3, -1, 2]),
+        ((1, 1), (-1, 1, 1)),
+        ((), (-1,)),
+        ((0, 4), (-1, 2)),
+        ((3, 0), (-1,)),
+    ],
+    ids=str,
+)
+def test_an_extent_that_is_left(shape: tuple[int, ...], wanted: Any) -> None:
+    x, value = given(*shape), np.arange(float(np.prod(shape))).reshape(shape)
+    y = nn.reshape(x, wanted)
+    head = given(*y.shape, name="head")
+    found, slope = te.build([y, *te.differentiate(y, [x], head)], [x, head])(
+        value, value.reshape(wanted) * 3
+    )
+    np.testing.assert_array_equal(found, value.reshape(wanted))
+    np.testing.assert_array_equal(slope, value * 3)
+
+
+def test_an_extent_that_is_left_of_sizes() -> None:
+    n = te.var("n")
+    x, lines = given(n, 6), given(1, n, name="lines")
+    made = [
+        nn.reshape(x, (-1, 2, 3)),
+        nn.reshape(x, (n, -1)),
+        nn.reshape(x, (n, 2, -1)),
+        nn.reshape(x, (-1,)),
+        nn.reshape(x, (-1, 3)),
+        nn.flatten(x, 0),
+        nn.reshape(lines, (-1,)),
+        nn.reshape(nn.reshape(x, (-1,)), (n, 6)),
+    ]
+    slope = te.differentiate(made[4], [x], given(*made[4].shape, name="head"))[0]
+    step = te.build(made, [x, lines])
+    for size in (0, 1, 5):
+        value, line = np.arange(6.0 * size).reshape(size, 6), np.arange(float(size))[None]
+        shapes = [(size, 2, 3), (size, 6), (size, 2, 3), (6 * size,), (2 * size, 3), (6 * size,)]
+        wanted = [*map(value.reshape, shapes), line[0], value]
+        for own, expected in zip(step(value, line), wanted):
+            np.testing.assert_array_equal(own, expected)
+    assert [*map(str, slope.shape)] == [*map(str, x.shape)]
+
+
+@pytest.mark.parametrize("wanted", [(-1, -1), (5, -1), (0, -1), (-1, 7), (-2, 12)])
+def test_an_extent_that_does_not_exist(wanted: tuple[int, ...]) -> None:
+    with pytest.raises(ti.TaichiTypeError, match=r"reshape: (x and )?shape.*"):
+        nn.reshape(given(2, 3, 4), wanted)

@@ -1,23 +1,20 @@
-"""Scalar expressions over the elements of tensors: what `te.compute` is given for its indices.
-
-They are trees of plain objects, made by operators and functions; `te.compute` checks them, and
-makes IR of them. Indices and sizes are integers of a type of their own, `index`.
-"""
+"""Expressions as trees of plain objects, made by operators and functions."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, Protocol
 
 from mlirad.bindings import ir
 from mlirad.errors import SourceLocation, TaichiTypeError
+from mlirad.te.expressions.order import in_order
+from mlirad.te.expressions.types import FLOAT, INDEX, default_float, promoted, scalar_type
 from mlirad.te.places import place
-from mlirad.types import DataType, f32, i32, promote, resolve, u1
+from mlirad.types import DataType, f16, f32, i32, u1
 
-INDEX = DataType("index", "i", 64)
 _GREATEST = sys.float_info.max
 Operand = Any  # an expression, or a number of Python's
 Extent = Any  # of an axis: an integer, or an expression of sizes
@@ -228,15 +225,29 @@ class Reduction(Expr):
         return (*self.values, *([] if self.where is None else [self.where]), *self.initial)
 
 
-def is_of_sizes(one: Expr) -> bool:
-    """Whether an expression is made of integers that are known and of sizes alone."""
-    return isinstance(one, Size | Number) or (
-        bool(one.parts) and all(map(is_of_sizes, one.parts)) and not isinstance(one, Read)
-    )
+def with_parts(one: Expr, of: Callable[[Expr], Expr]) -> Expr:
+    """The same of other parts; if none is another one, itself."""
+    if all(of(part) is part for part in one.parts):
+        return one
+    if isinstance(one, Call):
+        return replace(one, arguments=tuple(map(of, one.arguments)))
+    if isinstance(one, Read):
+        return replace(one, indices=tuple(map(of, one.indices)))
+    if isinstance(one, Select):
+        parts = [of(part) for part in one.parts]
+        return replace(one, condition=parts[0], then=parts[1], otherwise=parts[2])
+    if isinstance(one, Reduction):
+        return replace(
+            one,
+            values=tuple(map(of, one.values)),
+            where=None if one.where is None else of(one.where),
+            initial=tuple(map(of, one.initial)),
+        )
+    return one
 
 
 def expr(value: Operand, like: DataType | None = None) -> Expr:
-    """A value as an expression; numbers of Python's take the type of what they meet. Raises
+    """A value as an expression; Python's numbers take the type of what they meet. Raises
     TaichiTypeError for what is none."""
     if isinstance(value, Expr):
         return value
@@ -245,7 +256,7 @@ def expr(value: Operand, like: DataType | None = None) -> Expr:
     if isinstance(value, int):
         return number(INDEX if like is None else i32 if like == u1 else like, value)
     if isinstance(value, float):
-        return Number(f32 if like is None or not like.is_float else like, value)
+        return Number(FLOAT if like is None or not like.is_float else like, value)
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
         return expr(value.item(), like)
     if hasattr(value, "element_type_of_te"):
@@ -279,37 +290,44 @@ def common(values: Sequence[Operand]) -> list[Expr]:
     return [cast(one, dtype) for one in made]
 
 
-def promoted(left: DataType, right: DataType) -> DataType:
-    """The type of an arithmetic result; indices give way to floats, and take other integers."""
-    if INDEX in (left, right):
-        other = right if left == INDEX else left
-        return other if other.is_float else INDEX
-    return promote(left, right)
-
-
 def cast(value: Operand, dtype: Any) -> Expr:
-    """A number in another scalar type (`te.cast(x[i], ti.f64)`); from floats to integers towards 0.
-    Raises TaichiTypeError for what is no type."""
+    """A number in another scalar type; from floats to integers towards 0. Raises TaichiTypeError
+    for what is no type."""
     given, target = expr(value), scalar_type(dtype)
     if given.dtype == target:
         return given
     if isinstance(given, Number):
         return number(target, given.value)
-    return Call(target, "cast", (given,))
+    if given.dtype == FLOAT and target.is_float:
+        return _typed(given, target)
+    return Call(target, "cast", (typed(given),))
 
 
-def scalar_type(dtype: Any) -> DataType:
-    """The type that a program means. Raises TaichiTypeError for what is none."""
-    try:
-        return resolve(dtype)
-    except TypeError as error:
-        raise TaichiTypeError(str(error), place()) from None
+def typed(one: Expr) -> Expr:
+    """An expression in a type of its own: floats without one are of `default_fp`."""
+    return cast(one, default_float()) if one.dtype == FLOAT else one
+
+
+def _typed(whole: Expr, dtype: DataType) -> Expr:
+    """What is computed of numbers without a type, in a type of floats; for f16 it is computed in
+    f32, as sizes are."""
+    kept = f32 if dtype == f16 else dtype
+    made: dict[Expr, Expr] = {}
+    for one in in_order(whole, lambda e: [part for part in e.parts if part.dtype == FLOAT]):
+        again = with_parts(one, lambda part: made.get(part, part))
+        if isinstance(again, Number):
+            again = replace(again, value=float(again.value))
+        if isinstance(again, Reduction):
+            neutral = tuple(replace(part, dtype=kept) for part in again.combiner.identity)
+            again = replace(again, combiner=replace(again.combiner, identity=neutral))
+        made[one] = replace(again, dtype=kept)
+    return cast(made[whole], dtype)
 
 
 def as_float(value: Operand) -> Operand:
-    """An expression of integers as one of floats."""
+    """An expression of integers as one of floats, without a type of its own."""
     is_integer = isinstance(value, Expr) and not value.dtype.is_float
-    return cast(value, f32) if is_integer else value
+    return cast(value, FLOAT) if is_integer else value
 
 
 def arithmetic(name: str, *arguments: Operand) -> Expr:
@@ -347,13 +365,13 @@ def power(base: Operand, exponent: Operand) -> Expr:
     if isinstance(exponent, int) and not isinstance(exponent, bool) and 1 <= exponent <= 8:
         made = expr(base)
         return reduce(lambda product, _: product * made, range(exponent - 1), made)
-    made_base, made_exponent = common((as_float(base), as_float(exponent)))
-    return Call(made_base.dtype, "math.powf", (made_base, made_exponent))
+    both = common((as_float(expr(base)), as_float(exponent)))
+    return Call(both[0].dtype, "math.powf", tuple(both))
 
 
 def comparison(name: str, left: Operand, right: Operand) -> Expr:
     """A comparison."""
-    return Call(u1, name, tuple(common((left, right))))
+    return Call(u1, name, tuple(map(typed, common((left, right)))))
 
 
 def logic(name: str, left: Operand, right: Operand) -> Expr:
@@ -371,6 +389,6 @@ def boolean(value: Operand) -> Expr:
 
 def select(condition: Operand, then: Operand, otherwise: Operand) -> Expr:
     """One of two numbers by a condition, in the type that both have together; what is not chosen is
-    not computed, and reads nothing. Raises TaichiTypeError for a number as the condition."""
+    not computed, and reads nothing."""
     chosen = common((then, otherwise))
     return Select(chosen[0].dtype, boolean(condition), *chosen)

@@ -1,0 +1,46 @@
+"""Arrays of integers that are given in another type than a function takes: NumPy and torch make
+indices of 64 bits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mlirad.te.sizes import dtype_of, refused
+from mlirad.te.tensor import Tensor
+
+
+def with_integers(
+    arrays: Sequence[Any], numbers: Sequence[int], function: str, inputs: Sequence[Tensor]
+) -> tuple[Any, ...]:
+    """The arrays of a call, those of some numbers in the types of the inputs. Raises
+    TaichiRuntimeTypeError for a number that a type has not."""
+    for k in numbers:
+        one, array = inputs[k], arrays[k]
+        if type(array) is np.ndarray and array.dtype == one.dtype.numpy:
+            continue
+        if dtype_of(array, function, one) != one.dtype:
+            arrays = (*arrays[:k], _converted(array, function, one), *arrays[k + 1 :])
+    return tuple(arrays)
+
+
+def _converted(array: Any, function: str, one: Tensor) -> Any:
+    limits = np.iinfo(one.dtype.numpy)
+    ends = [int(array.min()), int(array.max())] if 0 not in array.shape else []
+    beyond = [end for end in ends if not limits.min <= end <= limits.max]
+    if beyond:
+        raise refused(
+            f"{function}: '{one.name}' is of type {one.dtype}, which has no {beyond[0]}: it was "
+            f"given an array of type {dtype_of(array, function, one)}"
+        )
+    if isinstance(array, np.ndarray):
+        return array.astype(one.dtype.numpy)
+    return array.to(dtype=_torch_type(one.dtype.numpy))
+
+
+def _torch_type(dtype: np.dtype[Any]) -> Any:
+    import torch
+
+    return torch.from_numpy(np.empty(0, dtype)).dtype
