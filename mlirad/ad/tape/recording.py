@@ -75,8 +75,6 @@ class Recording(RecordedTransfers):
         if self.keeps_written:
             self.ledger.note_written()
 
-    # Launches.
-
     def launch(
         self,
         kernel: LaunchedKernel,
@@ -185,8 +183,6 @@ class Recording(RecordedTransfers):
         """A launch returns something to Python."""
         if not self.is_replacing and not self.is_cut:
             warn_of_carried_result(self.ledger, kernel, variant, buffers)
-
-    # What Python does.
 
     def host_read(self, target: Target) -> None:
         """Python reads a field or an ndarray."""
