@@ -1,15 +1,19 @@
-"""Run the table: `python -m programs.memory_changes [--every N] [--from K] [--table FILE]`."""
+"""Run the table: `python -m programs.memory_changes [--every N] [--from K] [--jobs J]
+[--document FILE]`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections import Counter
+from multiprocessing import Pool
 from pathlib import Path
 
 from programs.memory_changes.cell import Cell, Outcome, Result, cells, outcome
+from programs.memory_changes.document import document
 from programs.memory_changes.refusals import explained
-from programs.memory_changes.table import table
+
+CELLS = list(cells())
 
 
 def main() -> int:
@@ -17,18 +21,26 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--every", type=int, default=1, help="run one cell of so many")
     parser.add_argument("--from", type=int, default=0, dest="first", help="begin with this cell")
-    parser.add_argument("--table", type=Path, help="write the table of docs/ to this file")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--document", type=Path, help="write the page of docs/ to this file")
     options = parser.parse_args()
     results: dict[Cell, Result] = {}
-    for number, cell in list(enumerate(cells()))[options.first :: options.every]:
-        result = results[cell] = outcome(cell)
-        if result.outcome is Outcome.WRONG or not explained(cell, result):
-            print(f"{number} {cell}: {result.outcome.value}: {result.reason}", flush=True)
-    counts = Counter(result.outcome.value for result in results.values())
-    print(dict(counts))
-    if options.table:
-        options.table.write_text(table(results))
-    return int(counts[Outcome.WRONG.value] > 0)
+    with Pool(options.jobs) as pool:
+        numbers = range(options.first, len(CELLS), options.every)
+        for number, result in zip(numbers, pool.imap(_outcome, numbers, chunksize=8)):
+            cell = CELLS[number]
+            results[cell] = result
+            if not explained(cell, result):
+                print(f"{number} {cell}: {result.outcome.value}: {result.reason}", flush=True)
+    print(dict(Counter(result.outcome.value for result in results.values())))
+    if options.document:
+        options.document.write_text(document(results))
+    return int(any(result.outcome is Outcome.WRONG for result in results.values()))
 
 
-sys.exit(main())
+def _outcome(number: int) -> Result:
+    return outcome(CELLS[number])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

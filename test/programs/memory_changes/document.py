@@ -1,0 +1,67 @@
+"""The outcomes of all cells as a page of `docs/`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from programs.memory_changes.cell import MODES, Cell, Outcome, Result
+from programs.memory_changes.places import PLACES, Place
+from programs.memory_changes.refusals import REASONS
+from programs.memory_changes.ways import WAYS, Way
+
+LETTERS = dict(zip(MODES, "rlcfht"))
+HEAD = """# How memory changes, and its gradients
+
+Every way that memory changes, in every place that memory has, in every mode of differentiation,
+with the gradient of that memory asked for or hidden, compiled before or after the first derivative
+was asked for: {total} programs. Each writes to memory, uses it, and changes it twice with a use
+behind each change; first and second derivatives are compared with exact ones. {right} are right,
+{refused} are refused by name, {wrong} are wrong.
+
+`cd test && PYTHONPATH=.. python -m programs.memory_changes --document ../docs/memory-changes.md`
+makes this page; `--jobs 2` takes two processors. The tests run a sample of it.
+
+✓: all modes are right. A letter: this mode is refused; in parentheses: for some of its programs.
+{letters}. An empty entry: there is no such program.
+
+"""
+
+
+def document(results: Mapping[Cell, Result]) -> str:
+    """The page: a table with a row for each way and a column for each place; reasons."""
+    counts = Counter(result.outcome for result in results.values())
+    letters = "; ".join(f"{letter}: {mode}" for mode, letter in LETTERS.items())
+    head = HEAD.format(
+        total=f"{len(results):,}",
+        right=f"{counts[Outcome.RIGHT]:,}",
+        refused=f"{counts[Outcome.REFUSED]:,}",
+        wrong=counts[Outcome.WRONG],
+        letters=letters,
+    )
+    names = [place.name for place in PLACES]
+    rows = [f"| | {' | '.join(names)} |", f"|---{'|---' * len(names)}|"]
+    rows += [
+        f"| {way.name} | {' | '.join(_entry(results, way, place) for place in PLACES)} |"
+        for way in WAYS
+    ]
+    reasons = "".join(f"- {reason}: `{message}`\n" for message, reason in REASONS.items())
+    table = "\n".join(rows)
+    return f"{head}{table}\n\nThe reasons, and what the messages have in common:\n\n{reasons}"
+
+
+def _entry(results: Mapping[Cell, Result], way: Way, place: Place) -> str:
+    """The modes that are refused; those in parentheses only for one kind of gradient."""
+    chosen = {c: r for c, r in results.items() if c.way is way and c.place is place}
+    if not chosen:
+        return ""
+    letters = []
+    for mode, letter in LETTERS.items():
+        outcomes = [r.outcome for c, r in chosen.items() if c.mode == mode]
+        if Outcome.WRONG in outcomes:
+            letters.append(f"**{letter}**")
+        elif outcomes and all(one is Outcome.REFUSED for one in outcomes):
+            letters.append(letter)
+        elif Outcome.REFUSED in outcomes:
+            letters.append(f"({letter})")
+    return " ".join(letters) or "✓"
