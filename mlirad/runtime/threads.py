@@ -27,14 +27,15 @@ class Views:
         """A view is handed to a line of the program."""
         self._handed[key] = [*self._existing(key), (ref(view), place)]
 
-    def places(self, key: str | int) -> list[str]:
-        """The lines that existing views of a field or ndarray were handed to."""
-        if key not in self._handed:
-            return []
-        found = self._handed[key] = self._existing(key)
-        if not found:
-            del self._handed[key]
+    def take(self, key: str | int) -> list[str]:
+        """The lines that existing views of a field or ndarray were handed to; these are looked at
+        no more."""
+        found = self._existing(key)
+        self._handed.pop(key, None)
         return [place for _, place in found]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._handed
 
     def __iter__(self) -> Iterator[str | int]:
         return iter(list(self._handed))

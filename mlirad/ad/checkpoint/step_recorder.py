@@ -150,7 +150,7 @@ class StepRecorder(StepTransfers):
             found = self.tape.run(piece, values, buffers)
             self.arrays.note_carried(piece, values, named)
             self.step.launch(kernel, piece, values, shared)
-        warn_of_views(self.ledger)
+        warn_of_views(self.ledger, variant, buffers)
         return found
 
     def result(

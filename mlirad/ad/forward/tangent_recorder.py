@@ -73,11 +73,13 @@ class TangentRecorder(Recorder):
     def _warn_of_views(self, variant: Variant, buffers: Sequence[ArrayBuffer]) -> None:
         """Say where Python has views of what a launch leaves tangents in."""
         for flow in variant.notes.flows().between:
-            if any(self.duals.carries(variant, source) for source in flow.sources):
-                key, name = flow.target, f"'{flow.target}'"
-                if isinstance(key, int):
-                    buffer = buffer_of(key, variant, buffers)
-                    key, name = buffer.address, f"a ti.ndarray of shape {buffer.dims}"
+            key, name = flow.target, f"'{flow.target}'"
+            if isinstance(key, int):
+                buffer = buffer_of(key, variant, buffers)
+                key, name = buffer.address, f"a ti.ndarray of shape {buffer.dims}"
+            if key in self.program.threads.views and any(
+                self.duals.carries(variant, source) for source in flow.sources
+            ):
                 warn_of_view(self.program, key, name, "forward mode")
 
     def replaced(

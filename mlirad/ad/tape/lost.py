@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from mlirad.ad.functions.chains import chain, next_on_the_way
 from mlirad.ad.tape.known_arrays import FlowArray, KnownArray
 from mlirad.ad.tape.ledger import Ledger
+from mlirad.ad.tape.versions import buffer_of
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.callers import caller, is_result_used, program_frame
 from mlirad.lang.ndarray import Ndarray
@@ -16,6 +17,7 @@ from mlirad.lang.recorder import LaunchedKernel, Target
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.derivative_kind import ADJOINT
 from mlirad.runtime.program import Program
+from mlirad.runtime.threads import Views
 from mlirad.runtime.variant import Variant
 
 
@@ -52,7 +54,7 @@ def warn_of_result(program: Program, kernel: LaunchedKernel, within: str) -> Non
 
 def warn_of_view(program: Program, key: str | int, name: str, within: str) -> None:
     """A launch leaves what carries a derivative in an array of which there may be views."""
-    for place in program.threads.views.places(key):
+    for place in program.threads.views.take(key):
         warn_once(
             program,
             place,
@@ -116,16 +118,28 @@ def _is_input(program: Program, target: Target) -> bool:
     return target.has(ADJOINT) and target.symbol not in program.derivatives.hidden
 
 
-def warn_of_views(ledger: Ledger) -> None:
-    """Say where Python has views of what carries a derivative now."""
+def warn_of_views(
+    ledger: Ledger, variant: Variant | None = None, buffers: Sequence[ArrayBuffer] = ()
+) -> None:
+    """Say where Python has views of what carries a derivative now, after a launch of a kernel or
+    another change."""
     views = ledger.program.threads.views
-    if not views:
+    if not views or (variant is not None and not _reaches(variant, buffers, views)):
         return
     ledger.carriers.follow(ledger.entries)
     for key in views:
         array = key if isinstance(key, str) else ledger.arrays.known.by_key.get(key)
         if array in ledger.carriers.carrying:
             warn_of_view(ledger.program, key, _quoted(array), "tape")
+
+
+def _reaches(variant: Variant, buffers: Sequence[ArrayBuffer], views: Views) -> bool:
+    """Whether floats made of others get to something of which there are views."""
+    targets = [flow.target for flow in variant.notes.flows().between]
+    return any(
+        (one if isinstance(one, str) else buffer_of(one, variant, buffers).address) in views
+        for one in targets
+    )
 
 
 def warn_of_write(ledger: Ledger, target: Target, box: Box, place: str) -> None:

@@ -110,7 +110,7 @@ class Recording(RecordedTransfers):
             for piece in pieces:  # what has no reverse is refused before anything runs
                 piece.codes.derivative(self.order.reverse_mode)
         found = [self.record(kernel, piece, values, buffers) for piece in pieces][-1]
-        warn_of_views(ledger)
+        warn_of_views(ledger, variant, buffers)
         return found
 
     def _launch_alone(
