@@ -40,12 +40,6 @@ def block_operations(block: ir.Block) -> list[ir.Operation]:
     return [child.operation for child in block.operations]
 
 
-def following(op: ir.Operation) -> ir.Operation:
-    """The next operation of a block."""
-    ops = block_operations(op.block)
-    return ops[ops.index(op) + 1]
-
-
 def functions(root: ir.Operation) -> list[ir.Operation]:
     """The functions that stand in an operation, or that it is, where they have a body."""
     inside = [
@@ -163,6 +157,13 @@ def has_uses(value: ir.Value) -> bool:
 def before(op: ir.Operation) -> Iterator[None]:
     """Insert before an operation, at its location."""
     with ir.InsertionPoint(op), op.location:
+        yield
+
+
+@contextmanager
+def behind(op: ir.Operation) -> Iterator[None]:
+    """Insert behind an operation, at its location."""
+    with ir.InsertionPoint.after(op), op.location:
         yield
 
 

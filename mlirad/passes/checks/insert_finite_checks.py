@@ -15,7 +15,7 @@ from mlirad.dialect.field import (
 )
 from mlirad.ir import build as b
 from mlirad.ir.rounding import round_like
-from mlirad.ir.walk import Array, accesses, array_root, before, functions
+from mlirad.ir.walk import Array, accesses, array_root, behind, functions
 
 _EXPONENT = {16: 0x7C00, 32: 0x7F800000, 64: 0x7FF0000000000000}
 
@@ -38,10 +38,7 @@ def _is_local(root: Array) -> bool:
 
 
 def _check(op: ir.Operation, indices: list[ir.Value], kernel: str) -> None:
-    block = op.block
-    following = list(block.operations)
-    place = following[[o.operation for o in following].index(op) + 1].operation
-    with before(place), op.location:
+    with behind(op):
         value = op.operands[0]
         if is_atomic(op):
             value = round_like(b.combine(AtomicOp(op).kind.value, op.results[0], value), op)

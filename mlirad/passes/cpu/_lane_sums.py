@@ -19,11 +19,11 @@ from mlirad.ir.vectors import halved
 from mlirad.ir.walk import (
     attributes_of,
     before,
+    behind,
     block_operations,
     defining_op,
     enclosing,
     entry_of,
-    following,
     is_defined_in,
     is_inside,
     operations,
@@ -97,7 +97,7 @@ class LaneSums:
             old = b.read(memref, place)
             b.write(b.make(name, element, [old, total], **attributes), memref, place)
 
-        with before(following(self.nest)):
+        with behind(self.nest):
             _for_each(self._shape(memref), add)
 
 

@@ -25,10 +25,10 @@ from mlirad.ir.requirements import refuse, symbol_of
 from mlirad.ir.walk import (
     at_start,
     before,
+    behind,
     block_operations,
     defining_op,
     entry_of,
-    following,
     operations,
 )
 
@@ -154,7 +154,7 @@ def _record_call(op: ir.Operation) -> None:
     callee = op.attributes.get("callee", None)
     name = "" if callee is None else ir.FlatSymbolRefAttr(callee).value
     if name == _ALLOCATES:
-        with before(following(op)):
+        with behind(op):
             _note(_number(1, 1), op.results[0], _word(What.ALLOCATE, _line(op), op.operands[0]))
     elif name == _FREES:
         with before(op):

@@ -11,7 +11,7 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of
 from mlirad.ir.structured import For
-from mlirad.ir.walk import before, following, owner_operation
+from mlirad.ir.walk import before, behind, owner_operation
 from mlirad.named_tuples import NamedTuple
 
 _BLOCK = 1 << 17  # bytes of a buffer, where one iteration of the outermost loop does not need more
@@ -78,7 +78,7 @@ class Buffers:
                 operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(unknown), 0]),
                 alignment=ir.IntegerAttr.get(b.integer_type(64), _LINE),
             )
-        with before(following(self.root)):
+        with behind(self.root):
             b.effect("memref.dealloc", [memref])
         return Buffer(memref, loops, block)
 

@@ -14,8 +14,8 @@ from mlirad.ir.reductions import PLAIN_MARK
 from mlirad.ir.structured import is_for
 from mlirad.ir.walk import (
     before,
+    behind,
     enclosing,
-    following,
     is_defined_in,
     owner_operation,
 )
@@ -103,7 +103,7 @@ def _add_up(
 ) -> None:
     """A parallel loop behind the loop that adds the copies to the array, in the order of the
     threads."""
-    with ir.InsertionPoint(following(loop)), loop.location:
+    with behind(loop):
         zero, one = b.index(0), b.index(1)
         rank = len(moving)
         axis = {"field.axis": ir.IntegerAttr.get(b.integer_type(64), 0)}

@@ -17,9 +17,9 @@ from mlirad.ir.structured import For
 from mlirad.ir.walk import (
     at_end,
     before,
+    behind,
     block_operations,
     constant_integer,
-    following,
     has_uses,
     is_zero,
     operations,
@@ -57,7 +57,7 @@ class SplitNest:
         kept = {f.value: f for u in updates for p in u.products for f in _factors(p)}
         for value in kept:
             self._keep(value)
-        with before(following(self.root)):
+        with behind(self.root):
             for update in updates:
                 self._add_all(update.products, update.element)
             for clear in self.taken.clears:
@@ -106,7 +106,7 @@ class SplitNest:
 
     def _keep(self, value: ir.Value) -> None:
         element, value = self._buffer(value).element, self.totals.get(value, value)
-        with before(following(owner_operation(value))):
+        with behind(owner_operation(value)):
             b.write(value, element.memref, Places([]).of(element, {}, {}))
 
     def _make_sum(self, one: Sum) -> None:
@@ -133,7 +133,7 @@ class SplitNest:
             one.target.store.erase()
         else:
             element = self._buffer(one.result).element
-            with before(following(one.loop)):
+            with behind(one.loop):
                 total = b.read(element.memref, Places([]).of(element, {}, {}))
                 if not is_zero(initial):
                     total = b.make("arith.addf", total.type, [initial, total])

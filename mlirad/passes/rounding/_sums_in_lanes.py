@@ -11,10 +11,10 @@ from mlirad.ir.vectors import halved
 from mlirad.ir.walk import (
     at_start,
     before,
+    behind,
     block_operations,
     constant_integer,
     entry_of,
-    following,
     is_defined_in,
 )
 
@@ -90,7 +90,7 @@ def split(function: ir.Operation, loop: ir.Operation, steps: dict[int, ir.Operat
     for one in sums:
         with before(one.step):
             one.add_in_place(bounds.trip(body.arguments[0]))
-    with before(following(loop)):
+    with behind(loop):
         for one in sums:
             loop.results[one.position].replace_all_uses_with(one.total())
 

@@ -17,9 +17,9 @@ from mlirad.ir.structured import For, is_for
 from mlirad.ir.walk import (
     attributes_of,
     before,
+    behind,
     block_operations,
     defining_op,
-    following,
     functions,
     is_defined_in,
     operations,
@@ -157,9 +157,9 @@ def _hoist(scaled: Scaled) -> bool:
         marks = attributes_of(op)
         with before(loop):
             loop.operands[3 + number] = b.number(0.0, result.type)
-        with before(following(loop)):
-            behind = b.make(_PRODUCT, result.type, [result, scaled.factor], **marks)
-            total = b.make("arith.addf", result.type, [first, behind], **marks)
+        with behind(loop):
+            times = b.make(_PRODUCT, result.type, [result, scaled.factor], **marks)
+            total = b.make("arith.addf", result.type, [first, times], **marks)
             if not certainly_runs(loop):
                 runs = b.compare(b.SLT, loop.operands[0], loop.operands[1])
                 total = b.make("arith.select", result.type, [runs, total, first])
