@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from mlirad.analysis.activity import Activity
 from mlirad.analysis.needed import Needed
-from mlirad.analysis.overwrite import Overwrites
+from mlirad.analysis.overwrite import Neighbours, Overwrites
 from mlirad.analysis.redone import redone_arrays
 from mlirad.analysis.slice import Slice
 from mlirad.bindings import ir
@@ -53,8 +53,9 @@ class Collisions:
         ]
         return [
             Pair(node, write, loop)
-            for loop, group in shared
-            for node, write in _with_writes(group)
+            for loop, groups in shared
+            for group in groups
+            for node, write in self._with_writes(group, values, redone)
             if self._matters(node, write, values, redone) and not self.are_apart(node, write, loop)
         ]
 
@@ -70,13 +71,17 @@ class Collisions:
             self._apart[node, other] = self.overwrites.are_apart(node, other, loop)
         return self._apart[node, other]
 
-    def _accesses(self, loop: Node) -> list[list[Node]]:
+    def _accesses(self, loop: Node) -> list[Neighbours]:
         """The accesses to each array that iterations share and write to."""
         found: dict[Array, list[Node]] = {}
         for node in loop.walk():
             if node.is_access and is_shared(self.graph, node, loop):
                 found.setdefault(node.array, []).append(node)
-        return [group for group in found.values() if any(not is_load(node) for node in group)]
+        return [
+            Neighbours(self.overwrites, group)
+            for group in found.values()
+            if any(not is_load(node) for node in group)
+        ]
 
     def _runs_in_order(self, loop: Node) -> bool:
         """Whether forward mode makes a loop serial: where iterations race for which of them
@@ -84,6 +89,31 @@ class Collisions:
         return any(
             is_atomic(node) and _kind(node) != "add" and self.activity.is_differentiable(node)
             for node in loop.walk()
+        )
+
+    def _with_writes(
+        self, group: Neighbours, needed: set[int], redone: set[Node]
+    ) -> Iterator[tuple[Node, Node]]:
+        """The accesses to an array with the writes to it that they may meet, and with themselves;
+        no pair twice, and none of which both only add."""
+        place = {node: number for number, node in enumerate(group.nodes)}
+        adding = {node for node in group.nodes if self._only_adds(node, needed, redone)}
+        others = Neighbours(self.overwrites, [node for node in group.nodes if node not in adding])
+        for write in group.nodes:
+            if not is_load(write):
+                near = (others if write in adding else group).of(write)
+                yield from ((node, write) for node in near if place[node] <= place[write])
+                yield from (
+                    (node, write) for node in near if place[node] > place[write] and is_load(node)
+                )
+
+    def _only_adds(self, node: Node, needed: set[int], redone: set[Node]) -> bool:
+        """Whether it does not matter that an access meets another one of which this is so."""
+        return (
+            is_atomic(node)
+            and _kind(node) == "add"
+            and node not in redone
+            and not any(v in self.activity.active or v in needed for v in node.results)
         )
 
     def _matters(self, node: Node, write: Node, needed: set[int], redone: set[Node]) -> bool:
@@ -137,15 +167,6 @@ def is_shared(graph: Graph, node: Node, loop: Node) -> bool:
         or not AllocaOp.holds(value.owner.operation)
         or graph.depth_of(node.array_value) <= loop.block.depth
     )
-
-
-def _with_writes(groups: list[list[Node]]) -> Iterator[tuple[Node, Node]]:
-    """Every access with every write to its array, and with itself; no pair twice."""
-    for group in groups:
-        for position, write in enumerate(group):
-            if not is_load(write):
-                yield from ((node, write) for node in group[: position + 1])
-                yield from ((node, write) for node in group[position + 1 :] if is_load(node))
 
 
 def _kind(node: Node) -> str:

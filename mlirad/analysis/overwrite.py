@@ -132,6 +132,15 @@ class Overwrites:
         axis = Axis(self.indices, self.indices.of(left), self.indices.of(right))
         return axis.solve(moving, lambda leaf: any(is_defined_in(leaf, loop.op) for loop in loops))
 
+    def constants(self, node: Node) -> dict[int, int]:
+        """The indices of an access that are constants, by axis."""
+        intervals = [self.indices.interval(self.graph.values[index]) for index in node.indices]
+        return {
+            axis: one.low
+            for axis, one in enumerate(intervals)
+            if one.low is not None and one.low == one.high
+        }
+
     def _common_loops(self, load: Node, write: Node) -> list[Node]:
         around = load.owners
         return [owner for owner in write.owners if owner in around]
@@ -164,6 +173,44 @@ class Overwrites:
                     return None
                 distances = {**meeting.within, **distances}
         return "iteration" if load.order < write.order else None
+
+
+class Neighbours:
+    """Accesses to one array, found by the constants among their indices: those that have different
+    ones along an axis do not meet."""
+
+    def __init__(self, overwrites: Overwrites, nodes: Sequence[Node]) -> None:
+        self.nodes = nodes
+        self._constants = overwrites.constants
+        self._known = [overwrites.constants(node) for node in nodes]
+        # the numbers of the nodes that have constants along some axes
+        self._by_axes: dict[tuple[int, ...], list[int]] = {}
+        for number, known in enumerate(self._known):
+            self._by_axes.setdefault(tuple(known), []).append(number)
+        self._tables: dict[tuple[object, ...], dict[tuple[int, ...], list[int]]] = {}
+
+    def of(self, node: Node) -> list[Node]:
+        """Those that may meet an access to the array, in order."""
+        own = self._constants(node)
+        numbers: list[int] = []
+        for axes in self._by_axes:
+            shared = tuple([axis for axis in axes if axis in own])
+            table = self._table(axes, shared)
+            numbers += table.get(tuple([own[axis] for axis in shared]), ())
+        return [self.nodes[number] for number in sorted(numbers)]
+
+    def _table(
+        self, axes: tuple[int, ...], shared: tuple[int, ...]
+    ) -> dict[tuple[int, ...], list[int]]:
+        """The numbers of those with constants along some axes, by those that another access has
+        too."""
+        found = self._tables.get((axes, shared))
+        if found is None:
+            found = self._tables[axes, shared] = {}
+            for number in self._by_axes[axes]:
+                key = tuple([self._known[number][axis] for axis in shared])
+                found.setdefault(key, []).append(number)
+        return found
 
 
 def _branch(owner: Node, node: Node) -> BlockNode:

@@ -10,13 +10,14 @@ errors. So is, always, a value that other iterations of a parallel loop overwrit
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, NoReturn
 
 from mlirad.analysis.activity import Activity
 from mlirad.analysis.collisions import Collisions
 from mlirad.analysis.footprint import named_array
 from mlirad.analysis.needed import Needed
-from mlirad.analysis.overwrite import Overwrites
+from mlirad.analysis.overwrite import Neighbours, Overwrites
 from mlirad.bindings import ir
 from mlirad.dialect.field import AllocaOp, AtomicOp, is_atomic, is_load, is_write
 from mlirad.errors import SplitError, TaichiCompilationError, of_accesses
@@ -54,6 +55,9 @@ class _Check:
         for node in self.graph.nodes():
             if is_write(node):
                 self.writes.setdefault(node.array, []).append(node)
+        self.near = {
+            array: Neighbours(self.overwrites, writes) for array, writes in self.writes.items()
+        }
 
     def run(self, report: bool) -> None:
         """Add arrays until what doing their writes again needs is safe too."""
@@ -100,7 +104,8 @@ class _Check:
                 or (self._is_local(read) and read.block.depth == 0 and is_load(read))
             ):
                 continue  # a local of the launch is done again in order
-            for write in self._later_writes(read, needed, values):
+            near = self.near[read.array].of(read) if read.array in self.near else []
+            for write in self._later_writes(read, near, needed, values):
                 where = (
                     self.overwrites.meeting(read, write)
                     if write is not read
@@ -113,24 +118,24 @@ class _Check:
                     found[read.array] = (read, write)
         return found
 
-    def _later_writes(self, read: Node, needed: Needed, values: set[int]) -> list[Node]:
-        """The writes that must not change what the reverse reads at an access."""
+    def _later_writes(
+        self, read: Node, writes: Sequence[Node], needed: Needed, values: set[int]
+    ) -> Sequence[Node]:
+        """Those among some writes that must not change what the reverse reads at an access."""
         if is_load(read):
-            return self.writes.get(read.array, []) if read.results[0] in values else []
+            return writes if read.results[0] in values else ()
         if not is_atomic(read) or (read not in needed.work and read.results[0] not in values):
-            return []
+            return ()
         kind = _kind(read)
         if read.results[0] in values or (kind == "mul" and self.activity.is_differentiable(read)):
-            return self.writes[read.array]
+            return writes
         if (
             read.results[0] in self.activity.active
         ):  # in another iteration its order would not be defined
-            return [
-                w for w in self.writes[read.array] if self.overwrites.meeting(read, w) == "another"
-            ]
+            return [w for w in writes if self.overwrites.meeting(read, w) == "another"]
         if kind in ("min", "max"):
-            return [w for w in self.writes[read.array] if not is_atomic(w) or _kind(w) != kind]
-        return []
+            return [w for w in writes if not is_atomic(w) or _kind(w) != kind]
+        return ()
 
     def _is_local(self, node: Node) -> bool:
         value = self.graph.values[node.array_value]
@@ -156,23 +161,30 @@ class _Check:
 
         Loops in front of the only one that writes it need what was there before.
         """
-        writes = self.writes[array]
-        loops = {_parallel_loop(write) for write in writes}
+        writes = _one_of_each(self.writes[array])
+        loops = {loop for loop, _ in writes}
         accesses = [n for n in self.graph.nodes() if n.is_access and n.array == array]
-        reads = [n for n in accesses if self._later_writes(n, needed, values)]
-        for read in reads:
-            for write in writes:
-                loop = _parallel_loop(write)
-                if _parallel_loop(read) is not loop and not (
-                    len(loops) == 1 and loop is not None and read.order[0] < write.order[0]
-                ):
+        reads = [n for n in accesses if self._later_writes(n, self.writes[array], needed, values)]
+        for (around, position), read in _one_of_each(reads).items():
+            for (loop, place), write in writes.items():
+                is_behind = len(loops) == 1 and loop is not None and position < place
+                if around is not loop and not is_behind:
                     _refuse(
                         read,
                         write,
-                        "is overwritten by another loop of the same kernel: use ti.ad.Tape, which "
-                        "keeps it",
+                        "is overwritten by another loop of the same kernel: a ti.ad.Tape keeps "
+                        "it, but "
+                        "not of a kernel that returns a value (put its loops into kernels)",
                         SplitError,
                     )
+
+
+def _one_of_each(nodes: Sequence[Node]) -> dict[tuple[Node | None, int], Node]:
+    """The first of some accesses in each parallel loop and at each place in the function."""
+    found: dict[tuple[Node | None, int], Node] = {}
+    for node in nodes:
+        found.setdefault((_parallel_loop(node), node.order[0]), node)
+    return found
 
 
 def _kind(node: Node) -> str:

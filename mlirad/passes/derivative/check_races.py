@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from mlirad.analysis.activity import Activity
-from mlirad.analysis.overwrite import Overwrites
+from mlirad.analysis.overwrite import Neighbours, Overwrites
 from mlirad.analysis.trips import certainly_runs
 from mlirad.analysis.witness import Iteration, Witness
 from mlirad.bindings import ir
@@ -26,7 +26,7 @@ from mlirad.ir.location import source_location
 from mlirad.ir.remarks import shown_array
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import is_parallel
-from mlirad.ir.walk import functions
+from mlirad.ir.walk import Array, functions
 
 _CURE = "put ti.loop_config(serialize=True) before the loop"
 
@@ -54,9 +54,16 @@ class _Check:
         """Refuse a loop in which a load or a store meets a store, or a load an atomic, of another
         iteration."""
         shared = [node for node in loop.walk() if node.is_access and self._is_shared(node, loop)]
+        writes: dict[Array, list[Node]] = {}
         for node in shared:
-            for write in shared:
-                if node.array != write.array or is_load(write) or not self._carries(node, write):
+            if not is_load(node):
+                writes.setdefault(node.array, []).append(node)
+        near = {array: Neighbours(self.overwrites, nodes) for array, nodes in writes.items()}
+        for node in shared:
+            if node.array not in near or not self._may_carry(node):
+                continue
+            for write in near[node.array].of(node):
+                if not self._carries(node, write):
                     continue
                 where, is_decided = self.overwrites.judge(node, write)
                 if where == "another":
@@ -64,15 +71,16 @@ class _Check:
                 if not is_decided and (found := self.witness.find(node, write, loop)) is not None:
                     _refuse(node, write, True, found)
 
-    def _carries(self, node: Node, write: Node) -> bool:
-        """Whether a derivative passes where two accesses meet."""
+    def _may_carry(self, node: Node) -> bool:
+        """Whether a derivative may pass where an access meets a write."""
         if is_load(node):
             return node.results[0] in self.activity.active
-        return (
-            replaces(node.op)
-            and self.activity.is_differentiable(node)
-            and any(w.operands[0] in self.activity.varied for w in (node, write))
-        )
+        return replaces(node.op) and self.activity.is_differentiable(node)
+
+    def _carries(self, node: Node, write: Node) -> bool:
+        """Whether one does, for an access by which it may."""
+        varied = self.activity.varied
+        return is_load(node) or any(w.operands[0] in varied for w in (node, write))
 
     def _is_shared(self, node: Node, loop: Node) -> bool:
         """Whether iterations share the memory of an access."""
