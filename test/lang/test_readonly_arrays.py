@@ -180,6 +180,7 @@ class Tensor:
 
     __module__ = "torch"
     device = SimpleNamespace(type="cpu")
+    is_sparse = False
 
     def __init__(self, array: Array, grad: Tensor | None = None) -> None:
         self.array, self.grad, self.requires_grad = array, grad, grad is not None
@@ -191,6 +192,10 @@ class Tensor:
     def numpy(self) -> Array:
         """Its memory."""
         return self.array
+
+    def is_contiguous(self) -> bool:
+        """Whether its elements lie side by side."""
+        return self.array.flags.c_contiguous
 
 
 def test_a_read_only_gradient_is_refused() -> None:
