@@ -164,6 +164,40 @@ def test_derivatives_called_from_python() -> None:
     assert [slope(1.0, c)[0] for c in (0.0, -0.0, 0.0)] == [math.inf, -math.inf, math.inf]
 
 
+def test_derivatives_of_structs_with_other_methods() -> None:
+    @ti.dataclass
+    class Twofold:
+        a: ti.f64
+
+        @ti.func
+        def weight(self):
+            return self.a * 2.0
+
+    @ti.dataclass
+    class Threefold:
+        a: ti.f64
+
+        @ti.func
+        def weight(self):
+            return self.a * 3.0
+
+    @ti.func
+    def weighted(y, s):
+        return y * s.weight()
+
+    slope = ti.ad.value_and_grad(weighted)
+    assert [slope(1.0, kind(1.0)) for kind in (Twofold, Threefold)] == [(2.0, 2.0), (3.0, 3.0)]
+    inner = [ti.types.struct(s=kind) for kind in (Twofold, Threefold)]
+
+    @ti.func
+    def nested(y, s):
+        return y * s.s.weight()
+
+    slope = ti.ad.value_and_grad(nested)
+    given = [inner[0](s=Twofold(1.0)), inner[1](s=Threefold(1.0))]
+    assert [slope(1.0, one)[0] for one in given] == [2.0, 3.0]
+
+
 def test_kept_on_disk(tmp_path: Path) -> None:
     @ti.kernel
     def over(c: ti.template(), one: ti.f32) -> ti.f32:

@@ -151,11 +151,19 @@ def _key(annotation: Any, value: Any) -> Any:
     if isinstance(annotation, MatrixType):
         return annotation.shape, annotation.dtype
     if isinstance(annotation, StructType):
-        return repr(annotation)
+        return _struct_key(annotation)
     if isinstance(annotation, Template):
         key = constant_key(value)
         return id(value) if key is None else key
     return annotation
+
+
+def _struct_key(kind: Any) -> Any:
+    """What tells types of members apart: structs by their members and methods."""
+    if not isinstance(kind, StructType):
+        return repr(kind)
+    members = tuple([(name, _struct_key(member)) for name, member in kind.members.items()])
+    return members, tuple(map(id, kind.methods.values()))
 
 
 class _Call:
