@@ -54,8 +54,8 @@ class ArrayFlows:
                 self._add(node.results, frozenset({node.array, *self.into.get(node.array, ())}))
                 or changed
             )
-        if node.blocks:
-            for source, targets in node.flow.edges:
+        if node.is_passage:
+            for source, targets in node.edges:
                 changed |= self._add(targets, self._of(source))
             return changed
         if CustomOp.holds(node) or any(term is not None for term in RULES.get(node.name, ())):

@@ -80,8 +80,8 @@ class Finiteness:
             for inner in node.blocks:
                 changed |= self._spread(inner, is_seed, found)
             reached = (
-                [v for source, targets in node.flow.edges if source in found for v in targets]
-                if node.blocks
+                [v for source, targets in node.edges if source in found for v in targets]
+                if node.is_passage
                 else node.results
                 if is_seed(node) or any(v in found for v in node.operands)
                 else []
@@ -99,8 +99,8 @@ class Finiteness:
             size = len(found)
             for node in reversed(nodes):
                 sources = (
-                    [source for source, targets in node.flow.edges if not found.isdisjoint(targets)]
-                    if node.blocks
+                    [source for source, targets in node.edges if not found.isdisjoint(targets)]
+                    if node.is_passage
                     else node.operands
                     if not found.isdisjoint(node.results)
                     else []

@@ -9,10 +9,11 @@ around a value run reversed: the key of a need is (value, reversed blocks).
 
 from __future__ import annotations
 
-from mlirad.analysis.activity import Activity
+from mlirad.analysis.activity import Activity, stack_of
+from mlirad.analysis.kept_values import stacks
 from mlirad.analysis.rules.table import RULES, primal_reads
 from mlirad.dialect.field import AtomicOp, is_access, is_load, is_write, replaces
-from mlirad.dialect.grad import CustomOp
+from mlirad.dialect.grad import AllocOp, CustomOp, PopOp, PushOp
 from mlirad.ir.custom import vjp_reads
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.structured import FOR, WHILE, is_parallel
@@ -25,6 +26,9 @@ class Needed:
     """`keys` are the needs; `saved` the loop-carried values kept for every iteration; `replayed`
     the writes to cells local to the launch that are done again; `work` the structured ops that hold
     something to reverse.
+
+    `runs` are the nodes that fill, and free, stacks of an earlier reverse, with the reversed blocks
+    around them where they do.
 
     `redone` are the writes to `arrays`, and what is around them inside a parallel loop (or the
     function): the reverse does them again and undoes them, so that memory moves back with it (see
@@ -39,6 +43,8 @@ class Needed:
         self.keys: set[Key] = set()
         self.saved: set[int] = set()
         self.replayed: set[Node] = set()
+        self.runs: set[tuple[Node, int]] = set()
+        self._stacks = stacks(graph)
         self.reasons: dict[int, Node] = {}
         self._pending: list[Key] = []
         self.work: set[Node] = set()
@@ -61,6 +67,8 @@ class Needed:
     def _is_work(self, node: Node) -> bool:
         if is_write(node):
             return self.activity.is_differentiable(node)
+        if PushOp.holds(node):
+            return self.activity.is_active_local(stack_of(node))
         return any(v in self.activity.active for v in node.results)
 
     def _need(self, value: int, reversed_blocks: int, reason: Node | None = None) -> None:
@@ -87,6 +95,10 @@ class Needed:
                 self._need(index, here, node)
             if is_write(node) and not (replaces(node.op) or _is_add(node)):
                 self._need(node.operands[0], here, node)
+        elif PushOp.holds(node) or PopOp.holds(node):
+            self._need(node.operands[-1], here, node)
+            made = self._stacks[stack_of(node)[1]].made
+            self._need(made.operands[0], made.block.depth + 1, node)
         elif node.blocks:
             self._need_control(node, here, node)
         elif node.name in RULES:
@@ -159,6 +171,8 @@ class Needed:
             self._need(operand, level, reason)
         if is_load(node) and node.array in self.activity.cells:
             self._replay(node)
+        if AllocOp.holds(node):
+            self._fill(node, level)
 
     def _close_argument(self, block: BlockNode, value: int, level: int) -> None:
         """Needs of what a loop carries: its history where the loop runs reversed, and what running
@@ -185,6 +199,16 @@ class Needed:
     def _need_sources(self, node: Node, value: int, level: int, reason: Node | None) -> None:
         for source in node.flow.sources[value]:
             self._need(source, level, reason)
+
+    def _fill(self, alloc: Node, level: int) -> None:
+        """Push all that is on a stack, and free it, where its block runs forward."""
+        stack = self._stacks[alloc.results[0]]
+        frees = stack.frees if level <= alloc.block.depth else ()
+        self.runs.update((node, level) for node in (*stack.pushes, *stack.around, *frees))
+        for operand in [operand for push in stack.pushes for operand in push.operands]:
+            self._need(operand, level)
+        for owner in stack.around:
+            self._need_control(owner, level, None)
 
     def _replay(self, load: Node) -> None:
         """Everything written to a local cell is done again, in order, before the reverse sweep."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mlirad.dialect.field import is_write
+from mlirad.dialect.grad import AllocOp, PushOp
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.walk import Array
 
@@ -56,9 +57,19 @@ class Slice:
             return
         assert isinstance(definition, Node)
         self._want(definition.operands)
+        if AllocOp.holds(definition):
+            self._fill(definition)
         if definition.is_access:
             self.loads.add(definition)
             self._do_writes(definition.array)
+
+    def _fill(self, alloc: Node) -> None:
+        """Push what is on a stack."""
+        for node in alloc.block.walk():
+            if PushOp.holds(node) and node.operands[1] == alloc.results[0]:
+                self._want(node.operands)
+                for owner in node.owners:
+                    self._run(owner)
 
     def _do_writes(self, array: Array) -> None:
         """Do the writes to an array that is read."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import ARRAY_OPERAND, is_access, is_array
-from mlirad.dialect.grad import CustomOp
+from mlirad.dialect.grad import AllocOp, CustomOp, PopOp, PushOp, stack_element
 from mlirad.ir.build import is_float
-from mlirad.ir.flow import Block, Flow, flow_of
+from mlirad.ir.flow import Block, Edge, Flow, flow_of
 from mlirad.ir.structured import is_for, is_parallel
 from mlirad.ir.walk import Array, array_root
 
@@ -82,6 +82,20 @@ class Node:
         return self._flow
 
     @property
+    def is_passage(self) -> bool:
+        """Whether values pass through this unchanged: through blocks, or a stack."""
+        return bool(self.blocks) or PushOp.holds(self) or PopOp.holds(self)
+
+    @property
+    def edges(self) -> list[Edge]:
+        """Each value that passes, with those that it may become; a stack is what its values are."""
+        if self.blocks:
+            return self.flow.edges
+        if PushOp.holds(self):
+            return [(self.operands[0], [self.operands[1]])]
+        return [(self.operands[0], self.results)] if PopOp.holds(self) else []
+
+    @property
     def induction(self) -> list[int]:
         """The indices of a `for` or a parallel loop; none for other ops."""
         if is_parallel(self):
@@ -91,9 +105,7 @@ class Node:
     def walk(self) -> Iterator[Node]:
         """The nodes nested in this one, in order."""
         for block in self.blocks:
-            for node in block.nodes:
-                yield node
-                yield from node.walk()
+            yield from block.walk()
 
 
 class BlockNode:
@@ -111,12 +123,18 @@ class BlockNode:
         """The last node."""
         return self.nodes[-1]
 
+    def walk(self) -> Iterator[Node]:
+        """The nodes of this block, and those nested in them, in order."""
+        for node in self.nodes:
+            yield node
+            yield from node.walk()
+
 
 class Graph:
     """The body of a function, or of another op with one region.
 
     `defined[v]` is the node, or the block (for its arguments), that defines value v; values from
-    outside count as arguments of the block `outside`.
+    outside count as arguments of the block `outside`. A stack of floats counts as a float.
     """
 
     def __init__(self, function: ir.Operation) -> None:
@@ -153,6 +171,8 @@ class Graph:
                 for inner in region.blocks:
                     node.blocks.append(self._read(inner, node, depth + 1))
             node.results = [self._number(v, node) for v in op.results]
+            if AllocOp.holds(node):
+                self.floats[node.results[0]] = is_float(stack_element(op.results[0].type))
             if is_access(node):
                 node.array = array_root(self.values[node.array_value])
             result.nodes.append(node)
@@ -169,9 +189,7 @@ class Graph:
 
     def nodes(self) -> Iterator[Node]:
         """Every node, in order."""
-        for node in self.body.nodes:
-            yield node
-            yield from node.walk()
+        return self.body.walk()
 
     def is_array(self, value: int) -> bool:
         """Whether a value is an array."""

@@ -113,6 +113,16 @@ def array_root(array: ir.Value) -> Array:
     return array
 
 
+def fields_of(module: ir.Operation) -> tuple[str, ...]:
+    """The names of the fields that a module uses, each once."""
+    names = (
+        ir.FlatSymbolRefAttr(op.attributes["field"]).value
+        for op in operations(module)
+        if GetOp.holds(op)
+    )
+    return tuple(dict.fromkeys(names))
+
+
 def accesses(op: ir.Operation) -> Iterator[tuple[ir.Operation, Array, list[ir.Value]]]:
     """Every load, store and atomic nested in an operation, with the array it touches and its
     indices."""

@@ -62,7 +62,8 @@ class Recompute:
     def _node(self, node: Node, level: int, env: Environment) -> None:
         runs_reversed = level == node.block.depth + 1
         redone = node in self.needed.redone and (runs_reversed or level > base_depth(node))
-        replays = (level == 1 and node in self.needed.replayed) or redone
+        fills = (node, level) in self.needed.runs
+        replays = (level == 1 and node in self.needed.replayed) or redone or fills
         if redone and runs_reversed and node.blocks:
             self.undo.before[node] = self.undo.marks()
         if is_for(node):

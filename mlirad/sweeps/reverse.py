@@ -7,6 +7,7 @@ from collections.abc import Callable
 from mlirad.dialect import field, grad
 from mlirad.ir.graph import BlockNode, Node
 from mlirad.ir.structured import FOR, IF, PARALLEL, WHILE, is_branch, is_for, is_while
+from mlirad.sweeps import reverse_kept as kept
 from mlirad.sweeps import reverse_loops as loops
 from mlirad.sweeps import reverse_memory as memory
 from mlirad.sweeps import reverse_regions as regions
@@ -31,7 +32,7 @@ class Reverse(AdjointSweep):
             with node.op.location:
                 if node in self.needed.redone:
                     self._undo(node, env)
-                if node in self.needed.work:
+                if node in self.needed.work or node.name in _OF_STACKS:
                     _HANDLERS.get(node.name, scalars.scalar)(self, node, env, adj)
                     if node in self.needed.redone and (is_for(node) or is_while(node)):
                         self.undo.is_back(node)
@@ -46,10 +47,15 @@ class Reverse(AdjointSweep):
             self.undo.undo_to(self.undo.before[node])
 
 
+_OF_STACKS = {grad.AllocOp.OPERATION_NAME, grad.FreeOp.OPERATION_NAME}
 _HANDLERS: dict[str, Callable[[AdjointSweep, Node, Environment, Adjoints], None]] = {
     field.LoadOp.OPERATION_NAME: memory.load,
     field.StoreOp.OPERATION_NAME: memory.store,
     field.AtomicOp.OPERATION_NAME: memory.atomic,
+    grad.AllocOp.OPERATION_NAME: kept.alloc,
+    grad.PushOp.OPERATION_NAME: kept.push,
+    grad.PopOp.OPERATION_NAME: kept.pop,
+    grad.FreeOp.OPERATION_NAME: kept.free,
     IF: regions.branch,
     FOR: loops.for_loop,
     WHILE: loops.while_loop,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from mlirad.bindings import ir
 from mlirad.dialect import field, grad
 from mlirad.dialect.field import array_type, is_write
+from mlirad.dialect.grad import PushOp
 from mlirad.ir import build as b
 from mlirad.ir.graph import Node
 from mlirad.sweeps.adjoints import Adjoints, AdjointSweep
@@ -30,8 +31,9 @@ def captured(sweep: AdjointSweep, node: Node) -> list[int]:
 
 
 def _has_memory_work(sweep: AdjointSweep, node: Node) -> bool:
-    """Whether something inside passes adjoints out of arrays."""
-    return any(n in sweep.needed.work and is_write(n) for n in node.walk())
+    """Whether something inside passes adjoints out of arrays, or of stacks."""
+    inside = (n for n in node.walk() if n in sweep.needed.work)
+    return any(is_write(n) or PushOp.holds(n) for n in inside)
 
 
 def is_idle(sweep: AdjointSweep, node: Node, results: Sequence[ir.Value | None]) -> bool:

@@ -10,6 +10,7 @@ from typing import Annotated
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_report, is_write
+from mlirad.dialect.grad import AllocOp
 from mlirad.ir.limits import Range
 from mlirad.ir.requirements import KERNELS, is_private, refuse
 from mlirad.ir.structured import is_parallel
@@ -40,7 +41,15 @@ def keep_launch(module: ir.Operation, *, number: Annotated[int, Range(0, 1_000_0
 
 def cut(function: ir.Operation) -> Parts:
     """The launches of a function, which share no locals: the top-level operations with effects,
-    each parallel loop alone, serial ones in runs."""
+    each parallel loop alone, serial ones in runs. Raises TaichiCompilationError for a reverse that
+    keeps values between them."""
+    for op in block_operations(entry_of(function)):
+        if AllocOp.holds(op):
+            refuse(
+                op,
+                "the gradient of a gradient needs the loops of this kernel one by one, and "
+                "it keeps values between them: put the loops into kernels of their own",
+            )
     share_locals(function, _launches(function))
     return _launches(function)
 

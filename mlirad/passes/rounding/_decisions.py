@@ -52,8 +52,8 @@ class Decisions:
     def _follow(self, node: Node) -> None:
         if is_write(node) and self.array(node) in self.arrays:
             self._decide(node.operands[:1])
-        if node.blocks:
-            for source, targets in node.flow.edges:
+        if node.is_passage:
+            for source, targets in node.edges:
                 if any(target in self.values for target in targets):
                     self._decide([source])
         elif any(v in self.values for v in node.results):
