@@ -24,9 +24,9 @@ class DeviceCpu(Executor):
         self.driver, self._cpu = SimtDriver(total), CpuExecutor()
         self.memory: DeviceMemory = DeviceMemory(self.driver, Services(self), small=small)
 
-    def stages(self, mode: Mode, config: Config) -> list[Stage]:
+    def stages(self, mode: Mode, config: Config, *, keeps: bool = False) -> list[Stage]:
         config.cpu_max_num_threads = 1
-        return self._cpu.stages(mode, config)
+        return self._cpu.stages(mode, config, keeps=keeps)
 
     def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> CompiledKernel:
         made = machine_code(lowered, opt_level=config.opt_level)

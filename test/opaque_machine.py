@@ -296,8 +296,8 @@ class OpaqueExecutor(Executor):
     def __init__(self) -> None:
         self.memory, self._cpu = OpaqueMemory(), CpuExecutor()
 
-    def stages(self, mode: Mode, config: Config) -> list[Stage]:
-        return self._cpu.stages(mode, config)
+    def stages(self, mode: Mode, config: Config, *, keeps: bool = False) -> list[Stage]:
+        return self._cpu.stages(mode, config, keeps=keeps)
 
     def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> Code:
         return OpaqueCode(self._cpu.compile(lowered, _RealMemory(memory), config))

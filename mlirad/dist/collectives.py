@@ -193,8 +193,15 @@ def _reduction(
 
 def carry_out(transfer: Communication) -> None:
     """Carry out a transfer: through what records the program's launches, if anything does and the
-    transfer is of primal values."""
+    transfer is of primal values. Raises TaichiRuntimeError where it would follow gradients, which
+    the program uses as fields."""
     recorder: Recorder | None = program().threads.recorder
+    used = [one for one in transfer.named if isinstance(one, Field) and one.is_gradient]
+    if recorder is not None and used and not (recorder.is_replacing or recorder.is_cut):
+        raise TaichiRuntimeError(
+            f"{transfer.name} of '{used[0].symbol}' inside a tape or a forward mode is not "
+            "differentiated: copy the gradient to a field before"
+        )
     if recorder is None or any(one.is_derivative for one in transfer.named):
         transfer.agree(Pass.PLAIN, transfer.number(), False)
         transfer.run()

@@ -74,6 +74,13 @@ def without_derivative(kernel: KernelModule) -> KernelModule:
     return replace(kernel, module=module)
 
 
+def with_adjoints_apart(kernel: KernelModule, symbols: frozenset[str]) -> KernelModule:
+    """The same kernel, of whose fields some have adjoints apart from their gradients, once its
+    trees are declared anew."""
+    with context(), kernel.module.operation.location:
+        return replace(kernel, module=copy_of(kernel.module), apart=symbols)
+
+
 def copy_of(module: ir.Module) -> ir.Module:
     """A copy of a module."""
     copy = ir.Module.create(module.operation.location)

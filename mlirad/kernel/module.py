@@ -70,3 +70,5 @@ class KernelModule:
     derivatives: GivenDerivatives | None = None
     # fields that a launch deactivates: their derivatives go with them where nothing records it
     emptied: tuple[str, ...] = ()
+    is_reverse: bool = False  # the reverse of another kernel
+    apart: frozenset[str] = frozenset()  # fields whose adjoints lie apart from their gradients

@@ -39,7 +39,12 @@ class HostArray(OfElements):
     @property
     @abstractmethod
     def is_derivative(self) -> bool:
-        """Whether it holds adjoints or tangents, of which nothing is recorded."""
+        """Whether it holds adjoints or tangents, whose writes are not counted."""
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether recorders are told of what Python reads and writes."""
+        return not self.is_derivative
 
     @abstractmethod
     def _located(self, key: object) -> tuple[Elements, tuple[int, ...]]:
@@ -76,7 +81,7 @@ class HostArray(OfElements):
         """Tell what records that Python reads. Raises TaichiTypeError while a kernel is
         compiled."""
         self._refuse_read_in_kernel()
-        if self.program.threads.recorder is not None and not self.is_derivative:
+        if self.program.threads.recorder is not None and self.is_followed:
             self.program.threads.recorder.host_read(self)
 
     def read_later(self) -> Callable[[], object] | None:
@@ -85,7 +90,7 @@ class HostArray(OfElements):
         TaichiTypeError while a kernel is compiled."""
         self._refuse_read_in_kernel()
         recorder = self.program.threads.recorder
-        if recorder is None or self.is_derivative:
+        if recorder is None or not self.is_followed:
             return None
         if recorder.is_replacing:
             self.note_read()
@@ -106,10 +111,9 @@ class HostArray(OfElements):
         """Count a write from Python and tell what records: to everything, or to a place among the
         elements. Raises TaichiTypeError while a kernel is compiled."""
         self.refuse_write_in_kernel()
-        if self.is_derivative:
-            return
-        self.count_write()
-        if self.program.threads.recorder is not None:
+        if not self.is_derivative:
+            self.count_write()
+        if self.program.threads.recorder is not None and self.is_followed:
             self.program.threads.recorder.host_write(self, index)
 
     def count_write(self) -> None:

@@ -19,7 +19,7 @@ from mlirad.frontend.python.annotations import evaluate_annotations
 from mlirad.frontend.python.builder import in_kernel
 from mlirad.frontend.python.function import Function
 from mlirad.frontend.python.source import FunctionSource
-from mlirad.lang.arguments.array_buffer import allocations, write_back
+from mlirad.lang.arguments.array_buffer import ArrayBuffer, allocations, write_back
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.kernel_declaration import KernelDeclaration
 from mlirad.lang.kernel_variants import KernelVariants, Prepared
@@ -30,6 +30,7 @@ from mlirad.pipeline.mode import PRIMAL, REVERSE, Mode, parse_mode
 from mlirad.runtime.explanation import Explanation, explained
 from mlirad.runtime.html import heading, preformatted
 from mlirad.runtime.program import Program, program
+from mlirad.runtime.reverse_alone import launch_reverse_alone
 from mlirad.runtime.variant import RECORDED, Variant
 
 
@@ -162,8 +163,7 @@ class Kernel:
             elif self._ready is None and not kwargs:
                 self._note_ready(variant, args)
             return shaped(variant.kernel, found)
-        variant.launch_reverse_alone(values, buffers)
-        variant.launched_at = RECORDED
+        _run_reverse(self, variant, values, buffers)
         return None
 
     def prepare(self, current: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Prepared:
@@ -231,6 +231,17 @@ class Kernel:
         """The kernel as PTX for an NVIDIA GPU."""
         variant, _, _ = self.prepare(program(), args, {})
         return variant.stages.ptx(parse_mode(mode), chip)
+
+
+def _run_reverse(
+    kernel: Kernel, variant: Variant, values: list[Any], buffers: list[ArrayBuffer]
+) -> None:
+    recorder = variant.program.threads.recorder
+    if recorder is None:
+        launch_reverse_alone(variant, values, buffers)
+    else:
+        recorder.launch_reverse(kernel, variant, values, buffers)
+    variant.launched_at = RECORDED
 
 
 def _shortened(error: TaichiCompilationError) -> TaichiCompilationError:

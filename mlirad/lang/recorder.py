@@ -57,6 +57,20 @@ class Recorder(ABC):
         """Launch a kernel; what it returns."""
 
     @abstractmethod
+    def launch_reverse(
+        self,
+        kernel: LaunchedKernel,
+        variant: Variant,
+        values: Sequence[Any],
+        buffers: Sequence[ArrayBuffer],
+    ) -> None:
+        """Launch the reverse of a kernel, as the program asks (`kernel.grad()`)."""
+
+    @abstractmethod
+    def clear_gradients(self) -> None:
+        """Python is about to set all gradients to 0."""
+
+    @abstractmethod
     def result(
         self, kernel: LaunchedKernel, variant: Variant, buffers: Sequence[ArrayBuffer]
     ) -> None:

@@ -136,9 +136,9 @@ def derivative_of(target: Field | Ndarray, kind: DerivativeKind) -> Field | Ndar
             f"a derivative passes through a ti.ndarray of shape {target.shape} that is "
             "communicated and has no gradient: give it needs_grad=True"
         )
-    if not kind.is_adjoint:
-        return target.tangent(kind.direction)
-    return target.grad.tangent(kind.direction) if kind.is_tangent else target.grad
+    if not kind.is_tangent:
+        return target.grad
+    return (target.grad if kind.is_of_gradient else target).tangent(kind.direction)
 
 
 def elements_of(target: Field | Ndarray) -> Elements:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 from weakref import WeakSet
 
+from mlirad.data_classes import data_class
 from mlirad.dialect import context
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError
@@ -31,6 +33,18 @@ class Derivative:
         self._check: Code | None = None
 
     @property
+    def mode(self) -> Mode:
+        """How it runs."""
+        return self._mode
+
+    @cached_property
+    def gradients(self) -> frozenset[str]:
+        """The gradients of fields that it adds to."""
+        sources = [source for flow in self.footprints.flows.between for source in flow.sources]
+        names = map(self._codes.program.derivatives.adjoints.get, sources)
+        return frozenset(name for name in names if name is not None)
+
+    @property
     def code(self) -> Code:
         """The machine code."""
         self.finish()
@@ -51,12 +65,20 @@ class Derivative:
             self._check = self._codes.collision_check(self._mode)
 
 
+@data_class(frozen=True)
+class Primal:
+    """What computes the primal of a kernel: a mode of another kernel."""
+
+    codes: Codes
+    mode: Mode = PRIMAL
+
+
 class Codes:
     """Code is made when it is first asked for, and forgotten when it is no longer right."""
 
-    def __init__(self, stages: KernelIR, notes: Notes, primal: Codes | None = None) -> None:
+    def __init__(self, stages: KernelIR, notes: Notes, primal: Primal | None = None) -> None:
         self.stages, self._notes, self.program = stages, notes, stages.program
-        self._primal = primal  # whose primal code this one shares
+        self._primal = primal
         self.compiled: dict[Mode, Code] = {}
         self.is_stale = False  # a field it uses is gone
         self.when_stale: list[Callable[[], None]] = []
@@ -78,7 +100,7 @@ class Codes:
     def _compile(self, mode: Mode) -> Code:
         found = self.compiled.get(mode)
         if found is None and mode == PRIMAL and self._primal is not None:
-            found = self.compiled[mode] = self._primal.code(mode)
+            found = self.compiled[mode] = self._primal.codes.code(self._primal.mode)
         if found is None:
             begun, name = perf_counter(), self._name(mode)
             lowered = self._lowered.pop(mode, None) or self._lower(mode)

@@ -7,39 +7,50 @@ from mlirad.data_classes import data_class, replace
 
 @data_class(frozen=True)
 class DerivativeKind:
-    """The adjoint of a field, its tangent in a direction, or a tangent of its adjoint."""
+    """The adjoint of a field, its tangent in a direction, or one of these of its gradient."""
 
-    is_adjoint: bool
-    direction: int = -1  # of the tangents, from 0; -1 for an adjoint alone
+    direction: int = -1  # of the tangents, from 0; -1 for an adjoint
+    is_outer: bool = False  # an adjoint that lies apart from the gradient
+    is_of_gradient: bool = False
 
     @property
     def is_tangent(self) -> bool:
-        """Whether these are tangents: of the field, or of its adjoint."""
+        """Whether these are tangents: of the field, or of its gradient."""
         return self.direction >= 0
 
     @property
     def alone(self) -> DerivativeKind:
-        """What has no kind within it: of the tangent of an adjoint, the tangent."""
-        return replace(self, is_adjoint=False) if self.is_tangent else self
+        """What this is of the field that has it: of the tangent of a gradient, the tangent."""
+        return replace(self, is_of_gradient=False)
+
+    @property
+    def _order(self) -> tuple[bool, bool, bool, int]:
+        return self.is_of_gradient, not self.is_tangent, self.is_outer, self.direction
 
     def __lt__(self, other: DerivativeKind) -> bool:
-        return (self.is_adjoint, self.direction) < (other.is_adjoint, other.direction)
+        return self._order < other._order  # gradients before what there is of them
 
     def __str__(self) -> str:
-        tangent = f"dual{self.direction or ''}"
-        if not self.is_tangent:
-            return "grad"
-        return f"grad.{tangent}" if self.is_adjoint else tangent
+        kind = "outer" if self.is_outer else "grad"
+        alone = f"dual{self.direction or ''}" if self.is_tangent else kind
+        return f"grad.{alone}" if self.is_of_gradient else alone
 
 
-ADJOINT = DerivativeKind(True)
+ADJOINT = DerivativeKind()
+# on a tape of a program that uses the gradient itself
+OUTER = DerivativeKind(is_outer=True)
 
 
 def tangent(direction: int) -> DerivativeKind:
     """The tangent of a field in a direction."""
-    return DerivativeKind(False, direction)
+    return DerivativeKind(direction)
+
+
+def of_gradient(kind: DerivativeKind) -> DerivativeKind:
+    """What a derivative of a field's gradient is of the field itself."""
+    return replace(kind, is_of_gradient=True)
 
 
 def tangent_of_adjoint(direction: int) -> DerivativeKind:
     """The tangent of a field's adjoint in a direction."""
-    return DerivativeKind(True, direction)
+    return of_gradient(tangent(direction))

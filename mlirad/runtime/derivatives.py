@@ -17,6 +17,8 @@ class Derivatives:
     def __init__(self) -> None:
         self.gradients: dict[str, FieldMemory] = {}
         self.adjoints: dict[str, str] = {}  # name of the gradient by name of the field
+        self.outers: dict[str, str] = {}  # name of the outer adjoint by name of the field
+        self.primals: dict[str, str] = {}  # name of the field by name of its gradient
         self.gradient_version = 0  # grows with every gradient that is placed
         self.tangents: dict[str, FieldMemory] = {}
         # names of the fields of tangents, by name of the field
@@ -25,6 +27,8 @@ class Derivatives:
         # places one of a kind, by name of the field
         self.give: dict[str, Callable[[DerivativeKind], None]] = {}
         self.hidden: set[str] = set()  # fields that a tape gave a gradient
+        # gradients to which Python, or `kernel.grad()`, gave values outside of tapes
+        self.given: set[str] = set()
         self.warned: set[str] = set()  # fields whose hidden gradient was spoken of
         # of variants of kernels that were launched in a second derivative: whether the tangents of
         # what they write were read
@@ -38,7 +42,7 @@ class Derivatives:
         """A field has a gradient from now on."""
         self.gradients[symbol] = memory
         self.gradient_version += 1
-        self.adjoints[primal] = symbol
+        self.adjoints[primal], self.primals[symbol] = symbol, primal
 
     def place_tangents(
         self, symbol: str, memory: FieldMemory, primal: str, directions: tuple[str, ...]
@@ -49,13 +53,21 @@ class Derivatives:
         self.duals[primal] = directions
 
     def of(self, symbol: str) -> tuple[str, ...]:
-        """The names of all derivatives of a field: its gradient, and the tangents of both."""
-        gradient, names = self.adjoints.get(symbol), self.duals.get(symbol, ())
-        return names if gradient is None else (gradient, *names, *self.duals.get(gradient, ()))
+        """The names of all derivatives of a field: its adjoints, its tangents, and those of its
+        gradient."""
+        names, outer = self.duals.get(symbol, ()), self.outers.get(symbol)
+        if outer is not None:
+            names = (*names, outer)
+        gradient = self.adjoints.get(symbol)
+        return names if gradient is None else (gradient, *names, *self.of(gradient))
+
+    def adjoint_of(self, symbol: str, apart: frozenset[str]) -> str | None:
+        """The name of a field's adjoint, which for some lies apart from the gradient."""
+        return (self.outers if symbol in apart else self.adjoints).get(symbol)
 
     def are_derivatives(self, symbol: str) -> bool:
         """Whether a field is one that holds derivatives."""
-        return symbol in self.gradients or symbol in self.tangents
+        return symbol in self.gradients or symbol in self.tangents or symbol in self.outers.values()
 
     def forget(self, symbol: str) -> None:
         """A field is gone."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class, replace
 from mlirad.dialect import context
-from mlirad.dialect.snode import roots
+from mlirad.dialect.snode import places, roots
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
 from mlirad.ir.declarations import declarations
@@ -46,7 +46,7 @@ class KernelIR:
 
     def __init__(self, kernel: KernelModule, program: Program) -> None:
         self.kernel, self.program = kernel, program
-        self._infinite = frozenset[str]()
+        self.infinite = frozenset[str]()
         self._marked: ir.Module | None = None
         self._marked_notes: ir.Module | None = None
         self._kept = KeptNotes(kernel, program.cache)
@@ -54,7 +54,8 @@ class KernelIR:
 
     def stages(self, mode: Mode) -> list[Stage]:
         """The pipeline of a mode, stage by stage."""
-        return self.program.executor.stages(mode, self.program.config)
+        current, keeps = self.program, self.kernel.is_reverse
+        return current.executor.stages(mode, current.config, keeps=keeps)
 
     @in_turn
     def dump(self, stage: str, mode: Mode) -> str:
@@ -159,7 +160,7 @@ class KernelIR:
         if self._marked is None:
             with context(), self.kernel.module.operation.location:
                 module = copy_of(self.kernel.module)
-                mark_infinite(module.operation, self._infinite)
+                mark_infinite(module.operation, self.infinite)
                 self._run(module, up_to(MARKED, self.stages(REVERSE)), REVERSE)
             self._marked = module
         return self._marked
@@ -209,16 +210,16 @@ class KernelIR:
     def _assumed(self, mode: Mode) -> list[str]:
         """The fields that a mode is made for as if they held infinities."""
         return [
-            f"@{name}" for name in self.kernel.fields if name in self._infinite and mode.is_reverse
+            f"@{name}" for name in self.kernel.fields if name in self.infinite and mode.is_reverse
         ]
 
     # What changes.
 
     def assume_infinite(self, symbols: frozenset[str]) -> bool:
         """Have reverses made for fields that may hold infinities; whether that is new."""
-        if symbols == self._infinite:
+        if symbols == self.infinite:
             return False
-        self._infinite, self._marked, self._marked_notes = symbols, None, None
+        self.infinite, self._marked, self._marked_notes = symbols, None, None
         return True
 
     def declare_trees_anew(self) -> None:
@@ -226,12 +227,12 @@ class KernelIR:
         self._marked = self._marked_notes = None
         self.given.forget()
         self._kept.forget()
-        body = self.kernel.module.body
         with context(), self.kernel.module.operation.location:
             for tree in roots(self.kernel.module.operation):
                 tree.erase()
-            with ir.InsertionPoint.at_block_begin(body):
-                declare_trees(self.program, self.kernel.fields)
+            with ir.InsertionPoint.at_block_begin(self.kernel.module.body):
+                declare_trees(self.program, self.kernel.fields, self.kernel.apart)
+            move_adjoints(self.kernel.module.operation, self.program, self.kernel.apart)
 
     def _run(self, module: ir.Module, stages: Sequence[Stage], mode: Mode) -> None:
         run_pipeline(module.operation, join(stages), observer=self._printer(mode))
@@ -295,17 +296,29 @@ def _warn(messages: Sequence[Message]) -> None:
             warnings.warn_explicit(one.text, UserWarning, one.place.file, one.place.line)
 
 
-def declare_trees(program: Program, symbols: Sequence[str]) -> None:
-    """Add the layout trees of some fields, and of their derivatives, at the insertion point."""
+def declare_trees(
+    program: Program, symbols: Sequence[str], apart: frozenset[str] = frozenset()
+) -> None:
+    """Add the layout trees of some fields, and of their derivatives, at the insertion point; the
+    adjoints of some lie `apart` from their gradients."""
     names = [
         name
         for symbol in _with_companions(program, symbols)
-        for name in (symbol, program.derivatives.adjoints.get(symbol))
+        for name in (symbol, program.derivatives.adjoint_of(symbol, apart))
         if name is not None
     ]
     names += [dual for name in names for dual in program.derivatives.duals.get(name, ())]
     for declare in dict.fromkeys(program.trees.declarations[name] for name in names):
         declare()
+
+
+def move_adjoints(module: ir.Operation, program: Program, apart: frozenset[str]) -> None:
+    """Have the adjoints of some fields lie apart from their gradients."""
+    for place in places(module) if apart else ():
+        symbol = ir.StringAttr(place.attributes["sym_name"]).value
+        if symbol in apart:
+            outer = program.derivatives.outers[symbol]
+            place.attributes["adjoint"] = ir.FlatSymbolRefAttr.get(outer)
 
 
 def _with_companions(program: Program, symbols: Sequence[str]) -> list[str]:

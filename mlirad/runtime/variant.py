@@ -4,16 +4,21 @@ and derivative."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
 from mlirad.dialect.turn import compiling, in_turn
 from mlirad.errors import SplitError, TaichiRuntimeError
-from mlirad.kernel.array_arguments import array_positions, with_gradients, without_derivative
+from mlirad.kernel.array_arguments import (
+    array_positions,
+    with_adjoints_apart,
+    with_gradients,
+    without_derivative,
+)
 from mlirad.kernel.module import KernelModule
-from mlirad.pipeline.mode import PRIMAL, REVERSE, Mode
-from mlirad.runtime.codes import Codes, Derivative, Unrecorded
+from mlirad.pipeline.mode import PRIMAL, Mode
+from mlirad.runtime.codes import Codes, Derivative, Primal, Unrecorded
 from mlirad.runtime.executor.executor import Code, PassedArray
 from mlirad.runtime.kernel_ir import KernelIR
 from mlirad.runtime.notes import Notes
@@ -31,23 +36,28 @@ class Variant:
         kernel: KernelModule,
         program: Program,
         owners: Sequence[Any],
-        primal: Variant | None = None,
+        primal: Primal | None = None,
     ) -> None:
         self.kernel = kernel
         self.program = program
         self.owners = owners  # keeps compile-time values, whose identity is part of the key, alive
         self.stages = KernelIR(kernel, program)
         self.notes = Notes(self.stages)
-        self.codes: Codes = Codes(self.stages, self.notes, None if primal is None else primal.codes)
+        self.codes: Codes = Codes(self.stages, self.notes, primal)
         self.unrecorded = Unrecorded(self.codes, self.refresh)
         self.launched_at = RECORDED  # the program's count of changes
         # of the program, when the gradients of the kernel's fields were last looked at
         self.gradient_version = -1
         self.array_needs_grad = [one.needs_grad and one.dtype.is_float for one in kernel.arrays]
         self._parts: list[Variant] | None = None
-        self._with_gradients: dict[frozenset[int], Variant] = {}
-        self._without_derivative: Variant | None = None
-        self._declared, self._declared_duals = self._gradients(), self._duals()
+        self._relatives: dict[Hashable, Variant] = {}
+        # the reverse as a kernel, once it was launched as one, with what it was made for
+        self.reverse_made: tuple[Hashable, Variant] | None = None
+        # fields of the kernel that are gradients
+        self.used_gradients = tuple([s for s in kernel.fields if s in program.derivatives.primals])
+        self.declared, self._declared_duals = self._gradients(), self._duals()
+        if kernel.apart or kernel.is_reverse:
+            self.stages.declare_trees_anew()
 
     # Array arguments.
 
@@ -63,26 +73,32 @@ class Variant:
         position = self.array_positions.get(number)
         return position is not None and self.array_needs_grad[position]
 
-    def with_gradients(self, positions: frozenset[int]) -> Variant:
-        """The same kernel for arrays of which those at some positions have gradients too; its
-        primal is this one's."""
-        found = self._with_gradients.get(positions)
+    def _relative(self, key: Hashable, changed: Callable[[KernelModule], KernelModule]) -> Variant:
+        """The same kernel with other derivatives; its primal is this one's."""
+        found = self._relatives.get(key)
         if found is None or found.codes.is_stale:
-            changed = partial(with_gradients, positions=positions)
-            found = self._with_gradients[positions] = self._copy(changed)
+            self.refresh()  # the other one has its trees
+            primal = Primal(self.codes)
+            found = Variant(changed(self.kernel), self.program, self.owners, primal)
+            self._relatives[key] = found
         return found
+
+    def with_gradients(self, positions: frozenset[int]) -> Variant:
+        """The same kernel for arrays of which those at some positions have gradients too."""
+        return self._relative(positions, partial(with_gradients, positions=positions))
 
     def without_derivative(self) -> Variant:
-        """The same kernel, through which no derivative passes; its primal is this one's."""
-        found = self._without_derivative
-        if found is None or found.codes.is_stale:
-            found = self._without_derivative = self._copy(without_derivative)
-        return found
+        """The same kernel, through which no derivative passes."""
+        return self._relative(None, without_derivative)
 
-    def _copy(self, changed: Callable[[KernelModule], KernelModule]) -> Variant:
-        """A variant of the kernel's module as it is now, changed."""
-        self.refresh()  # the copy has its trees
-        return Variant(changed(self.kernel), self.program, self.owners, self)
+    def with_adjoints_apart(self, symbols: frozenset[str]) -> Variant:
+        """The same kernel, of whose fields some have adjoints apart from their gradients."""
+        return self._relative(("apart", symbols), partial(with_adjoints_apart, symbols=symbols))
+
+    def gradients(self) -> list[str]:
+        """The gradients of the kernel's fields."""
+        found = map(self._adjoint_of, self.kernel.fields)
+        return [name for name in found if name is not None]
 
     def reaches_gradients(self) -> bool:
         """Whether it writes to a field with a gradient, or to an array argument."""
@@ -123,44 +139,6 @@ class Variant:
         if check is not None:
             check.launch(values, arrays)
 
-    def launch_reverse_alone(self, values: Sequence[Any], arrays: Sequence[PassedArray]) -> None:
-        """Run the reverse without a tape. Raises TaichiRuntimeError where it needs one to put
-        memory back."""
-        self._check_unwritten(values, arrays)
-        footprints = self.notes.footprints()
-        if footprints.redone:
-            raise TaichiRuntimeError(
-                f"{self.kernel.name}.grad(): {'; '.join(footprints.redone.values())}: "
-                "use ti.ad.Tape, which keeps the values"
-            )
-        derivative = self.codes.derivative(REVERSE)
-        self.check(derivative.check, values, arrays)
-        self.reverse(derivative, values, arrays)
-
-    def _check_unwritten(self, values: Sequence[Any], arrays: Sequence[PassedArray]) -> None:
-        """Raise TaichiRuntimeError where Python wrote to what the reverse reads, since the launch
-        that it belongs to.
-
-        That launch is the last one, where it had the same arguments.
-        """
-        written, since = self.program.threads.written, self.launched_at
-        code = self.unrecorded.code()
-        if not any(at > since for at in list(written.values())) or (
-            code is not None and not code.ran_last_with(values, arrays)
-        ):
-            return
-        for footprint in self.notes.footprints().needed:
-            key = footprint.array
-            if isinstance(key, int):
-                key = arrays[self.array_positions[key]].address
-            if written.get(key, 0) > since:
-                name = f"'{key}'" if isinstance(key, str) else "an array argument"
-                raise TaichiRuntimeError(
-                    f"{self.kernel.name}.grad(): {name}, read at {footprint.place} and needed by "
-                    "the gradient, was written from Python after the kernel was launched: launch "
-                    "it again, or use ti.ad.Tape, which keeps the values"
-                )
-
     # What a tape records.
 
     def parts(self) -> list[Variant]:
@@ -194,7 +172,7 @@ class Variant:
         """Look again at which fields have gradients and duals; code for derivatives is compiled
         anew where one was added."""
         gradients, duals = self._gradients(), self._duals()
-        if (gradients, duals) != (self._declared, self._declared_duals):
+        if (gradients, duals) != (self.declared, self._declared_duals):
             self.codes.finish()
         if duals != self._declared_duals:
             self._declared_duals = duals
@@ -202,24 +180,25 @@ class Variant:
             for part in self._parts or ():
                 if part is not self:
                     part.refresh()
-        elif gradients == self._declared:
+        elif gradients == self.declared:
             return
-        if gradients != self._declared:
-            self._declared = gradients
+        if gradients != self.declared:
+            self.declared = gradients
             self.codes.forget_modes(lambda mode: mode != PRIMAL)
             self.notes.forget()
             self._parts = None
         self.stages.declare_trees_anew()
 
     def _gradients(self) -> tuple[str | None, ...]:
-        return tuple(
-            [self.program.derivatives.adjoints.get(symbol) for symbol in self.kernel.fields]
-        )
+        return tuple(map(self._adjoint_of, self.kernel.fields))
+
+    def _adjoint_of(self, symbol: str) -> str | None:
+        return self.program.derivatives.adjoint_of(symbol, self.kernel.apart)
 
     def _duals(self) -> tuple[tuple[str, ...] | None, ...]:
         names = [
             name
             for symbol in self.kernel.fields
-            for name in (symbol, self.program.derivatives.adjoints.get(symbol, ""))
+            for name in (symbol, self._adjoint_of(symbol) or "")
         ]
         return tuple([self.program.derivatives.duals.get(name) for name in names])

@@ -4,6 +4,7 @@ tensors."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 
 from mlirad.bindings import ir
@@ -62,6 +63,13 @@ class Binding:
         self.numbers = {k: number for number, k in enumerate(self.arrays_before)}
         self.numbers.update({k: behind + n for n, k in enumerate(self.arrays_behind)})
         self.first_size, self.argument_count = first, behind + len(self.arrays_behind)
+        self.apart = frozenset[str]()  # fields whose adjoints lie apart from their gradients
+
+    def with_adjoints_apart(self, symbols: frozenset[str]) -> Binding:
+        """The same, of whose fields some have adjoints apart from their gradients."""
+        found = copy(self)
+        found.apart = symbols
+        return found
 
     @property
     def arrays(self) -> list[int]:
@@ -94,7 +102,8 @@ class Binding:
         if not isinstance(found, str):
             return None
         derivatives = program.derivatives
-        name = derivatives.adjoints[found] if slot.is_adjoint else found
+        name = derivatives.adjoint_of(found, self.apart) if slot.is_adjoint else found
+        assert name is not None
         return name if slot.tangent is None else derivatives.duals[name][slot.tangent]
 
     def label(self, slot: Slot) -> Attributes:

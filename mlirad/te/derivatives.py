@@ -75,7 +75,8 @@ class TensorDerivatives:
         )
         passed = Passed(list(given), list(found), is_reverse, cleared)
         arrays = kernel.arrays[: len(kernel.arrays) - len(kernel.own_arrays)]
-        return tensor_kernel(module, self.name, passed, self.binding, self.program, arrays)
+        binding = self.binding.with_adjoints_apart(kernel.apart)
+        return tensor_kernel(module, self.name, passed, binding, self.program, arrays)
 
 
 class _Made:
@@ -95,7 +96,7 @@ class _Made:
         place, known = self.binding.places[slot.number], self.owner.program.derivatives
         if not isinstance(place, str):
             return place in self.with_gradient
-        name = known.adjoints.get(place) if slot.is_adjoint else place
+        name = known.adjoint_of(place, self.kernel.apart) if slot.is_adjoint else place
         if name is None or slot.tangent is None:
             return name is not None
         return slot.tangent < len(known.duals.get(name, ()))

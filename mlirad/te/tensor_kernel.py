@@ -72,7 +72,7 @@ def tensor_kernel(
         slots = [one if isinstance(one, Slot) else None for one in defined]
         _Binder(function, binding, program).bind(passed, slots)
         with ir.InsertionPoint.at_block_begin(made.body):
-            declare_trees(program, binding.fields)
+            declare_trees(program, binding.fields, binding.apart)
     every = (*arrays, *(NdarrayArgument(one.dtype, -1, (), False, is_cut=True) for one in own))
     return KernelModule(
         made,

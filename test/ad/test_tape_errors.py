@@ -83,8 +83,9 @@ def test_nested_tapes(program: Any) -> None:
     with ti.ad.Tape(loss):
         step()
         before = contents(x, loss)
-        with pytest.raises(RuntimeError, match="nested"), ti.ad.Tape(other):
-            step()
+        for refused in (ti.ad.Tape(), ti.ad.Tape(other, anomaly=True)):
+            with pytest.raises(RuntimeError, match="inside of what takes"), refused:
+                step()
         for now, then in zip(contents(x, loss), before):
             np.testing.assert_array_equal(now, then)
     assert x.grad.to_numpy().all()

@@ -32,8 +32,10 @@ class StubbedExecutor(CudaExecutor):
         super().__init__(driver)
         self._stub = stub
 
-    def stages(self, mode: Mode, config: Config) -> list[Stage]:
-        shared = gpu_stages(mode, fast_math=config.fast_math, check_bounds=config.debug)
+    def stages(self, mode: Mode, config: Config, *, keeps: bool = False) -> list[Stage]:
+        shared = gpu_stages(
+            mode, fast_math=config.fast_math, check_bounds=config.debug, keeps=keeps
+        )
         return [*shared, Stage("target", "canonicalize")]
 
     def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> CudaKernel:

@@ -18,11 +18,13 @@ from mlirad.ad.checkpoint.schedule import (
 )
 from mlirad.ad.checkpoint.scratch import check_scratch, forget_scratch, spoil_scratch
 from mlirad.ad.checkpoint.states import States
+from mlirad.ad.outer.apart import Apart
 from mlirad.ad.tape.entries import Entry
 from mlirad.ad.tape.recording import Recording
 from mlirad.ad.tape.reverse import sweep
 from mlirad.ad.tape.versions import Key, Version
 from mlirad.data_classes import data_class
+from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.explanation import Row
@@ -111,6 +113,13 @@ class Loop(Entry):
                     tape.ledger.versions.need(symbol, memory.elements, place)
 
     # In reverse.
+
+    def move(self, apart: Apart) -> None:
+        """Raise TaichiRuntimeError: steps are recorded again one by one."""
+        raise TaichiRuntimeError(
+            f"the checkpointed loop at {self.declared.place} is on a tape whose program uses "
+            f"gradients ({', '.join(sorted(apart.symbols))}): take it without checkpoints"
+        )
 
     def reverse(self) -> None:
         """Come to each step, last first, from the nearest snapshot, record it, and run its

@@ -199,6 +199,8 @@ class StepRecorder(StepTransfers):
         declared."""
         self.finish_write()
         place = caller()
+        if target.is_derivative:
+            return  # which steps do not use
         self.touched.note_target(target, "Python", place, is_written=True)
         if self.taped:
             self.tape.host_write(target, index)

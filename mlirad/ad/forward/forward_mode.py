@@ -134,7 +134,9 @@ class FwdMode:
         duals = self.recorder.duals
         follows = next_on_the_way(reversed(duals.flows), outputs)
         for symbol, place in duals.hidden.items():
-            if symbol in follows and symbol not in self.program.derivatives.adjoints:
+            derivatives = self.program.derivatives
+            is_known = symbol in derivatives.adjoints or symbol in derivatives.primals
+            if symbol in follows and not is_known:
                 warn_once(
                     self.program,
                     symbol,

@@ -37,6 +37,7 @@ class ForwardOverReverse(Order):
     """Second derivatives in `fields`, along `directions` of shape `(k, *shape)`."""
 
     repeats_steps = False  # snapshots have no tangents
+    uses_gradients = False  # whose adjoints would be of the third order
 
     def __init__(
         self, program: Program, fields: Sequence[Field], directions: Sequence[Array]

@@ -23,6 +23,7 @@ from mlirad.pipeline.mode import Mode, with_tangents
 from mlirad.runtime.derivative_kind import tangent
 from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.program import Program
+from mlirad.runtime.reverse_alone import reverse_kernel
 from mlirad.runtime.variant import Variant
 
 
@@ -104,6 +105,27 @@ class TangentRecorder(Recorder):
             self.is_replacing = outer
             self.duals.look_again()
 
+    def launch_reverse(
+        self,
+        kernel: LaunchedKernel,
+        variant: Variant,
+        values: Sequence[Any],
+        buffers: Sequence[ArrayBuffer],
+    ) -> None:
+        """Launch the reverse of a kernel, which is a kernel as any other.
+
+        Raises TaichiRuntimeError, or TaichiCompilationError, where it has no derivative.
+        """
+        reverse = reverse_kernel(variant, values, buffers, "forward mode")
+        self.launch(kernel, reverse, values, buffers)
+
+    def clear_gradients(self) -> None:
+        """Tangents of gradients become 0."""
+        derivatives = self.program.derivatives
+        for name in derivatives.primals:
+            for dual in derivatives.duals.get(name, ()):
+                self.program.fields[dual].fill(0)
+
     def result(
         self, kernel: LaunchedKernel, variant: Variant, buffers: Sequence[ArrayBuffer]
     ) -> None:
@@ -128,6 +150,8 @@ class TangentRecorder(Recorder):
 
     def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
         """What Python writes has the tangent 0."""
+        if isinstance(target, Field) and target.is_derivative:  # a gradient, as memory
+            self.claims.use([self.program.derivatives.primals[target.symbol]])
         sparse = sparse_memory(target, index)
         for elements in self._tangents(target):
             clear_written([elements], box_of(elements, index), sparse)

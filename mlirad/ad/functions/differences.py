@@ -15,6 +15,7 @@ from mlirad.errors import TaichiAssertionError, TaichiRuntimeError, TaichiTypeEr
 from mlirad.lang.field.field import Field
 from mlirad.lang.recorder import Target
 from mlirad.runtime.derivative_kind import ADJOINT
+from mlirad.runtime.program import Program
 from mlirad.types import f64
 
 ELEMENTS = (
@@ -88,8 +89,11 @@ def _compare(
 ) -> None:
     """The same, with memory left as it comes; `recorded` is the loss that was differentiated."""
 
+    gradients = [field.derivative(ADJOINT).located().elements.read() for field in fields]
+
     def evaluate(field: Field | None = None, change: Array | float = 0.0) -> float:
         start.restore()
+        clear_gradients(start.program)  # which the program may use
         loss.fill(0)
         if field is not None:
             elements = field.located().elements
@@ -103,8 +107,7 @@ def _compare(
             f"the program cannot be checked: from the same fields it gives a loss of "
             f"{recorded!r} and then of {again!r}; give ti.ad.check what computes the loss"
         )
-    for field in fields:
-        gradient = field.derivative(ADJOINT).located().elements.read()
+    for field, gradient in zip(fields, gradients):
         for direction in _directions(gradient.shape):
             found = float((gradient * direction).sum())
             slopes = [
@@ -114,6 +117,12 @@ def _compare(
             if not agree(found, slopes, rel, recorded):
                 suspect = suspicious(entries, start, loss, rel)
                 raise TaichiAssertionError(_message(field, direction, found, slopes, suspect))
+
+
+def clear_gradients(program: Program) -> None:
+    """Set the gradients of all fields to 0, as a tape does that is entered."""
+    for memory in program.derivatives.gradients.values():
+        memory.fill(0)
 
 
 def repeat(entries: Sequence[Entry]) -> None:

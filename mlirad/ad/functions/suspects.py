@@ -48,10 +48,11 @@ def _agrees_alone(entry: Entry, program: Program, random: np.random.Generator, r
     """Whether the reverse of one entry is the transpose of its derivative, in random directions;
     then do it."""
     here, fields = Snapshot(program, with_gradients=True), program.fields
+    adjoints = _adjoints(entry, program)
     pairs = {
-        symbol: program.derivatives.adjoints[symbol]
-        for symbol, memory in fields.items()
-        if symbol in program.derivatives.adjoints and memory.elements.dtype == np.float64
+        symbol: adjoint
+        for symbol, adjoint in adjoints.items()
+        if fields[symbol].elements.dtype == np.float64
     }
     moves, weights = (
         {symbol: random.uniform(-1, 1, fields[symbol].elements.shape) for symbol in pairs}
@@ -61,8 +62,8 @@ def _agrees_alone(entry: Entry, program: Program, random: np.random.Generator, r
     if isinstance(entry, Launch):
         saved = Versions(program, "save").before_launch(entry.variant, entry.values, entry.buffers)
     entry.repeat()
-    for memory in program.derivatives.gradients.values():
-        memory.fill(0)
+    for adjoint in adjoints.values():
+        fields[adjoint].fill(0)
     for symbol, adjoint in pairs.items():
         fields[adjoint].elements.write(weights[symbol])
     for version in saved:
@@ -82,6 +83,13 @@ def _agrees_alone(entry: Entry, program: Program, random: np.random.Generator, r
     here.restore()
     entry.repeat()
     return agrees
+
+
+def _adjoints(entry: Entry, program: Program) -> dict[str, str]:
+    """The adjoints that the reverse of an entry adds to, by the names of the fields."""
+    apart = frozenset[str]() if entry.apart is None else entry.apart.symbols
+    found = {name: program.derivatives.adjoint_of(name, apart) for name in program.fields}
+    return {name: adjoint for name, adjoint in found.items() if adjoint is not None}
 
 
 def _product(program: Program, weights: Mapping[str, Array]) -> float:

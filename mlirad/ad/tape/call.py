@@ -30,6 +30,7 @@ class Call:
     ) -> None:
         self.saved, self._budget = saved, budget
         self._versions, self._place = versions, place
+        self.name: str | None = None  # of a function that has a gradient of its own
         self._elements: dict[Key, Elements] = {}
         self._read: dict[Key, Region] = {}  # before the call wrote there
         self._written: dict[Key, Region] = {}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
+from mlirad.ad.outer.apart import Apart
 from mlirad.ad.tape.versions import Key, Version
 from mlirad.data_classes import data_class
 from mlirad.ir.location import source_location
@@ -29,6 +31,7 @@ class Entry(ABC):
     """One thing that a tape recorded."""
 
     saved: list[Version]
+    apart: Apart | None = None  # where adjoints are, on tapes whose programs use gradients
 
     @abstractmethod
     def flows(self) -> Sequence[Flow]:
@@ -41,6 +44,10 @@ class Entry(ABC):
     @abstractmethod
     def repeat(self) -> None:
         """Do it again at the present state."""
+
+    def move(self, apart: Apart) -> None:
+        """Have the adjoints of some fields apart from their gradients."""
+        self.apart = apart
 
     def arrays(self) -> Sequence[ArrayBuffer]:
         """The array arguments of its launches."""
@@ -97,6 +104,13 @@ class Launch(Entry):
             self.is_checked = True
         variant.reverse(self.derivative, self.values, self.buffers)
 
+    def move(self, apart: Apart) -> None:
+        """Take the reverse that adds to these adjoints."""
+        variant = apart.variant(self.variant)
+        if variant is not self.variant:
+            self.variant = variant
+            self.derivative = variant.codes.derivative(self.derivative.mode)
+
     def may_write(self, array: Hashable) -> bool:
         """Whether it writes to an array."""
         return bool(self.written_boxes(array))
@@ -146,6 +160,10 @@ class HostWrite(Entry):
         """What was there before has no influence any more."""
         clear_written(self.adjoints, self.box, self.sparse)
 
+    def move(self, apart: Apart) -> None:
+        """Clear these adjoints."""
+        self.adjoints = [apart.elements(one) for one in self.adjoints]
+
     def note_written(self) -> None:
         """Keep what was written."""
         if self.written is None:
@@ -188,9 +206,12 @@ class HostCopy(Entry):
         """The adjoint of what was copied goes to where it came from."""
         copy = self.target.located()
         for kind in self.kinds:
-            arrived, sent = self.source.derivative(kind), self.target.derivative(kind)
+            arrived, sent = self._derivative(self.source, kind), self._derivative(self.target, kind)
             arrived.located().add_copied(sent.located(), copy)
             copy.clear_active(sent.located().elements, box_of(copy.elements, None))
+
+    def _derivative(self, field: Field, kind: DerivativeKind) -> Field:
+        return field.derivative(kind if self.apart is None else self.apart.kind(field, kind))
 
     def __str__(self) -> str:
         return f"the copy at {self.place}"
@@ -249,7 +270,8 @@ class Replaced(Entry):
     def reverse(self) -> None:
         """Call the gradient that was given for it."""
         if self.is_done and self.function.grad is not None:
-            self.function.grad(*self.args, **self.keywords)
+            with nullcontext() if self.apart is None else self.apart.lent():
+                self.function.grad(*self.args, **self.keywords)
 
     def calls_gradient(self) -> bool:
         """It does."""

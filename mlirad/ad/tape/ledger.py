@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from mlirad.ad.outer.apart import Apart
 from mlirad.ad.tape.arrays import Arrays
 from mlirad.ad.tape.call import Call
 from mlirad.ad.tape.carriers import Carriers
@@ -56,6 +57,7 @@ class Ledger:
         self.claims = Claims(program)
         self.arrays = Arrays(program, self.claims)
         self.carriers = Carriers(program)
+        self.apart = Apart(program)
         self.hidden: dict[str, str] = {}  # fields that were given a gradient, and why: a place
 
     def _versions(self) -> Versions:
@@ -68,7 +70,7 @@ class Ledger:
         if self.budget is not None:
             self.budget = _budget(self.program, self.budget.memory, self.order)
         self.entries, self.versions = [], self._versions()
-        self.arrays = Arrays(self.program, self.claims)
+        self.arrays, self.apart = Arrays(self.program, self.claims), Apart(self.program)
 
     def add(self, entry: Entry) -> None:
         """Note what has been done."""
@@ -138,6 +140,7 @@ class Ledger:
         """Set gradients to 0, but for those that a tape of another thread used last: all, or
         hidden ones only. Those of the loss are used."""
         current, claims = self.program, self.claims
+        self.apart.begin(claims.may_clear, all_gradients=all_gradients)
         if all_gradients:
             claims.clear(current.derivatives.gradients)
             claims.clear_arrays(current.derivatives.arrays, Ndarray.clear_gradient)
@@ -156,6 +159,7 @@ class Ledger:
         """Follow what it overwrites of what earlier reverses need, and note what its gradient may
         read."""
         unseen, call = self.arrays.unseen, Call(self.versions, place, entry.saved, self.budget)
+        call.name = str(entry) if isinstance(entry, Replaced) else None
         if is_recording:
             unseen.check_given()
         if self.budget is not None:

@@ -4,7 +4,7 @@ program did not name: each once."""
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from mlirad.ad.functions.chains import chain, next_on_the_way
 from mlirad.ad.tape.known_arrays import FlowArray, KnownArray
@@ -12,10 +12,12 @@ from mlirad.ad.tape.ledger import Ledger
 from mlirad.ad.tape.versions import buffer_of
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.callers import caller, is_result_used, program_frame
+from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import LaunchedKernel, Target
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.derivative_kind import ADJOINT
+from mlirad.runtime.footprints import Footprint
 from mlirad.runtime.program import Program
 from mlirad.runtime.threads import Views
 from mlirad.runtime.variant import Variant
@@ -71,7 +73,7 @@ def warn_of_hidden(ledger: Ledger, outputs: Sequence[FlowArray]) -> None:
     """Name the fields and arrays without gradients on the way from an input to an output."""
     follows = next_on_the_way((entry.flows() for entry in reversed(ledger.entries)), outputs)
     for symbol, place in ledger.hidden.items():
-        if symbol in follows:
+        if symbol in follows and not ledger.program.derivatives.are_derivatives(symbol):
             warn_once(
                 ledger.program,
                 symbol,
@@ -98,6 +100,31 @@ def warn_of_unreached(ledger: Ledger, loss: Target) -> None:
         warnings.warn(
             f"{caller()}: no kernel launched in this tape writes to its loss, {shown}: all "
             f"gradients are 0",
+            stacklevel=program_frame()[1],
+        )
+
+
+# Of a tape inside of another.
+
+
+def warn_of_hidden_inside(ledger: Ledger) -> None:
+    """Name the fields without gradients to which derivatives pass."""
+    for symbol, place in ledger.hidden.items():
+        warn_once(
+            ledger.program,
+            symbol,
+            f"field '{symbol}' ({place}) has no gradient, but carries a derivative in a tape "
+            "inside of what takes derivatives: it got a hidden one; give it needs_grad=True, or "
+            "cut the derivative with ti.stop_grad",
+        )
+
+
+def warn_of_unreached_inside(written: Iterable[Sequence[Footprint]], loss: Field) -> None:
+    """Say where no launch wrote to the loss."""
+    if not any(one.array == loss.symbol for footprints in written for one in footprints):
+        warnings.warn(
+            f"{caller()}: no kernel launched in this tape writes to its loss, field "
+            f"'{loss.symbol}': all gradients are 0",
             stacklevel=program_frame()[1],
         )
 

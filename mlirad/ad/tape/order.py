@@ -33,6 +33,7 @@ class Order(ABC):
     """The order of the derivatives that a tape is for."""
 
     repeats_steps: bool  # whether checkpointed loops run steps again; else they are any loop
+    uses_gradients: bool  # whether programs may use gradients, which have adjoints then
     tangents_beside: int  # how many arrays `beside` gives at most
     copied: Sequence[DerivativeKind]  # what goes back with what is copied from field to field
 
@@ -120,7 +121,7 @@ class FirstOrder(Order):
 
     anomaly: bool = False
 
-    repeats_steps = True
+    repeats_steps = uses_gradients = True
     tangents_beside = 0
     copied = (ADJOINT,)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mlirad.ad.outer.apart import Apart
 from mlirad.ad.tape.entries import Entry, HostCopy, HostWrite, Launch
 from mlirad.ad.tape.tape import Tape
 from mlirad.ad.tape.versions import Version
@@ -23,6 +24,11 @@ class Override(Entry):
     def __init__(self, field: Field, function: Callable[[Any], Any]) -> None:
         self.field, self.function = field, function
         self.saved: list[Version] = []
+        self.kind = ADJOINT
+
+    def move(self, apart: Apart) -> None:
+        """Replace the adjoint that lies apart from the gradient."""
+        self.kind = apart.kind(self.field, ADJOINT)
 
     def flows(self) -> tuple[Flow, ...]:
         """The field's value passes unchanged."""
@@ -30,7 +36,8 @@ class Override(Entry):
 
     def reverse(self) -> None:
         """Replace the adjoint. Raises TaichiTypeError for one of another shape."""
-        arrived = self.field.derivative(ADJOINT).to_numpy()
+        adjoint = self.field.derivative(self.kind)
+        arrived = adjoint.to_numpy()
         replaced = np.asarray(self.function(arrived.copy()))
         if replaced.shape != arrived.shape or replaced.dtype.kind not in "fiu":
             raise TaichiTypeError(
@@ -38,7 +45,7 @@ class Override(Entry):
                 f"{replaced.shape} of "
                 f"{replaced.dtype}, expected numbers of shape {arrived.shape}"
             )
-        self.field.derivative(ADJOINT).from_numpy(replaced)
+        adjoint.from_numpy(replaced)
 
     def repeat(self) -> None:
         """The program itself does nothing here."""

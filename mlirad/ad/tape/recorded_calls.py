@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -13,8 +13,10 @@ from mlirad.ad.tape.entries import Aside, Replaced
 from mlirad.ad.tape.ledger import Ledger
 from mlirad.ad.tape.order import Order
 from mlirad.errors import TaichiRuntimeError
+from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.callers import caller
-from mlirad.lang.recorder import GivenGradient, Recorder
+from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Recorder
+from mlirad.runtime.variant import Variant
 
 
 class RecordedCalls(Recorder):
@@ -60,6 +62,17 @@ class RecordedCalls(Recorder):
                 return run()
             finally:
                 self.is_replacing, self.call = False, None
+
+    def launch_alone(
+        self,
+        kernel: LaunchedKernel,
+        variant: Variant,
+        values: Sequence[Any],
+        buffers: Sequence[ArrayBuffer],
+    ) -> Any:
+        """Launch a kernel whose reverse would do nothing."""
+        entry = Aside(kernel, variant, values, [b.without_copy() for b in buffers], [])
+        return self.record_call(entry, partial(self.launch, kernel, variant, values, buffers))
 
     @contextmanager
     def _cutting(self) -> Iterator[None]:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from mlirad.ad.tape.activity import activity_writes
 from mlirad.ad.tape.entries import (
-    Aside,
     HostCopy,
     HostWrite,
     Launch,
@@ -26,7 +24,7 @@ from mlirad.ad.tape.lost import (
     warn_of_write,
 )
 from mlirad.ad.tape.order import Order
-from mlirad.ad.tape.recorded_transfers import RecordedTransfers
+from mlirad.ad.tape.recorded_gradients import RecordedGradients
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, write_back
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
@@ -37,7 +35,7 @@ from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
 
 
-class Recording(RecordedTransfers):
+class Recording(RecordedGradients):
     """Do what the program asks for, and note it, with what it overwrites of what reverses read."""
 
     def __init__(
@@ -88,9 +86,11 @@ class Recording(RecordedTransfers):
         """
         self.finish_write()
         ledger = self.ledger
+        if variant.used_gradients:
+            self.use_gradients(variant.used_gradients, variant)
         if self.is_cut and self.call is None:
             if not variant.reaches_gradients():
-                return self._launch_alone(kernel, variant, values, buffers)
+                return self.launch_alone(kernel, variant, values, buffers)
             variant = variant.without_derivative()
         if self.call is not None:
             self.order.prepare_launches([variant])
@@ -100,6 +100,8 @@ class Recording(RecordedTransfers):
             ledger.take(variant, values, buffers)
             ledger.arrays.unseen.seen_by_call(buffers, kernel.__name__)
             return found
+        if ledger.apart.symbols:
+            variant = ledger.apart.variant(variant)
         if buffers:
             ledger.claims.use_arrays(
                 [buffer.owner for buffer in buffers if isinstance(buffer.owner, Ndarray)]
@@ -112,17 +114,6 @@ class Recording(RecordedTransfers):
         found = [self.record(kernel, piece, values, buffers) for piece in pieces][-1]
         warn_of_views(ledger, variant, buffers)
         return found
-
-    def _launch_alone(
-        self,
-        kernel: LaunchedKernel,
-        variant: Variant,
-        values: Sequence[Any],
-        buffers: Sequence[ArrayBuffer],
-    ) -> Any:
-        """Launch a kernel whose reverse would do nothing."""
-        entry = Aside(kernel, variant, values, [b.without_copy() for b in buffers], [])
-        return self.record_call(entry, partial(self.launch, kernel, variant, values, buffers))
 
     def record(
         self,
@@ -171,7 +162,8 @@ class Recording(RecordedTransfers):
     def run(self, piece: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> Any:
         """Launch one of the pieces of a kernel without recording it; what it returns."""
         is_aside = self.is_replacing or self.is_cut
-        mode = self.order.primal_mode(piece, is_replacing=is_aside, validates=self.validates)
+        validates = self.validates and not piece.kernel.is_reverse
+        mode = self.order.primal_mode(piece, is_replacing=is_aside, validates=validates)
         self.order.before_run(piece, values, buffers, is_replacing=is_aside)
         found = piece.launch(mode, values, buffers)
         write_back(buffers, piece.notes.written_arrays)
@@ -187,6 +179,8 @@ class Recording(RecordedTransfers):
     def host_read(self, target: Target) -> None:
         """Python reads a field or an ndarray."""
         if self.call is not None:
+            if isinstance(target, Field) and target.is_derivative:
+                self.use_gradients([target.symbol])
             self.call.read_from_python(target)  # its gradient is its own affair
         elif not self.is_cut:
             warn_of_carried_read(self.ledger, target)
@@ -196,16 +190,20 @@ class Recording(RecordedTransfers):
         self.finish_write()
         sparse = sparse_memory(target, index)
         ledger = self.ledger
+        if target.is_derivative and not self.follows(target):
+            return
         hidden = ledger.arrays.gradients.hidden_of(target) if isinstance(target, Ndarray) else None
         key, elements, adjoint = memory_of(target)
         adjoint = hidden.elements if hidden is not None else adjoint
         box, touched, place = box_of(elements, index), touched_box(target, index), caller()
-        ledger.entries += activity_writes(target, place, ledger.versions, self.call)
+        if not target.is_derivative:
+            ledger.entries += activity_writes(target, place, ledger.versions, self.call)
         if self.call is not None:
             self.call.write_from_python(key, elements, touched, place)
             self.order.host_write(target, index, hidden, sparse)
             return
-        if self.is_recording and not self.is_cut:  # else a step of a loop is done again
+        is_lost = not self.is_cut and not target.is_derivative
+        if self.is_recording and is_lost:  # else a step of a loop is done again
             warn_of_write(ledger, target, touched, place)
         if ledger.budget is not None:
             ledger.budget.write(key, elements, touched)
@@ -222,6 +220,9 @@ class Recording(RecordedTransfers):
         """Keep what `target.copy_from(source)` is about to overwrite, and note where its derivative
         goes."""
         ledger, place = self.ledger, caller()
+        gradients = [one.symbol for one in (target, source) if one.is_derivative]
+        if gradients:
+            self.use_gradients(gradients)
         if self.call is not None:
             self.call.read_from_python(source)
         if self.call is not None or self.is_cut:

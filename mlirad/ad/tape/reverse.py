@@ -11,6 +11,7 @@ from mlirad.ad.tape.ledger import Ledger
 from mlirad.ad.tape.lost import warn_of_hidden
 from mlirad.ad.tape.seeds import Adjoints, check_seeds, fingerprint, ones_like
 from mlirad.ad.tape.versions import Version, WayBack
+from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.field.field import Field
 from mlirad.lang.recorder import Target
 
@@ -20,6 +21,14 @@ def reverse(ledger: Ledger, outputs: Sequence[FlowArray]) -> None:
     seeded."""
     warn_of_hidden(ledger, outputs)
     ledger.arrays.gradients.clear_hidden()
+    if ledger.apart.symbols:
+        for entry in ledger.entries:
+            entry.move(ledger.apart)
+    with ledger.apart.in_use():
+        _run(ledger)
+
+
+def _run(ledger: Ledger) -> None:
     if ledger.budget is not None:
         try:
             ledger.budget.reverse(ledger.entries)
@@ -52,6 +61,7 @@ def sweep(
 def reverse_loss(ledger: Ledger, loss: Target) -> None:
     """Run the reverses from 1 in the gradient of a loss."""
     assert loss.grad is not None
+    ledger.apart.settle()
     loss.grad.fill(1)
     with ledger.arrays.gradients.added_up():
         reverse(ledger, [ledger.name_of(loss)])
@@ -60,6 +70,12 @@ def reverse_loss(ledger: Ledger, loss: Target) -> None:
 def reverse_present(ledger: Ledger) -> None:
     """Run the reverses from the adjoints that lie in the gradient fields."""
     program = ledger.program
+    if not ledger.apart.is_settled:
+        raise TaichiRuntimeError(
+            "the program on this tape uses gradients "
+            f"({', '.join(sorted(ledger.apart.symbols))}): what they hold are no seeds, so give "
+            "tape.grad() those of the outputs"
+        )
     adjoints = list(program.derivatives.adjoints.items())
     reverse(ledger, [symbol for symbol, name in adjoints if program.fields[name].elements.any()])
 
@@ -74,6 +90,7 @@ def reverse_seeds(
     else:
         assert loss is not None
         given = [(loss, ones_like(loss))]
+    ledger.apart.settle()
     outputs = [output for output, _ in given]
     ledger.claims.use([output.symbol for output in outputs if isinstance(output, Field)])
     adjoints = Adjoints(ledger.program, ledger.entries, outputs, ledger.claims)

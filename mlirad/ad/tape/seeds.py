@@ -146,6 +146,7 @@ def fingerprint(current: Program, entries: Sequence[Entry]) -> list[int]:
         memory.elements
         for name, memory in list(current.fields.items())
         if name not in current.derivatives.gradients
+        and name not in current.derivatives.outers.values()
     ]
     arrays = [buffer.elements() for entry in entries for buffer in entry.arrays()]
     return [elements.checksum() for elements in (*primals, *arrays)]

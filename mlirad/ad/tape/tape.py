@@ -11,6 +11,7 @@ from mlirad.ad.budget.sizes import kept_within
 from mlirad.ad.checkpoint.snapshot import Snapshot
 from mlirad.ad.functions.differences import check_loss_type, compare, fields_of, repeat
 from mlirad.ad.tape.entries import Aside, Entry, Launch, Replaced
+from mlirad.ad.tape.inner_tape import InnerTape
 from mlirad.ad.tape.ledger import Ledger
 from mlirad.ad.tape.lost import warn_of_unreached
 from mlirad.ad.tape.order import FirstOrder, Order
@@ -20,7 +21,7 @@ from mlirad.ad.tape.seeds import check_loss
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.builder import refuse_in_kernel
 from mlirad.lang.autodiff_mode import AutodiffMode
-from mlirad.lang.callers import program_frame
+from mlirad.lang.callers import caller, program_frame
 from mlirad.lang.field.field import Field
 from mlirad.lang.kernel import Kernel
 from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Target
@@ -32,6 +33,20 @@ _NO_DEBUG = (
     "Debug mode is disabled, autodiff valid check will not work. Please specify "
     "`ti.init(debug=True)` to "
     "enable the check."
+)
+
+
+_INSIDE = (
+    "a tape inside of what takes derivatives launches its reverses once, at its end: it takes a "
+    "loss and clears gradients, and has no other option"
+)
+_CHANGED = (
+    "fields were written, or kernels launched, after the tape was closed: its gradient would not "
+    "belong to what it recorded"
+)
+_GRADIENT_INSIDE = (
+    "grad() of a tape is called inside a tape or a forward mode, and is not differentiated: "
+    "kernel.grad() is"
 )
 
 
@@ -87,6 +102,7 @@ class Tape:
         self.grad_check = None if grad_check is None else fields_of(grad_check, "grad_check")
         self.loss, self.clear_gradients, self.rules = loss, clear_gradients, rules
         self.entered = False
+        self.inner: InnerTape | None = None  # inside of what takes derivatives
         self.is_broken_off = False  # an exception ended the recording, and what was kept is gone
         self.recording = self._recording()
 
@@ -120,7 +136,9 @@ class Tape:
         current = program()
         self.order.prepare(self.loss)
         if current.threads.recorder is not None:
-            raise TaichiRuntimeError("a tape is recording already: tapes cannot be nested")
+            self.inner, self.entered = _inside(self, current), True
+            self.inner.begin(clear_all_gradients)
+            return self
         current.trees.materialize()
         if self.loss is not None:
             check_loss(self.loss)
@@ -151,6 +169,9 @@ class Tape:
         trace: TracebackType | None,
     ) -> None:
         threads = self.program.threads
+        if self.inner is not None:
+            self.inner.close(has_failed=kind is not None)
+            return
         if threads.own is not self.ledger.claims.own:
             raise TaichiRuntimeError("a tape is left in another thread than it was entered in")
         while threads.recorder is not self.recording:  # a loop that was left without its end
@@ -209,16 +230,7 @@ class Tape:
         for outputs without a gradient, TaichiRuntimeError where memory has changed since the tape
         was closed.
         """
-        assert self.entered, "Before evaluating gradients tape must be entered."
-        if self.is_broken_off:
-            raise TaichiRuntimeError(
-                "an exception ended the block of this tape: what it had kept is gone"
-            )
-        if self._has_changed():
-            raise TaichiRuntimeError(
-                "fields were written, or kernels launched, after the tape was closed: its gradient "
-                "would not belong to what it recorded"
-            )
+        _check_closed(self)
         self.ledger.arrays.unseen.check_given()
         before = contents(self.ledger)
         if seeds is None and self.loss is None:
@@ -226,15 +238,40 @@ class Tape:
         else:
             clear = self.clear_gradients if clear_gradients is None else clear_gradients
             reverse_seeds(self.ledger, self.loss, seeds, clear)
-        if self._has_changed() and before is not None and before == contents(self.ledger):
+        if self.has_changed() and before is not None and before == contents(self.ledger):
             # given gradients launched kernels, which wrote to gradients only
             self.recording.closed_at = self.program.threads.changes
 
-    def _has_changed(self) -> bool:
+    def has_changed(self) -> bool:
         """Whether the thread that recorded, or the one that asks, changed memory after the tape was
         closed."""
         own = self.ledger.claims.own
         return max(own.changed, self.program.threads.own.changed) > self.recording.closed_at
+
+
+def _inside(tape: Tape, current: Program) -> InnerTape:
+    """What a tape is inside of what takes derivatives. Raises TaichiRuntimeError where it cannot be
+    one."""
+    is_plain = tape.order == FirstOrder() and tape.rules == "save" and tape.clear_gradients
+    has_more = tape.validation or tape.memory is not None or tape.grad_check is not None
+    if tape.loss is None or not is_plain or has_more:
+        raise TaichiRuntimeError(f"{caller()}: {_INSIDE}")
+    return InnerTape(current, current.threads.recorder, tape.loss)
+
+
+def _check_closed(tape: Tape) -> None:
+    """Raise TaichiRuntimeError where the reverses of a tape cannot run."""
+    assert tape.entered, "Before evaluating gradients tape must be entered."
+    if tape.inner is not None:
+        raise TaichiRuntimeError(f"{caller()}: {_INSIDE}")
+    if tape.is_broken_off:
+        raise TaichiRuntimeError(
+            "an exception ended the block of this tape: what it had kept is gone"
+        )
+    if tape.program.threads.recorder is not None:
+        raise TaichiRuntimeError(f"{caller()}: {_GRADIENT_INSIDE}")
+    if tape.has_changed():
+        raise TaichiRuntimeError(_CHANGED)
 
 
 def clear_all_gradients() -> None:
@@ -242,6 +279,9 @@ def clear_all_gradients() -> None:
     refuse_in_kernel("gradients are cleared", "x.grad.fill(0) clears one in each launch")
     current = program()
     current.trees.materialize()
+    if current.threads.recorder is not None:
+        current.threads.recorder.clear_gradients()
+    current.derivatives.given.clear()
     for memory in list(current.derivatives.gradients.values()):
         memory.clear(current.clearing)
     for array in current.derivatives.arrays:

@@ -34,6 +34,11 @@ class Transferred(Entry):
     saved: list[Version]
     kinds: Sequence[DerivativeKind]
 
+    def _derivative(self, target: Target, kind: DerivativeKind) -> Target:
+        if self.apart is not None and isinstance(target, Field):
+            kind = self.apart.kind(target, kind)
+        return derivative_of(target, kind)
+
     def flows(self) -> Sequence[Flow]:
         """From all that is sent to all that is reached."""
         return self.passes
@@ -55,7 +60,7 @@ class Transferred(Entry):
         transfer.agree(Pass.REVERSE, self.number, True)
         for kind in self.kinds:
             arrived = [
-                (piece, derivative_of(piece.target, kind))
+                (piece, self._derivative(piece.target, kind))
                 for piece in transfer.targets
                 if piece.is_float
             ]
@@ -65,7 +70,7 @@ class Transferred(Entry):
             found = transfer.pull(adjoints, self.decision)
             sources = [piece for piece in transfer.sources if piece.is_float]
             for piece, values in zip(sources, found, strict=True):
-                add(piece, derivative_of(piece.target, kind), values)
+                add(piece, self._derivative(piece.target, kind), values)
 
     def _forget(self) -> None:
         """What was there before has no influence any more."""
@@ -73,7 +78,7 @@ class Transferred(Entry):
             for kind in self.kinds:
                 target = piece.target
                 if isinstance(target, Field) and target.existing(kind) is not None:
-                    clear(piece, target.derivative(kind))
+                    clear(piece, self._derivative(target, kind))
                 elif isinstance(target, Ndarray) and target.grad is not None:
                     clear(piece, derivative_of(target, kind))
 

@@ -43,6 +43,11 @@ class FieldAccess(SlicedArray, AsArray, LibraryCopies, Leaf):
         return self.primal is not None
 
     @property
+    def is_followed(self) -> bool:
+        """Whether it is a field, or its gradient, which programs may use as one."""
+        return self.primal is None or (self.is_gradient and self.primal.primal is None)
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """Cells along each index axis."""
         node = self.placed_in
@@ -65,8 +70,15 @@ class FieldAccess(SlicedArray, AsArray, LibraryCopies, Leaf):
     def note_write(self, index: Index | None = None) -> None:
         """Count a write and tell what records; an element that is written to becomes active."""
         super().note_write(index)
+        if self.is_derivative:
+            self._note_given()
         if index is not None:
             self.activate(index)
+
+    def _note_given(self) -> None:
+        """Python gives a derivative values; a recorder has its own notes of that."""
+        if self.program.threads.recorder is None and self.is_gradient:
+            self.program.derivatives.given.add(self.symbol)
 
     def activate(self, index: Index) -> None:
         """Make the cells active that an element in memory lies in; a slice, which is of all
@@ -111,6 +123,8 @@ class FieldAccess(SlicedArray, AsArray, LibraryCopies, Leaf):
             number = self._fitted_number(value)
             self.note_write()
             memory.fill(number)
+            if self.is_derivative and number == 0:
+                self.program.derivatives.given.discard(self.symbol)
 
     def fitted(self, values: Values) -> Values:
         """Values as elements take them; infinities among them are noted."""
@@ -163,8 +177,8 @@ class FieldAccess(SlicedArray, AsArray, LibraryCopies, Leaf):
         memory, source = self.located(), other.located()
         if self.primal is None:
             self.count_write()
-            if self.program.threads.recorder is not None:
-                self.program.threads.recorder.host_copy(self, other)
+        if self.is_followed and self.program.threads.recorder is not None:
+            self.program.threads.recorder.host_copy(self, other)
         memory.take(source)
         if self.primal is not None or not self.dtype.is_float:
             return

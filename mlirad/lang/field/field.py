@@ -18,7 +18,12 @@ from mlirad.lang.field.unplaced_component import UnplacedComponent
 from mlirad.lang.layout.placed import PlacedField, placed
 from mlirad.lang.layout.root import Root
 from mlirad.lang.layout.tree import Offset, SNode, offset_in
-from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind, tangent
+from mlirad.runtime.derivative_kind import (
+    ADJOINT,
+    DerivativeKind,
+    of_gradient,
+    tangent,
+)
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.program import Program
 from mlirad.types import DataType
@@ -66,12 +71,20 @@ class Field(FieldAccess):
 
     @in_turn
     def _want(self, kind: DerivativeKind) -> None:
-        if self.dtype.is_float and self.primal is None:
+        is_beside = self.is_gradient and not self.is_placed_apart
+        if self.primal is not None and is_beside and not kind.is_of_gradient:
+            self.primal.want(of_gradient(kind))
+        elif self.dtype.is_float and (self.primal is None or self.is_gradient):
             if self.placed_in is not None:
                 take_memory(self, self.placed_in, [kind])
             self.wanted.add(kind)
             if self.placed_in is not None:
                 self.placed_in.root.schedule()
+
+    @property
+    def is_placed_apart(self) -> bool:
+        """Whether a program placed this derivative itself."""
+        return self.placed_in is not None and self in self.placed_in.children
 
     @in_turn
     def _derive(self, kind: DerivativeKind) -> Field:

@@ -40,11 +40,15 @@ def register(field: Leaf, memory: FieldMemory, declare: Callable[[], object]) ->
         if field.dtype.is_float:
             current.derivatives.give[field.symbol] = field.want
         return
-    if field.is_dual:
+    if field.is_gradient:
+        current.derivatives.place_gradient(field.symbol, memory, primal.symbol)
+        if primal.primal is None:
+            current.derivatives.give[field.symbol] = field.want
+    elif field.is_dual:
         names = tuple(one.symbol for one in primal.tangents())
         current.derivatives.place_tangents(field.symbol, memory, primal.symbol, names)
     else:
-        current.derivatives.place_gradient(field.symbol, memory, primal.symbol)
+        current.derivatives.outers[primal.symbol] = field.symbol
     current.note_derivative()
 
 

@@ -30,11 +30,9 @@ class PlacedField:
 
     def get_snode_grad_type(self) -> SNodeGradType:
         """Whether this is a field, its gradient or its dual."""
-        primal = self.field.primal
-        if primal is None:
+        if self.field.primal is None:
             return SNodeGradType.PRIMAL
-        is_adjoint = primal.existing(ADJOINT) is self.field
-        return SNodeGradType.ADJOINT if is_adjoint else SNodeGradType.DUAL
+        return SNodeGradType.DUAL if self.field.is_dual else SNodeGradType.ADJOINT
 
     def has_adjoint_checkbit(self) -> bool:
         """Whether `ti.ad.Tape(validation=True)` watches the elements of this field."""

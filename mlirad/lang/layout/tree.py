@@ -240,18 +240,23 @@ class Leaf(ABC):
     @property
     def is_dual(self) -> bool:
         """Whether the elements are tangents."""
-        return self.primal is not None and self.primal.existing(ADJOINT) is not self
+        return self.primal is not None and self.kind.is_tangent
+
+    @property
+    def is_gradient(self) -> bool:
+        """Whether the elements are the adjoints that programs see."""
+        return self.primal is not None and self.primal.derived.get(ADJOINT) is self
 
     def derivative(self, kind: DerivativeKind) -> Self:
         """The field of a derivative, placed or not."""
-        if kind.is_adjoint and kind.is_tangent:
+        if kind.is_of_gradient:
             return self.derivative(ADJOINT).derivative(kind.alone)
         found = self.derived.get(kind)
         return found if found is not None else self._derive(kind)
 
     def existing(self, kind: DerivativeKind) -> Self | None:
         """The derivative, where it was ever spoken of."""
-        if kind.is_adjoint and kind.is_tangent:
+        if kind.is_of_gradient:
             adjoint = self.derived.get(ADJOINT)
             return None if adjoint is None else adjoint.existing(kind.alone)
         return self.derived.get(kind)

@@ -81,6 +81,7 @@ def cpu_stages(
     worth: int = 100_000,
     fast_math: bool = True,
     check_bounds: bool = False,
+    keeps: bool = False,
     fused: bool = True,
     library: VectorLibrary | None = None,
     lanes: LaneWidth = ONE_LANE,
@@ -96,7 +97,7 @@ def cpu_stages(
     if threads > 1:
         lower += _WORKERS.format(threads=threads)
     return [
-        *derivation(mode, check_bounds=check_bounds),
+        *derivation(mode, check_bounds=check_bounds, keeps=keeps),
         Stage("memref", lower),
         target_stage(fast_math=fast_math, fused=fused, library=library, width=width),
     ]

@@ -16,6 +16,8 @@ _ACCESSES = (
     "mark-footprints,mark-flows"
 )
 _REVERSE = "differentiate-reverse{option},canonicalize{{top-down=false}},cse"
+# of a reverse that is differentiated as a kernel is
+REVERSE_AGAIN = f"{_REVERSE.format(option='{again=true}')},hoist-loads,canonicalize,cse"
 _COLLISIONS = (
     "{verdicts}insert-collision-checks{{tangents={tangents}}},canonicalize,cse,"
     "hoist-loads,canonicalize,cse"
@@ -31,16 +33,19 @@ _CHECK_BOUNDS, _CHECK_ACCESS, _CHECK_FINITE = (
 )
 
 
-def derivation(mode: Mode, *, check_bounds: bool = False, store: bool = True) -> list[Stage]:
+def derivation(
+    mode: Mode, *, check_bounds: bool = False, store: bool = True, keeps: bool = False
+) -> list[Stage]:
     """The stages behind `field` that come before a machine's own, which has to give saved values
     memory unless they `store` them.
 
     A reverse repeats the accesses that its primal has checked, and checks only what it writes
-    itself. With tangents, the primal, or the reverse, computes its tangents too (in constant code
-    they are zero).
+    itself; a primal that `keeps` values is the reverse of another kernel. With tangents, the
+    primal, or the reverse, computes its tangents too (in constant code they are zero).
     """
+    kept = [_STORE.rstrip(",")] * (store and keeps)
     if mode.is_check:
-        return _collisions(mode)
+        return _collisions(mode, kept)
     finite = [_CHECK_FINITE] * (Check.FINITE in mode.checks)
     constant = str(mode.is_constant).lower()
     forward = [_FORWARD.format(tangents=mode.tangents, constant=constant)] * (mode.tangents > 0)
@@ -51,20 +56,20 @@ def derivation(mode: Mode, *, check_bounds: bool = False, store: bool = True) ->
         return [Stage("normal", NORMALISE), Stage(MARKED, _ACCESSES), Stage("derived", derived)]
     # nothing to differentiate: the values are enough
     inline = ["inline-custom-gradients"] * (mode.tangents == 0)
-    bounds = [_CHECK_BOUNDS if check_bounds else _CHECK_SPARSE]
+    bounds = [_CHECK_BOUNDS if check_bounds else _CHECK_SPARSE] * (not keeps)
     access = [_CHECK_ACCESS] * (Check.ACCESS in mode.checks)
-    normalise = _NORMALISE_CLEARING if mode.clears else NORMALISE
-    stages = [Stage("normal", ",".join([*inline, normalise, *bounds, *access, *finite]))]
+    normalise, last = _NORMALISE_CLEARING if mode.clears else NORMALISE, kept * (not mode.tangents)
+    stages = [Stage("normal", ",".join([*inline, normalise, *bounds, *access, *finite, *last]))]
     marked = ["check-recursion", "mark-collisions{tangents=true}"] * (not mode.is_constant)
     if mode.tangents:
         stages.append(Stage("derived", ",".join([*marked, *forward, stored])))
     return stages
 
 
-def _collisions(mode: Mode) -> list[Stage]:
+def _collisions(mode: Mode, kept: list[str]) -> list[Stage]:
     """The check that iterations do not meet: for the reverse of a kernel, or for its tangents."""
     verdicts = "" if mode.tangents else "check-access-rules,"
     check = "check-recursion," + _COLLISIONS.format(
         verdicts=verdicts, tangents=str(mode.tangents > 0).lower()
     )
-    return [Stage("normal", NORMALISE), Stage("derived", check)]
+    return [Stage("normal", NORMALISE), Stage("derived", ",".join([check, *kept]))]

@@ -30,23 +30,23 @@ _NVVM = (
 
 
 def gpu_stages(
-    mode: Mode = PRIMAL, *, fast_math: bool = True, check_bounds: bool = False
+    mode: Mode = PRIMAL, *, fast_math: bool = True, check_bounds: bool = False, keeps: bool = False
 ) -> list[Stage]:
     """The stages behind `field`; `outlined` holds the kernels as `gpu.func`, and the host's
     launches of them."""
     return [
-        *derivation(mode, check_bounds=check_bounds, store=False),
+        *derivation(mode, check_bounds=check_bounds, store=False, keeps=keeps),
         Stage("memref", _LOWER.format(fast=str(fast_math).lower())),
         Stage(OUTLINED, _OUTLINE.format(fast=_FAST * fast_math)),
     ]
 
 
 def cuda_stages(
-    mode: Mode = PRIMAL, *, fast_math: bool = True, check_bounds: bool = False
+    mode: Mode = PRIMAL, *, fast_math: bool = True, check_bounds: bool = False, keeps: bool = False
 ) -> list[Stage]:
     """The stages behind `field`; `target` holds the kernels as NVVM, and the host's launches."""
     return [
-        *gpu_stages(mode, fast_math=fast_math, check_bounds=check_bounds),
+        *gpu_stages(mode, fast_math=fast_math, check_bounds=check_bounds, keeps=keeps),
         Stage("target", _NVVM),
     ]
 
@@ -56,12 +56,13 @@ def simt_stages(
     *,
     fast_math: bool = True,
     check_bounds: bool = False,
+    keeps: bool = False,
     order: str = "ascending",
 ) -> list[Stage]:
     """The stages behind `field`; `target` runs the kernels of `outlined` on a CPU, its threads in
     an order."""
     target = target_stage(fast_math=False)  # `outlined` has its flags
     return [
-        *gpu_stages(mode, fast_math=fast_math, check_bounds=check_bounds),
+        *gpu_stages(mode, fast_math=fast_math, check_bounds=check_bounds, keeps=keeps),
         Stage(target.name, f"run-threads-in-loops{{order={order}}},{target.passes}"),
     ]

@@ -45,9 +45,9 @@ class CudaExecutor(Executor):
         self.driver = cuda_driver() if driver is None else driver
         self.memory: DeviceMemory = DeviceMemory(self.driver, Services(self))
 
-    def stages(self, mode: Mode, config: Config) -> list[Stage]:
+    def stages(self, mode: Mode, config: Config, *, keeps: bool = False) -> list[Stage]:
         """The pipeline to the `nvvm` dialect, and the host's launches."""
-        return cuda_stages(mode, fast_math=config.fast_math, check_bounds=config.debug)
+        return cuda_stages(mode, fast_math=config.fast_math, check_bounds=config.debug, keeps=keeps)
 
     def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> CudaKernel:
         """PTX, loaded, and machine code."""

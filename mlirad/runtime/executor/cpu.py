@@ -64,7 +64,7 @@ class CpuExecutor(Executor):
     def __init__(self) -> None:
         self.memory = HostMemory()
 
-    def stages(self, mode: Mode, config: Config) -> list[Stage]:
+    def stages(self, mode: Mode, config: Config, *, keeps: bool = False) -> list[Stage]:
         """The pipeline to machine code."""
         return cpu_stages(
             mode,
@@ -72,6 +72,7 @@ class CpuExecutor(Executor):
             worth=config.thread_worth,
             fast_math=config.fast_math,
             check_bounds=config.debug,
+            keeps=keeps,
             fused=has_fused_multiply_add(),
             library=vector_library(),
             lanes=_lanes(config),

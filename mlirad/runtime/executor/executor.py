@@ -121,8 +121,9 @@ class Executor(ABC):
     memory: Memory
 
     @abstractmethod
-    def stages(self, mode: Mode, config: Config) -> list[Stage]:
-        """The pipeline to code of a mode, stage by stage."""
+    def stages(self, mode: Mode, config: Config, *, keeps: bool = False) -> list[Stage]:
+        """The pipeline to code of a mode, stage by stage; of a kernel that `keeps` values, as
+        reverses do."""
 
     @abstractmethod
     def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> Code:

@@ -22,12 +22,13 @@ class SimtExecutor(Executor):
         self.driver = SimtDriver()
         self.memory: DeviceMemory = DeviceMemory(self.driver, Services(self))
 
-    def stages(self, mode: Mode, config: Config) -> list[Stage]:
+    def stages(self, mode: Mode, config: Config, *, keeps: bool = False) -> list[Stage]:
         """The pipeline to machine code of all threads, one after the other."""
         return simt_stages(
             mode,
             fast_math=config.fast_math,
             check_bounds=config.debug,
+            keeps=keeps,
             order=config.simt_order,
         )
 

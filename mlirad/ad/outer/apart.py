@@ -1,0 +1,136 @@
+"""The adjoints of fields whose gradients a program on a tape uses: they lie apart from these.
+
+Such a gradient is memory like any other: launches read and write it, and it has an adjoint of its
+own. While reverses run it holds what the program left there, step by step, and the adjoint of its
+field is elsewhere; before and afterwards, the gradient holds that adjoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from mlirad.dialect.turn import in_turn
+from mlirad.errors import TaichiRuntimeError
+from mlirad.lang.field.field import Field
+from mlirad.runtime.derivative_kind import ADJOINT, OUTER, DerivativeKind
+from mlirad.runtime.memory.field import FieldMemory
+from mlirad.runtime.memory.memory import Elements, Kept
+from mlirad.runtime.program import Program
+from mlirad.runtime.variant import Variant
+
+
+class Apart:
+    """Which fields these are on one tape, and what the program left in their gradients."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.symbols = frozenset[str]()  # of the fields
+        self._used: set[str] = set()  # gradients that what is recorded uses
+        self._foreign: dict[str, str] = {}  # that functions with gradients of their own use
+        self.begins_clear = True  # gradients were set to 0
+        # gradients that the program gave values before, and not since
+        self.cleared: set[str] = set()
+        self._left: list[Kept] = []  # once the tape is closed
+
+    # While it is recorded.
+
+    def begin(self, may_clear: Callable[[str], bool], *, all_gradients: bool) -> None:
+        """Gradients that may be cleared are about to be set to 0."""
+        given = self.program.derivatives.given
+        self.begins_clear = all_gradients
+        self.cleared = {name for name in given if all_gradients and may_clear(name)}
+        given -= self.cleared
+
+    def has(self, gradients: Iterable[str], function: str | None = None) -> bool:
+        """Whether it is known that the program uses some gradients; or a function that has a
+        gradient of its own."""
+        known = self._used if function is None else self._foreign.keys()
+        return all(gradient in known for gradient in gradients)
+
+    def use(self, gradients: Sequence[str], function: str | None = None) -> None:
+        """The program uses some gradients; or a function that has a gradient of its own.
+
+        Raises TaichiRuntimeError where both do.
+        """
+        if function is None:
+            self._used.update(gradients)
+        else:
+            self._foreign.update(dict.fromkeys(gradients, function))
+        for gradient in self._used.intersection(self._foreign):
+            raise TaichiRuntimeError(
+                f"{self._foreign[gradient]}, which has a gradient of its own, uses '{gradient}', "
+                "and so does the program outside of it: that gradient cannot say how"
+            )
+        self._add({self.program.derivatives.primals[one] for one in gradients} - self.symbols)
+
+    @in_turn
+    def _add(self, new: set[str]) -> None:
+        for symbol in new:
+            self.program.derivatives.give[symbol](OUTER)
+        self.program.trees.materialize()
+        self.symbols |= new
+
+    def variant(self, variant: Variant) -> Variant:
+        """A kernel, with the adjoints of its fields where they are."""
+        symbols = self.symbols.intersection(variant.kernel.fields)
+        same = symbols == variant.kernel.apart
+        return variant if same else variant.with_adjoints_apart(symbols)
+
+    # While reverses run.
+
+    def kind(self, field: Field, kind: DerivativeKind) -> DerivativeKind:
+        """Which derivative of a field holds one that is asked for."""
+        return OUTER if kind == ADJOINT and field.symbol in self.symbols else kind
+
+    def elements(self, elements: Elements) -> Elements:
+        """Those that hold an adjoint: of a gradient that is used, those apart from it."""
+        for gradient, outer in self._memory():
+            if gradient.elements is elements:
+                return outer.elements
+        return elements
+
+    def _memory(self) -> list[tuple[FieldMemory, FieldMemory]]:
+        """The gradients, and the adjoints apart from them."""
+        fields, derivatives = self.program.fields, self.program.derivatives
+        return [
+            (fields[derivatives.adjoints[symbol]], fields[derivatives.outers[symbol]])
+            for symbol in sorted(self.symbols)
+        ]
+
+    def settle(self) -> None:
+        """The program has run: keep what it left in gradients, which hold adjoints from now on."""
+        if self.symbols and not self._left:
+            for gradient, _ in self._memory():
+                self._left.append(gradient.elements.copy())
+                gradient.fill(0)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether gradients hold adjoints."""
+        return bool(self._left) or not self.symbols
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """While reverses run: let gradients hold what the program left there."""
+        for (gradient, outer), left in zip(self._memory(), self._left):
+            outer.take(gradient)
+            left.restore()
+        try:
+            yield
+        finally:
+            for gradient, outer in self._memory():
+                gradient.take(outer)
+
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """While a gradient of a user's own runs: let gradients hold adjoints."""
+        held = [gradient.elements.copy() for gradient, _ in self._memory()]
+        for gradient, outer in self._memory():
+            gradient.take(outer)
+        try:
+            yield
+        finally:
+            for (gradient, outer), kept in zip(self._memory(), held):
+                outer.take(gradient)
+                kept.restore()

@@ -1,0 +1,153 @@
+"""A tape inside of what takes derivatives: its launches, and those of their reverses at its end,
+are launches of the program, and are differentiated as these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from mlirad.ad.tape.entries import memory_of, touched_box
+from mlirad.ad.tape.ledger import Ledger
+from mlirad.ad.tape.lost import warn_of_hidden_inside, warn_of_unreached_inside
+from mlirad.ad.tape.order import FirstOrder
+from mlirad.ad.tape.seeds import check_loss
+from mlirad.ad.tape.versions import Key, Versions
+from mlirad.errors import TaichiRuntimeError
+from mlirad.lang.arguments.array_buffer import ArrayBuffer
+from mlirad.lang.callers import caller
+from mlirad.lang.field.field import Field
+from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Recorder, Target
+from mlirad.lang.transfer import Transfer
+from mlirad.runtime.program import Program
+from mlirad.runtime.variant import Variant
+
+
+class InnerTape(Recorder):
+    """Hand on what is done to the recorder around, and have that launch the reverses at the end.
+
+    Nothing is kept: what reverses need has to be there still.
+    """
+
+    validates = False
+
+    def __init__(self, program: Program, outer: Recorder, loss: object) -> None:
+        if isinstance(outer, InnerTape):
+            self._refuse("a tape inside a tape inside what takes derivatives")
+        check_loss(loss)
+        if not isinstance(loss, Field):
+            self._refuse("an ndarray as the loss of a tape inside what takes derivatives")
+        self.program, self.outer, self.loss = program, outer, loss
+        self.is_replacing, self.is_cut = outer.is_replacing, outer.is_cut
+        self.ledger = Ledger(program, "refuse", FirstOrder())
+        self.versions = _NothingKept(program, "refuse")
+        self.launches: list[tuple[LaunchedKernel, Variant, Sequence[Any]]] = []
+
+    def begin(self, clear_gradients: Callable[[], None]) -> None:
+        """Set gradients and the loss to 0, and follow launches from now on."""
+        clear_gradients()
+        self.outer.is_cut = True  # what the loss held before is meant to be lost
+        self.loss.fill(0)
+        self.outer.is_cut = self.is_cut
+        self.program.threads.recorder = self
+
+    def close(self, *, has_failed: bool = True) -> None:
+        """Follow no more, and launch the reverses unless the block was left by an exception."""
+        self.program.threads.recorder = self.outer
+        if not has_failed:
+            self._reverse()
+
+    def _reverse(self) -> None:
+        """Launch the reverses, last first."""
+        written = [v.notes.footprints().written for _, v, _ in self.launches]
+        warn_of_unreached_inside(written, self.loss)
+        warn_of_hidden_inside(self.ledger)
+        gradient = self.loss.grad
+        assert gradient is not None
+        gradient.fill(1)
+        for kernel, variant, values in reversed(self.launches):
+            self.outer.launch_reverse(kernel, variant, values, ())
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise TaichiRuntimeError(f"{caller()}: {what} is not differentiated")
+
+    # What is done.
+
+    def launch(
+        self,
+        kernel: LaunchedKernel,
+        variant: Variant,
+        values: Sequence[Any],
+        buffers: Sequence[ArrayBuffer],
+    ) -> Any:
+        """Launch a kernel. Raises TaichiRuntimeError where it overwrites what reverses need."""
+        if buffers:
+            self._refuse("a kernel with array arguments, launched in a tape inside a tape,")
+        pieces, _ = self.ledger.pieces(variant, ())  # for which fields get gradients
+        for piece in pieces:
+            self.versions.before_launch(piece, values, ())
+            self.versions.after_launch(piece, values, ())
+        self.launches.append((kernel, variant, values))
+        return self.outer.launch(kernel, variant, values, buffers)
+
+    def launch_reverse(
+        self,
+        kernel: LaunchedKernel,
+        variant: Variant,
+        values: Sequence[Any],
+        buffers: Sequence[ArrayBuffer],
+    ) -> None:
+        """Raise TaichiRuntimeError: that would be of the third order."""
+        self._refuse(f"{kernel.__name__}.grad() in a tape inside what takes derivatives")
+
+    def clear_gradients(self) -> None:
+        """Python is about to set all gradients to 0."""
+        self.outer.clear_gradients()
+
+    def result(
+        self, kernel: LaunchedKernel, variant: Variant, buffers: Sequence[ArrayBuffer]
+    ) -> None:
+        """A launch returns something to Python."""
+        self.outer.result(kernel, variant, buffers)
+
+    def replaced(
+        self,
+        function: GivenGradient,
+        primal: Callable[..., Any],
+        args: tuple[Any, ...],
+        keywords: dict[str, Any],
+    ) -> Any:
+        """Raise TaichiRuntimeError: a gradient that is given has none."""
+        self._refuse(f"'{function.__name__}', called in a tape inside a tape,")
+
+    def host_read(self, target: Target) -> None:
+        """Python reads."""
+        self.outer.host_read(target)
+
+    def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
+        """Python is about to write. Raises TaichiRuntimeError over what reverses need."""
+        key, elements, _ = memory_of(target)
+        self.versions.before_write(key, elements, touched_box(target, index), caller())
+        self.outer.host_write(target, index)
+
+    def host_copy(self, target: Field, source: Field) -> None:
+        """Raise TaichiRuntimeError: the reverse of a copy is no launch."""
+        self._refuse("copy_from in a tape inside a tape")
+
+    def transfer(self, transfer: Transfer) -> None:
+        """Raise TaichiRuntimeError: the reverse of a transfer is no launch."""
+        self._refuse(f"{transfer.name} in a tape inside a tape")
+
+    def finish_write(self) -> None:
+        """What Python was about to write is written."""
+        self.outer.finish_write()
+
+
+class _NothingKept(Versions):
+    """What reverses need, which must not be overwritten."""
+
+    def _allow(self, key: Key, read: str, written: str, why: str) -> None:
+        name = f"'{key}'" if isinstance(key, str) else "an array argument"
+        raise TaichiRuntimeError(
+            f"{name}, read at {read} and needed by the gradient, is overwritten at {written}: a "
+            "tape inside of what takes derivatives keeps nothing"
+        )

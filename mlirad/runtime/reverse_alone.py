@@ -1,0 +1,130 @@
+"""Reverses that a program launches itself, by `kernel.grad()`: no tape keeps values for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.dialect import context
+from mlirad.dialect.turn import in_turn
+from mlirad.errors import TaichiRuntimeError
+from mlirad.ir.walk import fields_of, functions
+from mlirad.kernel.array_arguments import copy_of
+from mlirad.kernel.module import KernelModule
+from mlirad.pipeline.mode import REVERSE
+from mlirad.pipeline.runner import run_pipeline
+from mlirad.pipeline.stages.derivation import REVERSE_AGAIN
+from mlirad.runtime.codes import Primal
+from mlirad.runtime.executor.executor import PassedArray
+from mlirad.runtime.kernel_ir import KernelIR
+from mlirad.runtime.variant import Variant
+
+
+def launch_reverse_alone(
+    variant: Variant, values: Sequence[Any], arrays: Sequence[PassedArray]
+) -> None:
+    """Run the reverse of a kernel. Raises TaichiRuntimeError where it needs a tape to put memory
+    back."""
+    _check(variant, values, arrays)
+    derivative = variant.codes.derivative(REVERSE)
+    variant.check(derivative.check, values, arrays)
+    variant.reverse(derivative, values, arrays)
+    variant.program.derivatives.given |= derivative.gradients
+
+
+def reverse_kernel(
+    variant: Variant, values: Sequence[Any], arrays: Sequence[PassedArray], within: str
+) -> Variant:
+    """The reverse of a kernel as a kernel, to be launched within what takes derivatives, and
+    differentiated as any other.
+
+    Raises TaichiRuntimeError where it needs a tape to put memory back, where two iterations meet in
+    an element, and for array arguments.
+    """
+    if arrays or variant.kernel.derivatives is not None:
+        raise TaichiRuntimeError(
+            f"{variant.kernel.name}.grad() is called inside a {within}, and not differentiated: "
+            "that is done for kernels on fields alone, without array arguments"
+        )
+    _check(variant, values, arrays)
+    if _may_collide(variant.stages):
+        variant.codes.code(REVERSE.collisions).launch(values, arrays)
+    return _reversed(variant)
+
+
+@in_turn
+def _reversed(variant: Variant) -> Variant:
+    variant.codes.look_at_poles()
+    made_for = variant.declared, variant.stages.infinite
+    if variant.reverse_made is None or variant.reverse_made[0] != made_for:
+        primal = Primal(variant.codes, REVERSE)
+        kernel = _module_of_reverse(variant.stages)
+        made = Variant(kernel, variant.program, variant.owners, primal)
+        variant.reverse_made = made_for, made
+    return variant.reverse_made[1]
+
+
+def _module_of_reverse(stages: KernelIR) -> KernelModule:
+    kernel, name = stages.kernel, f"{stages.kernel.name}_grad"
+    with context(), kernel.module.operation.location:
+        module = copy_of(stages.marked())
+        run_pipeline(module.operation, f"builtin.module({REVERSE_AGAIN})")
+        module = copy_of(module)  # without what was noted of the kernel
+        for function in functions(module.operation):
+            _rename(function, kernel.name, name)
+        fields = fields_of(module.operation)
+    return KernelModule(module, name, kernel.uses_seed, (), None, fields=fields, is_reverse=True)
+
+
+def _rename(function: ir.Operation, old: str, new: str) -> None:
+    for note in [note for note in function.attributes if note.startswith("grad.")]:
+        del function.attributes[note]
+    if ir.StringAttr(function.attributes["sym_name"]).value == old:
+        function.attributes["sym_name"] = ir.StringAttr.get(new)
+
+
+def _may_collide(stages: KernelIR) -> bool:
+    """Whether iterations may meet in the reverse, as far as is known while compiling."""
+    with context():
+        noted = stages.marked_notes().body.operations
+        return any("grad.collisions" in op.attributes for op in noted)
+
+
+def _check(variant: Variant, values: Sequence[Any], arrays: Sequence[PassedArray]) -> None:
+    """Raise TaichiRuntimeError where the reverse needs a tape to put memory back."""
+    _check_unwritten(variant, values, arrays)
+    footprints = variant.notes.footprints()
+    if footprints.redone:
+        raise TaichiRuntimeError(
+            f"{variant.kernel.name}.grad(): {'; '.join(footprints.redone.values())}: "
+            "use ti.ad.Tape, which keeps the values"
+        )
+
+
+def _check_unwritten(
+    variant: Variant, values: Sequence[Any], arrays: Sequence[PassedArray]
+) -> None:
+    """Raise TaichiRuntimeError where Python wrote to what the reverse reads, since the launch
+    that it belongs to.
+
+    That launch is the last one, where it had the same arguments.
+    """
+    written, since = variant.program.threads.written, variant.launched_at
+    code = variant.unrecorded.code()
+    if not any(at > since for at in list(written.values())) or (
+        code is not None and not code.ran_last_with(values, arrays)
+    ):
+        return
+    for footprint in variant.notes.footprints().needed:
+        key = footprint.array
+        if isinstance(key, int):
+            key = arrays[variant.array_positions[key]].address
+        if written.get(key, 0) > since:
+            name = f"'{key}'" if isinstance(key, str) else "an array argument"
+            raise TaichiRuntimeError(
+                f"{variant.kernel.name}.grad(): {name}, read at {footprint.place} and needed by "
+                f"the "
+                "gradient, was written from Python after the kernel was launched: launch it "
+                "again, or use ti.ad.Tape, which keeps the values"
+            )
