@@ -39,12 +39,8 @@ class StepRecorder(StepTransfers):
         length: int | None,
         statistics: Statistics,
     ) -> None:
-        self.outer, self.declared, self.length, self.statistics = (
-            outer,
-            declared,
-            length,
-            statistics,
-        )
+        self.outer, self.declared = outer, declared
+        self.length, self.statistics = length, statistics
         self.tape: Recording = outer.tape if isinstance(outer, StepRecorder) else outer
         self.ledger = self.tape.ledger
         self.log = Recorded()

@@ -152,8 +152,6 @@ class Ledger:
         claims.use([loss.symbol] if isinstance(loss, Field) else [])
         claims.use_arrays([loss] if isinstance(loss, Ndarray) else [])
 
-    # Calls of functions with a gradient of their own.
-
     @contextmanager
     def calling(self, entry: Replaced | Aside, place: str, *, is_recording: bool) -> Iterator[Call]:
         """Follow what it overwrites of what earlier reverses need, and note what its gradient may

@@ -103,9 +103,7 @@ class Recording(RecordedGradients):
         if ledger.apart.symbols:
             variant = ledger.apart.variant(variant)
         if buffers:
-            ledger.claims.use_arrays(
-                [buffer.owner for buffer in buffers if isinstance(buffer.owner, Ndarray)]
-            )
+            ledger.claims.use_arrays([b.owner for b in buffers if isinstance(b.owner, Ndarray)])
             variant, buffers = ledger.arrays.gradients.with_gradients(variant, buffers)
         pieces, buffers = ledger.pieces(variant, buffers)
         if len(pieces) > 1:
@@ -202,8 +200,8 @@ class Recording(RecordedGradients):
             self.call.write_from_python(key, elements, touched, place)
             self.order.host_write(target, index, hidden, sparse)
             return
-        is_lost = not self.is_cut and not target.is_derivative
-        if self.is_recording and is_lost:  # else a step of a loop is done again
+        # else a step of a loop is done again
+        if self.is_recording and not self.is_cut and not target.is_derivative:
             warn_of_write(ledger, target, touched, place)
         if ledger.budget is not None:
             ledger.budget.write(key, elements, touched)
@@ -217,8 +215,7 @@ class Recording(RecordedGradients):
             ledger.versions.need(name, cells, place)
 
     def host_copy(self, target: Field, source: Field) -> None:
-        """Keep what `target.copy_from(source)` is about to overwrite, and note where its derivative
-        goes."""
+        """Keep what a copy is about to overwrite, and note where its derivative goes."""
         ledger, place = self.ledger, caller()
         gradients = [one.symbol for one in (target, source) if one.is_derivative]
         if gradients:
