@@ -34,7 +34,7 @@ from mlirad.te.places import place
 from mlirad.te.schedule import named, names_in
 from mlirad.te.size_needs import note_needs
 from mlirad.te.tensor import Shape, Tensor, checked_shape
-from mlirad.types import DataType, TypeLike
+from mlirad.types import DataType, TypeLike, i64
 
 
 @checked
@@ -170,8 +170,9 @@ def _taken_out(name: str, one: Expr, axes: Sequence[Axis]) -> Expr:
     indices = [Axis(INDEX, axis.name, axis.extent) for axis in axes]
     shape: tuple[Extent, ...] = tuple(axis.extent for axis in axes)
     body = renamed(one, dict(zip(axes, indices)))
+    body = cast(body, i64) if body.dtype == INDEX else body
     kind = one.kind if isinstance(one, Reduction) else "branch"
     inner = define(shape, indices, body, f"{name}.{kind}", one.place)
     if isinstance(one, Reduction) and one.is_constant:
         stop(inner)
-    return Read(inner.dtype, inner, tuple(axes), place=one.place)
+    return cast(Read(inner.dtype, inner, tuple(axes), place=one.place), one.dtype)

@@ -50,7 +50,9 @@ class Sizes:
         for name in names:
             if name not in found:
                 raise TaichiTypeError(
-                    f"size {_bare(name)} is no extent of an input: a call cannot know it", place()
+                    f"build: inputs: size {_bare(name)} is no extent of an input: a call cannot "
+                    "know it",
+                    place(),
                 )
         self._found = found
         self._shapes = [known_shape(one.shape) for one in inputs]

@@ -64,6 +64,19 @@ def _python(name: str, count: int) -> tuple[list[float], list[float]]:
     return list(values), list(slopes)
 
 
+def test_an_index_of_many_choices() -> None:
+    x = given(5)
+
+    def element(i: Any) -> Any:
+        at: Any = 0
+        for k in range(150):
+            at = te.select(i == k, k * 7 % 5, at)
+        return x[at]
+
+    found = te.build(te.compute((200,), element), [x])(np.arange(5.0))
+    np.testing.assert_array_equal(found, [k * 7 % 5 if k < 150 else 0 for k in range(200)])
+
+
 def test_extents_of_many_terms() -> None:
     n = te.var("n")
     y = x = te.placeholder((n,), name="x")
