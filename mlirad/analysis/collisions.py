@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mlirad.analysis.activity import Activity
+from mlirad.analysis.deactivations import Deactivations
 from mlirad.analysis.needed import Needed
 from mlirad.analysis.overwrite import Neighbours, Overwrites
 from mlirad.analysis.redone import redone_arrays
@@ -37,7 +38,7 @@ class Collisions:
 
     def __init__(self, graph: Graph, activity: Activity) -> None:
         self.graph, self.activity = graph, activity
-        self.overwrites = Overwrites(graph)
+        self.overwrites, self.deactivations = Overwrites(graph), Deactivations()
         self._apart: dict[tuple[Node, Node], bool] = {}
         self._shared = [(loop, self._accesses(loop)) for loop in graph.nodes() if is_parallel(loop)]
 
@@ -56,7 +57,9 @@ class Collisions:
             for loop, groups in shared
             for group in groups
             for node, write in self._with_writes(group, values, redone)
-            if self._matters(node, write, values, redone) and not self.are_apart(node, write, loop)
+            if self._matters(node, write, values, redone)
+            and not self.deactivations.agree(node, write)
+            and not self.are_apart(node, write, loop)
         ]
 
     def read(self, needed: Needed) -> set[int]:

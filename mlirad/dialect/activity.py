@@ -97,6 +97,8 @@ class AppendOp(View, dialect=Snode, name="append"):
 
 
 VISITS = "visits"
+# of the accesses that a deactivation was lowered to: whether to the activity of the cell itself
+_DEACTIVATES = "field.deactivates"
 _CHANGES = (ActivateOp, DeactivateOp, AppendOp)
 _ALL = (*_CHANGES, IsActiveOp, LengthOp)
 
@@ -109,6 +111,22 @@ def is_on_activity(op: Named) -> bool:
 def changes_activity(op: Named) -> bool:
     """Whether an op changes which cells are active."""
     return any(kind.holds(op) for kind in _CHANGES)
+
+
+def mark_deactivation(accesses: Sequence[ir.Operation], own: Sequence[ir.Operation]) -> None:
+    """Note on accesses that they deactivate a cell; its `own` ones are to its activity."""
+    for op in accesses:
+        op.attributes[_DEACTIVATES] = ir.BoolAttr.get(op in own)
+
+
+def deactivates(op: ir.Operation) -> bool:
+    """Whether an access belongs to a deactivation."""
+    return _DEACTIVATES in op.attributes
+
+
+def deactivates_cell(op: ir.Operation) -> bool:
+    """Whether an access reads or sets the activity of a cell that is deactivated."""
+    return deactivates(op) and op.attributes[_DEACTIVATES] == ir.BoolAttr.get(True)
 
 
 def block_named(op: ir.Operation) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
+from mlirad.analysis.deactivations import cure
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect import field
@@ -19,7 +20,6 @@ from mlirad.ir.walk import at_end, before, constant_integer, enclosing, has_uses
 from mlirad.passes.derivative._owners import HARMLESS, Owner, is_outside
 from mlirad.sweeps.stash import allocated, array_in, extents_of
 
-_CURE = "put ti.loop_config(serialize=True) before the loop"
 _MOST = (1 << 31) - 2
 
 _BELOW = 6  # of unsigned numbers, as a negative index is a large one
@@ -189,7 +189,7 @@ class Marks:
         return (
             f"{shown_array(node.array)}{index} is {_done(node)} here in iteration "
             f"{iteration} of a parallel loop, and "
-            f"{done} in iteration {iteration}{behind}, {why}: {_CURE}"
+            f"{done} in iteration {iteration}{behind}, {why}: {cure(node)}"
         )
 
 

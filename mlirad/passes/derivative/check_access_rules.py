@@ -15,6 +15,7 @@ from typing import Annotated, NoReturn
 
 from mlirad.analysis.activity import Activity
 from mlirad.analysis.collisions import Collisions
+from mlirad.analysis.deactivations import cure
 from mlirad.analysis.footprint import named_array
 from mlirad.analysis.needed import Needed
 from mlirad.analysis.overwrite import Neighbours, Overwrites
@@ -147,8 +148,8 @@ class _Check:
             _refuse(
                 load,
                 write,
-                "is written by another iteration of the same parallel loop: put "
-                "ti.loop_config(serialize=True) before the loop, or write to another field",
+                "is written by another iteration of the same parallel loop: "
+                f"{cure(load, ', or write to another field')}",
             )
         if self.rules == "refuse":
             _refuse(load, write, "is overwritten afterwards by the same kernel")

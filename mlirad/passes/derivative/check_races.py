@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from mlirad.analysis.activity import Activity
+from mlirad.analysis.deactivations import cure
 from mlirad.analysis.overwrite import Neighbours, Overwrites
 from mlirad.analysis.trips import certainly_runs
 from mlirad.analysis.witness import Iteration, Witness
@@ -27,8 +28,6 @@ from mlirad.ir.remarks import shown_array
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import Array, functions
-
-_CURE = "put ti.loop_config(serialize=True) before the loop"
 
 REQUIRES = KERNELS
 
@@ -116,7 +115,7 @@ def _refuse(
     )
     example = "" if found is None else f" (iterations {_shown(found[0])} and {_shown(found[1])})"
     message = (
-        f"{shown_array(node.array)} {reason}{example}, so its gradient is not defined: {_CURE}"
+        f"{shown_array(node.array)} {reason}{example}, so its gradient is not defined: {cure(node)}"
     )
     known = [
         place for one in (node, write) if (place := source_location(one.op.location)) is not None

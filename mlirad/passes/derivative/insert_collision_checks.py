@@ -15,14 +15,17 @@ launch.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
-from mlirad.analysis.collisions import find_open
+from mlirad.analysis.collisions import Pair, find_open
+from mlirad.analysis.deactivations import cure
 from mlirad.analysis.slice import Slice
 from mlirad.bindings import ir
-from mlirad.dialect.field import is_report, is_write
+from mlirad.dialect.field import array_of, is_report, is_write, split_access
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
-from mlirad.ir.requirements import KERNELS, is_private
+from mlirad.ir.remarks import shown_array
+from mlirad.ir.requirements import KERNELS, is_private, refuse
 from mlirad.ir.walk import (
     attributes_of,
     before,
@@ -38,6 +41,7 @@ from mlirad.sweeps.stash import Stash
 
 REQUIRES = KERNELS
 
+_MOST = 1 << 34  # elements
 _ACCESS, _KEPT = "grad.access", "grad.kept"
 
 
@@ -52,6 +56,8 @@ def insert_collision_checks(module: ir.Operation, *, tangents: bool = False) -> 
 def _replace(module: ir.Operation, function: ir.Operation, tangents: bool) -> None:
     graph = Graph(function)
     found = find_open(module, function, graph, tangents=tangents)
+    for pair in found.pairs:
+        _check_size(pair)
     owners = Owners(graph, found.collisions, found.pairs).choose()
     accesses = list(
         dict.fromkeys(node for owner in owners for node in (*owner.markers, *owner.lookers))
@@ -75,6 +81,17 @@ def _replace(module: ir.Operation, function: ir.Operation, tangents: bool) -> No
         for one in marks:
             one.free()
     function.erase()
+
+
+def _check_size(pair: Pair) -> None:
+    """Refuse a check with a mark for each of more elements than it could go through."""
+    array, _ = split_access(pair.write.op)
+    if prod(array_of(array.type)[1]) > _MOST:
+        refuse(
+            pair.write.op,
+            f"{shown_array(pair.write.array)} is too large to check that no other iteration of the "
+            f"parallel loop touches this element: {cure(pair.node)}",
+        )
 
 
 def _runs(owners: Sequence[Owner]) -> list[str]:

@@ -9,10 +9,11 @@ from mlirad.bindings import ir
 from mlirad.dialect import activity as act
 from mlirad.dialect import field
 from mlirad.dialect.activity import block_named, blocks_of
+from mlirad.dialect.field import is_access
 from mlirad.dialect.field_layout import Activity, Digits, Kind, activities_of, declared, path_to
 from mlirad.dialect.layout_rules import extents_along
 from mlirad.ir import build as b
-from mlirad.ir.walk import at_end, before
+from mlirad.ir.walk import at_end, before, operations, owner_operation
 from mlirad.passes.memory._activity_fields import ACTIVE, HELD, ActivityFields
 from mlirad.passes.memory._clearing import clear_below, clear_derivatives_below
 
@@ -166,6 +167,9 @@ def _deactivate(block: _Block, op: ir.Operation, derivatives: bool) -> None:
             left = b.number(HELD if keeps else 0, value.type)
             block.fields.store(block.own, block.cell, left)
             b.yield_()
+        changes = [one for one in operations(branch.op) if is_access(one)]
+        own = [owner_operation(value), changes[-1]]
+        act.mark_deactivation([own[0], *changes], own)
         return []
 
     block.where_inside(change, "a cell is deactivated")

@@ -1,0 +1,183 @@
+"""Accesses of other iterations that a deactivation may come before or after, with one outcome.
+
+Deactivating a cell again changes nothing: what lies in it is 0, and not active. So iterations of a
+parallel loop may deactivate one cell, and a value may be read from a cell, before or behind another
+iteration's deactivation of it, that only decides whether the cell is deactivated:
+
+    for i in x:
+        if x[i] < 0.1:
+            ti.deactivate(block, [i // 8])
+
+`lower-activity` marks the accesses that deactivations are made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mlirad.analysis.linear import Linear, LinearForms
+from mlirad.bindings import ir
+from mlirad.dialect.activity import blocks_by_activity, deactivates, deactivates_cell
+from mlirad.dialect.field import GetOp, is_load, is_report, is_write, split_access
+from mlirad.dialect.field_layout import Digits, Kind, activities_of, declared, path_to
+from mlirad.dialect.snode import module_of, place_of, trees_around
+from mlirad.ir.graph import Node
+from mlirad.ir.structured import YIELD, is_branch, is_for, is_parallel
+from mlirad.ir.walk import (
+    Array,
+    array_root,
+    block_operations,
+    constant_integer,
+    defining_op,
+    enclosing,
+    operations,
+)
+
+_SERIALIZE = "put ti.loop_config(serialize=True) before the loop"
+_ASIDE = "note in a field which cells are to be deactivated, and do that in a loop of its own"
+_ELSEWHERE = f"{_SERIALIZE} if it does not go over active elements, or write to another field"
+_CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.trunci")
+_QUOTIENTS = ("arith.divui", "arith.floordivsi")
+_SHIFTS = ("arith.shrui", "arith.shrsi")
+
+Quotient = tuple[Linear[ir.Value], int]  # a sum, and what it is divided by
+
+
+class Deactivations:
+    """Answers for the accesses of one function."""
+
+    def __init__(self) -> None:
+        self._forms = LinearForms()
+        self._known: dict[Node, set[Array] | None] = {}
+
+    def agree(self, node: Node, write: Node) -> bool:
+        """Whether it makes no difference which of two accesses comes first: a read and a write."""
+        if not deactivates(write.op) or not is_load(node):
+            return False
+        if deactivates(node.op):
+            return True
+        if node not in self._known:
+            self._known[node] = self._decided(node.op)
+        decided = self._known[node]
+        return decided is not None and _lie_in(decided, _block_of(write.op))
+
+    def _decided(self, read: ir.Operation) -> set[Array] | None:
+        """The activities of the blocks of which a value that is read only decides whether the cell
+        that it was read from is deactivated; None where it does more."""
+        waiting, seen, decided = [read.results[0]], set[ir.Value](), set[Array]()
+        while waiting:
+            value = waiting.pop()
+            if value in seen:
+                continue
+            seen.add(value)
+            for use in value.uses:
+                op = use.owner.operation
+                if op.name == YIELD and is_branch(enclosing(op)):
+                    op = enclosing(op)
+                elif is_branch(op) and all(self._fits(read, one) for one in _effects(op)):
+                    decided |= {array_root(split_access(one)[0]) for one in _cells(op)}
+                elif not _is_pure(op):
+                    return None
+                waiting += op.results
+        return decided
+
+    def _fits(self, read: ir.Operation, effect: ir.Operation) -> bool:
+        """Whether an effect belongs to a deactivation, of the cell that was read from where it sets
+        the cell's activity."""
+        return deactivates(effect) and (
+            not deactivates_cell(effect) or self._is_cell_of(read, effect)
+        )
+
+    def _is_cell_of(self, read: ir.Operation, store: ir.Operation) -> bool:
+        """Whether an element lies in the cell that a store makes inactive."""
+        (array, element), (activity, cell) = split_access(read), split_access(store)
+        digits = _digits(module_of(read), array_root(array), array_root(activity))
+        return len(digits) == len(cell) > 0 and all(
+            self._quotient(element[one.axis], one.width) == self._quotient(index, 1)
+            for one, index in zip(digits, cell)
+        )
+
+    def _quotient(self, value: ir.Value, divisor: int) -> Quotient:
+        """An index that is not negative, divided further."""
+        op = defining_op(value)
+        while op is not None and op.name in (*_CASTS, *_QUOTIENTS, *_SHIFTS):
+            if op.name not in _CASTS:
+                known = constant_integer(op.operands[1])
+                if known is None or known <= 0:
+                    break
+                divisor *= known if op.name in _QUOTIENTS else 1 << known
+            value = op.operands[0]
+            op = defining_op(value)
+        form = self._forms.of(value)
+        if all(factor % divisor == 0 for _, factor in form.terms):
+            terms = frozenset((name, factor // divisor) for name, factor in form.terms)
+            return Linear(terms, form.constant // divisor), 1
+        return form, divisor
+
+
+def _is_pure(op: ir.Operation) -> bool:
+    return op.name.startswith(("arith.", "math."))
+
+
+def _effects(branch: ir.Operation) -> Iterator[ir.Operation]:
+    """The ops in a branch that may change anything."""
+    for op in operations(branch):
+        is_plain = _is_pure(op) or op.name == YIELD or GetOp.holds(op)
+        if not (is_plain or is_branch(op) or is_for(op) or is_report(op) or is_load(op)):
+            yield op
+
+
+def _cells(branch: ir.Operation) -> Iterator[ir.Operation]:
+    """The stores in a branch to the activity of a cell that is deactivated."""
+    return (op for op in _effects(branch) if deactivates_cell(op))
+
+
+def _block_of(write: ir.Operation) -> ir.Operation | None:
+    """The block of which a write deactivates a cell: the cell's activity is set with it."""
+    op = write
+    while op.name != "func.func":
+        for other in block_operations(op.block):
+            if is_write(other) and deactivates_cell(other):
+                blocks = blocks_by_activity(module_of(write))
+                return blocks.get(str(array_root(split_access(other)[0])))
+        op = enclosing(op)
+    return None
+
+
+def _lie_in(activities: set[Array], outer: ir.Operation | None) -> bool:
+    """Whether the blocks with some activities lie in another one, or are it."""
+    if outer is None:
+        return False
+    blocks = blocks_by_activity(module_of(outer))
+    found = [blocks.get(str(activity)) for activity in activities]
+    return all(one is not None and (one == outer or outer in trees_around(one)) for one in found)
+
+
+def cure(access: Node, also: str = "") -> str:
+    """What mends a parallel loop whose iterations meet in an access, and what else does, where it
+    changes no activity. A loop over active elements that does cannot be serial."""
+    loop = next(owner for owner in access.owners if is_parallel(owner))
+    effects = [node for node in loop.walk() if is_write(node)]
+    if any(deactivates(node.op) for node in effects):
+        return _ASIDE
+    activities = blocks_by_activity(module_of(loop.op))
+    if any(node.array in activities for node in effects):
+        return _ELSEWHERE
+    return _SERIALIZE + also
+
+
+def _digits(module: ir.Operation, array: Array, activity: Array) -> tuple[Digits, ...]:
+    """The cell of the block with an activity that an element of an array lies in, as parts of its
+    index; nothing where it lies in none."""
+    if not isinstance(array, str):
+        return ()
+    block = blocks_by_activity(module).get(array)
+    place = place_of(module, array)
+    if block is not None:
+        own = declared(block)
+        path = [*path_to(block), *([] if own.kind is Kind.DYNAMIC else [own])]
+    elif place is not None:
+        path = path_to(place)
+    else:
+        return ()
+    return next((one.cells for one in activities_of(path) if one.field == activity), ())
