@@ -22,6 +22,7 @@ from programs.memory_changes.ways import NUMBERS, WAYS, Way
 X = np.array([0.6, 0.8, 1.1, 1.3])
 DIRECTION = np.array([1.0, -2.0, 0.5, 3.0])
 STEPS = 2
+LOST = "carries no derivative"  # what a warning says of a value that leaves the program
 REFUSALS = (TaichiCompilationError, TaichiRuntimeError)
 
 KERNELS = """
@@ -249,14 +250,17 @@ MODES: dict[str, Callable[[Running, Jet], Iterator[tuple[Array, Array]]]] = {
 def outcome(cell: Cell) -> Result:
     """Run the cell."""
     expected = cell.expected()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         try:
             running = Running(cell)
             if cell.is_compiled:
                 running.run()
             for number, (value, wanted) in enumerate(MODES[cell.mode](running, expected)):
                 if not np.allclose(value, wanted, rtol=1e-9, atol=1e-9):
+                    lost = [str(one.message) for one in caught if LOST in str(one.message)]
+                    if lost:
+                        return Result(Outcome.REFUSED, f"warned: {lost[0]}")
                     return Result(Outcome.WRONG, f"check {number}: {value} for {wanted}")
         except REFUSALS as error:
             return Result(Outcome.REFUSED, f"{type(error).__name__}: {error}")

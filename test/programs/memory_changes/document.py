@@ -17,13 +17,14 @@ Every way that memory changes, in every place that memory has, in every mode of 
 with the gradient of that memory asked for or hidden, compiled before or after the first derivative
 was asked for: {total} programs. Each writes to memory, uses it, and changes it twice with a use
 behind each change; first and second derivatives are compared with exact ones. {right} are right,
-{refused} are refused by name, {wrong} are wrong.
+{refused} are refused by name or warn with the line, {wrong} are wrong.
 
-`cd test && PYTHONPATH=.. python -m programs.memory_changes --document ../docs/memory-changes.md`
-makes this page; `--jobs 2` takes two processors. The tests run a sample of it.
+`cd test && PYTHONPATH=.. python -m programs.memory_changes --every 7 --from 1 --document FILE`
+makes this page of one program of seven; without `--every` it takes all, with `--jobs 2` two
+processors. The tests run another sample.
 
-✓: all modes are right. A letter: this mode is refused; in parentheses: for some of its programs.
-{letters}. An empty entry: there is no such program.
+✓: all modes that were run are right. A letter: this mode is refused; in parentheses: for some of
+its programs. {letters}. An empty entry: there is no such program.
 
 """
 

@@ -12,6 +12,8 @@ REASONS = {
     "Python has changed array argument": "arrays of others that Python writes are not made again",
     "is sparse: functions of tensors": "te functions take dense fields",
     "has a gradient of its own": "solves have a reverse only",
+    "that is communicated and has no gradient": "communication gives ndarrays no hidden gradients",
+    "read in Python inside a tape": "a warning: a solve reads an ndarray without a gradient",
     "the view is read-only": "views of fields and ndarrays are for reading",
 }
 
