@@ -61,20 +61,30 @@ def may_be_edited(file: str) -> bool:
 def as_imported(code: CodeType, texts: Iterable[Sequence[str]]) -> tuple[Sequence[str], int]:
     """The first of several texts of a file, as lines, that has a function of some code, and the
     position of its first line. Raises TaichiSyntaxError where none does."""
-    flags, wanted = code.co_flags & _FUTURE, without_places(code)
+    wanted, texts = without_places(code), [*texts]
     for lines in texts:
-        try:
-            made = compile("".join(lines), "<string>", "exec", flags=flags, dont_inherit=True)
-        except (SyntaxError, ValueError):
-            continue
-        places = [*_lines_of(made, wanted)]
+        places = _places_in("".join(lines), code, wanted)
         if places:
             return lines, min(places, key=lambda line: abs(line - code.co_firstlineno)) - 1
+    for lines in texts:  # by itself, as of a file that was executed piece by piece
+        start = code.co_firstlineno - 1
+        own = definition(lines[start:]) if start < len(lines) else []
+        if _places_in("if True:\n" * bool(own and _indent(own[0])) + "".join(own), code, wanted):
+            return lines, start
     raise TaichiSyntaxError(
         f"'{code.co_name}', which began in line {code.co_firstlineno} of '{code.co_filename}', is "
         "not in that file as Python read it: the file has been edited since, and what is launched "
         "first is compiled from its text. Run the program again, or reload the module"
     )
+
+
+def _places_in(text: str, code: CodeType, wanted: CodeType) -> list[int]:
+    """The lines of a text at which a function of some code, without its places, begins."""
+    try:
+        made = compile(text, "<string>", "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return []
+    return [*_lines_of(made, wanted)]
 
 
 def _lines_of(code: CodeType, wanted: CodeType) -> Iterator[int]:
