@@ -1,0 +1,1 @@
+"""Random programs in which features meet, and what each has to give."""
