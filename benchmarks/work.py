@@ -64,6 +64,18 @@ class Launches(Recorder):
         self.found.append((variant, tuple(values)))
         return variant.launch(PRIMAL, values, ())
 
+    def launch_reverse(
+        self,
+        kernel: LaunchedKernel,
+        variant: Variant,
+        values: Sequence[Any],
+        buffers: Sequence[ArrayBuffer],
+    ) -> None:
+        raise UncountedError(f"the reverse of '{kernel.__name__}'")
+
+    def clear_gradients(self) -> None:
+        pass
+
     def result(
         self, kernel: LaunchedKernel, variant: Variant, buffers: Sequence[ArrayBuffer]
     ) -> None:
