@@ -205,5 +205,5 @@ def _as_array(value: Any) -> tuple[Any, str]:
 
 def _of_kind(array: Array, kind: str) -> Any:
     if kind == "torch":
-        return sys.modules["torch"].from_numpy(array)
+        return sys.modules["torch"].from_numpy(np.asarray(array))
     return array.item() if kind == "number" and array.shape == () else array
