@@ -55,6 +55,20 @@ def test_transfers(cuda: Stub) -> None:
     np.testing.assert_array_equal(x.to_numpy(), np.full(N, 2.0))
 
 
+def test_an_array_without_elements(cuda: Stub) -> None:
+    """It has no memory on the GPU, and no address of the host's there."""
+
+    @ti.kernel
+    def add_up(none: ti.types.ndarray(), out: ti.types.ndarray()):
+        for i in out:
+            for k in range(none.shape[0]):
+                out[i] += none[k]
+
+    out = np.ones(3)
+    add_up(np.zeros(0), out)
+    np.testing.assert_array_equal(out, 1)
+
+
 def test_a_kernel_that_does_nothing(cuda: Stub) -> None:
     """No module, no launch."""
 

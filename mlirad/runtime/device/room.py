@@ -58,12 +58,15 @@ class DeviceRoom(RoomApart):
     ) -> None:
         with ExitStack() as lent:
             for one, host in on_host:
+                if not host.nbytes:
+                    one.slot.value = 0  # a GPU has no address of the host
+                    continue
                 address = lent.enter_context(self._transfers.pool.lent(host.nbytes))
                 self._driver.write(address, host.ctypes.data, host.nbytes)
                 one.slot.value = address
             function(frame.packed)
             for one, host in on_host:
-                if one.is_written:
+                if one.is_written and host.nbytes:
                     self._driver.read(host.ctypes.data, one.slot.value, host.nbytes)
                 one.slot.value = host.ctypes.data  # which tells arguments apart
 
@@ -71,8 +74,5 @@ class DeviceRoom(RoomApart):
 def _on_host(frame: Frame, arrays: Sequence[PassedArray]) -> list[tuple[PassedSlot, Values]]:
     """The arrays of a launch that Python has."""
     return [
-        (one, host)
-        for one in frame.arrays
-        for host in (one.of(arrays).host,)
-        if host is not None and host.nbytes
+        (one, host) for one in frame.arrays for host in (one.of(arrays).host,) if host is not None
     ]
