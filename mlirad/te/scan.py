@@ -17,6 +17,7 @@ from mlirad.te.emission import Emitter
 from mlirad.te.expressions import (
     INDEX,
     Axis,
+    Branches,
     Expr,
     Extent,
     Operand,
@@ -121,7 +122,11 @@ def _loop(
     name: str,
 ) -> list[Tensor]:
     first, own, at, count = states[0], graph(), place(), len(states)
-    made = [_of_states(value, before) for value in values]
+    for body in values:
+        if Branches(body).is_deeper_than(te.MOST_NESTED):
+            why = f"nests choices more than {te.MOST_NESTED} deep: read the values from a tensor"
+            refuse("scan", "update", why)
+    made = [_of_states(body, before) for body in values]
     shape = (steps + 1, *first.shape, *([count] if count > 1 else []))
 
     def begin(indices: list[ir.Value]) -> list[ir.Value]:

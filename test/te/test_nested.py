@@ -77,6 +77,24 @@ def test_an_index_of_many_choices() -> None:
     np.testing.assert_array_equal(found, [k * 7 % 5 if k < 150 else 0 for k in range(200)])
 
 
+@pytest.mark.parametrize("name", ["choices of what was chosen", "one of many"])
+def test_steps_within_a_recurrence(name: str) -> None:
+    x = given(3)
+
+    def update(t: Any, h: te.Tensor, i: Any) -> Any:
+        value = h[i]
+        for k in range(150):
+            value = STEPS[name](value, i, k)
+        return value
+
+    if name == "one of many":
+        with pytest.raises(ti.TaichiTypeError, match="scan: update nests choices more than 100"):
+            te.scan(2, x, update)
+        return
+    found = te.build(te.scan(2, x, update), [x])(AT)
+    np.testing.assert_allclose(found[1:], AT * np.outer([1, 2 * 1.001**149], 2 * 1.001**149))
+
+
 def test_extents_of_many_terms() -> None:
     n = te.var("n")
     y = x = te.placeholder((n,), name="x")

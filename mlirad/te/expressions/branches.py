@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mlirad.te.expressions.order import in_order
+from mlirad.te.expressions.order import Steps, in_order, unwound
 from mlirad.te.expressions.tree import (
     Axis,
     Expr,
@@ -36,16 +36,32 @@ class Branches:
         self._order: list[Expr] = []
         self._computed: dict[Expr, int] = {}  # wherever one is computed
 
-    @property
-    def depth(self) -> int:
-        """How many choices are nested within branches of one another."""
+    def is_deeper_than(self, most: int) -> bool:
+        """Whether more choices are nested within branches of one another."""
         depths: dict[Expr, int] = {}
         for one in in_order(self._whole, lambda part: part.parts):
             inner = [depths[part] for part in one.parts]
             if isinstance(one, Select):
                 inner = [depths[one.condition], depths[one.then] + 1, depths[one.otherwise] + 1]
             depths[one] = max(inner, default=0)
-        return depths[self._whole]
+        return depths[self._whole] > most and unwound(self._depth(self._whole, [set()])) > most
+
+    def _depth(self, one: Expr, scopes: list[set[Expr]]) -> Steps[int]:
+        """How deep branches are nested where what is shared is in front of them."""
+        if any(one in scope for scope in scopes):
+            return 0
+        always: Sequence[Expr] = one.parts
+        depth = len(scopes) - 1
+        if isinstance(one, Select):
+            always = [one.condition, *self.shared(one)]
+        for part in always:
+            depth = max(depth, (yield self._depth(part, scopes)))
+        for branch in (one.then, one.otherwise) if isinstance(one, Select) else ():
+            scopes.append(set())
+            depth = max(depth, (yield self._depth(branch, scopes)))
+            scopes.pop()
+        scopes[-1].add(one)
+        return depth
 
     def shared(self, one: Select) -> list[Expr]:
         """What both branches of a choice compute in any case, but for what that is made of."""

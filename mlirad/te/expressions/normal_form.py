@@ -42,7 +42,8 @@ def normal_form(body: Expr, axes: Sequence[Axis], take_out: TakeOut) -> Expr:
 def _split(one: Expr, around: _Around, take_out: TakeOut) -> Expr:
     parts = in_order(one, lambda part: part.parts)
     branches = Branches(one)
-    is_split = any(isinstance(part, Reduction) for part in parts) or branches.depth > MOST_NESTED
+    has_reductions = any(isinstance(part, Reduction) for part in parts)
+    is_split = has_reductions or branches.is_deeper_than(MOST_NESTED)
     return unwound(_Split(branches, take_out).of(one, around)) if is_split else one
 
 
