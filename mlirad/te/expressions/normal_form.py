@@ -41,10 +41,11 @@ def normal_form(body: Expr, axes: Sequence[Axis], take_out: TakeOut) -> Expr:
 
 def _split(one: Expr, around: _Around, take_out: TakeOut) -> Expr:
     parts = in_order(one, lambda part: part.parts)
-    branches = Branches(one)
-    has_reductions = any(isinstance(part, Reduction) for part in parts)
-    is_split = has_reductions or branches.is_deeper_than(MOST_NESTED)
-    return unwound(_Split(branches, take_out).of(one, around)) if is_split else one
+    branches, choices = Branches(one), sum(isinstance(part, Select) for part in parts)
+    is_deep = choices > MOST_NESTED and branches.is_deeper_than(MOST_NESTED)
+    if is_deep or any(isinstance(part, Reduction) for part in parts):
+        return unwound(_Split(branches, take_out).of(one, around))
+    return one
 
 
 @dataclass(frozen=True, eq=False)
