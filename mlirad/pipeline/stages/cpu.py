@@ -20,7 +20,7 @@ _GUARDS = ",split-guarded-loops{{width={width} fast={fast}}},canonicalize,cse"
 _TAKEN = ",sink-taken-adjoints"
 _IN_LANES = (
     ",sink-zero-guards{{width={width} fast={fast} always={always}}},"
-    "insert-lanes{{width={width} fast={fast} always={always}}},canonicalize,cse"
+    "insert-lanes{{width={width} fast={fast} always={always}}},canonicalize{{top-down=false}},cse"
 )
 _WORKERS = ",lower-parallel-to-workers{{threads={threads}}},canonicalize,cse"
 _TARGET = (
