@@ -342,6 +342,7 @@ def test_an_assert_and_a_print_are_silent_the_second_time(
 
 @pytest.mark.parametrize("is_field", [True, False], ids=["field", "ndarray"])
 @pytest.mark.filterwarnings("ignore:.*has no gradient, but carries")
+@pytest.mark.filterwarnings("ignore:.*over what carries a derivative")
 def test_tangents_of_what_was_constant_when_it_ran_first(is_field: bool) -> None:
     """A launch that is done again when what it wrote carries a derivative."""
     x, loss = (ti.field(ti.f64, shape, needs_grad=True) for shape in (N, ()))
