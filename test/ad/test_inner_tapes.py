@@ -329,3 +329,52 @@ def test_what_python_reads(program: Program) -> None:
         program.force()
         program.x[0] = float(program.x.grad[0])
         program.measure()
+
+
+@pytest.mark.parametrize("how", ["kernel", "python", "before"])
+def test_deactivation(how: str) -> None:
+    ti.init(default_fp=ti.f64)
+    x, total, loss = ti.field(ti.f64, needs_grad=True), scalar(), scalar()
+    block = ti.root.pointer(ti.i, 2)
+    block.dense(ti.i, 2).place(x, x.grad)
+
+    @ti.kernel
+    def fill():
+        for i in range(N):
+            x[i] = 0.3 + 0.1 * i
+
+    @ti.kernel
+    def energy():
+        for i in x:
+            total[None] += x[i] ** 3
+
+    @ti.kernel
+    def use():
+        for i in x:
+            loss[None] += x.grad[i]
+
+    @ti.kernel
+    def empty():
+        for i in block:
+            ti.deactivate(block, i)
+
+    def run() -> None:
+        if how == "before":
+            empty()
+            fill()
+        x.grad.fill(0.0)
+        total.grad[None] = 1.0
+        energy.grad()
+        use()
+        if how == "kernel":
+            empty()
+        elif how == "python":
+            block.deactivate_all()
+
+    fill()
+    with pytest.raises(ti.TaichiRuntimeError, match="deactivates"), ti.ad.Tape(loss):
+        run()
+    if how != "before":  # where what is used comes later
+        forward = ti.ad.FwdMode(loss, total, 1.0)
+        with pytest.raises(ti.TaichiRuntimeError, match="deactivates"), forward:
+            run()
