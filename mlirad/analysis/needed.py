@@ -220,6 +220,9 @@ class Needed:
                 for owner in reversed(node.owners):
                     self.replayed.add(owner)
                     self._need_control(owner, 1, load)
+                    for inner in owner.walk() if is_parallel(owner) else ():
+                        if inner in self.redone:  # which the loop reads
+                            self._need_to_run(inner, 1)
 
 
 def base_depth(node: Node) -> int:

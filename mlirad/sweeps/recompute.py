@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mlirad.analysis.activity import Activity
-from mlirad.analysis.needed import Needed, base_depth
+from mlirad.analysis.needed import Needed
 from mlirad.analysis.trips import most_trips
 from mlirad.bindings import ir
 from mlirad.dialect import grad
@@ -61,7 +61,7 @@ class Recompute:
 
     def _node(self, node: Node, level: int, env: Environment) -> None:
         runs_reversed = level == node.block.depth + 1
-        redone = node in self.needed.redone and (runs_reversed or level > base_depth(node))
+        redone = node in self.needed.redone
         fills = (node, level) in self.needed.runs
         replays = (level == 1 and node in self.needed.replayed) or redone or fills
         if redone and runs_reversed and node.blocks:
@@ -244,7 +244,10 @@ def _parallel(recompute: Recompute, node: Node, level: int, env: Environment) ->
     inner = Scope(env)
     inner.update(zip(body.arguments, loop.indices))
     with ir.InsertionPoint(loop.body):
-        recompute.block(body, level, inner)
+        with recompute.undo.within(body, inner):
+            begin = recompute.undo.marks()
+            recompute.block(body, level, inner)
+            recompute.undo.undo_to(begin)
         b.end_parallel()
 
 

@@ -7,7 +7,8 @@ as it was before the block and leaves it so: computing the block anew does its w
 reversing it undoes them, last first. A write that the block itself does keeps the old element as a
 value. A loop or branch that is first run forward notes old elements in a log; where it is reversed,
 the log is unwound to where the branch, or the iteration, began (the tape of Griewank and Walther
-2008, §6, for values that recomputation replaces in part).
+2008, §6, for values that recomputation replaces in part). A parallel loop that is run again for
+what it leaves in a local does its writes again too, and undoes them.
 """
 
 from __future__ import annotations
