@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mlirad.bindings import ir
 from mlirad.data_classes import replace
 from mlirad.dialect import context
@@ -74,11 +76,14 @@ def without_derivative(kernel: KernelModule) -> KernelModule:
     return replace(kernel, module=module)
 
 
-def with_adjoints_apart(kernel: KernelModule, symbols: frozenset[str]) -> KernelModule:
+def with_adjoints_apart(
+    kernel: KernelModule, symbols: frozenset[str], emptied: Sequence[str]
+) -> KernelModule:
     """The same kernel, of whose fields some have adjoints apart from their gradients, once its
-    trees are declared anew."""
+    trees are declared anew; of these gradients, which are memory, some are `emptied`."""
+    fields = tuple(dict.fromkeys([*kernel.fields, *emptied]))
     with context(), kernel.module.operation.location:
-        return replace(kernel, module=copy_of(kernel.module), apart=symbols)
+        return replace(kernel, module=copy_of(kernel.module), apart=symbols, fields=fields)
 
 
 def copy_of(module: ir.Module) -> ir.Module:

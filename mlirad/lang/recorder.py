@@ -66,6 +66,11 @@ class Recorder(ABC):
     ) -> None:
         """Launch the reverse of a kernel, as the program asks (`kernel.grad()`)."""
 
+    def empties_gradient(self, symbol: str) -> bool:
+        """Whether launches that deactivate cells of a field clear its gradient too, as memory that
+        the program uses."""
+        return False
+
     @abstractmethod
     def clear_gradients(self) -> None:
         """Python is about to set all gradients to 0."""

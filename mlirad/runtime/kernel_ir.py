@@ -313,12 +313,15 @@ def declare_trees(
 
 
 def move_adjoints(module: ir.Operation, program: Program, apart: frozenset[str]) -> None:
-    """Have the adjoints of some fields lie apart from their gradients."""
+    """Have the adjoints of some fields lie apart from their gradients, if there are any: forward
+    mode needs none."""
     for place in places(module) if apart else ():
         symbol = ir.StringAttr(place.attributes["sym_name"]).value
-        if symbol in apart:
-            outer = program.derivatives.outers[symbol]
+        outer = program.derivatives.outers.get(symbol) if symbol in apart else None
+        if outer is not None:
             place.attributes["adjoint"] = ir.FlatSymbolRefAttr.get(outer)
+        elif symbol in apart and "adjoint" in place.attributes:
+            del place.attributes["adjoint"]
 
 
 def _with_companions(program: Program, symbols: Sequence[str]) -> list[str]:

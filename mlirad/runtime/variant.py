@@ -73,12 +73,18 @@ class Variant:
         position = self.array_positions.get(number)
         return position is not None and self.array_needs_grad[position]
 
-    def _relative(self, key: Hashable, changed: Callable[[KernelModule], KernelModule]) -> Variant:
-        """The same kernel with other derivatives; its primal is this one's."""
+    def _relative(
+        self,
+        key: Hashable,
+        changed: Callable[[KernelModule], KernelModule],
+        *,
+        has_primal: bool = False,
+    ) -> Variant:
+        """The same kernel with other derivatives; its primal is this one's, or its own."""
         found = self._relatives.get(key)
         if found is None or found.codes.is_stale:
             self.refresh()  # the other one has its trees
-            primal = Primal(self.codes)
+            primal = None if has_primal else Primal(self.codes)
             found = Variant(changed(self.kernel), self.program, self.owners, primal)
             self._relatives[key] = found
         return found
@@ -92,8 +98,12 @@ class Variant:
         return self._relative(None, without_derivative)
 
     def with_adjoints_apart(self, symbols: frozenset[str]) -> Variant:
-        """The same kernel, of whose fields some have adjoints apart from their gradients."""
-        return self._relative(("apart", symbols), partial(with_adjoints_apart, symbols=symbols))
+        """The same kernel, of whose fields some have adjoints apart from their gradients. Where it
+        deactivates these, it clears the gradients, which are memory."""
+        adjoints = self.program.derivatives.adjoints
+        emptied = [adjoints[one] for one in self.kernel.emptied if one in symbols]
+        changed = partial(with_adjoints_apart, symbols=symbols, emptied=emptied)
+        return self._relative(("apart", symbols), changed, has_primal=bool(emptied))
 
     def gradients(self) -> list[str]:
         """The gradients of the kernel's fields."""

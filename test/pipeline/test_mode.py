@@ -7,6 +7,7 @@ from mlirad.pipeline.mode import ANOMALY_REVERSE, PRIMAL, REVERSE, parse_mode, w
 NAMES = (
     "primal",
     "reverse",
+    "clearing",
     "validation",
     "anomaly",
     "validation-anomaly",

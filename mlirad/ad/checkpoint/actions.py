@@ -154,7 +154,7 @@ class CopyAgain(Action):
 
     def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Copy."""
-        self.target.located().take(self.source.located())
+        self.target.located().copy(self.source.located())
 
     def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Copy as a tape does."""

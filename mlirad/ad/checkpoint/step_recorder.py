@@ -123,6 +123,7 @@ class StepRecorder(StepTransfers):
         """Launch a kernel and record it; what it returns. Raises TaichiRuntimeError where it writes
         what was not declared."""
         self.finish_write()
+        self.tape.refuse_emptied(variant)
         if self.is_replacing:
             shared = self.arrays.shared(buffers)
             self.touched.note_launch(kernel, variant, values, shared)

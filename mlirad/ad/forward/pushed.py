@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mlirad.ad.tape.entries import box_of, clear_written, sparse_memory
+from mlirad.ad.tape.entries import box_of, clear_written, index_of_copy, sparse_memory
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.transfer import Decision, Transfer, clear, derivative_of, read, write
@@ -15,16 +15,22 @@ from mlirad.runtime.memory.memory import Elements
 def copy_tangents(target: Field, source: Field, kinds: Sequence[DerivativeKind]) -> None:
     """Copy the tangents of a field that Python is about to copy. What is active in the source is
     so in the target from then on."""
-    target.located().activate_as(source.located())
+    memory = target.located()
+    memory.activate_as(source.located())
     for kind in kinds:
-        target.derivative(kind).located().take(source.derivative(kind).located())
+        mine, other = target.derivative(kind).located(), source.derivative(kind).located()
+        if memory.has_activity:
+            mine.take_active(other)
+        else:
+            mine.take(other)
 
 
 def clear_copied(target: Field, source: Field, tangents: Sequence[Elements]) -> None:
     """Set tangents of a field to 0 where Python is about to copy constants to it."""
     memory = target.located()
     memory.activate_as(source.located())
-    clear_written(tangents, box_of(memory.elements, None), sparse_memory(target, None))
+    index = index_of_copy(target)
+    clear_written(tangents, box_of(memory.elements, index), sparse_memory(target, index))
 
 
 def push_tangents(

@@ -62,6 +62,9 @@ class TangentRecorder(Recorder):
         buffers: Sequence[ArrayBuffer],
     ) -> Any:
         """Launch a kernel with tangents; what it returns."""
+        emptied = frozenset(filter(self.empties_gradient, variant.kernel.emptied))
+        if emptied:
+            variant = variant.with_adjoints_apart(emptied)
         self.duals.prepare(variant, is_constant=self.is_replacing)
         self.claims.use_variant(variant)
         self.claims.use_arrays(
@@ -76,6 +79,10 @@ class TangentRecorder(Recorder):
         if self.program.threads.views and not self.is_replacing:
             self._warn_of_views(variant, buffers)
         return variant.launch(self._mode, values, buffers)
+
+    def empties_gradient(self, symbol: str) -> bool:
+        """As launches do that nothing records."""
+        return symbol in self.program.derivatives.adjoints
 
     def _warn_of_views(self, variant: Variant, buffers: Sequence[ArrayBuffer]) -> None:
         """Say where Python has views of what a launch leaves tangents in."""

@@ -208,7 +208,9 @@ class HostCopy(Entry):
         for kind in self.kinds:
             arrived, sent = self._derivative(self.source, kind), self._derivative(self.target, kind)
             arrived.located().add_copied(sent.located(), copy)
-            copy.clear_active(sent.located().elements, box_of(copy.elements, None))
+            index = index_of_copy(self.target)
+            elements, box = sent.located().elements, box_of(copy.elements, index)
+            clear_written([elements], box, sparse_memory(self.target, index))
 
     def _derivative(self, field: Field, kind: DerivativeKind) -> Field:
         return field.derivative(kind if self.apart is None else self.apart.kind(field, kind))
@@ -218,7 +220,7 @@ class HostCopy(Entry):
 
     def repeat(self) -> None:
         """Copy again."""
-        self.target.located().take(self.source.located())
+        self.target.located().copy(self.source.located())
 
 
 @data_class
@@ -367,6 +369,12 @@ def sparse_memory(target: Target, index: tuple[int | slice, ...] | None) -> Fiel
     return None if memory.nesting is None else memory
 
 
+def index_of_copy(target: Field) -> tuple[()] | None:
+    """What a copy to a field writes to: everything (see `touched_box`); of a derivative, which may
+    differ from 0 where its field is not active, that too."""
+    return () if target.is_derivative else None
+
+
 def clear_written(derivatives: Sequence[Elements], box: Box, sparse: FieldMemory | None) -> None:
     """Set derivatives to 0 where constants were written; see `sparse_memory`."""
     for elements in derivatives:
@@ -404,6 +412,7 @@ __all__ = [
     "activities_of",
     "box_of",
     "clear_written",
+    "index_of_copy",
     "memory_of",
     "named_flows",
     "rows_of",

@@ -13,6 +13,7 @@ from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
 from mlirad.lang.recorder import LaunchedKernel, Target
+from mlirad.pipeline.mode import Mode
 from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.program import Program
 from mlirad.runtime.reverse_alone import launch_reverse_alone, reverse_kernel
@@ -53,6 +54,32 @@ class RecordedGradients(RecordedTransfers):
                 box = box_of(elements, None)
                 saved = self.ledger.versions.before_write(name, elements, box, place)
                 self.ledger.add(HostWrite(elements, self._adjoints(name), box, saved))
+
+    def empties_gradient(self, symbol: str) -> bool:
+        """Where the program has used it: else it is 0, and belongs to the reverse."""
+        apart = self.ledger.apart
+        if self.call is None:
+            return symbol in apart.symbols
+        return apart.has([self.program.derivatives.adjoints.get(symbol, "")], self.call.name)
+
+    def refuse_emptied(self, variant: Variant) -> None:
+        """Raise TaichiRuntimeError for a launch in a checkpointed loop that would clear a gradient
+        which the program uses."""
+        for symbol in filter(self.empties_gradient, variant.kernel.emptied):
+            raise TaichiRuntimeError(
+                f"{caller()}: kernel '{variant.kernel.name}' deactivates '{symbol}', of which the "
+                "program uses the gradient, inside a checkpointed loop, which cannot make "
+                "gradients again: take a plain loop"
+            )
+
+    def compute(
+        self, piece: Variant, mode: Mode, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
+    ) -> Any:
+        """Run code of a launch; in a function with a gradient of its own, where that uses gradients
+        of what is deactivated, as launches run that nothing records."""
+        if self.call is not None and any(map(self.empties_gradient, piece.kernel.emptied)):
+            return piece.unrecorded.launch(values, buffers)
+        return piece.launch(mode, values, buffers)
 
     def follows(self, gradient: Target) -> bool:
         """Whether what Python writes to a gradient is noted."""

@@ -12,6 +12,7 @@ from mlirad.ad.tape.entries import (
     Launch,
     activities_of,
     box_of,
+    index_of_copy,
     memory_of,
     sparse_memory,
     touched_box,
@@ -163,7 +164,7 @@ class Recording(RecordedGradients):
         validates = self.validates and not piece.kernel.is_reverse
         mode = self.order.primal_mode(piece, is_replacing=is_aside, validates=validates)
         self.order.before_run(piece, values, buffers, is_replacing=is_aside)
-        found = piece.launch(mode, values, buffers)
+        found = self.compute(piece, mode, values, buffers)
         write_back(buffers, piece.notes.written_arrays)
         return found
 
@@ -223,13 +224,13 @@ class Recording(RecordedGradients):
         if self.call is not None:
             self.call.read_from_python(source)
         if self.call is not None or self.is_cut:
-            self.host_write(target, None)
+            self.host_write(target, index_of_copy(target))
             self.order.host_copy(target, source, carries=False)
             return
         carries = ledger.note_copy(target, source, place)
         if carries:
             self.order.prepare_copy(target, source)
-        self.host_write(target, None)
+        self.host_write(target, index_of_copy(target))
         self.order.host_copy(target, source, carries=True)
         if carries:
             saved = ledger.take_back().saved

@@ -121,7 +121,8 @@ class FieldAccess(SlicedArray, AsArray, LibraryCopies, Leaf):
             memory.fill_each(values)
         else:
             number = self._fitted_number(value)
-            self.note_write()
+            is_all = self.is_derivative and number == 0 and memory.nesting is not None
+            self.note_write(() if is_all else None)
             memory.fill(number)
             if self.is_derivative and number == 0:
                 self.program.derivatives.given.discard(self.symbol)
@@ -179,7 +180,7 @@ class FieldAccess(SlicedArray, AsArray, LibraryCopies, Leaf):
             self.count_write()
         if self.is_followed and self.program.threads.recorder is not None:
             self.program.threads.recorder.host_copy(self, other)
-        memory.take(source)
+        memory.copy(source)
         if self.primal is not None or not self.dtype.is_float:
             return
         if other.primal is None:

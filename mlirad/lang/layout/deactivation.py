@@ -5,9 +5,9 @@ from mlirad.dialect.field_layout import Kind
 from mlirad.frontend.python.sparse import deactivate, deactivate_fields
 from mlirad.frontend.python.specials import Special, grouped
 from mlirad.lang.kernel import kernel
-from mlirad.lang.layout.tree import SNode
+from mlirad.lang.layout.tree import Leaf, SNode
 from mlirad.lang.types_namespace import template
-from mlirad.runtime.memory.field import FieldMemory
+from mlirad.runtime.derivative_kind import ADJOINT
 from mlirad.runtime.memory.memory import SparseElements
 from mlirad.runtime.program import program
 
@@ -69,22 +69,24 @@ def _deactivate(block: SNode) -> None:
 
 def _clear_derivatives(block: SNode) -> Special:
     """Clear the derivatives below a block that becomes 0 as a whole, also where fields are not
-    active; what then deactivates its cells. A recorder clears them by itself, and in a bitmasked
-    block there may be cells that keep what they hold."""
-    if block.program.threads.recorder is not None or any(
-        one.kind is Kind.BITMASKED for one in block.path()
-    ):
+    active; what then deactivates its cells. In a bitmasked block there may be cells that keep what
+    they hold. A recorder clears derivatives itself, but for gradients that the program uses."""
+    if any(one.kind is Kind.BITMASKED for one in block.path()):
         return deactivate
-    for memory in _derivatives(block):
-        memory.clear(block.program.clearing)
-    return deactivate_fields
+    recorder = block.program.threads.recorder
+    for primal, one in _derivatives(block):
+        if recorder is None or (
+            primal.existing(ADJOINT) is one and recorder.empties_gradient(primal.symbol)
+        ):
+            one.fill(0)
+    return deactivate_fields if recorder is None else deactivate
 
 
-def _derivatives(block: SNode) -> list[FieldMemory]:
-    """The memory of derivatives that lie below a block: those of its fields, but for what was
-    placed elsewhere."""
+def _derivatives(block: SNode) -> list[tuple[Leaf, Leaf]]:
+    """The derivatives that lie below a block, each with its field: not those that were placed
+    elsewhere."""
     return [
-        one.memory
+        (field, one)
         for field in block.fields()
         for one in field.with_derivatives()
         if one is not field and one.memory is not None and one.memory.nesting is not None
@@ -102,9 +104,11 @@ def _is_much(tree: SNode) -> bool:
 
 def _give_back(tree: SNode) -> None:
     """Make all of a tree 0 by giving its memory back."""
-    memories = [field.memory for field in tree.fields() if field.memory is not None]
-    for memory in [*memories, *_derivatives(tree)]:
-        memory.allocation.clear()
+    for field in tree.fields():
+        if field.memory is not None:
+            field.memory.allocation.clear()
+    for _, derivative in _derivatives(tree):
+        derivative.fill(0)
     for one in tree.sparse_blocks():
         if one.activity in tree.program.fields:
             tree.program.fields[one.activity].allocation.clear()

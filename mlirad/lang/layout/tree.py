@@ -224,6 +224,10 @@ class Leaf(ABC):
         point."""
 
     @abstractmethod
+    def fill(self, value: Any) -> None:
+        """Set every element."""
+
+    @abstractmethod
     def declaration(self) -> ir.Operation:
         """The `snode.place` of this."""
 

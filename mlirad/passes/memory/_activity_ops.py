@@ -15,7 +15,7 @@ from mlirad.dialect.layout_rules import extents_along
 from mlirad.ir import build as b
 from mlirad.ir.walk import at_end, before, operations, owner_operation
 from mlirad.passes.memory._activity_fields import ACTIVE, HELD, ActivityFields
-from mlirad.passes.memory._clearing import clear_below, clear_derivatives_below
+from mlirad.passes.memory._clearing import clear_below
 
 
 def lower(
@@ -160,10 +160,8 @@ def _deactivate(block: _Block, op: ir.Operation, derivatives: bool) -> None:
         )
         branch = b.if_else(test, [], with_else=False)
         with at_end(branch.then, op.location):
-            if derivatives and not keeps:
-                clear_derivatives_below(block.fields, block.ops, block.cell)
             if not keeps:
-                clear_below(block.fields, block.ops, block.cell)
+                clear_below(block.fields, block.ops, block.cell, derivatives=derivatives)
             left = b.number(HELD if keeps else 0, value.type)
             block.fields.store(block.own, block.cell, left)
             b.yield_()

@@ -9,37 +9,51 @@ from mlirad.dialect.field_layout import DeclaredBlock, Kind, activities_of, decl
 from mlirad.dialect.layout_rules import ELEMENT_SIZES, children_of, integers
 from mlirad.dialect.snode import duals_of, element_and_shape, places
 from mlirad.ir import build as b
-from mlirad.ir.walk import at_end
+from mlirad.ir.walk import at_end, operations
 from mlirad.passes.memory._activity_fields import ActivityFields
 
 Cell = Mapping[int, ir.Value]  # the index along each axis
 
 
 def clear_below(
-    fields: ActivityFields, blocks: Sequence[ir.Operation], cell: Sequence[ir.Value]
+    fields: ActivityFields,
+    blocks: Sequence[ir.Operation],
+    cell: Sequence[ir.Value],
+    *,
+    derivatives: bool,
 ) -> None:
-    """Clear the fields that lie below a cell of a block, or below the items of a list, and make
-    inactive what is active there. `blocks` is that block in the trees of fields and of
-    derivatives."""
-    for block in blocks:
-        _Clearing(fields, of_derivatives=False).start(block, cell)
+    """Clear the fields that lie below a cell of a block, or below the items of a list, perhaps
+    with their derivatives, and make inactive what is active there.
 
-
-def clear_derivatives_below(
-    fields: ActivityFields, blocks: Sequence[ir.Operation], cell: Sequence[ir.Value]
-) -> None:
-    """Clear the derivatives of what is active there, before `clear_below`."""
-    for block in blocks:
+    `blocks` is that block in the trees of fields and of derivatives. A gradient that a program uses
+    as memory is a field like others. What is active is known until the last tree.
+    """
+    for block in blocks if derivatives else ():
         _Clearing(fields, of_derivatives=True).start(block, cell)
+    *others, last = sorted(blocks, key=_Clearing(fields).count)
+    for block in others:
+        _Clearing(fields, keeps_activity=True).start(block, cell)
+    _Clearing(fields).start(last, cell)
 
 
 class _Clearing:
-    def __init__(self, fields: ActivityFields, *, of_derivatives: bool) -> None:
+    def __init__(
+        self,
+        fields: ActivityFields,
+        *,
+        of_derivatives: bool = False,
+        keeps_activity: bool = False,
+    ) -> None:
         self.fields, self.location = fields, ir.Location.current
         self.of_derivatives = of_derivatives
+        self.keeps_activity = of_derivatives or keeps_activity
         self.derivatives = {
             name for place in places(fields.module) for name in _derivatives_of(place)
         }
+
+    def count(self, block: ir.Operation) -> int:
+        """How many fields below a block are cleared."""
+        return sum(op.name == "snode.place" and self._is_cleared(op) for op in operations(block))
 
     def start(self, block: ir.Operation, cell: Sequence[ir.Value]) -> None:
         """Clear what lies below a cell, or a list."""
@@ -79,7 +93,7 @@ class _Clearing:
             branch = b.if_else(held, [], with_else=False)
             with at_end(branch.then, self.location):
                 self.below(block, inner, is_entered=True)
-                if not self.of_derivatives:
+                if not self.keeps_activity:
                     self.fields.store(own, index, b.number(0, value.type))
                 b.yield_()
 
@@ -94,7 +108,7 @@ class _Clearing:
         length = self.fields.load(own, index)
         count = b.make("arith.index_cast", b.index_type(), [length])
         self._nest(one, [count], cell, lambda inner: self.below(block, inner, is_entered=True))
-        if not self.of_derivatives:
+        if not self.keeps_activity:
             self.fields.store(own, index, b.number(0, length.type))
 
     def _in_list(self, one: DeclaredBlock, cell: Cell) -> list[ir.Value]:

@@ -98,13 +98,35 @@ class FieldMemory:
             elements.write(np.where(active(nesting, elements.shape), values, elements.read()))
 
     def take(self, other: FieldMemory) -> None:
-        """Make active what is so in a field of the same shape, and set what is active then."""
-        self.activate_as(other)
+        """Set all elements to those of a field of the same shape."""
+        if self.elements.shape == other.elements.shape:
+            self.elements.take(other.elements)
+        else:  # blocks are nested in another way
+            self.write(other.read())
+
+    def copy(self, other: FieldMemory) -> None:
+        """Make active what is so in a field of the same shape, and set what is active then; of
+        derivatives, all."""
+        if self.has_activity:
+            self.activate_as(other)
+            self.take_active(other)
+        elif self.nesting is None and self.elements.shape != other.elements.shape:
+            self.write(other.all())
+        else:
+            self.take(other)
+
+    def take_active(self, other: FieldMemory) -> None:
+        """Set what is active to elements of a field of the same shape."""
         one, two = self.elements, other.elements
         if one.shape == two.shape and not self._may_hold_more(other):
             one.take(two)
         elif not isinstance(one, SparseElements) or not one.combine(two, adds=False):
             self.write(other.all())  # blocks are nested in another way
+
+    @property
+    def has_activity(self) -> bool:
+        """Whether elements may be inactive, which copies leave as they are."""
+        return self.nesting is not None and not self.nesting.is_derivative
 
     def _may_hold_more(self, other: FieldMemory) -> bool:
         """Whether elements of one of two fields may be inactive and differ from 0."""
@@ -121,7 +143,7 @@ class FieldMemory:
 
     def activate_as(self, other: FieldMemory) -> None:
         """Make active what is so in a field of the same shape."""
-        if self.nesting is not None and not self.nesting.is_derivative:
+        if self.nesting is not None and self.has_activity:
             activate_as(self.nesting, self.elements.shape, other.nesting, other.elements.shape)
 
     def add(self, other: FieldMemory) -> None:
@@ -142,12 +164,12 @@ class FieldMemory:
     def add_copied(self, other: FieldMemory, copy: FieldMemory) -> None:
         """Add a derivative of a field to that of the one that it is a `copy` of: where the copy is
         active."""
-        one, two = self.elements, other.elements
-        if one.shape == two.shape and not self._may_hold_more(copy):
+        one, two, is_masked = self.elements, other.elements, copy.has_activity
+        if one.shape == two.shape and not (is_masked and self._may_hold_more(copy)):
             self.add(other)
-        elif not isinstance(one, SparseElements) or not one.combine(two, adds=True):
+        elif not (is_masked and isinstance(one, SparseElements) and one.combine(two, adds=True)):
             values = two.plain.read() if isinstance(two, SparseElements) else two.read()
-            if copy.nesting is not None:
+            if copy.nesting is not None and is_masked:
                 where = active(copy.nesting, copy.elements.shape).reshape(values.shape)
                 values = np.where(where, values, 0)
             plain = one.plain if isinstance(one, SparseElements) else one

@@ -261,3 +261,119 @@ def test_an_infinity_and_a_nan_go_too() -> None:
         x[2], x.grad[2] = 1.0, value
         deactivate_cells(block)
         assert x.grad[2] == 0.0
+
+
+class Forces:
+    """A simulation that takes forces from an energy on a grid, which each step makes anew."""
+
+    def __init__(self, layout: str, *, by_kernel: bool, fills: bool = False) -> None:
+        ti.init(default_fp=ti.f64)
+        self.x = ti.field(ti.f64, 8, needs_grad=True)
+        self.grid = ti.field(ti.f64, needs_grad=True)
+        self.energy, self.loss = (ti.field(ti.f64, (), needs_grad=True) for _ in range(2))
+        blocks = LAYOUTS[layout]()
+        blocks[-1].place(self.grid)
+        self.block, self.by_kernel, self.fills = blocks[0], by_kernel, fills
+        self.scatter, self.add, self.push, self.total = _force_kernels(self)
+        self.start = np.linspace(0.4, 1.2, 8)
+        shifts = np.eye(8) * 1e-6
+        low, high = ([self.value(self.start + s * d) for d in shifts] for s in (-1, 1))
+        self.wanted = (np.array(high) - low) / 2e-6
+        self.plain = self.value(self.start)
+        self.x.from_numpy(self.start)
+
+    def step(self) -> None:
+        if self.by_kernel:
+            deactivate_cells(self.block)
+        else:
+            self.block.deactivate_all()
+        if self.fills:
+            self.grid.grad.fill(0)
+        self.scatter()
+        self.energy.grad[None] = 1.0
+        self.add.grad()
+        self.push()
+
+    def run(self) -> None:
+        self.loss[None] = 0
+        for _ in range(3):
+            self.step()
+        self.total()
+
+    def value(self, start: Any) -> float:
+        self.x.from_numpy(start)
+        self.run()
+        return float(self.loss[None])
+
+
+def _force_kernels(made: Forces) -> tuple[Any, ...]:
+    x, grid, energy, loss = made.x, made.grid, made.energy, made.loss
+
+    @ti.kernel
+    def scatter():
+        for i in range(8):
+            if x[i] > 0.5:
+                grid[i] += x[i] * x[i]
+
+    @ti.kernel
+    def add():
+        for i in grid:
+            energy[None] += 0.1 * grid[i] ** 3
+
+    @ti.kernel
+    def push():
+        for i in range(8):
+            x[i] = x[i] - 0.1 * grid.grad[i] * x[i]
+
+    @ti.kernel
+    def total():
+        for i in range(8):
+            loss[None] += x[i] ** 2
+
+    return scatter, add, push, total
+
+
+@pytest.mark.parametrize(
+    ("layout", "by_kernel", "fills"),
+    [
+        ("pointer, dense", False, False),
+        ("pointer, dense", True, True),
+        ("pointer, pointer", True, False),
+        ("pointer, bitmasked", False, False),
+        ("pointer, list", True, False),
+    ],
+)
+def test_gradients_that_a_program_uses_go_on_a_tape_too(
+    layout: str, by_kernel: bool, fills: bool
+) -> None:
+    made = Forces(layout, by_kernel=by_kernel, fills=fills)
+    with ti.ad.FwdMode(made.loss, made.x, seed=np.eye(8)) as mode:
+        made.run()
+    assert made.loss[None] == pytest.approx(made.plain, rel=1e-14)
+    assert mode.tangents(made.loss) == pytest.approx(made.wanted, rel=1e-6)
+    made.x.from_numpy(made.start)
+    with ti.ad.Tape(made.loss):
+        made.run()
+    assert made.loss[None] == pytest.approx(made.plain, rel=1e-14)
+    assert made.x.grad.to_numpy() == pytest.approx(made.wanted, rel=1e-6)
+
+
+def test_gradients_that_a_function_with_a_gradient_of_its_own_uses_go_too() -> None:
+    made = Forces("pointer, dense", by_kernel=True)
+    step = ti.ad.grad_replaced(made.step)
+    ti.ad.grad_for(step)(lambda: None)
+    made.loss[None] = 0
+    with ti.ad.Tape(made.loss):
+        for _ in range(3):
+            step()
+        made.total()
+    assert made.loss[None] == pytest.approx(made.plain, rel=1e-14)
+
+
+def test_gradients_that_a_program_uses_in_checkpointed_loops() -> None:
+    made = Forces("pointer, dense", by_kernel=True)
+    refusal = "deactivates 'grid', of which the program uses the gradient"
+    with pytest.raises(ti.TaichiRuntimeError, match=refusal), ti.ad.Tape(made.loss):
+        made.step()
+        for _ in ti.ad.checkpointed(range(2), state=[made.x, made.grid], snapshots=1):
+            deactivate_cells(made.block)
