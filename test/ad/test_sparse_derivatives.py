@@ -262,3 +262,43 @@ def test_second_derivatives_and_checks(kind: str) -> None:
     expected[places] = (6 * u * du**2 + 3 * u**2 * ddu) * places
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     ti.ad.check(loss, x, run=program)
+
+
+@pytest.mark.parametrize("size", [4, 4096], ids=["small", "in_pieces"])
+@pytest.mark.parametrize("kind", ["pointer", "bitmasked", "dynamic"])
+def test_inactive_elements_have_one_derivative_in_every_mode(kind: str, size: int) -> None:
+    """Of y² + y by an element that is not active: 0 in a pointer block and in a list; what it held,
+    3, in a bitmasked one."""
+    ti.init(default_fp=ti.f64)
+    x, y, loss = ti.field(ti.f64), ti.field(ti.f64, ()), ti.field(ti.f64, ())
+    block = getattr(ti.root, kind)(ti.i, size)
+    block.place(x)
+    ti.root.lazy_grad()
+    x[2] = 3.0
+    block.deactivate_all()
+    x[0] = 1.0
+
+    @ti.kernel
+    def read():
+        y[None] = x[2]
+
+    @ti.kernel
+    def square():
+        loss[None] += y[None] ** 2 + y[None] + x[0]
+
+    def program() -> None:
+        read()
+        square()
+
+    value = 3.0 if kind == "bitmasked" else 0.0
+    direction = np.zeros(size)
+    direction[2] = 1.0
+    with ti.ad.Tape(loss):
+        program()
+    assert x.grad[2] == 2 * value + 1 and x.grad[0] == 1.0
+    with ti.ad.FwdMode([loss, x], x, direction):
+        program()
+    assert loss.dual[None] == 2 * value + 1
+    np.testing.assert_array_equal(x.dual.to_numpy(), direction)
+    product = np.asarray(ti.ad.hvp(program, loss, x, direction))
+    np.testing.assert_array_equal(product, 2 * direction)

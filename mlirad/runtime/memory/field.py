@@ -85,8 +85,15 @@ class FieldMemory:
         return found.reshape(self.layout.shape)
 
     def write(self, values: Values) -> None:
-        """Set all elements that are active from an array with the field's own axes."""
-        self._write(values.reshape(self.elements.shape))
+        """Set all elements that are active, of a derivative all, from an array with the field's
+        own axes."""
+        given = values.reshape(self.elements.shape)
+        if self.nesting is None or not self.nesting.is_derivative:
+            self._write(given)
+        elif isinstance(self.elements, SparseElements):
+            self.elements.write_all(given)
+        else:
+            self.elements.write(given)
 
     def _write(self, values: Values) -> None:
         elements, nesting = self.elements, self.nesting

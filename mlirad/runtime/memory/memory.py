@@ -268,6 +268,10 @@ class SparseElements(Elements):
         """Set active elements to values, which have the shape of all."""
 
     @abstractmethod
+    def write_all(self, values: Values) -> None:
+        """Set all elements, active or not, to values, which have the shape of all."""
+
+    @abstractmethod
     def fill_active(self, value: Any, box: Box | None = None) -> None:
         """Set active elements, perhaps those in a box, to one number."""
 

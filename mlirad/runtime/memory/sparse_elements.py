@@ -139,6 +139,14 @@ class TouchedElements(SparseElements):
             places, np.where(where, new, self.touched.elements.load(places))
         )
 
+    def write_all(self, values: Values) -> None:
+        """Set all elements."""
+        self.fill(0)
+        ordered = values.transpose(self.order)
+        places = self.touched.pieces.of_values(ordered)
+        self.touched.leave(places)
+        self.touched.elements.store(places, self.touched.taken(ordered, places))
+
     def fill_active(self, value: Any, box: Box | None = None) -> None:
         """Set active elements to one number."""
         places = self.touched.places()

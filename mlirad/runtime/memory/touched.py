@@ -101,6 +101,14 @@ class Pieces:
             return np.zeros(1, np.int64)
         return np.ravel_multi_index(places, self.outer)
 
+    def of_values(self, values: Values) -> Places:
+        """The pieces of values of all elements that hold anything but 0."""
+        if not self.depth:
+            return ()
+        pieces = self.split(values)
+        is_other: Values = np.any(pieces != 0, axis=tuple(range(self.depth, pieces.ndim)))
+        return is_other.nonzero()
+
     def at(self, keys: Values) -> Places:
         """The pieces with some numbers."""
         return np.unravel_index(keys, self.outer) if self.depth else ()

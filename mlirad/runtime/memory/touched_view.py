@@ -42,7 +42,8 @@ class Activity:
             return
         is_grouped = block.depth == pieces.depth
         lengths = (places[block.depth - 1] + 1) * (pieces.group if is_grouped else 1)
-        np.maximum.at(left, places[: block.depth - 1], lengths.astype(left.dtype))
+        rows = places[: block.depth - 1] or (np.zeros(len(lengths), np.int64),)
+        np.maximum.at(np.atleast_1d(left), rows, lengths.astype(left.dtype))
 
     def leave_all(self, places: Places, pieces: Pieces) -> None:
         """Note what it says now in pieces of its own, before it is set to what it was earlier."""
