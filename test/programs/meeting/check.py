@@ -36,7 +36,9 @@ class Expected:
     def __init__(self, source: str, is_nested: bool) -> None:
         self.names = run(source)
         self.memories = dict(_memories(self.names))
-        self.deactivates = "deactivate" in re.sub(r"def prepare\(\):\n(    .*\n)*", "", source)
+        self.deactivates = (
+            "deactivate" in source.split("def prepare")[0] + source.split("def program")[1]
+        )
         self.names["prepare"]()
         kind = Field if is_nested else Memory
         self.graded = [
@@ -74,8 +76,8 @@ class Expected:
         self.size, self.is_nested = size, is_nested
 
     def _kept(self, name: str) -> Array:
-        """The elements that derivatives are compared for. A program that deactivates may say of an
-        inactive element that it is constant."""
+        """The elements that derivatives are compared for: not those without memory, of which a
+        program that deactivates may say that they are constant, or that they vary."""
         memory = self.memories[name]
         if not isinstance(memory, Field) or not self.deactivates:
             return np.ones(_data(memory).shape, bool)
@@ -147,11 +149,10 @@ class Machine:
     """A program as mlirad runs it."""
 
     def __init__(self, source: str, folder: Path, seed: int) -> None:
-        threads = 1 + seed % 4 // 3
-        level = 0 if seed % 8 else 3
-        ti.init(
-            default_fp=ti.f64, cpu_max_num_threads=threads, opt_level=level, offline_cache=False
-        )
+        options: dict[str, Any] = {"default_fp": ti.f64, "offline_cache": False}
+        options["cpu_max_num_threads"] = 1 + seed % 4 // 3
+        options["opt_level"] = 0 if seed % 8 else 3
+        ti.init(**options, **({"lanes": 1} if seed % 4 else {}))
         current_program().config.thread_worth = 0
         touched.WHOLE, touched.PAGE = (1 << 14, 4096) if seed % 3 else (0, 16)
         self.module: ModuleType = load(source, folder)

@@ -24,7 +24,7 @@ class Program:
         self.functions: list[str] = []
         texts = self._functions()
         self.kernels: list[Kernel] = []
-        count = random.choice([1, 2, 2])
+        count = random.choice([1, 1, 2])
         for k in range(count + 1):
             functions = self.functions if random.random() < 0.7 else []
             writer = KernelWriter(random, functions, self.places.all, self.places.trees, f"k{k}")
@@ -32,7 +32,6 @@ class Program:
             self.kernels.append(writer.kernel)
         self.lines: list[str] = []
         self.depth = 1
-        self.checkpointed = False
         self._host()
         begin = "\n".join(f"    {line}" for line in self.places.begin)
         self.text = "\n".join(
@@ -134,9 +133,12 @@ def pair(p, q, k):
             for kernel in chosen:
                 self._call(kernel, "t")
             state = self._state(chosen)
-            steps = (
-                f"ti.ad.checkpointed(range({count + 1}), state=[{', '.join(state)}], snapshots=2)"
-            )
+            places = [place for place in self._floats() if place.kind != "numpy"]
+            if random.random() < 0.4:
+                state.append(random.choice(places).name)
+                self._write_place(next(p for p in places if p.name == state[-1]), "t")
+            names = ", ".join(sorted(set(state)))
+            steps = f"ti.ad.checkpointed(range({count + 1}), state=[{names}], snapshots=2)"
         else:
             for _ in range(random.randint(1, 2)):
                 random.choice([self._launch, self._launch, self._branch, self._write])("t")
@@ -151,7 +153,7 @@ def pair(p, q, k):
             for place in kernel.writes:
                 alternatives = stand_ins[0] if place.name == "t" else [place]
                 names += [other.name for other in alternatives]
-        return sorted(set(names))
+        return names
 
     def _branch(self, counter: str = "") -> None:
         tests = ["result < 0.4"] if not counter else [f"{counter} % 2 == 0", f"{counter} > 0"]
@@ -171,38 +173,37 @@ def pair(p, q, k):
 
     def _write(self, counter: str = "") -> None:
         """A write by Python."""
-        place = self.random.choice([p for p in self.places.all if p.extents and not p.is_integer])
+        if self.places.trees and self.random.random() < 0.35:
+            tree = self.random.choice(self.places.trees)
+            name = self.random.choice(tree.blocks)[0]
+            choices = [f"{name}.deactivate_all()"] * 2 + ["ti.deactivate_all_snodes()"]
+            self.emit(self.random.choice(choices))
+        else:
+            self._write_place(self.random.choice(self._floats()), counter)
+
+    def _floats(self) -> list[Place]:
+        return [p for p in self.places.all if p.extents and not p.is_integer]
+
+    def _write_place(self, place: Place, counter: str) -> None:
+        """Write to elements of a memory, or copy another one."""
         value = f"{self.random.uniform(-1, 1):.2f}" + (f" + 0.1 * {counter}" if counter else "")
         index = ", ".join(str(self.random.randrange(extent)) for extent in place.extents)
         shape = ", ".join(map(str, place.extents + place.element))
-        name = place.name
-        choices = []
+        name, component = place.name, ""
         if place.element:
-            component = ", ".join("1" for _ in place.element)
-            choices.append(f"{name}[{index}][{component}] = {value}")
-        else:
-            choices.append(f"{name}[{index}] = {value}")
-            if place.kind != "ndarray" and not place.tree:
-                choices.append(f"{name}[1:3] = {value}")
+            component = f"[{', '.join('1' for _ in place.element)}]"
+        choices = [f"{name}[{index}]{component} = {value}"]
+        if not place.element and not place.tree:
+            choices.append(f"{name}[1:3] = {value}")
         if place.kind == "numpy":
             choices += [f"{name}[...] = {value}", f"{name}[::2] = {value}"]
         else:
             seed = self.random.randrange(100)
             choices += [f"{name}.fill({value})", f"{name}.from_numpy(numbers({seed}, {shape}))"]
-            others = [
-                p
-                for p in self.places.all
-                if p.kind == place.kind
-                and (p.extents, p.element) == (place.extents, place.element)
-                and p is not place
-                and not p.is_integer
-            ]
-            if others:
-                choices += [f"{name}.copy_from({self.random.choice(others).name})"] * 3
-        if self.places.trees and self.random.random() < 0.4:
-            tree = self.random.choice(self.places.trees)
-            block = self.random.choice(tree.blocks)
-            choices = [f"{block[0]}.deactivate_all()", "ti.deactivate_all_snodes()"]
+            alike = (place.extents, place.element)
+            others = [p for p in self._floats() if (p.extents, p.element) == alike]
+            sources = [p.name for p in others if p is not place and p.kind != "numpy"]
+            choices += [f"{name}.copy_from({self.random.choice(sources)})"] * 3 if sources else []
         self.emit(self.random.choice(choices))
 
     def _modes(self) -> list[str]:
@@ -213,7 +214,7 @@ def pair(p, q, k):
             tape = random.choice(["tape 0.5", "tape 0.8"])
         modes = [tape]
         has_numpy = any(place.kind == "numpy" for place in self.places.all)
-        if not has_numpy and random.random() < 0.35:
+        if not has_numpy and random.random() < 0.3:
             second = random.choice(["forward 1", "forward 2", "hvp", "hvp"])
             modes.insert(random.randrange(2), second)
         if random.random() < 0.4:

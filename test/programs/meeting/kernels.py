@@ -61,7 +61,7 @@ class KernelWriter(Statements):
     def measuring(self) -> str:
         """A kernel that adds functions of some memories to the loss."""
         places = [p for p in self.used if p.extents and not p.is_integer]
-        count = min(len(places), self.random.choice([1, 1, 2]))
+        count = min(len(places), self.random.choice([1, 1, 1, 2]))
         for place in self.random.sample(places, count):
             self._measure(place)
         return self._text()

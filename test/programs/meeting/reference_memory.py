@@ -271,10 +271,8 @@ class Field(Memory):
         mask = other.mask() if isinstance(other, Field) else np.ones(self.shape, bool)
         for index in map(tuple, np.argwhere(mask)):
             self.touch(index)
-        super().copy_from(other)
-        for index in np.ndindex(self.shape):
-            if not self.block.keeps(index, self):
-                self.data[index] = 0.0
+        reached = self.mask()
+        self.data[reached] = other.data[reached]
 
     def parent(self, levels: int = 1) -> Block:
         return self.block if levels == 1 else self.block.parent(levels - 1)

@@ -1,5 +1,5 @@
-"""Make a failing program small: drop statements, take bodies for blocks and operands for
-expressions while it still fails alike."""
+"""Make a failing program small: drop modes and statements, take bodies for blocks, numbers and
+operands for expressions, while it still fails alike."""
 
 from __future__ import annotations
 
@@ -12,60 +12,66 @@ Edit = Callable[[], None]
 
 def shrunk(source: str, fails: Callable[[str], bool]) -> str:
     """The smallest program that was found."""
-    tree = ast.parse(source)
-    position = 0
+    tree, tried, position = ast.parse(source), {source}, 0
     while True:
         candidate = copy.deepcopy(tree)
         edits = list(_edits(candidate))
         if position >= len(edits):
-            smaller = ast.unparse(tree)
-            return smaller if fails(smaller) else source
+            return ast.unparse(tree)
         edits[position]()
-        if fails(ast.unparse(ast.fix_missing_locations(candidate))):
+        text = ast.unparse(ast.fix_missing_locations(candidate))
+        if text not in tried and fails(text):
             tree = candidate
         else:
             position += 1
+        tried.add(text)
 
 
 def _edits(tree: ast.Module) -> Iterator[Edit]:
     """Everything that may be tried, the largest pieces first."""
-    blocks = [
-        (node, name)
-        for node in ast.walk(tree)
-        for name in ("body", "orelse")
-        if isinstance(getattr(node, name, None), list) and getattr(node, name)
-    ]
-    for node, name in blocks:
-        if name == "orelse" or not isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef):
-            yield lambda node=node, name=name: setattr(
-                node, name, [] if name == "orelse" else [ast.Pass()]
-            )  # type: ignore[misc]
-        statements = getattr(node, name)
-        for k in reversed(range(len(statements))):
-            yield from _of_statement(statements, k)
+    yield from _of_modes(tree)
+    for node in reversed(list(ast.walk(tree))):
+        if isinstance(node, ast.FunctionDef):
+            yield from _of_block(node.body)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.For | ast.While | ast.If):
+            yield from _of_block(node.body)
+        if isinstance(node, ast.If) and node.orelse:
+            yield from _of_block(node.orelse)
     for node in ast.walk(tree):
         yield from _of_expressions(node)
 
 
+def _of_modes(tree: ast.Module) -> Iterator[Edit]:
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.List):
+            modes = statement.value.elts
+            for k in range(len(modes) if len(modes) > 1 else 0):
+                yield lambda k=k, modes=modes: modes.__delitem__(k)  # type: ignore[misc]
+
+
 def _is_option(statement: ast.stmt) -> bool:
-    return "loop_config" in ast.unparse(statement) and isinstance(statement, ast.Expr)
+    return isinstance(statement, ast.Expr) and "loop_config" in ast.unparse(statement)
 
 
-def _of_statement(statements: list[ast.stmt], k: int) -> Iterator[Edit]:
-    statement = statements[k]
-    if isinstance(statement, ast.Pass | ast.Import) or _is_option(statement):
-        return
-    first = k - 1 if k and _is_option(statements[k - 1]) else k
+def _of_block(statements: list[ast.stmt]) -> Iterator[Edit]:
+    for k in reversed(range(len(statements))):
+        statement = statements[k]
+        if isinstance(statement, ast.Pass | ast.Import) or _is_option(statement):
+            continue
+        first = k - 1 if k and _is_option(statements[k - 1]) else k
+        yield lambda first=first, k=k: _replace(statements, first, k, [])  # type: ignore[misc]
+        if isinstance(statement, ast.For | ast.If | ast.While):
+            inner = statement.body
+            yield lambda first=first, k=k, inner=inner: _replace(statements, first, k, inner)  # type: ignore[misc]
+        if isinstance(statement, ast.If) and statement.orelse:
+            yield lambda statement=statement: setattr(statement, "orelse", [])  # type: ignore[misc]
 
-    def remove() -> None:
-        statements[first : k + 1] = [] if len(statements) > k + 1 - first else [ast.Pass()]
 
-    def unwrap() -> None:
-        statements[first : k + 1] = statement.body  # type: ignore[attr-defined]
-
-    yield remove
-    if isinstance(statement, ast.For | ast.If | ast.While):
-        yield unwrap
+def _replace(statements: list[ast.stmt], first: int, last: int, new: list[ast.stmt]) -> None:
+    statements[first : last + 1] = new
+    if not statements:
+        statements.append(ast.Pass())
 
 
 def _of_expressions(node: ast.AST) -> Iterator[Edit]:
@@ -77,15 +83,12 @@ def _of_expressions(node: ast.AST) -> Iterator[Edit]:
         elif isinstance(value, ast.expr) and not isinstance(node, ast.Subscript):
             for other in _parts(value):
                 yield lambda name=name, other=other: setattr(node, name, other)  # type: ignore[misc]
-        elif isinstance(value, ast.List) and name == "value":
-            for k in range(len(value.elts)):
-                yield lambda k=k, value=value: value.elts.__delitem__(k)  # type: ignore[misc]
 
 
 def _parts(expression: ast.expr) -> list[ast.expr]:
     """What may stand in the place of an expression."""
     if isinstance(expression, ast.BinOp):
-        return [expression.left, expression.right]
+        return [ast.Constant(0.37), expression.left, expression.right]
     if isinstance(expression, ast.IfExp):
         return [expression.body, expression.orelse]
     if isinstance(expression, ast.UnaryOp):
@@ -95,7 +98,9 @@ def _parts(expression: ast.expr) -> list[ast.expr]:
     if isinstance(expression, ast.Call) and isinstance(expression.func, ast.Attribute):
         name = expression.func.attr
         if name in ("sin", "cos", "tanh", "exp", "sqrt", "abs", "max", "atan2", "select"):
-            return expression.args[name == "select" :]
+            return [ast.Constant(0.37), *expression.args[name == "select" :]]
         if name == "checkpointed":
             return expression.args[:1]
+    if isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name):
+        return expression.args[:2] if expression.func.id == "pick" else []
     return []
