@@ -8,7 +8,6 @@ from typing import Any
 from mlirad.ad.forward.duals import Duals
 from mlirad.ad.forward.pushed import clear_copied, copy_tangents, push_tangents
 from mlirad.ad.functions.custom_gradients import nothing
-from mlirad.ad.outer.apart import check_deactivation
 from mlirad.ad.tape.claims import Claims
 from mlirad.ad.tape.entries import box_of, clear_written, sparse_memory
 from mlirad.ad.tape.lost import warn_of_read, warn_of_result, warn_of_view
@@ -37,7 +36,6 @@ class TangentRecorder(Recorder):
         self.program, self.count = program, count
         self.claims, self.duals = Claims(program), Duals(program, count)
         self.calls: list[LaunchedKernel] = []
-        self._used: set[str] = set()  # fields whose gradients the program uses
 
     def finish_write(self) -> None:
         """Nothing is kept."""
@@ -71,10 +69,6 @@ class TangentRecorder(Recorder):
             [buffer.owner for buffer in buffers if isinstance(buffer.owner, Ndarray)]
         )
         self.calls.append(kernel)
-        if variant.used_gradients:
-            self._used |= {self.program.derivatives.primals[g] for g in variant.used_gradients}
-        if variant.kernel.emptied:
-            check_deactivation(variant, self._used)
         variant.check(variant.codes.collision_check(self._mode), values, buffers)
         if self.program.threads.views and not self.is_replacing:
             self._warn_of_views(variant, buffers)

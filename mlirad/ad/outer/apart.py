@@ -8,7 +8,6 @@ field is elsewhere; before and afterwards, the gradient holds that adjoint.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 
 from mlirad.dialect.turn import in_turn
@@ -73,9 +72,7 @@ class Apart:
         self.symbols |= new
 
     def variant(self, variant: Variant) -> Variant:
-        """A kernel, with the adjoints of its fields where they are. Raises TaichiRuntimeError for
-        one that deactivates elements whose gradients the program uses."""
-        check_deactivation(variant, self.symbols)
+        """A kernel, with the adjoints of its fields where they are."""
         symbols = self.symbols.intersection(variant.kernel.fields)
         same = symbols == variant.kernel.apart
         return variant if same else variant.with_adjoints_apart(symbols)
@@ -137,14 +134,3 @@ class Apart:
             for (gradient, outer), kept in zip(self._memory(), held):
                 outer.take(gradient)
                 kept.restore()
-
-
-def check_deactivation(variant: Variant, symbols: AbstractSet[str]) -> None:
-    """Raise TaichiRuntimeError for a launch that deactivates elements of fields whose gradients,
-    which go with them, the program uses."""
-    for symbol in symbols & set(variant.kernel.emptied):
-        raise TaichiRuntimeError(
-            f"kernel '{variant.kernel.name}' deactivates elements of field '{symbol}' in a program "
-            "that uses the gradient of it: that is not differentiated; keep the gradient in a "
-            "field of its own (copy_from)"
-        )
