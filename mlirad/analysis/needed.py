@@ -54,15 +54,11 @@ class Needed:
         self._close()
 
     def _find_work(self, block: BlockNode) -> bool:
-        found = False
         for node in block.nodes:
-            has = self._is_work(node)
-            for inner in node.blocks:
-                has |= self._find_work(inner)
-            if has:
+            inside = [self._find_work(inner) for inner in node.blocks]
+            if self._is_work(node) or any(inside):
                 self.work.add(node)
-            found |= has
-        return found
+        return any(node in self.work for node in block.nodes)
 
     def _is_work(self, node: Node) -> bool:
         if is_write(node):

@@ -650,6 +650,7 @@ class Tensor:
     """What mlirad uses of a torch tensor."""
 
     device = SimpleNamespace(type="cpu")
+    is_sparse = False
 
     def __init__(self, values: Any, requires_grad: bool = False) -> None:
         self.values, self.requires_grad = values, requires_grad
@@ -665,6 +666,9 @@ class Tensor:
     def zero_(self) -> Tensor:
         self.values[...] = 0
         return self
+
+    def is_contiguous(self) -> bool:
+        return bool(self.values.flags.c_contiguous)
 
     def detach(self) -> Tensor:
         return Tensor(self.values)

@@ -325,7 +325,7 @@ class TestRefused:
         with pytest.raises(AssertionError, match="must be entered"):
             ti.ad.Tape().grad({program.z: None})
         with (
-            pytest.raises(ti.TaichiRuntimeError, match="after the tape was closed"),
+            pytest.raises(ti.TaichiRuntimeError, match="is not differentiated"),
             ti.ad.Tape() as tape,
         ):
             program.run()

@@ -70,7 +70,7 @@ class Interface(OnDevice):
 class Tensor(OnDevice):
     """As torch has them."""
 
-    requires_grad = False
+    requires_grad = is_sparse = False
     grad: Tensor | None = None
 
     @property

@@ -39,8 +39,9 @@ class Apart:
         """Gradients that may be cleared are about to be set to 0."""
         given = self.program.derivatives.given
         self.begins_clear = all_gradients
-        self.cleared = {name for name in given if all_gradients and may_clear(name)}
-        given -= self.cleared
+        # other threads may add to them meanwhile
+        self.cleared = {name for name in tuple(given) if all_gradients and may_clear(name)}
+        given.difference_update(self.cleared)
 
     def has(self, gradients: Iterable[str], function: str | None = None) -> bool:
         """Whether it is known that the program uses some gradients; or a function that has a

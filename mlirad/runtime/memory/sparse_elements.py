@@ -105,7 +105,7 @@ class TouchedElements(SparseElements):
             self.plain.fill(value, box, where)
         elif box is not None and not _is_whole(box):
             places = self.touched.places()
-            self.touched.elements.set_where(places, self._inside(box, places), value)
+            self.touched.elements.set_where(places, _inside(self, box, places), value)
         elif value == 0:
             self._clear()
         else:
@@ -152,7 +152,7 @@ class TouchedElements(SparseElements):
         places = self.touched.places()
         where = self.touched.active(places)
         if box is not None and len(box) == len(self.shape):
-            where &= self._inside(box, places)
+            where &= _inside(self, box, places)
         self.touched.elements.set_where(places, where, value)
 
     # What comes down to a number.
@@ -207,10 +207,6 @@ class TouchedElements(SparseElements):
         """Room for a copy."""
         return TouchedKept(self, self.copy_bytes())
 
-    def _inside(self, box: Box, places: tuple[Values, ...]) -> Values:
-        """Which elements of pieces lie in a box."""
-        return self.touched.inside(tuple(box[axis] for axis in self.order), places)
-
 
 def touched_view(ordered: Ordered, nesting: Nesting) -> tuple[Activity | None, TouchedView]:
     """What is seen of elements by the activity of the blocks around them; and their own, where they
@@ -252,6 +248,11 @@ def _room_for_all(elements: Elements) -> Values:
 def _activity(block: SparseBlock) -> Activity:
     assert isinstance(block.cells, TouchedElements) and block.cells.activity is not None
     return block.cells.activity
+
+
+def _inside(elements: TouchedElements, box: Box, places: tuple[Values, ...]) -> Values:
+    """Which elements of pieces lie in a box."""
+    return elements.touched.inside(tuple(box[axis] for axis in elements.order), places)
 
 
 def _is_whole(box: Box | None) -> bool:
