@@ -12,6 +12,7 @@ from typing import Any
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.specials import grouped
 from mlirad.lang.field.access import FieldAccess
+from mlirad.lang.field.field import Field
 from mlirad.lang.field.split_field import SplitField
 from mlirad.lang.kernel import kernel
 from mlirad.lang.ndarray import Ndarray
@@ -42,9 +43,9 @@ def copy_field_to_array(target: ndarray(), source: template(), shift: template()
 
 @kernel
 def copy_array_to_field(target: template(), source: ndarray(), shift: template()) -> None:  # type: ignore[valid-type]
-    """Set the elements that are active."""
-    for element in grouped(target):
-        target[element] = source[element - shift]
+    """Copy all elements, which are active from then on."""
+    for element in grouped(source):
+        target[element + shift] = source[element]
 
 
 def copy(target: Any, source: Any) -> None:
@@ -55,7 +56,7 @@ def copy(target: Any, source: Any) -> None:
             f"copy_from: a field or an ndarray is needed, not a {type(source).__name__}"
         )
     are_fields = not isinstance(target, Ndarray) and not isinstance(source, Ndarray)
-    is_launched = are_fields or _carries(target, source)
+    is_launched = are_fields or _carries(target, source) or _activates(target)
     _check_shapes(target, source, are_alike=is_launched)
     if not is_launched:
         target.from_numpy(source.to_numpy())
@@ -85,6 +86,11 @@ def _carries(target: Any, source: Any) -> bool:
     are_primal = not any(part.is_derivative for part in parts)
     are_floats = target.dtype.is_float and source.dtype.is_float
     return are_primal and are_floats and target.program.threads.recorder is not None
+
+
+def _activates(target: Any) -> bool:
+    """Whether elements of a field become active that are copied to."""
+    return any(isinstance(part, Field) and part.located().has_activity for part in _parts(target))
 
 
 def _parts(one: Any) -> Sequence[Any]:

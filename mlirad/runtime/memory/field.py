@@ -128,7 +128,7 @@ class FieldMemory:
         if one.shape == two.shape and not self._may_hold_more(other):
             one.take(two)
         elif not isinstance(one, SparseElements) or not one.combine(two, adds=False):
-            self.write(other.all())  # blocks are nested in another way
+            self._write(other.all().reshape(one.shape))  # blocks are nested in another way
 
     @property
     def has_activity(self) -> bool:
@@ -137,9 +137,11 @@ class FieldMemory:
 
     def _may_hold_more(self, other: FieldMemory) -> bool:
         """Whether elements of one of two fields may be inactive and differ from 0."""
-        nestings = [self.nesting, other.nesting]
-        return None not in nestings and any(
-            block.kind is Kind.BITMASKED for one in nestings if one for block in one.blocks
+        if self.nesting is None or other.nesting is None:
+            return False
+        return any(
+            one.is_derivative or any(block.kind is Kind.BITMASKED for block in one.blocks)
+            for one in (self.nesting, other.nesting)
         )
 
     def all(self) -> Values:

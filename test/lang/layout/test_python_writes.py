@@ -4,6 +4,7 @@ stays what it is, and so does its derivative."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,7 @@ def test_a_write_sets_what_is_active(layout: str, how: str) -> None:
     assert program.loss[None] == pytest.approx(16 * X**3 + 2)
 
 
+SMALL = [layout for layout in LAYOUTS if layout != "large"]
 COPIES = [(layout, layout) for layout in LAYOUTS]
 COPIES += [("pointer", "dense"), ("bitmasked, dense", "dense"), ("list", "bitmasked, dense")]
 COPIES += [("dense", "bitmasked, dense"), ("pointer, bitmasked", "bitmasked, dense")]
@@ -181,6 +183,82 @@ def test_a_copy_leaves_what_is_not_active(layout: str, source: str) -> None:
     slope = {"dense": 8.0, "pointer": 0.0}.get(layout, 27.0)
     assert program.derivatives() == pytest.approx((3 * slope * X**2,) * 2 + (6 * slope * X,))
     assert program.loss[None] == pytest.approx(slope * X**3)
+
+
+@pytest.mark.parametrize(("layout", "source"), [pair for pair in COPIES if pair[0] != "large"])
+def test_a_copy_carries_derivatives_of_what_is_active(layout: str, source: str) -> None:
+    """Elements that are inactive in the copy keep their derivatives, and get none."""
+    ti.init(default_fp=ti.f64)
+    x, y = (ti.field(ti.f64, needs_grad=True) for _ in range(2))
+    loss = ti.field(ti.f64, (), needs_grad=True)
+    LAYOUTS[layout]()[-1].place(y)
+    block = LAYOUTS[source]()[-1]
+    block.place(x)
+    x[5] = 2.0
+
+    @ti.kernel
+    def total():
+        for i in range(8):
+            loss[None] += (i + 1) * y[i]
+
+    def run() -> None:
+        y.copy_from(x)
+        total()
+
+    weights, seeds = np.arange(1.0, 9.0), np.linspace(1.0, 2.0, 8)
+    run()
+    all_active = "dense" in (layout, source)
+    is_active = np.ones(8, bool) if all_active else np.array([is_held(y, i) for i in range(8)])
+    with ti.ad.Tape(loss):
+        run()
+    np.testing.assert_array_equal(x.grad.to_numpy(), np.where(is_active, weights, 0.0))
+    with ti.ad.FwdMode(loss, [x, y], [seeds, 10 * seeds]):
+        run()
+    assert loss.dual[None] == pytest.approx(weights @ np.where(is_active, seeds, 10 * seeds))
+
+
+def is_held(y: Any, index: int) -> bool:
+    """Whether an element is active, so that filling sets it."""
+    y.fill(1.0)
+    return bool(y.to_numpy()[index] == 1.0)
+
+
+@pytest.mark.parametrize("layout", SMALL)
+def test_a_copy_of_an_array_activates_all(layout: str) -> None:
+    """On a tape, in forward mode and in hvp, as in a program that nothing records."""
+    program = Program()
+    y, a = ti.field(ti.f64), ti.ndarray(ti.f64, 8, needs_grad=True)
+    blocks = LAYOUTS[layout]()
+    blocks[-1].place(y)
+
+    @ti.kernel
+    def set_array(a: ti.types.ndarray()):
+        for i in a:
+            a[i] = program.x[None] * i
+
+    def run() -> None:
+        put(y, 6, 1.0, program.x)
+        set_array(a)
+        y.copy_from(a)
+        add_cubes(y, program.loss)
+
+    program.run = run
+    cubes = sum(i**3 for i in range(8))
+    assert program.derivatives() == pytest.approx((3 * cubes * X**2,) * 2 + (6 * cubes * X,))
+    assert program.loss[None] == pytest.approx(cubes * X**3)
+
+
+@pytest.mark.filterwarnings("ignore:.*no kernel launched")
+@pytest.mark.parametrize("layout", SMALL)
+@pytest.mark.parametrize("records", [False, True])
+def test_a_copy_of_integers_activates_all(layout: str, records: bool) -> None:
+    ti.init()
+    n, a, loss = ti.field(ti.i32), ti.ndarray(ti.i32, 8), ti.field(ti.f64, (), needs_grad=True)
+    LAYOUTS[layout]()[-1].place(n)
+    a.from_numpy(np.arange(8))
+    with ti.ad.Tape(loss) if records else nullcontext():
+        n.copy_from(a)
+    np.testing.assert_array_equal(n.to_numpy(), np.arange(8))
 
 
 @pytest.mark.parametrize("layout", ["pointer", "pointer, dense", "bitmasked", "list"])

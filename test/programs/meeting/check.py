@@ -36,9 +36,6 @@ class Expected:
     def __init__(self, source: str, is_nested: bool) -> None:
         self.names = run(source)
         self.memories = dict(_memories(self.names))
-        self.deactivates = (
-            "deactivate" in source.split("def prepare")[0] + source.split("def program")[1]
-        )
         self.names["prepare"]()
         kind = Field if is_nested else Memory
         self.graded = [
@@ -59,11 +56,8 @@ class Expected:
         units = np.eye(size)
         self.directions = np.random.default_rng(5).uniform(-1, 1, size)
         self.ranges: dict[str, tuple[int, int]] = {}
-        self.kept: dict[str, Array] = {}
         for name, array in data.items():
             last = first + array.size
-            self.kept[name] = self._kept(name)
-            self.directions[first:last] *= self.kept[name].ravel()
             numbers = []
             for k, value in zip(range(first, last), array.flat):
                 number = Dual(float(value), units[k])
@@ -74,17 +68,6 @@ class Expected:
             self.ranges[name] = first, last
             first = last
         self.size, self.is_nested = size, is_nested
-
-    def _kept(self, name: str) -> Array:
-        """The elements that derivatives are compared for: not those without memory, of which a
-        program that deactivates may say that they are constant, or that they vary."""
-        memory = self.memories[name]
-        if not isinstance(memory, Field) or not self.deactivates:
-            return np.ones(_data(memory).shape, bool)
-        kept = [memory.block.keeps(index, memory) for index in np.ndindex(memory.shape)]
-        element = (1,) * len(memory.element)
-        mask = np.array(kept, bool).reshape(memory.shape + element)
-        return np.broadcast_to(mask, memory.data.shape)
 
     def direction(self, name: str) -> Array:
         """The part of the direction that is of one memory."""
@@ -207,7 +190,7 @@ class Check:
         for block, activity in zip(sparse, activities, strict=True):
             held = current_program().fields[activity.field].elements.read()
             held = held.reshape(block.activity.shape)
-            found = held if block.kind == "dynamic" else (held == 1).astype(int)
+            found = held if block.kind != "pointer" else (held == 1).astype(int)
             _compare(f"{mode}: activity of {name}, {block.kind}", found, block.activity)
 
     def _run(self) -> None:
@@ -230,9 +213,7 @@ class Check:
         gradient = self.expected.gradient()
         for name in self.expected.graded:
             found = self.machine.at(name).grad.to_numpy()
-            kept = self.expected.kept[name]
-            expected = self.expected.part(name, gradient) * kept
-            _compare(f"{mode}: {name}.grad", found * kept, expected)
+            _compare(f"{mode}: {name}.grad", found, self.expected.part(name, gradient))
 
     def _forward(self, count: float) -> None:
         expected, memories = self.expected, self.expected.memories
@@ -268,9 +249,8 @@ class Check:
                 self.machine.module.program, self.machine.module.loss, wrt, vectors
             )
             for name, found in zip(graded, products):
-                where = self.expected.kept[name]
-                expected = self._curvature(graded, name) * where
-                _compare(f"hvp, {turn}: {name}", np.asarray(found) * where, expected)
+                expected = self._curvature(graded, name)
+                _compare(f"hvp, {turn}: {name}", np.asarray(found), expected)
             for name, values in kept.items():
                 if name != "loss":
                     _compare(f"hvp, {turn}: {name} afterwards", self.machine.values(name), values)

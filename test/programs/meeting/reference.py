@@ -70,6 +70,8 @@ class Reference:
         reference = self
 
         class Declared(declared, Struct):  # type: ignore[misc, valid-type]
+            _names = tuple(inspect.get_annotations(declared))
+
             @classmethod
             def field(cls, shape: Any = None, needs_grad: bool = False) -> Structs:
                 shapes = {
@@ -162,7 +164,7 @@ class Reference:
         for level in block.path():
             own = sorted(level.cells)
             shared = tuple(cell[a] * level.cells[a] // block.cells[a] for a in own)
-            if level.kind not in ("root", "dense") and not level.activity[shared]:
+            if level.kind not in ("root", "dense") and level.activity[shared] != 1:
                 return False
         return True
 

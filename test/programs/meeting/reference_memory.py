@@ -80,6 +80,9 @@ class Memory:
         self.data[...] = other.data
 
 
+KEPT = 2  # of a bitmasked cell that was active
+
+
 class Block:
     """A block of a tree; of sparse ones, which cells are active, or how long lists are."""
 
@@ -153,11 +156,13 @@ class Block:
         cell = self._cell(index, field)
         if self.kind == "dynamic":
             return bool(index[self.axes[0]] < self.activity[cell])
-        return self.kind in ("root", "dense") or bool(self.activity[cell])
+        return self.kind in ("root", "dense") or self.activity[cell] == 1
 
     def keeps(self, index: Index, field: Field) -> bool:
-        """Memory is there: all blocks hold the element, but for bitmasked ones."""
-        return all(b.kind == "bitmasked" or b.holds(index, field) for b in self.path())
+        """The element is active, or was, in a bitmasked cell that keeps what it held."""
+        return self.holds(index, field) or (
+            self.kind == "bitmasked" and self.activity[self._cell(index, field)] == KEPT
+        )
 
     def touch(self, index: Index, field: Field) -> None:
         """Make the cell active that an element lies in."""
@@ -174,17 +179,25 @@ class Block:
             block.activity[tuple(cell[a] * block.cells[a] // self.cells[a] for a in own)] = 1
 
     def deactivate(self, cell: Index) -> None:
-        """End a cell of this block, or a list, with what lies below."""
+        """End a cell of this block, or a list, with what lies below. An element that was never
+        active is not written."""
+        if self.kind == "bitmasked":
+            self.activity[cell] *= KEPT if self.activity[cell] == 1 else 1
+            return
         is_list = self.kind == "dynamic"
         around = self.above.cells if is_list and self.above else self.cells
-        for block in self.everything():
-            part = _part(
-                cell, around, block.above.cells if block.kind == "dynamic" else block.cells
-            )  # type: ignore[union-attr]
-            block.activity[part] = 0
-            for field in block.fields if self.kind != "bitmasked" else []:
-                extents = dict(enumerate(field.shape))
-                field.data[_part(cell, around, extents)] = 0.0 if field.is_float else 0
+        below = list(self.everything())
+        for field in [field for block in below for field in block.fields]:
+            path = [block for block in field.block.path() if block in below]
+            part = np.zeros(field.shape, bool)
+            part[_part(cell, around, dict(enumerate(field.shape)))] = True
+            for index in map(tuple, np.argwhere(part)):
+                if all(block.keeps(index, field) for block in path):
+                    field.data[index] = 0.0 if field.is_float else 0
+        for block in below:
+            shared = block.above if block.kind == "dynamic" else block
+            assert shared is not None
+            block.activity[_part(cell, around, shared.cells)] = 0
 
     def deactivate_all(self) -> None:
         """End all cells of the sparse blocks nearest below, or of this one."""

@@ -97,8 +97,10 @@ def tensor(values: Any) -> Tensor:
 class Struct:
     """A struct as a value; a class of the program is mixed in."""
 
-    def __init__(self, **members: Any) -> None:
-        self.__dict__.update(members)
+    _names: tuple[str, ...] = ()
+
+    def __init__(self, *values: Any, **members: Any) -> None:
+        self.__dict__.update(zip(self._names, values), **members)
 
 
 class Element:
