@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from mlirad.bindings import ExecutionEngine
 from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.gpu import cuda_stages
 from mlirad.pipeline.stages.stage import Stage
@@ -18,6 +17,7 @@ from mlirad.runtime.executor.compiled import CompiledKernel
 from mlirad.runtime.executor.executor import Executor, LaunchMemory, Lowered
 from mlirad.runtime.memory.device import DeviceMemory
 from mlirad.runtime.memory.services import Services
+from mlirad.runtime.native.engine import engine_of
 
 _HOST_OPT_LEVEL = 1  # a row of calls
 
@@ -33,7 +33,7 @@ class CudaKernel(CompiledKernel):
         places = kernel_places(module)
         text = ptx(module, chip, lowered.code)
         lower_host_code(module, chip, text, shims(driver.connection, report))
-        engine = ExecutionEngine(lowered.module, opt_level=_HOST_OPT_LEVEL)
+        engine = engine_of(lowered.module, opt_level=_HOST_OPT_LEVEL)
         function = HostFunction(engine, lowered.name, driver, report, places)
         super().__init__(lowered, function, memory, DeviceRoom(device), engine)
 

@@ -9,6 +9,7 @@ from typing import Any
 from mlirad.named_tuples import NamedTuple
 from mlirad.runtime.executor.executor import Lowered
 from mlirad.runtime.native.compiler_pages import give_back_compiler_pages
+from mlirad.runtime.native.engine import engine_of
 from mlirad.runtime.native.loaded_object import LoadedObject, can_load_objects
 from mlirad.runtime.native.object_file import UnreadableObjectError
 
@@ -39,12 +40,10 @@ def _compiled(lowered: Lowered, opt_level: int, libraries: Sequence[str]) -> Mac
     for a module, 0.8 MB a kernel. When an engine goes, it looks for what is to be done at the end,
     and compiles a module of its own for that: a small one waits until the next one is wanted.
     """
-    from mlirad.bindings import ExecutionEngine  # takes a while to load
-
     module = lowered.module
     give_back_compiler_pages()
     _waiting.clear()
-    engine = ExecutionEngine(module, opt_level=opt_level, shared_libs=[*libraries])
+    engine = engine_of(module, opt_level=opt_level, libraries=libraries)
     function = engine.lookup(lowered.name)
     code = _object_of(engine) if can_load_objects() and _may_write_files() else None
     if code is not None and lowered.code.keep is not None:

@@ -1,0 +1,28 @@
+"""LLVM's engine for a module, whose functions have no unwind tables.
+
+The engine maps the sections of a module wherever there is room, and registers its unwind table with
+the C++ runtime, which takes all addresses between the first function of a table and the last for
+this module's. Where something large is mapped (a GPU's driver reserves most of the address space),
+`.ltext` and `.text.startup` lie gigabytes apart, with other libraries between them: the next C++
+exception, as the end of `for item in ir.DictAttr(...)` is one, then killed the process
+(`_Unwind_Find_FDE`). Nothing is thrown through a kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.ir.walk import block_operations
+
+
+def engine_of(module: ir.Module, *, opt_level: int, libraries: Sequence[str] = ()) -> Any:
+    """The engine of a module of LLVM's dialect. Raises RuntimeError where it cannot be compiled."""
+    from mlirad.bindings import ExecutionEngine  # takes a while to load
+
+    with module.context:
+        for op in block_operations(module.body):
+            if op.name == "llvm.func":
+                op.attributes["no_unwind"] = ir.UnitAttr.get()
+    return ExecutionEngine(module, opt_level=opt_level, shared_libs=[*libraries])
