@@ -784,6 +784,35 @@ class TestRefused:
             lambda t: own(np.ones(N)),
         )
 
+    def test_activity_that_was_not_declared(self) -> None:
+        p = Oscillators()
+        block = ti.root.pointer(ti.i, N)
+        y, z = ti.field(ti.f64), ti.field(ti.f64)
+        block.dynamic(ti.j, 2).place(y)
+        block.place(z)
+
+        @ti.kernel
+        def activate(t: ti.i32):
+            ti.activate(block, [t])
+
+        @ti.kernel
+        def append(t: ti.i32):
+            y[t].append(1.0)
+
+        @ti.kernel
+        def deactivate(t: ti.i32):
+            ti.deactivate(block, [t])
+
+        activity = r"writes to the activity of field '[yz]' at .*py:\d+:\d+, which is neither"
+        for change in (activate, append):
+            self.refuse(p, rf"kernel '{change.__name__}' {activity}", change, state=[p.x])
+        # with the activity of `z`, but not that of the lists
+        self.refuse(p, rf"kernel 'append' {activity}", append, state=[p.x, z])
+        self.refuse(
+            p, rf"'deactivate' writes to field '{y.symbol}' at .*neither", deactivate, state=[z]
+        )
+        self.refuse(p, "'deactivate' writes to .*neither", deactivate, state=[p.x])
+
     def test_sums(self) -> None:
         p = Oscillators()
 

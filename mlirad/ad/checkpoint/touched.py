@@ -85,7 +85,8 @@ class Touched:
         ):
             for array, place in accesses.items():
                 if isinstance(array, str):
-                    note(array, current.fields[array].elements, f"field '{array}'", who, place)
+                    name = _named(array, current)
+                    note(array, current.fields[array].elements, name, who, place)
 
     def _note_arrays(
         self, who: str, found: Accesses, piece: Variant, buffers: Sequence[ArrayBuffer]
@@ -179,3 +180,11 @@ class Touched:
     def error(self, message: str) -> TaichiRuntimeError:
         """An error of the loop."""
         return TaichiRuntimeError(f"ti.ad.checkpointed() at {self.place}: {message}")
+
+
+def _named(symbol: str, program: Program) -> str:
+    """A field of the user's, or the activity of one."""
+    of = [name for name in program.trees.companions.get(symbol, ()) if not name.startswith("$")]
+    return (
+        f"the activity of field '{of[0]}'" if symbol.startswith("$") and of else f"field '{symbol}'"
+    )

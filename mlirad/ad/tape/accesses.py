@@ -5,11 +5,13 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class, field
 from mlirad.dialect import context
+from mlirad.dialect.activity import is_on_activity
 from mlirad.dialect.field import AtomicOp, DimOp, is_array, is_atomic, is_load, is_store
 from mlirad.dialect.turn import in_turn
 from mlirad.ir.location import source_location
 from mlirad.ir.walk import array_root, functions, has_uses, operations
-from mlirad.kernel.array_arguments import own_numbers
+from mlirad.kernel.array_arguments import copy_of, own_numbers
+from mlirad.pipeline.runner import run_pipeline
 from mlirad.runtime.variant import Variant
 
 Array = str | int  # a field's name, or the number of an argument
@@ -30,7 +32,8 @@ def accesses_of(variant: Variant) -> Accesses:
     """The accesses of a kernel, or of a piece of one."""
     found = Accesses()
     with context():
-        for function in functions(variant.kernel.module.operation):
+        module = _lowered(variant.kernel.module)
+        for function in functions(module.operation):
             for op in operations(function):
                 _note(op, found)
     for number in own_numbers(variant.kernel):
@@ -39,6 +42,16 @@ def accesses_of(variant: Variant) -> Accesses:
     for array in [array for array in found.added if array in found.read or array in found.stored]:
         found.stored.setdefault(array, found.added.pop(array))
     return found
+
+
+def _lowered(module: ir.Module) -> ir.Module:
+    """A module whose changes of activity are accesses: to what a deactivation clears, too."""
+    if not any(map(is_on_activity, operations(module.operation))):
+        return module
+    with module.operation.location:
+        lowered = copy_of(module)
+    run_pipeline(lowered.operation, "builtin.module(lower-activity)")
+    return lowered
 
 
 def _note(op: ir.Operation, found: Accesses) -> None:

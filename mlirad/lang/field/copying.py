@@ -36,7 +36,7 @@ def copy_array(target: ndarray(), source: ndarray()) -> None:  # type: ignore[va
 
 @kernel
 def copy_field_to_array(target: ndarray(), source: template(), shift: template()) -> None:  # type: ignore[valid-type]
-    """Copy all elements, 0 for those that are not active."""
+    """Copy all elements, what they hold where they are not active."""
     for element in grouped(target):
         target[element] = source[element - shift]
 
@@ -56,7 +56,7 @@ def copy(target: Any, source: Any) -> None:
             f"copy_from: a field or an ndarray is needed, not a {type(source).__name__}"
         )
     are_fields = not isinstance(target, Ndarray) and not isinstance(source, Ndarray)
-    is_launched = are_fields or _carries(target, source) or _activates(target)
+    is_launched = are_fields or _carries(target, source) or _are_sparse(target, source)
     _check_shapes(target, source, are_alike=is_launched)
     if not is_launched:
         target.from_numpy(source.to_numpy())
@@ -88,9 +88,10 @@ def _carries(target: Any, source: Any) -> bool:
     return are_primal and are_floats and target.program.threads.recorder is not None
 
 
-def _activates(target: Any) -> bool:
-    """Whether elements of a field become active that are copied to."""
-    return any(isinstance(part, Field) and part.located().has_activity for part in _parts(target))
+def _are_sparse(target: Any, source: Any) -> bool:
+    """Whether elements become active that are copied to, or may be copied that are not active."""
+    parts = [*_parts(target), *_parts(source)]
+    return any(isinstance(part, Field) and part.located().has_activity for part in parts)
 
 
 def _parts(one: Any) -> Sequence[Any]:

@@ -248,6 +248,20 @@ def test_a_copy_of_an_array_activates_all(layout: str) -> None:
     assert program.loss[None] == pytest.approx(cubes * X**3)
 
 
+@pytest.mark.parametrize("records", [False, True])
+def test_an_array_takes_what_inactive_cells_hold(records: bool) -> None:
+    """As a kernel that reads them does, and a dense field that is copied to."""
+    program = Program()
+    y, a = ti.field(ti.f64), ti.ndarray(ti.f64, 8, needs_grad=True)
+    block = LAYOUTS["bitmasked"]()[0]
+    block.place(y)
+    y[3] = 2.0
+    block.deactivate_all()
+    with ti.ad.FwdMode(program.loss, program.x) if records else nullcontext():
+        a.copy_from(y)
+    assert a.to_numpy().tolist() == [0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0]
+
+
 @pytest.mark.filterwarnings("ignore:.*no kernel launched")
 @pytest.mark.parametrize("layout", SMALL)
 @pytest.mark.parametrize("records", [False, True])

@@ -21,6 +21,7 @@ from programs.meeting.reference import run
 from programs.meeting.reference_memory import Field, Memory, Structs
 
 CLOSE = 1e-8
+STEEP = 1e4  # derivatives that make more of a rounding than `CLOSE`, in second ones
 Array = np.ndarray[Any, Any]
 Find = Callable[[Any], Any]
 
@@ -49,6 +50,8 @@ class Expected:
         largest = max(np.abs(values).max(initial=0) for values in self.values.values())
         if not largest < LARGE:
             raise UnclearError("large numbers")
+        if not max(map(self._steepest, self.memories.values())) < STEEP:
+            raise UnclearError("numbers that rounding decides")
 
     def _seed(self, is_nested: bool) -> None:
         data = {name: _data(m) for name, m in self.memories.items() if _is_float(m)}
@@ -68,6 +71,13 @@ class Expected:
             self.ranges[name] = first, last
             first = last
         self.size, self.is_nested = size, is_nested
+
+    def _steepest(self, memory: Any) -> float:
+        """The largest derivative of what a memory holds."""
+        if not _is_float(memory):
+            return 0.0
+        found = [np.abs(self._gradient_of(number)).max() for number in _data(memory).flat]
+        return max(found, default=0.0)
 
     def direction(self, name: str) -> Array:
         """The part of the direction that is of one memory."""

@@ -147,7 +147,8 @@ def pair(p, q, k):
         self.lines.insert(first, "    " * self.depth + f"for t in {steps}:")
 
     def _state(self, kernels: list[Kernel]) -> list[str]:
-        names = []
+        """What kernels write, and what may become active or inactive."""
+        names = [place.name for place in self.places.all if place.tree]
         for kernel in kernels:
             stand_ins = [w for _, w in kernel.parameters if isinstance(w, list)]
             for place in kernel.writes:
