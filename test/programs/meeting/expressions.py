@@ -153,7 +153,7 @@ class Expressions:
             if access.place.member == "a" and random.random() < 0.5:
                 index = self.index(access)
                 if all(
-                    other.reads
+                    other.role == "read"
                     for other in scope.accesses
                     if other.place.struct == access.place.struct
                 ):
