@@ -25,7 +25,7 @@ def main() -> int:
     parser.add_argument("--document", type=Path, help="write the page of docs/ to this file")
     options = parser.parse_args()
     results: dict[Cell, Result] = {}
-    with Pool(options.jobs) as pool:
+    with Pool(options.jobs, maxtasksperchild=25) as pool:  # a process slows as it ages
         numbers = range(options.first, len(CELLS), options.every)
         for number, result in zip(numbers, pool.imap(_outcome, numbers, chunksize=8)):
             cell = CELLS[number]
