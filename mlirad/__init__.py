@@ -19,9 +19,11 @@ from mlirad.errors import (
     TaichiSyntaxError,
     TaichiTypeError,
 )
-from mlirad.frontend.python.annotations import Reference as ref
-from mlirad.frontend.python.elementary import *
-from mlirad.frontend.python.functions import (
+from mlirad.frontend.python.calls.sparse import *
+from mlirad.frontend.python.calls.specials import *
+from mlirad.frontend.python.values.annotations import Reference as ref
+from mlirad.frontend.python.values.elementary import *
+from mlirad.frontend.python.values.functions import (
     abs,
     bit_cast,
     bit_not,
@@ -45,8 +47,6 @@ from mlirad.frontend.python.functions import (
     select,
     zero,
 )
-from mlirad.frontend.python.sparse import *
-from mlirad.frontend.python.specials import *
 from mlirad.lang import graph
 from mlirad.lang import sparse_grids as sparse
 from mlirad.lang import types_namespace as types

@@ -12,7 +12,7 @@ import pytest
 
 import mlirad as ti
 from mlirad import te
-from mlirad.frontend.python.specials import Special
+from mlirad.frontend.python.calls.specials import Special
 from mlirad.lang import graph
 
 SPECIALS = [name for name in ti.__all__ if isinstance(getattr(ti, name), Special)]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.frontend.python.builder import refuse_in_kernel
+from mlirad.frontend.python.building.builder import refuse_in_kernel
 from mlirad.lang.element_arrays import OfElements
 from mlirad.lang.host_values import array_of, fitting_array
 from mlirad.lang.matrix import ElementMatrix

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.values.matrix import Matrix
 
 
 def key_parts(key: object) -> tuple[int, ...]:

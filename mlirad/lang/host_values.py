@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mlirad.errors import TaichiRuntimeTypeError, TaichiTypeError
-from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.values.matrix import Matrix
 from mlirad.lang.callers import program_frame
 from mlirad.types import DataType
 

@@ -15,10 +15,10 @@ from mlirad.errors import (
     TaichiSyntaxError,
     TaichiTypeError,
 )
-from mlirad.frontend.python.annotations import evaluate_annotations
-from mlirad.frontend.python.builder import in_kernel
-from mlirad.frontend.python.function import Function
-from mlirad.frontend.python.source import FunctionSource
+from mlirad.frontend.python.building.builder import in_kernel
+from mlirad.frontend.python.source.function import Function
+from mlirad.frontend.python.source.function_source import FunctionSource
+from mlirad.frontend.python.values.annotations import evaluate_annotations
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, allocations, write_back
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.kernel_declaration import KernelDeclaration

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from mlirad.errors import TaichiSyntaxError
-from mlirad.frontend.python.annotations import Template
-from mlirad.frontend.python.source import FunctionSource, read_source
+from mlirad.frontend.python.source.function_source import FunctionSource, read_source
+from mlirad.frontend.python.values.annotations import Template
 from mlirad.lang.arguments.packs import unpacked
 from mlirad.lang.arguments.parameters import PACK, TEMPLATE, Parameter, flattened, parameter
 

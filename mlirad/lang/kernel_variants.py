@@ -9,9 +9,9 @@ from typing import Any
 
 from mlirad.dialect import context
 from mlirad.dialect.turn import in_turn
-from mlirad.frontend.python.builder import Builder
-from mlirad.frontend.python.function import Function
+from mlirad.frontend.python.building.builder import Builder
 from mlirad.frontend.python.kernel import build_kernel
+from mlirad.frontend.python.source.function import Function
 from mlirad.kernel.arguments import ConstantArgument, SameArgument
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
 from mlirad.lang.arguments.choice import frontend_argument, key_of

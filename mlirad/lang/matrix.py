@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mlirad.frontend.python import matrix as fm
-from mlirad.frontend.python.scalar import Scalar
+from mlirad.frontend.python.values import matrix as fm
+from mlirad.frontend.python.values.scalar import Scalar
 from mlirad.lang.layout.axes import Shape
 from mlirad.types import TypeLike
 

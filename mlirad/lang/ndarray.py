@@ -7,8 +7,8 @@ from typing import NoReturn
 from weakref import finalize
 
 from mlirad.errors import TaichiIndexError, TaichiRuntimeError, TaichiTypeError
-from mlirad.frontend.python.annotations import MatrixType
-from mlirad.frontend.python.struct_type import StructType
+from mlirad.frontend.python.values.annotations import MatrixType
+from mlirad.frontend.python.values.struct_type import StructType
 from mlirad.lang.arguments.passed import Passed
 from mlirad.lang.array_protocols import AsArray
 from mlirad.lang.element_arrays import LibraryCopies

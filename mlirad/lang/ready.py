@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.frontend.python.builder import being_built, in_kernel
+from mlirad.frontend.python.building.builder import being_built, in_kernel
 from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.lang.arguments.numbers import plain_range, scalar_dtype
 from mlirad.lang.arguments.parameters import NDARRAY, SCALAR, Parameter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlirad.frontend.python.leaves import built
+from mlirad.frontend.python.values.leaves import built
 from mlirad.kernel.form import ScalarForm
 from mlirad.kernel.module import KernelModule
 

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from mlirad.errors import TaichiRuntimeError
-from mlirad.frontend.python.specials import grouped
+from mlirad.frontend.python.calls.specials import grouped
 from mlirad.lang.field.struct_field import StructField, declare
 from mlirad.lang.kernel import kernel
 from mlirad.lang.layout.axes import Axes, Shape, sizes_of

@@ -11,8 +11,8 @@ from typing import Any
 
 from mlirad.checks import instance
 from mlirad.errors import SourceLocation, TaichiCompilationError, TaichiSyntaxError, spelled
-from mlirad.frontend.python.struct import METHODS, Struct, set_maker
-from mlirad.frontend.python.struct_type import StructType
+from mlirad.frontend.python.values.struct import METHODS, Struct, set_maker
+from mlirad.frontend.python.values.struct_type import StructType
 from mlirad.lang.field.struct_field import declare
 
 

@@ -11,11 +11,12 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from mlirad import errors
-from mlirad.frontend.python import annotations as declared
-from mlirad.frontend.python import functions, specials
-from mlirad.frontend.python.builder import in_kernel
-from mlirad.frontend.python.scalar import Expr
-from mlirad.frontend.python.struct_type import StructType
+from mlirad.frontend.python.building.builder import in_kernel
+from mlirad.frontend.python.calls import specials
+from mlirad.frontend.python.values import annotations as declared
+from mlirad.frontend.python.values import functions
+from mlirad.frontend.python.values.scalar import Expr
+from mlirad.frontend.python.values.struct_type import StructType
 from mlirad.lang import types_namespace as types
 from mlirad.lang.autodiff_mode import AutodiffMode, SNodeGradType
 from mlirad.lang.kernel import Kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlirad.frontend.python.annotations import MatrixType, NdarrayType, Template
+from mlirad.frontend.python.values.annotations import MatrixType, NdarrayType, Template
 from mlirad.lang import ndarray as ln
 from mlirad.lang import struct as ls
 from mlirad.lang.arguments.packs import ArgPackType

@@ -15,11 +15,11 @@ from weakref import WeakMethod
 import numpy as np
 
 from mlirad.data_classes import data_class
-from mlirad.frontend.python.annotations import MatrixType
-from mlirad.frontend.python.function import Function
-from mlirad.frontend.python.matrix import Matrix
-from mlirad.frontend.python.source_text import without_places
-from mlirad.frontend.python.struct_type import StructType
+from mlirad.frontend.python.source.function import Function
+from mlirad.frontend.python.source.source_text import without_places
+from mlirad.frontend.python.values.annotations import MatrixType
+from mlirad.frontend.python.values.matrix import Matrix
+from mlirad.frontend.python.values.struct_type import StructType
 from mlirad.lang.arguments.constants import constant_key
 from mlirad.types import DataType
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from mlirad.checks import number
 from mlirad.errors import TaichiIndexError, TaichiRuntimeError
-from mlirad.frontend.python.triplets import COLUMNS, COUNT, ROWS, VALUES
+from mlirad.frontend.python.places.triplets import COLUMNS, COUNT, ROWS, VALUES
 from mlirad.lang.arguments.packs import ArgPack
 from mlirad.lang.arguments.triplets import TRIPLETS
 from mlirad.lang.ndarray import Ndarray, ndarray

@@ -2,9 +2,9 @@
 
 # mypy: disable-error-code="index, valid-type, no-untyped-def, attr-defined"
 
-from mlirad.frontend.python.annotations import Template
-from mlirad.frontend.python.functions import cast
-from mlirad.frontend.python.specials import grouped
+from mlirad.frontend.python.calls.specials import grouped
+from mlirad.frontend.python.values.annotations import Template
+from mlirad.frontend.python.values.functions import cast
 from mlirad.lang.kernel import kernel
 from mlirad.types import f64
 

@@ -18,7 +18,7 @@ from mlirad.analysis.rules.table import RULES
 from mlirad.bindings import ir
 from mlirad.data_classes import replace
 from mlirad.dialect import context
-from mlirad.frontend.python import functions
+from mlirad.frontend.python.values import functions
 from mlirad.ir.walk import operations
 from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.kernel.module import KernelModule

@@ -9,13 +9,13 @@ import numpy as np
 
 from mlirad.ad.functions.derivatives import bind
 from mlirad.errors import TaichiAssertionError, TaichiTypeError
-from mlirad.frontend.python import scalar as ex
-from mlirad.frontend.python.annotations import NdarrayType, is_template
-from mlirad.frontend.python.arrays import ArrayRef
-from mlirad.frontend.python.function import Function
-from mlirad.frontend.python.leaves import float_leaves
-from mlirad.frontend.python.matrix import Matrix
-from mlirad.frontend.python.transforms import Transform, parameters_of
+from mlirad.frontend.python.calls.transforms import Transform, parameters_of
+from mlirad.frontend.python.places.arrays import ArrayRef
+from mlirad.frontend.python.source.function import Function
+from mlirad.frontend.python.values import scalar as ex
+from mlirad.frontend.python.values.annotations import NdarrayType, is_template
+from mlirad.frontend.python.values.leaves import float_leaves
+from mlirad.frontend.python.values.matrix import Matrix
 from mlirad.lang.kernel import kernel
 from mlirad.lang.ndarray import Ndarray, ndarray
 from mlirad.types import f64

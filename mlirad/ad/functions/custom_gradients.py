@@ -8,7 +8,7 @@ from functools import wraps
 from typing import Any
 
 from mlirad.errors import TaichiRuntimeError
-from mlirad.frontend.python.function import Function
+from mlirad.frontend.python.source.function import Function
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.kernel import Kernel
 from mlirad.runtime.program import program

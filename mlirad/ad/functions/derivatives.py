@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
-from mlirad.frontend.python.annotations import MatrixType, Template, is_template
-from mlirad.frontend.python.builder import in_kernel
-from mlirad.frontend.python.function import Function
-from mlirad.frontend.python.leaves import leaves, like
-from mlirad.frontend.python.matrix import Matrix
-from mlirad.frontend.python.scalar import is_scalar
-from mlirad.frontend.python.source import FunctionSource, Names
-from mlirad.frontend.python.specials import Special
-from mlirad.frontend.python.struct import Struct, with_members
-from mlirad.frontend.python.struct_type import StructType, type_of
-from mlirad.frontend.python.transforms import Transform, parameters_of
-from mlirad.frontend.python.translator import Translator
+from mlirad.frontend.python.building.builder import in_kernel
+from mlirad.frontend.python.calls.specials import Special
+from mlirad.frontend.python.calls.transforms import Transform, parameters_of
+from mlirad.frontend.python.source.function import Function
+from mlirad.frontend.python.source.function_source import FunctionSource, Names
+from mlirad.frontend.python.translation.translator import Translator
+from mlirad.frontend.python.values.annotations import MatrixType, Template, is_template
+from mlirad.frontend.python.values.leaves import leaves, like
+from mlirad.frontend.python.values.matrix import Matrix
+from mlirad.frontend.python.values.scalar import is_scalar
+from mlirad.frontend.python.values.struct import Struct, with_members
+from mlirad.frontend.python.values.struct_type import StructType, type_of
 from mlirad.lang import matrix as lm
 from mlirad.lang.arguments.constants import constant_key
 from mlirad.lang.kernel import Kernel

@@ -17,7 +17,7 @@ from mlirad.ad.tape.overrides import place_overrides
 from mlirad.ad.tape.seeds import check_seeds, name_of
 from mlirad.ad.tape.tape import Tape
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
-from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.values.matrix import Matrix
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.derivative_kind import ADJOINT

@@ -10,8 +10,8 @@ from typing import Any
 from mlirad.ad.functions.derivatives import Derivative
 from mlirad.ad.functions.programs import ProgramFunction
 from mlirad.errors import TaichiTypeError
-from mlirad.frontend.python.function import Function
-from mlirad.frontend.python.transforms import Transform
+from mlirad.frontend.python.calls.transforms import Transform
+from mlirad.frontend.python.source.function import Function
 from mlirad.lang.field.field import Field
 from mlirad.lang.recorder import Target
 

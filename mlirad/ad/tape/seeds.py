@@ -12,7 +12,7 @@ import numpy as np
 from mlirad.ad.tape.claims import Claims
 from mlirad.ad.tape.entries import Entry
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
-from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.values.matrix import Matrix
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import Target

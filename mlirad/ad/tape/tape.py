@@ -19,7 +19,7 @@ from mlirad.ad.tape.recording import Recording
 from mlirad.ad.tape.reverse import contents, reverse_loss, reverse_present, reverse_seeds
 from mlirad.ad.tape.seeds import check_loss
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
-from mlirad.frontend.python.builder import refuse_in_kernel
+from mlirad.frontend.python.building.builder import refuse_in_kernel
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.callers import caller, program_frame
 from mlirad.lang.field.field import Field

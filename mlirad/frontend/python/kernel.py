@@ -11,29 +11,29 @@ from mlirad.bindings import ir
 from mlirad.data_classes import replace
 from mlirad.dialect.field import array_type
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError
-from mlirad.frontend.python import (  # noqa: F401 - they register the node handlers
-    calls,
+from mlirad.frontend.python.building.builder import Anchor, Builder, building, constant, mlir_type
+from mlirad.frontend.python.calls import call  # noqa: F401 - registers a node handler
+from mlirad.frontend.python.places.array_arguments import ArrayArgument, ClampedArray
+from mlirad.frontend.python.places.arrays import extent
+from mlirad.frontend.python.places.struct_places import local
+from mlirad.frontend.python.places.triplets import Triplets
+from mlirad.frontend.python.source.function_source import FunctionSource
+from mlirad.frontend.python.source.jumps import returns_early
+from mlirad.frontend.python.translation import (  # noqa: F401 - they register the node handlers
     choices,
     comprehensions,
     expressions,
     loops,
     statements,
 )
-from mlirad.frontend.python.array_arguments import ArrayArgument, ClampedArray
-from mlirad.frontend.python.arrays import extent
-from mlirad.frontend.python.builder import Anchor, Builder, building, constant, mlir_type
-from mlirad.frontend.python.choices import returned
-from mlirad.frontend.python.jumps import returns_early
-from mlirad.frontend.python.leaves import built, form_of, leaves
-from mlirad.frontend.python.packs import packs_of
-from mlirad.frontend.python.scalar import Expr
-from mlirad.frontend.python.scopes import Flag, Frame
-from mlirad.frontend.python.source import FunctionSource
-from mlirad.frontend.python.statements import visit_block
-from mlirad.frontend.python.struct import Struct
-from mlirad.frontend.python.struct_places import local
-from mlirad.frontend.python.translator import Translator
-from mlirad.frontend.python.triplets import Triplets
+from mlirad.frontend.python.translation.choices import returned
+from mlirad.frontend.python.translation.packs import packs_of
+from mlirad.frontend.python.translation.scopes import Flag, Frame
+from mlirad.frontend.python.translation.statements import visit_block
+from mlirad.frontend.python.translation.translator import Translator
+from mlirad.frontend.python.values.leaves import built, form_of, leaves
+from mlirad.frontend.python.values.scalar import Expr
+from mlirad.frontend.python.values.struct import Struct
 from mlirad.ir.signature import Attributes, argument_label
 from mlirad.ir.walk import has_uses, owner_operation
 from mlirad.kernel.arguments import (

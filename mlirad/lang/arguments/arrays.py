@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from mlirad.errors import TaichiRuntimeTypeError
-from mlirad.frontend.python.annotations import MatrixType, NdarrayType
-from mlirad.frontend.python.matrix import shown_type
+from mlirad.frontend.python.values.annotations import MatrixType, NdarrayType
+from mlirad.frontend.python.values.matrix import shown_type
 from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.lang.arguments.foreign_array import (
     cure_of,

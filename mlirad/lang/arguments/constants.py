@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.frontend.python.leaves import form_of, scalars_of
-from mlirad.frontend.python.matrix import Matrix
-from mlirad.frontend.python.struct import Struct, methods_of
+from mlirad.frontend.python.values.leaves import form_of, scalars_of
+from mlirad.frontend.python.values.matrix import Matrix
+from mlirad.frontend.python.values.struct import Struct, methods_of
 
 _bits = Packing("=d").pack
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from mlirad.data_classes import replace
 from mlirad.errors import TaichiRuntimeTypeError
-from mlirad.frontend.python.matrix import shown_type
+from mlirad.frontend.python.values.matrix import shown_type
 from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from mlirad.data_classes import data_class
 from mlirad.errors import TaichiSyntaxError
-from mlirad.frontend.python.annotations import MatrixType, NdarrayType, is_template
-from mlirad.frontend.python.struct_type import StructType
+from mlirad.frontend.python.values.annotations import MatrixType, NdarrayType, is_template
+from mlirad.frontend.python.values.struct_type import StructType
 from mlirad.lang.arguments.packs import ArgPackType
 from mlirad.types import DataType
 

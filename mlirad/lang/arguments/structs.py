@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlirad.errors import TaichiRuntimeTypeError
-from mlirad.frontend.python.annotations import MatrixType
-from mlirad.frontend.python.struct import Struct, members_of
-from mlirad.frontend.python.struct_type import StructType
+from mlirad.frontend.python.values.annotations import MatrixType
+from mlirad.frontend.python.values.struct import Struct, members_of
+from mlirad.frontend.python.values.struct_type import StructType
 from mlirad.kernel.arguments import ValueArgument
 from mlirad.kernel.form import Form, MatrixForm, ScalarForm, StructForm
 from mlirad.lang.arguments.numbers import convert_scalar, entries_of, scalar_type

@@ -3,8 +3,8 @@ argument."""
 
 from __future__ import annotations
 
-from mlirad.frontend.python.annotations import NdarrayType
-from mlirad.frontend.python.triplets import COLUMNS, COUNT, ROWS, VALUES
+from mlirad.frontend.python.places.triplets import COLUMNS, COUNT, ROWS, VALUES
+from mlirad.frontend.python.values.annotations import NdarrayType
 from mlirad.lang.arguments.packs import ArgPackType
 
 TRIPLETS = ArgPackType(

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from mlirad.errors import TaichiRuntimeError
-from mlirad.frontend.python.arrays import ArrayRef
-from mlirad.frontend.python.builder import in_kernel
-from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.building.builder import in_kernel
+from mlirad.frontend.python.places.arrays import ArrayRef
+from mlirad.frontend.python.values.matrix import Matrix
 from mlirad.lang.array_protocols import AsArray
 from mlirad.lang.element_arrays import LibraryCopies
 from mlirad.lang.field.indices import element_index

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mlirad.frontend.python.matrix import Matrix
-from mlirad.frontend.python.specials import grouped
+from mlirad.frontend.python.calls.specials import grouped
+from mlirad.frontend.python.values.matrix import Matrix
 from mlirad.lang.field.access import FieldAccess
 from mlirad.lang.field.field import Field
 from mlirad.lang.field.split_field import SplitField

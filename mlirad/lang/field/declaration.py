@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
-from mlirad.frontend.python.annotations import MatrixType
+from mlirad.frontend.python.values.annotations import MatrixType
 from mlirad.lang.field.field import Field
 from mlirad.lang.keywords import refuse_unknown
 from mlirad.lang.layout.axes import Axes, Shape, element_sizes, sizes_of

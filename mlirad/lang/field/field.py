@@ -8,8 +8,8 @@ from typing import Any
 from mlirad.bindings import ir
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError
-from mlirad.frontend.python.arrays import ArrayRef
-from mlirad.frontend.python.scalar import Expr
+from mlirad.frontend.python.places.arrays import ArrayRef
+from mlirad.frontend.python.values.scalar import Expr
 from mlirad.lang.field.access import FieldAccess
 from mlirad.lang.field.components import ComponentField, position_in
 from mlirad.lang.field.in_kernels import array_ref, list_of

@@ -7,9 +7,9 @@ from typing import Protocol
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_type
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError, TaichiTypeError
-from mlirad.frontend.python import builder as fb
-from mlirad.frontend.python.arrays import ArrayRef
-from mlirad.frontend.python.blocks import ListRef, block_ref
+from mlirad.frontend.python.building import builder as fb
+from mlirad.frontend.python.places.arrays import ArrayRef
+from mlirad.frontend.python.places.blocks import ListRef, block_ref
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.types import DataType
 

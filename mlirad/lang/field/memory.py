@@ -8,7 +8,7 @@ from math import prod
 from mlirad.bindings import ir
 from mlirad.dialect import snode
 from mlirad.errors import TaichiRuntimeError
-from mlirad.frontend.python.builder import mlir_type
+from mlirad.frontend.python.building.builder import mlir_type
 from mlirad.lang.layout.tree import Leaf, SNode
 from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind
 from mlirad.runtime.memory.field import FieldMemory

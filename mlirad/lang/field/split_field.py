@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
-from mlirad.frontend.python.arrays import ComponentArrays
-from mlirad.frontend.python.builder import in_kernel
+from mlirad.frontend.python.building.builder import in_kernel
+from mlirad.frontend.python.places.arrays import ComponentArrays
 from mlirad.lang.element_arrays import LibraryCopies, OfElements
 from mlirad.lang.field.access import FieldAccess, elements_of
 from mlirad.lang.field.components import position_in

@@ -13,17 +13,17 @@ from mlirad.errors import (
     TaichiSyntaxError,
     did_you_mean,
 )
-from mlirad.frontend.python import scalar as ex
-from mlirad.frontend.python.annotations import MatrixType
-from mlirad.frontend.python.struct import (
+from mlirad.frontend.python.places.struct_places import StructArray
+from mlirad.frontend.python.values import scalar as ex
+from mlirad.frontend.python.values.annotations import MatrixType
+from mlirad.frontend.python.values.struct import (
     METHODS,
     Struct,
     refuse_names_twice,
     same_members,
     struct_of,
 )
-from mlirad.frontend.python.struct_places import StructArray
-from mlirad.frontend.python.struct_type import StructType
+from mlirad.frontend.python.values.struct_type import StructType
 from mlirad.lang.arguments.numbers import scalar_type
 from mlirad.lang.field.declaration import create
 from mlirad.lang.field.field_group import FieldGroup

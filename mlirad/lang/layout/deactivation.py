@@ -2,8 +2,8 @@
 that what records launches records them."""
 
 from mlirad.dialect.field_layout import Kind
-from mlirad.frontend.python.sparse import deactivate, deactivate_fields
-from mlirad.frontend.python.specials import Special, grouped
+from mlirad.frontend.python.calls.sparse import deactivate, deactivate_fields
+from mlirad.frontend.python.calls.specials import Special, grouped
 from mlirad.lang.kernel import kernel
 from mlirad.lang.layout.tree import Leaf, SNode
 from mlirad.lang.types_namespace import template

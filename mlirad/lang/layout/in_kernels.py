@@ -9,8 +9,8 @@ from mlirad.dialect import field
 from mlirad.dialect.field import array_type
 from mlirad.dialect.field_layout import TreeBlock, activities_of
 from mlirad.errors import TaichiCompilationError
-from mlirad.frontend.python import builder as fb
-from mlirad.frontend.python.blocks import BlockRef
+from mlirad.frontend.python.building import builder as fb
+from mlirad.frontend.python.places.blocks import BlockRef
 from mlirad.runtime.program import Program
 
 

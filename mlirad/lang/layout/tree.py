@@ -12,7 +12,7 @@ from mlirad.dialect.field_layout import Kind
 from mlirad.dialect.layout_rules import extents_along
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError, TaichiTypeError
-from mlirad.frontend.python.blocks import BlockRef
+from mlirad.frontend.python.places.blocks import BlockRef
 from mlirad.lang.layout.axes import Axes, Shape, numbers_of, sizes_of
 from mlirad.lang.layout.in_kernels import block_ref
 from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind, tangent

@@ -24,10 +24,10 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from mlirad.frontend.python import functions as fn
-from mlirad.frontend.python import matrix as fm
-from mlirad.frontend.python.builder import current
-from mlirad.frontend.python.scalar import Scalar
+from mlirad.frontend.python.building.builder import current
+from mlirad.frontend.python.values import functions as fn
+from mlirad.frontend.python.values import matrix as fm
+from mlirad.frontend.python.values.scalar import Scalar
 from mlirad.lang.matrix import Matrix, Vector
 
 Matrices = Sequence[fm.Matrix]

@@ -7,9 +7,9 @@ from functools import reduce
 from typing import Any
 
 from mlirad.errors import TaichiCompilationError
-from mlirad.frontend.python import functions as fn
-from mlirad.frontend.python import matrix as fm
-from mlirad.frontend.python.specials import static, static_assert
+from mlirad.frontend.python.calls.specials import static, static_assert
+from mlirad.frontend.python.values import functions as fn
+from mlirad.frontend.python.values import matrix as fm
 from mlirad.lang.kernel import func
 from mlirad.lang.math.decomposition_rules import (
     EPSILON,

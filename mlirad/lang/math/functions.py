@@ -5,10 +5,10 @@ from __future__ import annotations
 import math as _math
 from typing import Any
 
-from mlirad.frontend.python import functions as fn
-from mlirad.frontend.python import matrix as fm
-from mlirad.frontend.python.elementary import *  # noqa: F403 - part of the namespace
-from mlirad.frontend.python.functions import (  # noqa: F401 - part of the namespace
+from mlirad.frontend.python.values import functions as fn
+from mlirad.frontend.python.values import matrix as fm
+from mlirad.frontend.python.values.elementary import *  # noqa: F403 - part of the namespace
+from mlirad.frontend.python.values.functions import (  # noqa: F401 - part of the namespace
     abs,
     ceil,
     clz,
@@ -22,8 +22,8 @@ from mlirad.frontend.python.functions import (  # noqa: F401 - part of the names
     round,
     sign,
 )
-from mlirad.frontend.python.matrix import Value
-from mlirad.frontend.python.scalar import Scalar
+from mlirad.frontend.python.values.matrix import Value
+from mlirad.frontend.python.values.scalar import Scalar
 from mlirad.lang.math.complex_numbers import cconj, cdiv, cexp, cinv, clog, cmul, cpow, csqrt  # noqa: F401
 from mlirad.lang.math.transforms3d import (  # noqa: F401
     rot_by_axis,

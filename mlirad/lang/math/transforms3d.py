@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlirad.frontend.python import functions as fn
-from mlirad.frontend.python import matrix as fm
-from mlirad.frontend.python.scalar import Scalar
+from mlirad.frontend.python.values import functions as fn
+from mlirad.frontend.python.values import matrix as fm
+from mlirad.frontend.python.values.scalar import Scalar
 from mlirad.lang.matrix import Matrix, Vector
 
 

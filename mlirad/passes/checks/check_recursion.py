@@ -1,7 +1,7 @@
 """Reject derivatives of kernels that call functions which call themselves.
 
-The variables of such a function are on a stack in memory (`frontend/python/recursion.py`), through
-which derivatives are not followed. A kernel that writes no floats has none.
+The variables of such a function are on a stack in memory (`frontend/python/calls/recursion.py`),
+through which derivatives are not followed. A kernel that writes no floats has none.
 """
 
 from mlirad.bindings import ir

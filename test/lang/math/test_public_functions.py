@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import mlirad as ti
-from mlirad.frontend.python import elementary, functions, specials
+from mlirad.frontend.python.calls import specials
+from mlirad.frontend.python.values import elementary, functions
 from mlirad.types import ALL, DataType
 
 Array = np.ndarray[Any, Any]

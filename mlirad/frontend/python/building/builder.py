@@ -1,0 +1,239 @@
+"""Where the kernel being built stands: default types, the entry block, and one-line op creation."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from threading import get_ident
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.data_classes import data_class
+from mlirad.errors import TaichiRuntimeError, TaichiTypeError
+from mlirad.frontend.python.building.open_regions import Region, user_place
+from mlirad.ir import build as b
+from mlirad.types import DataType, f32, i32, i64
+
+
+class Builder:
+    """State of one kernel under construction."""
+
+    def __init__(
+        self, default_fp: DataType = f32, default_ip: DataType = i32, debug: bool = False
+    ) -> None:
+        self.default_fp = default_fp
+        self.default_ip = default_ip
+        self.debug = debug
+        self.entry: ir.Block | None = None
+        self.root = self.region = Region("kernel")
+        self.arrays: dict[str, ir.Value] = {}
+        self.emptied: dict[str, None] = {}  # fields that become 0 in cells that are deactivated
+        self.stopped: list[ir.Value] = []  # arrays whose loads carry no derivative here
+        self.launch_seed: ir.Value | None = None
+        # The function with derivatives of its own that is being translated.
+        self.custom: str | None = None
+        # Attributes of the program's objects: object, name, value.
+        self.attributes: list[tuple[Any, str, Any]] = []
+        # Names from outside of functions: the cell or the dictionary that holds one, name, value.
+        self.names: dict[tuple[int, str], tuple[Any, str, Any]] = {}
+        self.warned: set[tuple[str, int]] = set()  # files and lines
+        self.streams: list[tuple[ir.Value, Callable[[], ir.Value]]] = []
+        self.thread = get_ident()
+        self.static_arguments = 0  # `ti.static(...)` around what is translated
+
+    def note_name(self, home: Any, name: str, value: object) -> None:
+        """Note what a name from outside of functions stands for, and the cell or the dictionary
+        that holds it."""
+        self.names.setdefault((id(home), name), (home, name, value))
+
+    @contextmanager
+    def literals_as(self, dtype: DataType) -> Iterator[None]:
+        """Give floats that Python writes out another type than the default one."""
+        outer, self.default_fp = self.default_fp, dtype
+        try:
+            yield
+        finally:
+            self.default_fp = outer
+
+    def at_entry(self) -> ir.InsertionPoint:
+        """The start of the kernel, which dominates everything in it."""
+        assert self.entry is not None
+        return ir.InsertionPoint.at_block_begin(self.entry)
+
+    @contextmanager
+    def entered(self, kind: str, *, is_tail: bool = False) -> Iterator[Region]:
+        """A block inside the present one, which is shut afterwards."""
+        outer = self.region
+        self.region = Region(kind, ir.Location.current, outer, is_tail=is_tail)
+        try:
+            yield self.region
+        finally:
+            self.region.shut = f"was made in {kind}, and is used outside it: {_CARRIED}"
+            self.region = outer
+
+    @contextmanager
+    def isolated(self, function: str) -> Iterator[None]:
+        """A block that sees nothing of those around it."""
+        with (
+            self.region.shut_as(
+                f"was made outside '{function}', which has derivatives of its own and computes "
+                "with its arguments only: pass it as an argument"
+            ),
+            self.entered(f"'{function}'"),
+        ):
+            yield
+
+    def finish(self, name: str) -> None:
+        """End the kernel: nothing that was made in it can be used in another one."""
+        self.root.shut = (
+            f"belongs to kernel '{name}', which is compiled: fields and arguments carry values "
+            "from one kernel to another"
+        )
+
+    def warn(self, message: str) -> None:
+        """Warn of the line that is translated, once; Python shows it below the message."""
+        place = user_place(ir.Location.current)
+        assert place is not None
+        if (place.file, place.line) not in self.warned:
+            self.warned.add((place.file, place.line))
+            warnings.warn_explicit(message, UserWarning, place.file, place.line)
+
+    def seed(self) -> ir.Value:
+        """The launch's seed of random numbers, a hidden last argument of the kernel."""
+        assert self.entry is not None
+        if self.launch_seed is None:
+            self.launch_seed = self.entry.add_argument(mlir_type(i64), ir.Location.current)
+        return self.launch_seed
+
+    @contextmanager
+    def stream(self, iteration: Callable[[], ir.Value]) -> Iterator[None]:
+        """Number the random draws of one iteration, or of the serial part of a kernel, from 0."""
+        slot = b.slot(mlir_type(i64))
+        b.write(constant(0, i64), slot)
+        self.streams.append((slot, iteration))
+        try:
+            yield
+        finally:
+            self.streams.pop()
+
+    def next_draw(self) -> tuple[ir.Value, ir.Value, ir.Value]:
+        """The counters of the next draw: launch, iteration, number within the iteration."""
+        slot, iteration = self.streams[-1]
+        type_ = mlir_type(i64)
+        draw = b.read(slot)
+        b.write(emit("arith.addi", type_, [draw, constant(1, i64)]), slot)
+        return self.seed(), iteration(), draw
+
+
+@data_class(frozen=True)
+class Anchor:
+    """An op that later code is added in front of, and how deep it stands in run-time regions."""
+
+    op: ir.Operation
+    region: Region
+    depth: int
+
+    @contextmanager
+    def inserting(self) -> Iterator[None]:
+        """Insert in front of the op: what is made there belongs to its block."""
+        builder = current()
+        inner, builder.region = builder.region, self.region
+        try:
+            with ir.InsertionPoint(self.op):
+                yield
+        finally:
+            builder.region = inner
+
+
+_CARRIED = "a variable that is assigned in front of it, or a field, carries values out"
+being_built: list[Builder] = []  # of all threads
+
+
+@contextmanager
+def building(builder: Builder) -> Iterator[Builder]:
+    """Make a builder the current one."""
+    being_built.append(builder)
+    try:
+        yield builder
+    finally:
+        being_built.pop()
+
+
+def current() -> Builder:
+    """The kernel under construction. Raises TaichiRuntimeError outside one."""
+    if not in_kernel():
+        raise TaichiRuntimeError("this can only be used inside a @ti.kernel or @ti.func")
+    return being_built[-1]
+
+
+def in_kernel() -> bool:
+    """Whether this thread has a kernel under construction; only one thread at a time has."""
+    return bool(being_built) and any(builder.thread == get_ident() for builder in being_built)
+
+
+def refuse_in_kernel(what: str, cure: str) -> None:
+    """Raise TaichiTypeError where Python does something to memory while a kernel is compiled: that
+    happens once, and not in its launches. `ti.static(...)` says that it should."""
+    if in_kernel() and not current().static_arguments:
+        raise TaichiTypeError(
+            f"{what} by Python here, once, while the kernel is compiled: {cure}; ti.static(...) "
+            "says that once is wanted"
+        )
+
+
+@lru_cache(maxsize=64)
+def mlir_type(dtype: DataType) -> ir.Type:
+    """The MLIR type of a scalar type."""
+    return ir.Type.parse(dtype.mlir)
+
+
+@lru_cache(maxsize=1)
+def index_type() -> ir.Type:
+    """MLIR's `index`."""
+    return ir.IndexType.get()
+
+
+@lru_cache(maxsize=1)
+def i1_type() -> ir.Type:
+    """MLIR's `i1`."""
+    return ir.IntegerType.get_signless(1)
+
+
+@lru_cache(maxsize=64)
+def predicate(number: int) -> ir.Attribute:
+    """A comparison's predicate."""
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+
+
+def emit(
+    name: str, result: ir.Type, operands: Sequence[ir.Value], **attributes: ir.Attribute
+) -> ir.Value:
+    """Create an op with one result at the insertion point."""
+    return ir.Operation.create(name, [result], operands, attributes).result
+
+
+def emit_effect(name: str, operands: Sequence[ir.Value], **attributes: ir.Attribute) -> Any:
+    """Create an op without results at the insertion point."""
+    return ir.Operation.create(name, [], operands, attributes)
+
+
+def constant(value: bool | int | float, dtype: DataType) -> ir.Value:
+    """An `arith.constant` of a scalar type."""
+    type_ = mlir_type(dtype)
+    if dtype.is_float:
+        return emit("arith.constant", type_, [], value=ir.FloatAttr.get(type_, float(value)))
+    bits = int(value) & ((1 << dtype.bits) - 1)
+    signed = bits - (1 << dtype.bits) if dtype.bits > 1 and bits >> (dtype.bits - 1) else bits
+    return emit(
+        "arith.constant",
+        type_,
+        [],
+        value=ir.IntegerAttr.get(type_, -signed if dtype.bits == 1 else signed),
+    )
+
+
+def index_constant(value: int) -> ir.Value:
+    """An `arith.constant` of type index."""
+    return emit("arith.constant", index_type(), [], value=ir.IntegerAttr.get(index_type(), value))

@@ -1,0 +1,107 @@
+"""Structured control flow: `scf` ops with their regions, filled by callbacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from mlirad.bindings import ir
+from mlirad.frontend.python.building.builder import current, emit, index_constant, index_type
+
+
+def _block(op: ir.Operation, region: int, arguments: Sequence[ir.Type] = ()) -> ir.Block:
+    return ir.Block.create_at_start(
+        op.regions[region], list(arguments), [op.location] * len(arguments)
+    )
+
+
+def _terminate(block: ir.Block, name: str = "scf.yield", operands: Sequence[ir.Value] = ()) -> None:
+    with ir.InsertionPoint(block):
+        ir.Operation.create(name, [], operands)
+
+
+@contextmanager
+def inside(block: ir.Block, kind: str, *, is_tail: bool = False) -> Iterator[None]:
+    """Insert at the end of a block; what is made there cannot be used afterwards."""
+    with ir.InsertionPoint(block), current().entered(kind, is_tail=is_tail):
+        yield
+
+
+def if_op(
+    condition: ir.Value,
+    then: Callable[[], object],
+    otherwise: Callable[[], object] | None = None,
+    *,
+    is_tail: bool = False,
+) -> ir.Operation:
+    """`scf.if` without results; `is_tail` where nothing of the block around it runs after it."""
+    op = ir.Operation.create("scf.if", [], [condition], regions=2)
+    block = _block(op, 0)
+    with inside(block, "a branch", is_tail=is_tail):
+        then()
+    _terminate(block)
+    if otherwise is not None:
+        other = _block(op, 1)
+        with inside(other, "a branch"):
+            otherwise()
+        _terminate(other)
+    return op
+
+
+def for_op(
+    lower: ir.Value, upper: ir.Value, step: ir.Value, body: Callable[[ir.Value], None]
+) -> ir.Operation:
+    """`scf.for` over `index`."""
+    op = ir.Operation.create("scf.for", [], [lower, upper, step], regions=1)
+    block = _block(op, 0, [index_type()])
+    with inside(block, "a loop"):
+        body(block.arguments[0])
+    _terminate(block)
+    return op
+
+
+def while_op(condition: Callable[[], ir.Value], body: Callable[[], None]) -> ir.Operation:
+    """`scf.while` without carried values."""
+    op = ir.Operation.create("scf.while", [], [], regions=2)
+    before, after = _block(op, 0), _block(op, 1)
+    with inside(before, "the condition of a loop"):
+        test = condition()
+    _terminate(before, "scf.condition", [test])
+    with inside(after, "a loop"):
+        body()
+    _terminate(after)
+    return op
+
+
+def parallel_op(
+    lower: Sequence[ir.Value],
+    upper: Sequence[ir.Value],
+    body: Callable[[list[ir.Value]], None],
+    attributes: Mapping[str, ir.Attribute],
+) -> ir.Operation:
+    """`scf.parallel` over a box."""
+    rank = len(lower)
+    one = index_constant(1)
+    sizes = ir.DenseI32ArrayAttr.get([rank, rank, rank, 0])
+    op = ir.Operation.create(
+        "scf.parallel",
+        [],
+        [*lower, *upper, *([one] * rank)],
+        {**attributes, "operandSegmentSizes": sizes},
+        regions=1,
+    )
+    block = _block(op, 0, [index_type()] * rank)
+    with inside(block, "a loop"):
+        body(list(block.arguments))
+    _terminate(block, "scf.reduce")
+    return op
+
+
+def clamped(index: ir.Value, size: ir.Value) -> ir.Value:
+    """An `index` value moved into `0 ... size - 1`."""
+    last = emit("arith.subi", index_type(), [size, index_constant(1)])
+    return emit(
+        "arith.maxsi",
+        index_type(),
+        [emit("arith.minsi", index_type(), [index, last]), index_constant(0)],
+    )

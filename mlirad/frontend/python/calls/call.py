@@ -1,0 +1,180 @@
+"""Calls: types convert, specials translate themselves, `@ti.func` is inlined, Python functions run
+at compile time."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from mlirad.errors import SourceLocation, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
+from mlirad.frontend.python.building.builder import Anchor
+from mlirad.frontend.python.calls.counterparts import refuse_counterpart
+from mlirad.frontend.python.calls.custom_functions import call_custom
+from mlirad.frontend.python.calls.parameters import Bindings, bind_parameters
+from mlirad.frontend.python.calls.recursion import call_recursive, calls_itself
+from mlirad.frontend.python.calls.specials import Special, print_special
+from mlirad.frontend.python.places.place import Place
+from mlirad.frontend.python.places.struct_places import local
+from mlirad.frontend.python.places.variables import Variable, make_slot
+from mlirad.frontend.python.source.function import Function
+from mlirad.frontend.python.source.jumps import returns_early
+from mlirad.frontend.python.translation.choices import returned
+from mlirad.frontend.python.translation.conversions import convert, convert_result
+from mlirad.frontend.python.translation.python_objects import call_python
+from mlirad.frontend.python.translation.scopes import Flag, Frame
+from mlirad.frontend.python.translation.statements import visit_block
+from mlirad.frontend.python.translation.text_format import format_braces
+from mlirad.frontend.python.translation.translator import Translator, frozen, handles
+from mlirad.frontend.python.values import functions as fn
+from mlirad.frontend.python.values import scalar as ex
+from mlirad.frontend.python.values.domains import make_range
+from mlirad.frontend.python.values.matrix import Matrix
+from mlirad.frontend.python.values.scalar import Expr
+from mlirad.frontend.python.values.struct import Struct
+from mlirad.ir.walk import owner_operation
+from mlirad.types import DataType, u1
+
+_BUILTINS: dict[Any, Callable[..., Any]] = {
+    builtins.abs: fn.abs,
+    builtins.min: fn.min,
+    builtins.max: fn.max,
+    builtins.pow: fn.pow,
+    builtins.round: fn.round,
+    builtins.range: make_range,
+    builtins.all: fn.all,
+    builtins.any: fn.any,
+}
+
+
+@handles(ast.Call)
+def _call(t: Translator, node: ast.Call) -> Any:
+    callee = t.visit(node.func)
+    if callee is builtins.print:
+        callee = print_special
+    if isinstance(callee, Special):
+        return callee.translate(t, node)
+    if isinstance(callee, Function):
+        return call_bound(t, callee, bind_parameters(t, callee, node), node)
+    positional, named = _arguments(t, node)
+    if isinstance(callee, DataType) or callee in (int, float, bool):
+        return convert(t, callee, positional if not named else [])
+    if isinstance(callee, Variable | Place | Expr):
+        raise TaichiTypeError("this value cannot be called")
+    if getattr(callee, "__name__", "") == "format" and isinstance(
+        getattr(callee, "__self__", None), str
+    ):
+        return format_braces(callee.__self__, positional, named).plain()
+    known = _BUILTINS.get(callee) if getattr(callee, "__hash__", None) else None
+    if known is not None:
+        return known(*positional, **named)
+    is_static = t.builder.static_arguments > 0
+    refuse_counterpart(callee, [*positional, *named.values()], is_static=is_static)
+    return call_python(callee, positional, named, t.made, t.builder.region)
+
+
+def _arguments(t: Translator, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
+    positional: list[Any] = []
+    for argument in node.args:
+        if isinstance(argument, ast.Starred):
+            positional += list(t.visit_value(argument.value))
+        else:
+            positional.append(t.visit_value(argument))
+    named: dict[str, Any] = {}
+    for keyword in node.keywords:
+        value = t.visit_value(keyword.value)
+        named.update({keyword.arg: value} if keyword.arg is not None else value)
+    return positional, named
+
+
+def call_bound(t: Translator, function: Function, bindings: Bindings, node: ast.Call) -> Any:
+    """Translate a function for some arguments; `node` is where it is called."""
+    if function.is_real and calls_itself(function):
+        return _recursive(t, function, bindings, node)
+    if function.vjp is None and function.jvp is None:
+        return _translate_body(t, function, bindings, node)
+    return call_custom(
+        t, function, bindings, lambda callee, given: _translate_body(t, callee, given, node)
+    )
+
+
+def _recursive(t: Translator, function: Function, bindings: Bindings, node: ast.Call) -> Any:
+    if function.vjp is not None or function.jvp is not None:
+        raise TaichiSyntaxError(
+            f"'{function.__name__}' calls itself, and has derivatives of its own: no function can "
+            "have both"
+        )
+    with _noting_the_call(function, t.place_of(node)):
+        return call_recursive(t, function, bindings)
+
+
+def _translate_body(t: Translator, function: Function, bindings: Bindings, node: ast.Call) -> Any:
+    body = function.source.node.body
+    if function.is_real and function.annotation("return") is None and _gives(body):
+        raise TaichiSyntaxError(
+            f"A real function with a return value must be annotated: '{function.__name__}'"
+        )
+    frame, place = _frame(t, function, bindings), t.place_of(node)
+    t.frames.append(frame)
+    in_order = function.is_real or frame.live is not None
+    outer, t.in_parallel = t.in_parallel, in_order or t.in_parallel
+    stopped = len(t.builder.stopped)
+    try:
+        with _noting_the_call(function, place):
+            visit_block(t, body)
+    finally:
+        t.frames.pop()
+        t.in_parallel = outer
+        del t.builder.stopped[stopped:]
+    result = returned(frame)
+    if function.is_real and result is not None:
+        return convert_result(t, function.result_type(), result)
+    if result is None and function.annotation("return") is not None:
+        raise TaichiSyntaxError(
+            "Function has a return type but does not have a return statement: "
+            f"'{function.__name__}'"
+        )
+    return result
+
+
+def _gives(body: list[ast.stmt]) -> bool:
+    """Whether a function's body holds a `return` with a value."""
+    returns = [n for statement in body for n in ast.walk(statement) if isinstance(n, ast.Return)]
+    return any(node.value is not None for node in returns)
+
+
+def _frame(t: Translator, function: Function, bindings: Bindings) -> Frame:
+    """The names of a function at the start of its body."""
+    frame = Frame(function.__name__, function.source, False, function.result_type())
+    frame.entry_anchor = Anchor(owner_operation(make_slot(u1)), t.builder.region, t.depth)
+    if returns_early(function.source.node.body):
+        frame.live = Flag()
+    for name, given in bindings.items():
+        value = given.value if given.by_reference else _by_value(frame, name, given.value)
+        frame.define(name, value)
+    return frame
+
+
+def _by_value(frame: Frame, name: str, value: object) -> Any:
+    if isinstance(value, Struct):
+        return local(value)
+    if name in frame.source.mutable:
+        if isinstance(value, list):
+            return Variable(Matrix(value))
+        if isinstance(value, Matrix) or ex.is_scalar(value):
+            return Variable(value)
+    return frozen(value)
+
+
+@contextmanager
+def _noting_the_call(function: Function, place: SourceLocation) -> Iterator[None]:
+    """Note in errors from inside a function where it was called."""
+    try:
+        yield
+    except TaichiCompilationError as error:
+        note = f"in '{function.__name__}', called at {place}"
+        if note not in getattr(error, "__notes__", ()):  # a recursion comes by here again
+            error.add_note(note)
+        raise

@@ -1,0 +1,195 @@
+"""Arguments of a call to the parameters of a `@ti.func`."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+from mlirad.data_classes import data_class
+from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
+from mlirad.frontend.python.places.arrays import ArrayRef, array_ref
+from mlirad.frontend.python.places.place import Place
+from mlirad.frontend.python.source.function import Function
+from mlirad.frontend.python.translation.conversions import convert, convert_result
+from mlirad.frontend.python.translation.translator import Translator
+from mlirad.frontend.python.values import scalar as ex
+from mlirad.frontend.python.values.annotations import (
+    MatrixType,
+    NdarrayType,
+    Reference,
+    is_template,
+)
+from mlirad.frontend.python.values.leaves import kind_of
+from mlirad.frontend.python.values.matrix import Matrix
+from mlirad.frontend.python.values.scalar import Expr
+from mlirad.frontend.python.values.struct import Struct
+from mlirad.frontend.python.values.struct_type import StructType
+from mlirad.types import DataType, resolve
+
+MAX_INLINE_DEPTH = 64
+
+
+@data_class(frozen=True)
+class Binding:
+    """What a parameter stands for in one call."""
+
+    value: Any
+    by_reference: bool = False
+
+
+Bindings = dict[str, Binding]
+
+
+def bind_parameters(t: Translator, function: Function, node: ast.Call) -> Bindings:
+    """The arguments of a call by parameter name."""
+    if len(t.frames) > MAX_INLINE_DEPTH:
+        raise TaichiCompilationError(
+            f"'{function.__name__}' calls itself: recursion is not supported, but in the text of a "
+            "@ti.real_func"
+        )
+    arguments = function.source.node.args
+    if arguments.vararg or arguments.kwarg:
+        raise TaichiSyntaxError(
+            f"'{function.__name__}' takes *args or **kwargs, which a @ti.func cannot"
+        )
+    names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+    bound: Bindings = {}
+    if function.owner is not None:
+        bound[names.pop(0)] = Binding(
+            function.owner, by_reference=not isinstance(function.owner, Struct)
+        )
+    by_keyword = [argument.arg for argument in arguments.kwonlyargs]
+    for name, given in list(_given(t, function, names, by_keyword, node)):
+        if name in bound:
+            raise TaichiSyntaxError(
+                f"Multiple values for argument '{name}' of '{function.__name__}'"
+            )
+        bound[name] = _bound(t, function, name, given)
+    _add_defaults(t, function, [*names, *by_keyword], bound)
+    return bound
+
+
+def _given(
+    t: Translator,
+    function: Function,
+    names: list[str],
+    by_keyword: list[str],
+    node: ast.Call,
+) -> Iterator[tuple[str, Any]]:
+    """What a call gives to which parameter: nodes, and values that come out of a starred one."""
+    position = 0
+    for argument in node.args:
+        starred = (
+            list(t.visit_value(argument.value)) if isinstance(argument, ast.Starred) else [argument]
+        )
+        for item in starred:
+            if position >= len(names):
+                raise TaichiSyntaxError(
+                    f"Too many arguments: '{function.__name__}' takes {len(names)}"
+                )
+            yield names[position], item
+            position += 1
+    only_positional = {argument.arg for argument in function.source.node.args.posonlyargs}
+    for keyword in node.keywords:
+        spread = (
+            t.visit_value(keyword.value) if keyword.arg is None else {keyword.arg: keyword.value}
+        )
+        for name, item in spread.items():
+            if name in only_positional or name not in (*names, *by_keyword):
+                raise TaichiSyntaxError(f"Unexpected argument '{name}' for '{function.__name__}'")
+            yield name, item
+
+
+def _add_defaults(t: Translator, function: Function, names: list[str], bound: Bindings) -> None:
+    """Bind the parameters that a call leaves out. Raises TaichiSyntaxError where one has no
+    default."""
+    declared = inspect.signature(function.function).parameters
+    known = {
+        name: parameter.default
+        for name, parameter in declared.items()
+        if parameter.default is not inspect.Parameter.empty
+    }
+    for name in names:
+        if name not in bound:
+            if name not in known:
+                raise TaichiSyntaxError(
+                    f"Parameter `{name}` missing in a call of '{function.__name__}'"
+                )
+            bound[name] = _bound(t, function, name, known[name])
+
+
+def _bound(t: Translator, function: Function, name: str, given: Any) -> Binding:
+    """A node, or a value, as an argument of a declared type."""
+    declared = function.annotation(name)
+    if is_template(declared):
+        return Binding(t.visit(given) if isinstance(given, ast.AST) else given, by_reference=True)
+    if isinstance(declared, Reference):
+        return Binding(_variable(t, declared, name, given), by_reference=True)
+    value = t.visit_value(given) if isinstance(given, ast.AST) else given
+    array = array_ref(value)
+    if isinstance(declared, NdarrayType):
+        _check_array(declared, name, array)
+    if array is not None:
+        return Binding(value, by_reference=True)
+    if isinstance(declared, StructType):
+        return Binding(convert_result(t, declared, value))
+    if isinstance(declared, MatrixType):
+        return Binding(_matrix(declared, name, value))
+    if isinstance(declared, DataType) or declared in (int, float, bool):
+        if not ex.is_scalar(value):
+            raise TaichiTypeError(
+                f"parameter '{name}' of '{function.__name__}' is a scalar, but got a "
+                f"{type(value).__name__}"
+            )
+        return Binding(convert(t, declared, [value]))
+    return Binding(value)
+
+
+def _matrix(declared: MatrixType, name: str, value: Any) -> Matrix:
+    """An argument as a matrix of the declared type. Raises TaichiSyntaxError for another shape."""
+    if isinstance(value, Matrix):
+        found = (*value.shape, 1)[:2] if declared.ndim == 2 else value.shape
+        for letter, wanted, got in zip("nm", declared.shape, found):
+            if wanted != got and not declared.is_open:
+                raise TaichiSyntaxError(
+                    f"Argument {name} of type {declared} is expected to be a Matrix with {letter} "
+                    f"{wanted}, but got {got}"
+                )
+    return declared(value)
+
+
+def _variable(t: Translator, declared: Reference, name: str, given: Any) -> Place:
+    """What a parameter by reference stands for: a variable or an element of the declared type."""
+    place = t.visit_place(given) if isinstance(given, ast.AST) else None
+    if place is None:
+        raise TaichiTypeError(f"parameter '{name}' is a reference: it takes a variable")
+    value, wanted = place.load(), declared.dtype
+    if isinstance(wanted, MatrixType):
+        fits = isinstance(value, Matrix) and wanted.admits(value.shape)
+    else:
+        fits = isinstance(value, Expr) and value.dtype == t.resolve(wanted)
+    if not fits:
+        shown = value.dtype if isinstance(value, Expr) else kind_of(value)
+        raise TaichiTypeError(f"parameter '{name}' is a reference to {wanted}, but got {shown}")
+    return place
+
+
+def _check_array(declared: NdarrayType, name: str, array: object) -> None:
+    """Raise TaichiTypeError for what is no array of the kernel, or another than declared."""
+    if not isinstance(array, ArrayRef):
+        raise TaichiTypeError(f"Expected ndarray in the kernel argument for argument {name}")
+    wanted, refused = declared.dtype, f"Invalid value for argument {name} - "
+    if declared.ndim not in (None, len(array.shape)):
+        raise TaichiTypeError(f"{refused}required ndim={declared.ndim}, got {len(array.shape)}")
+    if isinstance(wanted, MatrixType):
+        fits = wanted.admits(array.element_shape)
+        wanted = wanted.dtype
+    else:
+        fits = wanted is None or not array.element_shape
+    if not fits or (wanted is not None and resolve(wanted) != array.dtype):
+        raise TaichiTypeError(
+            f"{refused}required element type: {declared.dtype}, but elements of shape "
+            f"{array.element_shape} of {array.dtype} are provided"
+        )

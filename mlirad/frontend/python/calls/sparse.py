@@ -1,0 +1,156 @@
+"""What kernels ask of sparse blocks, and do to them: `ti.is_active`, `ti.append` and the like. What
+is listed in `__all__` is public."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from mlirad.errors import TaichiTypeError
+from mlirad.frontend.python.building import effects
+from mlirad.frontend.python.building.builder import index_constant
+from mlirad.frontend.python.calls.specials import Special, special
+from mlirad.frontend.python.places.arrays import array_ref
+from mlirad.frontend.python.places.blocks import BlockRef, block_ref
+from mlirad.frontend.python.places.place import flat_parts
+from mlirad.frontend.python.translation.translator import Translator
+from mlirad.frontend.python.values import scalar as ex
+from mlirad.frontend.python.values.matrix import Matrix
+from mlirad.frontend.python.values.scalar import Expr
+from mlirad.types import u1, u64
+
+__all__ = [
+    "activate",
+    "append",
+    "deactivate",
+    "get_addr",
+    "is_active",
+    "length",
+    "no_activate",
+    "rescale_index",
+]
+
+
+def _operands(t: Translator, node: ast.Call, special_: str, count: int) -> list[Any]:
+    names = {"node": 0, "indices": 1, "val": 2}
+    given = dict(enumerate(t.visit_value(argument) for argument in node.args))
+    given |= {names[k.arg]: t.visit_value(k.value) for k in node.keywords if k.arg in names}
+    if sorted(given) != list(range(count)):
+        raise TaichiTypeError(f"ti.{special_} takes {count} arguments, not {len(given)}")
+    return [given[position] for position in range(count)]
+
+
+def _block(value: object, special_: str) -> BlockRef:
+    """The block that is given. Raises TaichiTypeError for anything else."""
+    block = block_ref(value)
+    if block is None:
+        raise TaichiTypeError(
+            f"ti.{special_} takes a block of a layout tree, such as x.parent(), not a "
+            f"{type(value).__name__}"
+        )
+    return block
+
+
+@special(takes="block, index")
+def activate(t: Translator, node: ast.Call) -> None:
+    """Make a cell of a pointer or bitmasked block active, and the cells around it. `index` is a
+    vector, or a list, of an integer for each axis. These functions are for kernels; they raise
+    TaichiTypeError for what is no block."""
+    value, key = _operands(t, node, "activate", 2)
+    block = _block(value, "activate")
+    effects.activate(block.own.field, block.cell(key))
+
+
+@special(takes="block, index")
+def deactivate(t: Translator, node: ast.Call) -> None:
+    """Make a cell of a block inactive: what lies below one of a pointer block becomes 0. Of a
+    dynamic block, empty the list. See `activate`."""
+    value, key = _operands(t, node, "deactivate", 2)
+    block = _block(value, "deactivate")
+    block.deactivate(block.list_or_cell(key))
+
+
+@special(takes="block, index")
+def deactivate_fields(t: Translator, node: ast.Call) -> None:
+    """Do what `deactivate` does, for a caller that clears derivatives itself."""
+    value, key = _operands(t, node, "deactivate", 2)
+    block = _block(value, "deactivate")
+    block.deactivate(block.list_or_cell(key), with_derivatives=False)
+
+
+@special(takes="block, index")
+def is_active(t: Translator, node: ast.Call) -> Expr:
+    """Whether a cell of a block is active, as an integer; see `activate`."""
+    value, key = _operands(t, node, "is_active", 2)
+    block = _block(value, "is_active")
+    answer = effects.is_active(block.own.field, block.cell(key))
+    return ex.cast(Expr(answer, u1), t.builder.default_ip)
+
+
+@special(takes="block, index")
+def length(t: Translator, node: ast.Call) -> Expr:
+    """How many items the list of a dynamic block has, in a kernel; `index` is that of the cell that
+    the list lies in. Raises TaichiTypeError for another block."""
+    value, key = _operands(t, node, "length", 2)
+    return _block(value, "length").list(key).length()
+
+
+@special(takes="block, index, item")
+def append(t: Translator, node: ast.Call) -> Expr:
+    """Add an item to the list of a dynamic block, in a kernel; its number. A list that is full
+    raises TaichiRuntimeError where the kernel ends. See `length`."""
+    value, key, item = _operands(t, node, "append", 3)
+    return _block(value, "append").list(key).append(item)
+
+
+@special(takes="*blocks")
+def no_activate(t: Translator, node: ast.Call) -> None:
+    """Say that the kernel writes to active cells only: a hint, without effect."""
+    for argument in node.args:
+        value = t.visit_value(argument)
+        if array_ref(value) is None:
+            _block(value, "no_activate")
+
+
+@special(takes="field, index")
+def get_addr(t: Translator, node: ast.Call) -> Expr:
+    """Where the element of a field lies in memory, a u64, in a kernel; of a vector or matrix its
+    first component, or that of a field of one component. Raises TaichiTypeError for what is no
+    field."""
+    arguments = [t.visit_value(argument) for argument in node.args]
+    arrays = array_ref(arguments[0]) if len(arguments) == 2 else None
+    if arrays is None:
+        raise TaichiTypeError("ti.get_addr takes a field and an index")
+    array = arrays.leaves()[0]
+    component = array.component or (0,) * len(array.element_shape)
+    place = [*array.indices(arguments[1]), *map(index_constant, component)]
+    return Expr(effects.address(array.value, place), u64)
+
+
+def _rescaled(t: Translator, node: ast.Call) -> Matrix:
+    """An index of a field, or of a block, as one of another field or block that lies around or
+    below it: a vector of i32. Raises TaichiTypeError for another number of arguments."""
+    arguments = [t.visit_value(argument) for argument in node.args]
+    arguments += [t.visit_value(keyword.value) for keyword in node.keywords]
+    if len(arguments) != 3:
+        raise TaichiTypeError(f"ti.rescale_index takes 3 arguments, not {len(arguments)}")
+    return rescaled(_shape(arguments[0]), _shape(arguments[1]), arguments[2])
+
+
+rescale_index = Special("rescale_index", _rescaled, takes="old, new, index")
+
+
+def rescaled(old: tuple[int, ...], new: tuple[int, ...], index: Any) -> Matrix:
+    """An index among so many cells as one among others."""
+    parts = list(flat_parts(index))
+    for axis, (before, after) in enumerate(zip(old[: len(parts)], new)):
+        if before > after:
+            parts[axis] = parts[axis] // (before // after)
+        elif before < after:
+            parts[axis] = parts[axis] * (after // before)
+    return Matrix(parts)
+
+
+def _shape(value: object) -> tuple[int, ...]:
+    arrays = array_ref(value)
+    return arrays.leaves()[0].shape if arrays is not None else _block(value, "rescale_index").shape

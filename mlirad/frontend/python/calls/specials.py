@@ -1,0 +1,238 @@
+"""Names with a meaning of their own inside kernels: `ti.static`, the atomics, loop options and the
+like. What is listed in `__all__` is public, as `ti.static`."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
+from mlirad.frontend.python.places.arrays import array_ref
+from mlirad.frontend.python.places.variables import Combine
+from mlirad.frontend.python.translation.printing import emit_print
+from mlirad.frontend.python.translation.translator import Static, Translator
+from mlirad.frontend.python.values import functions as fn
+from mlirad.frontend.python.values.domains import Grouped, NdRange
+from mlirad.frontend.python.values.matrix import Matrix
+from mlirad.frontend.python.values.scalar import Expr
+from mlirad.signatures import signature_of
+
+__all__ = [
+    "atomic_add",
+    "atomic_and",
+    "atomic_exchange",
+    "atomic_max",
+    "atomic_min",
+    "atomic_mul",
+    "atomic_or",
+    "atomic_sub",
+    "atomic_xor",
+    "block_local",
+    "cache_read_only",
+    "grouped",
+    "loop_config",
+    "ndrange",
+    "static",
+    "static_assert",
+    "static_print",
+    "stop_grad",
+]
+
+
+class Special:
+    """A callable that sees the syntax of its call; outside kernels it is an ordinary function."""
+
+    def __init__(
+        self,
+        name: str,
+        translate: Callable[[Translator, ast.Call], Any],
+        python: Callable[..., object] | None = None,
+        takes: str = "",
+    ) -> None:
+        """`takes` are the names of its parameters, with `*` in front of one that is repeated."""
+        self.__name__ = name
+        self.__signature__ = signature_of(takes)
+        self.__doc__ = translate.__doc__
+        self.translate = translate
+        self.python = python
+
+    def __call__(self, *args: object, **kwargs: object) -> Any:
+        if self.python is None:
+            raise TaichiSyntaxError(f"ti.{self.__name__} can only be used inside a kernel")
+        return self.python(*args, **kwargs)
+
+
+def special(
+    python: Callable[..., object] | None = None, takes: str = ""
+) -> Callable[[Callable[[Translator, ast.Call], Any]], Special]:
+    """Make a Special of a translating function; `python` is what it does outside kernels."""
+
+    def make(translate: Callable[[Translator, ast.Call], Any]) -> Special:
+        return Special(translate.__name__.strip("_"), translate, python, takes)
+
+    return make
+
+
+def _first(*arguments: object) -> Any:
+    return arguments[0] if len(arguments) == 1 else arguments
+
+
+def _known_values(t: Translator, node: ast.Call) -> list[Any]:
+    """The arguments of a call that asks for what is known while compiling."""
+    t.builder.static_arguments += 1
+    try:
+        return [t.visit_value(argument) for argument in node.args]
+    finally:
+        t.builder.static_arguments -= 1
+
+
+@special(python=_first, takes="*values")
+def static(t: Translator, node: ast.Call) -> Any:
+    """Evaluate while compiling: loops over it are unrolled, conditions on it choose a branch.
+
+    Several values give a list. Raises TaichiTypeError for what is known only at run time.
+    """
+    values = _known_values(t, node)
+    if any(isinstance(value, Expr) for value in values):
+        raise TaichiTypeError("The arguments of ti.static must be compile-time constants")
+    return Static(values[0] if len(values) == 1 else values)
+
+
+@special(takes="condition, message=")
+def static_assert(t: Translator, node: ast.Call) -> None:
+    """Raise TaichiCompilationError, with the message, while compiling, where a condition does not
+    hold. Raises TaichiTypeError for a condition that is known only at run time."""
+    condition = t.visit_value(node.args[0])
+    if isinstance(condition, Expr):
+        raise TaichiTypeError("Static assert with non-static condition")
+    if not condition:
+        message = t.visit_value(node.args[1]) if len(node.args) > 1 else ""
+        raise TaichiCompilationError(f"Static assertion failed {message}".rstrip())
+
+
+@special(python=print, takes="*values")
+def static_print(t: Translator, node: ast.Call) -> None:
+    """Print values, and the types of what is known only at run time, while compiling: once for each
+    choice of argument types."""
+    t.builder.static_arguments += 1
+    try:
+        print(*[t.visit_value(argument) for argument in node.args])
+    finally:
+        t.builder.static_arguments -= 1
+
+
+@special(takes="serialize=, parallelize=, block_dim=, block_dim_adaptive=, bit_vectorize=")
+def loop_config(t: Translator, node: ast.Call) -> None:
+    """Options of the next loop: `serialize=True` has its iterations run in order, `parallelize` is
+    how many threads share it at most, `block_dim` how many threads a block has on a GPU; the others
+    have no effect. Raises TaichiSyntaxError for unknown ones, and in Python scope."""
+    known = {"serialize", "parallelize", "block_dim", "block_dim_adaptive", "bit_vectorize"}
+    for keyword in node.keywords:
+        if keyword.arg not in known:
+            raise TaichiSyntaxError(
+                f"unknown loop option '{keyword.arg}', expected one of {sorted(known)}"
+            )
+        t.loop_options[keyword.arg] = t.visit_value(keyword.value)
+
+
+def _hint(name: str, effect: str) -> Special:
+    def translate(t: Translator, node: ast.Call) -> None:
+        for argument in node.args:
+            value = t.visit(argument)
+            if array_ref(value) is None:
+                raise TaichiSyntaxError(f"ti.{name} takes fields")
+
+    translate.__doc__ = (
+        f"Ask that the next loop keeps fields {effect}: a hint for GPUs, without effect on the "
+        "CPU. Raises TaichiSyntaxError for what is no field."
+    )
+    return Special(name, translate, takes="*fields")
+
+
+block_local = _hint("block_local", "in memory shared by a block of threads")
+cache_read_only = _hint("cache_read_only", "in the cache for what is not written")
+
+
+def _atomic(kind: str, python_operator: Combine) -> Special:
+    def translate(t: Translator, node: ast.Call) -> Any:
+        if len(node.args) != 2:
+            raise TaichiSyntaxError(f"atomic_{kind} takes a place and a value")
+        place = t.visit_place(node.args[0])
+        value = t.visit_value(node.args[1])
+        if place is None:
+            raise TaichiSyntaxError(
+                f"cannot use a non-writable target as the first operand of 'atomic_{kind}': it "
+                "must be a variable or an element of a field"
+            )
+        return place.update(
+            python_operator, kind, Matrix(value) if isinstance(value, list | tuple) else value
+        )
+
+    of = ", of integers," if kind in ("and", "or", "xor") else ""
+    raised = "TaichiTypeError for floats, " if of else ""
+    translate.__doc__ = (
+        f"Update a place{of} in a kernel by `{kind}` in one step: a variable, or an element of a "
+        "field or an array, a vector and a matrix too; gives the value before. The value is "
+        f"converted to the type of the place. Raises {raised}TaichiSyntaxError for what cannot be "
+        "written."
+    )
+    return Special(f"atomic_{kind}", translate, takes="place, value")
+
+
+atomic_add = _atomic("add", operator.add)
+atomic_sub = _atomic("sub", operator.sub)
+atomic_mul = _atomic("mul", operator.mul)
+atomic_min = _atomic("min", fn.min)
+atomic_max = _atomic("max", fn.max)
+atomic_and = _atomic("and", operator.and_)
+atomic_or = _atomic("or", operator.or_)
+atomic_xor = _atomic("xor", operator.xor)
+atomic_exchange = _atomic("exchange", lambda before, value: value)
+
+
+@special(takes="*fields")
+def stop_grad(t: Translator, node: ast.Call) -> None:
+    """In the rest of this block, loads of a field, or of an array argument, carry no derivative.
+
+    Raises TaichiCompilationError for an element, or another value.
+    """
+    value = t.visit(node.args[0]) if len(node.args) == 1 and not node.keywords else None
+    array = array_ref(value)
+    if array is None or any(leaf.component is not None for leaf in array.leaves()):
+        raise TaichiCompilationError(
+            "ti.stop_grad takes one field, not an element or another value"
+        )
+    t.builder.stopped.extend([leaf.value for leaf in array.leaves()])
+
+
+@special(python=print, takes="*values")
+def print_special(t: Translator, node: ast.Call) -> None:
+    """Print at run time."""
+    options = {keyword.arg: t.visit_value(keyword.value) for keyword in node.keywords}
+    emit_print(
+        [t.visit_value(argument) for argument in node.args],
+        options.get("sep", " "),
+        options.get("end", "\n"),
+    )
+
+
+@special(python=NdRange, takes="*ranges")
+def ndrange(t: Translator, node: ast.Call) -> NdRange:
+    """A box of indices, for the outermost loop or another: for each axis an extent, or a pair
+    `(first, end)`, of integers. `for i, j in ti.ndrange(n, (1, m))`: the last index is the
+    fastest."""
+    ranges: list[Any] = []
+    for argument in node.args:
+        if isinstance(argument, ast.Starred):
+            ranges += list(t.visit_value(argument.value))
+        else:
+            ranges.append(t.visit_value(argument))
+    return NdRange(*ranges)
+
+
+@special(python=Grouped, takes="domain")
+def grouped(t: Translator, node: ast.Call) -> Grouped:
+    """Loop over a field, an array or an `ndrange` with one vector of i32 for an index."""
+    return Grouped(t.visit_value(node.args[0]))

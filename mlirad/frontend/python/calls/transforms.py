@@ -1,0 +1,330 @@
+"""Derivatives of `@ti.func`, called in kernels like the functions that they are derivatives of."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from mlirad.errors import TaichiSyntaxError, TaichiTypeError
+from mlirad.frontend.python.calls.call import call_bound
+from mlirad.frontend.python.calls.derivative_op import Derivatives, emit_jvp
+from mlirad.frontend.python.calls.parameters import Binding, Bindings, bind_parameters
+from mlirad.frontend.python.calls.specials import Special
+from mlirad.frontend.python.places.arrays import array_ref
+from mlirad.frontend.python.places.place import Place
+from mlirad.frontend.python.places.variables import Variable
+from mlirad.frontend.python.source.assigned_names import assigned_names, known_names
+from mlirad.frontend.python.source.function import Function
+from mlirad.frontend.python.translation.translator import Translator, frozen
+from mlirad.frontend.python.values import functions as fn
+from mlirad.frontend.python.values import scalar as ex
+from mlirad.frontend.python.values.leaves import float_leaves, kind_of, like
+from mlirad.frontend.python.values.matrix import Matrix, Value
+from mlirad.frontend.python.values.scalar import Expr
+
+T = TypeVar("T")
+# what a transform takes behind the arguments of its function
+_EXTRA = {
+    "jvp": "tangent",
+    "vjp": "adjoint",
+}
+
+
+class Transform(Special):
+    """A derivative of a function in some of its arguments: an object that kernels and functions can
+    call.
+
+    Raises TaichiTypeError for anything but a `@ti.func` or another derivative, and for arguments
+    that it does not have.
+    """
+
+    def __init__(
+        self, kind: str, function: Function | Transform, argnums: int | Sequence[int] = 0
+    ) -> None:
+        if not isinstance(function, Function | Transform):
+            cure = (
+                "; of a program that launches kernels, it takes inputs= and output="
+                if callable(function)
+                else ""
+            )
+            raise TaichiTypeError(
+                f"ti.ad.{kind} takes a @ti.func, not {_described(function)}{cure}"
+            )
+        super().__init__(f"{kind}({function.__name__})", self._translate)
+        self.__doc__ = f"`ti.ad.{kind}` of `{function.__name__}`."
+        self.kind, self.function, self.argnums = kind, function, argnums
+        self.chosen = _chosen(kind, function, argnums)
+
+    def __get__(self, owner: object, kind: type | None = None) -> Transform:
+        bound = self.function.__get__(owner, kind)
+        return self if bound is self.function else type(self)(self.kind, bound, self.argnums)
+
+    @property
+    def extra(self) -> str | None:
+        """The name of the parameter behind those of the function, where there is one."""
+        return f"{_EXTRA[self.kind]} of {self.function.__name__}" if self.kind in _EXTRA else None
+
+    # In kernels.
+
+    def _translate(self, t: Translator, node: ast.Call) -> Any:
+        return self.apply(t, self.bind(t, node), node)
+
+    def bind(self, t: Translator, node: ast.Call) -> Bindings:
+        """The arguments of a call by parameter name, each with whether it is passed by
+        reference."""
+        if self.extra is None:
+            return _bind(t, self.function, node)
+        inner, given = self._without_extra(node)
+        bindings = _bind(t, self.function, inner)
+        bindings[self.extra] = Binding(t.visit_value(given))
+        return bindings
+
+    def _without_extra(self, node: ast.Call) -> tuple[ast.Call, ast.expr]:
+        word = _EXTRA[self.kind]
+        named = [keyword.value for keyword in node.keywords if keyword.arg == word]
+        if named:
+            keywords = [keyword for keyword in node.keywords if keyword.arg != word]
+            return _call_like(node, node.args, keywords), named[0]
+        if not node.args or isinstance(node.args[-1], ast.Starred):
+            raise TaichiSyntaxError(
+                f"{self.__name__} takes the arguments of '{self.function.__name__}', then {word}="
+            )
+        return _call_like(node, node.args[:-1], node.keywords), node.args[-1]
+
+    def apply(self, t: Translator, bindings: Bindings, node: ast.Call) -> Any:
+        """The derivative at some arguments."""
+        return _Application(self, t, bindings, node).result()
+
+
+def parameters_of(function: Function | Transform) -> dict[str, Any]:
+    """The parameters of a function or of a derivative by name, with their annotations (None where
+    there is none)."""
+    if isinstance(function, Transform):
+        return {
+            **parameters_of(function.function),
+            **({} if function.extra is None else {function.extra: None}),
+        }
+    names = list(inspect.signature(function.function).parameters)
+    declared = function.function.__annotations__
+    return {name: declared.get(name) for name in names[function.owner is not None :]}
+
+
+def _described(function: object) -> str:
+    name = getattr(function, "__name__", None)
+    return (
+        f"the {type(function).__name__.lower()} '{name}'"
+        if name
+        else f"a {type(function).__name__}"
+    )
+
+
+def _chosen(kind: str, function: Function | Transform, argnums: int | Sequence[int]) -> list[str]:
+    """The names of the arguments to differentiate in."""
+    names = list(parameters_of(function))
+    numbers = [argnums] if isinstance(argnums, int) else list(argnums)
+    for number in numbers:
+        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(names):
+            raise TaichiTypeError(
+                f"ti.ad.{kind}: argnums={argnums!r}, but '{function.__name__}' has {len(names)} "
+                f"parameters ({', '.join(names)})"
+            )
+    if not numbers or len(set(numbers)) != len(numbers):
+        raise TaichiTypeError(f"ti.ad.{kind}: argnums={argnums!r} names no parameter, or one twice")
+    return [names[number] for number in numbers]
+
+
+def _call_like(node: ast.Call, arguments: list[ast.expr], keywords: list[ast.keyword]) -> ast.Call:
+    return ast.copy_location(ast.Call(node.func, arguments, keywords), node)
+
+
+def _bind(t: Translator, function: Function | Transform, node: ast.Call) -> Bindings:
+    return (
+        function.bind(t, node)
+        if isinstance(function, Transform)
+        else bind_parameters(t, function, node)
+    )
+
+
+class _Application:
+    """One call of a derivative."""
+
+    def __init__(
+        self, transform: Transform, t: Translator, bindings: Bindings, node: ast.Call
+    ) -> None:
+        self.transform, self.t, self.node = transform, t, node
+        self.what = f"{transform.kind} of '{transform.function.__name__}'"
+        self.bindings = {name: self._by_value(name, given) for name, given in bindings.items()}
+        self.values = {name: self._differentiable(name) for name in transform.chosen}
+        self.leaves = {
+            name: float_leaves(value, f"{self.what}: argument '{name}'")
+            for name, value in self.values.items()
+        }
+        self.primals = [leaf for found in self.leaves.values() for leaf in found]
+
+    def _by_value(self, name: str, given: Binding) -> Binding:
+        """An argument whose derivative is taken here is a value: a function that writes to it has
+        side effects."""
+        if not isinstance(given.value, Variable | Place):
+            return given
+        if given.by_reference and name in _written(self.transform.function):
+            raise TaichiTypeError(
+                f"{self.what}: a function with side effects: writes its parameter '{name}'"
+            )
+        return Binding(frozen(self.t.read(given.value)))
+
+    def _differentiable(self, name: str) -> Any:
+        value = self.bindings[name].value
+        if array_ref(value) is not None:
+            raise TaichiTypeError(
+                f"{self.what}: argument '{name}' is an array: derivatives are taken in scalars, "
+                "vectors and matrices; ti.ad.grad(program, inputs=[...], output=...) takes those "
+                "in fields"
+            )
+        return Matrix(value) if isinstance(value, list) else value
+
+    def derivatives(self, directions: Sequence[Sequence[Expr]]) -> Derivatives:
+        """The value and its tangents along some directions."""
+        return emit_jvp(self.t, self.what, self.primals, directions, self._body)
+
+    def _body(self, scalars: list[Expr]) -> Any:
+        """Translate the function at some values of what is differentiated."""
+        function, rest = self.transform.function, iter(scalars)
+        inner = {
+            name: given for name, given in self.bindings.items() if name != self.transform.extra
+        }
+        for name, value in self.values.items():
+            inner[name] = Binding(like(value, [next(rest) for _ in self.leaves[name]]))
+        if isinstance(function, Transform):
+            return function.apply(self.t, inner, self.node)
+        return call_bound(self.t, function, inner, self.node)
+
+    def _units(self) -> list[list[Expr]]:
+        return [
+            [ex.cast(1.0 if i == d else 0.0, leaf.dtype) for i, leaf in enumerate(self.primals)]
+            for d in range(len(self.primals))
+        ]
+
+    def result(self) -> Any:
+        """What the call gives."""
+        return getattr(self, f"_{self.transform.kind}")()
+
+    def _each_argument(
+        self, rows: Sequence[T], build: Callable[[str, Value, Sequence[T]], object]
+    ) -> Any:
+        """A part of the result for each argument, from a row for each of its scalars; alone where
+        argnums is a number."""
+        parts, start = [], 0
+        for name, value in self.values.items():
+            count = len(self.leaves[name])
+            parts.append(build(name, value, rows[start : start + count]))
+            start += count
+        return parts[0] if isinstance(self.transform.argnums, int) else tuple(parts)
+
+    def _gradient(self, column: Sequence[Expr]) -> Any:
+        """Derivatives of a scalar, in the shapes and types of the arguments."""
+        return self._each_argument(
+            column,
+            lambda name, value, row: like(
+                value, [ex.cast(d, leaf.dtype) for d, leaf in zip(row, self.leaves[name])]
+            ),
+        )
+
+    def _value_and_grad(self) -> Any:
+        found = self.derivatives(self._units())
+        if not ex.is_scalar(found.value):
+            raise TaichiTypeError(
+                f"{self.what}: its result is {kind_of(found.value)}, and gradients are those of "
+                "scalars: ti.ad.jacobian takes derivatives of vectors"
+            )
+        return found.value, self._gradient([row[0] for row in found.tangents])
+
+    def _grad(self) -> Any:
+        return self._value_and_grad()[1]
+
+    def _jvp(self) -> Any:
+        alone = isinstance(self.transform.argnums, int)
+        models = tuple(self.values.values())
+        tangent = self._extra(models[0] if alone else models)
+        found = self.derivatives([tangent])
+        return found.value, like(found.value, found.tangents[0])
+
+    def _extra(self, model: object) -> list[Expr]:
+        """The scalars of the argument behind those of the function, which has the structure of
+        `model`."""
+        assert self.transform.extra is not None
+        given = self.bindings[self.transform.extra].value
+        given = Matrix(given) if isinstance(given, list) else given
+        word = _EXTRA[self.transform.kind]
+        if kind_of(given) != kind_of(model):
+            raise TaichiTypeError(
+                f"{self.what}: {word} is {kind_of(given)}, expected {kind_of(model)}"
+            )
+        return float_leaves(given, f"{self.what}: {word}")
+
+    def _vjp(self) -> Any:
+        found = self.derivatives(self._units())
+        adjoint = self._extra(found.value)
+        return found.value, self._gradient([_contracted(adjoint, row) for row in found.tangents])
+
+    def _forward(self) -> Any:
+        for name, value in self.values.items():
+            if not ex.is_scalar(value):
+                raise TaichiTypeError(
+                    f"{self.what}: argument '{name}' is {kind_of(value)}, and ti.ad.forward takes "
+                    "the derivative in a scalar: ti.ad.jacobian takes those in vectors"
+                )
+        found = self.derivatives(self._units())
+        return self._each_argument(
+            found.tangents, lambda name, value, rows: like(found.value, rows[0])
+        )
+
+    def _jacobian(self) -> Any:
+        found = self.derivatives(self._units())
+        return self._each_argument(
+            found.tangents, lambda name, value, rows: self._block(found.value, name, value, rows)
+        )
+
+    def _block(self, output: Any, name: str, value: Value, rows: Sequence[Sequence[Expr]]) -> Any:
+        """The derivative of an output in one argument; `rows[i][j]` is that of scalar j of the
+        output in scalar i."""
+        if isinstance(output, tuple):
+            parts, start = [], 0
+            for part in output:
+                count = len(float_leaves(part, self.what))
+                parts.append(
+                    self._block(part, name, value, [row[start : start + count] for row in rows])
+                )
+                start += count
+            return tuple(parts)
+        if ex.is_scalar(output):
+            return like(value, [row[0] for row in rows])
+        if ex.is_scalar(value):
+            return like(output, rows[0])
+        if output.ndim == value.ndim == 1:
+            return Matrix.of_shape(
+                (output.n, value.n), [row[j] for j in range(output.n) for row in rows]
+            )
+        raise TaichiTypeError(
+            f"{self.what}: the derivative of {kind_of(output)} in argument '{name}', "
+            f"{kind_of(value)}, is neither a vector nor a matrix: differentiate parts of it"
+        )
+
+
+def _contracted(adjoint: Sequence[Expr], row: Sequence[Expr]) -> Any:
+    """The sum of products; an adjoint of 0 takes nothing, also where the derivative is infinite."""
+    total: Any = None
+    for weight, derivative in zip(adjoint, row):
+        product = weight * derivative
+        part = fn.select((weight == 0.0) & (product != product), 0.0, product)
+        total = part if total is None else total + part
+    return total
+
+
+def _written(function: Function | Transform) -> set[str]:
+    """The parameters that a function may write to."""
+    if isinstance(function, Transform):
+        return _written(function.function)
+    body = function.source.node.body
+    return assigned_names(body, known_names(function.source.names, body))

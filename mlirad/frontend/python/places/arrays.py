@@ -1,0 +1,224 @@
+"""Arrays as kernels see them, and their elements: places in memory."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from itertools import product
+from math import prod
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.data_classes import data_class, field
+from mlirad.dialect.field import dim
+from mlirad.dialect.field_layout import Activity
+from mlirad.errors import TaichiIndexError, TaichiSyntaxError, TaichiTypeError
+from mlirad.frontend.python.building import effects
+from mlirad.frontend.python.building.builder import current, index_constant
+from mlirad.frontend.python.building.open_regions import Region, refuse_use
+from mlirad.frontend.python.building.regions import for_op
+from mlirad.frontend.python.places.active_cells import activate
+from mlirad.frontend.python.places.place import (
+    Place,
+    PlaceList,
+    Subscript,
+    by_component,
+    flat_parts,
+)
+from mlirad.frontend.python.places.variables import Combine, atomic, stop_marks, stored
+from mlirad.frontend.python.values import scalar as ex
+from mlirad.frontend.python.values.matrix import Matrix, Value, check_indices, shown_type
+from mlirad.frontend.python.values.matrix_operators import Operand
+from mlirad.frontend.python.values.scalar import Expr
+from mlirad.types import DataType
+
+
+class Array(ABC):
+    """What is subscripted to get at elements: one array, or those of a struct's members."""
+
+    name: str
+
+    @abstractmethod
+    def element(self, key: Subscript) -> Place:
+        """The place that a subscript names."""
+
+    @abstractmethod
+    def fill(self, value: Value) -> None:
+        """Store a value into every element."""
+
+    @abstractmethod
+    def leaves(self) -> Sequence[ArrayRef]:
+        """The arrays in memory that hold the elements."""
+
+
+@data_class
+class ArrayRef(Array):
+    """An array as a kernel sees it: index axes first, then the components of its elements."""
+
+    value: ir.Value
+    dtype: DataType
+    shape: tuple[Any, ...]
+    element_shape: tuple[int, ...] = ()
+    offset: tuple[int, ...] = ()
+    name: str = ""
+    component: tuple[int, ...] | None = None
+    region: Region = field(default_factory=lambda: current().root)
+    activities: tuple[Activity, ...] = ()  # of the sparse blocks that hold it
+    block: object = None  # whose cells hold the elements
+
+    def element(self, key: Subscript) -> ElementPlace:
+        fixed = None if self.component is None else tuple(index_constant(c) for c in self.component)
+        return ElementPlace(self, self.indices(key), fixed)
+
+    def leaves(self) -> Sequence[ArrayRef]:
+        return [self]
+
+    def at(self, indices: Sequence[ir.Value]) -> ElementPlace:
+        """The place of an element among those in memory, which begin with 0."""
+        return ElementPlace(self, indices)
+
+    def fill(self, value: Value) -> None:
+        def nest(axis: int, indices: list[Expr]) -> None:
+            if axis == len(self.shape):
+                self.element(indices).store(value)
+                return
+            start = self.offset[axis] if self.offset else 0
+            low, high = index_constant(start), ex.as_index(self.shape[axis] + start)
+            step = index_constant(1)
+            for_op(low, high, step, lambda i: nest(axis + 1, [*indices, ex.from_index(i)]))
+
+        nest(0, [])
+
+    def indices(self, key: Subscript) -> list[ir.Value]:
+        """The `index` values of a subscript. Raises TaichiIndexError for a wrong rank."""
+        if self.region is not current().root:
+            refuse_use(self.region, ir.Location.unknown(), f"array '{self.name}'")
+        parts = list(flat_parts(key))
+        if len(parts) == 1 and parts[0] is None:
+            parts = []
+        if not any(self.offset) and any(isinstance(part, int) and part < 0 for part in parts):
+            raise TaichiSyntaxError("Negative indices are not supported in Taichi kernels.")
+        if len(parts) != len(self.shape):
+            raise TaichiIndexError(
+                f"{self.name or 'array'} has {len(self.shape)} index axes, but is accessed with "
+                f"{len(parts)} indices"
+            )
+        if any(self.offset):
+            parts = [part - start for part, start in zip(parts, self.offset)]
+        return [ex.as_index(part) for part in parts]
+
+    def components(self, key: Subscript) -> tuple[ir.Value, ...]:
+        """The `index` values of a subscript into an element. Raises TaichiIndexError for a wrong
+        rank."""
+        keys = check_indices(tuple(flat_parts(key)), self.element_shape)
+        return tuple(ex.as_index(index) for index in keys)
+
+
+class ElementPlace(Place):
+    """An element of an array, or one component of it."""
+
+    def __init__(
+        self,
+        array: ArrayRef,
+        indices: Sequence[ir.Value],
+        component: tuple[ir.Value, ...] | None = None,
+    ):
+        self.array, self.indices, self.component = array, list(indices), component
+
+    def _places(self) -> list[list[ir.Value]]:
+        if self.component is not None:
+            return [self.indices + list(self.component)]
+        ranges = [range(extent) for extent in self.array.element_shape]
+        return [
+            self.indices + [index_constant(c) for c in component] for component in product(*ranges)
+        ]
+
+    @property
+    def _is_scalar(self) -> bool:
+        return self.component is not None or not self.array.element_shape
+
+    def _wrap(self, values: list[Expr]) -> Any:
+        return values[0] if self._is_scalar else Matrix.of_shape(self.array.element_shape, values)
+
+    def load(self) -> Any:
+        array, dtype = self.array.value, self.array.dtype
+        marks = stop_marks(array)
+        return self._wrap(
+            [Expr(effects.load(array, place, marks), dtype) for place in self._places()]
+        )
+
+    def _entries(self, value: Operand) -> list[Expr]:
+        count = 1 if self._is_scalar else prod(self.array.element_shape)
+        if isinstance(value, list | tuple):
+            value = Matrix(value)
+        if ex.is_scalar(value):
+            values = [value] * count
+        elif isinstance(value, Matrix) and not self._is_scalar and len(value.entries) == count:
+            values = value.entries
+        else:
+            given = type(value).__name__
+            if isinstance(value, Matrix):
+                given = shown_type(value.shape, ex.dtype_of(value.entries[0]))
+            expected = shown_type(self.shape, self.array.dtype)
+            raise TaichiTypeError(f"cannot assign '{given}' to '{expected}': shapes differ")
+        return [stored(v, self.array.dtype) for v in values]
+
+    def store(self, value: Value) -> None:
+        activate(self.array.activities, self.indices)
+        for entry, place in zip(self._entries(value), self._places()):
+            effects.store(entry.value, self.array.value, place)
+
+    def update(self, operator: Combine, kind: str | None, value: Value) -> Any:
+        if kind is None:
+            before = self.load()
+            self.store(operator(before, value))
+            return before
+        activate(self.array.activities, self.indices)
+        return self._wrap(
+            [
+                atomic(self.array.value, place, self.array.dtype, kind, entry)
+                for entry, place in zip(self._entries(value), self._places())
+            ]
+        )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return () if self._is_scalar else self.array.element_shape
+
+    def at(self, key: Subscript) -> Place:
+        if self._is_scalar:
+            raise TaichiTypeError("a scalar element cannot be subscripted")
+        return ElementPlace(self.array, self.indices, self.array.components(key))
+
+
+@data_class
+class ComponentArrays(Array):
+    """Arrays of one shape whose elements at an index make up a vector or a matrix."""
+
+    parts: Sequence[Array]
+    element_shape: tuple[int, ...]
+    name: str
+
+    def element(self, key: Subscript) -> PlaceList:
+        return PlaceList([part.element(key) for part in self.parts], self.element_shape)
+
+    def fill(self, value: Value) -> None:
+        for part, entry in zip(self.parts, by_component(value, len(self.parts))):
+            part.fill(entry)
+
+    def leaves(self) -> Sequence[ArrayRef]:
+        return [leaf for part in self.parts for leaf in part.leaves()]
+
+
+def array_ref(value: object) -> Array | None:
+    """The array behind a field, an ndarray argument or a gradient of one; None for anything
+    else."""
+    if isinstance(value, Array):
+        return value
+    make = getattr(type(value), "__kernel_ref__", None)
+    return None if make is None else make(value)
+
+
+def extent(array: ir.Value, axis: int) -> Expr:
+    """An extent of an ndarray argument."""
+    return ex.from_index(dim(array, axis))

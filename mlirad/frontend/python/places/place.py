@@ -1,0 +1,247 @@
+"""What can stand on the left of an assignment: variables, entries of them, and lists of places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import product
+from typing import Any, cast
+
+from mlirad.errors import TaichiCompilationError, TaichiIndexError, TaichiTypeError
+from mlirad.frontend.python.building.regions import if_op
+from mlirad.frontend.python.places.variables import Combine, Variable
+from mlirad.frontend.python.values import scalar as ex
+from mlirad.frontend.python.values.matrix import Matrix, Value, check_swizzle, swizzle
+from mlirad.frontend.python.values.scalar import Expr, Scalar
+from mlirad.types import u1
+
+Subscript = Scalar | Matrix | list | tuple | None  # what stands in the brackets
+
+
+class Place:
+    """Somewhere a value can be read from and written to."""
+
+    def load(self) -> Any:
+        raise NotImplementedError
+
+    def store(self, value: Any) -> None:
+        raise NotImplementedError
+
+    def update(self, operator: Combine, kind: str | None, value: Value) -> Any:
+        """Combine with a value; atomically where `kind` names an atomic. Gives the value before,
+        where known."""
+        raise NotImplementedError
+
+    def at(self, key: Subscript) -> Place:
+        """The place of an entry."""
+        raise TaichiTypeError("this value cannot be subscripted")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the value; `()` for a scalar."""
+        return ()
+
+    def sliced(self, key: Sequence[int | slice]) -> Place:
+        """The place of a part, as `m[0, :]` names it."""
+        if len(key) != len(self.shape):
+            raise TaichiIndexError(f"Expected {len(self.shape)} indices, got {len(key)}")
+        positions = [
+            list(range(extent))[part] if isinstance(part, slice) else [part]
+            for extent, part in zip(self.shape, key)
+        ]
+        places = [self.at(index if len(index) > 1 else index[0]) for index in product(*positions)]
+        return PlaceList(
+            places, tuple(len(p) for p, part in zip(positions, key) if isinstance(part, slice))
+        )
+
+    def variables(self) -> list[Variable] | None:
+        """The local variables that the value lies in; None where it lies elsewhere."""
+        return None
+
+    def named(self, name: str) -> Any:
+        """The place of a member, or a method as it is declared, or None."""
+        return None
+
+    def components(self, name: str) -> Any:
+        """The place of a swizzle like `xy`, or of a member, or a method, or None."""
+        if name == "fill" and self.shape:
+            return self.store
+        positions = swizzle(name)
+        if positions is None or len(self.shape) != 1:
+            return None
+        check_swizzle(name, positions, self.shape[0])
+        places = [self.at(p) for p in positions]
+        return places[0] if len(places) == 1 else PlaceList(places)
+
+
+class VariablePlace(Place):
+    """A local variable, or one entry of it (`position`, which may be known only at run time)."""
+
+    def __init__(self, variable: Variable, position: int | Expr | None = None) -> None:
+        self.variable, self.position = variable, position
+
+    def variables(self) -> list[Variable]:
+        return [self.variable]
+
+    def load(self) -> Any:
+        if self.position is None:
+            return self.variable.load()
+        if isinstance(self.position, int):
+            return self.variable.read_entry(self.position)
+        value: Any = self.variable.read_entry(0)
+        for k in range(1, len(self.variable.slots)):
+            value = ex.select(self.position == k, self.variable.read_entry(k), value)
+        return value
+
+    def store(self, value: Value) -> None:
+        if isinstance(self.position, int):
+            self.variable.write_entry(self.position, cast(Scalar, value))
+        elif self.position is not None:
+            self._change(self.position, None, None, cast(Scalar, value))
+        else:
+            self.variable.store(value)
+
+    def update(self, operator: Combine, kind: str | None, value: Value) -> Any:
+        before, variable = self.load(), self.variable
+        if isinstance(self.position, int):
+            variable.update_entry(self.position, operator, kind, cast(Scalar, value))
+        elif self.position is not None:
+            self._change(self.position, operator, kind, cast(Scalar, value))
+        else:
+            count = len(variable.slots)
+            values = value.entries if isinstance(value, Matrix) else [value] * count
+            if len(values) != count:
+                raise TaichiCompilationError(
+                    f"{len(values)} values for a variable of {count} entries"
+                )
+            for k, entry in enumerate(values):
+                variable.update_entry(k, operator, kind, entry)
+        return before
+
+    def _change(
+        self, position: Expr, operator: Combine | None, kind: str | None, value: Scalar
+    ) -> None:
+        for k in range(len(self.variable.slots)):
+            self.variable.change_where(position == k, k, operator, kind, value)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (
+            self.variable.shape if self.position is None and self.variable.shape is not None else ()
+        )
+
+    def at(self, key: Subscript) -> Place:
+        if not self.shape:
+            raise TaichiTypeError("a scalar cannot be subscripted")
+        shape = Matrix.of_shape(self.shape, [0] * len(self.variable.slots))
+        return VariablePlace(self.variable, shape.flat_index(tuple(flat_parts(key))))
+
+
+class PlaceList(Place):
+    """Several places that are read and written as a vector, or as a matrix of a shape."""
+
+    def __init__(self, places: Sequence[Place], shape: tuple[int, ...] | None = None) -> None:
+        self.places = list(places)
+        self._shape = (len(self.places),) if shape is None else shape
+
+    def variables(self) -> list[Variable] | None:
+        return variables_in(self.places)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._shape
+
+    def load(self) -> Any:
+        return Matrix.of_shape(self.shape, [place.load() for place in self.places])
+
+    def store(self, value: Value) -> None:
+        for place, entry in zip(self.places, by_component(value, len(self.places))):
+            place.store(entry)
+
+    def update(self, operator: Combine, kind: str | None, value: Value) -> Any:
+        values = by_component(value, len(self.places))
+        old = [place.update(operator, kind, entry) for place, entry in zip(self.places, values)]
+        return Matrix.of_shape(self.shape, old)
+
+    def at(self, key: Subscript) -> Place:
+        numbers = Matrix.of_shape(self.shape, [0] * len(self.places)).flat_index(
+            tuple(flat_parts(key))
+        )
+        return self.places[numbers] if isinstance(numbers, int) else Chosen(self.places, numbers)
+
+
+class Chosen(Place):
+    """One of several places of scalars, by a number known only at run time."""
+
+    def __init__(self, places: Sequence[Place], number: Expr) -> None:
+        self.places, self.number = places, number
+
+    def load(self) -> Any:
+        value = self.places[0].load()
+        for k, place in enumerate(self.places[1:], 1):
+            value = ex.select(self.number == k, place.load(), value)
+        return value
+
+    def store(self, value: Value) -> None:
+        self._where_chosen(lambda place: place.store(value))
+
+    def update(self, operator: Combine, kind: str | None, value: Value) -> Any:
+        before = Variable(self.load())
+        self._where_chosen(lambda place: before.store(place.update(operator, kind, value)))
+        return before.load()
+
+    def _where_chosen(self, change: Callable[[Place], None]) -> None:
+        for k, place in enumerate(self.places):
+            if_op(ex.cast(self.number == k, u1).value, partial(change, place))
+
+
+def by_component(value: Value | list | tuple, count: int) -> list[Any]:
+    """The values for so many components: those of a vector or matrix, or a scalar for each. Raises
+    TaichiTypeError for another number of them."""
+    if isinstance(value, list | tuple):
+        value = Matrix(value)
+    values = [value] * count if ex.is_scalar(value) else list(value.entries)
+    if len(values) != count:
+        raise TaichiTypeError(f"{len(values)} values for {count} components")
+    return values
+
+
+class ValuePlace(Place):
+    """A value without a place of its own: it can be read, and nothing else."""
+
+    def __init__(self, value: Matrix) -> None:
+        self.value: Any = value
+
+    def load(self) -> Any:
+        return self.value
+
+    def store(self, value: Value) -> None:
+        raise TaichiTypeError("this value cannot be assigned to")
+
+    def update(self, operator: Combine, kind: str | None, value: Value) -> Any:
+        raise TaichiTypeError("this value cannot be updated")
+
+    def at(self, key: Subscript) -> Place:
+        return ValuePlace(self.value[key])
+
+
+def variables_in(places: Iterable[Place]) -> list[Variable] | None:
+    """The local variables that values lie in; None where one lies elsewhere."""
+    found: list[Variable] = []
+    for place in places:
+        variables = place.variables()
+        if variables is None:
+            return None
+        found += variables
+    return found
+
+
+def flat_parts(key: Subscript) -> Iterator[Any]:
+    """What stands in the brackets, vectors and tuples part by part."""
+    if isinstance(key, Matrix):
+        yield from key.entries
+    elif isinstance(key, tuple | list):
+        for part in key:
+            yield from flat_parts(part)
+    else:
+        yield key

@@ -1,0 +1,100 @@
+"""Builders of sparse matrices inside a kernel: `A[i, j] += v` adds a triplet."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from mlirad.errors import TaichiIndexError, TaichiTypeError
+from mlirad.frontend.python.building.builder import index_constant
+from mlirad.frontend.python.building.regions import if_op
+from mlirad.frontend.python.places.arrays import ArrayRef
+from mlirad.frontend.python.places.place import Place, Subscript, flat_parts
+from mlirad.frontend.python.places.variables import Combine
+from mlirad.frontend.python.values import scalar as ex
+from mlirad.types import u1
+
+# Members of the pack of arrays behind a builder. They are no identifiers, so that no pack of a
+# program has them.
+COUNT, ROWS, COLUMNS, VALUES = "triplet count", "rows", "columns", "triplet values"
+
+
+def are_triplets(members: Mapping[str, Any]) -> bool:
+    """Whether arguments by name are the arrays of a builder."""
+    return COUNT in members
+
+
+class Triplets(Place):
+    """A builder: only its entries can be updated, and it can be passed to functions."""
+
+    def __init__(self, members: Mapping[str, Any]) -> None:
+        self.count: ArrayRef = members[COUNT]
+        self.rows: ArrayRef = members[ROWS]
+        self.columns: ArrayRef = members[COLUMNS]
+        self.values: Any = members[VALUES]
+
+    @property
+    def has_gradient(self) -> bool:
+        """Whether derivatives pass through it: then the order of triplets has to be known."""
+        return self.values.gradient is not None
+
+    def load(self) -> Triplets:
+        """The builder: it is no value."""
+        return self
+
+    def store(self, value: object) -> NoReturn:
+        raise TaichiTypeError("a sparse matrix builder cannot be assigned to")
+
+    def update(self, operator: Combine, kind: str | None, value: object) -> NoReturn:
+        raise TaichiTypeError("a sparse matrix builder is updated entry by entry: A[i, j] += v")
+
+    def at(self, key: Subscript) -> TripletPlace:
+        parts = list(flat_parts(key))
+        if len(parts) != 2:
+            raise TaichiIndexError(
+                f"a sparse matrix has 2 index axes, but is accessed with {len(parts)} indices"
+            )
+        for part in parts:
+            if not ex.is_scalar(part) or ex.dtype_of(part).is_float:
+                raise TaichiTypeError("an index of a sparse matrix builder must be an integer")
+        return TripletPlace(self, parts[0], parts[1])
+
+
+class TripletPlace(Place):
+    """An entry of the matrix that a builder makes: numbers are added to it."""
+
+    def __init__(self, triplets: Triplets, row: Any, column: Any) -> None:
+        self.triplets, self.row, self.column = triplets, row, column
+
+    def load(self) -> NoReturn:
+        raise TaichiTypeError(
+            "entries of a sparse matrix builder cannot be read in a kernel: A[i, j] += v and "
+            "A[i, j] -= v are what it can do"
+        )
+
+    def store(self, value: object) -> NoReturn:
+        raise TaichiTypeError(
+            "entries of a sparse matrix builder cannot be set: A[i, j] += v and A[i, j] -= v are "
+            "what it can do"
+        )
+
+    def update(self, operator_: Combine, kind: str | None, value: Any) -> None:
+        """Append a triplet, where there is room; they are counted in any case."""
+        if kind not in ("add", "sub"):
+            self.load()
+        if not ex.is_scalar(value):
+            raise TaichiTypeError(
+                f"a scalar is added to an entry of a sparse matrix, not a {type(value).__name__}"
+            )
+        triplets = self.triplets
+        number = triplets.count.at([index_constant(0)]).update(operator.add, "add", 1)
+        has_room = ex.comparison("<")(number, triplets.rows.shape[0])
+
+        def store() -> None:
+            place = [ex.as_index(number)]
+            triplets.rows.at(place).store(self.row)
+            triplets.columns.at(place).store(self.column)
+            triplets.values.at(place).store(-value if kind == "sub" else value)
+
+        if_op(ex.cast(has_room, u1).value, store)

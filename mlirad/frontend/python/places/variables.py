@@ -1,0 +1,204 @@
+"""What a name in a kernel stands for, and where its value lives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.dialect.field import array_type
+from mlirad.errors import TaichiTypeError
+from mlirad.frontend.python.building import effects
+from mlirad.frontend.python.building.builder import constant, current, emit, emit_effect, mlir_type
+from mlirad.frontend.python.building.open_regions import refuse_use
+from mlirad.frontend.python.building.regions import if_op
+from mlirad.frontend.python.values import scalar as ex
+from mlirad.frontend.python.values.matrix import Matrix, Value
+from mlirad.frontend.python.values.scalar import Expr, Scalar
+from mlirad.types import DataType, u1
+
+Combine = Callable[[Value, Value], Any]  # what an update makes of the value before
+
+
+@lru_cache(maxsize=1)
+def _no_operands() -> ir.Attribute:
+    return ir.DenseI32ArrayAttr.get([0, 0])
+
+
+@lru_cache(maxsize=64)
+def _slot_type(dtype: DataType) -> ir.Type:
+    return ir.Type.parse(f"memref<{dtype.mlir}>")
+
+
+def make_slot(dtype: DataType) -> ir.Value:
+    """A scalar in memory, which `mem2reg` turns into values."""
+    return emit("memref.alloca", _slot_type(dtype), [], operandSegmentSizes=_no_operands())
+
+
+def read_slot(slot: ir.Value, dtype: DataType) -> Expr:
+    """The value in a slot."""
+    return Expr(emit("memref.load", mlir_type(dtype), [slot]), dtype)
+
+
+def write_slot(slot: ir.Value, value: ir.Value) -> None:
+    """Set a slot."""
+    emit_effect("memref.store", [value, slot])
+
+
+class Variable:
+    """A mutable local scalar, vector or matrix. Its type is that of the first value it was
+    given."""
+
+    def __init__(self, value: Value) -> None:
+        self.shape: tuple[int, ...] | None = None
+        if isinstance(value, Matrix):
+            self.shape = value.shape
+        entries = value.entries if isinstance(value, Matrix) else [value]
+        expressions = [ex.expression(entry) for entry in entries]
+        self.dtypes = [entry.dtype for entry in expressions]
+        self._region, self._made = current().region, ir.Location.current
+        self._slots = [self._make(dtype) for dtype in self.dtypes]
+        self.store(value)
+
+    @property
+    def slots(self) -> list[ir.Value]:
+        """Where the entries are. Raises TaichiCompilationError where they cannot be seen from
+        here."""
+        if self._region.shut:
+            refuse_use(self._region, self._made, "variable")
+        return self._slots
+
+    def _make(self, dtype: DataType) -> ir.Value:
+        return make_slot(dtype)
+
+    def read_entry(self, k: int) -> Expr:
+        """Entry `k` in row-major order."""
+        return read_slot(self.slots[k], self.dtypes[k])
+
+    def write_entry(self, k: int, value: Scalar) -> None:
+        """Set entry `k`, converted to its type."""
+        write_slot(self.slots[k], stored(value, self.dtypes[k]).value)
+
+    def load(self) -> Any:
+        """The value."""
+        if self.shape is None:
+            return self.read_entry(0)
+        return Matrix.of_shape(self.shape, [self.read_entry(k) for k in range(len(self.slots))])
+
+    def store(self, value: Value) -> None:
+        """Set the value. Raises TaichiTypeError where its shape differs."""
+        if self.shape is None:
+            if not ex.is_scalar(value):
+                raise TaichiTypeError(
+                    f"cannot assign a {type(value).__name__} to a scalar variable"
+                )
+            self.write_entry(0, value)
+            return
+        if ex.is_scalar(value):
+            entries: Sequence[Scalar] = [value] * len(self.slots)
+        elif isinstance(value, Matrix) and value.shape == self.shape:
+            entries = value.entries
+        else:
+            shape = getattr(value, "shape", None)
+            raise TaichiTypeError(
+                f"cannot assign a value of shape {shape} to a variable of shape {self.shape}"
+            )
+        for k, entry in enumerate(
+            [stored(entry, dtype) for entry, dtype in zip(entries, self.dtypes)]
+        ):
+            self.write_entry(k, entry)
+
+    def update_entry(self, k: int, operator: Combine, kind: str | None, value: Scalar) -> None:
+        """Read, combine and write entry `k`."""
+        self.write_entry(k, operator(self.read_entry(k), value))
+
+    def change_where(
+        self,
+        condition: Expr,
+        k: int,
+        operator: Combine | None,
+        kind: str | None,
+        value: Scalar,
+    ) -> None:
+        """Set entry `k`, or update it with an operator, where a condition holds."""
+        old = self.read_entry(k)
+        changed = value if operator is None else operator(old, value)
+        self.write_entry(k, ex.select(condition, stored(changed, old.dtype), old))
+
+
+class SharedVariable(Variable):
+    """A local of the kernel that the iterations of a parallel loop update: a cell of memory of this
+    launch."""
+
+    def _make(self, dtype: DataType) -> ir.Value:
+        return effects.cell(array_type(mlir_type(dtype), []))
+
+    def read_entry(self, k: int) -> Expr:
+        return Expr(effects.load(self.slots[k]), self.dtypes[k])
+
+    def write_entry(self, k: int, value: Scalar) -> None:
+        effects.store(stored(value, self.dtypes[k]).value, self.slots[k])
+
+    def update_entry(self, k: int, operator: Combine, kind: str | None, value: Scalar) -> None:
+        if kind is None:
+            super().update_entry(k, operator, kind, value)
+            return
+        atomic(self.slots[k], [], self.dtypes[k], kind, value)
+
+    def change_where(
+        self,
+        condition: Expr,
+        k: int,
+        operator: Combine | None,
+        kind: str | None,
+        value: Scalar,
+    ) -> None:
+        """The same; other iterations may change the other entries, so these are not written
+        again."""
+
+        def change() -> None:
+            if operator is None:
+                self.write_entry(k, value)
+            else:
+                self.update_entry(k, operator, kind, value)
+
+        if_op(condition.value, change)
+
+
+def stored(value: Scalar, dtype: DataType) -> Expr:
+    """A scalar in the type of what it is stored to. Warns, once a line, where that is an integer
+    and the scalar is none."""
+    if dtype.is_integer and dtype != u1 and ex.dtype_of(value).is_float:
+        current().warn(
+            f"Assign may lose precision: {dtype} <- {ex.dtype_of(value)}; ti.cast(..., {dtype}) "
+            "says that the fraction is not wanted, and a variable that begins as a float keeps it"
+        )
+    return ex.cast(value, dtype)
+
+
+def atomic(
+    array: ir.Value, indices: Sequence[ir.Value], dtype: DataType, kind: str, value: Scalar
+) -> Expr:
+    """An atomic update of one element; its value before."""
+    if kind in ("and", "or", "xor") and dtype.is_float:
+        raise TaichiTypeError(f"atomic_{kind} updates integers, not {dtype}")
+    converted = stored(value, dtype)
+    if dtype == u1:  # a sum is true where it is not 0
+        kind = {"add": "or", "sub": "xor"}.get(kind, kind)
+    if kind == "sub":
+        kind, converted = "add", -converted
+    if kind in ("min", "max") and dtype.is_integer and not dtype.is_signed:
+        kind += "u"
+    old = effects.atomic(converted.value, array, indices, kind, stop_marks(array))
+    return Expr(old, dtype)
+
+
+def stop_marks(array: ir.Value) -> dict[str, ir.Attribute]:
+    """The attributes of an access whose value carries no derivative (`ti.stop_grad`), or none."""
+    return {"grad.stop": ir.UnitAttr.get()} if array in current().stopped else {}
+
+
+def zero(dtype: DataType) -> Expr:
+    """The zero of a type."""
+    return Expr(constant(0, dtype), dtype)

@@ -1,0 +1,138 @@
+"""`@ti.func`: a function that kernels inline, and the derivatives that it may bring along."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from types import MethodType
+from typing import Any
+
+from mlirad.errors import TaichiRuntimeError, TaichiSyntaxError, TaichiTypeError
+from mlirad.frontend.python.source.function_source import FunctionSource, read_source
+from mlirad.frontend.python.values.annotations import MatrixType, evaluate_annotations
+from mlirad.frontend.python.values.struct_type import StructType
+from mlirad.types import DataType
+
+
+class Function:
+    """A `@ti.func`: inlined where it is called from a kernel; in Python scope the function
+    itself.
+
+    A `@ti.real_func` (`is_real`) declares the types of its parameters and of its result, runs its
+    loops in order, and may call itself.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], owner: object = None, *, is_real: bool = False
+    ) -> None:
+        self.function = function
+        self.owner = owner
+        self.is_real = is_real
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        # for help, which shows its parameters
+        self.__wrapped__ = function if owner is None else MethodType(function, owner)
+        self._source: FunctionSource | None = None
+        self.vjp: Function | None = None
+        self.jvp: Function | None = None
+
+    @property
+    def source(self) -> FunctionSource:
+        """The syntax tree, read once."""
+        if self._source is None:
+            self._source = read_source(self.function)
+        return self._source
+
+    @property
+    def is_in_class(self) -> bool:
+        """Whether it stands in the body of a class."""
+        around = self.function.__qualname__.split(".")[:-1]
+        return bool(around) and around[-1] != "<locals>"
+
+    def __get__(self, owner: object, kind: type | None = None) -> Function:
+        if owner is None:
+            return self
+        bound = Function(self.function, owner, is_real=self.is_real)
+        bound._source, bound.vjp, bound.jvp = self.source, self.vjp, self.jvp
+        return bound
+
+    def def_vjp(self, rule: object) -> Function:
+        """Decorate the function's derivative for reverse mode, in place of the one that would be
+        derived from its body.
+
+        `rule(*arguments, result, adjoint)` returns an adjoint of the shape of each argument that is
+        a float, a vector or a matrix of floats (None for zeros); `result` is what the function
+        returned, and `adjoint` has its structure. The function then only computes with its
+        arguments. Raises TaichiRuntimeError where it has such a rule already, TaichiTypeError for a
+        kernel.
+        """
+        self.vjp = self._rule(self.vjp, rule, "def_vjp")
+        return self.vjp
+
+    def def_jvp(self, rule: object) -> Function:
+        """Decorate the function's derivative for forward mode, in place of one that calls the rule
+        of `def_vjp`.
+
+        `rule(*arguments, result, *tangents)`, with a tangent for each argument of floats, returns
+        the tangent of the result, in its structure (None for zeros). Raises like `def_vjp`.
+        """
+        self.jvp = self._rule(self.jvp, rule, "def_jvp")
+        return self.jvp
+
+    def _rule(self, present: Function | None, rule: object, name: str) -> Function:
+        if self.owner is not None:
+            raise TaichiRuntimeError(
+                f"'{self.__name__}' belongs to an object: {name} is used on the function in its "
+                "class"
+            )
+        if present is not None:
+            raise TaichiRuntimeError(
+                f"'{self.__name__}' has a {name} already: '{present.__name__}'"
+            )
+        if isinstance(rule, Function):
+            return rule
+        if not inspect.isfunction(rule):
+            raise TaichiTypeError(
+                f"{name} takes a @ti.func or a Python function, not a {type(rule).__name__}"
+            )
+        evaluate_annotations(rule, sys._getframe(2))
+        return Function(rule)
+
+    def annotation(self, name: str) -> Any:
+        """What a parameter, or "return", is declared as; None where it is not."""
+        declared = self.function.__annotations__.get(name)
+        if isinstance(declared, str):
+            raise TaichiSyntaxError(
+                f"Invalid type annotation (argument {name}) of '{self.__name__}': {declared}"
+            )
+        return declared
+
+    def check_declared(self) -> None:
+        """Raise TaichiSyntaxError where a parameter has no type."""
+        for position, name in enumerate(inspect.signature(self.function).parameters):
+            is_self = position == 0 and name == "self"
+            if not is_self and name not in self.function.__annotations__:
+                raise TaichiSyntaxError(
+                    f"Taichi real functions parameters must be type annotated: parameter '{name}' "
+                    f"of '{self.__name__}'"
+                )
+
+    def result_type(self) -> Any:
+        """The type that results are converted to, or None."""
+        declared = self.annotation("return")
+        kind = getattr(declared, "__args__", None) or (
+            tuple(declared) if isinstance(declared, list) else declared
+        )
+        is_type = isinstance(kind, tuple | MatrixType | StructType | DataType) or kind in (
+            int,
+            float,
+            bool,
+        )
+        return kind if is_type else None
+
+    def __repr__(self) -> str:
+        return f"<ti.func '{self.__name__}'>"
+
+    def __call__(self, *args: object, **kwargs: object) -> Any:
+        return self.function(*([self.owner] if self.owner is not None else []), *args, **kwargs)

@@ -1,0 +1,107 @@
+"""The syntax tree of a Python function, with the place it came from."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Callable, Mapping
+from types import CellType
+from typing import Any
+
+from mlirad.data_classes import data_class, field
+from mlirad.errors import SourceLocation, TaichiSyntaxError, spelled
+from mlirad.frontend.python.source.assigned_names import (
+    assigned_more_than_once,
+    known_names,
+    names_of_several_blocks,
+    names_with_assigned_parts,
+    stored_names,
+)
+from mlirad.frontend.python.source.lambdas import definition_of
+from mlirad.frontend.python.source.match_statements import MatchesAsBranches
+from mlirad.frontend.python.source.source_text import origin, text_of
+
+
+@data_class
+class FunctionSource:
+    """A function's syntax tree; lines and columns of its nodes are relative to the offsets."""
+
+    node: ast.FunctionDef
+    file: str
+    line_offset: int
+    column_offset: int
+    names: Names
+    mutable: set[str] = field(default_factory=set)
+    stored: frozenset[str] = frozenset()  # names that are assigned: its locals, as in Python
+    with_parts: frozenset[str] = frozenset()  # names of which entries are assigned
+    in_blocks: frozenset[str] = frozenset()  # names that are assigned again in an inner block
+
+    def place_of(self, node: ast.AST) -> SourceLocation:
+        """Where a node stands in the user's file."""
+        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+        return SourceLocation(self.file, line + self.line_offset, column + self.column_offset + 1)
+
+
+def read_source(function: Callable[..., object]) -> FunctionSource:
+    """Parse a function. Raises TaichiSyntaxError where its source cannot be read."""
+    if function.__name__ == "<lambda>":
+        node, file = definition_of(function)
+        return _completed(FunctionSource(node, spelled(file), 0, 0, Names(function)))
+    name = getattr(function, "__qualname__", str(function))
+    try:
+        lines, start, file = text_of(function)
+    except (OSError, TypeError) as error:
+        raise TaichiSyntaxError(
+            f"cannot read the source of '{name}', which comes from {origin(function)}: a kernel "
+            "is compiled from its text. Put it into a file, and run or import that"
+        ) from error
+    text = "".join(lines)
+    dedented = textwrap.dedent(text)
+    found = ast.parse(dedented).body[0]
+    if not isinstance(found, ast.FunctionDef):
+        raise TaichiSyntaxError(f"'{name}' is not defined by 'def': lambdas cannot be kernels")
+    indent = len(text) - len(text.lstrip()) - (len(dedented) - len(dedented.lstrip()))
+    names = Names(function)
+    return _completed(FunctionSource(found, spelled(file), start - 1, indent, names))
+
+
+def _completed(source: FunctionSource) -> FunctionSource:
+    """With statements that others replace, and what is assigned."""
+    try:
+        MatchesAsBranches().visit(source.node)
+    except TaichiSyntaxError as error:
+        raise error.at(source.place_of(source.node)) from None
+    source.stored = stored_names(source.node)
+    source.in_blocks = names_of_several_blocks(source.node)
+    source.with_parts = names_with_assigned_parts(source.node)
+    known = known_names(source.names, source.node.body)
+    source.mutable = assigned_more_than_once(source.node, known)
+    return source
+
+
+class Names(Mapping[str, Any]):
+    """What a function sees from outside: its closure, then its module."""
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        code = function.__code__
+        self.globals: dict[str, Any] = function.__globals__
+        self.cells = dict(zip(code.co_freevars, function.__closure__ or ()))
+
+    def __getitem__(self, name: str) -> Any:
+        cell = self.cells.get(name)
+        if cell is not None:
+            try:
+                return cell.cell_contents
+            except ValueError:
+                raise KeyError(name) from None
+        return self.globals[name]
+
+    def home(self, name: str) -> CellType | dict[str, Any]:
+        """Where Python keeps what a name stands for."""
+        return self.cells.get(name, self.globals)
+
+    def __iter__(self) -> Any:
+        return iter({**self.globals, **self.cells})
+
+    def __len__(self) -> int:
+        return len(self.globals) + len(self.cells)

@@ -1,0 +1,2 @@
+"""Statements and expressions of Python to IR: the dispatcher, scopes, a function for each kind of
+node."""

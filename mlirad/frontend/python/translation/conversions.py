@@ -1,0 +1,50 @@
+"""Values in the types that calls and declarations ask for."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from mlirad.errors import TaichiSyntaxError
+from mlirad.frontend.python.translation.translator import Translator
+from mlirad.frontend.python.values import scalar as ex
+from mlirad.frontend.python.values.annotations import MatrixType
+from mlirad.frontend.python.values.matrix import Matrix
+from mlirad.frontend.python.values.struct import Struct
+from mlirad.frontend.python.values.struct_type import StructType
+from mlirad.types import u1
+
+
+def convert_result(t: Translator, declared: Any, value: object) -> Any:
+    """A value in the declared type. Raises TaichiSyntaxError where its shape differs."""
+    if isinstance(declared, StructType):
+        reason = declared.mismatch(value)
+        if reason is not None:
+            raise TaichiSyntaxError(f"a {declared} is needed here: {reason}")
+        return declared.cast(cast(Struct, value))
+    if isinstance(declared, MatrixType):
+        result = Matrix(value) if isinstance(value, list | tuple) else value
+        if not isinstance(result, Matrix) or len(result.entries) != declared.n * declared.m:
+            raise TaichiSyntaxError(
+                f"the kernel returns a {declared}, not a {type(value).__name__}"
+            )
+        return result.cast(declared.scalar())
+    if isinstance(declared, tuple):
+        if not isinstance(value, tuple) or len(value) != len(declared):
+            raise TaichiSyntaxError(f"the kernel returns {len(declared)} values")
+        return tuple(convert_result(t, d, v) for d, v in zip(declared, value))
+    if not ex.is_scalar(value):
+        raise TaichiSyntaxError(f"the kernel returns a scalar, not a {type(value).__name__}")
+    return ex.cast(value, t.resolve(declared))
+
+
+def convert(t: Translator, dtype: Any, arguments: list[Any]) -> Any:
+    """`int(x)`, `ti.f32(x)` and the like."""
+    if len(arguments) != 1:
+        raise TaichiSyntaxError("A primitive type can only decorate a single expression.")
+    target = u1 if dtype is bool else t.resolve(dtype)
+    value = arguments[0]
+    if isinstance(value, Matrix):
+        return value.cast(target)
+    if isinstance(value, str):
+        return dtype(value)
+    return ex.cast(value, target)

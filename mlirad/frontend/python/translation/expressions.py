@@ -1,0 +1,240 @@
+"""Expression nodes."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable
+from typing import Any
+
+from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError, did_you_mean
+from mlirad.frontend.python.places.arrays import array_ref
+from mlirad.frontend.python.places.blocks import list_at
+from mlirad.frontend.python.places.place import Place, ValuePlace
+from mlirad.frontend.python.translation.python_objects import is_module_of_program, is_of_program
+from mlirad.frontend.python.translation.text_format import FormattedText, format_percent
+from mlirad.frontend.python.translation.translator import Translator, handles
+from mlirad.frontend.python.values import scalar as ex
+from mlirad.frontend.python.values.matrix import Matrix
+from mlirad.frontend.python.values.scalar import Expr
+from mlirad.frontend.python.values.struct import Struct
+
+BINARY = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.MatMult: operator.matmul,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+}
+COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+_COMPARE_MATRIX = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+@handles(ast.Constant)
+def _constant(t: Translator, node: ast.Constant) -> Any:
+    return node.value
+
+
+@handles(ast.Name)
+def _name(t: Translator, node: ast.Name) -> Any:
+    return t.frame.lookup(node.id)
+
+
+@handles(ast.Tuple, ast.List)
+def _sequence(t: Translator, node: ast.Tuple | ast.List) -> Any:
+    values: list[Any] = []
+    for element in node.elts:
+        if isinstance(element, ast.Starred):
+            values += list(t.visit_value(element.value))
+        else:
+            values.append(t.visit_value(element))
+    return tuple(values) if isinstance(node, ast.Tuple) else t.made.note(values, t.builder.region)
+
+
+@handles(ast.Dict)
+def _dict(t: Translator, node: ast.Dict) -> Any:
+    result: dict[Any, Any] = {}
+    for key, value in zip(node.keys, node.values):
+        item = t.visit_value(value)
+        result.update(item if key is None else {t.visit_value(key): item})
+    return t.made.note(result, t.builder.region)
+
+
+@handles(ast.JoinedStr)
+def _joined_str(t: Translator, node: ast.JoinedStr) -> Any:
+    parts: list[Any] = []
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            spec = (
+                "".join(str(t.visit_value(s)) for s in part.format_spec.values)
+                if isinstance(part.format_spec, ast.JoinedStr)
+                else ""
+            )
+            parts.append((t.visit_value(part.value), spec))
+        else:
+            parts.append(t.visit_value(part))
+    return FormattedText(parts).plain()
+
+
+@handles(ast.BinOp)
+def _bin_op(t: Translator, node: ast.BinOp) -> Any:
+    left, right = t.visit_value(node.left), t.visit_value(node.right)
+    if isinstance(left, str) and isinstance(node.op, ast.Mod):
+        return format_percent(left, right)
+    if isinstance(left, list | tuple) and isinstance(right, Expr | Matrix):
+        left = Matrix(left)
+    return t.made.note(_applied(BINARY[type(node.op)], left, right), t.builder.region)
+
+
+@handles(ast.UnaryOp)
+def _unary_op(t: Translator, node: ast.UnaryOp) -> Any:
+    value = t.visit_value(node.operand)
+    if isinstance(node.op, ast.Not):
+        return (
+            value.map_with(ex.logical_not, value)
+            if isinstance(value, Matrix)
+            else ex.logical_not(value)
+        )
+    if isinstance(node.op, ast.USub):
+        return _applied(operator.neg, value)
+    return ~value if isinstance(node.op, ast.Invert) else +value
+
+
+@handles(ast.Compare)
+def _compare(t: Translator, node: ast.Compare) -> Any:
+    left = t.visit_value(node.left)
+    result: Any = None
+    for op, comparator in zip(node.ops, node.comparators):
+        right = t.visit_value(comparator)
+        test = _compare_pair(t, op, left, right)
+        result = test if result is None else _both(result, test)
+        left = right
+    return result
+
+
+def _compare_pair(t: Translator, op: ast.cmpop, left: Any, right: Any) -> Any:
+    if isinstance(left, Struct) or isinstance(right, Struct):
+        raise TaichiTypeError("structs are not compared as a whole: compare their members")
+    if isinstance(op, ast.In | ast.NotIn):
+        if isinstance(left, Expr) or not isinstance(right, list | tuple | dict | set | range | str):
+            raise TaichiSyntaxError(
+                "'in' needs values known at compile time: write the comparisons, or use ti.static"
+            )
+        return (left in right) == isinstance(op, ast.In)
+    if isinstance(op, ast.Is | ast.IsNot):
+        if isinstance(left, Expr) or isinstance(right, Expr):
+            raise TaichiSyntaxError("'is' compares objects, not values of a kernel: use ==")
+        return (left is right) == isinstance(op, ast.Is)
+    symbol = COMPARE[type(op)]
+    if isinstance(left, Matrix) or isinstance(right, Matrix):
+        return _COMPARE_MATRIX[symbol](left, right)
+    if isinstance(left, Expr) or isinstance(right, Expr):
+        return ex.comparison(symbol)(left, right)
+    return _applied(_COMPARE_MATRIX[symbol], left, right)
+
+
+def _applied(operation: Callable[..., Any], *operands: Any) -> Any:
+    """What an operator of Python's gives. Raises TaichiTypeError for whole fields, too."""
+    try:
+        return operation(*operands)
+    except TypeError:
+        ex.refuse_whole(*operands)
+        raise
+
+
+def _both(left: Expr | Matrix | bool, right: Expr | Matrix | bool) -> Any:
+    if isinstance(left, bool):
+        return right if left else False
+    if isinstance(right, bool):
+        return left if right else False
+    return left & right
+
+
+@handles(ast.Attribute)
+def _attribute(t: Translator, node: ast.Attribute) -> Any:
+    base = t.visit_base(node.value)
+    if isinstance(base, Place):
+        place = base.components(node.attr)
+        if place is not None:
+            return place
+        base = base.load()
+    if is_of_program(base):
+        _refuse_store(node, f"an attribute of a {type(base).__name__}")
+    try:
+        value = getattr(base, node.attr)
+    except AttributeError as error:
+        cure = did_you_mean(node.attr, dir(base))
+        if not cure and array_ref(base) is not None:
+            cure = (
+                f": a whole field or array has no '{node.attr}' in a kernel: its elements are "
+                "x[i], which a loop adds up or compares"
+            )
+        raise TaichiCompilationError(f"AttributeError: {error}{cure}") from error
+    if is_module_of_program(base):
+        t.builder.note_name(vars(base), node.attr, value)
+    elif is_of_program(base) and not callable(value):
+        t.builder.attributes.append((base, node.attr, value))
+    return value
+
+
+@handles(ast.Subscript)
+def _subscript(t: Translator, node: ast.Subscript) -> Any:
+    base = t.visit_base(node.value)
+    key = t.visit_value(node.slice)
+    has_slice = isinstance(key, slice) or (
+        isinstance(key, tuple) and any(isinstance(k, slice) for k in key)
+    )
+    if isinstance(base, Place):
+        return base.sliced(key if isinstance(key, tuple) else (key,)) if has_slice else base.at(key)
+    array = array_ref(base)
+    if array is not None:
+        if has_slice:
+            raise TaichiSyntaxError("fields cannot be sliced")
+        if re.fullmatch(r"field(_\d+)?", array.name):  # no variable gave the field a name
+            array.name = ast.unparse(node.value)
+        items = list_at(array, key)
+        return array.element(key) if items is None else items
+    if isinstance(base, Matrix):
+        return ValuePlace(base).at(key)
+    if isinstance(key, Expr):
+        raise TaichiTypeError(f"a {type(base).__name__} needs an index known at compile time")
+    _refuse_store(node, f"an entry of a {type(base).__name__}")
+    return base[key]
+
+
+def _refuse_store(node: ast.Subscript | ast.Attribute, what: str) -> None:
+    """Raise TaichiTypeError where a part of a Python object is assigned to."""
+    if isinstance(node.ctx, ast.Store):
+        raise TaichiTypeError(
+            f"{what} cannot be assigned to in a kernel: only local variables and elements of "
+            "fields can"
+        )
+
+
+@handles(ast.Slice)
+def _slice(t: Translator, node: ast.Slice) -> Any:
+    parts = [
+        None if part is None else t.visit_value(part)
+        for part in (node.lower, node.upper, node.step)
+    ]
+    if any(isinstance(part, Expr) for part in parts):
+        raise TaichiSyntaxError(
+            "Taichi does not support variables in slice now, please use constant instead of it."
+        )
+    return slice(*parts)

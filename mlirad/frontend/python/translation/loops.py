@@ -1,0 +1,374 @@
+"""Loop nodes: parallel at the top of a kernel, serial below, unrolled under `ti.static`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.dialect import field
+from mlirad.errors import TaichiSyntaxError, TaichiTypeError
+from mlirad.frontend.python.building.builder import (
+    current,
+    emit,
+    index_constant,
+    index_type,
+    mlir_type,
+)
+from mlirad.frontend.python.building.regions import for_op, if_op, parallel_op, while_op
+from mlirad.frontend.python.places.active_elements import Active, active_elements, where_active
+from mlirad.frontend.python.places.arrays import array_ref
+from mlirad.frontend.python.places.blocks import block_ref
+from mlirad.frontend.python.places.place import Place
+from mlirad.frontend.python.places.struct_places import local, may_be_shared, place_of
+from mlirad.frontend.python.places.variables import (
+    SharedVariable,
+    Variable,
+    make_slot,
+    read_slot,
+    write_slot,
+)
+from mlirad.frontend.python.source.assigned_names import assigned_names, known_names
+from mlirad.frontend.python.source.jumps import has_jump, has_return, leaves_loop
+from mlirad.frontend.python.translation.comprehensions import bind_target
+from mlirad.frontend.python.translation.scopes import Flag, Loop, StaticBreak, StaticContinue
+from mlirad.frontend.python.translation.statements import live_flag, visit_block
+from mlirad.frontend.python.translation.translator import Static, Translator, handles
+from mlirad.frontend.python.values import scalar as ex
+from mlirad.frontend.python.values.domains import Bounds, Grouped, NdRange, Range
+from mlirad.frontend.python.values.matrix import Matrix
+from mlirad.frontend.python.values.scalar import Expr
+from mlirad.types import DataType, i32, i64
+
+
+@handles(ast.For)
+def _for(t: Translator, node: ast.For) -> None:
+    if node.orelse:
+        raise TaichiSyntaxError("'else' of a loop is not supported")
+    domain = t.visit(node.iter)
+    options, t.loop_options = t.loop_options, {}
+    if isinstance(domain, Static):
+        _unrolled(t, node, domain.value)
+        return
+    if isinstance(domain, Variable | Place):
+        domain = domain.load()
+    grouped = isinstance(domain, Grouped)
+    if isinstance(domain, Grouped):
+        domain = domain.domain
+    bounds, dtypes, step = _box(t, domain)
+    active = active_elements(domain)
+    _check_targets(t, node.target, len(bounds), grouped)
+    top = not (
+        t.depth or t.conditions or t.in_parallel or any(not loop.static for loop in t.frame.loops)
+    )
+    if top and not (options.get("serialize") or t.runs_in_order):
+        if isinstance(step, Expr) or step != 1:
+            _serial(t, node, bounds, dtypes, step, grouped)
+        else:
+            _parallel(t, node, bounds, dtypes, grouped, options, active)
+    else:
+        _serial(t, node, bounds, dtypes, step, grouped, active)
+
+
+def _box(t: Translator, domain: object) -> tuple[list[Bounds], list[DataType], Any]:
+    """Bounds, index types and step of a loop domain."""
+    if isinstance(domain, Range):
+        dtype = i64 if _is_wide(domain) else t.builder.default_ip
+        return [(domain.lower, domain.upper)], [dtype], domain.step
+    if isinstance(domain, NdRange):
+        return domain.bounds, [i32] * len(domain.bounds), 1
+    arrays = array_ref(domain)
+    if arrays is not None:
+        array = arrays.leaves()[0]
+        offset = array.offset or (0,) * len(array.shape)
+        return [(o, n + o) for n, o in zip(array.shape, offset)], [i32] * len(array.shape), 1
+    block = block_ref(domain)
+    if block is not None:
+        return [(0, n) for n in block.shape], [i32] * len(block.shape), 1
+    if isinstance(domain, Expr):
+        raise TaichiTypeError("a scalar cannot be looped over: did you mean range(...)?")
+    raise TaichiSyntaxError(
+        f"cannot loop over a {type(domain).__name__}; lists are unrolled with ti.static(...)"
+    )
+
+
+def _is_wide(domain: Range) -> bool:
+    """Whether indices may be beyond the default integer type."""
+    return any(
+        bound.dtype.bits == 64 if isinstance(bound, Expr) else not ex.in_range(bound, i32)
+        for bound in (domain.lower, domain.upper)
+    )
+
+
+def _check_targets(t: Translator, target: ast.expr, count: int, grouped: bool) -> None:
+    """Refuse names that are taken, and a wrong number of them."""
+    names = [node.id for node in ast.walk(target) if isinstance(node, ast.Name)]
+    for name in names:
+        if name != "_" and t.frame.find_local(name) is not None:
+            raise TaichiSyntaxError(
+                f"Variable '{name}' is already declared in the outer scope and cannot be used as "
+                "loop variable"
+            )
+    if not grouped and count > 1 and len(names) != count:
+        raise TaichiSyntaxError(
+            "Ndrange for loop with number of the loop variables not equal to the dimension of the "
+            f"ndrange is not supported: {len(names)} variables for {count} axes; ti.grouped gives "
+            "one vector"
+        )
+
+
+def _bind_index(t: Translator, node: ast.For, indices: list[Expr], grouped: bool) -> None:
+    if grouped or (len(indices) != 1 and isinstance(node.target, ast.Name)):
+        bind_target(t, node.target, Matrix.of_shape((len(indices),), list(indices)))
+    elif len(indices) == 1 and isinstance(node.target, ast.Name):
+        t.frame.define(node.target.id, indices[0])
+    else:
+        bind_target(t, node.target, indices)
+    _let_indices_change(t, node)
+
+
+def _let_indices_change(t: Translator, node: ast.For) -> None:
+    """Make variables of the loop's names that its body assigns: of one iteration, as in Python."""
+    frame = t.frame
+    names = {one.id for one in ast.walk(node.target) if isinstance(one, ast.Name)}
+    if names & frame.source.mutable:
+        for name in names & assigned_names(node.body, known_names(frame, node.body)):
+            frame.define(name, local(frame.find_local(name)))
+
+
+def _unrolled(t: Translator, node: ast.For, iterable: Any) -> None:
+    if (
+        not isinstance(iterable, Range | NdRange | Grouped | Matrix)
+        and array_ref(iterable) is not None
+    ):
+        iterable = NdRange(*iterable.shape) if len(iterable.shape) > 1 else range(iterable.shape[0])
+    loop = Loop(static=True, depth=t.depth)
+    t.frame.loops.append(loop)
+    try:
+        _unrolled_from(t, node, loop, list(iterable))
+    finally:
+        t.frame.loops.pop()
+
+
+def _unrolled_from(t: Translator, node: ast.For, loop: Loop, items: Sequence[Any]) -> None:
+    """Iterations one behind the other; those that follow a `return` of run time run where it was
+    not taken."""
+    returns = has_return(node.body)
+    for position, item in enumerate(items):
+        if not _unrolled_once(t, node, item):
+            return
+        rest = items[position + 1 :]
+        flag = live_flag(t) if returns and rest else None
+        if flag is not None:
+
+            def following(rest: Sequence[Any] = rest) -> None:
+                with t.at_run_time():
+                    outer, loop.depth = loop.depth, t.depth
+                    _unrolled_from(t, node, loop, rest)
+                    loop.depth = outer
+
+            if_op(flag.read(), following, is_tail=flag is not t.frame.live)
+            return
+
+
+def _unrolled_once(t: Translator, node: ast.For, item: Any) -> bool:
+    """One iteration; whether another one may follow."""
+    try:
+        with t.frame.scope():
+            bind_target(t, node.target, item)
+            visit_block(t, node.body)
+    except StaticContinue:
+        return True
+    except StaticBreak:
+        return False
+    return not t.frame.returned
+
+
+def _parallel(
+    t: Translator,
+    node: ast.For,
+    bounds: Sequence[Bounds],
+    dtypes: Sequence[DataType],
+    grouped: bool,
+    options: Mapping[str, int],
+    active: Active = None,
+) -> None:
+    lower = [ex.as_index(low) for low, _ in bounds]
+    upper = [ex.as_index(high) for _, high in bounds]
+    attributes = {
+        name: ir.IntegerAttr.get(ir.IntegerType.get_signless(64), options[name])
+        for name in ("block_dim", "parallelize")
+        if options.get(name)
+    }
+    if not bounds:
+        lower, upper, bounds = [index_constant(0)], [index_constant(1)], []
+    shared = _share_outer_variables(t, node)
+
+    def body(indices: list[ir.Value]) -> None:
+        t.in_parallel = True
+        loop = Loop(parallel=True, live=Flag() if has_jump(node.body) else None)
+        t.frame.loops.append(loop)
+        number = partial(_iteration_number, indices, lower, upper)
+        given = [ex.from_index(i, d) for i, d in zip(indices, dtypes)] if bounds else []
+        with t.at_run_time(), t.builder.stream(number), t.frame.scope():
+            where_active(active, given, lambda: _iteration(t, node, given, grouped))
+        t.frame.loops.pop()
+        t.in_parallel = False
+
+    parallel_op(lower, upper, body, attributes)
+    for scope, name, variable, cell in shared:
+        scope[name] = variable
+        place_of(variable).store(cell.load())
+
+
+def _iteration(t: Translator, node: ast.For, indices: list[Expr], grouped: bool) -> None:
+    _bind_index(t, node, indices, grouped)
+    visit_block(t, node.body)
+
+
+def _share_outer_variables(
+    t: Translator, node: ast.For
+) -> list[tuple[dict[str, Any], str, Variable | Place, Variable | Place]]:
+    """Locals from outside that iterations update become shared cells; the others are read once,
+    before the loop."""
+    updated = assigned_names(node.body, known_names(t.frame, node.body))
+    shared: list[tuple[dict[str, Any], str, Variable | Place, Variable | Place]] = []
+    for frame in t.frames:
+        for scope in frame.scopes:
+            for name, variable in list(scope.items()):
+                if frame is t.frame and name in updated and may_be_shared(variable):
+                    cell = local(variable.load(), SharedVariable)
+                    shared.append((scope, name, variable, cell))
+                    scope[name] = cell
+    return shared
+
+
+def _serial(
+    t: Translator,
+    node: ast.For,
+    bounds: Sequence[Bounds],
+    dtypes: Sequence[DataType],
+    step: Expr | int,
+    grouped: bool,
+    active: Active = None,
+) -> None:
+    """A nest of serial loops; several axes stay several loops."""
+    jumps = leaves_loop(node.body)
+    if jumps or isinstance(step, Expr) or step < 0:
+        _while_form(t, node, bounds, dtypes, step, grouped, active)
+        return
+    one = index_constant(step)
+
+    def nest(axis: int, indices: list[Expr]) -> None:
+        if axis < len(bounds):
+            low, high = (ex.as_index(bound) for bound in bounds[axis])
+            for_op(
+                low, high, one, lambda i: nest(axis + 1, [*indices, ex.from_index(i, dtypes[axis])])
+            )
+        else:
+            loop = Loop(live=Flag() if has_jump(node.body) else None)
+            _serial_body(t, node, indices, grouped, loop, active)
+
+    nest(0, [])
+
+
+def _serial_body(
+    t: Translator,
+    node: ast.For,
+    indices: list[Expr],
+    grouped: bool,
+    loop: Loop,
+    active: Active,
+) -> None:
+    t.frame.loops.append(loop)
+    with t.at_run_time(), t.frame.scope():
+        where_active(active, indices, lambda: _iteration(t, node, indices, grouped), is_serial=True)
+    t.frame.loops.pop()
+
+
+def _while_form(
+    t: Translator,
+    node: ast.For,
+    bounds: Sequence[Bounds],
+    dtypes: Sequence[DataType],
+    step: Expr | int,
+    grouped: bool,
+    active: Active,
+) -> None:
+    """A loop that can end early: it runs while no iteration has left it."""
+    running = Flag()
+
+    def nest(axis: int, indices: list[Expr]) -> None:
+        if axis == len(bounds):
+            _serial_body(t, node, indices, grouped, Loop(live=Flag(), running=running), active)
+            return
+        dtype = dtypes[axis]
+        # a step beyond the last index may be beyond the type
+        counter = dtype if not isinstance(step, Expr) and abs(step) == 1 else i64
+        low, stop, stride = [ex.cast(value, counter) for value in (*bounds[axis], step)]
+        slot = make_slot(counter)
+        write_slot(slot, low.value)
+        is_inside = _inside(step, stop, stride)
+
+        def test() -> ir.Value:
+            here = read_slot(slot, counter)
+            return (is_inside(here) & Expr(running.read(), ex.u1)).value
+
+        def body() -> None:
+            here = read_slot(slot, counter)
+            nest(axis + 1, [*indices, ex.cast(here, dtype)])
+            write_slot(slot, (here + stride).value)
+
+        while_op(test, body)
+
+    nest(0, [])
+
+
+def _inside(step: Expr | int, stop: Expr, stride: Expr) -> Callable[[Expr], Expr]:
+    """Whether an index comes before the end. A step of 0 comes before none: it would never reach
+    it, which debug mode reports."""
+    if not isinstance(step, Expr):
+        return lambda here: here < stop if step > 0 else here > stop
+    if current().debug:
+        field.assert_((stride != 0).value, "the step of a range is 0, so it would never end")
+    rises, falls = stride > 0, stride < 0
+    return lambda here: (rises & (here < stop)) | (falls & (here > stop))
+
+
+@handles(ast.While)
+def _while(t: Translator, node: ast.While) -> None:
+    if node.orelse:
+        raise TaichiSyntaxError("'else' of a loop is not supported")
+    running = Flag() if leaves_loop(node.body) else None
+
+    def test() -> ir.Value:
+        with t.at_run_time():
+            condition = ex.truth(t.visit_value(node.test))
+        value = ex.cast(condition, ex.u1)
+        return (value if running is None else value & Expr(running.read(), ex.u1)).value
+
+    def body() -> None:
+        t.frame.loops.append(Loop(live=Flag() if has_jump(node.body) else None, running=running))
+        with t.at_run_time(), t.frame.scope():
+            visit_block(t, node.body)
+        t.frame.loops.pop()
+
+    while_op(test, body)
+
+
+def _iteration_number(
+    indices: Sequence[ir.Value], lower: Sequence[ir.Value], upper: Sequence[ir.Value]
+) -> ir.Value:
+    """The number of an iteration of a box, in row-major order, as i64."""
+    type_ = index_type()
+    result = index_constant(0)
+    for i, low, high in zip(indices, lower, upper):
+        width = emit("arith.subi", type_, [high, low])
+        result = emit(
+            "arith.addi",
+            type_,
+            [emit("arith.muli", type_, [result, width]), emit("arith.subi", type_, [i, low])],
+        )
+    return emit("arith.index_cast", mlir_type(i64), [result])

@@ -1,0 +1,35 @@
+"""Argument packs inside a kernel: parameters whose names have dots, as attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mlirad.frontend.python.places.triplets import Triplets, are_triplets
+from mlirad.frontend.python.translation.scopes import Frame
+
+
+class Pack:
+    """Arguments by name."""
+
+    def __init__(self, members: dict[str, Any]) -> None:
+        self.__dict__.update(members)
+
+
+def packs_of(names: Sequence[str], frame: Frame) -> dict[str, Pack | Triplets]:
+    """The packs that some parameters belong to, and builders of sparse matrices, by name."""
+    trees: dict[str, Any] = {}
+    for name in names:
+        *path, last = name.split(".")
+        members = trees
+        for part in path:
+            members = members.setdefault(part, {})
+        if path:
+            members[last] = frame.find_local(name)
+    return {name: _pack(members) for name, members in trees.items()}
+
+
+def _pack(members: dict[str, Any]) -> Pack | Triplets:
+    if are_triplets(members):
+        return Triplets(members)
+    return Pack({k: _pack(v) if isinstance(v, dict) else v for k, v in members.items()})

@@ -1,0 +1,160 @@
+"""Texts with values known only at run time: f-strings, `str.format` and `%`."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mlirad.dialect.field import escaped
+from mlirad.errors import TaichiSyntaxError, TaichiTypeError
+from mlirad.frontend.python.building.builder import current
+from mlirad.frontend.python.places.arrays import array_ref
+from mlirad.frontend.python.values import scalar as ex
+from mlirad.frontend.python.values.matrix import Matrix
+from mlirad.frontend.python.values.scalar import Expr
+from mlirad.frontend.python.values.struct import Struct, members_of
+
+_SPEC = re.compile(r"[-+ #0]*\d*(?:\.\d+)?(l{0,2})([a-zA-Z]?)")
+_PERCENT = re.compile(r"%(?:%|([-+ #0]*\d*(?:\.\d+)?[a-zA-Z]))")
+
+
+class FormattedText:
+    """A text with holes: strings, and pairs of value and format."""
+
+    def __init__(self, parts: Sequence[str | tuple[object, str]]) -> None:
+        self.parts = parts
+
+    def plain(self) -> Any:
+        """The text itself where every value is known, else this object."""
+        if any(isinstance(p, tuple) and _is_late(p[0]) for p in self.parts):
+            return self
+        try:
+            return "".join(format(*p) if isinstance(p, tuple) else p for p in self.parts)
+        except ValueError:  # a format of C's, like `{:i}`
+            return self
+
+
+def _is_late(value: object) -> bool:
+    if isinstance(value, list | tuple):
+        return any(_is_late(item) for item in value)
+    return isinstance(value, Expr | Matrix | Struct | FormattedText) or array_ref(value) is not None
+
+
+def format_braces(
+    text: str, positional: Sequence[object], named: Mapping[str, object]
+) -> FormattedText:
+    """`text.format(...)`; automatic numbers go on beside explicit ones. Raises TaichiSyntaxError
+    for missing values."""
+    parts: list[Any] = []
+    following = 0
+    used: set[Any] = set()
+    for literal, name, spec, conversion in string.Formatter().parse(text):
+        if literal:
+            parts.append(literal)
+        if name is None:
+            continue
+        if conversion:
+            raise TaichiSyntaxError(f"'!{conversion}' is not supported in a format")
+        if not name or name.isdigit():
+            number = int(name) if name else following
+            following += not name
+            used.add(number)
+            if number >= len(positional):
+                continue
+            parts.append((positional[number], spec or ""))
+        elif name in named:
+            used.add(name)
+            parts.append((named[name], spec or ""))
+        else:
+            raise TaichiSyntaxError(f"Keyword '{name}' not found.")
+    expected = 1 + max((key for key in used if isinstance(key, int)), default=-1)
+    if expected != len(positional):
+        raise TaichiSyntaxError(
+            f"Expected {expected} positional argument(s), but received {len(positional)} instead."
+        )
+    for name in named:
+        if name not in used:
+            raise TaichiSyntaxError(f"Keyword '{name}' not used.")
+    return FormattedText(parts)
+
+
+def format_percent(text: str, values: object) -> Any:
+    """`text % values`."""
+    items = list(values) if isinstance(values, tuple) else [values]
+    parts: list[Any] = []
+    end = 0
+    for match in _PERCENT.finditer(text):
+        parts.append(text[end : match.start()])
+        end = match.end()
+        spec = match.group(1)
+        if spec is None:
+            parts.append("%")
+            continue
+        if not items:
+            raise TaichiSyntaxError("not enough values for a format")
+        value = items.pop(0)
+        parts.append(
+            (
+                value,
+                "" if spec in ("d", "i", "u", "s") and _is_late(value) else spec.replace("s", ""),
+            )
+        )
+    parts.append(text[end:])
+    if items:
+        raise TaichiSyntaxError("too many values for a format")
+    return FormattedText(parts).plain()
+
+
+def checked_spec(value: Expr, spec: str) -> str:
+    """A format for C's `printf`, without length. Raises TaichiTypeError where it does not suit the
+    type."""
+    match = _SPEC.fullmatch(spec)
+    allowed = "eEfFgGaA" if value.dtype.is_float else "di" if value.dtype.is_signed else "u"
+    if match is None or (match.group(2) and match.group(2) not in allowed):
+        raise TaichiTypeError(f"'{spec}' doesn't match '{value.dtype}'.")
+    plain = spec.replace("l", "")
+    if value.dtype.is_float:
+        return plain if match.group(2) or not plain else f"{plain}f"
+    return plain.rstrip("diu")
+
+
+def flatten(item: object, spec: str, values: list[Expr], mark_floats: bool = False) -> str:
+    """Text with one `{}` for every value known only at run time; their braces are `\\1` and `\\2`
+    elsewhere."""
+    if isinstance(item, Matrix):
+        return (
+            "["
+            + ", ".join(flatten(row, spec, values, mark_floats) for row in item.rows_list())
+            + "]"
+        )
+    if isinstance(item, Struct):
+        members = [
+            f"'{name}': {flatten(value, spec, values, mark_floats)}"
+            for name, value in members_of(item).items()
+        ]
+        return escaped("{") + ", ".join(members) + escaped("}")
+    if isinstance(item, list | tuple):
+        return "[" + ", ".join(flatten(part, spec, values, mark_floats) for part in item) + "]"
+    if isinstance(item, FormattedText):
+        return "".join(
+            flatten(p[0], p[1], values, mark_floats) if isinstance(p, tuple) else escaped(p)
+            for p in item.parts
+        )
+    if spec and isinstance(item, int | float) and not isinstance(item, bool):
+        item = ex.expression(item)
+    if isinstance(item, Expr):
+        values.append(item)
+        shown = checked_spec(item, spec)
+        if item.dtype.is_float and mark_floats:
+            shown = shown or "f"
+        return (
+            "{" + shown + ("u" if item.dtype.is_integer and not item.dtype.is_signed else "") + "}"
+        )
+    if array_ref(item) is not None and not current().static_arguments:
+        raise TaichiTypeError(
+            "a whole field or array is printed here, which a kernel cannot: its elements are x[i], "
+            "and print(x) outside of the kernel shows all"
+        )
+    return escaped(format(item, spec) if spec else str(item))

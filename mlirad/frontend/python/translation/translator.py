@@ -1,0 +1,147 @@
+"""Python's syntax tree to IR: the dispatcher, which alone makes locations, and what the node
+handlers share."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.errors import SourceLocation, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
+from mlirad.frontend.python.building.builder import Builder
+from mlirad.frontend.python.places.place import Place, VariablePlace
+from mlirad.frontend.python.places.variables import Variable
+from mlirad.frontend.python.translation.python_objects import MadeObjects
+from mlirad.frontend.python.translation.scopes import Frame
+from mlirad.frontend.python.values import scalar as ex
+from mlirad.frontend.python.values.matrix import Matrix
+from mlirad.frontend.python.values.scalar import Expr
+from mlirad.frontend.python.values.struct import Struct, with_members
+from mlirad.types import DataType, TypeLike, resolve
+
+_PYTHON_FAULTS = (TypeError, AttributeError, ValueError, LookupError, ArithmeticError)
+
+Handler = Callable[["Translator", Any], Any]
+_HANDLERS: dict[type[ast.AST], Handler] = {}
+
+
+def handles(*nodes: type[ast.AST]) -> Callable[[Handler], Handler]:
+    """Register the function that translates some kinds of nodes."""
+
+    def register(function: Handler) -> Handler:
+        for node in nodes:
+            _HANDLERS[node] = function
+        return function
+
+    return register
+
+
+class Static:
+    """A value known while translating, marked by `ti.static(...)`: a loop over it is unrolled."""
+
+    def __init__(self, value: object) -> None:
+        self.value: Any = value
+
+
+class Translator:
+    """Translates one kernel, inlining the functions it calls."""
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder = builder
+        self.frames: list[Frame] = []
+        self.depth = 0  # run-time regions around the insertion point
+        self.in_parallel = False
+        # `if` statements around, other than ti.static, on what is known while translating
+        self.conditions = 0
+        self.loop_options: dict[str, Any] = {}
+        self.runs_in_order = False  # every loop
+        self.made = MadeObjects()
+
+    @property
+    def frame(self) -> Frame:
+        return self.frames[-1]
+
+    def resolve(self, dtype: TypeLike) -> DataType:
+        """A scalar type under this kernel's defaults."""
+        return resolve(dtype, self.builder.default_fp, self.builder.default_ip)
+
+    def place_of(self, node: ast.AST) -> SourceLocation:
+        """Where a node stands in the user's file."""
+        return self.frame.source.place_of(node)
+
+    def visit(self, node: ast.AST) -> Any:
+        """Translate a node, with its location in scope for every op it creates."""
+        handler = _HANDLERS.get(type(node))
+        if handler is None:
+            raise TaichiSyntaxError(
+                f'Unsupported node "{type(node).__name__}"', self.place_of(node)
+            )
+        if not hasattr(node, "lineno"):
+            return handler(self, node)
+        place = self.place_of(node)
+        try:
+            with ir.Location.file(place.file, place.line, place.column):
+                return handler(self, node)
+        except TaichiCompilationError as error:
+            if error.source is not None:
+                raise
+            raise error.at(place) from error.__cause__
+        except _PYTHON_FAULTS as error:
+            kind = TaichiTypeError if isinstance(error, TypeError) else TaichiCompilationError
+            raise kind(f"{type(error).__name__}: {error}", place) from error
+
+    def visit_value(self, node: ast.AST) -> Any:
+        """Translate an expression to a value; variables and places are read."""
+        return self.read(self.visit(node))
+
+    def read(self, result: object) -> Any:
+        """The value of what a node was translated to."""
+        if isinstance(result, Place | Variable):
+            return result.load()
+        if isinstance(result, Expr):
+            result.check_visible()
+        return result.value if isinstance(result, Static) else result
+
+    @contextmanager
+    def at_run_time(self) -> Iterator[None]:
+        """What is translated inside stands in one more run-time region: its loops are serial."""
+        self.depth += 1
+        try:
+            yield
+        finally:
+            self.depth -= 1
+
+    def visit_base(self, node: ast.AST) -> Any:
+        """Translate what is subscripted or has an attribute: places stay places."""
+        result = self.visit(node)
+        if isinstance(result, Variable):
+            return VariablePlace(result)
+        return result.value if isinstance(result, Static) else result
+
+    def visit_place(self, node: ast.AST) -> Place | None:
+        """Translate an expression to a place, or None where it is not one. Subexpressions are
+        evaluated once."""
+        result = self.visit(node)
+        if isinstance(result, Variable):
+            return VariablePlace(result)
+        return result if isinstance(result, Place) else None
+
+    def visit_scalar(self, node: ast.AST, what: str) -> Any:
+        """Translate an expression that has to be a scalar."""
+        value = self.visit_value(node)
+        if not ex.is_scalar(value):
+            raise TaichiTypeError(f"{what} must be a scalar, not {type(value).__name__}")
+        return value
+
+
+def frozen(value: object) -> Any:
+    """A value that later assignments cannot change: matrices and structs are copied."""
+    if isinstance(value, Struct):
+        return with_members(value, frozen)
+    if isinstance(value, Matrix):
+        return value.like(
+            [entry if isinstance(entry, Expr) else ex.expression(entry) for entry in value.entries]
+        )
+    return value

@@ -1,0 +1,160 @@
+"""What the parameters of kernels and functions may be declared as."""
+
+from __future__ import annotations
+import __future__
+
+from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType
+from typing import Any
+
+from mlirad.data_classes import data_class
+from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
+from mlirad.frontend.python.building.builder import current, in_kernel
+from mlirad.frontend.python.values import scalar as ex
+from mlirad.frontend.python.values.matrix import Matrix
+from mlirad.frontend.python.values.matrix_operators import Operand
+from mlirad.types import DataType, TypeLike, resolve
+
+
+class Template:
+    """`ti.template()`: a parameter taken as it is when the kernel is compiled, by reference."""
+
+    def __init__(self, element_type: TypeLike | None = None, dim: int | None = None) -> None:
+        self.element_type, self.dim = element_type, dim
+
+
+@data_class(frozen=True)
+class Reference:
+    """`ti.ref(dtype)`: a parameter of a function that stands for the variable it is given."""
+
+    dtype: TypeLike | MatrixType
+
+
+class MatrixType:
+    """The type of an n×m matrix, or of a vector (`ndim` 1). Calling it makes a value of the type.
+
+    A type without sizes stands for any vector or matrix, where an array is declared.
+    """
+
+    def __init__(self, n: int | None, m: int | None, dtype: TypeLike | None, ndim: int) -> None:
+        self.is_open = n is None
+        self.n, self.m, self.ndim = n or 0, m or 1, ndim
+        self.dtype: Any = dtype
+
+    def admits(self, shape: tuple[int, ...]) -> bool:
+        """Whether values of this type may have a shape."""
+        return len(shape) == self.ndim if self.is_open else tuple(shape) == self.shape
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.n,) if self.ndim == 1 else (self.n, self.m)
+
+    def get_shape(self) -> tuple[int, ...]:
+        """The shape, as a tuple."""
+        return self.shape
+
+    def scalar(self) -> DataType:
+        """The type of the entries; the default float where none was named."""
+        dtype = float if self.dtype is None else self.dtype
+        return (
+            resolve(dtype, current().default_fp, current().default_ip)
+            if in_kernel()
+            else resolve(dtype)
+        )
+
+    def __call__(self, *arguments: Operand) -> Matrix:
+        entries: list[Any] = []
+        for argument in arguments:
+            entries += _entries(argument)
+        size = self.n * self.m
+        if len(entries) == 1:
+            entries = entries * size
+        if len(entries) != size:
+            raise TaichiCompilationError(
+                f"{len(entries)} entries for a value of shape {self.shape}"
+            )
+        result = self.matrix_class().of_shape(self.shape, entries)
+        return result.cast(self.dtype if self.dtype is not None else float)
+
+    def matrix_class(self) -> type[Matrix]:
+        """The class of the values."""
+        return Matrix
+
+    def field(self, *args: Any, **kwargs: Any) -> Any:
+        """A field of this type."""
+        make = self.field_maker
+        if make is None:
+            raise TaichiSyntaxError("fields cannot be declared here")
+        return make(self, *args, **kwargs)
+
+    ndarray_maker: Callable[..., Any] | None = None
+    field_maker: Callable[..., Any] | None = None
+
+    def __repr__(self) -> str:
+        if self.ndim == 1:
+            return f"VectorType[{self.n}, {self.dtype}]"
+        return f"MatrixType[{self.n},{self.m}, {self.dtype}]"
+
+
+def _entries(argument: Operand) -> list[Any]:
+    if isinstance(argument, Matrix):
+        return list(argument.entries)
+    if isinstance(argument, list | tuple):
+        return [entry for part in argument for entry in _entries(part)]
+    if hasattr(argument, "tolist"):
+        listed = argument.tolist()
+        return _entries(listed) if isinstance(listed, list) else [listed]
+    if not ex.is_scalar(argument):
+        raise TaichiCompilationError(f"a {type(argument).__name__} is not an entry of a matrix")
+    return [argument]
+
+
+@data_class(frozen=True)
+class NdarrayType:
+    """`ti.types.ndarray(dtype, ndim, needs_grad)`: an array argument; None leaves a property
+    open."""
+
+    dtype: TypeLike | MatrixType | None = None
+    ndim: int | None = None
+    needs_grad: bool | None = None
+    boundary: str = "unsafe"
+
+
+def is_template(annotation: object) -> bool:
+    """Whether an annotation is `ti.template` or `ti.template()`."""
+    return annotation is Template or isinstance(annotation, Template)
+
+
+def is_by_reference(annotation: object) -> bool:
+    """Whether a parameter stands for what it is given, and can write to it."""
+    return is_template(annotation) or isinstance(annotation, Reference)
+
+
+def evaluate_annotations(function: Callable[..., object], frame: FrameType | None) -> None:
+    """Replace annotations that are text by what they name where the function is defined.
+
+    Local names are visible too: those of the frame, and of the one around it for a method.
+    `inspect` and `typing` evaluate them in the same way, but see no local names, and give up at the
+    first unknown one. Raises TaichiSyntaxError for text that the program wrote and that names
+    nothing; of what `from __future__ import annotations` made text, it is an error where the kernel
+    is first used. Raises TaichiTypeError for what is no function.
+    """
+    annotations = getattr(function, "__annotations__", None)
+    if annotations is None:
+        raise TaichiTypeError(
+            f"ti.kernel, ti.func and their kin mark functions, not {type(function).__name__}"
+        )
+    if frame is None or not any(isinstance(value, str) for value in annotations.values()):
+        return
+    outer = {} if frame.f_back is None else frame.f_back.f_locals
+    names = {**outer, **frame.f_locals}
+    for name, value in annotations.items():
+        if isinstance(value, str):
+            with suppress(NameError, AttributeError):
+                annotations[name] = eval(value, function.__globals__, names)
+                continue
+            if not function.__code__.co_flags & __future__.annotations.compiler_flag:
+                raise TaichiSyntaxError(
+                    f"Invalid type annotation (argument {name}) of '{function.__name__}': {value}"
+                )

@@ -1,0 +1,91 @@
+"""What loops go over: ranges, boxes of indices, and domains with one vector for an index."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from mlirad.data_classes import data_class
+from mlirad.errors import TaichiSyntaxError, TaichiTypeError
+from mlirad.frontend.python.values.matrix import Matrix
+from mlirad.frontend.python.values.scalar import Expr, Scalar
+
+Bounds = tuple[Any, Any]  # lower and upper, numbers or kernel scalars
+
+
+class NdRange:
+    """A box of indices: `ti.ndrange(n, (lower, upper), ...)`."""
+
+    def __init__(self, *ranges: Scalar | Matrix | list | tuple) -> None:
+        self.bounds: list[Bounds] = []
+        for item in ranges:
+            if isinstance(item, Matrix):
+                self.bounds += [(0, extent) for extent in item.entries]
+            elif isinstance(item, list | tuple):
+                if len(item) != 2:
+                    raise TaichiSyntaxError(
+                        "Every argument of ndrange should be a scalar or a tuple/list like "
+                        "(begin, end)"
+                    )
+                self.bounds.append((item[0], item[1]))
+            else:
+                self.bounds.append((0, item))
+        for bound in itertools.chain.from_iterable(self.bounds):
+            if isinstance(bound, float | str | bytes | None | dict) or (
+                isinstance(bound, Expr) and bound.dtype.is_float
+            ):
+                raise TaichiTypeError(
+                    "Every argument of ndrange should be an integer scalar or a tuple/list of "
+                    "(int, int)"
+                )
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        return itertools.product(*[range(lower, upper) for lower, upper in self.bounds])
+
+    def grouped(self) -> Iterator[Matrix]:
+        """The indices as vectors, for loops that are unrolled."""
+        for index in self:
+            yield Matrix.of_shape((len(index),), list(index))
+
+
+class Grouped:
+    """A loop domain whose index is one vector: `ti.grouped(...)`."""
+
+    def __init__(self, domain: object) -> None:
+        self.domain: Any = domain
+
+    def __iter__(self) -> Iterator[Any]:
+        if isinstance(self.domain, NdRange):
+            return self.domain.grouped()
+        shape = self.domain.shape
+        return NdRange(*shape).grouped()
+
+
+@data_class
+class Range:
+    """`range(...)` in a kernel."""
+
+    lower: Any
+    upper: Any
+    step: Any = 1
+
+    def __iter__(self) -> Iterator[int]:
+        if any(isinstance(bound, Expr) for bound in (self.lower, self.upper, self.step)):
+            raise TaichiTypeError(
+                "this range is unrolled: its bounds must be known at compile time"
+            )
+        return iter(range(self.lower, self.upper, self.step))
+
+
+def make_range(*arguments: Scalar) -> Range:
+    """`range` with bounds that may be known only at run time."""
+    if not 1 <= len(arguments) <= 3:
+        raise TaichiSyntaxError(f"range takes 1 to 3 arguments, not {len(arguments)}")
+    for argument in arguments:
+        if isinstance(argument, float) or (isinstance(argument, Expr) and argument.dtype.is_float):
+            raise TaichiTypeError("the arguments of range must be integers")
+    lower, upper, step = (0, arguments[0], 1) if len(arguments) == 1 else (*arguments, 1)[:3]
+    if not isinstance(step, Expr) and step == 0:
+        raise TaichiSyntaxError("the step of this range is 0, so it would never end")
+    return Range(lower, upper, step)

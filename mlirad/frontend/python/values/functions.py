@@ -1,0 +1,304 @@
+"""Functions of scalars, elementwise on vectors and matrices, the same inside kernels and in Python
+scope."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable, Iterable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from mlirad.bindings import ir
+from mlirad.errors import TaichiTypeError
+from mlirad.frontend.python.building import effects
+from mlirad.frontend.python.building.builder import current, emit, in_kernel, mlir_type
+from mlirad.frontend.python.values import integer_division as division
+from mlirad.frontend.python.values import scalar as ex
+from mlirad.frontend.python.values.elementary import *  # noqa: F403 - part of the namespace
+from mlirad.frontend.python.values.elementary import cos, log, mapped, on_floats, rsqrt, sqrt  # noqa: F401
+from mlirad.frontend.python.values.matrix_operators import Elementwise, Operand
+from mlirad.frontend.python.values.scalar import Expr, Scalar
+from mlirad.types import DataType, TypeLike, promote, resolve, u1
+
+_floor = on_floats("math.floor", math.floor)
+_ceil = on_floats("math.ceil", math.ceil)
+_round = on_floats("math.round", lambda x: math.floor(abs(x) + 0.5) * (1 if x >= 0 else -1))
+
+
+def _rounding(function: Callable[[Operand], Any], name: str) -> Callable[..., Any]:
+    def apply(value: Operand, dtype: TypeLike | None = None) -> Any:
+        rounded = function(value)
+        return rounded if dtype is None else cast(rounded, dtype)
+
+    apply.__name__ = name
+    half = "; halves go away from 0" if name == "round" else ""
+    apply.__doc__ = f"`{name}` as a float, or converted to `dtype`, elementwise{half}."
+    return apply
+
+
+floor = _rounding(_floor, "floor")
+ceil = _rounding(_ceil, "ceil")
+round = _rounding(_round, "round")
+
+
+def zero(value: Operand) -> Any:
+    """The zero of the type and shape of a number, a vector or a matrix."""
+    return mapped(lambda v: ex.cast(0, v.dtype) if isinstance(v, Expr) else type(v)(0), value)
+
+
+def one(value: Operand) -> Any:
+    """The one of the type and shape of a number, a vector or a matrix: all its entries are 1."""
+    return mapped(lambda v: ex.cast(1, v.dtype) if isinstance(v, Expr) else type(v)(1), value)
+
+
+def abs(value: Operand) -> Any:
+    """Absolute value of integers and floats, elementwise; its derivative at 0 is 0."""
+    return mapped(lambda v: ex.absolute(v) if isinstance(v, Expr) else v.__abs__(), value)
+
+
+def pow(base: Scalar | Elementwise, exponent: Scalar | Elementwise) -> Any:
+    """`base ** exponent`, elementwise. In kernels integers give an integer (2 ** -1 is 0), and a
+    negative base to a power that is no integer is NaN."""
+    return base**exponent
+
+
+def as_floats(value: Operand) -> Any:
+    """Integers, in a kernel, as floats of the default type, elementwise: unsigned ones have no
+    differences below 0. Other numbers as they are."""
+
+    def scalar(number: Scalar) -> Any:
+        is_integer = isinstance(number, Expr) and number.dtype.is_integer
+        return ex.cast(number, current().default_fp) if is_integer else number
+
+    return mapped(scalar, value)
+
+
+def cast(value: Operand, dtype: TypeLike) -> Any:
+    """Convert to a scalar type, elementwise: floats to integers towards 0, anything that is not 0
+    to the boolean 1. What the type cannot hold is unspecified in kernels; in Python scope it raises
+    OverflowError, NaN ValueError."""
+    return mapped(lambda v: _cast(v, dtype), value)
+
+
+def _cast(value: Scalar, dtype: TypeLike) -> Any:
+    if in_kernel():
+        return ex.cast(value, resolve(dtype, current().default_fp, current().default_ip))
+    kind = resolve(dtype)
+    return kind.numpy.type(value).item()
+
+
+def bit_cast(value: Scalar, dtype: DataType) -> Any:
+    """The bits of a number, in a kernel, read as another type. Raises TaichiTypeError for a type of
+    another size."""
+    source = ex.expression(value)
+    if source.dtype.bits != dtype.bits:
+        raise TaichiTypeError(f"bit_cast from {source.dtype} to {dtype}: sizes differ")
+    return Expr(emit("arith.bitcast", mlir_type(dtype), [source.value]), dtype)
+
+
+def _extremum(symbol: str, python: Callable[..., Any]) -> Callable[[Scalar, Scalar], Scalar]:
+    compare = ex.comparison(symbol)
+
+    def apply(left: Scalar, right: Scalar) -> Any:
+        if not isinstance(left, Expr) and not isinstance(right, Expr):
+            return python(left, right)
+        dtype = promote(ex.dtype_of(left), ex.dtype_of(right))
+        a, b = ex.cast(left, dtype), ex.cast(right, dtype)
+        if dtype.is_float:  # a tie's derivative follows the select: to the second operand
+            return ex.select(compare(a, b), a, b)
+        name = ("max" if symbol == ">" else "min") + ("si" if dtype.is_signed else "ui")
+        return Expr(emit(f"arith.{name}", mlir_type(dtype), [a.value, b.value]), dtype)
+
+    return apply
+
+
+_max, _min = _extremum(">", max), _extremum("<", min)
+
+
+def _pairwise(function: Callable[[Scalar, Scalar], Scalar], arguments: tuple[Operand, ...]) -> Any:
+    if len(arguments) == 1 and isinstance(arguments[0], Elementwise):
+        return reduce(function, arguments[0].entries)
+    if len(arguments) == 1 and isinstance(arguments[0], list | tuple):
+        arguments = tuple(arguments[0])
+    return reduce(lambda a, b: mapped(function, a, b), arguments)
+
+
+def max(first: Operand, *more: Operand) -> Any:
+    """The largest argument, elementwise, in the type that all have together, or the largest entry
+    of a single vector, matrix or list; a tie's derivative goes to the second operand."""
+    return _pairwise(_max, (first, *more))
+
+
+def min(first: Operand, *more: Operand) -> Any:
+    """The smallest argument, elementwise, in the type that all have together, or the smallest entry
+    of a single vector, matrix or list; a tie's derivative goes to the second operand."""
+    return _pairwise(_min, (first, *more))
+
+
+def all(values: Elementwise | Iterable[Scalar]) -> Any:
+    """Whether no entry is zero."""
+    if isinstance(values, Elementwise):
+        return values.all()
+    return reduce(lambda a, b: a & b, [ex.truth(v) for v in values], True)
+
+
+def any(values: Elementwise | Iterable[Scalar]) -> Any:
+    """Whether some entry is not zero."""
+    if isinstance(values, Elementwise):
+        return values.any()
+    return reduce(lambda a, b: a | b, [ex.truth(v) for v in values], False)
+
+
+def select(condition: Operand, left: Operand, right: Operand) -> Any:
+    """`left` where the condition is not 0, else `right`, elementwise, in the type that both have
+    together; both are computed."""
+
+    def scalar(test: Scalar, a: Scalar, b: Scalar) -> Any:
+        if builtins.any(isinstance(v, Expr) for v in (test, a, b)):
+            return ex.select(test, a, b)
+        return a if test else b
+
+    return mapped(scalar, condition, left, right)
+
+
+def logical_not(value: Operand) -> Any:
+    """`not value` as a boolean, elementwise."""
+    return mapped(ex.logical_not, value)
+
+
+def bit_not(value: Expr | int | Elementwise) -> Any:
+    """`~value`, elementwise. Raises TaichiTypeError for floats in a kernel."""
+    return ~value
+
+
+def logical_and(left: Operand, right: Operand) -> Any:
+    """`left and right` as a boolean, elementwise; both are computed."""
+    return mapped(lambda a, b: ex.truth(a) & ex.truth(b), left, right)
+
+
+def logical_or(left: Operand, right: Operand) -> Any:
+    """`left or right` as a boolean, elementwise; both are computed."""
+    return mapped(lambda a, b: ex.truth(a) | ex.truth(b), left, right)
+
+
+def bit_shr(left: Operand, right: Operand) -> Any:
+    """Integers, in a kernel, shifted to the right, elementwise, with zeros from the left whatever
+    their sign."""
+    return mapped(_bit_shr, left, right)
+
+
+def _bit_shr(left: Scalar, right: Scalar) -> Expr:
+    value = ex.expression(left)
+    unsigned = Expr(value.value, DataType(f"u{value.dtype.bits}", "u", value.dtype.bits))
+    return Expr((unsigned >> right).value, value.dtype)
+
+
+def raw_div(left: Operand, right: Operand) -> Any:
+    """Division of C, in kernels, elementwise: integers give an integer, truncated towards zero; by
+    0, 0."""
+    return mapped(_raw("divf", division.raw_quotient), left, right)
+
+
+def raw_mod(left: Operand, right: Operand) -> Any:
+    """Remainder of C, in kernels, elementwise: the sign of the dividend; of integers by 0, 0."""
+    return mapped(_raw("remf", division.raw_remainder), left, right)
+
+
+def _raw(
+    float_name: str, integer: Callable[[ir.Value, ir.Value, DataType], ir.Value]
+) -> Callable[[Scalar, Scalar], Expr]:
+    def apply(left: Scalar, right: Scalar) -> Any:
+        dtype = promote(ex.dtype_of(left), ex.dtype_of(right))
+        a, b = ex.cast(left, dtype).value, ex.cast(right, dtype).value
+        if dtype.is_integer:
+            return Expr(integer(a, b, dtype), dtype)
+        return Expr(emit(f"arith.{float_name}", mlir_type(dtype), [a, b]), dtype)
+
+    return apply
+
+
+def clz(value: Operand) -> Any:
+    """Zero bits before the highest one of integers, in kernels, elementwise. Raises TaichiTypeError
+    for floats."""
+    return mapped(lambda v: _bits("math.ctlz", v), value)
+
+
+def popcnt(value: Operand) -> Any:
+    """Bits that are one of integers, in kernels, elementwise. Raises TaichiTypeError for floats."""
+    return mapped(lambda v: _bits("math.ctpop", v), value)
+
+
+def _bits(name: str, value: Scalar) -> Expr:
+    operand = ex.expression(value)
+    if operand.dtype.is_float:
+        raise TaichiTypeError(
+            f"{name.split('.')[1]} takes integral inputs only, not {operand.dtype}"
+        )
+    return ex.cast(
+        Expr(emit(name, mlir_type(operand.dtype), [operand.value]), operand.dtype),
+        current().default_ip,
+    )
+
+
+def isnan(value: Operand) -> Any:
+    """Whether a number is NaN, elementwise; integers never are."""
+    return mapped(
+        lambda v: _float_class(v, _is_nan) if isinstance(v, Expr) else math.isnan(v), value
+    )
+
+
+def isinf(value: Operand) -> Any:
+    """Whether a number is infinite, elementwise; integers never are."""
+    return mapped(
+        lambda v: _float_class(v, _is_infinite) if isinstance(v, Expr) else math.isinf(v), value
+    )
+
+
+def _float_class(value: Expr, test: Callable[[Expr], Expr]) -> Any:
+    return test(value) if value.dtype.is_float else ex.cast(False, u1)
+
+
+def _is_nan(value: Expr) -> Expr:
+    return Expr(emit("math.isnan", mlir_type(u1), [value.value]), u1)
+
+
+def _is_infinite(value: Expr) -> Expr:
+    return ex.comparison("==")(ex.absolute(value), math.inf)
+
+
+def sign(value: Operand) -> Any:
+    """-1, 0 or 1 as a float, elementwise; its derivative is 0."""
+    return mapped(lambda v: select(v > 0, 1.0, select(v < 0, -1.0, 0.0)), value)
+
+
+def floor_remainder(value: Scalar | Elementwise, modulus: Scalar | Elementwise) -> Any:
+    """`value % modulus`, with the sign of the modulus."""
+    return value % modulus
+
+
+def random(dtype: TypeLike = float) -> Any:
+    """A draw, in a kernel, of any scalar type: uniform in [0, 1) for floats, over all values for
+    integers. It is counter-based: reverses repeat it, and `random_seed` of `ti.init` says which
+    draws there are. Raises TaichiTypeError in Python scope."""
+    if not in_kernel():
+        raise TaichiTypeError("ti.random() can only be drawn inside a kernel")
+    builder = current()
+    kind = resolve(dtype, builder.default_fp, builder.default_ip)
+    return Expr(effects.random(mlir_type(kind), builder.next_draw()), kind)
+
+
+def randn(dtype: TypeLike = float) -> Any:
+    """A draw of floats, in a kernel, from the standard normal distribution (Box and Muller 1958);
+    see `random`. Raises TaichiTypeError for integers, and in Python scope."""
+    if in_kernel() and not resolve(dtype, current().default_fp, current().default_ip).is_float:
+        raise TaichiTypeError("ti.randn draws floats: use ti.cast for an integer")
+    first, second = random(dtype), random(dtype)
+    return sqrt(-2.0 * log(1.0 - first)) * cos(2.0 * math.pi * second)
+
+
+def python_value(value: object) -> Any:
+    """NumPy scalars as Python numbers; everything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,142 @@
+"""Quotients and remainders of integers, with a value for every divisor, the same on every target.
+
+By 0 both are 0. The least integer by -1 wraps: the quotient is the least integer again, the
+remainder is 0. So it is in NumPy. With `debug=True` a division by 0, and a quotient that wraps, are
+failed assertions.
+"""
+
+from __future__ import annotations
+
+from mlirad.bindings import ir
+from mlirad.dialect import field
+from mlirad.frontend.python.building.builder import (
+    constant,
+    current,
+    emit,
+    i1_type,
+    mlir_type,
+    predicate,
+)
+from mlirad.types import DataType, u1
+
+_EQUAL, _LESS = 0, 2
+
+
+def floor_quotient(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
+    """The quotient rounded towards minus infinity."""
+    if not dtype.is_signed:
+        return raw_quotient(a, b, dtype)
+    if _is_harmless(b, dtype):
+        return emit("arith.floordivsi", mlir_type(dtype), [a, b])
+    quotient, rest = _truncated(a, b, dtype), raw_remainder(a, b, dtype)
+    less = emit("arith.subi", quotient.type, [quotient, constant(1, dtype)])
+    return _unless_zero(b, _select(_is_below(rest, b, dtype), less, quotient), dtype)
+
+
+def raw_quotient(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
+    """The quotient rounded towards 0."""
+    quotient = _truncated(a, b, dtype)
+    return quotient if _is_harmless(b, dtype) else _unless_zero(b, quotient, dtype)
+
+
+def raw_remainder(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
+    """What the quotient rounded towards 0 leaves."""
+    name = "arith.remsi" if dtype.is_signed else "arith.remui"
+    return emit(name, mlir_type(dtype), [a, _divisor(a, b, dtype)])
+
+
+def floor_remainder(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
+    """What the quotient rounded towards minus infinity leaves: it has the sign of the divisor."""
+    if not dtype.is_signed:
+        return raw_remainder(a, b, dtype)
+    if not _is_harmless(b, dtype):
+        rest = raw_remainder(a, b, dtype)
+        return _select(_is_below(rest, b, dtype), emit("arith.addi", rest.type, [rest, b]), rest)
+    quotient = emit("arith.floordivsi", mlir_type(dtype), [a, b])
+    return emit("arith.subi", a.type, [a, emit("arith.muli", a.type, [quotient, b])])
+
+
+def power(base: ir.Value, exponent: ir.Value, dtype: DataType) -> ir.Value:
+    """An integer to an integer; 0 to a negative exponent, a division by 0 too, is 0."""
+    zero = constant(0, dtype)
+    negative = _compare(_LESS, exponent, zero)
+    if current().debug:
+        _check(_negated(negative), base, "an integer to a negative power: the base is {}", dtype)
+    divides = emit("arith.andi", i1_type(), [negative, _compare(_EQUAL, base, zero)])
+    return emit(
+        "math.ipowi", mlir_type(dtype), [_select(divides, constant(2, dtype), base), exponent]
+    )
+
+
+def _truncated(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
+    """The quotient rounded towards 0; by 0, anything."""
+    if current().debug and dtype.is_signed and not _is_harmless(b, dtype):
+        _check(
+            _negated(_wraps(a, b, dtype)),
+            a,
+            f"the quotient of {{}} and -1 does not fit into {dtype}",
+            dtype,
+        )
+    return emit(
+        "arith.divsi" if dtype.is_signed else "arith.divui",
+        mlir_type(dtype),
+        [a, _divisor(a, b, dtype)],
+    )
+
+
+def _is_below(rest: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
+    """Whether what a quotient rounded towards 0 leaves says that it is not rounded down: their
+    signs differ."""
+    zero = constant(0, dtype)
+    differ = _compare(_LESS, emit("arith.xori", rest.type, [rest, b]), zero)
+    return emit("arith.andi", i1_type(), [differ, _negated(_compare(_EQUAL, rest, zero))])
+
+
+def _unless_zero(b: ir.Value, quotient: ir.Value, dtype: DataType) -> ir.Value:
+    zero = constant(0, dtype)
+    return _select(_compare(_EQUAL, b, zero), zero, quotient)
+
+
+def _divisor(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
+    """The divisor, or 1 where a division by it has no value; it leaves the remainder 0, and the
+    least integer as it is."""
+    if _is_harmless(b, dtype):
+        return b
+    is_zero = _compare(_EQUAL, b, constant(0, dtype))
+    if current().debug:
+        _check(_negated(is_zero), a, "integer division by zero: {} by 0", dtype)
+    bad = (
+        emit("arith.ori", i1_type(), [is_zero, _wraps(a, b, dtype)]) if dtype.is_signed else is_zero
+    )
+    return _select(bad, constant(1, dtype), b)
+
+
+def _wraps(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
+    """Whether an operand is the least integer and the other one is -1."""
+    least = _compare(_EQUAL, a, constant(-(1 << (dtype.bits - 1)), dtype))
+    return emit("arith.andi", i1_type(), [least, _compare(_EQUAL, b, constant(-1, dtype))])
+
+
+def _is_harmless(b: ir.Value, dtype: DataType) -> bool:
+    """Whether a divisor is a constant by which everything can be divided."""
+    if isinstance(b, ir.BlockArgument) or b.owner.name != "arith.constant":
+        return False
+    number = ir.IntegerAttr(b.owner.attributes["value"]).value
+    return number != 0 and (number != -1 or not dtype.is_signed)
+
+
+def _compare(kind: int, a: ir.Value, b: ir.Value) -> ir.Value:
+    return emit("arith.cmpi", i1_type(), [a, b], predicate=predicate(kind))
+
+
+def _negated(condition: ir.Value) -> ir.Value:
+    return emit("arith.xori", i1_type(), [condition, constant(1, u1)])
+
+
+def _select(condition: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
+    return emit("arith.select", a.type, [condition, a, b])
+
+
+def _check(condition: ir.Value, shown: ir.Value, message: str, dtype: DataType) -> None:
+    text = message if dtype.is_signed else message.replace("{}", "{u}")
+    field.assert_(condition, text, [shown])

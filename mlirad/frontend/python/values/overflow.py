@@ -1,0 +1,86 @@
+"""Messages of `debug=True` where the result of integer arithmetic does not fit into its type. The
+result wraps around, as without them."""
+
+from __future__ import annotations
+
+from mlirad.bindings import ir
+from mlirad.dialect import field
+from mlirad.frontend.python.building import effects
+from mlirad.frontend.python.building.builder import constant, current, emit, i1_type, predicate
+from mlirad.frontend.python.building.open_regions import user_place
+from mlirad.frontend.python.building.regions import if_op
+from mlirad.frontend.python.values.shifts import shifted
+from mlirad.types import DataType
+
+_NOT_EQUAL, _LESS, _BELOW = 1, 2, 6  # predicates of arith.cmpi
+_NAMES = {"+": "Addition", "-": "Subtraction", "*": "Multiplication", "<<": "Shift left"}
+
+
+def report_overflow(
+    symbol: str, left: ir.Value, right: ir.Value, result: ir.Value, dtype: DataType
+) -> None:
+    """Print where `left + right` and its kin overflow, under `debug=True`."""
+    builder = current()
+    if not builder.debug or builder.custom is not None or not dtype.is_integer:
+        return
+    place = user_place(ir.Location.current)
+    assert place is not None
+    text = f'{_NAMES[symbol]} overflow detected in File "{place.file}", line {place.line}:\n'
+    text = field.escaped(f"{text}{place.excerpt()}\n")
+    overflows = _OVERFLOWS[symbol](left, right, result, dtype)
+    if_op(overflows, lambda: effects.print_(text, []))
+
+
+def _sum_overflows(left: ir.Value, right: ir.Value, result: ir.Value, dtype: DataType) -> ir.Value:
+    """Whether the result has the sign of neither operand; without signs, whether it is smaller."""
+    if not dtype.is_signed:
+        return _compare(_BELOW, result, left)
+    return _have_sign(_differ(left, result), _differ(right, result), dtype)
+
+
+def _difference_overflows(
+    left: ir.Value, right: ir.Value, result: ir.Value, dtype: DataType
+) -> ir.Value:
+    if not dtype.is_signed:
+        return _compare(_BELOW, left, right)
+    return _have_sign(_differ(left, right), _differ(left, result), dtype)
+
+
+def _product_overflows(
+    left: ir.Value, right: ir.Value, result: ir.Value, dtype: DataType
+) -> ir.Value:
+    """Whether the upper half of a product is more than its sign."""
+    name = "arith.mulsi_extended" if dtype.is_signed else "arith.mului_extended"
+    low, high = ir.Operation.create(name, [left.type, left.type], [left, right]).results
+    if not dtype.is_signed:
+        return _compare(_NOT_EQUAL, high, constant(0, dtype))
+    sign = emit("arith.shrsi", left.type, [low, constant(dtype.bits - 1, dtype)])
+    return _compare(_NOT_EQUAL, high, sign)
+
+
+def _shift_overflows(
+    left: ir.Value, right: ir.Value, result: ir.Value, dtype: DataType
+) -> ir.Value:
+    """Whether shifting back gives something else."""
+    return _compare(_NOT_EQUAL, shifted(">>", result, right, dtype), left)
+
+
+def _differ(left: ir.Value, right: ir.Value) -> ir.Value:
+    return emit("arith.xori", left.type, [left, right])
+
+
+def _have_sign(left: ir.Value, right: ir.Value, dtype: DataType) -> ir.Value:
+    both = emit("arith.andi", left.type, [left, right])
+    return _compare(_LESS, both, constant(0, dtype))
+
+
+def _compare(kind: int, left: ir.Value, right: ir.Value) -> ir.Value:
+    return emit("arith.cmpi", i1_type(), [left, right], predicate=predicate(kind))
+
+
+_OVERFLOWS = {
+    "+": _sum_overflows,
+    "-": _difference_overflows,
+    "*": _product_overflows,
+    "<<": _shift_overflows,
+}

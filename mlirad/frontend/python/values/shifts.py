@@ -1,0 +1,39 @@
+"""Shifts of integers, with a value for every number of bits, the same on every target.
+
+The number of bits is taken modulo 64, or 32 for types of 32 bits and less, as in Taichi: a shift of
+an 8-bit integer by 9 leaves 0 (or -1), one of a 32-bit integer by 33 shifts by 1.
+"""
+
+from __future__ import annotations
+
+from mlirad.bindings import ir
+from mlirad.frontend.python.building.builder import constant, emit, mlir_type
+from mlirad.types import DataType, i32, u32
+
+
+def shifted(symbol: str, value: ir.Value, count: ir.Value, dtype: DataType) -> ir.Value:
+    """`value << count` or `value >> count`, of one type."""
+    known = _known(count)
+    if known is not None and 0 <= known < dtype.bits:
+        return _shift(symbol, value, count, dtype)
+    if dtype.bits >= 32:
+        return _shift(symbol, value, _masked(count, dtype), dtype)
+    wide = i32 if dtype.is_signed else u32
+    extend = "arith.extsi" if dtype.is_signed else "arith.extui"
+    a, b = (emit(extend, mlir_type(wide), [one]) for one in (value, count))
+    return emit("arith.trunci", value.type, [_shift(symbol, a, _masked(b, wide), wide)])
+
+
+def _shift(symbol: str, value: ir.Value, count: ir.Value, dtype: DataType) -> ir.Value:
+    right = "arith.shrsi" if dtype.is_signed else "arith.shrui"
+    return emit("arith.shli" if symbol == "<<" else right, value.type, [value, count])
+
+
+def _masked(count: ir.Value, dtype: DataType) -> ir.Value:
+    return emit("arith.andi", count.type, [count, constant(dtype.bits - 1, dtype)])
+
+
+def _known(value: ir.Value) -> int | None:
+    if isinstance(value, ir.BlockArgument) or value.owner.name != "arith.constant":
+        return None
+    return int(ir.IntegerAttr(value.owner.attributes["value"]).value)
