@@ -55,6 +55,10 @@ MAY_IMPORT = {
     "tools": LEAVES | {"drawing", "gui"},
     "ui": LEAVES | {"drawing", "gui"},
 }
+# folders of ideas, each of which imports only from those in front of it
+ORDER_OF_IDEAS = {
+    "frontend/python": ("building", "values", "places", "source", "translation", "calls"),
+}
 # the public names, and programs that a user writes: both see everything
 PUBLIC = {
     "__init__",
@@ -122,6 +126,23 @@ def test_imports_point_one_way(path: Path) -> None:
         f"{name_of(path)}:{line}: {folder} imports {name}"
         for line, name in imported(path)
         if imported_folder(name) not in allowed
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("group", ORDER_OF_IDEAS)
+def test_ideas_import_one_way(group: str) -> None:
+    """A folder of a group imports only from the folders in front of it."""
+    order = ORDER_OF_IDEAS[group]
+    folder, prefix = PACKAGE / group, f"mlirad.{group.replace('/', '.')}."
+    assert {path.parent.name for path in folder.glob("*/*.py")} == {*order}
+    wrong = [
+        f"{name_of(path)}:{line}: {idea} imports {name}"
+        for number, idea in enumerate(order)
+        for path in (folder / idea).rglob("*.py")
+        for line, name in imported(path)
+        if name.startswith(prefix)
+        and name.removeprefix(prefix).split(".")[0] not in order[: number + 1]
     ]
     assert not wrong, "\n".join(wrong)
 

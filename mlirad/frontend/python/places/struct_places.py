@@ -11,9 +11,7 @@ from mlirad.frontend.python.places.arrays import Array, ArrayRef
 from mlirad.frontend.python.places.list_places import ListPlace, TuplePlace
 from mlirad.frontend.python.places.place import Place, Subscript, VariablePlace, variables_in
 from mlirad.frontend.python.places.variables import Combine, SharedVariable, Variable
-from mlirad.frontend.python.source.function import Function
 from mlirad.frontend.python.values import scalar as ex
-from mlirad.frontend.python.values.annotations import is_template
 from mlirad.frontend.python.values.matrix import Matrix, Value
 from mlirad.frontend.python.values.struct import (
     Struct,
@@ -65,16 +63,8 @@ class StructPlace(Place):
         method = self.named(name)
         if method is None or isinstance(method, Place):
             return method
-        return method.__get__(self if changes_self(method) else self.load())
-
-
-def changes_self(method: object) -> bool:
-    """Whether a method gets its struct by reference: a `@ti.func` that stands in a class, or says
-    `ti.template()`."""
-    if not isinstance(method, Function):
-        return False
-    first = method.source.node.args.args[:1]
-    return method.is_in_class or any(is_template(method.annotation(a.arg)) for a in first)
+        by_reference = getattr(method, "takes_struct_by_reference", False)
+        return method.__get__(self if by_reference else self.load())
 
 
 def local(

@@ -10,7 +10,7 @@ from typing import Any
 
 from mlirad.errors import TaichiRuntimeError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python.source.function_source import FunctionSource, read_source
-from mlirad.frontend.python.values.annotations import MatrixType, evaluate_annotations
+from mlirad.frontend.python.values.annotations import MatrixType, evaluate_annotations, is_template
 from mlirad.frontend.python.values.struct_type import StructType
 from mlirad.types import DataType
 
@@ -49,6 +49,13 @@ class Function:
         """Whether it stands in the body of a class."""
         around = self.function.__qualname__.split(".")[:-1]
         return bool(around) and around[-1] != "<locals>"
+
+    @property
+    def takes_struct_by_reference(self) -> bool:
+        """Whether a method of a struct may change it: it stands in a class, or its first parameter
+        is declared as `ti.template()`."""
+        first = self.source.node.args.args[:1]
+        return self.is_in_class or any(is_template(self.annotation(a.arg)) for a in first)
 
     def __get__(self, owner: object, kind: type | None = None) -> Function:
         if owner is None:
