@@ -124,7 +124,6 @@ clear_all_gradients = ad.clear_all_gradients
 Tape = ad.Tape
 globals().update(_NAMED_AXES)
 _register(__name__)
-_loading.ALL.__exit__(None, None, None)
 _PUBLIC_MODULES = ("ad", "graph", "math", "sparse", "types")
 __all__ = sorted(
     [

@@ -1,35 +1,13 @@
-"""Loading mlirad: the first module of ours to be read.
+"""Loading mlirad: the first module of ours to be read."""
 
-What is imported stays: to look through it for garbage, again and again as it grows, would take a
-fifth of the time.
-"""
-
-import gc
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from importlib import import_module
 from os.path import dirname
 from time import time_ns
 from typing import Any
 
 BEGAN, FOLDER = time_ns(), dirname(__file__)
-_SELDOM = 100_000  # objects more between two looks at the youngest
-
-
-@contextmanager
-def importing() -> Iterator[None]:
-    """Look for garbage seldom while modules are imported, and never among what they left."""
-    before = gc.get_threshold()
-    if before[0]:
-        gc.set_threshold(max(_SELDOM, before[0]), *before[1:])
-    try:
-        yield
-    finally:
-        if not gc.get_freeze_count():
-            gc.freeze()  # all objects are old now
-            gc.unfreeze()
-        gc.set_threshold(*before)
 
 
 def later(package: str, places: Mapping[str, str], name: str) -> Any:
@@ -37,12 +15,7 @@ def later(package: str, places: Mapping[str, str], name: str) -> Any:
     what one has. Raises AttributeError for one that is in none of its `places`."""
     if name not in places:
         raise AttributeError(f"module '{package}' has no attribute '{name}'")
-    with importing():
-        module = import_module(f"{package}.{places[name]}")
-    found = module if name == places[name] else getattr(module, name)
-    setattr(sys.modules[package], name, found)
-    return found
-
-
-ALL = importing()  # of the package's own imports
-ALL.__enter__()
+    module = import_module(f"{package}.{places[name]}")
+    value = module if name == places[name] else getattr(module, name)
+    setattr(sys.modules[package], name, value)
+    return value

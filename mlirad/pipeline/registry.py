@@ -11,7 +11,6 @@ from types import FunctionType
 
 import mlirad.passes
 from mlirad.ir.requirements import Requirement
-from mlirad.loading import importing
 
 PassFunction = Callable[..., None]
 
@@ -47,9 +46,7 @@ def pass_names() -> tuple[str, ...]:
 @cache
 def find_pass(name: str) -> PassFunction:
     """The function of a pass. Raises KeyError for a name that is not ours."""
-    with importing():
-        module = import_module(_modules()[name])
-    function: PassFunction = getattr(module, name.replace("-", "_"))
+    function: PassFunction = getattr(import_module(_modules()[name]), name.replace("-", "_"))
     return function
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.ir.declarations import declarations
 from mlirad.kernel.module import KernelModule
 from mlirad.runtime.cache.cache import Cache
-from mlirad.runtime.cache.digest import sha256
 from mlirad.runtime.cache.own_names import OwnNames
 from mlirad.runtime.cache.slot import Slot
 

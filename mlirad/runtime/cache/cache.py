@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from functools import cached_property
+from hashlib import sha256
 
 from mlirad.runtime.cache.cleaning import SUFFIX, Cleaning
-from mlirad.runtime.cache.digest import sha256
 from mlirad.runtime.cache.entry import decoded, encoded
 from mlirad.runtime.cache.makers import are_unchanged, contents, makers, stamp
 from mlirad.runtime.cache.private_folder import PrivateFolder, UntrustedError

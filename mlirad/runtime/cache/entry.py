@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-
-from mlirad.runtime.cache.digest import sha256
+from hashlib import sha256
 
 _MARK = b"mlirad\x00\x01"
 _DIGEST = len(sha256().digest())

@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import cache
+from hashlib import sha256
 
 from mlirad.bindings import PROVIDER, ir
 from mlirad.loading import BEGAN, FOLDER
-from mlirad.runtime.cache.digest import sha256
 
 _FRONT = ("ad", "examples", "frontend", "lang")  # the key has the module that these make
 _COARSE = 20_000_000  # nanoseconds: file systems look at the clock that seldom
