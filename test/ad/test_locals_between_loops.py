@@ -233,3 +233,52 @@ def test_a_kernel_in_two_threads_at_once() -> None:
 
     with ThreadPoolExecutor(3) as pool:
         assert all(pool.map(work, range(3)))
+
+
+@pytest.mark.filterwarnings("ignore:.*has no (gradient|dual), but carries")
+@pytest.mark.parametrize("memory", [None, 0.5])
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_local_passes_a_derivative_to_a_field_without_gradient(
+    count: int, memory: float | None
+) -> None:
+    """The part that reads the local gives the field its gradient before anything is kept."""
+    ti.init(default_fp=ti.f64)
+    x, loss = (ti.field(ti.f64, shape, needs_grad=True) for shape in (3, ()))
+    y = ti.field(ti.f64, 3)
+
+    @ti.kernel
+    def step():
+        total = 0.0
+        for i in range(3):
+            total += x[i]
+        ti.loop_config(serialize=True)
+        for i in range(3):
+            x[i] *= y[i]
+            y[i] -= ti.sin(total)
+
+    @ti.kernel
+    def add():
+        for i in x:
+            loss[None] += x[i] ** 2
+
+    def begin(start: Any) -> None:
+        x.from_numpy(start)
+        y.fill(0.4)
+        loss[None] = 0.0
+
+    def run() -> None:
+        for _ in range(count):
+            step()
+        add()
+
+    def value(start: Any) -> float:
+        begin(start)
+        run()
+        return float(loss[None])
+
+    start, eye = np.array([0.2, 0.3, 0.5]), 1e-6 * np.eye(3)
+    expected = [(value(start + row) - value(start - row)) / 2e-6 for row in eye]
+    begin(start)
+    with ti.ad.Tape(loss, **({} if memory is None else {"memory": memory})):
+        run()
+    np.testing.assert_allclose(x.grad.to_numpy(), expected, rtol=1e-7)

@@ -214,7 +214,7 @@ class Ledger:
             if isinstance(flow.target, str)
             and flow.target not in adjoints
             and flow.target in self.program.derivatives.give
-            and any(s in adjoints or variant.argument_needs_grad(s) for s in flow.sources)
+            and any(s in adjoints or piece.argument_needs_grad(s) for s in flow.sources)
         }
 
     @in_turn
