@@ -22,7 +22,8 @@ import test_structure
 
 import mlirad as ti
 from mlirad import te
-from mlirad.passes.loops import _chunk, split_parallel_loops
+from mlirad.passes.loops import split_parallel_loops
+from mlirad.passes.loops.split_parallel_loops import chunk
 from mlirad.passes.memory import lower_grad_to_memref
 from mlirad.passes.rounding import _sums, _sums_in_lanes
 from mlirad.pipeline.registry import pass_names
@@ -250,8 +251,8 @@ def test_code_names_documents_that_exist() -> None:
 WORTH = signature(split_parallel_loops.split_parallel_loops).parameters["worth"].default
 NUMBERS = (
     ("architecture", r"on the stack up to ([\d,]+) slots", lower_grad_to_memref.ON_STACK),
-    ("architecture", r"summed in blocks of ([\d,]+)", _chunk.BLOCK),
-    ("architecture", r"in blocks of ([\d,]+) iterations", _chunk.BLOCK),
+    ("architecture", r"summed in blocks of ([\d,]+)", chunk.BLOCK),
+    ("architecture", r"in blocks of ([\d,]+) iterations", chunk.BLOCK),
     ("architecture", r"loop of fewer than ([\d,]+) operations", WORTH),
     ("architecture", r"holds functions to ([\d,]+) lines", test_structure.LONGEST_FUNCTION),
     ("architecture", r"classes to ([\d,]+) lines", test_structure.LONGEST_CLASS),

@@ -1,4 +1,5 @@
-"""The registry is the file system: `passes/GROUP/verb_noun.py` is the pass `verb-noun`."""
+"""The registry is the file system: `passes/GROUP/verb_noun.py`, or a folder of this name, is the
+pass `verb-noun`."""
 
 from __future__ import annotations
 
@@ -24,13 +25,14 @@ def _modules() -> dict[str, str]:
 
 
 def _files() -> Iterator[tuple[str, str]]:
-    """The files of passes, each with its group."""
+    """The files and folders of passes, each with its group."""
     for folder in mlirad.passes.__path__:
         for group in os.scandir(folder):
             if group.is_dir() and not group.name.startswith("_"):
                 for name in os.listdir(group):
-                    if name.endswith(".py") and not name.startswith("_"):
-                        yield name.removesuffix(".py"), group.name
+                    stem = name.removesuffix(".py")
+                    if not stem.startswith("_") and "." not in stem:
+                        yield stem, group.name
 
 
 def is_pass(name: str) -> bool:

@@ -1,0 +1,89 @@
+"""The functions of a vector library that a module calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.requirements import refuse, symbol_of
+from mlirad.ir.vector_math import ARGUMENTS, lanes, scalar_name, vector_name
+from mlirad.ir.walk import at_start, block_operations
+from mlirad.passes.cpu.lower_vector_math.function_texts import LibraryFunction, kept
+
+_KEPT = "llvm.compiler.used"
+_ALONE = {"pow": "llvm.intr.pow"}
+
+
+class Library:
+    """libmvec, as a module knows it."""
+
+    def __init__(self, module: ir.Operation, instructions: str) -> None:
+        self.module, self.instructions = module, instructions
+        self.block = module.regions[0].blocks[0]
+        self.present = {
+            symbol_of(op): op for op in block_operations(self.block) if "sym_name" in op.attributes
+        }
+        self.texts: dict[str, str] = {}  # of what is new, by symbol
+        self.variants: list[str] = []
+
+    def lanes(self, type_: ir.Type) -> int:
+        """How many floats of a type its functions take."""
+        return lanes(self.instructions, ir.FloatType(type_).width)
+
+    def of_vectors(self, name: str, operands: Sequence[ir.Value]) -> ir.Value:
+        """A function of vectors of as many floats."""
+        element = ir.VectorType(operands[0].type).element_type
+        return _call(self._declared(name, element).symbol, operands)
+
+    def of_scalars(self, name: str, operands: Sequence[ir.Value]) -> ir.Value:
+        """A function of scalars, of which the vectorizer has variants."""
+        type_ = operands[0].type
+        symbol = f"libmvec.{scalar_name(name, ir.FloatType(type_).width)}"
+        if symbol not in self.present and symbol not in self.texts:
+            function = self._declared(name, type_)
+            variants = {function.lanes: function.symbol}
+            for count in (function.lanes // 2, function.lanes // 4):
+                if count > 1:
+                    variants[count] = f"{symbol}.{count}"
+                    self._add(variants[count], function.definition(variants[count], count, {}))
+            self.variants += variants.values()
+            self._add(symbol, function.definition(symbol, 1, variants))
+        return _call(symbol, operands)
+
+    def _declared(self, name: str, type_: ir.Type) -> LibraryFunction:
+        bits = ir.FloatType(type_).width
+        symbol = vector_name(name, self.instructions, bits)
+        function = LibraryFunction(
+            symbol, ARGUMENTS[name], str(type_), self.lanes(type_), _ALONE.get(name, "")
+        )
+        self._add(symbol, function.declaration())
+        return function
+
+    def _add(self, symbol: str, text: str) -> None:
+        if symbol not in self.present:
+            self.texts[symbol] = text
+
+    def finish(self) -> None:
+        """Add to the module what is new. LLVM is to keep the variants, which nothing calls as
+        yet."""
+        if self.variants:
+            if _KEPT in self.present:
+                refuse(self.present[_KEPT], f"a module that has '{_KEPT}' already")
+            self._add(_KEPT, kept(self.variants))
+        if self.texts:
+            made = ir.Module.parse("\n".join(self.texts.values()))
+            with at_start(self.block, self.module.location):
+                for op in block_operations(made.body):
+                    op.clone()
+
+
+def _call(symbol: str, operands: Sequence[ir.Value]) -> ir.Value:
+    return b.make(
+        "llvm.call",
+        operands[0].type,
+        operands,
+        callee=ir.FlatSymbolRefAttr.get(symbol),
+        op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(operands), 0]),
+    )

@@ -1,0 +1,237 @@
+"""A nest in three parts: sums of products, what is left of it, and updates by products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+
+from mlirad.analysis.elements import Element
+from mlirad.analysis.limits import Limits, LimitsOf
+from mlirad.analysis.places import Places, Point
+from mlirad.analysis.trips import span_of
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.axis_choices import choice_of, set_choice
+from mlirad.ir.box import folded
+from mlirad.ir.structured import For
+from mlirad.ir.walk import (
+    at_end,
+    before,
+    behind,
+    block_operations,
+    constant_integer,
+    has_uses,
+    is_zero,
+    operations,
+    owner_operation,
+)
+from mlirad.passes.loops.split_contractions.buffers import Buffer, Buffers
+from mlirad.passes.loops.split_contractions.products import (
+    STORE,
+    Factor,
+    Kept,
+    Parts,
+    Product,
+    Sum,
+    erase_unused,
+)
+
+
+class SplitNest:
+    """The parts of one nest."""
+
+    def __init__(self, root: ir.Operation, taken: Parts, buffers: Buffers) -> None:
+        self.root, self.taken, self.buffers = root, taken, buffers
+        self.totals: dict[ir.Value, ir.Value] = {}  # what stands for the results of loops
+
+    def run(self) -> None:
+        """Split the nest."""
+        if self._needs_blocks():
+            self._cut()
+        with before(self.root):
+            for one in self.taken.sums:
+                self._make_sum(one)
+        for one in self.taken.sums:
+            self._use_sum(one)
+        updates = self.taken.updates
+        kept = {f.value: f for u in updates for p in u.products for f in _factors(p)}
+        for value in kept:
+            self._keep(value)
+        with behind(self.root):
+            for update in updates:
+                self._add_all(update.products, update.element)
+            for clear in self.taken.clears:
+                _fill(clear.loops, clear.element, clear.store.operands[0])
+        for store in [*(u.store for u in updates), *(c.store for c in self.taken.clears)]:
+            store.erase()
+        erase_unused(self.root)
+        stores = any(op.name == STORE for op in operations(self.root))
+        if not stores and not any(has_uses(result) for result in self.root.results):
+            self.root.erase()
+
+    def _needs_blocks(self) -> bool:
+        block, (low, high) = self.buffers.block, list(self.root.operands)[:2]
+        first, last = constant_integer(low), constant_integer(high)
+        if block is None or first is None or last is None:
+            return block is not None
+        return last - first > block
+
+    def _cut(self) -> None:
+        """Run the nest for as many iterations at once as the buffers have room for."""
+        root, size = self.root, self.buffers.block
+        low, high, _, *initial = root.operands
+        with before(root):
+            blocks = b.for_loop(low, high, b.index(size or 1), initial)
+        for old, new in zip(list(root.results), list(blocks.results)):
+            old.replace_all_uses_with(new)
+        with at_end(blocks.body, root.location):
+            end = b.add(blocks.induction, b.index(size or 1))
+            last = b.make("arith.minsi", b.index_type(), [end, high])
+            b.yield_(list(root.results))
+        root.move_before(block_operations(blocks.body)[-1])
+        for position, value in enumerate((blocks.induction, last)):
+            root.operands[position] = value
+        for position, value in enumerate(blocks.carried):
+            root.operands[3 + position] = value
+
+    def _element(self, factor: Factor) -> Element:
+        if isinstance(factor, Element):
+            return factor
+        return self._buffer(factor.value).element
+
+    def _buffer(self, value: ir.Value) -> Buffer:
+        buffer = self.buffers.made[value]
+        assert buffer is not None, "a value without a buffer"
+        return buffer
+
+    def _keep(self, value: ir.Value) -> None:
+        element, value = self._buffer(value).element, self.totals.get(value, value)
+        with behind(owner_operation(value)):
+            b.write(value, element.memref, Places([]).of(element, {}, {}))
+
+    def _make_sum(self, one: Sum) -> None:
+        """Add up the products of a sum: in its place, or in its buffer."""
+        if one.target is None:
+            output, first = self._buffer(one.result).element, b.number(0.0, one.result.type)
+        else:
+            output, first = one.target.element, one.loop.operands[3 + one.position]
+        _fill(one.outer, output, first)
+        self._add_all(one.products, output)
+
+    def _add_all(self, products: Sequence[Product], output: Element) -> None:
+        """Add products to elements, those in the same loops and of the same arrays together."""
+        together: dict[Hashable, list[Product]] = {}
+        for product in products:
+            together.setdefault((product.loops, product.sources), []).append(product)
+        for some in together.values():
+            self._add_up(some, output)
+
+    def _use_sum(self, one: Sum) -> None:
+        """Read a sum where it was made."""
+        initial = one.loop.operands[3 + one.position]
+        if one.target is not None:
+            one.target.store.erase()
+        else:
+            element = self._buffer(one.result).element
+            with behind(one.loop):
+                total = b.read(element.memref, Places([]).of(element, {}, {}))
+                if not is_zero(initial):
+                    total = b.make("arith.addf", total.type, [initial, total])
+            one.result.replace_all_uses_with(total)
+            self.totals[one.result] = total
+        body = For(one.loop).body
+        block_operations(body)[-1].operands[one.position] = body.arguments[1 + one.position]
+
+    def _add_up(self, products: Sequence[Product], output: Element) -> None:
+        """A nest of loops that adds products to elements: one within its limits, or several, each
+        where it is within its own."""
+        loops = products[0].loops
+        moving = [loop for loop in loops if output.moves_with(For(loop).induction)]
+        ordered = [*moving, *(loop for loop in loops if loop not in moving)]
+        places = Places([For(loop).induction for loop in loops])
+        if len(products) == 1:
+            bounds = _bounds(ordered, products[0].limits)
+            _nest(ordered, bounds, {}, partial(self._add, products[0], output, places))
+            return
+
+        def add(point: Point) -> None:
+            for product in products:
+                tests = _tests(product.limits, point, places)
+                if not tests:
+                    self._add(product, output, places, point)
+                    continue
+                branch = b.if_else(b.all_of(tests), [], with_else=False)
+                with at_end(branch.then, product.location):
+                    self._add(product, output, places, point)
+                    b.yield_()
+
+        _nest(ordered, {}, {}, add)
+
+    def _add(self, product: Product, output: Element, places: Places, point: Point) -> None:
+        """Add a product to an element at a point."""
+        factors = [self._element(factor) for factor in (product.left, product.right)]
+        with product.location:
+            reads = [b.read(one.memref, places.of(one, point, {})) for one in factors]
+            value = b.make("arith.mulf", reads[0].type, reads)
+            place = places.of(output, point, {})
+            name = "arith.subf" if product.is_negative else "arith.addf"
+            total = b.make(name, value.type, [b.read(output.memref, place), value])
+            b.write(total, output.memref, place)
+
+
+Bounds = dict[ir.Operation, tuple[ir.Value, ir.Value]]
+
+
+def _bounds(loops: Sequence[ir.Operation], limits: LimitsOf) -> Bounds:
+    """The bounds of loops within limits, made in front of all of them."""
+    places, found = Places([]), {}
+    for loop in loops:
+        low, high = list(loop.operands)[:2]
+        here = limits.get(For(loop).induction, Limits())
+        for form in here.lower:
+            low = folded("arith.maxsi", low, places.sum(form, {}, {}), max)
+        for form in here.upper:
+            high = folded("arith.minsi", high, places.sum(form, {}, {}), min)
+        found[loop] = low, high
+    return found
+
+
+def _tests(limits: LimitsOf, point: Point, places: Places) -> list[ir.Value]:
+    """Whether a point is within limits."""
+    tests = []
+    for index, one in limits.items():
+        span = span_of(index)
+        low, high = (None, None) if span is None else span[:2]
+        for form in one.lower:
+            if form.terms or low is None or form.constant > low:
+                tests.append(b.compare(b.SGE, point[index], places.sum(form, {}, {})))
+        for form in one.upper:
+            if form.terms or high is None or form.constant < high:
+                tests.append(b.compare(b.SLT, point[index], places.sum(form, {}, {})))
+    return tests
+
+
+def _nest(
+    loops: Sequence[ir.Operation], bounds: Bounds, point: Point, run: Callable[[Point], None]
+) -> None:
+    """Run something for all points of some loops, made anew."""
+    if not loops:
+        run(point)
+        return
+    first, *others = loops
+    low, high = bounds.get(first, (first.operands[0], first.operands[1]))
+    loop = b.for_loop(low, high, b.index(1))
+    set_choice(loop.op, choice_of(first))
+    with at_end(loop.body, first.location):
+        _nest(others, bounds, {**point, For(first).induction: loop.induction}, run)
+        b.yield_()
+
+
+def _fill(loops: Sequence[ir.Operation], element: Element, value: ir.Value) -> None:
+    """Write a value to the elements of all points of some loops."""
+    places = Places([For(loop).induction for loop in loops])
+    _nest(loops, {}, {}, lambda at: b.write(value, element.memref, places.of(element, at, {})))
+
+
+def _factors(product: Product) -> list[Kept]:
+    return [one for one in (product.left, product.right) if isinstance(one, Kept)]

@@ -1,0 +1,99 @@
+"""What is split out of one nest of loops, and made by nests of its own."""
+
+from __future__ import annotations
+
+from mlirad.analysis.contraction import Contraction, Index, Term
+from mlirad.analysis.elements import Element, memory_of
+from mlirad.analysis.tile_plan import plan, size
+from mlirad.analysis.trips import spans
+from mlirad.bindings import ir
+from mlirad.data_classes import replace
+from mlirad.ir.axis_choices import choice_of
+from mlirad.ir.structured import For
+from mlirad.passes.loops.split_contractions.buffers import Buffers
+from mlirad.passes.loops.split_contractions.nest import SplitNest
+from mlirad.passes.loops.split_contractions.products import (
+    Factor,
+    Kept,
+    Parts,
+    Product,
+    Products,
+    Sum,
+)
+from mlirad.passes.loops.split_contractions.short_loops import write_out
+
+_LANES, _REGISTERS = 16, 32  # whether there is a tile does not depend on how many there are
+
+
+class Splitting:
+    """The sums of products of a nest that pay."""
+
+    def __init__(self, loop: ir.Operation, least: int) -> None:
+        self.loop, self.least, self.buffers = loop, least, Buffers(loop)
+
+    def run(self) -> bool:
+        """Split the nest; False where there is nothing to split, or that does not pay."""
+        return self._split() or (write_out(self.loop) and self._split())
+
+    def _split(self) -> bool:
+        products = Products(self.loop)
+        if not products.is_known:
+            return False
+        updates = [
+            one
+            for one in products.updates()
+            if all(self._pays(product, one.element) for product in one.products)
+        ]
+        sums = self._sums(products)
+        made = [p for one in updates for p in one.products] + [
+            p for one in sums for p in one.products
+        ]
+        factors = [factor for product in made for factor in (product.left, product.right)]
+        kept = {one.value for one in factors if isinstance(one, Kept)}
+        read = {memory_of(one.memref) for one in factors if isinstance(one, Element)}
+        clears = [write for memory, write in products.cleared.items() if memory in read]
+        self.buffers.keep_only(kept | {one.result for one in sums if one.target is None})
+        if made:
+            SplitNest(self.loop, Parts(sums, updates, clears), self.buffers).run()
+        return bool(made)
+
+    def _sums(self, products: Products) -> list[Sum]:
+        """The sums that pay; those of inner loops that are parts of others go with these."""
+        found: list[Sum] = []
+        parts: set[ir.Value] = set()
+        for one in products.sums():  # outer loops first
+            paid = None if one.result in parts else self._paid(one)
+            if paid is not None:
+                found.append(paid)
+                parts.update(one.parts())
+        return found
+
+    def _paid(self, one: Sum) -> Sum | None:
+        """A sum, made in place if it may be; None where it does not pay."""
+        target = one.target
+        if target is not None and all(self._pays(p, target.element) for p in one.products):
+            return one
+        buffer = self.buffers.of(one.result, one.outer)
+        if buffer is not None and all(self._pays(p, buffer.element) for p in one.products):
+            return replace(one, target=None)
+        return None
+
+    def _pays(self, product: Product, output: Element) -> bool:
+        left, right = (self._element(factor) for factor in (product.left, product.right))
+        if left is None or right is None:
+            return False
+        indices = tuple(_index(loop) for loop in product.loops)
+        terms = (Term(left, right, product.is_negative, {}),)
+        found = Contraction(self.loop, indices, output, terms)
+        return size(found) >= self.least and plan(found, _LANES, _REGISTERS) is not None
+
+    def _element(self, factor: Factor) -> Element | None:
+        if isinstance(factor, Element):
+            return factor
+        buffer = self.buffers.of(factor.value, factor.loops)
+        return None if buffer is None else buffer.element
+
+
+def _index(loop: ir.Operation) -> Index:
+    low, high = loop.operands[0], loop.operands[1]
+    return Index(For(loop).induction, low, high, spans(loop)[0].trips, choice_of(loop))

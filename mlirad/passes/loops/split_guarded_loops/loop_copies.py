@@ -1,0 +1,120 @@
+"""Parts of a loop: copies that run some of its iterations."""
+
+from __future__ import annotations
+
+from operator import add, mod, sub
+
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.box import folded
+from mlirad.ir.remarks import forget_remarks
+from mlirad.ir.structured import AT_END, DISTINCT, For, is_serial_loop, runs_in_any_order
+from mlirad.ir.walk import (
+    at_end,
+    attributes_of,
+    before,
+    block_operations,
+    clone,
+    constant_integer,
+    is_defined_in,
+    operations,
+)
+from mlirad.passes.loops.split_guarded_loops.guards import Stretch
+
+
+def clipped(index: int, low: ir.Value, high: ir.Value) -> ir.Value:
+    """An index, or the end of a loop that it is outside of."""
+    return folded("arith.minsi", folded("arith.maxsi", b.index(index), low, max), high, min)
+
+
+def copied(loop: ir.Operation, low: ir.Value, high: ir.Value, values: list[ir.Value]) -> For:
+    """A copy of a loop with other bounds, which begins with other values."""
+    made = b.for_loop(low, high, b.index(1), values)
+    for name, attribute in attributes_of(loop).items():
+        made.op.attributes[name] = attribute
+    mapping: dict[ir.Value, ir.Value] = dict(zip(For(loop).body.arguments, made.body.arguments))
+    *ops, end = block_operations(For(loop).body)
+    with at_end(made.body, loop.location):
+        for op in ops:
+            clone(op, mapping)
+        b.yield_([mapping.get(value, value) for value in end.operands])
+    return made
+
+
+def may_change_order(loop: ir.Operation, fast: bool) -> bool:
+    """Whether a loop without loops in it leaves the same in whichever order its iterations run: but
+    for how sums are rounded, if they are to be `fast`."""
+    if not runs_in_any_order(loop) or loop.results:
+        return False
+    loaded = set()
+    for op in operations(loop):
+        if is_serial_loop(op):
+            return False
+        if op.name == "memref.load":
+            loaded.add(tuple(op.operands))
+        elif op.name == "memref.store":
+            place = tuple(op.operands)[1:]
+            is_update = place in loaded
+            if not fast and is_update and not _is_own(op.operands[1], loop):
+                return False
+            if not is_update and not any(is_defined_in(index, loop) for index in place):
+                return False  # what the last iteration stores is left
+        elif op.name.startswith("memref.") and not fast:
+            return False
+    return True
+
+
+def _is_own(memref: ir.Value, loop: ir.Operation) -> bool:
+    """Whether each iteration has elements of its own: one index is that of the loop in all
+    accesses."""
+    found = [
+        list(op.operands)[list(op.operands).index(memref) + 1 :]
+        for op in operations(loop)
+        if op.name.startswith("memref.") and memref in list(op.operands)
+    ]
+    return any(set(column) == {For(loop).induction} for column in zip(*found))
+
+
+def split_in_two(loop: ir.Operation, stretch: Stretch, width: int) -> ir.Operation:
+    """Make a parallel loop two: the stretch, as much of it as fills vectors, and all others, which
+    run behind it; the one of the stretch."""
+    low, high = list(loop.operands)[:2]
+    first, behind = low, high
+    with before(loop):
+        if stretch.first is not None:
+            first = clipped(stretch.first, low, high)
+        if stretch.last is not None:
+            behind = clipped(stretch.last + 1, first, high)
+        length = folded("arith.subi", behind, first, sub)
+        length = folded("arith.maxsi", length, b.index(0), max)
+        rest = folded("arith.remui", length, b.index(width), mod)
+        behind = folded("arith.addi", first, folded("arith.subi", length, rest, sub), add)
+        middle = copied(loop, first, behind, []).op
+        _others(loop, low, first, behind, high)
+    loop.erase()
+    return middle
+
+
+def _others(
+    loop: ir.Operation, low: ir.Value, first: ir.Value, behind: ir.Value, high: ir.Value
+) -> None:
+    """The iterations of a loop in front of a stretch, and those behind it."""
+    front = folded("arith.subi", first, low, sub)
+    over = folded("arith.subi", behind, front, sub)
+    count = folded("arith.addi", front, folded("arith.subi", high, behind, sub), add)
+    made = b.for_loop(b.index(0), count, b.index(1))
+    for name, attribute in attributes_of(loop).items():
+        made.op.attributes[name] = attribute
+    made.op.attributes[AT_END] = ir.UnitAttr.get()
+    with at_end(made.body, loop.location):
+        index = b.add(over, made.induction)
+        if constant_integer(front) != 0:
+            is_in_front = b.compare(b.SLT, made.induction, front)
+            operands = [is_in_front, b.add(low, made.induction), index]
+            distinct = {DISTINCT: ir.UnitAttr.get()}
+            index = b.make("arith.select", index.type, operands, **distinct)
+        mapping: dict[ir.Value, ir.Value] = {For(loop).induction: index}
+        for op in block_operations(For(loop).body)[:-1]:
+            clone(op, mapping)
+        b.yield_()
+    forget_remarks(made.op)

@@ -1,0 +1,325 @@
+"""Tiles of columns: the lanes run along an index of the output, numbers of the left factor are
+spread over them. Every element of the output is added to in the order of the loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from mlirad.analysis.contraction import Index, Term
+from mlirad.analysis.places import Offset, Places, Point
+from mlirad.analysis.tile_plan import Plan
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir import vectors as v
+from mlirad.named_tuples import NamedTuple
+from mlirad.passes.loops.tile_contractions.row_panel import RowPanel
+from mlirad.passes.loops.tile_contractions.tile_loops import Part, carried, each, nest, parts
+from mlirad.passes.loops.tile_contractions.transposed_panel import Across
+
+Masks = Sequence[ir.Value | None]
+Sums = Sequence[tuple[Index, Part]]
+
+
+class Panel(NamedTuple):
+    """A copy of the right factor: what trip of the sum it begins with, or of the whole sum."""
+
+    memory: ir.Value
+    first: ir.Value | None
+
+
+class Columns:
+    """The code of a plan of columns; `memory` is for copies of the right factor, `of_rows` for
+    those of the left one."""
+
+    def __init__(
+        self, plan: Plan, memory: ir.Value | None, of_rows: ir.Value | None, *, fused: bool
+    ) -> None:
+        self.plan, self.memory, self.fused = plan, memory, fused
+        self.nest = plan.nest
+        self.vector = v.vector_of(plan.lanes, self.nest.element_type)
+        self.places = Places([index.value for index in self.nest.indices])
+        self.left = None if of_rows is None else RowPanel(plan, self.places, of_rows)
+
+    def emit(self) -> None:
+        """All of the nest."""
+        plan, memory = self.plan, self.memory
+        if memory is None:
+            sums = [(index, all_of(index)) for index in (*plan.sums, plan.inner)]
+            rows = Rows(self, sums, None)
+            nest(plan.free, {}, lambda point: self._columns(point, rows.emit))
+            return
+        outer = [i for i in plan.free if self._moves(i)]
+        if plan.is_apart:
+            nest(outer, {}, lambda point: self._whole(point, memory))
+            return
+        nest([*outer, *plan.sums], {}, lambda point: self._panels(point, memory))
+
+    def _moves(self, index: Index) -> bool:
+        return self.nest.terms[0].right.moves_with(index.value)
+
+    def _columns(self, point: Point, run: Callable[[Point, Masks], None]) -> None:
+        """Run something at the first column of each tile, with masks for its vectors."""
+        column, lanes = self.plan.column, self.plan.lanes
+        for part in parts(column.lower, column.upper, self.plan.columns * lanes, lanes):
+
+            def at(start: ir.Value, part: Part = part) -> None:
+                masks: list[ir.Value | None] = []
+                for done in range(0, part.size, lanes):
+                    if part.is_whole and done + lanes <= part.size:
+                        masks.append(None)
+                    else:
+                        left = b.sub(part.upper, b.add(start, b.index(done)))
+                        masks.append(v.first_lanes(lanes, left))
+                run({**point, column.value: start}, masks)
+
+            each(part, at)
+
+    def _whole(self, point: Point, memory: ir.Value) -> None:
+        """Copy the right factor for all of the sum, and go through all rows with it."""
+        sums = [(index, all_of(index)) for index in (*self.plan.sums, self.plan.inner)]
+        rows = Rows(self, sums, Panel(memory, None))
+        inner = [i for i in self.plan.free if not self._moves(i)]
+        (term,), column = self.nest.terms, self.plan.column.value
+
+        def at_column(here: Point, masks: Masks) -> None:
+            def copy(at: Point) -> None:
+                for k in range(len(masks)):
+                    first = k * self.plan.lanes
+                    lanes = range(first, first + self.plan.lanes)
+                    places = [self.places.of(term.right, at, {column: lane}) for lane in lanes]
+                    vector = v.load_apart(term.right.memref, places)
+                    v.store_lanes(vector, memory, [rows.of_sum(at), b.index(first)])
+
+            nest([index for index, _ in sums], here, copy)
+            rows.emit_around(inner, here, masks)
+
+        self._columns(point, at_column)
+
+    def _panels(self, point: Point, memory: ir.Value) -> None:
+        """Copy the right factor for some trips of the sum, and go through all rows with it."""
+        index, size = self.plan.inner, self.plan.panel
+        inner = [i for i in self.plan.free if not self._moves(i)]
+        whole = Part(index.lower, index.upper, size, False)
+
+        def at(first: ir.Value) -> None:
+            end = b.make("arith.minsi", b.index_type(), [b.add(first, b.index(size)), index.upper])
+            trips = Part(first, index.upper if whole.is_single else end, 1, True)
+            rows = Rows(self, [(index, trips)], Panel(memory, first))
+
+            def at_column(block: Part, here: Point, masks: Masks) -> None:
+                self._copy(here, masks, trips, memory)
+                nest(inner, here, lambda at_all: rows.emit(at_all, masks, block))
+
+            def at_block(block: Part) -> None:
+                if self.left is not None:
+                    self.left.copy(point, block, trips)
+                self._columns(point, partial(at_column, block))
+
+            self._blocks(at_block)
+
+        each(whole, at)
+
+    def _blocks(self, run: Callable[[Part], None]) -> None:
+        """Run something for each block of rows, whose part of the left factor stays in the second
+        cache while all columns go by."""
+        row, size = self.plan.row, self.plan.block
+        whole = Part(row.lower, row.upper, size, False)
+
+        def at(first: ir.Value) -> None:
+            end = b.make("arith.minsi", b.index_type(), [b.add(first, b.index(size)), row.upper])
+            run(Part(first, end, 1, True))
+
+        if row.extent is not None and row.extent <= size:
+            run(whole)
+        else:
+            each(whole, at)
+
+    def _copy(self, point: Point, masks: Masks, trips: Part, memory: ir.Value) -> None:
+        """Make the panel of a tile's columns: for every trip a row of each term."""
+        terms, inner = self.nest.terms, self.plan.inner.value
+        if all(term.right.is_near_to_next(self.plan.column.value) for term in terms):
+
+            def rows(trip: ir.Value) -> None:
+                first = b.mul(b.sub(trip, trips.lower), b.index(len(terms)))
+                for number, term in enumerate(terms):
+                    row = b.add(first, b.index(number))
+                    self._copy_row(term, {**point, inner: trip}, masks, memory, row)
+
+            each(trips, rows)
+            return
+        (term,) = terms
+        Across(self.plan, term, self.places, memory).copy(point, masks, trips)
+
+    def _copy_row(
+        self, term: Term, point: Point, masks: Masks, memory: ir.Value, row: ir.Value
+    ) -> None:
+        """Copy the right factor of a term where it is within its limits; 0 elsewhere."""
+        for k, mask in enumerate(masks):
+            start = k * self.plan.lanes
+            place = self.places.of(term.right, point, {self.plan.column.value: start})
+            within = self._within(term, point, start, mask)
+            steps = term.right.steps(self.plan.column.value)
+            vector = v.load_steps(term.right.memref, place, steps or 1, self.vector, within)
+            v.store_lanes(vector, memory, [row, b.index(start)])
+
+    def _within(
+        self, term: Term, point: Point, start: int, mask: ir.Value | None
+    ) -> ir.Value | None:
+        """Where a vector of a term is within its limits, and a mask is on."""
+        lanes, column = self.plan.lanes, self.plan.column.value
+        for index, limits in term.limits.items():
+            at = point[index] if index != column else b.add(point[index], b.index(start))
+            for form in limits.upper:
+                left = b.sub(self.places.sum(form, {}, {}), at)
+                mask = self._both(mask, v.first_lanes(lanes, self._scaled(left, index)))
+            for form in limits.lower:
+                if index == column:
+                    ahead = b.sub(self.places.sum(form, {}, {}), at)
+                    mask = self._both(mask, v.flipped(v.first_lanes(lanes, ahead)))
+                else:
+                    beyond = b.sub(b.add(at, b.index(1)), self.places.sum(form, {}, {}))
+                    mask = self._both(mask, v.first_lanes(lanes, self._scaled(beyond, index)))
+        return mask
+
+    def _scaled(self, left: ir.Value, index: ir.Value) -> ir.Value:
+        """How many lanes are on: all or none for an index that is the same for all of them."""
+        if index == self.plan.column.value:
+            return left
+        return b.mul(left, b.index(self.plan.lanes))
+
+    def _both(self, mask: ir.Value | None, other: ir.Value) -> ir.Value:
+        return other if mask is None else b.all_of([mask, other])
+
+
+class Rows:
+    """The tiles of some columns, one below the other."""
+
+    def __init__(self, code: Columns, sums: Sums, panel: Panel | None) -> None:
+        self.code, self.sums, self.panel = code, sums, panel
+        self.plan, self.nest, self.places = code.plan, code.nest, code.places
+        self.block: Part | None = None  # of which the tile may read copies of the left factor
+
+    def emit(self, point: Point, masks: Masks, block: Part | None = None) -> None:
+        """All rows, or those of a block."""
+        rows = self.plan.row if block is None else block
+        for part in parts(rows.lower, rows.upper, self.plan.rows, 1):
+            self.block = block if part.size == self.plan.rows else None
+            each(part, partial(self._tile, point, part.size, masks))
+
+    def emit_around(self, inner: Sequence[Index], point: Point, masks: Masks) -> None:
+        """All rows, and inside of each tile's other indices: what a tile reads of the left factor
+        stays in the first cache."""
+        rows, row = self.plan.row, self.plan.row.value
+        for part in parts(rows.lower, rows.upper, self.plan.rows, 1):
+
+            def at(first: ir.Value, size: int = part.size) -> None:
+                nest(
+                    inner, {**point, row: first}, lambda here: self._tile(here, size, masks, first)
+                )
+
+            each(part, at)
+
+    def _tile(self, point: Point, rows: int, masks: Masks, first: ir.Value) -> None:
+        output, row, column = self.nest.output, self.plan.row.value, self.plan.column.value
+        point = {**point, row: first}
+        offsets = [
+            ({row: r, column: k * self.plan.lanes}, mask)
+            for r in range(rows)
+            for k, mask in enumerate(masks)
+        ]
+        vector = self.code.vector
+        if self.plan.is_apart:
+            self._tile_apart(point, [offset for offset, _ in offsets], masks)
+            return
+        places = [(self.places.of(output, point, offset), mask) for offset, mask in offsets]
+        totals = [v.load_lanes(output.memref, place, vector, mask) for place, mask in places]
+        totals = self._summed(list(self.sums), point, totals, masks)
+        for total, (place, mask) in zip(totals, places):
+            v.store_lanes(total, output.memref, place, mask)
+
+    def _tile_apart(self, point: Point, offsets: Sequence[Offset], masks: Masks) -> None:
+        """A tile whose vectors are made of elements that lie apart."""
+        output, column = self.nest.output, self.plan.column.value
+        places = [
+            [
+                self.places.of(output, point, {**offset, column: offset[column] + lane})
+                for lane in range(self.plan.lanes)
+            ]
+            for offset in offsets
+        ]
+        totals = [v.load_apart(output.memref, one) for one in places]
+        for total, one in zip(self._summed(list(self.sums), point, totals, masks), places):
+            v.store_apart(total, output.memref, one)
+
+    def of_sum(self, point: Point) -> ir.Value:
+        """The number of a point of the whole sum."""
+        row = b.index(0)
+        for index, _ in self.sums:
+            assert index.extent is not None
+            row = b.add(b.mul(row, b.index(index.extent)), b.sub(point[index.value], index.lower))
+        return row
+
+    def _summed(
+        self,
+        sums: Sums,
+        point: Point,
+        totals: Sequence[ir.Value],
+        masks: Masks,
+    ) -> list[ir.Value]:
+        if not sums:
+            return self._products(point, totals, masks)
+        (index, trips), *others = sums
+        return carried(
+            trips,
+            totals,
+            lambda trip, now: self._summed(others, {**point, index.value: trip}, now, masks),
+        )
+
+    def _products(self, point: Point, totals: Sequence[ir.Value], masks: Masks) -> list[ir.Value]:
+        for number, term in enumerate(self.nest.terms):
+            totals = self._added(number, term, point, totals, masks)
+        return list(totals)
+
+    def _added(
+        self, number: int, term: Term, point: Point, totals: Sequence[ir.Value], masks: Masks
+    ) -> list[ir.Value]:
+        vectors = [self._right(number, point, k, mask) for k, mask in enumerate(masks)]
+        results = []
+        for position, total in enumerate(totals):
+            r, k = divmod(position, len(masks))
+            if k == 0:
+                factor = self._left(term, point, r)
+                if term.is_negative:
+                    factor = b.make("arith.negf", factor.type, [factor])
+                spread = v.spread(factor, self.code.vector)
+            results.append(v.multiply_add(spread, vectors[k], total, fused=self.code.fused))
+        return results
+
+    def _left(self, term: Term, point: Point, row: int) -> ir.Value:
+        copies = self.code.left
+        if copies is not None and self.block is not None:
+            return copies.read(point, self.block, self.sums[0][1], row)
+        place = self.places.of(term.left, point, {self.plan.row.value: row})
+        return b.read(term.left.memref, place)
+
+    def _right(self, term: int, point: Point, k: int, mask: ir.Value | None) -> ir.Value:
+        start = k * self.plan.lanes
+        if self.panel is not None and self.panel.first is None:
+            place = [self.of_sum(point), b.index(start)]
+            return v.load_lanes(self.panel.memory, place, self.code.vector)
+        if self.panel is not None:
+            assert self.panel.first is not None
+            trip = b.sub(point[self.plan.inner.value], self.panel.first)
+            terms = len(self.nest.terms)
+            row = b.add(b.mul(trip, b.index(terms)), b.index(term)) if terms > 1 else trip
+            place = [row, b.index(start)]
+            return v.load_lanes(self.panel.memory, place, self.code.vector)
+        right = self.nest.terms[term].right
+        place = self.places.of(right, point, {self.plan.column.value: start})
+        return v.load_lanes(right.memref, place, self.code.vector, mask)
+
+
+def all_of(index: Index) -> Part:
+    """Every value of an index."""
+    return Part(index.lower, index.upper, 1, True)

@@ -1,0 +1,115 @@
+"""Tiles of dot products: the lanes run along a summed index, and are added up behind the loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from mlirad.analysis.contraction import Index
+from mlirad.analysis.places import Places, Point
+from mlirad.analysis.tile_plan import Plan
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir import vectors as v
+from mlirad.passes.loops.tile_contractions.tile_loops import Part, carried, each, nest, parts
+
+
+class Dots:
+    """The code of a plan of dot products."""
+
+    def __init__(self, plan: Plan, *, fused: bool) -> None:
+        self.plan, self.nest, self.fused = plan, plan.nest, fused
+        (self.term,) = plan.nest.terms
+        self.vector = v.vector_of(plan.lanes, self.nest.element_type)
+        self.places = Places([index.value for index in self.nest.indices])
+
+    def emit(self) -> None:
+        """All of the nest."""
+        nest([*self.plan.outer_sums, *self.plan.free], {}, self._rows)
+
+    def _rows(self, point: Point) -> None:
+        row = self.plan.row
+        for part in parts(row.lower, row.upper, self.plan.rows, 1):
+            each(part, partial(self._row, point, part.size))
+
+    def _row(self, point: Point, rows: int, row: ir.Value) -> None:
+        column, point = self.plan.column, {**point, self.plan.row.value: row}
+        for part in parts(column.lower, column.upper, self.plan.columns, 1):
+            each(part, partial(self._tile, point, (rows, part.size)))
+
+    def _tile(self, point: Point, shape: tuple[int, int], column: ir.Value) -> None:
+        point = {**point, self.plan.column.value: column}
+        rows, columns = shape
+        zeros = [b.number(0.0, self.vector)] * (rows * columns)
+        outer = len(self.plan.outer_sums)
+        totals = self._summed(self.plan.sums[outer:], point, zeros, shape)
+        output = self.nest.output
+        for position, total in enumerate(totals):
+            r, c = divmod(position, columns)
+            offset = {self.plan.row.value: r, self.plan.column.value: c}
+            place = self.places.of(output, point, offset)
+            old, new = b.read(output.memref, place), v.sum_of_lanes(total)
+            name = "arith.subf" if self.term.is_negative else "arith.addf"
+            b.write(b.make(name, new.type, [old, new]), output.memref, place)
+
+    def _summed(
+        self,
+        sums: Sequence[Index],
+        point: Point,
+        totals: Sequence[ir.Value],
+        shape: tuple[int, int],
+    ) -> list[ir.Value]:
+        if not sums:
+            return self._lanes(point, totals, shape)
+        index, *others = sums
+        trips = Part(index.lower, index.upper, 1, True)
+        return carried(
+            trips,
+            totals,
+            lambda trip, now: self._summed(others, {**point, index.value: trip}, now, shape),
+        )
+
+    def _lanes(
+        self, point: Point, totals: Sequence[ir.Value], shape: tuple[int, int]
+    ) -> list[ir.Value]:
+        inner, lanes = self.plan.inner, self.plan.lanes
+        for part in parts(inner.lower, inner.upper, lanes, lanes):
+            is_full = part.is_whole and part.size == lanes
+
+            def at(
+                trip: ir.Value, now: Sequence[ir.Value], part: Part = part, full: bool = is_full
+            ) -> list[ir.Value]:
+                mask = None if full else v.first_lanes(lanes, b.sub(part.upper, trip))
+                return self._products({**point, inner.value: trip}, now, shape, mask)
+
+            totals = carried(part, totals, at)
+        return list(totals)
+
+    def _products(
+        self,
+        point: Point,
+        totals: Sequence[ir.Value],
+        shape: tuple[int, int],
+        mask: ir.Value | None,
+    ) -> list[ir.Value]:
+        rows, columns = shape
+        lefts, rights = (
+            [
+                v.load_steps(
+                    element.memref,
+                    self.places.of(element, point, {index.value: k}),
+                    element.steps(self.plan.inner.value) or 1,
+                    self.vector,
+                    mask,
+                )
+                for k in range(count)
+            ]
+            for element, index, count in (
+                (self.term.left, self.plan.row, rows),
+                (self.term.right, self.plan.column, columns),
+            )
+        )
+        return [
+            v.multiply_add(lefts[k // columns], rights[k % columns], total, fused=self.fused)
+            for k, total in enumerate(totals)
+        ]

@@ -1,0 +1,69 @@
+"""Copies of a right factor whose columns lie apart: squares of numbers that lie side by side along
+the sum are read in vectors and transposed in registers, what is left over one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlirad.analysis.contraction import Term
+from mlirad.analysis.places import Places, Point
+from mlirad.analysis.tile_plan import Plan
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir import vectors as v
+from mlirad.passes.loops.tile_contractions.tile_loops import Part, each, parts
+
+
+class Across:
+    """Copies for one tile's columns; rows of the copy are trips of the sum."""
+
+    def __init__(self, plan: Plan, term: Term, places: Places, memory: ir.Value) -> None:
+        self.plan, self.term, self.places, self.memory = plan, term, places, memory
+        self.lanes = plan.lanes
+        self.vector = v.vector_of(plan.lanes, plan.nest.element_type)
+
+    def copy(self, point: Point, masks: Sequence[ir.Value | None], trips: Part) -> None:
+        """Fill the copy, but for columns that are masked off."""
+        first = point[self.plan.column.value]
+        is_square = self.term.right.is_next_to_next(self.plan.inner.value)
+        squares = sum(mask is None for mask in masks) * is_square
+        for k in range(squares):
+            self._squares(point, k * self.lanes, trips)
+        if squares < len(masks):
+            begin = b.add(first, b.index(squares * self.lanes))
+            end = b.add(first, b.index(len(masks) * self.lanes))
+            last = b.make("arith.minsi", b.index_type(), [end, self.plan.column.upper])
+            self._numbers(point, Part(begin, last, 1, True), trips, trips.lower)
+
+    def _squares(self, point: Point, start: int, trips: Part) -> None:
+        """Copy as many columns as there are lanes."""
+        begin = b.add(point[self.plan.column.value], b.index(start))
+        columns = Part(begin, b.add(begin, b.index(self.lanes)), 1, True)
+        for part in parts(trips.lower, trips.upper, self.lanes, 1):
+            if part.is_whole and part.size == self.lanes:
+                each(part, lambda trip: self._square(point, start, trip, trips.lower))
+            else:
+                rest = Part(part.lower, part.upper, 1, True)
+                self._numbers(point, columns, rest, trips.lower)
+
+    def _square(self, point: Point, start: int, trip: ir.Value, lower: ir.Value) -> None:
+        """Copy as many trips of these."""
+        right, column = self.term.right, self.plan.column.value
+        at = {**point, self.plan.inner.value: trip}
+        places = [self.places.of(right, at, {column: start + k}) for k in range(self.lanes)]
+        read = [v.load_lanes(right.memref, place, self.vector) for place in places]
+        for number, vector in enumerate(v.transposed(read)):
+            row = b.add(b.sub(trip, lower), b.index(number))
+            v.store_lanes(vector, self.memory, [row, b.index(start)])
+
+    def _numbers(self, point: Point, columns: Part, trips: Part, lower: ir.Value) -> None:
+        """Copy some columns number by number."""
+        right, column = self.term.right, self.plan.column.value
+        first = point[column]
+
+        def number(at_column: ir.Value, trip: ir.Value) -> None:
+            at = {**point, column: at_column, self.plan.inner.value: trip}
+            value = b.read(right.memref, self.places.of(right, at, {}))
+            b.write(value, self.memory, [b.sub(trip, lower), b.sub(at_column, first)])
+
+        each(columns, lambda c: each(trips, lambda trip: number(c, trip)))
