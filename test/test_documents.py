@@ -241,7 +241,7 @@ def test_code_names_documents_that_exist() -> None:
     """Comments and docstrings send readers to documents of this repository."""
     named = {
         (path.name, name)
-        for folder in ("mlirad", "test", "benchmarks")
+        for folder in ("mlirad", "test", "tools", "benchmarks")
         for path in (ROOT / folder).rglob("*.py")
         for name in re.findall(r"(?:docs/)?[\w-]+\.md\b", path.read_text())
     }
