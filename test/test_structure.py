@@ -20,7 +20,7 @@ MODULES = read_tree()
 
 # how much breaks a rule as yet; a number only goes down
 ALLOWED = {
-    "at most 20 files a folder": 13,
+    "at most 20 files a folder": 12,
     "at most 400 lines a file": 3,
     "a basename once a layer": 12,
     "folders import one way": 33,
