@@ -9,7 +9,7 @@ import numpy as np
 from mlirad.errors import TaichiRuntimeTypeError
 from mlirad.frontend.python.values.annotations import MatrixType
 from mlirad.frontend.python.values.matrix import Matrix
-from mlirad.frontend.python.values.scalar import in_range
+from mlirad.frontend.python.values.python_numbers import in_range
 from mlirad.lang.arguments.parameters import Parameter
 from mlirad.lang.array_protocols import AsArray
 from mlirad.runtime.config import Config

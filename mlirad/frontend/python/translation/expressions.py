@@ -17,6 +17,7 @@ from mlirad.frontend.python.translation.text_format import FormattedText, format
 from mlirad.frontend.python.translation.translator import Translator, handles
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.matrix import Matrix
+from mlirad.frontend.python.values.python_numbers import refuse_whole
 from mlirad.frontend.python.values.scalar import Expr
 from mlirad.frontend.python.values.struct import Struct
 
@@ -154,7 +155,7 @@ def _applied(operation: Callable[..., Any], *operands: Any) -> Any:
     try:
         return operation(*operands)
     except TypeError:
-        ex.refuse_whole(*operands)
+        refuse_whole(*operands)
         raise
 
 

@@ -39,6 +39,7 @@ from mlirad.frontend.python.translation.translator import Static, Translator, ha
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.domains import Bounds, Grouped, NdRange, Range
 from mlirad.frontend.python.values.matrix import Matrix
+from mlirad.frontend.python.values.python_numbers import in_range
 from mlirad.frontend.python.values.scalar import Expr
 from mlirad.types import DataType, i32, i64
 
@@ -97,7 +98,7 @@ def _box(t: Translator, domain: object) -> tuple[list[Bounds], list[DataType], A
 def _is_wide(domain: Range) -> bool:
     """Whether indices may be beyond the default integer type."""
     return any(
-        bound.dtype.bits == 64 if isinstance(bound, Expr) else not ex.in_range(bound, i32)
+        bound.dtype.bits == 64 if isinstance(bound, Expr) else not in_range(bound, i32)
         for bound in (domain.lower, domain.upper)
     )
 

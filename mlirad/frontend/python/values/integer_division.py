@@ -15,11 +15,9 @@ from mlirad.frontend.python.building.builder import (
     emit,
     i1_type,
     mlir_type,
-    predicate,
 )
+from mlirad.ir import build
 from mlirad.types import DataType, u1
-
-_EQUAL, _LESS = 0, 2
 
 
 def floor_quotient(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
@@ -59,10 +57,10 @@ def floor_remainder(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
 def power(base: ir.Value, exponent: ir.Value, dtype: DataType) -> ir.Value:
     """An integer to an integer; 0 to a negative exponent, a division by 0 too, is 0."""
     zero = constant(0, dtype)
-    negative = _compare(_LESS, exponent, zero)
+    negative = build.compare(build.SLT, exponent, zero)
     if current().debug:
         _check(_negated(negative), base, "an integer to a negative power: the base is {}", dtype)
-    divides = emit("arith.andi", i1_type(), [negative, _compare(_EQUAL, base, zero)])
+    divides = emit("arith.andi", i1_type(), [negative, build.compare(build.EQ, base, zero)])
     return emit(
         "math.ipowi", mlir_type(dtype), [_select(divides, constant(2, dtype), base), exponent]
     )
@@ -88,13 +86,13 @@ def _is_below(rest: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
     """Whether what a quotient rounded towards 0 leaves says that it is not rounded down: their
     signs differ."""
     zero = constant(0, dtype)
-    differ = _compare(_LESS, emit("arith.xori", rest.type, [rest, b]), zero)
-    return emit("arith.andi", i1_type(), [differ, _negated(_compare(_EQUAL, rest, zero))])
+    differ = build.compare(build.SLT, emit("arith.xori", rest.type, [rest, b]), zero)
+    return emit("arith.andi", i1_type(), [differ, _negated(build.compare(build.EQ, rest, zero))])
 
 
 def _unless_zero(b: ir.Value, quotient: ir.Value, dtype: DataType) -> ir.Value:
     zero = constant(0, dtype)
-    return _select(_compare(_EQUAL, b, zero), zero, quotient)
+    return _select(build.compare(build.EQ, b, zero), zero, quotient)
 
 
 def _divisor(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
@@ -102,7 +100,7 @@ def _divisor(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
     least integer as it is."""
     if _is_harmless(b, dtype):
         return b
-    is_zero = _compare(_EQUAL, b, constant(0, dtype))
+    is_zero = build.compare(build.EQ, b, constant(0, dtype))
     if current().debug:
         _check(_negated(is_zero), a, "integer division by zero: {} by 0", dtype)
     bad = (
@@ -113,8 +111,8 @@ def _divisor(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
 
 def _wraps(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
     """Whether an operand is the least integer and the other one is -1."""
-    least = _compare(_EQUAL, a, constant(-(1 << (dtype.bits - 1)), dtype))
-    return emit("arith.andi", i1_type(), [least, _compare(_EQUAL, b, constant(-1, dtype))])
+    least = build.compare(build.EQ, a, constant(-(1 << (dtype.bits - 1)), dtype))
+    return emit("arith.andi", i1_type(), [least, build.compare(build.EQ, b, constant(-1, dtype))])
 
 
 def _is_harmless(b: ir.Value, dtype: DataType) -> bool:
@@ -123,10 +121,6 @@ def _is_harmless(b: ir.Value, dtype: DataType) -> bool:
         return False
     number = ir.IntegerAttr(b.owner.attributes["value"]).value
     return number != 0 and (number != -1 or not dtype.is_signed)
-
-
-def _compare(kind: int, a: ir.Value, b: ir.Value) -> ir.Value:
-    return emit("arith.cmpi", i1_type(), [a, b], predicate=predicate(kind))
 
 
 def _negated(condition: ir.Value) -> ir.Value:

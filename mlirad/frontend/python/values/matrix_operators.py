@@ -13,15 +13,15 @@ import numpy as np
 from mlirad.errors import TaichiCompilationError
 from mlirad.frontend.python.building.builder import in_kernel
 from mlirad.frontend.python.values import scalar as ex
+from mlirad.frontend.python.values.operators import Operators
 from mlirad.frontend.python.values.scalar import Scalar
 
 
-class Elementwise:
+class Elementwise(Operators):
     """Elementwise operators over `entries`."""
 
     __array_priority__ = 2000
     __array_ufunc__ = None
-    __hash__ = object.__hash__
 
     entries: list[Any]
     ndim: int
@@ -56,111 +56,20 @@ class Elementwise:
                 raise TaichiCompilationError(f"shapes {shape} and {argument.shape} do not match")
         return self.like([function(*group) for group in zip(*lists)])
 
-    def _with(
-        self, function: Callable[[Scalar, Scalar], Scalar], other: object, swapped: bool = False
-    ) -> Any:
-        if not (ex.is_scalar(other) or isinstance(other, Elementwise | list | tuple | np.ndarray)):
+    def operate(self, function: Callable[[Any, Any], Any], left: object, right: object) -> Any:
+        if not (_is_operand(left) and _is_operand(right)):
             return NotImplemented
-        operand = self.made_from(other) if isinstance(other, np.ndarray) else other
-        pair = (operand, self) if swapped else (self, operand)
-        return self.map_with(function, *pair)
+        if function in (operator.eq, operator.ne) and self._repeats(right):
+            return self.made_from(function(np.asarray(left), np.asarray(right)).tolist())
+        return self.map_with(function, self._operand(left), self._operand(right))
 
-    def _compared(self, test: Callable[[object, object], Any], other: object) -> Any:
-        """Compare entries; in Python scope, lists of other shapes are repeated as NumPy does."""
-        if isinstance(other, list | tuple) and not in_kernel() and np.shape(other) != self.shape:
-            compared = test(np.asarray(self), np.asarray(other))
-            return self.made_from(compared.tolist())
-        return self._with(test, other)
+    def _repeats(self, other: Any) -> bool:
+        """Whether a comparison repeats a list as NumPy does, in Python scope only."""
+        is_list = isinstance(other, list | tuple)
+        return is_list and not in_kernel() and np.shape(other) != self.shape
 
-    def __add__(self, other: Operand) -> Any:
-        return self._with(operator.add, other)
-
-    def __radd__(self, other: Operand) -> Any:
-        return self._with(operator.add, other, True)
-
-    def __sub__(self, other: Operand) -> Any:
-        return self._with(operator.sub, other)
-
-    def __rsub__(self, other: Operand) -> Any:
-        return self._with(operator.sub, other, True)
-
-    def __mul__(self, other: Operand) -> Any:
-        return self._with(operator.mul, other)
-
-    def __rmul__(self, other: Operand) -> Any:
-        return self._with(operator.mul, other, True)
-
-    def __truediv__(self, other: Operand) -> Any:
-        return self._with(operator.truediv, other)
-
-    def __rtruediv__(self, other: Operand) -> Any:
-        return self._with(operator.truediv, other, True)
-
-    def __floordiv__(self, other: Operand) -> Any:
-        return self._with(operator.floordiv, other)
-
-    def __rfloordiv__(self, other: Operand) -> Any:
-        return self._with(operator.floordiv, other, True)
-
-    def __mod__(self, other: Operand) -> Any:
-        return self._with(operator.mod, other)
-
-    def __rmod__(self, other: Operand) -> Any:
-        return self._with(operator.mod, other, True)
-
-    def __pow__(self, other: Operand) -> Any:
-        return self._with(operator.pow, other)
-
-    def __rpow__(self, other: Operand) -> Any:
-        return self._with(operator.pow, other, True)
-
-    def __and__(self, other: Operand) -> Any:
-        return self._with(operator.and_, other)
-
-    def __rand__(self, other: Operand) -> Any:
-        return self._with(operator.and_, other, True)
-
-    def __or__(self, other: Operand) -> Any:
-        return self._with(operator.or_, other)
-
-    def __ror__(self, other: Operand) -> Any:
-        return self._with(operator.or_, other, True)
-
-    def __xor__(self, other: Operand) -> Any:
-        return self._with(operator.xor, other)
-
-    def __rxor__(self, other: Operand) -> Any:
-        return self._with(operator.xor, other, True)
-
-    def __lshift__(self, other: Operand) -> Any:
-        return self._with(operator.lshift, other)
-
-    def __rlshift__(self, other: Operand) -> Any:
-        return self._with(operator.lshift, other, True)
-
-    def __rshift__(self, other: Operand) -> Any:
-        return self._with(operator.rshift, other)
-
-    def __rrshift__(self, other: Operand) -> Any:
-        return self._with(operator.rshift, other, True)
-
-    def __eq__(self, other: object) -> Any:
-        return self._compared(operator.eq, other)
-
-    def __ne__(self, other: object) -> Any:
-        return self._compared(operator.ne, other)
-
-    def __lt__(self, other: Operand) -> Any:
-        return self._with(operator.lt, other)
-
-    def __le__(self, other: Operand) -> Any:
-        return self._with(operator.le, other)
-
-    def __gt__(self, other: Operand) -> Any:
-        return self._with(operator.gt, other)
-
-    def __ge__(self, other: Operand) -> Any:
-        return self._with(operator.ge, other)
+    def _operand(self, value: Any) -> Operand:
+        return self.made_from(value) if isinstance(value, np.ndarray) else value
 
     def __neg__(self) -> Any:
         return self.like([-e for e in self.entries])
@@ -181,6 +90,10 @@ class Elementwise:
     def all(self) -> Any:
         """Whether no entry is zero."""
         return reduce(operator.and_, [e != 0 for e in self.entries])
+
+
+def _is_operand(value: object) -> bool:
+    return ex.is_scalar(value) or isinstance(value, Elementwise | list | tuple | np.ndarray)
 
 
 Rows = list | tuple | np.ndarray[Any, Any]

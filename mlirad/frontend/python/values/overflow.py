@@ -6,13 +6,13 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.frontend.python.building import effects
-from mlirad.frontend.python.building.builder import constant, current, emit, i1_type, predicate
+from mlirad.frontend.python.building.builder import constant, current, emit
 from mlirad.frontend.python.building.open_regions import user_place
 from mlirad.frontend.python.building.regions import if_op
 from mlirad.frontend.python.values.shifts import shifted
+from mlirad.ir import build
 from mlirad.types import DataType
 
-_NOT_EQUAL, _LESS, _BELOW = 1, 2, 6  # predicates of arith.cmpi
 _NAMES = {"+": "Addition", "-": "Subtraction", "*": "Multiplication", "<<": "Shift left"}
 
 
@@ -34,7 +34,7 @@ def report_overflow(
 def _sum_overflows(left: ir.Value, right: ir.Value, result: ir.Value, dtype: DataType) -> ir.Value:
     """Whether the result has the sign of neither operand; without signs, whether it is smaller."""
     if not dtype.is_signed:
-        return _compare(_BELOW, result, left)
+        return build.compare(build.ULT, result, left)
     return _have_sign(_differ(left, result), _differ(right, result), dtype)
 
 
@@ -42,7 +42,7 @@ def _difference_overflows(
     left: ir.Value, right: ir.Value, result: ir.Value, dtype: DataType
 ) -> ir.Value:
     if not dtype.is_signed:
-        return _compare(_BELOW, left, right)
+        return build.compare(build.ULT, left, right)
     return _have_sign(_differ(left, right), _differ(left, result), dtype)
 
 
@@ -53,16 +53,16 @@ def _product_overflows(
     name = "arith.mulsi_extended" if dtype.is_signed else "arith.mului_extended"
     low, high = ir.Operation.create(name, [left.type, left.type], [left, right]).results
     if not dtype.is_signed:
-        return _compare(_NOT_EQUAL, high, constant(0, dtype))
+        return build.compare(build.NE, high, constant(0, dtype))
     sign = emit("arith.shrsi", left.type, [low, constant(dtype.bits - 1, dtype)])
-    return _compare(_NOT_EQUAL, high, sign)
+    return build.compare(build.NE, high, sign)
 
 
 def _shift_overflows(
     left: ir.Value, right: ir.Value, result: ir.Value, dtype: DataType
 ) -> ir.Value:
     """Whether shifting back gives something else."""
-    return _compare(_NOT_EQUAL, shifted(">>", result, right, dtype), left)
+    return build.compare(build.NE, shifted(">>", result, right, dtype), left)
 
 
 def _differ(left: ir.Value, right: ir.Value) -> ir.Value:
@@ -71,11 +71,7 @@ def _differ(left: ir.Value, right: ir.Value) -> ir.Value:
 
 def _have_sign(left: ir.Value, right: ir.Value, dtype: DataType) -> ir.Value:
     both = emit("arith.andi", left.type, [left, right])
-    return _compare(_LESS, both, constant(0, dtype))
-
-
-def _compare(kind: int, left: ir.Value, right: ir.Value) -> ir.Value:
-    return emit("arith.cmpi", i1_type(), [left, right], predicate=predicate(kind))
+    return build.compare(build.SLT, both, constant(0, dtype))
 
 
 _OVERFLOWS = {
