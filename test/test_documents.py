@@ -25,7 +25,8 @@ from mlirad import te
 from mlirad.passes.loops import split_parallel_loops
 from mlirad.passes.loops.split_parallel_loops import chunk
 from mlirad.passes.memory import lower_grad_to_memref
-from mlirad.passes.rounding import _sums, _sums_in_lanes
+from mlirad.passes.rounding.mark_rounding import loop_sums
+from mlirad.passes.rounding.split_sums import sums_in_lanes
 from mlirad.pipeline.registry import pass_names
 
 ROOT = Path(__file__).parents[1]
@@ -256,9 +257,9 @@ NUMBERS = (
     ("architecture", r"loop of fewer than ([\d,]+) operations", WORTH),
     ("architecture", r"holds functions to ([\d,]+) lines", test_structure.LONGEST_FUNCTION),
     ("architecture", r"classes to ([\d,]+) lines", test_structure.LONGEST_CLASS),
-    ("gradients", r"more than ([\d,]+) trips that a decision", _sums._SHORT_LANES),
-    ("gradients", r"added up in ([\d,]+) lanes", _sums_in_lanes._WIDTH),
-    ("gradients", r"over a loop of more than ([\d,]+) trips, or", _sums._SHORT),
+    ("gradients", r"more than ([\d,]+) trips that a decision", loop_sums._SHORT_LANES),
+    ("gradients", r"added up in ([\d,]+) lanes", sums_in_lanes._WIDTH),
+    ("gradients", r"over a loop of more than ([\d,]+) trips, or", loop_sums._SHORT),
 )
 
 

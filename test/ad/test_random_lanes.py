@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from programs.in_lanes import check, written
 
-from mlirad.passes.cpu import _lane_cost
+from mlirad.analysis.lanes import cost
 from mlirad.pipeline.runner import VERIFY
 
 COUNT = 8  # of 6, 11 and 21 iterations, with 4, 8 and 16 lanes each
@@ -20,7 +20,7 @@ def test_random_lanes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
     monkeypatch.delenv(VERIFY, raising=False)
     exact = seed % 2 == 0
     if seed % 4 < 2:
-        monkeypatch.setattr(_lane_cost, "LONG", 0)  # loops are there once, with masks
+        monkeypatch.setattr(cost, "LONG", 0)  # loops are there once, with masks
     source = written(seed, exact=exact)
     print(source)  # which is shown where it fails
     check(source, tmp_path, exact=exact)

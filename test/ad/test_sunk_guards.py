@@ -12,7 +12,7 @@ from programs.derived import derived
 
 import mlirad as ti
 from mlirad.ir import build as b
-from mlirad.passes.cpu import _guarded_stretch
+from mlirad.passes.cpu.sink_zero_guards import stretch
 
 SIZE = 37
 pytestmark = pytest.mark.cpu_code("a pass of its pipeline")
@@ -96,12 +96,12 @@ def test_sunk_guards(
 ) -> None:
     expected = derivatives(program, 1, fast, poles)
     calls = []
-    run = _guarded_stretch._Stretch.run
-    monkeypatch.setattr(_guarded_stretch, "_FIXED", 2)
+    run = stretch._Stretch.run
+    monkeypatch.setattr(stretch, "_FIXED", 2)
     for limit in ("_MOST", "_PART"):
-        monkeypatch.setattr(_guarded_stretch, limit, 1000)
+        monkeypatch.setattr(stretch, limit, 1000)
     monkeypatch.setattr(
-        _guarded_stretch._Stretch, "run", lambda self, kept: calls.append(self) or run(self, kept)
+        stretch._Stretch, "run", lambda self, kept: calls.append(self) or run(self, kept)
     )
     found = derivatives(program, lanes, fast, poles)
     assert calls
@@ -116,9 +116,9 @@ def test_sunk_guards(
 def test_poles_are_met(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a look at the results, these would be wrong."""
     for limit in ("_MOST", "_PART"):
-        monkeypatch.setattr(_guarded_stretch, limit, 1000)
+        monkeypatch.setattr(stretch, limit, 1000)
     expected = derivatives(quotients, 8, False, True)
     never = lambda values: b.number(0, b.integer_type(1))  # noqa: E731
-    monkeypatch.setattr(_guarded_stretch, "is_nan_anywhere", never)
+    monkeypatch.setattr(stretch, "is_nan_anywhere", never)
     found = derivatives(quotients, 8, False, True)
     assert np.isnan(found["gradient 0"]).sum() > np.isnan(expected["gradient 0"]).sum()

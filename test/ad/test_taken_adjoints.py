@@ -11,7 +11,7 @@ import pytest
 from programs.derived import derived
 
 import mlirad as ti
-from mlirad.passes.cpu import _taken_adjoints
+from mlirad.passes.cpu.sink_taken_adjoints import adjoints
 
 SIZE, POINTS = 37, 5
 pytestmark = pytest.mark.cpu_code("a pass of its pipeline")
@@ -96,11 +96,9 @@ def test_taken_adjoints(
 ) -> None:
     expected = derivatives(program, 1, poles)
     moved = []
-    sink, move = _taken_adjoints.sink, _taken_adjoints._Made.move
-    monkeypatch.setattr(_taken_adjoints, "sink", lambda loop, taken, _: sink(loop, taken, 4))
-    monkeypatch.setattr(
-        _taken_adjoints._Made, "move", lambda self: moved.append(self) or move(self)
-    )
+    sink, move = adjoints.sink, adjoints._Made.move
+    monkeypatch.setattr(adjoints, "sink", lambda loop, taken, _: sink(loop, taken, 4))
+    monkeypatch.setattr(adjoints._Made, "move", lambda self: moved.append(self) or move(self))
     found = derivatives(program, lanes, poles)
     assert moved
     for name, value in expected.items():

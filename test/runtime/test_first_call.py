@@ -36,16 +36,16 @@ NEVER = {  # for other programs
     "mlirad.ad.forward.forward_mode",
     "mlirad.analysis.contraction",
     "mlirad.analysis.integer_systems",
-    "mlirad.passes.cpu._loop_in_lanes",
+    "mlirad.passes.cpu.insert_lanes.loop_in_lanes",
     "mlirad.passes.loops.insert_active_lists.list_loops",
     "mlirad.passes.loops.gather_pair_updates.gathered_pair",
     "mlirad.passes.loops.insert_private_copies.private_copy",
     "mlirad.passes.loops.split_scatter_loops.rows",
     "mlirad.passes.loops.split_contractions.splitting",
     "mlirad.passes.loops.tile_contractions.tiles",
-    "mlirad.passes.memory._activity_ops",
-    "mlirad.passes.memory._prints",
-    "mlirad.passes.rounding._sums_in_lanes",
+    "mlirad.passes.memory.lower_activity.activity_ops",
+    "mlirad.passes.memory.lower_field_print.prints",
+    "mlirad.passes.rounding.split_sums.sums_in_lanes",
 }
 
 
@@ -65,4 +65,6 @@ def test_a_small_program_loads_what_it_wants(tmp_path: Path) -> None:
     assert "mlirad.passes.cpu.insert_lanes" in called - first
     assert "mlirad.sweeps.reverse" in taped - called
     is_in_lanes = "MLIRAD_LANES" in os.environ  # it wants what makes them
-    assert not taped & (NEVER - ({"mlirad.passes.cpu._loop_in_lanes"} if is_in_lanes else set()))
+    assert not taped & (
+        NEVER - ({"mlirad.passes.cpu.insert_lanes.loop_in_lanes"} if is_in_lanes else set())
+    )

@@ -10,7 +10,7 @@ import pytest
 from programs.machines import CASES, left_by
 
 import mlirad as ti
-from mlirad.passes.cpu import _lane_cost
+from mlirad.analysis.lanes import cost
 from mlirad.runtime.program import program
 
 WIDTHS = (4, 8, 16)
@@ -33,7 +33,7 @@ def test_long_bodies_change_no_bit(
     name: str, mode: str, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All are long: one loop with masks, where that is cheap."""
-    monkeypatch.setattr(_lane_cost, "LONG", 0)
+    monkeypatch.setattr(cost, "LONG", 0)
     test_lanes_change_no_bit(name, mode, width)
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
+from mlirad.analysis.lanes.lane_meetings import are_vector_sums
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 from mlirad.dialect import field
@@ -43,7 +44,6 @@ from mlirad.ir.walk import (
     is_inside,
     operations,
 )
-from mlirad.passes.cpu._lane_updates import are_vector_sums
 
 LARGEST = 1 << 18  # bytes of the rows of a joined loop
 

@@ -26,6 +26,12 @@ from mlirad.ir.blocks import (
     threads_in_blocks,
 )
 from mlirad.ir.box import box_digits
+from mlirad.ir.gpu.accumulator import (
+    LAST_BLOCK,
+    Accumulator,
+    first_thread,
+    sums_of_parts,
+)
 from mlirad.ir.launch_memory import scratch
 from mlirad.ir.reductions import PLAIN_MARK, REDUCE_MARK, Reduction
 from mlirad.ir.requirements import KERNELS, is_private
@@ -41,12 +47,6 @@ from mlirad.ir.walk import (
     entry_of,
     functions,
     has_uses,
-)
-from mlirad.passes.gpu._accumulator import (
-    LAST_BLOCK,
-    Accumulator,
-    first_thread,
-    sums_of_parts,
 )
 
 REQUIRES = KERNELS

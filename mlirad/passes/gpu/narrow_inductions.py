@@ -14,6 +14,7 @@ from operator import add, mul, sub
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.gpu.thread_loops import axis_of
 from mlirad.ir.requirements import launches_of_outlined_kernels
 from mlirad.ir.structured import For, is_for
 from mlirad.ir.walk import (
@@ -24,7 +25,6 @@ from mlirad.ir.walk import (
     defining_op,
     operations,
 )
-from mlirad.passes.gpu._threads import axis_of
 
 REQUIRES = (launches_of_outlined_kernels,)
 

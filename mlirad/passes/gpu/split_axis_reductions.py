@@ -29,6 +29,15 @@ from mlirad.ir.blocks import (
     threads_in_blocks,
 )
 from mlirad.ir.box import bounds_of, box_digits, product
+from mlirad.ir.gpu.accumulator import (
+    LAST_BLOCK,
+    Accumulator,
+    empty_slots,
+    first_thread,
+    sums_of_parts,
+)
+from mlirad.ir.gpu.iterations import Cells, Iterations
+from mlirad.ir.gpu.many_sums import first_sums
 from mlirad.ir.launch_memory import scratch
 from mlirad.ir.reductions import Reduction
 from mlirad.ir.requirements import KERNELS, is_private
@@ -42,15 +51,6 @@ from mlirad.ir.walk import (
     functions,
     is_defined_in,
 )
-from mlirad.passes.gpu._accumulator import (
-    LAST_BLOCK,
-    Accumulator,
-    empty_slots,
-    first_thread,
-    sums_of_parts,
-)
-from mlirad.passes.gpu._iterations import Cells, Iterations
-from mlirad.passes.gpu._many_sums import first_sums
 
 REQUIRES = KERNELS
 

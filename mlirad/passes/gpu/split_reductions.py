@@ -20,6 +20,15 @@ from mlirad.ir.blocks import (
     threads_in_blocks,
 )
 from mlirad.ir.box import box_indices, box_size
+from mlirad.ir.gpu.accumulator import (
+    LAST_BLOCK,
+    Accumulator,
+    empty_slots,
+    first_thread,
+    sums_of_parts,
+)
+from mlirad.ir.gpu.iterations import Cells, Iterations
+from mlirad.ir.gpu.many_sums import loops_of_sums
 from mlirad.ir.launch_memory import scratch
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import Parallel, is_parallel
@@ -31,15 +40,6 @@ from mlirad.ir.walk import (
     entry_of,
     functions,
 )
-from mlirad.passes.gpu._accumulator import (
-    LAST_BLOCK,
-    Accumulator,
-    empty_slots,
-    first_thread,
-    sums_of_parts,
-)
-from mlirad.passes.gpu._iterations import Cells, Iterations
-from mlirad.passes.gpu._many_sums import loops_of_sums
 
 REQUIRES = KERNELS
 

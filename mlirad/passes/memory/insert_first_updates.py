@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from math import prod
 
 from mlirad.analysis.footprint import Axes, Axis, Bound
+from mlirad.analysis.footprints.waiting_fields import Access, accesses_by_field, note_in_order
 from mlirad.analysis.linear import number
 from mlirad.analysis.swept_boxes import fixed_row, swept_box
 from mlirad.bindings import ir
@@ -22,7 +23,6 @@ from mlirad.ir.requirements import KERNELS
 from mlirad.ir.signature import argument_numbers, marked_as_anew
 from mlirad.ir.waiting import LEAST, bytes_of, derivatives, has_large_rows, lies_in_order
 from mlirad.ir.walk import at_start, before, functions, has_uses
-from mlirad.passes.memory._waiting_fields import Access, accesses_by_field, note_in_order
 
 REQUIRES = KERNELS
 _ANEW = "$anew."

@@ -10,6 +10,13 @@ the field is in loops behind, or elsewhere in it.
 from __future__ import annotations
 
 from mlirad.analysis.footprint import Axes, Axis
+from mlirad.analysis.footprints.waiting_fields import (
+    Access,
+    accesses_by_field,
+    are_apart,
+    is_outside_before,
+    note_boxes,
+)
 from mlirad.analysis.linear import number
 from mlirad.analysis.swept_boxes import swept_box
 from mlirad.bindings import ir
@@ -18,13 +25,6 @@ from mlirad.ir.requirements import KERNELS
 from mlirad.ir.signature import argument_numbers
 from mlirad.ir.waiting import LEAST, bytes_of, derivatives, has_large_rows
 from mlirad.ir.walk import functions
-from mlirad.passes.memory._waiting_fields import (
-    Access,
-    accesses_by_field,
-    are_apart,
-    is_outside_before,
-    note_boxes,
-)
 
 REQUIRES = KERNELS
 

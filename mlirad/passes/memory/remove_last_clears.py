@@ -12,6 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlirad.analysis.footprint import Axes
+from mlirad.analysis.footprints.waiting_fields import (
+    Access,
+    accesses_by_field,
+    are_apart,
+    is_outside_before,
+    note_boxes,
+)
 from mlirad.analysis.linear import linear_form
 from mlirad.analysis.swept_boxes import fixed_row, swept_box
 from mlirad.bindings import ir
@@ -20,13 +27,6 @@ from mlirad.ir.requirements import KERNELS
 from mlirad.ir.signature import argument_numbers
 from mlirad.ir.waiting import derivatives, has_large_rows, lies_in_order
 from mlirad.ir.walk import defining_op, enclosing, functions
-from mlirad.passes.memory._waiting_fields import (
-    Access,
-    accesses_by_field,
-    are_apart,
-    is_outside_before,
-    note_boxes,
-)
 
 REQUIRES = KERNELS
 

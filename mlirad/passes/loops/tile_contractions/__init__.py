@@ -3,7 +3,7 @@ third one, as of a matrix product, a convolution and their gradients.
 
 Assumes fields as memrefs. The order of additions to an element changes, so a pipeline without
 `fast_math` leaves this out, and what decisions are made of is left alone. Which tile is decided in
-`_tile_plan.py`, and said in a remark. Any number of trips is right: ends are masked.
+`tile_plan.py`, and said in a remark. Any number of trips is right: ends are masked.
 """
 
 from __future__ import annotations

@@ -1,0 +1,149 @@
+"""A stretch of a block whose guards may be left out together: what is computed of them, and what
+uses that, which may wait until all of it is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mlirad.analysis.lanes.updates import FLOAT_STEPS, Updates
+from mlirad.analysis.zero_guards import guard_of
+from mlirad.bindings import ir
+from mlirad.ir.structured import is_for
+from mlirad.ir.walk import block_operations, captured, operations
+
+_PURE = ("arith.", "math.")
+ALLOCATIONS = ("memref.alloca", "memref.alloc")
+
+
+class Segment:
+    """Ops of a block one after another. `front` are those that stay; `back` those that use what is
+    computed of guards, or come behind such ops, which may move to the end; `made` is what is
+    computed of guards in front."""
+
+    def __init__(self, late: set[ir.Operation]) -> None:
+        self._late = late
+        self.front: list[ir.Operation] = []
+        self.back: list[ir.Operation] = []
+        self.guards: list[ir.Operation] = []
+        self.made: set[ir.Value] = set()
+        self._behind: set[ir.Value] = set()
+        self._read: set[ir.Value] = set()
+        self._written: set[ir.Value] = set()
+
+    def takes(self, op: ir.Operation) -> bool:
+        """Take the next op; not one that holds or calls others and would have to move."""
+        if self._may_wait(op):
+            if op.regions or op.name == "func.call":
+                return False
+            self._wait(op)
+            return True
+        self.front.append(op)
+        if is_pure(op):
+            is_guard = guard_of(op) is not None
+            if is_guard:
+                self.guards.append(op)
+            if is_guard or any(v in self.made for v in op.operands):
+                self.made.update(op.results)
+        return True
+
+    def _may_wait(self, op: ir.Operation) -> bool:
+        values = used(op)
+        if op in self._late or any(v in self._behind for v in values):
+            return True
+        if is_pure(op) or op.name in ALLOCATIONS:
+            return False
+        if any(v in self.made for v in values):
+            return True
+        if is_opaque(op):
+            return bool(self.back)
+        read, written = touched(op)
+        return bool((read & self._written) | (written & self._written) | (written & self._read))
+
+    def _wait(self, op: ir.Operation) -> None:
+        self.back.append(op)
+        self._behind.update(op.results)
+        read, written = touched(op)
+        self._read |= read
+        self._written |= written
+
+    def results(self) -> dict[ir.Value, list[tuple[ir.Operation, int]]]:
+        """What is made of guards and used by others than the ops in front, with the uses."""
+        front = set(self.front)
+        found: dict[ir.Value, list[tuple[ir.Operation, int]]] = {}
+        for op in self.front:
+            for value in op.results:
+                if value in self.made:
+                    uses = [(use.owner.operation, use.operand_number) for use in value.uses]
+                    others = [use for use in uses if use[0] not in front]
+                    if others:
+                        found[value] = others
+        return found
+
+
+def segments(block: ir.Block) -> Iterator[tuple[Segment, ir.Operation]]:
+    """The stretches of a block that have guards, each with the op behind it."""
+    *ops, end = block_operations(block)
+    late = _late_ops(block, ops)
+    segment = Segment(late)
+    for op in ops:
+        if not segment.takes(op):
+            if segment.guards:
+                yield segment, op
+            segment = Segment(late)
+            segment.takes(op)
+    if segment.guards:
+        yield segment, end
+
+
+def is_pure(op: ir.Operation) -> bool:
+    """Whether an op only computes."""
+    return op.name.startswith(_PURE) and not op.regions
+
+
+def is_opaque(op: ir.Operation) -> bool:
+    """Whether it is not known what an op, or one within it, does beside giving its results, as it
+    is not of a call."""
+    known = (*_PURE, "memref.", "scf.")
+    return any(not inner.name.startswith(known) for inner in (op, *operations(op)))
+
+
+def used(op: ir.Operation) -> list[ir.Value]:
+    """The values from outside that an op, or one within it, uses."""
+    return [*op.operands, *(captured(op) if op.regions else ())]
+
+
+def touched(op: ir.Operation) -> tuple[set[ir.Value], set[ir.Value]]:
+    """The memory that an op, or one within it, reads, and that it writes or may write."""
+    read: set[ir.Value] = set()
+    written: set[ir.Value] = set()
+    for inner in (op, *operations(op)):
+        memory = {v for v in inner.operands if isinstance(v.type, ir.MemRefType)}
+        (read if inner.name == "memref.load" else written).update(memory)
+    return read, written
+
+
+def _late_ops(block: ir.Block, ops: list[ir.Operation]) -> set[ir.Operation]:
+    """The ops by which what is made of guards is added to memory, and to what a loop carries."""
+    made: set[ir.Value] = set()
+    sums: set[ir.Value] = set()
+    if is_for(block.owner.operation):
+        sums.update(list(block.arguments)[1:])
+    found: set[ir.Operation] = set()
+    updates = Updates()
+    for op in ops:
+        if op.name == "memref.store":
+            update = updates.of(op)
+            if update is not None and not made.isdisjoint(
+                v for step in update.steps for v in step.operands
+            ):
+                found.update((update.load, *update.steps, op))
+        elif is_pure(op) and (guard_of(op) is not None or any(v in made for v in op.operands)):
+            made.update(op.results)
+            if (
+                op.name in FLOAT_STEPS
+                and any(v in sums for v in op.operands)
+                and len(list(op.results[0].uses)) == 1
+            ):
+                sums.update(op.results)
+                found.add(op)
+    return found

@@ -1,0 +1,361 @@
+"""What loops cost, in lanes and without: about how many instructions, weighed.
+
+The one place that decides what pays. Without lanes, innermost loops become vector code where LLVM's
+vectorizer sees it: all addresses go on in steps, nothing is repeated until a condition holds, and
+what the loop carries are sums that may be taken in another order, maxima or minima.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+
+from mlirad.analysis.lanes.groups import Groups
+from mlirad.analysis.lanes.lane_meetings import Meetings, are_vector_sums
+from mlirad.analysis.lanes.steps import accessed, address_step, spread_over
+from mlirad.analysis.lanes.strides import Strides
+from mlirad.analysis.linear import linear_form
+from mlirad.analysis.trips import UNKNOWN, spans
+from mlirad.bindings import ir
+from mlirad.ir.rounding import is_bound
+from mlirad.ir.structured import (
+    CONDITION,
+    YIELD,
+    For,
+    Structured,
+    is_branch,
+    is_for,
+    is_serial_loop,
+    is_while,
+    runs_in_any_order,
+)
+from mlirad.ir.walk import block_operations, defining_op, operations
+
+MANY = 1024  # iterations that a part of a parallel loop is expected to have
+_DEAR = {"arith.divf": 5.0, "math.sqrt": 6.0, "math.rsqrt": 6.0, "arith.remf": 30.0}
+_EASY = ("math.fma", "math.absf", "math.floor", "math.ceil", "math.copysign", "math.trunc")
+_AROUND = 4  # ops of a loop that do not count beside one in it
+_FUNCTION, _DIVISION, _BRANCH, _TEST = 25.0, 12.0, 4.0, 4.0
+# LLVM takes several vectors of an innermost loop at once: of long bodies it keeps values in memory
+_IN_REGISTERS, _SPILLED = 64, 0.25
+LONG = 600  # ops in a body
+_TOLD = 16  # places of an array that LLVM knows to be apart
+_ROW = 2.5  # a lane's part in loading rows, or storing them, as columns
+_FREE = ("arith.constant", "arith.index_cast", YIELD, CONDITION)
+
+
+def expected_trips(loop: ir.Operation) -> float:
+    """How often a `for` is expected to run."""
+    trips = spans(loop)[0].trips
+    if trips is not None:
+        return trips
+    return MANY if runs_in_any_order(loop) else UNKNOWN
+
+
+def is_function(op: ir.Operation) -> bool:
+    """Whether an op becomes a call of an elementary function."""
+    return op.name.startswith("math.") and op.name not in _EASY and op.name not in _DEAR
+
+
+def op_cost(op: ir.Operation) -> float:
+    """An op on one value, or on a vector register."""
+    if op.name in _FREE:
+        return 0.0
+    if _is_by_root(op):
+        return 1.0
+    if op.name in _DEAR:
+        return _DEAR[op.name]
+    if is_function(op):
+        return _FUNCTION
+    if any(word in op.name for word in ("divs", "divu", "rems", "remu")):
+        return _DIVISION
+    return 1.0
+
+
+def _is_by_root(op: ir.Operation) -> bool:
+    """Whether an op is a quotient by a root, which has an estimate that all such share."""
+    divisor = defining_op(op.operands[1]) if op.name == "arith.divf" else None
+    return divisor is not None and divisor.name == "math.sqrt" and not is_bound(op)
+
+
+class Scalar:
+    """Costs of code without lanes, but for one loop that has some: `lanes` is what that costs."""
+
+    def __init__(self, fast: bool, lane_width: int) -> None:
+        self.fast, self.width = fast, lane_width
+        self.replaced: dict[ir.Operation, float] = {}
+        self._left_to_llvm: dict[ir.Operation, float | None] = {}
+        self._strides: dict[ir.Operation, Strides] = {}
+
+    def strides(self, loop: ir.Operation) -> Strides:
+        """The strides along a loop."""
+        if loop not in self._strides:
+            self._strides[loop] = Strides(loop)
+        return self._strides[loop]
+
+    def block(self, block: ir.Block) -> float:
+        """All ops of a block."""
+        return sum(self.op(op) for op in block_operations(block))
+
+    def op(self, op: ir.Operation) -> float:
+        """One op, with what it holds."""
+        if op in self.replaced:
+            return self.replaced[op]
+        if is_for(op):
+            return self.loop(op)
+        inside = sum(self.block(block) for block in Structured(op).blocks) if op.regions else 0.0
+        if is_while(op):
+            return UNKNOWN * (inside + 1)
+        if is_branch(op):
+            return inside / 2 + _BRANCH if _has_work(op) else inside + 1
+        return op_cost(op)
+
+    def loop(self, op: ir.Operation) -> float:
+        """All iterations of a `for`."""
+        trips = expected_trips(op)
+        cost = trips * (self.block(For(op).body) + 1.0)
+        if any(is_serial_loop(inner) for inner in operations(op)):
+            return cost
+        if op not in self._left_to_llvm:
+            self._left_to_llvm[op] = self._vectorized(op)
+        by_llvm = self._left_to_llvm[op]
+        return cost if by_llvm is None else min(cost, by_llvm)
+
+    def is_left_to_llvm(self, nest: ir.Operation) -> bool:
+        """Whether all of a nest is one innermost loop and those parallel ones around it, and LLVM's
+        vectorizer does well there: everything lies side by side."""
+        while True:
+            ops = block_operations(For(nest).body)
+            inner = [op for op in ops if is_serial_loop(op)]
+            if not inner:
+                break
+            if len(inner) > 1 or not runs_in_any_order(inner[0]) or len(ops) > len(inner) + _AROUND:
+                return False
+            nest = inner[0]
+        if expected_trips(nest) < self.width or any(is_while(op) for op in operations(nest)):
+            return False
+        strides = self.strides(nest)
+        if is_long(nest):
+            return False
+        return _is_regular(nest, strides, self.fast) and not any(
+            is_far(op, strides) for op in operations(nest)
+        )
+
+    def _vectorized(self, op: ir.Operation) -> float | None:
+        """What LLVM makes of an innermost loop; None where it leaves it as it is."""
+        strides = self.strides(op)
+        trips = expected_trips(op)
+        if trips < self.width or is_long(op) or not _is_regular(op, strides, self.fast):
+            return None
+        if not runs_in_any_order(op) and _reads_what_it_stores(op, strides):
+            return None
+        if _has_many_places(op, strides):
+            return None
+        vectors = trips // self.width
+        rest = (trips % self.width) * self.block(For(op).body)
+        each = Lanes(strides, Meetings(strides, self.fast), self.width).block(For(op).body)
+        each += _SPILLED * max(0, len(block_operations(For(op).body)) - _IN_REGISTERS)
+        return vectors * (each + 0.5) + rest + 6.0 + 8.0 * len(op.results)
+
+
+def is_long(loop: ir.Operation) -> bool:
+    """Whether LLVM's vectorizer, which takes time by the square of a body's length, would be what
+    compiling waits for."""
+    return next(islice(operations(loop), LONG, None), None) is not None
+
+
+def is_smooth(loop: ir.Operation, strides: Strides) -> bool:
+    """Whether all of a body is cheap with masks: no loops, elements side by side."""
+    for op in operations(loop):
+        if (op.regions and not is_branch(op)) or is_far(op, strides):
+            return False
+        if op.name == "memref.store" and address_step(
+            strides, op.operands[1], list(op.operands)[2:]
+        ) not in (0, 1):
+            return False
+    return True
+
+
+def _has_work(op: ir.Operation) -> bool:
+    """Whether a branch is likely to become a jump."""
+    return any(inner.name == "memref.store" or inner.regions for inner in operations(op)) or (
+        sum(1 for _ in operations(op)) > 8
+    )
+
+
+def _has_many_places(loop: ir.Operation, strides: Strides) -> bool:
+    """Whether a loop accesses an array that it stores to at more places than LLVM is told never to
+    meet (`mark-disjoint-accesses`), and lanes lie apart: it then compares address ranges, which
+    overlap."""
+    found: dict[ir.Value, set[tuple[ir.Value, ...]]] = {}
+    stored = set()
+    for op in operations(loop):
+        place = accessed(op)
+        if place is not None and is_far(op, strides):
+            memref, indices = place
+            found.setdefault(memref, set()).add(tuple(indices))
+            if op.name == "memref.store":
+                stored.add(memref)
+    return any(len(found[memref]) > _TOLD for memref in stored)
+
+
+def _reads_what_it_stores(loop: ir.Operation, strides: Strides) -> bool:
+    """Whether iterations of a loop may load what earlier ones have stored."""
+    stored: dict[ir.Value, list[list[ir.Value]]] = {}
+    for op in operations(loop):
+        if op.name == "memref.store":
+            stored.setdefault(op.operands[1], []).append(list(op.operands)[2:])
+    return any(
+        place != list(op.operands)[1:] and not _is_apart(place, list(op.operands)[1:], strides)
+        for op in operations(loop)
+        for place in (stored.get(op.operands[0], ()) if op.name == "memref.load" else ())
+    )
+
+
+def _is_apart(left: list[ir.Value], right: list[ir.Value], strides: Strides) -> bool:
+    """Whether indices that all iterations share differ by a number."""
+    for one, other in zip(left, right):
+        if strides.is_uniform(one) and strides.is_uniform(other):
+            gap = linear_form(one).plus(linear_form(other), -1)
+            if gap.constant and not gap.terms:
+                return True
+    return False
+
+
+def _is_regular(op: ir.Operation, strides: Strides, fast: bool) -> bool:
+    if not are_vector_sums(op, fast):
+        return False
+    for inner in operations(op):
+        if inner.name == "memref.load":
+            if address_step(strides, inner.operands[0], list(inner.operands)[1:]) is None:
+                return False
+        elif inner.name == "memref.store":
+            step = address_step(strides, inner.operands[1], list(inner.operands)[2:])
+            if not step or inner.block != For(op).body:
+                return False
+        elif inner.name.startswith("memref.") or not inner.name.startswith(
+            ("arith.", "math.", "scf.")
+        ):
+            return False
+    return True
+
+
+def is_far(op: ir.Operation, strides: Strides) -> bool:
+    """Whether an op accesses memory lane by lane."""
+    if op.name.startswith("memref.") and (op.regions or "atomic" in op.name):
+        return True
+    place = accessed(op)
+    if place is None:
+        return False
+    memref, indices = place
+    if memref in strides.private or all(map(strides.is_uniform, indices)):
+        return False
+    return address_step(strides, memref, indices) not in (1, 2, 3, 4)
+
+
+def pages_at_once(loop: ir.Operation, strides: Strides, width: int) -> int:
+    """In how many pages of memory lanes lie that have one each: at every step of a loop within,
+    in all of them."""
+    found = set()
+    for op in operations(loop):
+        place = accessed(op)
+        if place is not None:
+            found.add(spread_over(strides, *place))
+    return width * len(found - {None})
+
+
+class Lanes:
+    """Costs of a vector of iterations. `page` is what a lane costs more where it accesses a page of
+    memory that no other does."""
+
+    def __init__(
+        self,
+        strides: Strides,
+        meetings: Meetings,
+        width: int,
+        *,
+        page: float = 0.0,
+        groups: Groups | None = None,
+    ) -> None:
+        self.strides, self.meetings, self.width = strides, meetings, width
+        self.page, self.groups = page, groups
+
+    def block(self, block: ir.Block, masked: bool = False) -> float:
+        """All ops of a block."""
+        return sum(self.op(op, masked) for op in block_operations(block))
+
+    def op(self, op: ir.Operation, masked: bool) -> float:
+        """One op, with what it holds."""
+        if op.regions and (is_for(op) or is_while(op) or is_branch(op)):
+            return self._structured(op, masked)
+        if op in self.meetings.combined:
+            return 0.0
+        group = self.groups.of(op) if self.groups is not None and not masked else None
+        if group is not None:
+            return self.width * _ROW / len(group.ops)
+        if op.name == "memref.load":
+            return self._access(op.operands[0], list(op.operands)[1:], masked, 1.0)
+        if op.name == "memref.store":
+            return self._store(op, masked)
+        if op.name.startswith("memref."):
+            return self.width * (8.0 + 2.0 * masked)
+        if op.name in _FREE:
+            return 0.0
+        if any(self.strides.of(result) is not None for result in op.results):
+            return op_cost(op)
+        return self._vector(op)
+
+    def _vector(self, op: ir.Operation) -> float:
+        registers = self._registers([*op.results, *op.operands])
+        cost = op_cost(op)
+        if any(word in op.name for word in ("divs", "divu", "rems", "remu")):
+            return cost * self.width / 2
+        if isinstance(op.operands[0].type, ir.IndexType) and op.name == "arith.cmpi":
+            return 1.0
+        return cost * registers
+
+    def _registers(self, values: Sequence[ir.Value]) -> float:
+        wide = any(
+            isinstance(v.type, ir.IndexType)
+            or (isinstance(v.type, ir.IntegerType | ir.FloatType) and v.type.width == 64)
+            for v in values
+        )
+        return 2.0 if wide else 1.0
+
+    def _access(
+        self, memref: ir.Value, indices: list[ir.Value], masked: bool, each: float
+    ) -> float:
+        if memref in self.strides.private:
+            apart = any(self.strides.of(index) is None for index in indices)
+            step: int | None = None if apart else 1
+        else:
+            step = address_step(self.strides, memref, indices)
+        if step == 0 and all(map(self.strides.is_uniform, indices)):
+            return 1.5
+        if step == 1:
+            return 1.0 + masked
+        if step in (2, 3, 4) and not masked and each == 1.0:
+            return 2.0 * step
+        page = self.page if self.page and spread_over(self.strides, memref, indices) else 0.0
+        return self.width * (1.4 * each + 0.6 * masked + page) + (step is None)
+
+    def _store(self, op: ir.Operation, masked: bool) -> float:
+        indices = list(op.operands)[2:]
+        update = self.meetings.updates.get(op)
+        if update is None:
+            return self._access(op.operands[1], indices, masked, 1.3)
+        if update.is_sum and all(map(self.strides.is_uniform, indices)):
+            return 2.0 * (self.width.bit_length() - 1) + 4.0
+        return self.width * (4.0 + 2.0 * masked)
+
+    def _structured(self, op: ir.Operation, masked: bool) -> float:
+        divergent = self.strides.is_divergent(op)
+        inside = sum(self.block(block, masked or divergent) for block in Structured(op).blocks)
+        if is_branch(op):
+            if divergent:
+                heavy = _has_work(op)
+                return (0.75 * inside if heavy else inside) + len(op.results) + _TEST * heavy
+            return inside / 2 + _BRANCH
+        trips = expected_trips(op) if is_for(op) else UNKNOWN
+        carried = len(op.results)
+        return trips * (inside * (1.3 if divergent else 1.0) + 1.0 + 2.0 * divergent * carried)

@@ -1,0 +1,40 @@
+"""How far apart iterations that run as lanes are in memory."""
+
+from __future__ import annotations
+
+from mlirad.analysis.lanes.strides import Strides
+from mlirad.bindings import ir
+
+DYNAMIC = ir.ShapedType.get_dynamic_size()
+_PAGE = 1024  # elements of a page of memory
+
+
+def accessed(op: ir.Operation) -> tuple[ir.Value, list[ir.Value]] | None:
+    """The array and the indices of a load or a store; None of another op."""
+    if op.name not in ("memref.load", "memref.store"):
+        return None
+    memref, *indices = list(op.operands)[op.name == "memref.store" :]
+    return memref, indices
+
+
+def address_step(strides: Strides, memref: ir.Value, indices: list[ir.Value]) -> int | None:
+    """By how many elements lanes are apart in memory; None where that is not known."""
+    steps, _ = ir.MemRefType(memref.type).get_strides_and_offset()
+    total = 0
+    for index, step in zip(indices, steps):
+        stride = strides.of(index)
+        if stride is None or (stride and step == DYNAMIC):
+            return None
+        total += stride * step if stride else 0
+    return total
+
+
+def spread_over(
+    strides: Strides, memref: ir.Value, indices: list[ir.Value]
+) -> tuple[ir.Value, ...] | None:
+    """What tells the pages apart in which lanes lie, each in one of its own, if they differ by 1 in
+    an index: the array and indices that are the same in all lanes; None where they lie together."""
+    steps, _ = ir.MemRefType(memref.type).get_strides_and_offset()
+    far = [i for i, step in zip(indices, steps) if step == DYNAMIC or abs(step) >= _PAGE]
+    same = [index for index in far if strides.is_uniform(index)]
+    return (memref, *same) if len(same) < len(far) else None

@@ -1,0 +1,192 @@
+"""How values differ between iterations of a loop that run together as lanes.
+
+Lane k of a value with a stride is its value in the first lane and k strides more; a stride of 0
+means that all lanes have one value. Values without one are different in each lane.
+"""
+
+from __future__ import annotations
+
+from mlirad.analysis.lanes.updates import left_behind
+from mlirad.bindings import ir
+from mlirad.ir.structured import DISTINCT, For, If, While, is_branch, is_for, is_while
+from mlirad.ir.walk import (
+    block_operations,
+    constant_integer,
+    defining_op,
+    enclosing,
+    is_inside,
+    operations,
+)
+
+_LONGEST = 4096  # with longer strides, indices of 32 bits could wrap between lanes that are active
+
+
+class Strides:
+    """The strides of all values in a loop, along its index."""
+
+    def __init__(self, loop: ir.Operation) -> None:
+        self.loop = loop
+        self.known: dict[ir.Value, int | None] = {}
+        self._distinct: set[ir.Value] = set()
+        box = For(loop)
+        self.private, self._left_behind = _private_buffers(loop), left_behind(loop)
+        self.known[box.induction] = constant_integer(loop.operands[2])
+        self.known.update((carried, None) for carried in box.carried)
+        self._block(box.body)
+
+    def of(self, value: ir.Value) -> int | None:
+        """The stride of a value; 0 for what is computed before the loop."""
+        return self.known.get(value, 0)
+
+    def is_uniform(self, value: ir.Value) -> bool:
+        """Whether all lanes have one value."""
+        return self.of(value) == 0
+
+    def is_distinct(self, value: ir.Value) -> bool:
+        """Whether each lane is known to have another value."""
+        return bool(self.of(value)) or value in self._distinct
+
+    def is_counted_alike(self, op: ir.Operation) -> bool:
+        """Whether all lanes run a `for` equally often."""
+        low, high, step = map(self.of, list(op.operands)[:3])
+        return low is not None and low == high and step == 0
+
+    def is_divergent(self, op: ir.Operation) -> bool:
+        """Whether lanes may go different ways at a structured op."""
+        if is_for(op):
+            return not self.is_counted_alike(op)
+        if is_while(op):
+            return not self.is_uniform(block_operations(While(op).before)[-1].operands[0])
+        return not self.is_uniform(op.operands[0])
+
+    def _block(self, block: ir.Block) -> None:
+        for op in block_operations(block):
+            if is_for(op):
+                self._for(op)
+            elif is_while(op):
+                self._while(op)
+            elif is_branch(op):
+                self._if(op)
+            else:
+                stride = self._op(op)
+                self.known.update((result, stride) for result in op.results)
+
+    def _op(self, op: ir.Operation) -> int | None:
+        strides = [self.of(operand) for operand in op.operands]
+        if op.name == "memref.load":
+            differs = any(s != 0 for s in strides) or op in self._left_behind
+            return None if differs or self._is_private(op) else 0
+        if op.regions or op.name == "memref.atomic_rmw":
+            return None
+        if self._keeps_apart(op):
+            self._distinct.update(op.results)
+        if not any(s != 0 for s in strides):
+            return 0
+        stride = _linear(op, strides)
+        return stride if stride is not None and abs(stride) <= _LONGEST else None
+
+    def _keeps_apart(self, op: ir.Operation) -> bool:
+        """Whether lanes have different results as they have different operands."""
+        if DISTINCT in op.attributes:
+            return enclosing(op) == self.loop
+        apart = [value in self._distinct for value in op.operands]
+        if op.name in ("arith.addi", "arith.subi"):
+            return any(apart) and any(map(self.is_uniform, op.operands))
+        if op.name == "arith.muli":
+            return any(apart) and any(map(constant_integer, op.operands))
+        return op.name == "arith.index_cast" and apart[0]
+
+    def _is_private(self, op: ir.Operation) -> bool:
+        return op.operands[0] in self.private
+
+    def _join(self, targets: list[ir.Value], *sources: list[ir.Value]) -> None:
+        for target, *values in zip(targets, *sources):
+            strides = {self.of(value) for value in values}
+            self.known[target] = strides.pop() if len(strides) == 1 else None
+
+    def _for(self, op: ir.Operation) -> None:
+        box, initial = For(op), list(op.operands)[3:]
+        low, _, step = map(self.of, list(op.operands)[:3])
+        self.known[box.induction] = low if step == 0 else None
+        arguments: list[ir.Value] = list(box.carried)
+        alike = self.is_counted_alike(op)
+        self._join(arguments, initial)
+        if not alike:
+            self.known.update((argument, None) for argument in arguments)
+        terminator = block_operations(box.body)[-1]
+        while True:
+            before = [self.of(argument) for argument in arguments]
+            self._block(box.body)
+            if alike:
+                self._join(arguments, list(arguments), list(terminator.operands))
+            if before == [self.of(argument) for argument in arguments]:
+                break
+        self.known.update((r, self.of(a)) for r, a in zip(op.results, arguments))
+
+    def _while(self, op: ir.Operation) -> None:
+        box = While(op)
+        first, last = block_operations(box.before)[-1], block_operations(box.after)[-1]
+        arguments: list[ir.Value] = list(box.before.arguments)
+        self._join(arguments, list(op.operands))
+        while True:
+            before = [self.of(argument) for argument in arguments]
+            self._block(box.before)
+            passed = list(first.operands)[1:]
+            self._join(list(box.after.arguments), passed)
+            self._block(box.after)
+            self._join(arguments, list(arguments), list(last.operands))
+            if before == [self.of(argument) for argument in arguments]:
+                break
+        alike = not self.is_divergent(op)
+        self.known.update((r, self.of(v) if alike else None) for r, v in zip(op.results, passed))
+
+    def _if(self, op: ir.Operation) -> None:
+        box = If(op)
+        for block in box.blocks:
+            self._block(block)
+        if not op.results:
+            return
+        ends = [list(block_operations(block)[-1].operands) for block in box.blocks]
+        self._join(list(op.results), *ends)
+        if self.is_divergent(op):
+            self.known.update((result, None) for result in op.results)
+
+
+def _linear(op: ir.Operation, strides: list[int | None]) -> int | None:
+    """The stride of a sum, of a product with a constant, or of a conversion to or from `index`."""
+    name = op.name
+    if name == "arith.index_cast":
+        return strides[0]
+    if name not in ("arith.addi", "arith.subi", "arith.muli"):
+        return None
+    left, right = strides
+    if left is None or right is None:
+        return None
+    if name != "arith.muli":
+        return left + right if name == "arith.addi" else left - right
+    for stride, other in ((left, op.operands[1]), (right, op.operands[0])):
+        factor = constant_integer(other)
+        if factor is not None:
+            return stride * factor
+    return None
+
+
+def _private_buffers(loop: ir.Operation) -> set[ir.Value]:
+    """The buffers that only the iterations of a loop use, each for itself: nothing that one leaves
+    there may reach another, because they run in any order."""
+    found = set()
+    for op in operations(loop):
+        for value in op.operands:
+            made = defining_op(value)
+            if (
+                made is not None
+                and made.name in ("memref.alloca", "memref.alloc")
+                and (made.name == "memref.alloc" or not is_inside(made, loop))
+                and all(
+                    is_inside(use.owner.operation, loop)
+                    or use.owner.operation.name == "memref.dealloc"
+                    for use in value.uses
+                )
+            ):
+                found.add(value)
+    return found

@@ -1,0 +1,54 @@
+"""Run iterations of a parallel loop together, as the lanes of vectors: one loop of each nest, where
+a cost model says that it pays.
+
+Assumes chunk functions: loops that may run in any order are marked `field.any_order`, memory is
+memrefs that do not alias. Where lanes go different ways, both run, with masks; what several lanes
+add to one element is added up first; the rest of a loop runs with a mask. Decisions are made of the
+same numbers as without lanes; without `fast`, all results are the same to the bit.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from mlirad.bindings import ir
+from mlirad.ir.limits import Range
+from mlirad.ir.remarks import remark
+from mlirad.ir.structured import AT_END
+from mlirad.ir.walk import enclosing, functions
+from mlirad.passes.cpu.insert_lanes.choice import choose
+
+Width = Annotated[int, Range(1, 64)]
+
+
+def insert_lanes(
+    root: ir.Operation, *, width: Width = 8, fast: bool = True, always: bool = False
+) -> None:
+    """Run iterations of parallel loops as lanes.
+
+    `width`: how many, of values of 32 bits; `fast`: sums may be taken in another order; `always`:
+    wherever it is possible.
+    """
+    if width == 1:
+        return
+    for function in functions(root):
+        for choice in choose(function, width, fast, always):
+            is_told = not _is_at_end(choice.nest)
+            if choice.candidate is not None:
+                # only here, for few of the loops that are looked at become lanes
+                from mlirad.passes.cpu.insert_lanes.loop_in_lanes import LoopInLanes
+
+                LoopInLanes(choice.candidate).run(choice.text * is_told)
+                for end in choice.candidate.ends:
+                    LoopInLanes(end).run("")
+            elif is_told:
+                remark(choice.nest, choice.text)
+
+
+def _is_at_end(op: ir.Operation) -> bool:
+    """Whether a loop is, or is in, one over the few iterations at an end of a longer one."""
+    while op.name != "func.func":
+        if AT_END in op.attributes:
+            return True
+        op = enclosing(op)
+    return False

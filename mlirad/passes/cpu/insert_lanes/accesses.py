@@ -1,0 +1,190 @@
+"""Loads and stores of iterations that run as lanes.
+
+Elements side by side are a vector in memory, others are gathered and scattered, one for all is
+loaded once. No address is used that no active lane has.
+"""
+
+from __future__ import annotations
+
+from mlirad.analysis.lanes.groups import Group
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.vectors import extract, from_elements, load_steps
+from mlirad.ir.walk import before, defining_op, enclosing, is_inside, owner_operation
+from mlirad.passes.cpu.insert_lanes.addresses import Addresses, Place, flattened
+from mlirad.passes.cpu.insert_lanes.table_rows import load_columns, store_columns
+from mlirad.passes.cpu.insert_lanes.values import Mask, Values, reduced
+
+_SHORT = (2, 3, 4)  # steps between elements that are loaded with those between them
+
+
+class Memory:
+    """The accesses of one loop."""
+
+    def __init__(self, values: Values) -> None:
+        self.values, self.addresses = values, Addresses(values)
+        self._flat: dict[ir.Value, tuple[ir.Value, list[ir.Value | int]]] = {}
+        self._private: dict[ir.Value, ir.Value] = {}
+
+    # Arrays.
+
+    def prepare(self, memref: ir.Value, loop: ir.Operation) -> None:
+        """See an array that the loop accesses as one axis, in front of the loop."""
+        made = defining_op(memref)
+        if memref in self._flat or (made is not None and is_inside(made, loop)):
+            return
+        if memref in self.values.strides.private:
+            self._expand(memref)
+            return
+        outermost = loop
+        while enclosing(outermost).name != "func.func" and (
+            made is None or enclosing(outermost) != enclosing(made)
+        ):
+            outermost = enclosing(outermost)
+        with before(outermost):
+            self._flat[memref] = flattened(memref)
+
+    def _expand(self, memref: ir.Value) -> None:
+        """Make a buffer of every lane for itself, with the lanes of an element side by side."""
+        old = owner_operation(memref)
+        with before(old):
+            self._make(old, list(old.operands))
+        for use in memref.uses:
+            if use.owner.operation.name == "memref.dealloc":
+                with before(use.owner.operation):
+                    self.release(use.owner.operation)
+
+    def _make(self, old: ir.Operation, sizes: list[ir.Value]) -> None:
+        memref = old.results[0]
+        type_ = ir.MemRefType(memref.type)
+        shape = [*type_.shape, self.values.width]
+        kind = ir.MemRefType.get(shape, _stored_type(type_.element_type))
+        segments = {"operandSegmentSizes": old.attributes["operandSegmentSizes"]}
+        self._private[memref] = ir.Operation.create(old.name, [kind], sizes, segments).results[0]
+        self._flat[memref] = flattened(self._private[memref])
+
+    def allocate(self, op: ir.Operation, mask: Mask) -> None:
+        """Make a buffer that each iteration makes: as large as any lane wants it."""
+        values = self.values
+        zero, sizes = values.splat(0, b.index_type()), []
+        for size in op.operands:
+            if values.strides.is_uniform(size):
+                sizes.append(values.first(size))
+            else:
+                active = values.chosen(mask, values.vector(size), zero)
+                sizes.append(reduced(active, "maxsi"))
+        self._make(op, sizes)
+
+    def release(self, op: ir.Operation) -> None:
+        """Give such a buffer back."""
+        b.effect("memref.dealloc", [self._private[op.operands[0]]])
+
+    # Accesses.
+
+    def _place(self, memref: ir.Value, indices: list[ir.Value]) -> Place:
+        flat, steps = self._flat[memref]
+        return self.addresses.place(flat, steps, memref in self._private, indices)
+
+    def load(self, op: ir.Operation, mask: Mask) -> ir.Value:
+        """What lanes load."""
+        type_, values = op.results[0].type, self.values
+        memref, *indices = op.operands
+        if values.strides.of(op.results[0]) == 0:
+            return b.read(memref, [values.first(index) for index in indices])
+        place = self._place(memref, indices)
+        kind = values.vector_type(_stored_type(type_) if memref in self._private else type_)
+        if memref in self._private and place.stride == 1:
+            mask = None  # nobody cares what other lanes have
+        loaded = self._loaded(place, kind, mask)
+        if ir.VectorType(kind).element_type != type_:
+            return b.make("arith.trunci", values.vector_type(type_), [loaded])
+        return loaded
+
+    def _loaded(self, place: Place, kind: ir.Type, mask: Mask) -> ir.Value:
+        values = self.values
+        if place.stride in _SHORT and mask is None:
+            return load_steps(place.flat, [place.offset], place.stride, kind)
+        zero = values.splat(0, ir.VectorType(kind).element_type)
+        if place.stride == 1:
+            if mask is None:
+                return b.make("vector.load", kind, [place.flat, place.offset])
+            return b.make("vector.maskedload", kind, [place.flat, place.offset, mask, zero])
+        if mask is None:
+            return from_elements([b.read(place.flat, [at]) for at in self.addresses.each(place)])
+        operands = [
+            place.flat,
+            b.index(0),
+            self.addresses.safe(place, mask),
+            values.all_lanes(),
+            zero,
+        ]
+        return b.make("vector.gather", kind, operands)
+
+    def store(self, op: ir.Operation, mask: Mask) -> None:
+        """Store what lanes have."""
+        values = self.values
+        value, memref, *indices = op.operands
+        if memref not in values.strides.private and all(map(values.strides.is_uniform, indices)):
+            self._store_last(op, mask)
+            return
+        place, vector = self._place(memref, indices), values.vector(value)
+        if memref in self._private and _stored_type(value.type) != value.type:
+            vector = b.make("arith.extui", values.vector_type(_stored_type(value.type)), [vector])
+        if place.stride == 1:
+            if mask is not None and memref in self._private:
+                # nothing else goes there: two ops where a store with a mask takes many, or waits
+                old = b.make("vector.load", vector.type, [place.flat, place.offset])
+                vector, mask = values.chosen(mask, vector, old), None
+            if mask is None:
+                b.effect("vector.store", [vector, place.flat, place.offset])
+            else:
+                b.effect("vector.maskedstore", [place.flat, place.offset, mask, vector])
+        elif mask is None:
+            for number, at in enumerate(self.addresses.each(place)):
+                b.write(extract(vector, number), place.flat, [at])
+        else:
+            b.effect(
+                "vector.scatter",
+                [place.flat, place.offset, self.addresses.apart(place), mask, vector],
+            )
+
+    # Groups of accesses.
+
+    def load_together(self, group: Group) -> None:
+        """Load what all lanes have of a row, and keep it."""
+        memref, *indices = group.at.operands
+        place, width = self._place(memref, indices), self.values.width
+        start = b.add(place.offset, b.index(group.start))
+        length = group.numbers[-1] + 1
+        columns = load_columns(place.flat, start, group.step, width, length)
+        for op, number in zip(group.ops, group.numbers):
+            self.values.set(op.results[0], columns[number])
+
+    def store_together(self, group: Group) -> None:
+        """Store what all lanes have of a row."""
+        _, memref, *indices = group.at.operands
+        place, width = self._place(memref, indices), self.values.width
+        start = b.add(place.offset, b.index(group.start))
+        columns = [self.values.vector(op.operands[0]) for op in group.ops]
+        store_columns(columns, place.flat, start, group.step, width)
+
+    def _store_last(self, op: ir.Operation, mask: Mask) -> None:
+        """Store one value for all lanes: the last one's."""
+        values = self.values
+        value, memref, *indices = op.operands
+        places = [values.first(index) for index in indices]
+        if values.strides.is_uniform(value):
+            b.write(values.first(value), memref, places)
+        elif mask is None:
+            b.write(values.lane(value, values.width - 1), memref, places)
+        else:
+            for number in range(values.width):
+                branch = b.if_else(extract(mask, number), [], with_else=False)
+                with ir.InsertionPoint(branch.then):
+                    b.write(values.lane(value, number), memref, places)
+                    b.yield_()
+
+
+def _stored_type(type_: ir.Type) -> ir.Type:
+    """What an element is in memory: vectors of truth values would lie there in bits."""
+    return b.integer_type(8) if type_ == b.integer_type(1) else type_

@@ -1,0 +1,224 @@
+"""The iterations of a loop as lanes, op by op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from mlirad.analysis.lanes.groups import Groups
+from mlirad.analysis.lanes.lane_meetings import Meetings
+from mlirad.analysis.lanes.updates import STEPS, Update
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.rare import is_rare
+from mlirad.ir.structured import is_branch, is_for, is_while
+from mlirad.ir.vectors import extract, from_elements, halved
+from mlirad.ir.walk import attributes_of, block_operations, clone, operations
+from mlirad.passes.cpu.insert_lanes.accesses import Memory
+from mlirad.passes.cpu.insert_lanes.branches import branch
+from mlirad.passes.cpu.insert_lanes.inner_loops import counted, repeated
+from mlirad.passes.cpu.insert_lanes.rare_calls import rare_branch
+from mlirad.passes.cpu.insert_lanes.sums import LaneSums
+from mlirad.passes.cpu.insert_lanes.values import Mask, Values
+
+# Of integers: they trap where the divisor is 0, as it may be in lanes that are not active.
+DIVISIONS = tuple(
+    f"arith.{name}"
+    for name in ("divsi", "divui", "remsi", "remui", "floordivsi", "ceildivsi", "ceildivui")
+)
+_ATOMICS = ("memref.atomic_rmw", "memref.generic_atomic_rmw")
+
+
+class Body:
+    """What is emitted of one loop's body, for its full vectors and for its rest."""
+
+    def __init__(
+        self,
+        values: Values,
+        memory: Memory,
+        meetings: Meetings,
+        sums: LaneSums,
+        groups: Groups,
+    ) -> None:
+        self.values, self.memory, self.meetings, self.sums = values, memory, meetings, sums
+        self.groups = groups
+        self.skipped = meetings.combined
+
+    def block(self, block: ir.Block, mask: Mask) -> None:
+        """Emit all ops of a block but its last."""
+        for op in block_operations(block)[:-1]:
+            with op.location:
+                self._op(op, mask)
+
+    def _op(self, op: ir.Operation, mask: Mask) -> None:
+        if op in self.skipped:
+            return
+        if is_rare(op) and any(self.values.strides.of(r) is None for r in op.results):
+            rare_branch(self.values, op, mask)
+        elif is_branch(op):
+            branch(self, op, mask)
+        elif is_for(op):
+            counted(self, op, mask)
+        elif is_while(op):
+            repeated(self, op, mask)
+        elif op.name == "memref.load":
+            self._load(op, mask)
+        elif op.name == "memref.store":
+            self._store(op, mask)
+        elif op.name == "memref.alloc":
+            self.memory.allocate(op, mask)
+        elif op.name == "memref.dealloc":
+            self.memory.release(op)
+        elif op.name in _ATOMICS:
+            self._one_by_one([op], op, mask)
+        else:
+            self._plain(op, mask)
+
+    def _plain(self, op: ir.Operation, mask: Mask) -> None:
+        values = self.values
+        if values.strides.of(op.results[0]) is not None:
+            copy = op.clone()
+            for position, operand in enumerate(op.operands):
+                copy.operands[position] = values.first(operand)
+            for old, new in zip(op.results, copy.results):
+                values.set(old, new)
+            return
+        made = self._compared(op)
+        if made is None:
+            operands = [self._operand(op, position) for position in range(len(op.operands))]
+            if mask is not None and op.name in DIVISIONS:
+                one = values.splat(1, op.operands[1].type)
+                operands[1] = values.chosen(mask, operands[1], one)
+            types = [values.vector_type(result.type) for result in op.results]
+            created = ir.Operation.create(op.name, types, operands, attributes_of(op))
+            for old, new in zip(op.results, created.results):
+                values.set(old, new)
+            return
+        values.set(op.results[0], made)
+
+    def _operand(self, op: ir.Operation, position: int) -> ir.Value:
+        value = op.operands[position]
+        if op.name == "arith.select" and position == 0 and self.values.strides.is_uniform(value):
+            return self.values.first(value)
+        return self.values.vector(value)
+
+    def _compared(self, op: ir.Operation) -> ir.Value | None:
+        """A comparison of indices that go on in steps: of lanes' numbers with a limit, in 32
+        bits."""
+        if op.name != "arith.cmpi" or not isinstance(op.operands[0].type, ir.IndexType):
+            return None
+        left, right = (self.values.strides.of(v) for v in op.operands)
+        kind = ir.IntegerAttr(op.attributes["predicate"]).value
+        if left is None or right is None or kind > b.SGE:
+            return None
+        stride, i32 = left - right, b.integer_type(32)
+        reach = abs(stride) * self.values.width + 1
+        first, second = (self.values.first(v) for v in op.operands)
+        limit = b.sub(second, first)
+        limit = b.make("arith.minsi", limit.type, [limit, b.index(reach)])
+        limit = b.make("arith.maxsi", limit.type, [limit, b.index(-reach)])
+        small = self.values.broadcast(b.make("arith.index_cast", i32, [limit]))
+        return b.compare(kind, self.values.steps(stride, i32), small)
+
+    def _load(self, op: ir.Operation, mask: Mask) -> None:
+        group = self.groups.of(op) if mask is None else None
+        if group is None:
+            self.values.set(op.results[0], self.memory.load(op, mask))
+        elif op == group.at:
+            self.memory.load_together(group)
+
+    # Updates.
+
+    def _store(self, op: ir.Operation, mask: Mask) -> None:
+        update = self.meetings.updates.get(op)
+        if update is None:
+            group = self.groups.of(op) if mask is None else None
+            if group is None:
+                self.memory.store(op, mask)
+            elif op == group.at:
+                self.memory.store_together(group)
+            return
+        indices = list(op.operands)[2:]
+        together = all(map(self.values.strides.is_uniform, indices))
+        if together and update.is_sum:
+            self._together(update, mask)
+        else:
+            self._one_by_one([update.load, *update.steps, update.store], update.load, mask)
+
+    def _together(self, update: Update, mask: Mask) -> None:
+        """Combine what lanes add to one element, then add that."""
+        values, step = self.values, update.steps[0]
+        name = STEPS[step.name]
+        neutral = values.splat(neutral_of(name, update.value.type), update.value.type)
+        vector = values.chosen(mask, values.vector(update.value), neutral)
+        if self.sums.takes(update):
+            self.sums.add(update, vector, step.name)
+            return
+        total = halved(vector, name, attributes_of(step))
+        places = [values.first(index) for index in list(update.load.operands)[1:]]
+        memref = update.load.operands[0]
+        old = b.read(memref, places)
+        attributes = attributes_of(step)
+        new = b.make(step.name, old.type, [old, total], **attributes)
+        b.write(new, memref, places)
+
+    def _one_by_one(self, ops: Sequence[ir.Operation], result: ir.Operation, mask: Mask) -> None:
+        """Run ops in one lane after the other, and keep what one of them gives."""
+        values, found = self.values, []
+        wanted = any(
+            use.owner.operation not in ops for value in result.results for use in value.uses
+        )
+        for number in range(values.width):
+            lane = self._lane(ops, number, result)
+            if mask is None:
+                found.append(lane())
+                continue
+            type_ = result.results[0].type
+            active = extract(mask, number)
+            choice = b.if_else(active, [type_] if wanted else [], with_else=wanted)
+            with ir.InsertionPoint(choice.then), values.scope():
+                value = lane()
+                b.yield_([value] if wanted else [])
+            if wanted:
+                with ir.InsertionPoint(choice.otherwise):
+                    b.yield_([b.number(0, type_)])
+                found.append(choice.results[0])
+        if wanted:
+            values.set(result.results[0], from_elements(found))
+
+    def _lane(
+        self, ops: Sequence[ir.Operation], number: int, result: ir.Operation
+    ) -> Callable[[], ir.Value]:
+        """What runs ops in one lane, and gives what one of them gives there."""
+
+        def run() -> ir.Value:
+            known: dict[ir.Value, ir.Value] = {}
+            inside: set[ir.Value] = {v for op in ops for v in op.results}
+            for op in ops:
+                for inner in (op, *operations(op)):
+                    inside.update(inner.results)
+                    for region in inner.regions:
+                        inside.update(a for block in region.blocks for a in block.arguments)
+                    for operand in inner.operands:
+                        if operand not in inside and operand not in known:
+                            known[operand] = self._in_lane(operand, number)
+                clone(op, known)
+            return known[result.results[0]]
+
+        return run
+
+    def _in_lane(self, value: ir.Value, number: int) -> ir.Value:
+        if isinstance(value.type, ir.MemRefType):
+            return value
+        return self.values.lane(value, number)
+
+
+def neutral_of(name: str, type_: ir.Type) -> float:
+    """What changes nothing where an op combines it with another value."""
+    if name in ("arith.mulf", "arith.muli"):
+        return 1
+    if name in ("arith.addf", "arith.addi", "arith.ori", "arith.xori", "arith.maxui"):
+        return 0
+    if name in ("arith.andi", "arith.minui"):
+        return -1
+    top = (1 << (ir.IntegerType(type_).width - 1)) - 1
+    return top if name == "arith.minsi" else -top - 1

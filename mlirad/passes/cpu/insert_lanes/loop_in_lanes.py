@@ -1,0 +1,142 @@
+"""One loop, as lanes."""
+
+from __future__ import annotations
+
+from mlirad.analysis.lanes.cost import is_function, is_long
+from mlirad.analysis.lanes.lane_meetings import reductions_of
+from mlirad.analysis.lanes.updates import STEPS
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.box import bounds_of
+from mlirad.ir.loop_hints import keep_scalar
+from mlirad.ir.remarks import move_remarks, remark
+from mlirad.ir.structured import ANY_ORDER, For
+from mlirad.ir.vectors import halved
+from mlirad.ir.walk import attributes_of, before, block_operations, constant_integer, operations
+from mlirad.passes.cpu.insert_lanes.accesses import Memory
+from mlirad.passes.cpu.insert_lanes.body import Body, neutral_of
+from mlirad.passes.cpu.insert_lanes.choice import Candidate
+from mlirad.passes.cpu.insert_lanes.sums import LaneSums
+from mlirad.passes.cpu.insert_lanes.values import Mask, Values
+
+
+class LoopInLanes:
+    """What takes the place of a loop."""
+
+    def __init__(self, candidate: Candidate) -> None:
+        self.loop, self.width = candidate.loop, candidate.width
+        self.candidate, self.box = candidate, For(candidate.loop)
+        steps = reductions_of(self.loop, may_reorder=True)
+        assert steps is not None
+        self.steps = steps
+
+    def run(self, text: str) -> None:
+        """Replace the loop."""
+        loop, bounds = self.loop, bounds_of(self.loop)[0]
+        values = Values(self.candidate.strides, self.width)
+        memory = Memory(values)
+        self.own_sums = LaneSums(self.candidate.meetings, values)
+        for op in operations(loop):
+            for operand in op.operands:
+                if isinstance(operand.type, ir.MemRefType):
+                    memory.prepare(operand, loop)
+        with before(loop):
+            sums = [
+                values.splat(neutral_of(STEPS[s.name], r.type), r.type)
+                for s, r in zip(self.steps, loop.results)
+            ]
+            trips = bounds.trips()
+            rest = _rest(trips, self.width)
+            whole = b.sub(trips, rest)
+            last = b.add(bounds.lower, b.mul(whole, bounds.step))
+            is_even = constant_integer(rest) == 0
+            if self.candidate.is_masked and not is_even:
+                sums = self._full(memory, bounds.upper, sums, text, trips)
+            else:
+                sums = self._full(memory, last, sums, text)
+                if self.candidate.is_large and not is_even:
+                    self._go_on(last, sums)
+                    return
+                sums = self._remainder(memory, rest, last, sums)
+            for result, total in zip(loop.results, self._combined(sums)):
+                result.replace_all_uses_with(total)
+        loop.erase()
+
+    def _go_on(self, first: ir.Value, sums: list[ir.Value]) -> None:
+        """Let the loop itself do the others, one by one: too few for vectors of LLVM's."""
+        if is_long(self.loop) or not any(map(is_function, operations(self.loop))):
+            keep_scalar(self.loop)
+        totals = self._combined(sums)
+        del self.loop.attributes[ANY_ORDER]
+        self.loop.operands[0] = first
+        for position, total in enumerate(totals):
+            self.loop.operands[3 + position] = total
+
+    def _full(
+        self,
+        memory: Memory,
+        last: ir.Value,
+        sums: list[ir.Value],
+        text: str,
+        trips: ir.Value | None = None,
+    ) -> list[ir.Value]:
+        """The iterations that fill vectors; with masks all of them, where it is said how many."""
+        bounds = bounds_of(self.loop)[0]
+        stride = b.mul(bounds.step, b.index(self.width))
+        full = b.for_loop(bounds.lower, last, stride, sums)
+        move_remarks(self.loop, full.op)
+        if text:
+            remark(full.op, text)
+        with ir.InsertionPoint(full.body):
+            mask = None
+            if trips is not None:
+                mask = memory.values.below(b.sub(trips, bounds.trip(full.induction)))
+            b.yield_(self._iteration(memory, full.induction, list(full.carried), mask))
+        return list(full.results)
+
+    def _remainder(
+        self, memory: Memory, count: ir.Value, first: ir.Value, sums: list[ir.Value]
+    ) -> list[ir.Value]:
+        """The others, fewer than a vector has lanes."""
+        if constant_integer(count) == 0:
+            return sums
+        some = b.compare(b.SGT, count, b.index(0))
+        branch = b.if_else(some, [s.type for s in sums], with_else=bool(sums))
+        with ir.InsertionPoint(branch.then):
+            mask = memory.values.below(count)
+            b.yield_(self._iteration(memory, first, sums, mask))
+        if sums:
+            with ir.InsertionPoint(branch.otherwise):
+                b.yield_(sums)
+        return list(branch.results)
+
+    def _iteration(
+        self, memory: Memory, first: ir.Value, sums: list[ir.Value], mask: Mask
+    ) -> list[ir.Value]:
+        """What one vector of iterations carries on."""
+        values = memory.values
+        with values.scope():
+            values.set(self.box.induction, first)
+            for carried, value in zip(self.box.carried, sums):
+                values.set(carried, value)
+            candidate = self.candidate
+            body = Body(values, memory, candidate.meetings, self.own_sums, candidate.groups)
+            body.block(self.box.body, mask)
+            ends = block_operations(self.box.body)[-1].operands
+            return [values.chosen(mask, values.vector(e), s) for e, s in zip(ends, sums)]
+
+    def _combined(self, sums: list[ir.Value]) -> list[ir.Value]:
+        """The sums over all lanes, and what the loop began with."""
+        found = []
+        for step, initial, lanes in zip(self.steps, list(self.loop.operands)[3:], sums):
+            name = STEPS[step.name]
+            operands = [initial, halved(lanes, name, attributes_of(step))]
+            found.append(b.make(name, initial.type, operands, **attributes_of(step)))
+        return found
+
+
+def _rest(trips: ir.Value, width: int) -> ir.Value:
+    known = constant_integer(trips)
+    if known is not None:
+        return b.index(known % width)
+    return b.make("arith.remui", trips.type, [trips, b.index(width)])

@@ -1,0 +1,186 @@
+"""Branches that hardly ever run, of iterations that run as lanes: what they call is called for one
+lane after the other, and only where one of them goes there.
+
+Vectors go to it and back by way of memory, in a function that all such branches share: so there is
+little code where it hardly ever runs, and one call, which leaves registers as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlirad.bindings import ir
+from mlirad.data_classes import data_class
+from mlirad.ir import build as b
+from mlirad.ir.rare import CALL, RARE, rare_call
+from mlirad.ir.structured import If
+from mlirad.ir.walk import (
+    at_end,
+    at_start,
+    attributes_of,
+    block_operations,
+    enclosing,
+    entry_of,
+    functions,
+)
+from mlirad.passes.cpu.insert_lanes.values import Mask, Values, any_lane
+
+_BYTE = 8  # bits of a truth value in memory
+
+
+def rare_branch(values: Values, op: ir.Operation, mask: Mask) -> None:
+    """Emit such a branch, where lanes may go different ways."""
+    quick = [values.vector(v) for v in block_operations(If(op).blocks[1])[-1].operands]
+    active = values.both(mask, values.vector(op.operands[0]))
+    choice = b.if_else(any_lane(active), [v.type for v in quick])
+    with ir.InsertionPoint(choice.then), values.scope():
+        found = _called(values, rare_call(op), active)
+        b.yield_([values.chosen(active, new, old) for new, old in zip(found, quick)])
+    with ir.InsertionPoint(choice.otherwise):
+        b.yield_(quick)
+    for result, value in zip(op.results, choice.results):
+        values.set(result, value)
+
+
+@data_class(frozen=True)
+class _Rows:
+    """Where vectors lie in memory: for each type an array of rows of all lanes. `given` are the
+    rows of arguments, None where all lanes have one; `made` those of results; `active` of the
+    mask."""
+
+    sizes: dict[ir.Type, int]
+    given: list[tuple[ir.Type, int] | None]
+    made: list[tuple[ir.Type, int]]
+    active: tuple[ir.Type, int]
+
+
+def _rows(values: Values, call: ir.Operation) -> _Rows:
+    sizes: dict[ir.Type, int] = {}
+
+    def row(type_: ir.Type) -> tuple[ir.Type, int]:
+        kind = _stored(type_)
+        sizes[kind] = sizes.get(kind, 0) + 1
+        return kind, sizes[kind] - 1
+
+    given = [None if values.strides.is_uniform(v) else row(v.type) for v in call.operands]
+    made = [row(v.type) for v in call.results]
+    return _Rows(sizes, given, made, row(b.integer_type(1)))
+
+
+def _called(values: Values, call: ir.Operation, active: ir.Value) -> list[ir.Value]:
+    """What a function gives in the active lanes."""
+    rows, function = _rows(values, call), _function_around(values.strides.loop)
+    memory = _memory(function, rows, values.width)
+    for value, at in zip(call.operands, rows.given):
+        if at is not None:
+            _store(values.vector(value), memory[at[0]], at[1])
+    _store(active, memory[rows.active[0]], rows.active[1])
+    shared = [values.first(v) for v, at in zip(call.operands, rows.given) if at is None]
+    arguments = [*shared, *memory.values()]
+    name = _lane_function(function, call, rows, arguments, values.width)
+    b.effect(CALL, arguments, callee=ir.FlatSymbolRefAttr.get(name))
+    return [
+        _load(memory[kind], row, values.vector_type(result.type))
+        for (kind, row), result in zip(rows.made, call.results)
+    ]
+
+
+def _function_around(op: ir.Operation) -> ir.Operation:
+    while op.name != "func.func":
+        op = enclosing(op)
+    return op
+
+
+def _memory(function: ir.Operation, rows: _Rows, width: int) -> dict[ir.Type, ir.Value]:
+    """Memory for the vectors of a call, at the start of a function."""
+    segments = ir.DenseI32ArrayAttr.get([0, 0])
+    with at_start(entry_of(function), function.location):
+        return {
+            type_: b.make(
+                "memref.alloca",
+                ir.MemRefType.get([size, width], type_),
+                [],
+                operandSegmentSizes=segments,
+            )
+            for type_, size in rows.sizes.items()
+        }
+
+
+def _lane_function(
+    function: ir.Operation,
+    call: ir.Operation,
+    rows: _Rows,
+    arguments: Sequence[ir.Value],
+    width: int,
+) -> str:
+    """The function that makes a call for every active lane; made where there is none yet."""
+    callee = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+    shared = "".join("1" if at is None else str(width) + "x" for at in rows.given)
+    name = f"{callee}.lanes{shared}"
+    if any(_name(other) == name for other in functions(enclosing(function))):
+        return name
+    types = [v.type for v in arguments]
+    attributes: dict[str, ir.Attribute] = {
+        "sym_name": ir.StringAttr.get(name),
+        "sym_visibility": ir.StringAttr.get("private"),
+        "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
+        RARE: ir.UnitAttr.get(),
+    }
+    with ir.InsertionPoint(function), function.location:
+        made = ir.Operation.create("func.func", [], [], attributes, regions=1)
+        entry = b.block(made, 0, types)
+    with at_end(entry, function.location):
+        _lane_loop(call, rows, list(entry.arguments), width)
+        b.effect("func.return", [])
+    return name
+
+
+def _name(function: ir.Operation) -> str:
+    return ir.StringAttr(function.attributes["sym_name"]).value
+
+
+def _lane_loop(call: ir.Operation, rows: _Rows, arguments: Sequence[ir.Value], width: int) -> None:
+    count = len(arguments) - len(rows.sizes)
+    shared, memory = iter(arguments[:count]), dict(zip(rows.sizes, arguments[count:]))
+    given = [next(shared) if at is None else at for at in rows.given]
+    loop = b.for_loop(b.index(0), b.index(width), b.index(1))
+    with ir.InsertionPoint(loop.body):
+
+        def element(at: tuple[ir.Type, int], type_: ir.Type) -> ir.Value:
+            loaded = b.read(memory[at[0]], [b.index(at[1]), loop.induction])
+            return loaded if loaded.type == type_ else b.make("arith.trunci", type_, [loaded])
+
+        lane = b.if_else(element(rows.active, b.integer_type(1)), [], with_else=False)
+        with ir.InsertionPoint(lane.then):
+            operands = [
+                element(one, v.type) if isinstance(one, tuple) else one
+                for one, v in zip(given, call.operands)
+            ]
+            types = [v.type for v in call.results]
+            made = ir.Operation.create(CALL, types, operands, attributes_of(call))
+            for (kind, row), result in zip(rows.made, made.results):
+                value: ir.Value = result
+                if kind != value.type:
+                    value = b.make("arith.extui", kind, [value])
+                b.write(value, memory[kind], [b.index(row), loop.induction])
+            b.yield_()
+        b.yield_()
+
+
+def _stored(type_: ir.Type) -> ir.Type:
+    return b.integer_type(_BYTE) if type_ == b.integer_type(1) else type_
+
+
+def _store(vector: ir.Value, memory: ir.Value, row: int) -> None:
+    kind = ir.VectorType(vector.type)
+    stored = ir.VectorType.get(kind.shape, _stored(kind.element_type))
+    if stored != kind:
+        vector = b.make("arith.extui", stored, [vector])
+    b.effect("vector.store", [vector, memory, b.index(row), b.index(0)])
+
+
+def _load(memory: ir.Value, row: int, type_: ir.Type) -> ir.Value:
+    stored = ir.MemRefType(memory.type).element_type
+    kind = ir.VectorType.get(ir.VectorType(type_).shape, stored)
+    loaded = b.make("vector.load", kind, [memory, b.index(row), b.index(0)])
+    return loaded if kind == type_ else b.make("arith.trunci", type_, [loaded])

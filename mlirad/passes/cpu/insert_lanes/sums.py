@@ -1,0 +1,217 @@
+"""Sums that lanes add to elements of small arrays: each lane has sums of its own while a nest of
+loops runs, and they are added up behind it.
+
+Only an axis along which updates move has sums. Where threads share a loop, an array is taken only
+where a chunk has a row of it to itself: behind the nest all elements of the row are written, those
+too that the chunk did not update.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+from mlirad.analysis.lanes.cost import expected_trips
+from mlirad.analysis.lanes.lane_meetings import Meetings
+from mlirad.analysis.lanes.updates import STEPS, Update
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.requirements import symbol_of
+from mlirad.ir.structured import is_for, is_parallel, runs_in_any_order
+from mlirad.ir.vectors import halved
+from mlirad.ir.walk import (
+    attributes_of,
+    before,
+    behind,
+    block_operations,
+    defining_op,
+    enclosing,
+    entry_of,
+    is_defined_in,
+    is_inside,
+    operations,
+)
+from mlirad.passes.cpu.insert_lanes.values import Values
+
+MOST = 256  # elements of an array: with their lanes they stay in the nearest cache
+_CHUNK = 2  # the argument of a chunk function that is the chunk's number
+_SUMS = ("arith.addf", "arith.addi")
+
+
+class LaneSums:
+    """The sums of lanes of one loop, by the array that they belong to."""
+
+    def __init__(self, meetings: Meetings, values: Values) -> None:
+        self.values, self.nest = values, _nest_of(meetings.strides.loop)
+        self._own: dict[ir.Value, ir.Value] = {}
+        self._moving: dict[ir.Value, list[int]] = {}
+        for memref, updates in _by_array(meetings).items():
+            moving = _moving_axes(updates, self.nest)
+            if _is_of_one_thread(memref, updates, moving, self.nest) and _pays(
+                memref, updates, moving, self.nest, values.width
+            ):
+                self._moving[memref] = moving
+                self._own[memref] = self._make(memref)
+                self._add_up(memref, updates[0])
+
+    def takes(self, update: Update) -> bool:
+        """Whether an update belongs to an array of which each lane has sums."""
+        return update.load.operands[0] in self._own
+
+    def add(self, update: Update, vector: ir.Value, step: str) -> None:
+        """Add what lanes have to their sums."""
+        memref, *indices = update.load.operands
+        moving = [indices[axis] for axis in self._moving[memref]]
+        places = [*map(self.values.first, moving), b.index(0)]
+        old = b.make("vector.load", vector.type, [self._own[memref], *places])
+        new = b.make(step, vector.type, [old, vector], **attributes_of(update.steps[0]))
+        b.effect("vector.store", [new, self._own[memref], *places])
+
+    def _make(self, memref: ir.Value) -> ir.Value:
+        """Sums that begin with 0 in front of the nest."""
+        type_, shape = ir.MemRefType(memref.type), self._shape(memref)
+        with before(block_operations(entry_of(_function_of(self.nest)))[0]):
+            kind = ir.MemRefType.get([*shape, self.values.width], type_.element_type)
+            own = b.make("memref.alloca", kind, [], operandSegmentSizes=_no_sizes())
+        with before(self.nest):
+            zero = self.values.splat(0, type_.element_type)
+            _for_each(shape, lambda at: b.effect("vector.store", [zero, own, *at, b.index(0)]))
+        return own
+
+    def _shape(self, memref: ir.Value) -> list[int]:
+        extents = ir.MemRefType(memref.type).shape
+        return [extents[axis] for axis in self._moving[memref]]
+
+    def _add_up(self, memref: ir.Value, update: Update) -> None:
+        """Behind the nest, add the sums of all lanes to the array."""
+        step, moving = update.steps[0], self._moving[memref]
+        own, name, attributes = self._own[memref], STEPS[step.name], attributes_of(step)
+        element = ir.MemRefType(memref.type).element_type
+
+        def add(at: Sequence[ir.Value]) -> None:
+            lanes = b.make("vector.load", self.values.vector_type(element), [own, *at, b.index(0)])
+            total = halved(lanes, name, attributes)
+            place = list(update.load.operands)[1:]
+            for axis, index in zip(moving, at):
+                place[axis] = index
+            old = b.read(memref, place)
+            b.write(b.make(name, element, [old, total], **attributes), memref, place)
+
+        with behind(self.nest):
+            _for_each(self._shape(memref), add)
+
+
+def _no_sizes() -> ir.Attribute:
+    return ir.DenseI32ArrayAttr.get([0, 0])
+
+
+def _for_each(
+    shape: Sequence[int], emit: Callable[[Sequence[ir.Value]], object], at: Sequence[ir.Value] = ()
+) -> None:
+    """Emit something for every element of an array."""
+    if not shape:
+        emit(at)
+        return
+    loop = b.for_loop(b.index(0), b.index(shape[0]), b.index(1), [])
+    with ir.InsertionPoint(loop.body):
+        _for_each(shape[1:], emit, [*at, loop.induction])
+        b.yield_([])
+
+
+def _nest_of(loop: ir.Operation) -> ir.Operation:
+    """The outermost loop around one, with it, that runs in any order."""
+    nest = loop
+    while loop.name != "func.func":
+        if runs_in_any_order(loop):
+            nest = loop
+        loop = enclosing(loop)
+    return nest
+
+
+def _function_of(op: ir.Operation) -> ir.Operation:
+    while op.name != "func.func":
+        op = enclosing(op)
+    return op
+
+
+def _moving_axes(updates: Sequence[Update], nest: ir.Operation) -> list[int]:
+    """The axes but those along which all updates have one index, of before the nest."""
+    columns = list(zip(*(list(one.load.operands)[1:] for one in updates)))
+    return [
+        axis
+        for axis, indices in enumerate(columns)
+        if len(set(indices)) > 1 or is_defined_in(indices[0], nest)
+    ]
+
+
+def _is_of_one_thread(
+    memref: ir.Value, updates: Sequence[Update], moving: Sequence[int], nest: ir.Operation
+) -> bool:
+    """Whether no other thread uses the elements that behind a nest are written."""
+    function, maker = _function_of(nest), defining_op(memref)
+    if not _is_shared(function) or (maker is not None and maker.name == "memref.alloca"):
+        return True
+    chunk = list(entry_of(function).arguments)[_CHUNK]
+    fixed = [x for axis, x in enumerate(list(updates[0].load.operands)[1:]) if axis not in moving]
+    return chunk in fixed
+
+
+def _is_shared(function: ir.Operation) -> bool:
+    """Whether iterations of a parallel loop call a function."""
+    callee = ir.FlatSymbolRefAttr.get(symbol_of(function))
+    return any(
+        op.name == "func.call" and op.attributes["callee"] == callee
+        for loop in operations(enclosing(function))
+        if is_parallel(loop)
+        for op in operations(loop)
+    )
+
+
+def _by_array(meetings: Meetings) -> dict[ir.Value, list[Update]]:
+    """Updates by array, of those arrays of which they are sums of all lanes."""
+    found: dict[ir.Value, list[Update]] = {}
+    for update in meetings.updates.values():
+        found.setdefault(update.load.operands[0], []).append(update)
+    uniform = meetings.strides.is_uniform
+    return {
+        memref: updates
+        for memref, updates in found.items()
+        if all(one.is_sum and all(map(uniform, list(one.load.operands)[1:])) for one in updates)
+        and {STEPS[one.steps[0].name] for one in updates} <= {*_SUMS}
+    }
+
+
+def _pays(
+    memref: ir.Value,
+    updates: Sequence[Update],
+    moving: Sequence[int],
+    nest: ir.Operation,
+    width: int,
+) -> bool:
+    """Whether an array is small, nothing else in the nest uses it, and there are more updates than
+    elements."""
+    type_ = ir.MemRefType(memref.type)
+    if not type_.has_static_shape:
+        return False
+    size = prod(type_.shape[axis] for axis in moving)
+    if not 0 < size <= MOST:
+        return False
+    if is_defined_in(memref, nest):
+        return False
+    own = {op for one in updates for op in (one.load, one.store)}
+    for use in memref.uses:
+        user = use.owner.operation
+        if user not in own and is_inside(user, nest):
+            return False
+    vectors = sum(_runs(one.store, nest) for one in updates) / width
+    return vectors >= 2 * size
+
+
+def _runs(op: ir.Operation, nest: ir.Operation) -> float:
+    """How often an op is expected to run while a nest does."""
+    count = 1.0
+    while op != nest:
+        op = enclosing(op)
+        if is_for(op):
+            count *= expected_trips(op)
+    return count

@@ -1,0 +1,35 @@
+"""Rows of a table in memory, one for each lane, as columns of lanes, and the other way round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlirad.analysis.lanes.groups import ROW
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.vectors import joined, part_of, shifted, turned, vector_of
+
+
+def load_columns(
+    flat: ir.Value, start: ir.Value, step: int, lanes: int, length: int
+) -> list[ir.Value]:
+    """The columns of rows that begin every so many elements: of those within `length`. The last
+    row is loaded with what is in front of it, where it has fewer elements than that."""
+    kind = vector_of(ROW, ir.MemRefType(flat.type).element_type)
+    rows = []
+    for lane in range(lanes):
+        back = ROW - length if lane == lanes - 1 else 0
+        at = b.add(start, b.index(step * lane - back))
+        row = b.make("vector.load", kind, [flat, at])
+        rows.append(shifted(row, back) if back else row)
+    return turned([joined(rows[number::ROW]) for number in range(ROW)])
+
+
+def store_columns(
+    columns: Sequence[ir.Value], flat: ir.Value, start: ir.Value, step: int, lanes: int
+) -> None:
+    """Write columns to rows that begin every so many elements."""
+    quarters = turned(columns)
+    for lane in range(lanes):
+        row = part_of(quarters[lane % ROW], lane - lane % ROW, ROW)
+        b.effect("vector.store", [row, flat, b.add(start, b.index(step * lane))])

@@ -1,0 +1,169 @@
+"""Tell LLVM which accesses to one array never meet: the components of a vector field, whatever the
+index, and the steps of a field over time.
+
+Where a loop reads one part of a vector field and writes another (`x[t + 1, i] = x[t, i] + v`),
+LLVM's vectorizer guards the vector code by comparing the address ranges of all accesses. The
+components of a vector lie between one another, so their ranges always overlap and the vector code
+would never run. Offsets that differ modulo a number that divides all strides are never equal: each
+such class becomes an alias scope. The ranges are those of a whole nest of loops, even if that
+leaves out some rows, so that those of `x[t, i - 1]` and `x[t - 1, i]` seem to overlap: where the
+function is given t, each slab becomes a scope.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+
+from mlirad.bindings import ir
+from mlirad.data_classes import data_class
+from mlirad.ir.walk import operations
+from mlirad.named_tuples import NamedTuple
+from mlirad.passes.cpu.mark_disjoint_accesses.slabs import Slab, Slabs, called_again, slab_sizes
+
+MOST_CLASSES = 16
+_POINTERS = {"llvm.load": 0, "llvm.store": 1, "llvm.atomicrmw": 0}
+_DYNAMIC = "array<i32: -2147483648>"
+
+
+@data_class(frozen=True)
+class Residue:
+    """The integers that are `rest` modulo `step`; a step of 0 for one integer, of 1 for any."""
+
+    step: int
+    rest: int
+
+    def __add__(self, other: Residue) -> Residue:
+        return _residue(gcd(self.step, other.step), self.rest + other.rest)
+
+    def __mul__(self, other: Residue) -> Residue:
+        return _residue(
+            gcd(self.step * other.step, self.step * other.rest, other.step * self.rest),
+            self.rest * other.rest,
+        )
+
+
+ANY = Residue(1, 0)
+
+
+def _residue(step: int, rest: int) -> Residue:
+    return Residue(step, rest % step if step else rest)
+
+
+def mark_disjoint_accesses(module: ir.Operation) -> None:
+    """Give accesses to one pointer alias scopes by their offsets modulo the common divisor of its
+    strides, and by their slabs."""
+    everything = list(operations(module))
+    again = called_again(everything)
+    for function in everything:
+        if function.name == "llvm.func" and function.regions[0].blocks:
+            name = ir.StringAttr(function.attributes["sym_name"]).value
+            _Function(function, once=name not in again).mark()
+
+
+class Access(NamedTuple):
+    """A load or store, its offset modulo a number, and the slab that it is in."""
+
+    op: ir.Operation
+    residue: Residue
+    slab: Slab | None
+
+
+class Part(NamedTuple):
+    """Elements whose offset leaves a rest, in a slab, as far as that is known."""
+
+    rest: int | None
+    slab: Slab | None
+
+    def is_apart(self, other: Part) -> bool:
+        """Whether no element is in both."""
+        if None not in (self.rest, other.rest) and self.rest != other.rest:
+            return True
+        mine, its = self.slab, other.slab
+        return mine is not None and its is not None and mine.is_apart(its)
+
+
+class _Function:
+    """Accesses of one function, by the pointer among its arguments that they are made from."""
+
+    def __init__(self, function: ir.Operation, *, once: bool) -> None:
+        self.name = ir.StringAttr(function.attributes["sym_name"]).value
+        self.residues: dict[ir.Value, Residue] = {}
+        self.accesses: dict[int, list[Access]] = {}
+        self.entry = function.regions[0].blocks[0]
+        self.pointers = {
+            value: number
+            for number, value in enumerate(self.entry.arguments)
+            if str(value.type) == "!llvm.ptr"
+        }
+        sizes = slab_sizes(function) if once else {}
+        self.slabs = {number: Slabs(size, self.entry) for number, size in sizes.items()}
+        for op in operations(function):
+            if op.name in _POINTERS:
+                self._add(op)
+
+    def _add(self, op: ir.Operation) -> None:
+        address = op.operands[_POINTERS[op.name]]
+        if isinstance(address, ir.BlockArgument):
+            return
+        made = address.owner.operation
+        if (
+            made.name != "llvm.getelementptr"
+            or made.operands[0] not in self.pointers
+            or len(made.operands) != 2
+            or str(made.attributes["rawConstantIndices"]) != _DYNAMIC
+        ):
+            return
+        type_ = op.operands[0].type if op.name == "llvm.store" else op.results[0].type
+        if ir.TypeAttr(made.attributes["elem_type"]).value == type_:
+            number, offset = self.pointers[made.operands[0]], made.operands[1]
+            slab = self.slabs[number].of(offset) if number in self.slabs else None
+            self.accesses.setdefault(number, []).append(Access(op, self._residue(offset), slab))
+
+    def _residue(self, value: ir.Value) -> Residue:
+        if value not in self.residues:
+            self.residues[value] = self._computed(value)
+        return self.residues[value]
+
+    def _computed(self, value: ir.Value) -> Residue:
+        if isinstance(value, ir.BlockArgument):
+            return ANY
+        op = value.owner.operation
+        if op.name == "llvm.mlir.constant":
+            return Residue(0, ir.IntegerAttr(op.attributes["value"]).value)
+        if op.name not in ("llvm.add", "llvm.mul"):
+            return ANY
+        left, right = map(self._residue, op.operands)
+        return left + right if op.name == "llvm.add" else left * right
+
+    def mark(self) -> None:
+        """Give the accesses to each pointer their scopes."""
+        for number, accesses in self.accesses.items():
+            parts = _parts(accesses)
+            if len(set(parts)) > MOST_CLASSES:
+                parts = [Part(part.rest, None) for part in parts]
+            classes = {part: k for k, part in enumerate(dict.fromkeys(parts))}
+            if not 1 < len(classes) <= MOST_CLASSES:
+                continue
+            domain = f'#llvm.alias_scope_domain<id = "{self.name}.{number}">'
+            scopes = {
+                part: ir.Attribute.parse(
+                    f'#llvm.alias_scope<id = "{self.name}.{number}.{k}", domain = {domain}>'
+                )
+                for part, k in classes.items()
+            }
+            for access, own in zip(accesses, parts):
+                others = [scopes[part] for part in classes if own.is_apart(part)]
+                if others:
+                    access.op.attributes["alias_scopes"] = ir.ArrayAttr.get([scopes[own]])
+                    access.op.attributes["noalias_scopes"] = ir.ArrayAttr.get(others)
+
+
+def _parts(accesses: list[Access]) -> list[Part]:
+    """The part of the array that each access is in."""
+    step = gcd(*(access.residue.step for access in accesses if access.residue != ANY))
+    return [
+        Part(access.residue.rest % step, access.slab)
+        if step > 1 and access.residue != ANY
+        else Part(None, access.slab)
+        for access in accesses
+    ]

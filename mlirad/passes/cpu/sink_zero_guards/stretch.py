@@ -1,0 +1,142 @@
+"""Stretches of the blocks of a function that run without their guards (see `sink_zero_guards`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlirad.analysis.guard_segments import ALLOCATIONS, Segment, is_pure, segments, touched
+from mlirad.analysis.lanes.cost import Scalar, is_function
+from mlirad.analysis.zero_guards import guard_of
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.rare import RARE
+from mlirad.ir.structured import AT_END, runs_in_any_order
+from mlirad.ir.walk import before, defining_op, enclosing, has_uses, operations
+from mlirad.passes.cpu.sink_zero_guards.nan_tests import looked_at_for_nans
+from mlirad.passes.cpu.sink_zero_guards.rare_functions import RareFunctions
+
+_FIXED = 8  # ops that a stretch without guards takes more
+# What is compiled takes time in every first call: ops that a guard may add to it, and which part of
+# a function such a stretch has to be.
+_MOST, _PART = 8, 3
+
+
+def sink(function: ir.Operation, by_llvm: tuple[bool, int] | None) -> None:
+    """Sink the guards of a function, but of loops that LLVM makes vectors of: with sums in another
+    order or not, and of how many numbers."""
+    kept = RareFunctions(function)
+    for block in _blocks(function, None if by_llvm is None else Scalar(*by_llvm)):
+        for segment, end in list(segments(block)):
+            _Stretch(segment, end).run(kept)
+
+
+def _blocks(function: ir.Operation, costs: Scalar | None) -> list[ir.Block]:
+    """The blocks of a function, those within before those around, but for loops that are left to
+    LLVM."""
+    found, left = [], set[ir.Operation]()
+    for op in operations(function):
+        owner = enclosing(op)
+        if owner in left:
+            left.add(op)
+            continue
+        if AT_END in op.attributes or (
+            costs is not None and runs_in_any_order(op) and costs.is_left_to_llvm(op)
+        ):
+            left.add(op)
+            continue
+        found += [block for region in op.regions for block in region.blocks]
+    return [*reversed(found), *function.regions[0].blocks]
+
+
+class _Stretch:
+    """A stretch of a block, to be computed without guards."""
+
+    def __init__(self, segment: Segment, end: ir.Operation) -> None:
+        self.segment, self.end = segment, end
+        self.uses = segment.results()
+        found = map(guard_of, segment.guards)  # as stretches in front have left them
+        self.guards = [guard for guard in found if guard is not None]
+
+    def run(self, kept: RareFunctions) -> None:
+        """Leave the guards out, where that pays."""
+        results = list(self.uses)
+        if 2 * len(self.guards) < _FIXED + len(results):
+            return
+        ops = self._slice(results)
+        if _MOST * len(self.guards) < len(ops) or _PART * len(ops) < kept.size:
+            return
+        function = kept.of(ops, results)
+        uses = list(self.uses.values())
+        quick = self._without_guards(results)
+        looked_at = looked_at_for_nans(self.segment.front, quick, self.doubtful, self.witnesses)
+        for op in self.segment.back:
+            op.move_before(self.end)
+        first = self.segment.back[0] if self.segment.back else self.end
+        with before(first):
+            branch = b.if_else(is_nan_anywhere(looked_at), function.results)
+            branch.op.attributes[RARE] = ir.UnitAttr.get()
+            with ir.InsertionPoint(branch.then):
+                b.yield_(list(function.call().results))
+            with ir.InsertionPoint(branch.otherwise):
+                b.yield_(quick)
+        for users, result in zip(uses, branch.results):
+            for user, position in users:
+                user.operands[position] = result
+
+    def _slice(self, results: Sequence[ir.Value]) -> list[ir.Operation]:
+        """The ops that compute values from what is in memory, and from elementary functions."""
+        wanted, found = set(results), list[ir.Operation]()
+        written: set[ir.Value] = set()
+        for op in reversed(self.segment.front):
+            if any(v in wanted for v in op.results) and self._is_made_again(op, written):
+                found.append(op)
+                wanted.update(op.operands)
+            written |= touched(op)[1]
+        return found[::-1]
+
+    def _is_made_again(self, op: ir.Operation, written: set[ir.Value]) -> bool:
+        """Whether an op is better done again than what it gives kept for a function that hardly
+        ever runs."""
+        if op.name == "memref.load":
+            made = defining_op(op.operands[0])
+            is_own = made is not None and made.name in ALLOCATIONS  # lanes have buffers of theirs
+            return not is_own and op.operands[0] not in written
+        if not is_pure(op):
+            return False
+        return not is_function(op) or any(v in self.segment.made for v in op.results)
+
+    def _without_guards(self, results: Sequence[ir.Value]) -> list[ir.Value]:
+        """Leave them out; what stands for some values then."""
+        others: dict[ir.Value, ir.Value] = {}
+        for guard in self.guards:
+            value = others.get(guard.value, guard.value)
+            others[guard.op.results[0]] = value
+            guard.op.results[0].replace_all_uses_with(value)
+        self.doubtful = set(others.values())
+        self.witnesses = [
+            others.get(guard.witness, guard.witness)
+            for guard in self.guards
+            if guard.witness is not None
+        ]
+        found = [others.get(v, v) for v in results]
+        kept = set(self.witnesses)  # nothing else may use these
+        for op in reversed(list(self.segment.front)):
+            if is_pure(op) and not any(has_uses(v) or v in kept for v in op.results):
+                self.segment.front.remove(op)
+                op.erase()
+        return found
+
+
+def is_nan_anywhere(values: Sequence[ir.Value]) -> ir.Value:
+    """Whether one of some numbers is a NaN."""
+    bit, tests = b.integer_type(1), list[ir.Value]()
+    alike: dict[ir.Type, list[ir.Value]] = {}
+    for value in values:
+        alike.setdefault(value.type, []).append(value)
+    for group in alike.values():
+        for left, right in zip(group[::2], [*group[1::2], group[-1]]):
+            tests.append(b.make("arith.cmpf", bit, [left, right], predicate=b.predicate(b.UNO)))
+    found = tests[0] if tests else b.number(0, bit)
+    for test in tests[1:]:
+        found = b.make("arith.ori", bit, [found, test])
+    return found

@@ -1,0 +1,90 @@
+"""Where a long block is cut: where few values are alive."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlirad.bindings import ir
+from mlirad.passes.cpu.split_long_blocks.block_values import BlockValues, is_done_again
+from mlirad.passes.cpu.split_long_blocks.frame import stored_type
+
+STAYS = -1  # the number of no piece: an op that stays in the block
+# Ops of which it does not matter when they run, beside those that are done again.
+_ANY_TIME = ("memref.alloca", "memref.alloc", "memref.subview")
+_SHORTEST, _LONGEST = 0.75, 1.25  # of a piece, against the mean
+
+
+class Cuts:
+    """The pieces of a block, by the numbers of their ops; `homes` has the piece of each op."""
+
+    def __init__(self, values: BlockValues, sizes: Sequence[int], length: int) -> None:
+        self.values, self.sizes, self.length = values, sizes, length
+        self.homes = [STAYS] * len(values.ops)
+        self.pieces: list[list[int]] = []
+        self._alive = self._counts()
+        run: list[int] = []
+        for at, op in enumerate(values.ops[:-1]):
+            if all(stored_type(result.type) is not None for result in op.results) and not _again(
+                op
+            ):
+                run.append(at)
+            elif not (_again(op) or op.name in _ANY_TIME) or self._uses_others(op):
+                self._cut(run)
+                run = []
+        self._cut(run)
+
+    def _uses_others(self, op: ir.Operation) -> bool:
+        """Whether an op uses what another in the block makes."""
+        return any(
+            operand in self.values.made and not is_done_again(operand) for operand in op.operands
+        )
+
+    def _counts(self) -> list[int]:
+        """How many values are alive in front of each op."""
+        changes = [0] * (len(self.values.ops) + 1)
+        for value, at in self.values.made.items():
+            uses = self.values.uses.get(value)
+            if uses and not is_done_again(value):
+                changes[at + 1] += 1
+                changes[uses[-1].at + 1] -= 1
+        alive, found = 0, []
+        for change in changes:
+            alive += change
+            found.append(alive)
+        return found
+
+    def _cut(self, run: list[int]) -> None:
+        """Make pieces of ops that follow one another; nothing of few."""
+        rest = sum(self.sizes[at] for at in run)
+        if 4 * rest < self.length:
+            return
+        start = 0
+        while start < len(run):
+            count = -(-rest // self.length)
+            end = len(run) if count <= 1 else self._end(run, start, rest / count)
+            self._piece(run[start:end])
+            rest -= sum(self.sizes[at] for at in run[start:end])
+            start = end
+
+    def _end(self, run: list[int], start: int, mean: float) -> int:
+        """Where a piece that begins somewhere ends: the last place among those with the fewest
+        values alive."""
+        best, fewest, size = start + 1, len(self._alive), 0
+        for end in range(start + 1, len(run)):
+            size += self.sizes[run[end - 1]]
+            if size > _LONGEST * mean:
+                break
+            alive = self._alive[run[end]]
+            if size < _SHORTEST * mean or alive <= fewest:
+                best = end
+                fewest = len(self._alive) if size < _SHORTEST * mean else alive
+        return best
+
+    def _piece(self, numbers: list[int]) -> None:
+        for at in numbers:
+            self.homes[at] = len(self.pieces)
+        self.pieces.append(numbers)
+
+
+def _again(op: ir.Operation) -> bool:
+    return bool(len(op.results)) and is_done_again(op.results[0])

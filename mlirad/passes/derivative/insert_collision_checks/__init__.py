@@ -1,0 +1,162 @@
+"""Replace kernels by a check that different iterations of their parallel loops do not meet where a
+derivative passes.
+
+Of a kernel stays what computes where the accesses go that are left open (`analysis/collisions.py`):
+indices, conditions and loops. It runs several times. In the first runs every iteration marks the
+elements of some accesses as its own, in memory as large as the array (`owners`); in the last the
+others look whose they are, and assert that they are theirs. Arrays that the kernel writes and reads
+on the way, and that the derivative finds as they were before, are written in each run and given
+back.
+
+Assumes the verdicts of `check-access-rules`, or, with `tangents`, memory as it was before the
+launch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from mlirad.analysis.collisions import Pair, find_open
+from mlirad.analysis.deactivations import cure
+from mlirad.analysis.slice import Slice
+from mlirad.bindings import ir
+from mlirad.dialect.field import array_of, is_report, is_write, split_access
+from mlirad.ir import build as b
+from mlirad.ir.graph import Graph
+from mlirad.ir.remarks import shown_array
+from mlirad.ir.requirements import KERNELS, is_private, refuse
+from mlirad.ir.walk import (
+    attributes_of,
+    before,
+    block_operations,
+    entry_of,
+    functions,
+    has_uses,
+    operations,
+)
+from mlirad.passes.derivative.insert_collision_checks.marks import Marks
+from mlirad.passes.derivative.insert_collision_checks.owners import Owner, Owners
+from mlirad.sweeps.stash import Stash
+
+REQUIRES = KERNELS
+
+_MOST = 1 << 34  # elements
+_ACCESS, _KEPT = "grad.access", "grad.kept"
+
+
+def insert_collision_checks(module: ir.Operation, *, tangents: bool = False) -> None:
+    """Replace every public function by a check of the accesses that are not proven to keep
+    iterations apart."""
+    for function in functions(module):
+        if not is_private(function):
+            _replace(module, function, tangents)
+
+
+def _replace(module: ir.Operation, function: ir.Operation, tangents: bool) -> None:
+    graph = Graph(function)
+    found = find_open(module, function, graph, tangents=tangents)
+    for pair in found.pairs:
+        _check_size(pair)
+    owners = Owners(graph, found.collisions, found.pairs).choose()
+    accesses = list(
+        dict.fromkeys(node for owner in owners for node in (*owner.markers, *owner.lookers))
+    )
+    reached = Slice(graph, accesses, found.done)
+    for number, node in enumerate(accesses):
+        node.op.attributes[_ACCESS] = ir.IntegerAttr.get(b.integer_type(64), number)
+    for node in reached.writes:
+        node.op.attributes[_KEPT] = ir.UnitAttr.get()
+    numbers = {node: number for number, node in enumerate(accesses)}
+    check = _empty_like(function)
+    with before(block_operations(entry_of(check))[-1]):
+        stash = Stash(list(entry_of(check).arguments), graph, reached.writes)
+        marks = [Marks(graph, owner, numbers, list(entry_of(check).arguments)) for owner in owners]
+    for run in _runs(owners):
+        _add_run(function, check, run, marks)
+        with before(block_operations(entry_of(check))[-1]):
+            stash.give_back()
+    with before(block_operations(entry_of(check))[-1]):
+        stash.free()
+        for one in marks:
+            one.free()
+    function.erase()
+
+
+def _check_size(pair: Pair) -> None:
+    """Refuse a check with a mark for each of more elements than it could go through."""
+    array, _ = split_access(pair.write.op)
+    if prod(array_of(array.type)[1]) > _MOST:
+        refuse(
+            pair.write.op,
+            f"{shown_array(pair.write.array)} is too large to check that no other iteration of the "
+            f"parallel loop touches this element: {cure(pair.node)}",
+        )
+
+
+def _runs(owners: Sequence[Owner]) -> list[str]:
+    """What is done in each run: elements are cleared where they are looked at without being
+    marked."""
+    clears = any(node not in owner.markers for owner in owners for node in owner.lookers)
+    return (
+        ["clear"] * clears
+        + ["mark"]
+        + ["note"] * any(owner.is_shared for owner in owners)
+        + ["look"]
+    )
+
+
+def _empty_like(function: ir.Operation) -> ir.Operation:
+    """A function with the same arguments, and no results, in front of another."""
+    attributes = attributes_of(function)
+    inputs = [argument.type for argument in entry_of(function).arguments]
+    attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))
+    attributes.pop("res_attrs", None)
+    with ir.InsertionPoint(function), function.location:
+        check = ir.Operation.create("func.func", [], [], attributes, regions=1)
+        entry = b.block(check, 0, inputs)
+        with ir.InsertionPoint(entry):
+            ir.Operation.create("func.return", [], [])
+    return check
+
+
+def _add_run(function: ir.Operation, check: ir.Operation, run: str, marks: Sequence[Marks]) -> None:
+    """Put a copy of a function's body at the end of the check, with what is done in this run for
+    its effects."""
+    with ir.InsertionPoint(function):
+        copy = function.clone()
+    effects = [op for op in operations(copy) if _acts(op) or _ACCESS in op.attributes]
+    accesses = {
+        ir.IntegerAttr(op.attributes[_ACCESS]).value: op
+        for op in effects
+        if _ACCESS in op.attributes
+    }
+    for one in marks:
+        one.add(run, accesses)
+    for op in effects:
+        if _ACCESS in op.attributes:
+            del op.attributes[_ACCESS]
+        if _KEPT in op.attributes:
+            del op.attributes[_KEPT]
+        elif _acts(op):
+            _drop(op)
+    for old, new in zip(entry_of(copy).arguments, entry_of(check).arguments):
+        old.replace_all_uses_with(new)
+    terminator = block_operations(entry_of(check))[-1]
+    for op in block_operations(entry_of(copy))[:-1]:
+        op.move_before(terminator)
+    copy.erase()
+
+
+def _drop(op: ir.Operation) -> None:
+    """Erase an effect; nothing that is computed uses its result."""
+    with before(op):
+        for result in op.results:
+            if has_uses(result):
+                result.replace_all_uses_with(b.number(0, result.type))
+    op.erase()
+
+
+def _acts(op: ir.Operation) -> bool:
+    """Whether an op writes, prints or asserts."""
+    return is_write(op) or is_report(op)

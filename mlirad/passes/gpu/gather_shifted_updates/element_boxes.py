@@ -1,0 +1,90 @@
+"""The boxes of elements that updates of a parallel loop reach."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlirad.analysis.linear import Linear, number
+from mlirad.analysis.meetings import Meetings
+from mlirad.bindings import ir
+from mlirad.dialect.field import dim
+from mlirad.ir import build as b
+from mlirad.ir.box import bounds_of_index
+from mlirad.ir.walk import constant_integer
+from mlirad.named_tuples import NamedTuple
+from mlirad.passes.gpu.gather_shifted_updates.repeated_body import evaluated, unchanged
+from mlirad.passes.gpu.gather_shifted_updates.solved_updates import Solution, Update
+
+
+class Reach(NamedTuple):
+    """The elements along one axis from `low` up to `high`, which is not one of them; with the
+    numbers that these are, where they are known."""
+
+    low: ir.Value
+    high: ir.Value
+    least: int | None
+    end: int | None
+
+
+def reach(meetings: Meetings, group: Sequence[Update], variable: ir.Value) -> Reach:
+    """The elements that some updates reach along the axis that gives a variable, made in front of
+    their loop: those of the array at most."""
+    first = group[0]
+    axis = first.cell.axes.index(variable)
+    extent = dim_of(meetings, first, axis)
+    solutions = [update.solutions[variable] for update in group]
+    low = _joined([_end(meetings, one, highest=False) for one in solutions], highest=False)
+    high = _joined([_end(meetings, one, highest=True) for one in solutions], highest=True)
+    start, end = b.index(0), extent
+    if low is not None:
+        start = _extreme("arith.maxsi", _in_front(meetings, low), start)
+    if high is not None:
+        end = _extreme("arith.minsi", _in_front(meetings, high.plus(number(1))), end)
+    return Reach(start, end, constant_integer(start), constant_integer(end))
+
+
+def dim_of(meetings: Meetings, update: Update, axis: int) -> ir.Value:
+    """An extent of the array of an update."""
+    array = unchanged(update.array, meetings.loop, {})
+    extent = update.extent(axis)
+    return dim(array, axis) if extent is None else b.index(extent)
+
+
+def _end(meetings: Meetings, solution: Solution, *, highest: bool) -> Linear[ir.Value] | None:
+    """The first or the last element that is reached; None where that is not known."""
+    if solution.modulus:
+        return None
+    total: Linear[ir.Value] = number(solution.rest.constant)
+    for leaf, factor in ((solution.variable, solution.factor), *solution.rest.terms):
+        if not meetings.changes(leaf):
+            total = total.plus(Linear(frozenset({(leaf, 1)}), 0), factor)
+            continue
+        bounds = bounds_of_index(leaf)
+        if bounds is None or any(meetings.changes(bound) for bound in bounds):
+            return None
+        last = meetings.form(bounds.upper).plus(number(-1))
+        total = total.plus(last if (factor > 0) == highest else meetings.form(bounds.lower), factor)
+    return total
+
+
+def _joined(ends: list[Linear[ir.Value] | None], *, highest: bool) -> Linear[ir.Value] | None:
+    """The end of all; None where it is not known."""
+    known = [end for end in ends if end is not None]
+    if len(known) < len(ends) or len({end.terms for end in known}) > 1:
+        return None
+    pick = max if highest else min
+    return Linear(known[0].terms, pick(end.constant for end in known))
+
+
+def _in_front(meetings: Meetings, total: Linear[ir.Value]) -> ir.Value:
+    values: dict[ir.Value, ir.Value] = {}
+    for leaf in total.names:
+        values[leaf] = unchanged(leaf, meetings.loop, values)
+    return evaluated(total, values)
+
+
+def _extreme(name: str, left: ir.Value, right: ir.Value) -> ir.Value:
+    known = constant_integer(left), constant_integer(right)
+    if known[0] is not None and known[1] is not None:
+        return b.index((max if name == "arith.maxsi" else min)(known[0], known[1]))
+    return b.make(name, left.type, [left, right])

@@ -1,0 +1,114 @@
+"""Values that updates of a parallel loop need and that are dear to compute anew for each of them:
+kept in memory of the launch, an element an iteration, by a loop in front."""
+
+from __future__ import annotations
+
+from math import prod
+
+from mlirad.analysis.trips import spans
+from mlirad.bindings import ir
+from mlirad.dialect import field
+from mlirad.dialect.layout_rules import ELEMENT_SIZES
+from mlirad.ir import build as b
+from mlirad.ir.launch_memory import scratch
+from mlirad.ir.structured import Parallel
+from mlirad.ir.walk import (
+    at_end,
+    attributes_of,
+    before,
+    block_operations,
+    clone,
+    enclosing,
+    is_defined_in,
+    is_inside,
+    operations,
+)
+from mlirad.passes.gpu.gather_shifted_updates.operation_costs import LOAD, cost_of
+from mlirad.passes.gpu.gather_shifted_updates.repeated_body import Values
+from mlirad.passes.gpu.gather_shifted_updates.solved_updates import Update
+
+CHEAP = 2 * LOAD  # what a value costs that is computed anew instead
+LARGEST = 1 << 28  # bytes of each value
+
+
+class KeptValues:
+    """The values for some updates of a loop."""
+
+    def __init__(self, loop: ir.Operation, updates: list[Update]) -> None:
+        self.loop = loop
+        self.top = [op for op in block_operations(Parallel(loop).body) if _is_needed(op, updates)]
+        self.values = [
+            value for op in self.top for value in op.results if self._is_asked(value, updates)
+        ]
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether there are any, all can be kept, and the loop's box is known."""
+        trips = [span.trips for span in spans(self.loop)]
+        return (
+            bool(self.values)
+            and all(str(value.type) in ELEMENT_SIZES for value in self.values)
+            and all(count is not None and count > 0 for count in trips)
+            and 8 * prod(count or 0 for count in trips) <= LARGEST
+        )
+
+    def computed(self) -> set[ir.Operation]:
+        """The operations that only make the kept values."""
+        found: set[ir.Operation] = set()
+        for value in self.values:
+            self._reach(value, found)
+        return found
+
+    def keep(self, module: ir.Operation) -> None:
+        """Compute the values in front of the loop, and load them in it."""
+        box, made = Parallel(self.loop), self.computed()
+        extents = [span.trips or 0 for span in spans(self.loop)]
+        with before(self.loop):
+            arrays = [scratch(module, value.type, extents) for value in self.values]
+            front = b.parallel_loop(box.lower, box.upper, box.steps, attributes_of(self.loop))
+        values: Values = dict(zip(box.indices, front.indices))
+        with at_end(front.body, self.loop.location):
+            for op in [op for op in self.top if op in made]:
+                clone(op, values)
+            for array, value in zip(arrays, self.values):
+                field.store(values[value], array, _places(front))
+            b.end_parallel()
+        for array, value in zip(arrays, self.values):
+            op = value.owner.operation
+            with before(op):
+                value.replace_all_uses_with(field.load(array, _places(box)))
+
+    def _is_asked(self, value: ir.OpResult, updates: list[Update]) -> bool:
+        """Whether a dear value is an update's, or is used where one is made."""
+        found: set[ir.Operation] = set()
+        self._reach(value, found)
+        if sum(map(cost_of, found)) <= CHEAP:
+            return False
+        around = {op for update in updates for op in update.around}
+        return any(
+            use.owner.operation in around
+            or any(use.owner.operation == update.op for update in updates)
+            or any(is_inside(use.owner.operation, op) for op in around)
+            for use in value.uses
+        )
+
+    def _reach(self, value: ir.Value, found: set[ir.Operation]) -> None:
+        pending = [value]
+        while pending:
+            value = pending.pop()
+            if isinstance(value, ir.BlockArgument) or not is_defined_in(value, self.loop):
+                continue
+            op = value.owner.operation
+            if enclosing(op) == self.loop and op not in found:
+                found.add(op)
+                inside = [operand for child in operations(op) for operand in child.operands]
+                pending += [*op.operands, *inside]
+
+
+def _is_needed(op: ir.Operation, updates: list[Update]) -> bool:
+    return any(op in update.needed for update in updates)
+
+
+def _places(box: Parallel) -> list[ir.Value]:
+    """The numbers of the trips of an iteration."""
+    return [b.sub(index, low) for index, low in zip(box.indices, box.lower)]

@@ -1,0 +1,220 @@
+"""The body of a parallel loop, made anew as far as some updates of it need it: with a sum for each
+element in the place of updates.
+
+What stands for the loop's indices is given. Conditions that are bounds of them can be made before
+the rest, and the rest without them, where they are known to hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from mlirad.analysis.linear import Linear
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.rounding import round_like
+from mlirad.ir.structured import For, If, is_branch, is_for
+from mlirad.ir.walk import (
+    block_operations,
+    clone,
+    is_defined_in,
+    is_inside,
+    owner_operation,
+)
+from mlirad.passes.gpu.gather_shifted_updates.solved_updates import Cell, Update
+
+Values = dict[ir.Value, ir.Value]  # what stands for values of the old body
+# Of a variable, what stands for it, and its bounds.
+Tests = Callable[[ir.Value, ir.Value, ir.Value, ir.Value], list[ir.Value]]
+
+
+class Sums:
+    """The sums of some elements, in the order in which they are added up."""
+
+    def __init__(self) -> None:
+        self.values: dict[Cell, ir.Value] = {}
+        self._likes: dict[Cell, ir.Operation] = {}
+
+    def add(self, update: Update, value: ir.Value) -> None:
+        """Add to the element of an update, rounding as that does."""
+        total = self.values.get(update.cell)
+        self.values[update.cell] = (
+            value if total is None else round_like(b.combine("add", total, value), update.op)
+        )
+
+    def given(self, updates: Sequence[Update]) -> list[ir.Value]:
+        """The sums of the elements of some updates, 0 where nothing was added."""
+        return [
+            self.values[one.cell]
+            if one.cell in self.values
+            else b.number(0, one.op.operands[0].type)
+            for one in updates
+        ]
+
+
+class Anew:
+    """Makes the body for the updates that one iteration makes."""
+
+    def __init__(
+        self, loop: ir.Operation, updates: list[Update], tests: Tests, known: Sequence[ir.Value]
+    ) -> None:
+        self.loop, self.updates, self.tests, self.known = loop, updates, tests, known
+        self.by_op = {update.op: update for update in updates}
+        self.needed = {op for update in updates for op in update.needed}
+        self.around = {op for update in updates for op in update.around}
+        self.in_front = {one.op for update in updates for one in update.in_front()}
+        self.solved = {variable for update in updates for variable in update.solutions}
+
+    def body(self, values: Values, sums: Sums) -> None:
+        """Add the updates of an iteration."""
+        self._block(self.loop.regions[0].blocks[0], values, sums)
+
+    def _block(self, block: ir.Block, values: Values, sums: Sums) -> None:
+        for op in block_operations(block):
+            if op in self.by_op:
+                value = op.operands[0]
+                with op.location:
+                    sums.add(self.by_op[op], values.get(value, value))
+            elif op in self.needed:
+                if not all(result in values for result in op.results):
+                    clone(op, values)
+            elif op in self.around:
+                with op.location:
+                    self._structured(op, values, sums)
+
+    def _structured(self, op: ir.Operation, values: Values, sums: Sums) -> None:
+        first = {one.cell: one for one in self.updates if is_inside(one.op, op)}
+        inside = list(first.values())
+        if not is_for(op) and op.operands[0] in self.known:
+            return self._block(If(op).then, values, sums)
+        if not is_for(op):
+            condition = values.get(op.operands[0], op.operands[0])
+            given = self._branch(condition, If(op).blocks, inside, values)
+        elif op in self.in_front:
+            return self._block(For(op).body, values, sums)
+        elif For(op).induction in self.solved:
+            tests = self._within(op, values)
+            if not tests:
+                return self._block(For(op).body, values, sums)
+            given = self._branch(b.all_of(tests), [For(op).body], inside, values)
+        else:
+            given = self._loop(op, inside, values)
+        for update, value in zip(inside, given):
+            sums.add(update, value)
+        return None
+
+    def _within(self, op: ir.Operation, values: Values) -> list[ir.Value]:
+        """Whether the index that was computed is one of the loop's."""
+        low, high = (values.get(bound, bound) for bound in list(op.operands)[:2])
+        return self.tests(For(op).induction, values[For(op).induction], low, high)
+
+    def _branch(
+        self, condition: ir.Value, blocks: list[ir.Block], updates: list[Update], values: Values
+    ) -> list[ir.Value]:
+        branch = b.if_else(condition, [one.op.operands[0].type for one in updates])
+        for block, old in zip((branch.then, branch.otherwise), [*blocks, None]):
+            with ir.InsertionPoint(block):
+                sums = Sums()
+                if old is not None:
+                    self._block(old, dict(values), sums)
+                b.yield_(sums.given(updates))
+        return list(branch.results)
+
+    def _loop(self, op: ir.Operation, updates: list[Update], values: Values) -> list[ir.Value]:
+        bounds = [values.get(bound, bound) for bound in list(op.operands)[:3]]
+
+        def iteration(index: ir.Value) -> list[ir.Value]:
+            sums = Sums()
+            self._block(For(op).body, {**values, For(op).induction: index}, sums)
+            return sums.given(updates)
+
+        return repeated(bounds, updates, iteration)
+
+
+def make_conditions(loop: ir.Operation, needed: set[ir.Operation], values: Values) -> None:
+    """Make what takes few operations on integers, so that conditions can be joined."""
+    for op in block_operations(loop.regions[0].blocks[0]):
+        if (
+            op in needed
+            and _is_quick(op)
+            and all(v in values or not is_defined_in(v, loop) for v in op.operands)
+        ):
+            clone(op, values)
+
+
+def guards_of(updates: list[Update], values: Values) -> list[ir.Value]:
+    """The conditions around updates that were made, and are bounds."""
+    found: dict[ir.Value, None] = {}
+    for update in updates:
+        for op in update.around:
+            if is_branch(op) and any(
+                is_inside(update.op, child) for child in block_operations(If(op).then)
+            ):
+                found.setdefault(op.operands[0])
+    return [guard for guard in found if guard in values and _is_bound(guard)]
+
+
+def repeated(
+    bounds: Sequence[ir.Value],
+    updates: list[Update],
+    iteration: Callable[[ir.Value], list[ir.Value]],
+) -> list[ir.Value]:
+    """The sums of what the iterations of a loop give for the elements of some updates."""
+    low, high, step = bounds
+    loop = b.for_loop(low, high, step, [b.number(0, one.op.operands[0].type) for one in updates])
+    with ir.InsertionPoint(loop.body):
+        given = iteration(loop.induction)
+        totals = [
+            round_like(b.combine("add", total, value), one.op)
+            for total, value, one in zip(loop.carried, given, updates)
+        ]
+        b.yield_(totals)
+    return list(loop.results)
+
+
+def unchanged(value: ir.Value, loop: ir.Operation, values: Values) -> ir.Value:
+    """A value that a loop computes of values from outside, made anew."""
+    if not is_defined_in(value, loop):
+        return value
+    if value not in values:
+        op = owner_operation(value)
+        for operand in op.operands:
+            unchanged(operand, loop, values)
+        clone(op, values)
+    return values[value]
+
+
+def evaluated(total: Linear[ir.Value], values: Mapping[ir.Value, ir.Value]) -> ir.Value:
+    """A sum, as an index."""
+    result: ir.Value | None = None
+    for leaf, factor in sorted(total.terms, key=lambda term: term[1] < 0):
+        term = values.get(leaf, leaf)
+        if not isinstance(term.type, ir.IndexType):
+            term = b.make("arith.index_cast", b.index_type(), [term])
+        scaled = term if abs(factor) == 1 else b.mul(term, b.index(abs(factor)))
+        if result is None:
+            result = scaled if factor > 0 else b.sub(b.index(0), scaled)
+        else:
+            result = b.add(result, scaled) if factor > 0 else b.sub(result, scaled)
+    if result is None or total.constant:
+        constant = b.index(abs(total.constant)) if result else b.index(total.constant)
+        if result is None:
+            return constant
+        return b.add(result, constant) if total.constant > 0 else b.sub(result, constant)
+    return result
+
+
+def _is_bound(condition: ir.Value) -> bool:
+    """Whether a condition is made of comparisons that hold in all but a few places."""
+    op = owner_operation(condition)
+    if op.name == "arith.andi":
+        return all(_is_bound(operand) for operand in op.operands)
+    return op.name == "arith.cmpi" and ir.IntegerAttr(op.attributes["predicate"]).value != b.EQ
+
+
+def _is_quick(op: ir.Operation) -> bool:
+    return (
+        op.name.startswith("arith.")
+        and not op.name.startswith(("arith.div", "arith.rem", "arith.floordiv", "arith.ceildiv"))
+        and not any(b.is_float(value.type) for value in (*op.operands, *op.results))
+    )

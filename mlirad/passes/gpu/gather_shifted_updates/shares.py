@@ -1,0 +1,82 @@
+"""How many threads go through the iterations that an element gets updates from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import prod
+
+from mlirad.analysis.meetings import Meetings
+from mlirad.analysis.trips import span_of
+from mlirad.bindings import ir
+from mlirad.data_classes import data_class
+from mlirad.ir.box import bounds_of_index
+from mlirad.ir.structured import Parallel
+from mlirad.passes.gpu.gather_shifted_updates.solved_updates import Update
+
+FEWER = 4  # times fewer threads than the loop has iterations are still enough
+THREADS = 1 << 17  # that a GPU has, or less
+LEAST = 8  # iterations that pay for a thread, and threads that pay for its atomic
+
+
+@data_class(frozen=True)
+class Shares:
+    """The iterations of an index that the element does not tell are shared out to `count` threads,
+    each of which takes every so many-th; `is_last`: threads next to one another take neighbouring
+    ones."""
+
+    index: ir.Value
+    count: int
+    is_last: bool
+
+
+def shares(meetings: Meetings, group: Sequence[Update]) -> list[Shares] | None:
+    """The indices of a loop that are shared out, one or none; None where there are too few elements
+    to be the threads, and where the loop has all indices of an element: sums of rows and columns
+    (`split-axis-reductions`)."""
+    given, indices = group[0].cell.variables, Parallel(meetings.loop).indices
+    missing = [iv for iv in indices if iv not in given]
+    if not missing:
+        return []
+    counts = {
+        variable: _trips(variable) or extent for variable, extent in zip(given, group[0].extents())
+    }
+    iterations = _product(_trips(iv) for iv in missing)
+    own = _product(counts[variable] for variable in given if variable not in indices)
+    elements = _product(counts.values())
+    if iterations is None or own is None:
+        others = [variable for variable in given if variable not in indices]
+        alike = len(missing) == len(others) == 1
+        return [] if alike and _ends(meetings, missing[0]) == _ends(meetings, others[0]) else None
+    if FEWER * own >= iterations:
+        return []
+    if elements is None or all(variable in indices for variable in given):
+        return None
+    return _shared_out(missing, iterations, elements, indices[-1])
+
+
+def _shared_out(
+    missing: list[ir.BlockArgument], iterations: int, elements: int, last: ir.Value
+) -> list[Shares] | None:
+    """The longest index, to as many threads as there are left."""
+    index = max(missing, key=lambda iv: _trips(iv) or 0)
+    free = max(THREADS // elements, LEAST if index == last else 1)
+    count = min(free, _trips(index) or 1, iterations // LEAST)
+    if count < LEAST:
+        return [] if elements >= THREADS // LEAST else None
+    return [Shares(index, count, index == last)]
+
+
+def _ends(meetings: Meetings, variable: ir.Value) -> object:
+    bounds = bounds_of_index(variable)
+    assert bounds is not None
+    return meetings.form(bounds.lower), meetings.form(bounds.upper)
+
+
+def _trips(variable: ir.Value) -> int | None:
+    span = span_of(variable)
+    return None if span is None else span.trips
+
+
+def _product(counts: Iterable[int | None]) -> int | None:
+    known = list(counts)
+    return None if None in known else prod(count for count in known if count is not None)

@@ -1,0 +1,395 @@
+"""Field accesses to memref accesses by the layout tree; fields become pointer arguments.
+
+Before: accesses name arrays (`field.get`, arguments, `field.alloca`). After: every function takes,
+behind its own arguments, one `!llvm.ptr` for each field it uses, ndarrays arrive as a pointer and
+their extents, and the results of a public function leave through a pointer; all are labelled
+(`ir/signature.py`). Layout trees are gone.
+"""
+
+from math import gcd, prod
+from typing import Annotated, Any
+
+from mlirad.bindings import ir
+from mlirad.data_classes import data_class
+from mlirad.dialect import field
+from mlirad.dialect.field import (
+    DimOp,
+    GetOp,
+    array_of,
+    element_type,
+    is_array,
+    makes_array,
+    split_access,
+)
+from mlirad.dialect.field_layout import FieldLayout, layouts
+from mlirad.dialect.layout_rules import ELEMENT_SIZES
+from mlirad.dialect.snode import places, roots
+from mlirad.errors import TaichiCompilationError
+from mlirad.ir import build as b
+from mlirad.ir.descriptor import memref_at, pointer_of, pointer_type
+from mlirad.ir.limits import Range
+from mlirad.ir.location import source_location
+from mlirad.ir.requirements import calls_of_private_functions, is_private, known_arrays
+from mlirad.ir.signature import (
+    ALIGN,
+    NOALIAS,
+    Attributes,
+    extent_label,
+    field_label,
+    is_field,
+    parameter_attributes,
+    results_label,
+    written_label,
+)
+from mlirad.ir.walk import (
+    at_start,
+    before,
+    block_operations,
+    entry_of,
+    functions,
+    has_uses,
+    operations,
+    owner_operation,
+)
+from mlirad.passes.memory.lower_field_to_memref.atomic_update import update
+from mlirad.passes.memory.lower_field_to_memref.field_address import (
+    element_indices,
+    field_memref,
+    slab_mark,
+)
+
+REQUIRES = (known_arrays, calls_of_private_functions)
+
+
+def lower_field_to_memref(
+    module: ir.Operation, *, alignment: Annotated[int, Range(1, 4096)] = 1
+) -> None:
+    """Lower arrays to strided memrefs and pointer arguments. `alignment`: bytes of which the
+    addresses of trees are multiples."""
+    found = layouts(module)
+    labels = {}
+    for place in places(module):
+        name = ir.StringAttr(place.attributes["sym_name"]).value
+        label = field_label(place)
+        known = _alignment(found[name], alignment) if is_field(label) else {}
+        labels[name] = {**label, **known}
+    lowered: dict[str, _Lowering] = {}
+    for function in _callees_first(functions(module)):
+        lowering = _Lowering(function, found, labels, lowered)
+        lowering.run()
+        lowered[lowering.name] = lowering
+    for tree in roots(module):
+        tree.erase()
+
+
+def _alignment(layout: FieldLayout, of_tree: int) -> Attributes:
+    """What the address of a field is a multiple of, where that is more than it has to be."""
+    known = gcd(of_tree, layout.offset)
+    if known <= layout.size:
+        return {}
+    return {ALIGN: ir.IntegerAttr.get(b.integer_type(64), known)}
+
+
+def _is_only_read(array: ir.Value) -> bool:
+    """Whether nothing is done to an array but that its elements, or its extents, are read."""
+    users = [use.owner.operation for use in array.uses]
+    return all(field.is_load(op) or DimOp.holds(op) for op in users)
+
+
+def _callees_first(found: list[ir.Operation]) -> list[ir.Operation]:
+    return sorted(found, key=lambda f: not is_private(f))
+
+
+@data_class
+class _Array:
+    """An array after lowering: its memref, and what a callee needs to make it again."""
+
+    memref: ir.Value
+    pointer: ir.Value | None
+    extents: list[ir.Value]
+    layout: FieldLayout | None = None
+
+
+class _Lowering:
+    """One function."""
+
+    def __init__(
+        self,
+        function: ir.Operation,
+        found: dict[str, FieldLayout],
+        labels: dict[str, Attributes],
+        lowered: dict[str, "_Lowering"],
+    ):
+        self.function, self.layouts, self.lowered = function, found, lowered
+        self.labels = labels
+        self.name = ir.StringAttr(function.attributes["sym_name"]).value
+        self.is_public = not is_private(function)
+        self.entry = entry_of(function)
+        self.arrays: dict[ir.Value, _Array] = {}
+        self.fields: dict[str, _Array] = {}
+        self.attributes: list[Attributes] = []
+
+    def run(self) -> None:
+        """Rewrite the function in place."""
+        with at_start(self.entry, self.function.location):
+            self._lower_arguments()
+            self._add_fields()
+        for op in list(operations(self.function)):
+            handler = _HANDLERS.get(op.name)
+            if handler is not None:
+                with before(op):
+                    handler(self, op)
+        if self.is_public:
+            self._return_through_pointer()
+            self.function.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
+        self._erase_arrays()
+        inputs = [a.type for a in self.entry.arguments]
+        results = list(
+            ir.FunctionType(ir.TypeAttr(self.function.attributes["function_type"]).value).results
+        )
+        self.function.attributes["function_type"] = ir.TypeAttr.get(
+            ir.FunctionType.get(inputs, [] if self.is_public else results)
+        )
+        if inputs:
+            self.function.attributes["arg_attrs"] = ir.ArrayAttr.get(
+                [ir.DictAttr.get(a) for a in self.attributes]
+            )
+
+    # Arguments.
+
+    def _lower_arguments(self) -> None:
+        olds = list(self.entry.arguments)
+        for old, extra in zip(olds, parameter_attributes(self.function)):
+            if not is_array(old.type):
+                new = self._argument(old.type, extra)
+                old.replace_all_uses_with(new)
+                continue
+            self._array_argument(old, extra)
+        arrays = [is_array(old.type) for old in olds]
+        for position in reversed(range(len(olds))):
+            if not arrays[position]:
+                self.entry.erase_argument(position)
+
+    def _argument(self, type_: ir.Type, attributes: Attributes) -> ir.Value:
+        self.attributes.append(attributes)
+        return self.entry.add_argument(type_, self.function.location)
+
+    def _array_argument(self, old: ir.Value, extra: Attributes) -> None:
+        element, extents = array_of(old.type)
+        written = {} if _is_only_read(old) else written_label(extra)
+        pointer = self._argument(pointer_type(), {NOALIAS: ir.UnitAttr.get(), **extra, **written})
+        sizes: list[ir.Value | int] = []
+        dynamic: list[ir.Value] = []
+        for axis, extent in enumerate(extents):
+            if extent < 0:
+                value = self._argument(b.index_type(), extent_label(extra, axis))
+                dynamic.append(value)
+                sizes.append(value)
+            else:
+                sizes.append(extent)
+        strides: list[ir.Value | int] = [1] * len(sizes)
+        for axis in reversed(range(len(sizes) - 1)):
+            strides[axis] = _product(strides[axis + 1], sizes[axis + 1])
+        shape = "x".join(["?" if e < 0 else str(e) for e in extents] + [element])
+        memref = memref_at(pointer, ir.Type.parse(f"memref<{shape}>"), sizes, strides)
+        self.arrays[old] = _Array(memref, pointer, [_as_value(s) for s in sizes] if dynamic else [])
+
+    def _add_fields(self) -> None:
+        names: dict[str, None] = {}
+        for op in operations(self.function):
+            if GetOp.holds(op):
+                names.setdefault(ir.FlatSymbolRefAttr(op.attributes["field"]).value)
+            elif op.name == "func.call":
+                callee = self.lowered[ir.FlatSymbolRefAttr(op.attributes["callee"]).value]
+                for name in callee.fields:
+                    names.setdefault(name)
+        for name in names:
+            layout = self.layouts[name]
+            noalias = {NOALIAS: ir.UnitAttr.get()}
+            marks = {**noalias, **self.labels[name], **slab_mark(layout)}
+            pointer = self._argument(pointer_type(), marks)
+            self.fields[name] = _Array(field_memref(layout, pointer), pointer, [], layout)
+
+    def _erase_arrays(self) -> None:
+        arguments = [argument for argument in self.entry.arguments if is_array(argument.type)]
+        made = [op.results[0] for op in operations(self.function) if makes_array(op)]
+        for use in (use for value in [*arguments, *made] for use in value.uses):
+            op = use.owner.operation
+            raise TaichiCompilationError(
+                f"'{op.name}' on an array has no lowering", source_location(op.location)
+            )
+        for op in reversed(list(operations(self.function))):
+            if makes_array(op):
+                op.erase()
+        for position in reversed(range(len(self.entry.arguments))):
+            if is_array(self.entry.arguments[position].type):
+                self.entry.erase_argument(position)
+
+    def _return_through_pointer(self) -> None:
+        terminator = block_operations(self.entry)[-1]
+        values = list(terminator.operands)
+        if not values:
+            return
+        pointer = self._argument(pointer_type(), results_label())
+        with before(terminator):
+            for k, value in enumerate(values):
+                place = b.make(
+                    "llvm.getelementptr",
+                    pointer_type(),
+                    [pointer],
+                    elem_type=ir.TypeAttr.get(b.integer_type(64)),
+                    rawConstantIndices=ir.DenseI32ArrayAttr.get([k]),
+                )
+                b.effect("llvm.store", [value, place])
+            ir.Operation.create("func.return", [], [])
+        terminator.erase()
+
+    # Accesses.
+
+    def array(self, value: ir.Value) -> _Array:
+        """The lowered form of an array value."""
+        if value not in self.arrays:
+            op = owner_operation(value)
+            assert GetOp.holds(op), op
+            self.arrays[value] = self.fields[ir.FlatSymbolRefAttr(op.attributes["field"]).value]
+        return self.arrays[value]
+
+    def element(self, op: ir.Operation) -> tuple[ir.Value, list[ir.Value]]:
+        """The memref of an access and its indices there."""
+        value, indices = split_access(op)
+        array = self.array(value)
+        if array.layout is None:
+            return array.memref, indices
+        return array.memref, element_indices(array.layout, indices)
+
+
+def _product(left: ir.Value | int, right: ir.Value | int) -> ir.Value | int:
+    if isinstance(left, int) and isinstance(right, int):
+        return left * right
+    return b.mul(_as_value(left), _as_value(right))
+
+
+def _as_value(size: ir.Value | int) -> ir.Value:
+    return b.index(size) if isinstance(size, int) else size
+
+
+def _lower_load(lowering: _Lowering, op: ir.Operation) -> None:
+    memref, indices = lowering.element(op)
+    op.results[0].replace_all_uses_with(b.read(memref, indices))
+    op.erase()
+
+
+def _lower_store(lowering: _Lowering, op: ir.Operation) -> None:
+    memref, indices = lowering.element(op)
+    b.write(op.operands[0], memref, indices)
+    op.erase()
+
+
+def _lower_atomic(lowering: _Lowering, op: ir.Operation) -> None:
+    old = update(op, *lowering.element(op))
+    if has_uses(op.results[0]):
+        op.results[0].replace_all_uses_with(old)
+    op.erase()
+
+
+def _lower_alloca(lowering: _Lowering, op: ir.Operation) -> None:
+    array = op.results[0].type
+    type_, extents = element_type(array), array_of(array)[1]
+    memref_type = ir.MemRefType.get(list(extents), type_)
+    sizes = ir.DenseI32ArrayAttr.get([0, 0])
+    if not extents:
+        memref = b.make("memref.alloca", memref_type, [], operandSegmentSizes=sizes)
+        b.write(b.number(0, type_), memref)
+    else:
+        memref = b.make("memref.alloc", memref_type, [], operandSegmentSizes=sizes)
+        width = (ir.FloatType if b.is_float(type_) else ir.IntegerType)(type_).width
+        if "is_set" not in op.attributes:
+            _clear(memref, prod(extents) * max(1, width // 8))
+        with before(block_operations(op.block)[-1]):
+            b.effect("memref.dealloc", [memref])
+    lowering.arrays[op.results[0]] = _Array(memref, None, [])
+
+
+def _clear(memref: ir.Value, size: int) -> None:
+    i64 = b.integer_type(64)
+    byte = b.make(
+        "llvm.mlir.constant", b.integer_type(8), [], value=ir.IntegerAttr.get(b.integer_type(8), 0)
+    )
+    length = b.make("llvm.mlir.constant", i64, [], value=ir.IntegerAttr.get(i64, size))
+    b.effect(
+        "llvm.intr.memset",
+        [pointer_of(memref), byte, length],
+        isVolatile=ir.IntegerAttr.get(b.integer_type(1), 0),
+    )
+
+
+def _lower_dim(lowering: _Lowering, op: ir.Operation) -> None:
+    axis = ir.IntegerAttr(op.attributes["axis"]).value
+    extent = array_of(op.operands[0].type)[1][axis]
+    known = b.index(extent) if extent >= 0 else lowering.array(op.operands[0]).extents[axis]
+    op.results[0].replace_all_uses_with(known)
+    op.erase()
+
+
+def _lower_address(lowering: _Lowering, op: ir.Operation) -> None:
+    """The address of the first element, and the distance from it in elements."""
+    array, (value, *indices) = lowering.array(op.operands[0]), list(op.operands)
+    i64 = b.integer_type(64)
+    extents = array_of(value.type)[1]
+    if array.layout is not None:
+        places = element_indices(array.layout, indices)
+        distances: list[ir.Value] = [b.index(s) for s in array.layout.element_strides]
+    else:
+        places, distances = indices, []
+        step: ir.Value | int = ELEMENT_SIZES[str(element_type(value.type))]
+        sizes = iter(reversed(array.extents))
+        for extent in reversed(extents):
+            distances.insert(0, _as_value(step))
+            step = _product(step, extent if extent >= 0 else next(sizes))
+    total = b.index(0)
+    for place, distance in zip(places, distances):
+        total = b.add(total, b.mul(place, distance))
+    pointer = array.pointer if array.pointer is not None else pointer_of(array.memref)
+    start = b.make("llvm.ptrtoint", i64, [pointer])
+    found = b.make("arith.addi", i64, [start, b.make("arith.index_cast", i64, [total])])
+    op.results[0].replace_all_uses_with(found)
+    op.erase()
+
+
+def _lower_fetch(_: _Lowering, op: ir.Operation) -> None:
+    """The host reaches the memory that a value comes from."""
+    for old, new in zip(op.results, list(op.operands)):
+        old.replace_all_uses_with(new)
+    op.erase()
+
+
+def _lower_call(lowering: _Lowering, op: ir.Operation) -> None:
+    callee = lowering.lowered[ir.FlatSymbolRefAttr(op.attributes["callee"]).value]
+    operands: list[Any] = []
+    for value in op.operands:
+        if not is_array(value.type):
+            operands.append(value)
+            continue
+        array = lowering.array(value)
+        operands.append(array.pointer if array.pointer is not None else pointer_of(array.memref))
+        dynamic = [k for k, extent in enumerate(array_of(value.type)[1]) if extent < 0]
+        operands += [array.extents[k] for k in dynamic]
+    operands += [lowering.fields[name].pointer for name in callee.fields]
+    call = ir.Operation.create(
+        "func.call", [r.type for r in op.results], operands, {"callee": op.attributes["callee"]}
+    )
+    for old, new in zip(op.results, call.results):
+        old.replace_all_uses_with(new)
+    op.erase()
+
+
+_HANDLERS = {
+    field.LoadOp.OPERATION_NAME: _lower_load,
+    field.StoreOp.OPERATION_NAME: _lower_store,
+    field.AtomicOp.OPERATION_NAME: _lower_atomic,
+    field.AllocaOp.OPERATION_NAME: _lower_alloca,
+    field.DimOp.OPERATION_NAME: _lower_dim,
+    field.AddressOp.OPERATION_NAME: _lower_address,
+    field.FetchOp.OPERATION_NAME: _lower_fetch,
+    "func.call": _lower_call,
+}
