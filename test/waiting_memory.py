@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from mlirad.ir import waiting
+from mlirad.ir.memory import waiting
 from mlirad.passes.memory import insert_first_updates, mark_set_boxes
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.memory import host_waiting

@@ -6,7 +6,7 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 from mlirad.ir import build as b
-from mlirad.ir.rounding import DECISION
+from mlirad.ir.marks.rounding import DECISION
 from mlirad.ir.walk import constant_float, defining_op, is_zero
 
 _SELECT, _COMPARE = "arith.select", "arith.cmpf"

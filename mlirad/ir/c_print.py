@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.descriptor import pointer_type
+from mlirad.ir.memory.descriptor import pointer_type
 
 _STANDARD, _ERRORS = "printf", "dprintf"
 _ERROR_FILE = 2

@@ -9,7 +9,7 @@ from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.graph import Node
-from mlirad.ir.location import source_location
+from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import block_operations, captured, has_uses
 
 PRIMAL, VJP, JVP = range(3)

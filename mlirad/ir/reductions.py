@@ -6,7 +6,7 @@ from mlirad.bindings import ir
 from mlirad.data_classes import data_class, field
 from mlirad.dialect.field import AtomicOp, is_atomic, split_access
 from mlirad.ir import build as b
-from mlirad.ir.rounding import EXACT, round_like
+from mlirad.ir.marks.rounding import EXACT, round_like
 from mlirad.ir.structured import is_serial_loop
 from mlirad.ir.walk import Array, array_root, enclosing, operations
 

@@ -14,7 +14,7 @@ from mlirad.dialect import te
 from mlirad.dialect.field import is_array, makes_array
 from mlirad.dialect.grad import CustomOp, JvpOp
 from mlirad.errors import TaichiCompilationError
-from mlirad.ir.location import nearest_location
+from mlirad.ir.reports.location import nearest_location
 from mlirad.ir.structured import REDUCE, STRUCTURED, is_branch, is_for, is_parallel
 from mlirad.ir.walk import block_operations, constant_integer, functions, operations
 

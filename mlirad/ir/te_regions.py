@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
-from mlirad.ir.axis_choices import choices_of, set_choices
+from mlirad.ir.marks.axis_choices import choices_of, set_choices
 from mlirad.ir.structured import If, is_branch
 from mlirad.ir.walk import before, block_operations, has_uses, owner_operation
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from mlirad.bindings import ir
 from mlirad.errors import MLIRError
-from mlirad.ir.location import nearest_location
+from mlirad.ir.reports.location import nearest_location
 from mlirad.ir.walk import operations
 
 _DIALECTS = ("llvm.", "omp.", "nvvm.")

@@ -8,7 +8,7 @@ from functools import cache
 
 from mlirad.bindings import ir, translate_module_to_llvmir
 from mlirad.errors import SourceLocation, TaichiCompilationError
-from mlirad.ir.location import nearest_location
+from mlirad.ir.reports.location import nearest_location
 from mlirad.ir.walk import block_operations, operations
 from mlirad.passes.gpu.merge_atomics import INSTRUCTION, merge_atomics
 from mlirad.pipeline.float_text import spell_floats_as_bits

@@ -11,7 +11,7 @@ from typing import Any
 from mlirad.bindings import PassManager, ir
 from mlirad.data_classes import data_class
 from mlirad.errors import MLIRError
-from mlirad.ir.location import source_location
+from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import block_operations
 from mlirad.pipeline.options import PipelineError, options_of, parse_options, spelled
 from mlirad.pipeline.registry import find_pass, requirements_of, runs_on_modules_only

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from mlirad.errors import TaichiRuntimeError, located
-from mlirad.ir.message import Message
+from mlirad.ir.reports.message import Message
 
 
 def raise_recorded(

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mlirad.analysis.footprint import Axes, Axis, Bound, read_box
+from mlirad.analysis.footprints.footprint import Axes, Axis, Bound, read_box
 from mlirad.analysis.linear import evaluated
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
-from mlirad.ir.location import read_place
+from mlirad.ir.reports.location import read_place
 from mlirad.runtime.boxes import Box
 
 Rows = Callable[[Sequence[Any]], tuple[int, int]]  # the first and the last, for a launch

@@ -7,7 +7,7 @@ from hashlib import sha256
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
-from mlirad.ir.declarations import declarations
+from mlirad.ir.marks.declarations import declarations
 from mlirad.kernel.module import KernelModule
 from mlirad.runtime.cache.cache import Cache
 from mlirad.runtime.cache.own_names import OwnNames

@@ -11,9 +11,9 @@ from mlirad.dialect import context
 from mlirad.dialect.snode import places, roots
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
-from mlirad.ir.declarations import declarations
-from mlirad.ir.message import MESSAGES, RACES, Message, read_message
-from mlirad.ir.remarks import shown_place, take_remarks
+from mlirad.ir.marks.declarations import declarations
+from mlirad.ir.reports.message import MESSAGES, RACES, Message, read_message
+from mlirad.ir.reports.remarks import shown_place, take_remarks
 from mlirad.ir.signature import signature_of
 from mlirad.ir.walk import functions
 from mlirad.kernel.array_arguments import copy_of, shared_arrays

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mlirad.dialect.field import is_array, is_load
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import SourceLocation
-from mlirad.ir.location import source_location
+from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import accesses, functions
 from mlirad.kernel.array_arguments import array_positions, own_numbers
 from mlirad.pipeline.mode import REVERSE

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 
-from mlirad.analysis.activity import Activity
+from mlirad.analysis.derivatives.activity import Activity
+from mlirad.analysis.derivatives.needed import Needed
 from mlirad.analysis.finite import Finiteness
-from mlirad.analysis.needed import Needed
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.graph import BlockNode, Graph, Node

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlirad.analysis.activity import stack_of
+from mlirad.analysis.derivatives.activity import stack_of
 from mlirad.dialect import grad
 from mlirad.dialect.grad import log_parts
 from mlirad.ir.graph import Node

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from mlirad.analysis.activity import is_stopped
+from mlirad.analysis.derivatives.activity import is_stopped
 from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.ir import build as b
 from mlirad.ir.graph import Node
-from mlirad.ir.rounding import round_like
+from mlirad.ir.marks.rounding import round_like
 from mlirad.sweeps.tangents import TangentSweep
 
 

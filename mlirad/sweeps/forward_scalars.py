@@ -11,7 +11,7 @@ from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.custom import JVP, VJP, apply_region, is_given, unless_all_zero
 from mlirad.ir.graph import Node
-from mlirad.ir.location import source_location
+from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import is_zero
 from mlirad.sweeps.tangents import TangentSweep
 

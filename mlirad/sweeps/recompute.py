@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mlirad.analysis.activity import Activity
-from mlirad.analysis.needed import Needed
+from mlirad.analysis.derivatives.activity import Activity
+from mlirad.analysis.derivatives.needed import Needed
 from mlirad.analysis.trips import most_trips
 from mlirad.bindings import ir
 from mlirad.dialect import grad

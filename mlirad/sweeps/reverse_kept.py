@@ -3,7 +3,7 @@ slots."""
 
 from __future__ import annotations
 
-from mlirad.analysis.activity import stack_of
+from mlirad.analysis.derivatives.activity import stack_of
 from mlirad.dialect import grad
 from mlirad.ir import build as b
 from mlirad.ir.graph import Node

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlirad.analysis.loop_order import any_order
+from mlirad.analysis.derivatives.loop_order import any_order
 from mlirad.bindings import ir
 from mlirad.dialect import grad
 from mlirad.ir import build as b

@@ -8,7 +8,7 @@ from mlirad.dialect.field import AtomicOp, replaces
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.graph import Node
-from mlirad.ir.location import source_location
+from mlirad.ir.reports.location import source_location
 from mlirad.sweeps.adjoints import Adjoints, AdjointSweep
 from mlirad.sweeps.recompute import Environment
 

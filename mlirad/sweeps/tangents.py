@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from mlirad.analysis.activity import Activity
+from mlirad.analysis.derivatives.activity import Activity
 from mlirad.analysis.finite import Finiteness
 from mlirad.bindings import ir
 from mlirad.ir import build as b

@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from mlirad.analysis.needed import Needed, base_depth
+from mlirad.analysis.derivatives.needed import Needed, base_depth
 from mlirad.bindings import ir
 from mlirad.dialect import field, grad
 from mlirad.dialect.field import AtomicOp, array_of, element_type, is_atomic
 from mlirad.ir import build as b
 from mlirad.ir.graph import BlockNode, Node
-from mlirad.ir.rounding import round_like
+from mlirad.ir.marks.rounding import round_like
 from mlirad.ir.walk import Array
 
 Environment = dict[int, ir.Value]

@@ -7,7 +7,7 @@ from typing import Any
 
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiTypeError
-from mlirad.sweeps.tensors.adjoints import added, adjoint
+from mlirad.sweeps.tensors.te_adjoints import added, adjoint
 from mlirad.te.arguments import called, checked, refuse
 from mlirad.te.compute import compute
 from mlirad.te.dependencies import behind, consumed, is_stopped

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from mlirad.bindings import ir
 from mlirad.dialect import te
-from mlirad.ir.axis_choices import AxisChoice, choices_of
-from mlirad.ir.remarks import shown_place, take_remarks
+from mlirad.ir.marks.axis_choices import AxisChoice, choices_of
+from mlirad.ir.reports.remarks import shown_place, take_remarks
 from mlirad.ir.walk import block_operations
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mlirad.dialect.turn import in_turn
-from mlirad.sweeps.tensors.forward import tangent
+from mlirad.sweeps.tensors.te_forward import tangent
 from mlirad.te.arguments import checked, refuse
 from mlirad.te.dependencies import behind, consumed, is_stopped
 from mlirad.te.differentiate import check_float, differentiate, zeros

@@ -11,7 +11,7 @@ from typing import NoReturn
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.errors import SourceLocation, TaichiTypeError
-from mlirad.ir.axis_choices import AxisChoice, set_choices
+from mlirad.ir.marks.axis_choices import AxisChoice, set_choices
 from mlirad.ir.walk import block_operations, constant_integer
 from mlirad.te.arguments import check_fields
 from mlirad.te.expressions import INDEX, Axis, Extent, Size

@@ -13,7 +13,7 @@ from mlirad.analysis.linear import Linear, evaluated
 from mlirad.bindings import ir
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import SourceLocation, TaichiRuntimeTypeError
-from mlirad.ir.location import place_attribute, read_place
+from mlirad.ir.reports.location import place_attribute, read_place
 from mlirad.ir.walk import operations, owner_operation
 from mlirad.te.tensor import Tensor
 

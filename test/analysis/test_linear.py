@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from mlirad.analysis.footprint import Axis, box_attribute, read_box
+from mlirad.analysis.footprints.footprint import Axis, box_attribute, read_box
 from mlirad.analysis.linear import Linear, evaluated, linear_form, number, unknown
 from mlirad.bindings import ir
 from mlirad.dialect import context

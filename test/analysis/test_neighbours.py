@@ -10,8 +10,8 @@ import pytest
 from programs.load import load
 
 import mlirad as ti
-from mlirad.analysis.collisions import Collisions
-from mlirad.analysis.overwrite import Neighbours, Overwrites
+from mlirad.analysis.races.collisions import Collisions
+from mlirad.analysis.races.overwrite import Neighbours, Overwrites
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.dialect.field import is_write

@@ -11,11 +11,11 @@ import mlirad as ti
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.errors import MLIRError
-from mlirad.pipeline.chunk import Chunk
 from mlirad.pipeline.mode import PRIMAL, REVERSE, parse_mode
 from mlirad.pipeline.opt import SEPARATOR
+from mlirad.pipeline.opt.chunk import Chunk
+from mlirad.pipeline.opt.source_text import chunks
 from mlirad.pipeline.runner import run_pipeline
-from mlirad.pipeline.source_text import chunks
 from mlirad.pipeline.stages.cpu import cpu_stages
 from mlirad.pipeline.stages.gpu import cuda_stages
 from mlirad.pipeline.stages.stage import Stage, join

@@ -21,10 +21,10 @@ from fuzz.commands import arguments
 from fuzz.corpus import Corpus, is_program
 from fuzz.mutations import mutate
 from mlirad.dialect import context
-from mlirad.pipeline.command import CommandError, parse_command
 from mlirad.pipeline.opt import run
+from mlirad.pipeline.opt.command import CommandError, parse_command
+from mlirad.pipeline.opt.supervision import FRAMES, Progress
 from mlirad.pipeline.options import PipelineError
-from mlirad.pipeline.supervision import FRAMES, Progress
 
 SECONDS = 20  # that one input may take
 A_PROCESS = 500  # inputs

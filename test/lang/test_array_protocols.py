@@ -11,7 +11,7 @@ import pytest
 
 import mlirad as ti
 from mlirad.errors import TaichiRuntimeTypeError
-from mlirad.ir.waiting import LEAST
+from mlirad.ir.memory.waiting import LEAST
 
 LARGE = 2 * LEAST // 4  # f32s, of which a gradient waits to be cleared
 

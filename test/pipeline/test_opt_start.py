@@ -13,7 +13,8 @@ SHOW_MODULES = """
 import sys
 import mlirad_opt
 mlirad_opt.load_compiler()
-from mlirad.pipeline import command, opt
+from mlirad.pipeline import opt
+from mlirad.pipeline.opt import command
 with opt.context():
     settings = command.parse_command(["--hoist-loads"])
 opt.run(settings, opt.Progress())

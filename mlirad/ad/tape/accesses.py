@@ -8,7 +8,7 @@ from mlirad.dialect import context
 from mlirad.dialect.activity import is_on_activity
 from mlirad.dialect.field import AtomicOp, DimOp, is_array, is_atomic, is_load, is_store
 from mlirad.dialect.turn import in_turn
-from mlirad.ir.location import source_location
+from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import array_root, functions, has_uses, operations
 from mlirad.kernel.array_arguments import copy_of, own_numbers
 from mlirad.pipeline.runner import run_pipeline

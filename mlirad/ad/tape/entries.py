@@ -10,7 +10,7 @@ from typing import Any
 from mlirad.ad.outer.apart import Apart
 from mlirad.ad.tape.versions import Key, Version
 from mlirad.data_classes import data_class
-from mlirad.ir.location import source_location
+from mlirad.ir.reports.location import source_location
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray

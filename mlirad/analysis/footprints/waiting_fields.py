@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from mlirad.analysis.footprint import Axes, Bound, box_attribute
+from mlirad.analysis.footprints.footprint import Axes, Bound, box_attribute
+from mlirad.analysis.footprints.swept_boxes import is_of_function
 from mlirad.analysis.linear import Linear, linear_form
-from mlirad.analysis.swept_boxes import is_of_function
 from mlirad.bindings import ir
 from mlirad.dialect.field import DimOp, GetOp, is_access, split_access
 from mlirad.dialect.field_layout import path_to

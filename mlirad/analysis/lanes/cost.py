@@ -17,7 +17,7 @@ from mlirad.analysis.lanes.strides import Strides
 from mlirad.analysis.linear import linear_form
 from mlirad.analysis.trips import UNKNOWN, spans
 from mlirad.bindings import ir
-from mlirad.ir.rounding import is_bound
+from mlirad.ir.marks.rounding import is_bound
 from mlirad.ir.structured import (
     CONDITION,
     YIELD,

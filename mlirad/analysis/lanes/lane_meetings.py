@@ -6,7 +6,7 @@ from __future__ import annotations
 from mlirad.analysis.lanes.strides import Strides
 from mlirad.analysis.lanes.updates import FLOAT_STEPS, STEPS, TAKES_FIRST, Update, Updates
 from mlirad.bindings import ir
-from mlirad.ir.rounding import EXACT
+from mlirad.ir.marks.rounding import EXACT
 from mlirad.ir.structured import For, If, is_branch
 from mlirad.ir.walk import block_operations, defining_op, enclosing, operations
 

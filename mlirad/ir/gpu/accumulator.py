@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.blocks import reduce_in_block, thread_number
+from mlirad.ir.gpu.blocks import reduce_in_block, thread_number
+from mlirad.ir.marks.rounding import round_as, update_marks
 from mlirad.ir.reductions import Reduction
-from mlirad.ir.rounding import round_as, update_marks
 from mlirad.ir.walk import at_end
 
 LAST_BLOCK = 256  # threads, of a launch that adds up parts of sums

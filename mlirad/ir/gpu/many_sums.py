@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import DimOp, GetOp, is_load
-from mlirad.ir.blocks import SUM_BYTES
 from mlirad.ir.gpu.accumulator import Accumulator
+from mlirad.ir.gpu.blocks import SUM_BYTES
 from mlirad.ir.pure_operations import is_pure
 from mlirad.ir.reductions import REDUCE_MARK, find_reductions
 from mlirad.ir.walk import before, block_operations, operations

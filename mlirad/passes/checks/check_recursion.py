@@ -8,7 +8,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import RECURSION, element_type, is_read, is_write, split_access
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir.build import is_float
-from mlirad.ir.location import source_location
+from mlirad.ir.reports.location import source_location
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import functions, operations
 

@@ -11,7 +11,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.activity import IsActiveOp, block_named, blocks_of, changes_activity
 from mlirad.dialect.snode import trees_around
 from mlirad.errors import TaichiCompilationError
-from mlirad.ir.location import nearest_location
+from mlirad.ir.reports.location import nearest_location
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import defining_op, enclosing, functions, is_inside, operations, owner_operation

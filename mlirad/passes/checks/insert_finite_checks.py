@@ -14,7 +14,7 @@ from mlirad.dialect.field import (
     split_access,
 )
 from mlirad.ir import build as b
-from mlirad.ir.rounding import round_like
+from mlirad.ir.marks.rounding import round_like
 from mlirad.ir.walk import Array, accesses, array_root, behind, functions
 
 _EXPONENT = {16: 0x7C00, 32: 0x7F800000, 64: 0x7FF0000000000000}

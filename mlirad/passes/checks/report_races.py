@@ -7,14 +7,14 @@ one row in order, a GPU none. What was found is left in the module's `field.race
 
 from __future__ import annotations
 
-from mlirad.analysis.overwrite import Overwrites
+from mlirad.analysis.races.overwrite import Overwrites
 from mlirad.analysis.trips import certainly_runs
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_load
 from mlirad.ir.graph import Graph, Node
-from mlirad.ir.location import source_location
-from mlirad.ir.message import RACES, Message
-from mlirad.ir.remarks import shown_array, shown_place
+from mlirad.ir.reports.location import source_location
+from mlirad.ir.reports.message import RACES, Message
+from mlirad.ir.reports.remarks import shown_array, shown_place
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import functions

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.fast_math import allows, fast_math, forbid
+from mlirad.ir.marks.fast_math import allows, fast_math, forbid
 from mlirad.ir.walk import before, functions, has_uses, operations
 
 _ROOT, _RECIPROCAL, _QUOTIENT = "math.sqrt", "math.rsqrt", "arith.divf"

@@ -23,8 +23,8 @@ from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 from mlirad.dialect import field
 from mlirad.ir import build as b
-from mlirad.ir.axis_choices import AxisChoice, choice_of, choices_of, set_choices
-from mlirad.ir.remarks import copy_remarks, remark
+from mlirad.ir.marks.axis_choices import AxisChoice, choice_of, choices_of, set_choices
+from mlirad.ir.reports.remarks import copy_remarks, remark
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.signature import is_own, parameter_attributes
 from mlirad.ir.structured import ANY_ORDER, Parallel, is_for, is_parallel

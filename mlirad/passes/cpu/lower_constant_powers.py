@@ -3,14 +3,14 @@
 Exponents are those by which the result is at most 4 units in the last place off: integers to 5, and
 1.5, 2.5, 3.5; of negative ones, to -4 and -2.5. What has a negative exponent is 0 where it would be
 smaller than the least normal number. What an op was marked with holds of those that it becomes, so
-that they round alike in all modes (`ir/rounding.py`).
+that they round alike in all modes (`ir/marks/rounding.py`).
 """
 
 from __future__ import annotations
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.rounding import update_marks
+from mlirad.ir.marks.rounding import update_marks
 from mlirad.ir.walk import before, constant_float, operations
 
 _EXPONENTS = frozenset({1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, -1.0, -1.5, -2.0, -2.5, -3.0, -4.0})

@@ -12,8 +12,8 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.dialect.layout_rules import ELEMENT_SIZES
 from mlirad.ir import build as b
-from mlirad.ir.descriptor import memref_at, pointer_of, pointer_type
 from mlirad.ir.limits import Threads
+from mlirad.ir.memory.descriptor import memref_at, pointer_of, pointer_type
 from mlirad.ir.requirements import KERNELS, refuse, symbol_of
 from mlirad.ir.signature import parameter_attributes, workers_label
 from mlirad.ir.structured import REDUCE, Parallel, is_parallel

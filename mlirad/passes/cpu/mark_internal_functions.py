@@ -10,7 +10,7 @@ is inlined nowhere.
 from __future__ import annotations
 
 from mlirad.bindings import ir
-from mlirad.ir.rare import RARE
+from mlirad.ir.marks.rare import RARE
 from mlirad.ir.walk import operations
 
 _COLD = '["cold"]'  # LLVM then expects that branches do not go there

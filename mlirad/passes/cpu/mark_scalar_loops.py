@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from mlirad.analysis.linear import LinearForms
 from mlirad.bindings import ir
-from mlirad.ir.loop_hints import keep_scalar
+from mlirad.ir.marks.loop_hints import keep_scalar
 from mlirad.ir.structured import For, is_for, is_serial_loop
 from mlirad.ir.walk import is_defined_in, operations
 

@@ -18,9 +18,9 @@ from typing import Annotated
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.descriptor import pointer_type
 from mlirad.ir.limits import Range
-from mlirad.ir.location import nearest_location
+from mlirad.ir.memory.descriptor import pointer_type
+from mlirad.ir.reports.location import nearest_location
 from mlirad.ir.requirements import refuse, symbol_of
 from mlirad.ir.walk import (
     at_start,

@@ -13,19 +13,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NoReturn
 
-from mlirad.analysis.activity import Activity
-from mlirad.analysis.collisions import Collisions
-from mlirad.analysis.deactivations import cure
-from mlirad.analysis.footprint import named_array
-from mlirad.analysis.needed import Needed
-from mlirad.analysis.overwrite import Neighbours, Overwrites
+from mlirad.analysis.derivatives.activity import Activity
+from mlirad.analysis.derivatives.needed import Needed
+from mlirad.analysis.footprints.footprint import named_array
+from mlirad.analysis.races.collisions import Collisions
+from mlirad.analysis.races.deactivations import cure
+from mlirad.analysis.races.overwrite import Neighbours, Overwrites
 from mlirad.bindings import ir
 from mlirad.dialect.field import AllocaOp, AtomicOp, is_atomic, is_load, is_write
 from mlirad.errors import SplitError, TaichiCompilationError, of_accesses
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.limits import OneOf
-from mlirad.ir.location import source_location
-from mlirad.ir.remarks import remark, shown_array, shown_place
+from mlirad.ir.reports.location import source_location
+from mlirad.ir.reports.remarks import remark, shown_array, shown_place
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import Array, functions

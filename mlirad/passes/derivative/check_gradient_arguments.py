@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mlirad.analysis.activity import Activity
-from mlirad.analysis.array_flows import ArrayFlows
+from mlirad.analysis.derivatives.activity import Activity
+from mlirad.analysis.derivatives.array_flows import ArrayFlows
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError, TaichiDerivativeError, of_accesses
 from mlirad.ir.graph import Graph, Node
-from mlirad.ir.location import source_location
+from mlirad.ir.reports.location import source_location
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.signature import parameter_attributes
 from mlirad.ir.walk import functions

@@ -3,8 +3,8 @@ other's results.
 
 Refused are accesses whose affine indices show that different iterations meet in one element, where
 a derivative passes; or, where indices have other forms, of which some iterations that were tried do
-(`analysis/witness.py`). Conditions and loops around them are taken to run in both iterations,
-unless they exclude one another (`analysis/guards.py`); a loop whose length is not known while
+(`analysis/races/witness.py`). Conditions and loops around them are taken to run in both iterations,
+unless they exclude one another (`analysis/races/guards.py`); a loop whose length is not known while
 compiling is taken to be long enough. What is not decided here is checked when a derivative is taken
 (`mark-collisions`). The kernel itself gives then what the order of iterations makes it give, and a
 gradient would be that of another order.
@@ -14,17 +14,17 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from mlirad.analysis.activity import Activity
-from mlirad.analysis.deactivations import cure
-from mlirad.analysis.overwrite import Neighbours, Overwrites
+from mlirad.analysis.derivatives.activity import Activity
+from mlirad.analysis.races.deactivations import cure
+from mlirad.analysis.races.overwrite import Neighbours, Overwrites
+from mlirad.analysis.races.witness import Iteration, Witness
 from mlirad.analysis.trips import certainly_runs
-from mlirad.analysis.witness import Iteration, Witness
 from mlirad.bindings import ir
 from mlirad.dialect.field import AllocaOp, is_load, is_store, replaces
 from mlirad.errors import of_accesses
 from mlirad.ir.graph import Graph, Node
-from mlirad.ir.location import source_location
-from mlirad.ir.remarks import shown_array
+from mlirad.ir.reports.location import source_location
+from mlirad.ir.reports.remarks import shown_array
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import Array, functions

@@ -9,15 +9,15 @@ writes set tangents to zero, and nothing else passes.
 
 from typing import Annotated
 
-from mlirad.analysis.activity import Activity
-from mlirad.analysis.differentiable import differentiable_forward
+from mlirad.analysis.derivatives.activity import Activity
+from mlirad.analysis.derivatives.differentiable import differentiable_forward
 from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
 from mlirad.ir.limits import Range
-from mlirad.ir.location import source_location
+from mlirad.ir.reports.location import source_location
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.signature import parameter_attributes, tangent_label
 from mlirad.ir.walk import attributes_of, functions

@@ -3,18 +3,18 @@ what it read.
 
 Assumes normalised kernels (`mem2reg`, no calls) whose needed loads still hold their values
 (`check-access-rules`). The reverse of a block first computes what it needs anew (see
-`analysis/needed.py`), then visits its ops backwards. Fields keep their adjoints in the fields that
-their placement names; an ndarray argument marked `field.needs_grad` gets a further argument of its
-type, behind all others, for its adjoint; results are dropped.
+`derivatives/needed.py`), then visits its ops backwards. Fields keep their adjoints in the fields
+that their placement names; an ndarray argument marked `field.needs_grad` gets a further argument of
+its type, behind all others, for its adjoint; results are dropped.
 """
 
 from __future__ import annotations
 
-from mlirad.analysis.activity import Activity
-from mlirad.analysis.differentiable import differentiable_in_reverse
+from mlirad.analysis.derivatives.activity import Activity
+from mlirad.analysis.derivatives.differentiable import differentiable_in_reverse
+from mlirad.analysis.derivatives.needed import Needed
+from mlirad.analysis.derivatives.redone import redone_arrays
 from mlirad.analysis.finite import infinite_arrays
-from mlirad.analysis.needed import Needed
-from mlirad.analysis.redone import redone_arrays
 from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.dialect.field import AllocaOp, GetOp

@@ -19,7 +19,7 @@ def expand_derivatives(module: ir.Operation) -> None:
 
 
 def _expand(op: ir.Operation) -> None:
-    from mlirad.analysis.activity import Activity  # which few programs need
+    from mlirad.analysis.derivatives.activity import Activity  # which few programs need
     from mlirad.sweeps.forward import Forward
 
     _take_constants(op)

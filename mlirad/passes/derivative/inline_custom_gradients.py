@@ -2,13 +2,13 @@
 
 Derivatives have been taken by then: what is left of `grad.custom` stands for its value. Functions
 whose derivatives are still to come (`grad.jvp`) keep theirs. The bodies are exact
-(`ir/rounding.py`), as they are where they are still one op.
+(`ir/marks/rounding.py`), as they are where they are still one op.
 """
 
 from mlirad.bindings import ir
 from mlirad.dialect.grad import CustomOp, JvpOp
 from mlirad.ir.custom import PRIMAL, move_out
-from mlirad.ir.rounding import mark_exact
+from mlirad.ir.marks.rounding import mark_exact
 from mlirad.ir.walk import block_operations
 
 

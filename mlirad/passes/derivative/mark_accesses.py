@@ -7,8 +7,8 @@ derivative, and where it may launch kernels again. `part` says "sum" of updates 
 uses, and "whole" of stores that are known to set all of their box.
 """
 
-from mlirad.analysis.access_notes import access_note, is_local
-from mlirad.analysis.covering import covers_box
+from mlirad.analysis.footprints.access_notes import access_note, is_local
+from mlirad.analysis.footprints.covering import covers_box
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_atomic, is_write
 from mlirad.ir.graph import Graph, Node

@@ -4,11 +4,11 @@ An op gets `grad.active`: a unit where it has one result, the numbers of its act
 has several. A store gets it where the adjoint of what it stores is wanted.
 """
 
-from mlirad.analysis.activity import Activity
+from mlirad.analysis.derivatives.activity import Activity
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_load, is_store
 from mlirad.ir.graph import Graph
-from mlirad.ir.remarks import remark, shown_array
+from mlirad.ir.reports.remarks import remark, shown_array
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.walk import functions
 

@@ -5,10 +5,10 @@ Assumes the verdicts of `check-access-rules` where the derivative is the reverse
 `insert-collision-checks` makes the check.
 """
 
-from mlirad.analysis.collisions import find_open
+from mlirad.analysis.races.collisions import find_open
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph
-from mlirad.ir.remarks import remark, shown_array, shown_place
+from mlirad.ir.reports.remarks import remark, shown_array, shown_place
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.walk import functions
 

@@ -5,11 +5,11 @@
 
 from collections.abc import Collection
 
-from mlirad.analysis.array_flows import ArrayFlows
-from mlirad.analysis.footprint import is_named, named_array
+from mlirad.analysis.derivatives.array_flows import ArrayFlows
+from mlirad.analysis.footprints.footprint import is_named, named_array
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph
-from mlirad.ir.location import place_attribute, source_location
+from mlirad.ir.reports.location import place_attribute, source_location
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.walk import Array, functions
 

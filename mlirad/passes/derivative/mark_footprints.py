@@ -7,11 +7,11 @@ derivative), the place in the source, and `box`, for each axis the low and the h
 arguments of each launch (docs/gradients.md, 5).
 """
 
-from mlirad.analysis.access_notes import access_note, is_local
-from mlirad.analysis.activity import Activity
-from mlirad.analysis.collisions import Collisions
-from mlirad.analysis.needed import Needed
-from mlirad.analysis.redone import redone_arrays
+from mlirad.analysis.derivatives.activity import Activity
+from mlirad.analysis.derivatives.needed import Needed
+from mlirad.analysis.derivatives.redone import redone_arrays
+from mlirad.analysis.footprints.access_notes import access_note, is_local
+from mlirad.analysis.races.collisions import Collisions
 from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicOp, is_atomic, is_load, is_write
 from mlirad.ir.graph import Graph, Node

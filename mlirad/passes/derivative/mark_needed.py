@@ -1,12 +1,12 @@
 """Mark the loads whose values the reverse reads again, each with the reason: `grad.needed`."""
 
-from mlirad.analysis.activity import Activity
-from mlirad.analysis.needed import Needed
-from mlirad.analysis.redone import redone_arrays
+from mlirad.analysis.derivatives.activity import Activity
+from mlirad.analysis.derivatives.needed import Needed
+from mlirad.analysis.derivatives.redone import redone_arrays
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_access, is_load
 from mlirad.ir.graph import Graph, Node
-from mlirad.ir.remarks import remark, shown_array, shown_place
+from mlirad.ir.reports.remarks import remark, shown_array, shown_place
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import FOR, IF, PARALLEL, WHILE
 from mlirad.ir.walk import functions

@@ -5,9 +5,9 @@ Assumes that locals are values. Numbers in memory count as finite, but for array
 `field.infinite`.
 """
 
-from mlirad.analysis.array_flows import MARKED, ArrayFlows
+from mlirad.analysis.derivatives.array_flows import MARKED, ArrayFlows
 from mlirad.analysis.finite import Finiteness, infinite_arrays
-from mlirad.analysis.footprint import is_named, named_array
+from mlirad.analysis.footprints.footprint import is_named, named_array
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph
 from mlirad.ir.requirements import KERNELS, is_private

@@ -17,14 +17,6 @@ from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.dialect.field import AtomicOp, array_of, is_atomic, split_access
 from mlirad.ir import build as b
-from mlirad.ir.blocks import (
-    FILLING_BLOCKS,
-    WHOLE_BLOCKS,
-    block_number,
-    block_size,
-    thread_number,
-    threads_in_blocks,
-)
 from mlirad.ir.box import box_digits
 from mlirad.ir.gpu.accumulator import (
     LAST_BLOCK,
@@ -32,11 +24,19 @@ from mlirad.ir.gpu.accumulator import (
     first_thread,
     sums_of_parts,
 )
-from mlirad.ir.launch_memory import scratch
+from mlirad.ir.gpu.blocks import (
+    FILLING_BLOCKS,
+    WHOLE_BLOCKS,
+    block_number,
+    block_size,
+    thread_number,
+    threads_in_blocks,
+)
+from mlirad.ir.gpu.striding import stride
+from mlirad.ir.marks.rounding import EXACT
+from mlirad.ir.memory.launch_memory import scratch
 from mlirad.ir.reductions import PLAIN_MARK, REDUCE_MARK, Reduction
 from mlirad.ir.requirements import KERNELS, is_private
-from mlirad.ir.rounding import EXACT
-from mlirad.ir.striding import stride
 from mlirad.ir.structured import Parallel, is_for, is_parallel, is_while
 from mlirad.ir.walk import (
     at_end,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.fast_math import allows, forbid
+from mlirad.ir.marks.fast_math import allows, forbid
 from mlirad.ir.walk import before, defining_op, operations
 
 INTRINSICS = {

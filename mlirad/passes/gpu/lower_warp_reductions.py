@@ -5,7 +5,7 @@ Assumes outlined kernels. Reductions of larger blocks are left to upstream's low
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.blocks import WARP, reduction_kind
+from mlirad.ir.gpu.blocks import WARP, reduction_kind
 from mlirad.ir.walk import before, operations
 
 

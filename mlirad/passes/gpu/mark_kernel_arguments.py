@@ -2,7 +2,7 @@
 alias, and are aligned."""
 
 from mlirad.bindings import ir
-from mlirad.ir.origins import Origins
+from mlirad.ir.memory.origins import Origins
 from mlirad.ir.requirements import launches_of_outlined_kernels
 from mlirad.ir.signature import ALIGN, NOALIAS, Attributes, parameter_attributes
 from mlirad.ir.walk import block_operations, entry_of, functions, operations

@@ -14,9 +14,9 @@ from mlirad.dialect.field import GetOp, is_access, is_atomic, is_load, split_acc
 from mlirad.dialect.field_layout import FieldLayout, layouts
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of
+from mlirad.ir.marks.rounding import EXACT
 from mlirad.ir.reductions import PLAIN_MARK, REDUCE_MARK
 from mlirad.ir.requirements import KERNELS, is_private
-from mlirad.ir.rounding import EXACT
 from mlirad.ir.structured import Parallel, is_parallel
 from mlirad.ir.walk import (
     array_root,

@@ -20,14 +20,6 @@ from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.dialect.field import AtomicOp, split_access
 from mlirad.ir import build as b
-from mlirad.ir.blocks import (
-    BLOCK_DIM,
-    WARP,
-    block_number,
-    block_size,
-    thread_number,
-    threads_in_blocks,
-)
 from mlirad.ir.box import bounds_of, box_digits, product
 from mlirad.ir.gpu.accumulator import (
     LAST_BLOCK,
@@ -36,9 +28,17 @@ from mlirad.ir.gpu.accumulator import (
     first_thread,
     sums_of_parts,
 )
+from mlirad.ir.gpu.blocks import (
+    BLOCK_DIM,
+    WARP,
+    block_number,
+    block_size,
+    thread_number,
+    threads_in_blocks,
+)
 from mlirad.ir.gpu.iterations import Cells, Iterations
 from mlirad.ir.gpu.many_sums import first_sums
-from mlirad.ir.launch_memory import scratch
+from mlirad.ir.memory.launch_memory import scratch
 from mlirad.ir.reductions import Reduction
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import Parallel, is_parallel

@@ -12,13 +12,6 @@ box, and not on what the loop does: so exact sums come out the same in every mod
 from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.ir import build as b
-from mlirad.ir.blocks import (
-    FILLING_BLOCKS,
-    WARP,
-    block_number,
-    block_size,
-    threads_in_blocks,
-)
 from mlirad.ir.box import box_indices, box_size
 from mlirad.ir.gpu.accumulator import (
     LAST_BLOCK,
@@ -27,9 +20,16 @@ from mlirad.ir.gpu.accumulator import (
     first_thread,
     sums_of_parts,
 )
+from mlirad.ir.gpu.blocks import (
+    FILLING_BLOCKS,
+    WARP,
+    block_number,
+    block_size,
+    threads_in_blocks,
+)
 from mlirad.ir.gpu.iterations import Cells, Iterations
 from mlirad.ir.gpu.many_sums import loops_of_sums
-from mlirad.ir.launch_memory import scratch
+from mlirad.ir.memory.launch_memory import scratch
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import Parallel, is_parallel
 from mlirad.ir.walk import (

@@ -12,9 +12,9 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicOp, atomic, is_atomic, split_access
 from mlirad.ir import build as b
+from mlirad.ir.marks.rounding import EXACT
 from mlirad.ir.reductions import REDUCE_MARK, Reduction, accumulators
 from mlirad.ir.requirements import KERNELS
-from mlirad.ir.rounding import EXACT
 from mlirad.ir.structured import is_for, is_parallel, is_serial_loop
 from mlirad.ir.walk import (
     Array,

@@ -10,18 +10,18 @@ of each field, as `mark-footprints` writes them, of the numbers of the launch's 
 from collections.abc import Mapping
 from math import prod
 
-from mlirad.analysis.footprint import Axes, Axis, Bound
+from mlirad.analysis.footprints.footprint import Axes, Axis, Bound
+from mlirad.analysis.footprints.swept_boxes import fixed_row, swept_box
 from mlirad.analysis.footprints.waiting_fields import Access, accesses_by_field, note_in_order
 from mlirad.analysis.linear import number
-from mlirad.analysis.swept_boxes import fixed_row, swept_box
 from mlirad.bindings import ir
 from mlirad.dialect import field, snode
 from mlirad.dialect.field import array_of, array_type, is_atomic
 from mlirad.ir import build as b
+from mlirad.ir.memory.waiting import LEAST, bytes_of, derivatives, has_large_rows, lies_in_order
 from mlirad.ir.reductions import PLAIN_MARK
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.signature import argument_numbers, marked_as_anew
-from mlirad.ir.waiting import LEAST, bytes_of, derivatives, has_large_rows, lies_in_order
 from mlirad.ir.walk import at_start, before, functions, has_uses
 
 REQUIRES = KERNELS

@@ -5,8 +5,8 @@ from mlirad.bindings import ir
 from mlirad.dialect import field, snode
 from mlirad.dialect.field import AssertOp, array_type, spelled
 from mlirad.ir import build as b
-from mlirad.ir.location import source_location
-from mlirad.ir.message import MESSAGES, RECORD_SIZE, Message
+from mlirad.ir.reports.location import source_location
+from mlirad.ir.reports.message import MESSAGES, RECORD_SIZE, Message
 from mlirad.ir.signature import marked_as_errors
 from mlirad.ir.walk import at_end, before, erase_unused_words, operations
 

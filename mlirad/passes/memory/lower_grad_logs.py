@@ -6,8 +6,8 @@ from mlirad.dialect import field, grad
 from mlirad.dialect.grad import LogType, log_parts
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
-from mlirad.ir.descriptor import pointer_type
-from mlirad.ir.location import source_location
+from mlirad.ir.memory.descriptor import pointer_type
+from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import at_end, before, operations
 
 _ADDRESS, _COUNT, _CAPACITY = range(3)  # words of a log's header

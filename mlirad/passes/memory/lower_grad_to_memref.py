@@ -5,7 +5,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.grad import AllocOp, FreeOp, PopOp, PushOp, stack_element
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
-from mlirad.ir.location import source_location
+from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import before, constant_integer, operations
 
 ON_STACK = 256  # slots

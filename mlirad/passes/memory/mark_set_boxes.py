@@ -9,7 +9,8 @@ the field is in loops behind, or elsewhere in it.
 
 from __future__ import annotations
 
-from mlirad.analysis.footprint import Axes, Axis
+from mlirad.analysis.footprints.footprint import Axes, Axis
+from mlirad.analysis.footprints.swept_boxes import swept_box
 from mlirad.analysis.footprints.waiting_fields import (
     Access,
     accesses_by_field,
@@ -18,12 +19,11 @@ from mlirad.analysis.footprints.waiting_fields import (
     note_boxes,
 )
 from mlirad.analysis.linear import number
-from mlirad.analysis.swept_boxes import swept_box
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, is_store
+from mlirad.ir.memory.waiting import LEAST, bytes_of, derivatives, has_large_rows
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.signature import argument_numbers
-from mlirad.ir.waiting import LEAST, bytes_of, derivatives, has_large_rows
 from mlirad.ir.walk import functions
 
 REQUIRES = KERNELS

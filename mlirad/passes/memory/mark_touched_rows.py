@@ -7,7 +7,7 @@ writes bounds, of the numbers of the launch's arguments.
 
 from __future__ import annotations
 
-from mlirad.analysis.footprint import Axes, Axis, footprint
+from mlirad.analysis.footprints.footprint import Axes, Axis, footprint
 from mlirad.analysis.footprints.waiting_fields import (
     Access,
     accesses_by_field,
@@ -15,9 +15,9 @@ from mlirad.analysis.footprints.waiting_fields import (
     of_launch,
 )
 from mlirad.bindings import ir
+from mlirad.ir.memory.waiting import derivatives, has_large_rows
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.signature import argument_numbers
-from mlirad.ir.waiting import derivatives, has_large_rows
 from mlirad.ir.walk import functions
 
 REQUIRES = KERNELS

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mlirad.analysis.footprint import Axes
+from mlirad.analysis.footprints.footprint import Axes
+from mlirad.analysis.footprints.swept_boxes import fixed_row, swept_box
 from mlirad.analysis.footprints.waiting_fields import (
     Access,
     accesses_by_field,
@@ -20,12 +21,11 @@ from mlirad.analysis.footprints.waiting_fields import (
     note_boxes,
 )
 from mlirad.analysis.linear import linear_form
-from mlirad.analysis.swept_boxes import fixed_row, swept_box
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, is_store
+from mlirad.ir.memory.waiting import derivatives, has_large_rows, lies_in_order
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.signature import argument_numbers
-from mlirad.ir.waiting import derivatives, has_large_rows, lies_in_order
 from mlirad.ir.walk import defining_op, enclosing, functions
 
 REQUIRES = KERNELS

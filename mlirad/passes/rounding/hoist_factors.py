@@ -12,7 +12,7 @@ from __future__ import annotations
 from mlirad.analysis.trips import certainly_runs
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.rounding import EXACT, FUSED, LANES
+from mlirad.ir.marks.rounding import EXACT, FUSED, LANES
 from mlirad.ir.structured import For, is_for
 from mlirad.ir.walk import (
     attributes_of,

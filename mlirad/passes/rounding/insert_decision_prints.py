@@ -8,8 +8,8 @@ from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.dialect.field import is_atomic
 from mlirad.ir import build as b
-from mlirad.ir.location import source_location
-from mlirad.ir.rounding import DECISION
+from mlirad.ir.marks.rounding import DECISION
+from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import before, operations
 
 

@@ -7,9 +7,9 @@ those of derivatives are not.
 from typing import Annotated
 
 from mlirad.bindings import ir
-from mlirad.ir.fast_math import fast_math
 from mlirad.ir.limits import Range, SomeOf
-from mlirad.ir.rounding import EXACT, is_marked, rounds
+from mlirad.ir.marks.fast_math import fast_math
+from mlirad.ir.marks.rounding import EXACT, is_marked, rounds
 from mlirad.ir.structured import YIELD
 from mlirad.ir.walk import constant_float, operations
 

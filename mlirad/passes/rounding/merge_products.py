@@ -6,7 +6,7 @@ Assumes a target with a fused multiply-add, and that nothing but sums uses a pro
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.rounding import EXACT, FUSED
+from mlirad.ir.marks.rounding import EXACT, FUSED
 from mlirad.ir.walk import before, has_uses, operations
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.fast_math import allows
+from mlirad.ir.marks.fast_math import allows
 from mlirad.ir.walk import before, defining_op, operations
 
 _QUOTIENT, _ROOT = "arith.divf", "math.sqrt"

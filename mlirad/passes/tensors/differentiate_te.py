@@ -15,8 +15,8 @@ from mlirad.ir import build as b
 from mlirad.ir.requirements import TENSORS, refuse
 from mlirad.ir.walk import before, block_operations, captured, entry_of, functions
 from mlirad.named_tuples import NamedTuple
-from mlirad.sweeps.tensors.adjoints import added, adjoint
 from mlirad.sweeps.tensors.definition import extents, type_with
+from mlirad.sweeps.tensors.te_adjoints import added, adjoint
 
 MARK = "te.adjoints"
 

@@ -9,8 +9,8 @@ from mlirad.bindings import ir
 from mlirad.dialect.layout_rules import ELEMENT_SIZES
 from mlirad.errors import SourceLocation
 from mlirad.ir import build as b
-from mlirad.ir.descriptor import memref_at, pointer_of, pointer_type
-from mlirad.ir.location import nearest_location
+from mlirad.ir.memory.descriptor import memref_at, pointer_of, pointer_type
+from mlirad.ir.reports.location import nearest_location
 from mlirad.ir.requirements import symbol_of
 from mlirad.ir.walk import (
     at_start,

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
-from mlirad.ir.message import Message
+from mlirad.ir.reports.message import Message
 from mlirad.ir.signature import FieldAddress, Signature
 from mlirad.named_tuples import NamedTuple
 from mlirad.pipeline.mode import Mode

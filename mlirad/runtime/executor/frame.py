@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import Any
 
-from mlirad.ir.message import RECORD_SIZE
+from mlirad.ir.reports.message import RECORD_SIZE
 from mlirad.ir.signature import (
     Anew,
     Argument,

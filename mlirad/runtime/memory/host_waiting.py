@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mlirad.ir.waiting import LEAST
+from mlirad.ir.memory.waiting import LEAST
 from mlirad.runtime.boxes import Box, KnownBox, within_shape
 from mlirad.runtime.memory.host_rows import HostRows, Rows, is_whole
 from mlirad.runtime.memory.short_axes import assign

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mlirad.analysis.integer_systems import within
 from mlirad.analysis.linear import number, unknown
-from mlirad.analysis.te_accesses import Box, Form, Forms, least_of, most_of
+from mlirad.analysis.tensors.integer_systems import within
+from mlirad.analysis.tensors.te_accesses import Box, Form, Forms, least_of, most_of
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.errors import MLIRError
 from mlirad.ir import build as b
-from mlirad.ir.location import source_location
+from mlirad.ir.reports.location import source_location
 from mlirad.ir.structured import is_branch
 from mlirad.ir.te_regions import Copier
 from mlirad.ir.walk import block_operations, constant_integer, defining_op, operations

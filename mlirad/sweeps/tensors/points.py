@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mlirad.analysis.integer_systems import Fraction, Range, Solution
 from mlirad.analysis.linear import Linear
-from mlirad.analysis.te_accesses import Form, New
+from mlirad.analysis.tensors.integer_systems import Fraction, Range, Solution
+from mlirad.analysis.tensors.te_accesses import Form, New
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b

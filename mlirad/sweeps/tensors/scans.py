@@ -15,7 +15,7 @@ from mlirad.ir import build as b
 from mlirad.ir.te_regions import Copier
 from mlirad.ir.walk import block_operations, constant_integer, owner_operation
 from mlirad.sweeps.tensors.definition import extents, type_with
-from mlirad.sweeps.tensors.tangents import Tangents, sum_of
+from mlirad.sweeps.tensors.te_tangents import Tangents, sum_of
 
 # a definition, and the adjoint of what it gives
 Consumer = tuple[ir.Value, ir.Value]

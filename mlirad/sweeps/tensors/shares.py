@@ -8,7 +8,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.errors import TaichiDerivativeError
 from mlirad.ir import build as b
-from mlirad.ir.location import source_location
+from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import constant_float
 from mlirad.sweeps.tensors.copies import At
 from mlirad.sweeps.tensors.definition import (

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from mlirad.analysis.integer_systems import (
+from mlirad.analysis.linear import Linear, linear_form, number
+from mlirad.analysis.tensors.integer_systems import (
     Intervals,
     Range,
     Solution,
@@ -16,9 +17,8 @@ from mlirad.analysis.integer_systems import (
     hulls,
     widened,
 )
-from mlirad.analysis.linear import Linear, linear_form, number
-from mlirad.analysis.te_accesses import Forms, reads_within
-from mlirad.analysis.te_points import SHORT, elements_of, points_of
+from mlirad.analysis.tensors.te_accesses import Forms, reads_within
+from mlirad.analysis.tensors.te_points import SHORT, elements_of, points_of
 from mlirad.bindings import ir
 from mlirad.sweeps.tensors.definition import Definition
 from mlirad.sweeps.tensors.points import Name

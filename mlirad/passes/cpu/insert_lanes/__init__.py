@@ -13,7 +13,7 @@ from typing import Annotated
 
 from mlirad.bindings import ir
 from mlirad.ir.limits import Range
-from mlirad.ir.remarks import remark
+from mlirad.ir.reports.remarks import remark
 from mlirad.ir.structured import AT_END
 from mlirad.ir.walk import enclosing, functions
 from mlirad.passes.cpu.insert_lanes.choice import choose

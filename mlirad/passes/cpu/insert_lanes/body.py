@@ -9,7 +9,7 @@ from mlirad.analysis.lanes.lane_meetings import Meetings
 from mlirad.analysis.lanes.updates import STEPS, Update
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.rare import is_rare
+from mlirad.ir.marks.rare import is_rare
 from mlirad.ir.structured import is_branch, is_for, is_while
 from mlirad.ir.vectors import extract, from_elements, halved
 from mlirad.ir.walk import attributes_of, block_operations, clone, operations

@@ -19,8 +19,8 @@ from mlirad.analysis.lanes.strides import Strides
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
-from mlirad.ir.axis_choices import choice_of
-from mlirad.ir.rare import is_rare
+from mlirad.ir.marks.axis_choices import choice_of
+from mlirad.ir.marks.rare import is_rare
 from mlirad.ir.structured import AT_END, For, is_branch, runs_in_any_order
 from mlirad.ir.walk import block_operations, enclosing, operations
 from mlirad.passes.cpu.insert_lanes.limits import parallel_loops, reason_against

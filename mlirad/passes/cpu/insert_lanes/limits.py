@@ -5,8 +5,8 @@ from __future__ import annotations
 from mlirad.analysis.lanes.lane_meetings import Meetings, reductions_of
 from mlirad.analysis.lanes.strides import Strides
 from mlirad.bindings import ir
-from mlirad.ir.rare import is_rare
-from mlirad.ir.rounding import LANES
+from mlirad.ir.marks.rare import is_rare
+from mlirad.ir.marks.rounding import LANES
 from mlirad.ir.structured import STRUCTURED, is_for, runs_in_any_order
 from mlirad.ir.walk import constant_integer, defining_op, enclosing, is_inside, operations
 

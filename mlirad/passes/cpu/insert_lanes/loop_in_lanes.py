@@ -8,8 +8,8 @@ from mlirad.analysis.lanes.updates import STEPS
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of
-from mlirad.ir.loop_hints import keep_scalar
-from mlirad.ir.remarks import move_remarks, remark
+from mlirad.ir.marks.loop_hints import keep_scalar
+from mlirad.ir.reports.remarks import move_remarks, remark
 from mlirad.ir.structured import ANY_ORDER, For
 from mlirad.ir.vectors import halved
 from mlirad.ir.walk import attributes_of, before, block_operations, constant_integer, operations

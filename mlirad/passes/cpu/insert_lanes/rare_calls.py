@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 from mlirad.ir import build as b
-from mlirad.ir.rare import CALL, RARE, rare_call
+from mlirad.ir.marks.rare import CALL, RARE, rare_call
 from mlirad.ir.structured import If
 from mlirad.ir.walk import (
     at_end,

@@ -4,14 +4,14 @@ Assumes `math` ops of f32 and f64, or of vectors of these of any fixed shape; ot
 functions that are `missing` in the library, are left for C's. Vectors are cut, and filled up, to
 the lanes that the library has. A scalar goes to all lanes, in a function that LLVM's vectorizer
 has variants of: so a function gives the same bits for the same argument wherever it is called,
-in vector code, in what remains of it, in the primal and in derivatives (`ir/rounding.py`).
+in vector code, in what remains of it, in the primal and in derivatives (`ir/marks/rounding.py`).
 """
 
 from typing import Annotated
 
 from mlirad.bindings import ir
 from mlirad.ir.limits import OneOf, SomeOf
-from mlirad.ir.rounding import EXACT
+from mlirad.ir.marks.rounding import EXACT
 from mlirad.ir.vector_math import ARGUMENTS, FUNCTIONS, INSTRUCTIONS
 from mlirad.ir.walk import before, constant_float, operations
 from mlirad.passes.cpu.lower_vector_math.library import Library

@@ -8,7 +8,7 @@ from mlirad.analysis.guard_segments import is_opaque, is_pure, touched, used
 from mlirad.analysis.lanes.updates import Update, Updates
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.rounding import is_marked
+from mlirad.ir.marks.rounding import is_marked
 from mlirad.ir.structured import For
 from mlirad.ir.walk import before, block_operations, is_zero
 

@@ -15,7 +15,7 @@ from typing import Annotated
 
 from mlirad.bindings import ir
 from mlirad.ir.limits import Range
-from mlirad.ir.rare import RARE
+from mlirad.ir.marks.rare import RARE
 from mlirad.ir.walk import functions, is_zero, operations
 
 _FEWEST = 4  # guards of a function, for which it may pay

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 from mlirad.ir import build as b
-from mlirad.ir.rare import CALL, RARE
+from mlirad.ir.marks.rare import CALL, RARE
 from mlirad.ir.walk import at_end, clone, defining_op, operations
 
 

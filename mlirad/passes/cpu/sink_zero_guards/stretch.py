@@ -9,7 +9,7 @@ from mlirad.analysis.lanes.cost import Scalar, is_function
 from mlirad.analysis.zero_guards import guard_of
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.rare import RARE
+from mlirad.ir.marks.rare import RARE
 from mlirad.ir.structured import AT_END, runs_in_any_order
 from mlirad.ir.walk import before, defining_op, enclosing, has_uses, operations
 from mlirad.passes.cpu.sink_zero_guards.nan_tests import looked_at_for_nans

@@ -7,7 +7,7 @@ from math import prod
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.descriptor import pointer_type
+from mlirad.ir.memory.descriptor import pointer_type
 
 _LARGEST_ALIGNMENT = 64
 

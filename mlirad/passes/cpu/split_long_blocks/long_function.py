@@ -6,7 +6,7 @@ from math import prod
 
 from mlirad.analysis.lanes.cost import is_function
 from mlirad.bindings import ir
-from mlirad.ir.origins import Origins
+from mlirad.ir.memory.origins import Origins
 from mlirad.ir.requirements import symbol_of
 from mlirad.ir.walk import at_start, before, block_operations, entry_of
 from mlirad.passes.cpu.split_long_blocks.block_values import BlockValues, Use

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.origins import Origins
+from mlirad.ir.memory.origins import Origins
 from mlirad.ir.signature import NOALIAS, Attributes, parameter_attributes
 from mlirad.ir.walk import at_end, before, clone, entry_of, owner_operation
 from mlirad.passes.cpu.split_long_blocks.block_values import Use, is_done_again

@@ -1,7 +1,7 @@
 """Replace kernels by a check that different iterations of their parallel loops do not meet where a
 derivative passes.
 
-Of a kernel stays what computes where the accesses go that are left open (`analysis/collisions.py`):
+Of a kernel stays what computes where the accesses go that are left open (`races/collisions.py`):
 indices, conditions and loops. It runs several times. In the first runs every iteration marks the
 elements of some accesses as its own, in memory as large as the array (`owners`); in the last the
 others look whose they are, and assert that they are theirs. Arrays that the kernel writes and reads
@@ -17,14 +17,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from mlirad.analysis.collisions import Pair, find_open
-from mlirad.analysis.deactivations import cure
-from mlirad.analysis.slice import Slice
+from mlirad.analysis.races.collisions import Pair, find_open
+from mlirad.analysis.races.deactivations import cure
+from mlirad.analysis.races.slice import Slice
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, is_report, is_write, split_access
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
-from mlirad.ir.remarks import shown_array
+from mlirad.ir.reports.remarks import shown_array
 from mlirad.ir.requirements import KERNELS, is_private, refuse
 from mlirad.ir.walk import (
     attributes_of,

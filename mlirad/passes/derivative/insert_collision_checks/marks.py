@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-from mlirad.analysis.deactivations import cure
+from mlirad.analysis.races.deactivations import cure
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect import field
@@ -14,7 +14,7 @@ from mlirad.dialect.field import AtomicOp, is_atomic, is_load, is_store, split_a
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of, box_indices, box_size
 from mlirad.ir.graph import Graph, Node
-from mlirad.ir.remarks import shown_array, shown_place
+from mlirad.ir.reports.remarks import shown_array, shown_place
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import at_end, before, constant_integer, enclosing, has_uses, is_inside
 from mlirad.passes.derivative.insert_collision_checks.owners import HARMLESS, Owner, is_outside

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from mlirad.analysis.collisions import Collisions, Pair
+from mlirad.analysis.races.collisions import Collisions, Pair
 from mlirad.data_classes import data_class
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir.graph import Graph, Node
-from mlirad.ir.location import source_location
+from mlirad.ir.reports.location import source_location
 from mlirad.ir.structured import is_serial_loop
 from mlirad.ir.walk import constant_integer
 

@@ -10,7 +10,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.dialect.layout_rules import ELEMENT_SIZES
 from mlirad.ir import build as b
-from mlirad.ir.launch_memory import scratch
+from mlirad.ir.memory.launch_memory import scratch
 from mlirad.ir.structured import Parallel
 from mlirad.ir.walk import (
     at_end,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from mlirad.analysis.linear import Linear
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.rounding import round_like
+from mlirad.ir.marks.rounding import round_like
 from mlirad.ir.structured import For, If, is_branch, is_for
 from mlirad.ir.walk import (
     block_operations,

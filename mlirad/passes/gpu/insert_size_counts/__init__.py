@@ -26,8 +26,8 @@ from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.gpu.host_values import HostValues
 from mlirad.ir.graph import BlockNode, Graph, Node
-from mlirad.ir.location import nearest_location
 from mlirad.ir.reductions import REDUCE_MARK
+from mlirad.ir.reports.location import nearest_location
 from mlirad.ir.requirements import KERNELS, is_private, refuse
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import (

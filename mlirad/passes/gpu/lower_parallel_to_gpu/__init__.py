@@ -17,10 +17,10 @@ from typing import Annotated
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
-from mlirad.ir.blocks import WHOLE_BLOCKS
 from mlirad.ir.box import bounds_of
+from mlirad.ir.gpu.blocks import WHOLE_BLOCKS
 from mlirad.ir.limits import Range
-from mlirad.ir.location import source_location
+from mlirad.ir.reports.location import source_location
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import before, block_operations, constant_integer, entry_of, functions

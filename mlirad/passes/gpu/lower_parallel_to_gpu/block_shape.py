@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from mlirad.ir.blocks import WARP
+from mlirad.ir.gpu.blocks import WARP
 from mlirad.named_tuples import NamedTuple
 
 _ROWS = 8

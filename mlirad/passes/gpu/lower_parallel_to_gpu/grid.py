@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.blocks import WARP
 from mlirad.ir.box import box_digits, product
+from mlirad.ir.gpu.blocks import WARP
 from mlirad.ir.structured import For
 from mlirad.ir.walk import at_end, block_operations, constant_integer
 from mlirad.named_tuples import NamedTuple

@@ -30,10 +30,10 @@ from mlirad.dialect.grad import AllocOp, FreeOp, PopOp, PushOp
 from mlirad.ir import build as b
 from mlirad.ir.box import box_size, folded, for_each_index
 from mlirad.ir.gpu.host_values import HostValues
+from mlirad.ir.gpu.striding import STRIDING_THREADS, stride
 from mlirad.ir.limits import Range
+from mlirad.ir.marks.rounding import round_like
 from mlirad.ir.requirements import KERNELS, is_private, refuse
-from mlirad.ir.rounding import round_like
-from mlirad.ir.striding import STRIDING_THREADS, stride
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import (
     before,

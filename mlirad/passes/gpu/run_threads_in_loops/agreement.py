@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.c_print import print_error
-from mlirad.ir.location import nearest_location
 from mlirad.ir.pure_operations import is_pure
+from mlirad.ir.reports.location import nearest_location
 from mlirad.ir.requirements import refuse
 from mlirad.ir.walk import at_end, block_operations, defining_op
 

@@ -7,8 +7,8 @@ from math import prod
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.descriptor import memref_at, pointer_of, pointer_type
 from mlirad.ir.gpu.thread_loops import BoxLoop, axis_of
+from mlirad.ir.memory.descriptor import memref_at, pointer_of, pointer_type
 from mlirad.ir.pure_operations import is_pure
 from mlirad.ir.requirements import refuse
 from mlirad.ir.walk import before, defining_op, operations, owner_operation

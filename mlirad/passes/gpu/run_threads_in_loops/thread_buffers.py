@@ -3,7 +3,7 @@ thread."""
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.descriptor import pointer_type
+from mlirad.ir.memory.descriptor import pointer_type
 from mlirad.ir.requirements import refuse
 from mlirad.ir.walk import before
 

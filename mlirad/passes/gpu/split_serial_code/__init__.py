@@ -19,11 +19,11 @@ from mlirad.dialect.field import DimOp, GetOp, array_of, element_type, is_array
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.box import for_each_index
-from mlirad.ir.device_memory import is_of_device_memory
-from mlirad.ir.launch_memory import result, scratch
-from mlirad.ir.location import source_location
+from mlirad.ir.gpu.device_memory import is_of_device_memory
+from mlirad.ir.gpu.striding import STRIDING_THREADS, one_axis, stride
+from mlirad.ir.memory.launch_memory import result, scratch
+from mlirad.ir.reports.location import source_location
 from mlirad.ir.requirements import KERNELS, is_private
-from mlirad.ir.striding import STRIDING_THREADS, one_axis, stride
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import (
     at_start,

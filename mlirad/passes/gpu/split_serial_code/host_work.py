@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from mlirad.bindings import ir
 from mlirad.dialect.field import FetchOp
 from mlirad.ir import build as b
-from mlirad.ir.device_memory import allocate, copy_to_host, release
+from mlirad.ir.gpu.device_memory import allocate, copy_to_host, release
 from mlirad.ir.walk import before, owner_operation
 
 _ALLOC, _DEALLOC = "memref.alloc", "memref.dealloc"

@@ -7,8 +7,8 @@ from mlirad.analysis.linear import linear_form
 from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicOp, atomic, is_atomic, split_access
 from mlirad.ir import build as b
-from mlirad.ir.remarks import remark, shown_array
-from mlirad.ir.rounding import is_bound, round_like
+from mlirad.ir.marks.rounding import is_bound, round_like
+from mlirad.ir.reports.remarks import remark, shown_array
 from mlirad.ir.structured import For
 from mlirad.ir.walk import (
     Array,

@@ -13,7 +13,7 @@ from math import isfinite
 
 from mlirad.bindings import ir
 from mlirad.ir.build import is_float
-from mlirad.ir.rounding import FUSED, LOOSE, is_bound
+from mlirad.ir.marks.rounding import FUSED, LOOSE, is_bound
 from mlirad.ir.walk import attributes_of, constant_float, constant_integer
 from mlirad.named_tuples import NamedTuple
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from mlirad.analysis.elements import Element
+from mlirad.analysis.contractions.elements import Element
 from mlirad.analysis.linear import linear_form
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 
-from mlirad.analysis.elements import Element
-from mlirad.analysis.limits import Limits, LimitsOf
-from mlirad.analysis.places import Places, Point
+from mlirad.analysis.contractions.elements import Element
+from mlirad.analysis.contractions.limits import Limits, LimitsOf
+from mlirad.analysis.contractions.places import Places, Point
 from mlirad.analysis.trips import span_of
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.axis_choices import choice_of, set_choice
 from mlirad.ir.box import folded
+from mlirad.ir.marks.axis_choices import choice_of, set_choice
 from mlirad.ir.structured import For
 from mlirad.ir.walk import (
     at_end,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 
-from mlirad.analysis.elements import Element, element_of, memory_of
-from mlirad.analysis.limits import LimitsOf, copied, narrow
+from mlirad.analysis.contractions.elements import Element, element_of, memory_of
+from mlirad.analysis.contractions.limits import LimitsOf, copied, narrow
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 from mlirad.ir import build as b
-from mlirad.ir.rounding import is_bound
+from mlirad.ir.marks.rounding import is_bound
 from mlirad.ir.structured import For, If, is_branch, is_for
 from mlirad.ir.walk import (
     block_operations,

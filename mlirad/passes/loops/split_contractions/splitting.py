@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from mlirad.analysis.contraction import Contraction, Index, Term
-from mlirad.analysis.elements import Element, memory_of
-from mlirad.analysis.tile_plan import plan, size
+from mlirad.analysis.contractions.contraction import Contraction, Index, Term
+from mlirad.analysis.contractions.elements import Element, memory_of
+from mlirad.analysis.contractions.tile_plan import plan, size
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.data_classes import replace
-from mlirad.ir.axis_choices import choice_of
+from mlirad.ir.marks.axis_choices import choice_of
 from mlirad.ir.structured import For
 from mlirad.passes.loops.split_contractions.buffers import Buffers
 from mlirad.passes.loops.split_contractions.nest import SplitNest

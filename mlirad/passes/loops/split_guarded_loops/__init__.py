@@ -21,7 +21,7 @@ from mlirad.analysis.linear import linear_form
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.ir.limits import Range
-from mlirad.ir.remarks import forget_remarks
+from mlirad.ir.reports.remarks import forget_remarks
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import ANY_ORDER, AT_END, For, is_for
 from mlirad.ir.walk import before, block_operations, constant_integer, functions, operations

@@ -7,7 +7,7 @@ from operator import add, mod, sub
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.box import folded
-from mlirad.ir.remarks import forget_remarks
+from mlirad.ir.reports.remarks import forget_remarks
 from mlirad.ir.structured import AT_END, DISTINCT, For, is_serial_loop, runs_in_any_order
 from mlirad.ir.walk import (
     at_end,

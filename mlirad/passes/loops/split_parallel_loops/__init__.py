@@ -15,9 +15,9 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import ChunkOp, atomic
 from mlirad.ir import build as b
 from mlirad.ir.limits import Threads, Worth
+from mlirad.ir.marks.rounding import update_marks
 from mlirad.ir.reductions import PLAIN_MARK, Reduction, find_reductions
 from mlirad.ir.requirements import KERNELS
-from mlirad.ir.rounding import update_marks
 from mlirad.ir.structured import Parallel, is_for, is_parallel, is_while
 from mlirad.ir.walk import (
     at_end,

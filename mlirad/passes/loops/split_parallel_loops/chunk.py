@@ -5,9 +5,9 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.dialect.field import ChunkOp, GetOp
 from mlirad.ir import build as b
-from mlirad.ir.axis_choices import choices_of, set_choice
+from mlirad.ir.marks.axis_choices import choices_of, set_choice
 from mlirad.ir.reductions import Reduction, accumulators, join
-from mlirad.ir.remarks import copy_remarks
+from mlirad.ir.reports.remarks import copy_remarks
 from mlirad.ir.structured import ANY_ORDER, REDUCE, Parallel
 from mlirad.ir.walk import (
     at_end,

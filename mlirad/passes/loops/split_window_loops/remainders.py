@@ -9,8 +9,8 @@ from math import lcm
 from mlirad.analysis.bound_ends import SHORT, ends_of, quotient_of
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.axis_choices import choice_of, set_choice
 from mlirad.ir.box import folded
+from mlirad.ir.marks.axis_choices import choice_of, set_choice
 from mlirad.ir.structured import ANY_ORDER, For, is_for, runs_in_any_order
 from mlirad.ir.walk import at_end, before, block_operations, clone, constant_integer, operations
 

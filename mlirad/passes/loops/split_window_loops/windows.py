@@ -43,7 +43,7 @@ def _window(loop: ir.Operation) -> tuple[Sum, int] | None:
 
 
 def _write_out(loop: ir.Operation, first: Sum, trips: int) -> None:
-    from mlirad.analysis.places import Places  # both where there are windows
+    from mlirad.analysis.contractions.places import Places  # both where there are windows
     from mlirad.ir.unrolling import unroll
 
     ends, known = ends_of(loop), dict(_known_around(loop))

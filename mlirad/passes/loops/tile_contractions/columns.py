@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from mlirad.analysis.contraction import Index, Term
-from mlirad.analysis.places import Offset, Places, Point
-from mlirad.analysis.tile_plan import Plan
+from mlirad.analysis.contractions.contraction import Index, Term
+from mlirad.analysis.contractions.places import Offset, Places, Point
+from mlirad.analysis.contractions.tile_plan import Plan
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir import vectors as v

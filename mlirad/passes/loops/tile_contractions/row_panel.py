@@ -4,8 +4,8 @@ of a cache."""
 
 from __future__ import annotations
 
-from mlirad.analysis.places import Places, Point
-from mlirad.analysis.tile_plan import Plan
+from mlirad.analysis.contractions.places import Places, Point
+from mlirad.analysis.contractions.tile_plan import Plan
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir import vectors as v

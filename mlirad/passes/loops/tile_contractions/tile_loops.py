@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mlirad.analysis.contraction import Index
-from mlirad.analysis.places import Point
+from mlirad.analysis.contractions.contraction import Index
+from mlirad.analysis.contractions.places import Point
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.box import Bounds

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from mlirad.analysis.contraction import Contraction, contraction
-from mlirad.analysis.tile_plan import Plan, plan, size
+from mlirad.analysis.contractions.contraction import Contraction, contraction
+from mlirad.analysis.contractions.tile_plan import Plan, plan, size
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.remarks import remark
+from mlirad.ir.reports.remarks import remark
 from mlirad.ir.structured import is_for
 from mlirad.ir.walk import before, block_operations
 from mlirad.passes.loops.tile_contractions.columns import Columns

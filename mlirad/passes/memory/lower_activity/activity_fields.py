@@ -9,7 +9,7 @@ from mlirad.dialect.field_layout import Activity, Digits
 from mlirad.dialect.snode import element_and_shape, place_of
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
-from mlirad.ir.location import nearest_location
+from mlirad.ir.reports.location import nearest_location
 from mlirad.ir.walk import at_start, entry_of
 
 ACTIVE, HELD = 1, 2

@@ -26,9 +26,9 @@ from mlirad.dialect.layout_rules import ELEMENT_SIZES
 from mlirad.dialect.snode import places, roots
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
-from mlirad.ir.descriptor import memref_at, pointer_of, pointer_type
 from mlirad.ir.limits import Range
-from mlirad.ir.location import source_location
+from mlirad.ir.memory.descriptor import memref_at, pointer_of, pointer_type
+from mlirad.ir.reports.location import source_location
 from mlirad.ir.requirements import calls_of_private_functions, is_private, known_arrays
 from mlirad.ir.signature import (
     ALIGN,

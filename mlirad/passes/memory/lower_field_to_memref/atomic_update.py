@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicOp
 from mlirad.ir import build as b
+from mlirad.ir.marks.rounding import round_like
 from mlirad.ir.reductions import PLAIN_MARK
-from mlirad.ir.rounding import round_like
 
 _KINDS = {
     "add": ("addf", "addi"),

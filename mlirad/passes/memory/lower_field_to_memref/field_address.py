@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from mlirad.bindings import ir
 from mlirad.dialect.field_layout import FieldLayout, Level
 from mlirad.ir.build import integer_type
-from mlirad.ir.descriptor import memref_at, strided_type
+from mlirad.ir.memory.descriptor import memref_at, strided_type
 from mlirad.ir.signature import SLAB, Attributes
 from mlirad.passes.memory.lower_field_to_memref.division import divided
 

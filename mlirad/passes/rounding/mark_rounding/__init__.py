@@ -18,8 +18,7 @@ from mlirad.dialect.field import is_atomic
 from mlirad.dialect.grad import CustomOp
 from mlirad.ir.custom import PRIMAL
 from mlirad.ir.graph import BlockNode, Graph, Node
-from mlirad.ir.requirements import KERNELS, is_private
-from mlirad.ir.rounding import (
+from mlirad.ir.marks.rounding import (
     DECISION,
     EXACT,
     FUSED,
@@ -30,6 +29,7 @@ from mlirad.ir.rounding import (
     mark_exact,
     rounds,
 )
+from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import is_serial_loop
 from mlirad.ir.walk import functions
 from mlirad.passes.rounding.mark_rounding.decisions import Decisions

@@ -6,7 +6,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicOp, is_atomic, is_write
 from mlirad.dialect.grad import CustomOp
 from mlirad.ir.graph import Graph, Node
-from mlirad.ir.rounding import CHOICES
+from mlirad.ir.marks.rounding import CHOICES
 from mlirad.ir.walk import Array
 
 _CHOOSE = CHOICES | {CustomOp.OPERATION_NAME}

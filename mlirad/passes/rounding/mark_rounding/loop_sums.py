@@ -7,7 +7,7 @@ from math import prod
 from mlirad.analysis.trips import spans
 from mlirad.dialect.field import is_atomic
 from mlirad.ir.graph import Graph, Node
-from mlirad.ir.rounding import rounds
+from mlirad.ir.marks.rounding import rounds
 from mlirad.ir.structured import is_branch, is_for, is_parallel, is_serial_loop
 from mlirad.passes.rounding.mark_rounding.decisions import Decisions
 

@@ -11,8 +11,8 @@ these, 16 terms are a vector.
 from __future__ import annotations
 
 from mlirad.bindings import ir
+from mlirad.ir.marks.rounding import LANES
 from mlirad.ir.requirements import KERNELS, refuse
-from mlirad.ir.rounding import LANES
 from mlirad.ir.structured import is_for
 from mlirad.ir.walk import block_operations, functions, operations
 

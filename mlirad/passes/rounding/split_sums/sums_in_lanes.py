@@ -5,7 +5,7 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of
-from mlirad.ir.rounding import EXACT
+from mlirad.ir.marks.rounding import EXACT
 from mlirad.ir.vector_math import FUNCTIONS
 from mlirad.ir.vectors import halved
 from mlirad.ir.walk import (

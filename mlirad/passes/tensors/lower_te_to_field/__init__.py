@@ -9,10 +9,10 @@ from mlirad.bindings import ir
 from mlirad.dialect import field, te
 from mlirad.errors import MLIRError
 from mlirad.ir import build as b
-from mlirad.ir.axis_choices import NO_CHOICE, AxisChoice, choices_of, set_choice
-from mlirad.ir.location import source_location
+from mlirad.ir.marks.axis_choices import NO_CHOICE, AxisChoice, choices_of, set_choice
+from mlirad.ir.marks.rounding import SETTLED
+from mlirad.ir.reports.location import source_location
 from mlirad.ir.requirements import TENSORS
-from mlirad.ir.rounding import SETTLED
 from mlirad.ir.signature import argument_label, own_label
 from mlirad.ir.te_regions import Copier
 from mlirad.ir.walk import before, block_operations, constant_integer, entry_of, functions

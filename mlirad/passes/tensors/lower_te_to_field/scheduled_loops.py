@@ -8,7 +8,7 @@ from itertools import product
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 from mlirad.ir import build as b
-from mlirad.ir.axis_choices import AxisChoice, set_choice, set_choices
+from mlirad.ir.marks.axis_choices import AxisChoice, set_choice, set_choices
 from mlirad.ir.structured import ANY_ORDER
 from mlirad.ir.walk import constant_integer
 

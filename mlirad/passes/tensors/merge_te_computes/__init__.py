@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mlirad.analysis.linear import linear_form
-from mlirad.analysis.te_points import elements_of, points_of
+from mlirad.analysis.tensors.te_points import elements_of, points_of
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
-from mlirad.ir.remarks import copy_remarks, remark
+from mlirad.ir.marks.rounding import decides
+from mlirad.ir.reports.remarks import copy_remarks, remark
 from mlirad.ir.requirements import TENSORS
-from mlirad.ir.rounding import decides
 from mlirad.ir.structured import YIELD, is_branch
 from mlirad.ir.te_regions import Copier, erase_unused
 from mlirad.ir.walk import (

@@ -6,8 +6,8 @@ from collections.abc import Hashable, Iterable
 
 from mlirad.bindings import ir
 from mlirad.dialect import te
-from mlirad.ir.axis_choices import AXES
-from mlirad.ir.remarks import REMARKS, remark
+from mlirad.ir.marks.axis_choices import AXES
+from mlirad.ir.reports.remarks import REMARKS, remark
 from mlirad.ir.walk import attributes_of, block_operations
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
-from mlirad.ir.remarks import remark
+from mlirad.ir.reports.remarks import remark
 from mlirad.ir.requirements import TENSORS
 from mlirad.ir.walk import (
     before,

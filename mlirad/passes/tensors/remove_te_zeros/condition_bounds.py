@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from mlirad.analysis.linear import Linear, linear_form, number
-from mlirad.analysis.te_accesses import Form
-from mlirad.analysis.te_points import SHORT
+from mlirad.analysis.tensors.te_accesses import Form
+from mlirad.analysis.tensors.te_points import SHORT
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
-from mlirad.ir.remarks import remark
+from mlirad.ir.reports.remarks import remark
 from mlirad.ir.structured import If, is_branch
 from mlirad.ir.walk import (
     before,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from mlirad.analysis.linear import Linear, extent_of, linear_form, number
-from mlirad.analysis.te_accesses import Form
+from mlirad.analysis.tensors.te_accesses import Form
 from mlirad.bindings import ir
 from mlirad.ir.walk import before, constant_integer
 from mlirad.passes.tensors.remove_te_zeros.comparisons import Ranges

@@ -1,0 +1,203 @@
+"""Nests of loops that do nothing but add products of two elements to a third one."""
+
+from __future__ import annotations
+
+from mlirad.analysis.contractions.elements import Element, are_apart, element_of
+from mlirad.analysis.contractions.limits import Limits, LimitsOf, copied, narrow
+from mlirad.analysis.contractions.places import Places
+from mlirad.analysis.trips import spans
+from mlirad.bindings import ir
+from mlirad.data_classes import data_class, replace
+from mlirad.ir.box import folded
+from mlirad.ir.marks.axis_choices import NO_CHOICE, AxisChoice, choice_of
+from mlirad.ir.marks.rounding import is_bound
+from mlirad.ir.structured import For, If, is_branch, is_for
+from mlirad.ir.walk import (
+    block_operations,
+    constant_integer,
+    defining_op,
+    is_defined_in,
+)
+from mlirad.named_tuples import NamedTuple
+
+_STEPS = {"arith.addf": False, "arith.subf": True}
+
+
+@data_class(frozen=True, eq=False)
+class Index:
+    """One index of a nest, which goes up in ones."""
+
+    value: ir.Value
+    lower: ir.Value
+    upper: ir.Value
+    extent: int | None
+    choice: AxisChoice = NO_CHOICE
+
+    @property
+    def expected(self) -> int:
+        """How many values it has, at least one, or a guess: enough for tiles to pay."""
+        return 64 if self.extent is None else max(1, self.extent)
+
+
+class Term(NamedTuple):
+    """A product that is added, or taken away, within some limits of the indices."""
+
+    left: Element
+    right: Element
+    is_negative: bool
+    limits: LimitsOf
+
+
+@data_class(frozen=True, eq=False)
+class Contraction:
+    """`output += left * right`, or `-=`, for every point of a box; or several such, in turn."""
+
+    loop: ir.Operation
+    indices: tuple[Index, ...]
+    output: Element
+    terms: tuple[Term, ...]
+
+    @property
+    def element_type(self) -> ir.Type:
+        """The type of the numbers."""
+        return ir.MemRefType(self.output.memref.type).element_type
+
+    def swapped(self) -> Contraction:
+        """The same, with the factors in the other order."""
+        terms = tuple(one._replace(left=one.right, right=one.left) for one in self.terms)
+        return replace(self, terms=terms)
+
+    def moving(self, *, output: bool, left: bool, right: bool) -> list[Index]:
+        """The indices that some of the elements depend on, and the others do not, in all terms."""
+        wanted = (output, left, right)
+        return [
+            index
+            for index in self.indices
+            if all(
+                tuple(x.moves_with(index.value) for x in (self.output, one.left, one.right))
+                == wanted
+                for one in self.terms
+            )
+        ]
+
+    def alone(self, term: Term) -> Contraction:
+        """The contraction of one term, within its limits, which are made at the insertion
+        point."""
+        places = Places([])
+        indices = []
+        for index in self.indices:
+            low, high = index.lower, index.upper
+            limits = term.limits.get(index.value, Limits())
+            for form in limits.lower:
+                low = folded("arith.maxsi", low, places.sum(form, {}, {}), max)
+            for form in limits.upper:
+                high = folded("arith.minsi", high, places.sum(form, {}, {}), min)
+            first, last = constant_integer(low), constant_integer(high)
+            known = None if first is None or last is None else max(0, last - first)
+            indices.append(Index(index.value, low, high, known, index.choice))
+        return replace(self, indices=tuple(indices), terms=(term._replace(limits={}),))
+
+
+def contraction(loop: ir.Operation) -> Contraction | None:
+    """What a loop is as a contraction; None where it is not one, or not certainly."""
+    indices: list[Index] = []
+    op = loop
+    while True:
+        if len(op.results) or constant_integer(op.operands[2]) != 1:
+            return None
+        low, high = op.operands[0], op.operands[1]
+        if is_defined_in(low, loop) or is_defined_in(high, loop):
+            return None
+        indices.append(Index(For(op).induction, low, high, spans(op)[0].trips, choice_of(op)))
+        work = _work(For(op).body)
+        if len(work) != 1 or not is_for(work[0]):
+            break
+        op = work[0]
+    found = _updates(work, {}, loop)
+    if not found or any(output != found[0][0] for output, _ in found):
+        return None
+    terms = tuple(term for _, term in found)
+    result = Contraction(loop, tuple(indices), found[0][0], terms)
+    return result if _is_sound(result) else None
+
+
+def _work(block: ir.Block) -> list[ir.Operation]:
+    return [op for op in block_operations(block)[:-1] if not _is_index(op)]
+
+
+def _is_index(op: ir.Operation) -> bool:
+    """Whether an op computes nothing but an integer."""
+    return (
+        op.name.startswith("arith.")
+        and len(op.results) == 1
+        and isinstance(op.results[0].type, ir.IndexType | ir.IntegerType)
+    )
+
+
+def _updates(
+    work: list[ir.Operation], limits: LimitsOf, nest: ir.Operation
+) -> list[tuple[Element, Term]]:
+    """The elements that a body adds products to, and what it adds; none where it does anything
+    else."""
+    found: list[tuple[Element, Term]] = []
+    accounted: set[ir.Operation] = set()
+    for op in work:
+        if is_branch(op):
+            inner = copied(limits)
+            empty = len(op.regions[1].blocks) == 0 and len(op.results) == 0
+            if not empty or not narrow(inner, op.operands[0], nest):
+                return []
+            updates = _updates(_work(If(op).then), inner, nest)
+            if not updates:
+                return []
+            found += updates
+            accounted.add(op)
+        elif op.name == "memref.store":
+            update = _update(op, limits)
+            if update is None:
+                return []
+            found.append(update[0])
+            accounted |= update[1]
+    return found if accounted == set(work) else []
+
+
+def _update(
+    store: ir.Operation, limits: LimitsOf
+) -> tuple[tuple[Element, Term], set[ir.Operation]] | None:
+    """An update by a product, and the ops that it is made of."""
+    step = defining_op(store.operands[0])
+    if step is None or step.name not in _STEPS or is_bound(step):
+        return None
+    is_negative = _STEPS[step.name]
+    pairs = [(0, 1)] if is_negative else [(0, 1), (1, 0)]
+    for mine, other in pairs:
+        old, product = defining_op(step.operands[mine]), defining_op(step.operands[other])
+        if old is None or product is None or product.name != "arith.mulf" or is_bound(product):
+            continue
+        factors = [defining_op(factor) for factor in product.operands]
+        read = [op for op in (old, *factors) if op is not None and op.name == "memref.load"]
+        if len(read) < 3 or any(op.block != store.block for op in (step, product, *read)):
+            continue
+        output, left, right = (element_of(op.operands[0], list(op.operands)[1:]) for op in read)
+        if output == element_of(store.operands[1], list(store.operands)[2:]):
+            term = Term(left, right, is_negative, copied(limits))
+            return (output, term), {store, step, product, *read}
+    return None
+
+
+def _is_sound(found: Contraction) -> bool:
+    """Whether the factors are certainly not what is written, and elements are known by sums of the
+    indices and of what the nest does not change."""
+    indices = {index.value for index in found.indices}
+    factors = [factor for one in found.terms for factor in (one.left, one.right)]
+    elements = (found.output, *factors)
+    names = {name for element in elements for name in element.names}
+    types = {str(ir.MemRefType(element.memref.type).element_type) for element in elements}
+    return (
+        len(types) == 1
+        and types <= {"f32", "f64"}
+        and all(are_apart(found.output.memref, factor.memref) for factor in factors)
+        and not any(is_defined_in(name, found.loop) for name in names - indices)
+        and not any(is_defined_in(element.memref, found.loop) for element in elements)
+        and all(index in indices for one in found.terms for index in one.limits)
+    )

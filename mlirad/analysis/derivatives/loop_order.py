@@ -1,0 +1,94 @@
+"""Whether the iterations of a loop may be reversed in any order."""
+
+from __future__ import annotations
+
+from mlirad.analysis.derivatives.activity import Activity
+from mlirad.analysis.derivatives.needed import Needed
+from mlirad.analysis.linear import linear_form
+from mlirad.bindings import ir
+from mlirad.dialect.field import AtomicOp, is_atomic, is_load, is_store
+from mlirad.ir.graph import Graph, Node
+from mlirad.ir.walk import is_defined_in
+
+
+def any_order(graph: Graph, activity: Activity, needed: Needed, loop: Node) -> bool:
+    """Whether adjoints pass from one iteration of `scf.for` to another only through sums.
+
+    So it is where carried values are sums (`c + something` without c), where no history is needed,
+    where elements that are stored are touched once, and where an array is either read or added to:
+    the adjoint of a read is an addition to what the adjoint of an update reads.
+    """
+    if loop in needed.redone:
+        return False
+    body = loop.blocks[0]
+    for position, argument in enumerate(body.arguments[1:]):
+        if argument in needed.saved:
+            return False
+        if argument in activity.active and not _is_sum(
+            loop, argument, body.terminator.operands[position]
+        ):
+            return False
+    work = [n for n in loop.walk() if n in needed.work]
+    stores = [n for n in work if is_store(n)]
+    updates = [n for n in work if is_atomic(n)]
+    stored, updated = {n.array for n in stores}, {n.array for n in updates}
+    loaded = {n.array for n in work if is_load(n)}
+    if stored & (loaded | updated) or loaded & updated or len(stores) != len(stored):
+        return False
+    if any(not _is_addition(n) or n.results[0] in activity.active for n in updates):
+        return False
+    iv = graph.values[body.arguments[0]]
+    return all(_moves(graph, loop, node, iv) for node in stores)
+
+
+def _is_addition(update: Node) -> bool:
+    return AtomicOp(update.op).kind.value == "add"
+
+
+def _is_sum(loop: Node, argument: int, result: int) -> bool:
+    """Whether a carried value only has something added to it, and is used for nothing else."""
+    users = [n for n in loop.walk() if argument in n.operands]
+    if result == argument:
+        return len(users) == 1
+    return (
+        len(users) == 1
+        and users[0].block is loop.blocks[0]
+        and _is_sum_step(loop, users[0], result)
+    )
+
+
+def _is_sum_step(loop: Node, user: Node, result: int) -> bool:
+    if user.name not in ("arith.addf", "arith.subf"):
+        return False
+    if user.name == "arith.subf" and user.operands[1] in loop.blocks[0].arguments:
+        return False
+    value = user.results[0]
+    users = [n for n in loop.walk() if value in n.operands]
+    if len(users) != 1 or user.operands.count(user.operands[0]) > 1:
+        return False
+    if users[0] is loop.blocks[0].terminator:
+        return value == result
+    return (
+        users[0].block is loop.blocks[0]
+        and _is_addition_of(users[0], value)
+        and _is_sum_step(loop, users[0], result)
+    )
+
+
+def _is_addition_of(user: Node, value: int) -> bool:
+    if user.name == "arith.subf":
+        return user.operands[0] == value and user.operands[1] != value
+    return user.name == "arith.addf"
+
+
+def _moves(graph: Graph, loop: Node, node: Node, iv: ir.Value) -> bool:
+    """Whether every iteration stores to another element."""
+    if node.block is not loop.blocks[0]:
+        return False
+    for index in node.indices:
+        form = linear_form(graph.values[index])
+        if form.coefficient(iv) and all(
+            not is_defined_in(leaf, loop.op) for leaf in form.without(iv).names
+        ):
+            return True
+    return False

@@ -1,0 +1,246 @@
+"""Which primal values the reverse sweep reads, and how each comes to be there.
+
+The reverse of a function runs every block in one of two ways. Run *reversed* (R), a block's needed
+values are computed anew and then its ops are reversed. Run *forward* (F), a loop or branch is
+executed for what it computes: its results, or the history of its carried values. Inside a block run
+forward everything runs forward, so a point of execution is described by how many of the blocks
+around a value run reversed: the key of a need is (value, reversed blocks).
+"""
+
+from __future__ import annotations
+
+from mlirad.analysis.derivatives.activity import Activity, stack_of
+from mlirad.analysis.derivatives.kept_values import stacks
+from mlirad.analysis.rules.table import RULES, primal_reads
+from mlirad.dialect.field import AtomicOp, is_access, is_load, is_write, replaces
+from mlirad.dialect.grad import AllocOp, CustomOp, PopOp, PushOp
+from mlirad.ir.custom import vjp_reads
+from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.structured import FOR, WHILE, is_parallel
+from mlirad.ir.walk import Array, has_uses
+
+Key = tuple[int, int]
+
+
+class Needed:
+    """`keys` are the needs; `saved` the loop-carried values kept for every iteration; `replayed`
+    the writes to cells local to the launch that are done again; `work` the structured ops that hold
+    something to reverse.
+
+    `runs` are the nodes that fill, and free, stacks of an earlier reverse, with the reversed blocks
+    around them where they do.
+
+    `redone` are the writes to `arrays`, and what is around them inside a parallel loop (or the
+    function): the reverse does them again and undoes them, so that memory moves back with it (see
+    `sweeps/undo.py`).
+    """
+
+    def __init__(
+        self, graph: Graph, activity: Activity, arrays: frozenset[Array] = frozenset()
+    ) -> None:
+        self.graph, self.activity, self.arrays = graph, activity, arrays
+        self.redone: set[Node] = set()
+        self.keys: set[Key] = set()
+        self.saved: set[int] = set()
+        self.replayed: set[Node] = set()
+        self.runs: set[tuple[Node, int]] = set()
+        self._stacks = stacks(graph)
+        self.reasons: dict[int, Node] = {}
+        self._pending: list[Key] = []
+        self.work: set[Node] = set()
+        self._find_work(graph.body)
+        self._seed(graph.body)
+        self._redo()
+        self._close()
+
+    def _find_work(self, block: BlockNode) -> bool:
+        for node in block.nodes:
+            inside = [self._find_work(inner) for inner in node.blocks]
+            if self._is_work(node) or any(inside):
+                self.work.add(node)
+        return any(node in self.work for node in block.nodes)
+
+    def _is_work(self, node: Node) -> bool:
+        if is_write(node):
+            return self.activity.is_differentiable(node)
+        if PushOp.holds(node):
+            return self.activity.is_active_local(stack_of(node))
+        return any(v in self.activity.active for v in node.results)
+
+    def _need(self, value: int, reversed_blocks: int, reason: Node | None = None) -> None:
+        depth = self.graph.depth_of(value)
+        key = (value, min(reversed_blocks, depth + 1))
+        if key not in self.keys:
+            self.keys.add(key)
+            if reason is not None:
+                self.reasons.setdefault(value, reason)
+            self._pending.append(key)
+
+    def _seed(self, block: BlockNode) -> None:
+        here = block.depth + 1
+        for node in block.nodes:
+            if node not in self.work:
+                continue
+            self._seed_node(node, here)
+            for inner in node.blocks:
+                self._seed(inner)
+
+    def _seed_node(self, node: Node, here: int) -> None:
+        if is_access(node):
+            for index in node.indices:
+                self._need(index, here, node)
+            if is_write(node) and not (replaces(node.op) or _is_add(node)):
+                self._need(node.operands[0], here, node)
+        elif PushOp.holds(node) or PopOp.holds(node):
+            self._need(node.operands[-1], here, node)
+            made = self._stacks[stack_of(node)[1]].made
+            self._need(made.operands[0], made.block.depth + 1, node)
+        elif node.blocks:
+            self._need_control(node, here, node)
+        elif node.name in RULES:
+            for position, operand in enumerate(node.operands):
+                if operand in self.activity.varied and RULES[node.name][position] is not None:
+                    reads, reads_result = primal_reads(node.name, position)
+                    for read in reads:
+                        self._need(node.operands[read], here, node)
+                    if reads_result:
+                        self._need(node.results[0], here, node)
+        elif CustomOp.holds(node):
+            for value in vjp_reads(node, self.activity.varied):
+                self._need(value, here, node)
+
+    def _redo(self) -> None:
+        """Need what the writes that are done again need, in every way their blocks run."""
+        for node in self.graph.nodes():
+            if is_write(node) and node.array in self.arrays and self._is_read_beside(node):
+                self.redone.add(node)
+                around = [owner for owner in reversed(node.owners) if not is_parallel(owner)]
+                self.redone.update(around)
+                base, deepest = base_depth(node), self._reversed_blocks(node)
+                for inner in [node, *around]:
+                    for level in range(base + 1, min(inner.block.depth + 1, deepest) + 1):
+                        self._need_to_run(inner, level)
+
+    def _is_read_beside(self, write: Node) -> bool:
+        """Whether what the parallel loop around a write reads of its array may be what it wrote:
+        else no iteration has to see it again."""
+        loop = next((owner for owner in reversed(write.owners) if is_parallel(owner)), None)
+        return loop is None or any(
+            node.array == write.array
+            and not _is_only_written(node)
+            and (not is_load(node) or _may_follow(node, write))
+            for node in loop.walk()
+            if node.is_access
+        )
+
+    def _reversed_blocks(self, node: Node) -> int:
+        """How many of the blocks around a node run reversed at most: one that holds nothing to
+        reverse runs forward."""
+        count = 1
+        for owner in node.owners:
+            if owner not in self.work:
+                break
+            count += 1
+        return count
+
+    def _need_to_run(self, node: Node, level: int) -> None:
+        for operand in node.flow.control if node.blocks else node.operands:
+            is_value = is_write(node) and operand == node.operands[0]
+            self._need(operand, level, None if is_value else node)
+
+    def _close(self) -> None:
+        while self._pending:
+            value, level = self._pending.pop()
+            definition = self.graph.defined[value]
+            if isinstance(definition, BlockNode):
+                self._close_argument(definition, value, level)
+            else:
+                self._close_result(definition, value, level)
+
+    def _close_result(self, node: Node, value: int, level: int) -> None:
+        reason = self.reasons.get(value)
+        if node.blocks:
+            self._need_control(node, level, reason)
+            self._need_sources(node, value, level, reason)
+            return
+        for operand in node.operands:
+            self._need(operand, level, reason)
+        if is_load(node) and node.array in self.activity.cells:
+            self._replay(node)
+        if AllocOp.holds(node):
+            self._fill(node, level)
+
+    def _close_argument(self, block: BlockNode, value: int, level: int) -> None:
+        """Needs of what a loop carries: its history where the loop runs reversed, and what running
+        it forward takes."""
+        node = block.owner
+        if node is None or value not in node.flow.sources:
+            return
+        reason = self.reasons.get(value)
+        is_reversed = level == block.depth + 1
+        forward = level - 1 if is_reversed else level
+        self._need_control(node, forward, reason)
+        if value not in node.flow.arguments:
+            self._need_sources(node, value, level, reason)
+            return
+        if is_reversed:
+            self.saved.add(value)
+        self._need(value, forward, reason)
+        self._need_sources(node, value, forward, reason)
+
+    def _need_control(self, node: Node, level: int, reason: Node | None) -> None:
+        for value in node.flow.control:
+            self._need(value, level, reason)
+
+    def _need_sources(self, node: Node, value: int, level: int, reason: Node | None) -> None:
+        for source in node.flow.sources[value]:
+            self._need(source, level, reason)
+
+    def _fill(self, alloc: Node, level: int) -> None:
+        """Push all that is on a stack, and free it, where its block runs forward."""
+        stack = self._stacks[alloc.results[0]]
+        frees = stack.frees if level <= alloc.block.depth else ()
+        self.runs.update((node, level) for node in (*stack.pushes, *stack.around, *frees))
+        for operand in [operand for push in stack.pushes for operand in push.operands]:
+            self._need(operand, level)
+        for owner in stack.around:
+            self._need_control(owner, level, None)
+
+    def _replay(self, load: Node) -> None:
+        """Everything written to a local cell is done again, in order, before the reverse sweep."""
+        for node in self.graph.nodes():
+            if is_write(node) and node.array == load.array and node not in self.replayed:
+                self.replayed.add(node)
+                for operand in node.operands:
+                    self._need(operand, 1, load)
+                for owner in reversed(node.owners):
+                    self.replayed.add(owner)
+                    self._need_control(owner, 1, load)
+                    for inner in owner.walk() if is_parallel(owner) else ():
+                        if inner in self.redone:  # which the loop reads
+                            self._need_to_run(inner, 1)
+
+
+def base_depth(node: Node) -> int:
+    """The depth of the block that a node's iteration of a parallel loop, or else the function,
+    begins with."""
+    inside = [owner for owner in node.owners if is_parallel(owner)]
+    return inside[-1].block.depth + 1 if inside else 0
+
+
+def _may_follow(read: Node, write: Node) -> bool:
+    """Whether a read runs after a write of the same iteration of a parallel loop: it stands behind
+    it, or a loop goes round both."""
+    depth = base_depth(write)
+    around = {one for one in write.owners if one.block.depth >= depth and one.name in (FOR, WHILE)}
+    return read.order > write.order or any(owner in around for owner in read.owners)
+
+
+def _is_add(node: Node) -> bool:
+    return AtomicOp(node.op).kind.value == "add"
+
+
+def _is_only_written(node: Node) -> bool:
+    return is_write(node) and (
+        (replaces(node.op) or _is_add(node)) and not any(map(has_uses, node.op.results))
+    )

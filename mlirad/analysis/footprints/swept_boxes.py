@@ -1,0 +1,173 @@
+"""The boxes that accesses sweep: which elements one reaches in a launch, each of them once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from mlirad.analysis.footprints.footprint import Axes, Axis, Bound
+from mlirad.analysis.linear import Linear, linear_form, number, unknown
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.box import bounds_of
+from mlirad.ir.structured import If, is_branch, is_for, is_parallel
+from mlirad.ir.walk import constant_integer, defining_op, enclosing
+from mlirad.named_tuples import NamedTuple
+
+_NEGATED = {b.SLT: b.SGE, b.SLE: b.SGT, b.SGT: b.SLE, b.SGE: b.SLT}
+_FLOOR, _LARGEST = "arith.floordivsi", 1 << 31
+Form = Linear[ir.Value]
+
+
+class _Range(NamedTuple):
+    """An index runs from one number to another, which it reaches."""
+
+    low: Bound
+    high: Bound
+
+    def narrowed(self, low: int | None, high: int | None) -> _Range | None:
+        """The part of it that a condition leaves, where its ends are known while compiling."""
+        if self.low.terms or self.high.terms:
+            return None
+        first = self.low.constant if low is None else max(low, self.low.constant)
+        last = self.high.constant if high is None else min(high, self.high.constant)
+        return _Range(number(first), number(last))
+
+
+def swept_box(op: ir.Operation, indices: list[ir.Value], numbers: Mapping[int, int]) -> Axes | None:
+    """The box of which an access reaches each element once in a launch; None where that is not
+    known.
+
+    Nothing but loops and conditions on their indices is around it, and each index of a loop moves
+    along one axis. The bounds are of the numbers of the launch's arguments.
+    """
+    ranges = _ranges_around(op, numbers)
+    if ranges is None:
+        return None
+    axes: list[Axis] = []
+    for form in map(linear_form, indices):
+        around = _goes_around(form, ranges)
+        if around is not None:
+            index, count = around
+            del ranges[index]
+            axes.append(Axis(number(0), number(count - 1)))
+            continue
+        moving = [(leaf, factor) for leaf, factor in form.terms if leaf in ranges]
+        fixed = _of_launch(_without(form, moving), numbers)
+        if len(moving) > 1 or fixed is None:
+            return None
+        low = high = fixed
+        for leaf, factor in moving:
+            if abs(factor) != 1:
+                return None
+            ends = ranges.pop(leaf)
+            first, last = ends if factor == 1 else reversed(ends)
+            low, high = low.plus(first, factor), high.plus(last, factor)
+        axes.append(Axis(low, high))
+    return None if ranges else tuple(axes)
+
+
+def fixed_row(indices: list[ir.Value], numbers: Mapping[int, int]) -> Bound | None:
+    """The first index of an access, where it is the same for a whole launch; of the numbers of its
+    arguments."""
+    return _of_launch(linear_form(indices[0]), numbers) if indices else None
+
+
+def _goes_around(form: Form, ranges: Mapping[ir.Value, _Range]) -> tuple[ir.Value, int] | None:
+    """The index of a loop of as many trips as a number says, where a sum is what is left of the
+    index and a constant in a division by that number: it goes once through all that may be left."""
+    for quotient, factor in form.terms:
+        op = defining_op(quotient)
+        if op is None or op.name != _FLOOR or constant_integer(op.operands[1]) != -factor:
+            continue
+        whole = _without(form, [(quotient, factor)])
+        if whole != linear_form(op.operands[0]) or len(whole.terms) != 1:
+            continue
+        ((index, step),) = whole.terms
+        ends = ranges.get(index)
+        if ends is None or abs(step) != 1 or ends.high.plus(ends.low, -1) != number(-factor - 1):
+            continue
+        last = ends.high.constant + abs(whole.constant)
+        if not ends.high.terms and last < _LARGEST:
+            return index, -factor
+    return None
+
+
+def _without(form: Form, moving: list[tuple[ir.Value, int]]) -> Form:
+    return Linear(form.terms - frozenset(moving), form.constant)
+
+
+def _of_launch(form: Form, numbers: Mapping[int, int]) -> Bound | None:
+    """A sum of arguments of a launch, by their numbers."""
+    arguments: dict[ir.Value, Bound] = {}
+    for name in form.names:
+        if not is_of_function(name) or ir.BlockArgument(name).arg_number not in numbers:
+            return None
+        arguments[name] = unknown(numbers[ir.BlockArgument(name).arg_number])
+    return form.substituted(arguments)
+
+
+def is_of_function(value: ir.Value) -> bool:
+    """Whether a value is an argument of the function, the same for all iterations."""
+    if not isinstance(value, ir.BlockArgument):
+        return False
+    return value.owner.owner.operation.name == "func.func"
+
+
+def _ranges_around(op: ir.Operation, numbers: Mapping[int, int]) -> dict[ir.Value, _Range] | None:
+    """What the indices of the loops around an operation run through where it does; None where there
+    is something else, or bounds are not known before the launch."""
+    ranges, conditions = dict[ir.Value, _Range](), list[tuple[ir.Value, bool]]()
+    inner, parent = op, enclosing(op)
+    while parent.name != "func.func":
+        if is_branch(parent):
+            conditions.append((parent.operands[0], inner.block == If(parent).then))
+        elif not (is_for(parent) or is_parallel(parent)):
+            return None
+        for index, bounds in zip(parent.regions[0].blocks[0].arguments, bounds_of(parent)):
+            low, upper = (_of_launch(linear_form(end), numbers) for end in bounds[:2])
+            if low is None or upper is None or constant_integer(bounds.step) != 1:
+                return None
+            ranges[index] = _Range(low, upper.plus(number(-1)))
+        inner, parent = parent, enclosing(parent)
+    for condition, is_met in conditions:
+        for leaf, low_end, high_end in _limits(condition, is_met):
+            if leaf not in ranges:
+                return None
+            narrowed = ranges[leaf].narrowed(low_end, high_end)
+            if narrowed is None:
+                return None
+            ranges[leaf] = narrowed
+    return ranges
+
+
+Limit = tuple[ir.Value | None, int | None, int | None]  # what is limited, from where, to where
+
+
+def _limits(condition: ir.Value, is_met: bool) -> Iterator[Limit]:
+    """What a condition says of single values; of None where it says something else."""
+    op = defining_op(condition)
+    if op is not None and op.name == "arith.andi" and is_met:
+        for operand in op.operands:
+            yield from _limits(operand, is_met)
+        return
+    if op is None or op.name != "arith.cmpi":
+        yield None, None, None
+        return
+    kind = ir.IntegerAttr(op.attributes["predicate"]).value
+    left, right = map(linear_form, op.operands)
+    yield _limit(left.plus(right, -1), kind if is_met else _NEGATED.get(kind, kind))
+
+
+def _limit(gap: Form, kind: int) -> Limit:
+    """What it says of a value that a difference is below 0, or another `kind` of that."""
+    if len(gap.terms) != 1 or kind not in _NEGATED:
+        return None, None, None
+    ((leaf, factor),) = gap.terms
+    if abs(factor) != 1:
+        return None, None, None
+    # the difference is at least 0, or at most
+    is_least = kind in (b.SGE, b.SGT)
+    slack = 1 if kind in (b.SLT, b.SGT) else 0
+    if is_least == (factor == 1):
+        return leaf, slack - factor * gap.constant, None
+    return leaf, None, -factor * gap.constant - slack

@@ -1,0 +1,221 @@
+"""Whether a write may change, after a load ran, the element that was loaded: dependence distances
+of affine indices.
+
+For every axis the two indices, as affine forms in the loops around both accesses, give the distance
+(write minus load) between the iterations that meet in one element, or show that none do (Allen and
+Kennedy 2001, §2.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlirad.analysis.linear import LinearForms
+from mlirad.analysis.races.distances import Axis, Distances, Indices, Solution
+from mlirad.analysis.races.guards import Guards
+from mlirad.analysis.trips import spans
+from mlirad.data_classes import data_class
+from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.structured import is_branch, is_parallel, is_while
+from mlirad.ir.walk import is_defined_in
+
+
+@data_class(frozen=True)
+class Meeting:
+    """The distances at which two accesses may be at one element; `within`, those where both are in
+    one iteration of all parallel loops, None where they are not there together. With `is_decided`,
+    the indices demand nothing else."""
+
+    distances: Distances
+    within: Distances | None
+    is_decided: bool
+
+
+class Overwrites:
+    """Answers for the accesses of one function."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.forms = LinearForms()
+        self.guards = Guards(graph, self.forms)
+        self.indices = Indices(self.forms)
+        self._solutions: dict[tuple[int, int, tuple[Node, ...]], Solution | None] = {}
+
+    def meeting(self, load: Node, write: Node) -> str | None:
+        """Where `write` may hit the element of `load` after it: in the same "iteration" of the
+        parallel loop around both (or of the function), in "another" iteration, which is a race, or
+        nowhere (None).
+
+        Conditions that exclude one another are seen. Indices that are not affine may be anything
+        within an iteration; that they do not meet another iteration's is checked before a
+        derivative is taken (`insert-collision-checks`).
+        """
+        return self.judge(load, write)[0]
+
+    def judge(self, load: Node, write: Node) -> tuple[str | None, bool]:
+        """`meeting`, and whether the indices decide which iterations meet."""
+        common = self._common_loops(load, write)
+        found = self._meeting(load, write, common)
+        if found is None:
+            return None, True
+        where = self._later(load, write, common, found)
+        if where != "another":
+            return where, found.is_decided
+        loop = next(loop for loop in common if is_parallel(loop))
+        if not self._exclude(load, write, loop, found.distances):
+            return where, found.is_decided
+        together = {self.graph.values[number]: 0 for number in loop.induction}
+        if any(found.distances.get(iv) for iv in together):
+            return None, found.is_decided
+        distances = {**found.distances, **together}
+        where = self._later(load, write, common, Meeting(distances, found.within, found.is_decided))
+        return where, found.is_decided
+
+    def are_apart(self, left: Node, right: Node, loop: Node) -> bool:
+        """Whether it is certain that different iterations of a parallel loop do not meet in two
+        accesses."""
+        found = self._meeting(left, right, self._common_loops(left, right))
+        if found is None:
+            return True
+        if all(
+            found.distances.get(self.graph.values[number]) == 0 or span.is_single
+            for number, span in zip(loop.induction, spans(loop.op))
+        ):
+            return True
+        return self._exclude(left, right, loop, found.distances)
+
+    def _exclude(self, left: Node, right: Node, loop: Node, distances: Distances) -> bool:
+        """Whether conditions keep two accesses apart in iterations at some distances."""
+        plain = {iv: d for iv, d in distances.items() if iv not in self.indices.counted}
+        return self.guards.exclude(left, right, loop, plain)
+
+    def _meeting(self, load: Node, write: Node, common: list[Node]) -> Meeting | None:
+        """Where two accesses may meet; None where they do not."""
+        loops = [loop for loop in common if not is_branch(loop)]
+        serial = [loop for loop in loops if not is_parallel(loop)]
+        together = self._solved(load, write, loops)
+        if together is None:
+            return None
+        distances, is_decided = together
+        if is_decided or len(serial) == len(loops):
+            return Meeting(distances, distances, is_decided)
+        within = self._solved(load, write, serial)
+        return Meeting(distances, None if within is None else within[0], is_decided)
+
+    def _solved(
+        self, load: Node, write: Node, loops: Sequence[Node]
+    ) -> tuple[Distances, bool] | None:
+        """The distances of some loops at which all axes of two accesses are equal, what is computed
+        in these being another number, and whether nothing else is demanded; None where they never
+        are."""
+        distances: Distances = {}
+        is_decided = True
+        around = tuple(loops)
+        for mine, other in zip(load.indices, write.indices):
+            key = mine, other, around
+            if key not in self._solutions:
+                self._solutions[key] = self._axis(*key)
+            solution = self._solutions[key]
+            if solution is None:
+                return None
+            is_decided &= solution.is_all
+            for iv, steps in solution.distances.items():
+                if distances.setdefault(iv, steps) != steps:
+                    return None
+        return distances, is_decided
+
+    def _axis(self, mine: int, other: int, loops: Sequence[Node]) -> Solution | None:
+        left, right = self.graph.values[mine], self.graph.values[other]
+        if not self.indices.interval(left).meets(self.indices.interval(right)):
+            return None
+        moving = {self.graph.values[v] for loop in loops for v in loop.induction}
+        axis = Axis(self.indices, self.indices.of(left), self.indices.of(right))
+        return axis.solve(moving, lambda leaf: any(is_defined_in(leaf, loop.op) for loop in loops))
+
+    def constants(self, node: Node) -> dict[int, int]:
+        """The indices of an access that are constants, by axis."""
+        intervals = [self.indices.interval(self.graph.values[index]) for index in node.indices]
+        return {
+            axis: one.low
+            for axis, one in enumerate(intervals)
+            if one.low is not None and one.low == one.high
+        }
+
+    def _common_loops(self, load: Node, write: Node) -> list[Node]:
+        around = load.owners
+        return [owner for owner in write.owners if owner in around]
+
+    def _later(self, load: Node, write: Node, common: list[Node], meeting: Meeting) -> str | None:
+        """Where the write can come after the load, in the loops around both."""
+        distances = meeting.distances
+        for loop in common:
+            if is_branch(loop):
+                if _branch(loop, load) is not _branch(loop, write):
+                    return None
+                continue
+            if is_while(loop):
+                return "iteration"
+            for number, span in zip(loop.induction, spans(loop.op)):
+                distance = distances.get(self.graph.values[number])
+                in_any_order = is_parallel(loop)
+                if distance is None and (
+                    span.is_single or (in_any_order and not meeting.is_decided)
+                ):
+                    distance = 0
+                if distance is None:
+                    return "another" if in_any_order else "iteration"
+                if distance != 0:
+                    if in_any_order:
+                        return "another" if meeting.is_decided else None
+                    return "iteration" if span.step is None or distance > 0 else None
+            if is_parallel(loop):
+                if meeting.within is None:
+                    return None
+                distances = {**meeting.within, **distances}
+        return "iteration" if load.order < write.order else None
+
+
+class Neighbours:
+    """Accesses to one array, found by the constants among their indices: those that have different
+    ones along an axis do not meet."""
+
+    def __init__(self, overwrites: Overwrites, nodes: Sequence[Node]) -> None:
+        self.nodes = nodes
+        self._constants = overwrites.constants
+        self._known = [overwrites.constants(node) for node in nodes]
+        # the numbers of the nodes that have constants along some axes
+        self._by_axes: dict[tuple[int, ...], list[int]] = {}
+        for number, known in enumerate(self._known):
+            self._by_axes.setdefault(tuple(known), []).append(number)
+        self._tables: dict[tuple[object, ...], dict[tuple[int, ...], list[int]]] = {}
+
+    def of(self, node: Node) -> list[Node]:
+        """Those that may meet an access to the array, in order."""
+        own = self._constants(node)
+        numbers: list[int] = []
+        for axes in self._by_axes:
+            shared = tuple([axis for axis in axes if axis in own])
+            table = self._table(axes, shared)
+            numbers += table.get(tuple([own[axis] for axis in shared]), ())
+        return [self.nodes[number] for number in sorted(numbers)]
+
+    def _table(
+        self, axes: tuple[int, ...], shared: tuple[int, ...]
+    ) -> dict[tuple[int, ...], list[int]]:
+        """The numbers of those with constants along some axes, by those that another access has
+        too."""
+        found = self._tables.get((axes, shared))
+        if found is None:
+            found = self._tables[axes, shared] = {}
+            for number in self._by_axes[axes]:
+                key = tuple([self._known[number][axis] for axis in shared])
+                found.setdefault(key, []).append(number)
+        return found
+
+
+def _branch(owner: Node, node: Node) -> BlockNode:
+    block = node.block
+    while block.owner is not owner:
+        assert block.owner is not None
+        block = block.owner.block
+    return block

@@ -1,0 +1,50 @@
+"""What to say of a failure at run time: from the pass that looks for it to the launch."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Sequence
+
+from mlirad.bindings import ir
+from mlirad.data_classes import data_class
+from mlirad.errors import SourceLocation
+from mlirad.ir.reports.location import place_attribute, read_place
+
+MESSAGES, RACES = "field.messages", "field.races"  # of a module: of checks, and of what it may do
+RECORD_SIZE = 32  # words of the record of a failure
+
+_HOLE = re.compile(r"\{([^}]*)\}")
+
+
+@data_class(frozen=True)
+class Message:
+    """A text with holes for words of a launch, and the place in the source that it speaks of."""
+
+    text: str
+    place: SourceLocation | None
+
+    @property
+    def attribute(self) -> ir.Attribute:
+        """This, to be kept in IR."""
+        text = ir.StringAttr.get(self.text)
+        return ir.DictAttr.get({"text": text, "place": place_attribute(self.place)})
+
+    def filled(self, values: Sequence[int]) -> str:
+        """The text with words in its holes; a format that ends in a letter of C's for floats reads
+        a double."""
+        words = iter(values)
+
+        def one(match: re.Match[str]) -> str:
+            word, spec = next(words), match.group(1)
+            if spec[-1:] in tuple("eEfFgG"):
+                return format(struct.unpack("d", struct.pack("q", word))[0], spec)
+            return str(word % (1 << 64) if spec.endswith("u") else word)
+
+        return _HOLE.sub(one, self.text).replace("\1", "{").replace("\2", "}")
+
+
+def read_message(attribute: ir.Attribute) -> Message:
+    """The message that was kept in IR."""
+    entry = ir.DictAttr(attribute)
+    return Message(ir.StringAttr(entry["text"]).value, read_place(entry["place"]))

@@ -1,0 +1,82 @@
+"""What is reported on a program: by upstream through the context, or by an error of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from mlirad.bindings import ir
+from mlirad.data_classes import data_class
+from mlirad.errors import SourceLocation, TaichiCompilationError
+from mlirad.ir.reports.location import source_location
+from mlirad.ir.reports.remarks import take_remarks
+
+
+@data_class(frozen=True)
+class Diagnostic:
+    """A message and its place; `details` is what follows the message's line when it is shown."""
+
+    severity: str
+    place: SourceLocation | None
+    message: str
+    details: str = ""
+
+    def __str__(self) -> str:
+        where = "mlirad-opt" if self.place is None else str(self.place)
+        line = f"{where}: {self.severity}: {self.message}"
+        return f"{line}\n{self.details}" if self.details else line
+
+
+Report = Callable[[Diagnostic], None]
+
+
+@contextmanager
+def reporting(context: ir.Context, report: Report) -> Iterator[None]:
+    """Report meanwhile what upstream emits, and the error that ends the block, which goes no
+    further."""
+
+    def emitted(diagnostic: ir.Diagnostic) -> bool:
+        for item in _from_upstream(diagnostic):
+            report(item)
+        return True
+
+    handler = context.attach_diagnostic_handler(emitted)
+    try:
+        yield
+    except (TaichiCompilationError, ir.MLIRError) as error:
+        for item in diagnostics_of(error):
+            report(item)
+    finally:
+        handler.detach()
+
+
+def remarks(module: ir.Operation) -> Iterator[Diagnostic]:
+    """What passes remarked on the ops of a module, taken away from them."""
+    for op, text in take_remarks(module):
+        place = source_location(op.location)
+        yield Diagnostic("remark", place, text, "" if place is None else place.excerpt())
+
+
+def diagnostics_of(error: TaichiCompilationError | ir.MLIRError) -> Iterator[Diagnostic]:
+    """What an error says: upstream's diagnostics, where it comes from there."""
+    upstream = error if isinstance(error, ir.MLIRError) else error.__context__
+    if isinstance(upstream, ir.MLIRError) and upstream.error_diagnostics:
+        for diagnostic in upstream.error_diagnostics:
+            yield from _from_upstream(diagnostic)
+    elif isinstance(error, TaichiCompilationError):
+        text = str(error)
+        details = (
+            text.partition("\n")[2] if error.source is not None and "\n" not in error.reason else ""
+        )
+        yield Diagnostic("error", error.source, error.reason, details)
+    else:
+        yield Diagnostic("error", None, str(error))
+
+
+def _from_upstream(diagnostic: ir.Diagnostic | ir.DiagnosticInfo) -> Iterator[Diagnostic]:
+    """A diagnostic, then its notes."""
+    place = source_location(diagnostic.location)
+    details = "" if place is None else place.excerpt()
+    yield Diagnostic(diagnostic.severity.name.lower(), place, diagnostic.message, details)
+    for note in diagnostic.notes:
+        yield from _from_upstream(note)

@@ -1,0 +1,37 @@
+"""A module as text: MLIR, LLVM IR or PTX; or as bytecode."""
+
+from __future__ import annotations
+
+from io import BytesIO
+
+from mlirad.bindings import ir
+from mlirad.pipeline.llvm_form import check_llvm_form
+from mlirad.pipeline.opt.printing import Style
+
+
+def emit(module: ir.Operation, form: str, *, chip: str, style: Style) -> str | bytes:
+    """The text of a module. Raises MLIRError where it cannot take that form yet."""
+    if form == "llvm":
+        return _llvm(module)
+    if form == "ptx":
+        return _ptx(module, chip)
+    return _bytecode(module) if form == "bytecode" else style.text(module)
+
+
+def _bytecode(module: ir.Operation) -> bytes:
+    written = BytesIO()
+    module.write_bytecode(written)
+    return written.getvalue()
+
+
+def _llvm(module: ir.Operation) -> str:
+    check_llvm_form(module, "cannot be translated to LLVM IR, expected the LLVM dialect")
+    from mlirad.bindings import translate_module_to_llvmir  # takes a while to load
+
+    return str(translate_module_to_llvmir(module))
+
+
+def _ptx(module: ir.Operation, chip: str) -> str:
+    from mlirad.pipeline.ptx import to_ptx  # llvmlite is wanted for nothing else
+
+    return to_ptx(module, chip)
