@@ -23,8 +23,18 @@ from mlirad.ir.walk import (
     operations,
 )
 from mlirad.named_tuples import NamedTuple
+from mlirad.passes.loops.split_contractions.addends import (
+    LOAD,
+    STORE,
+    Term,
+    branch_values,
+    chain_addends,
+    loop_addends,
+    update_step,
+    value_addends,
+    yielded_value,
+)
 
-LOAD, STORE = "memref.load", "memref.store"
 _QUIET = ("arith.", "math.", "scf.for", "scf.if", "scf.yield", LOAD, STORE)
 
 
@@ -37,7 +47,6 @@ class Kept:
 
 
 Factor = Element | Kept
-Term = tuple[ir.Value, ir.Operation, bool]  # what is added, where, and whether it is taken away
 
 
 @data_class(frozen=True, eq=False)
@@ -99,7 +108,9 @@ class Sum:
         pending = [(self.loop, self.position)]
         while pending:
             loop, position = pending.pop()
-            yield from self._inner(_given(loop, position), For(loop).carried[position], pending)
+            yield from self._inner(
+                yielded_value(loop, position), For(loop).carried[position], pending
+            )
 
     def _inner(
         self, value: ir.Value, carried: ir.Value, pending: list[tuple[ir.Operation, int]]
@@ -114,11 +125,11 @@ class Sum:
                 pending.append((op, inner))
                 value = op.operands[3 + inner]
             elif is_branch(op):
-                then, passed = _choices(value)
+                then, passed = branch_values(value)
                 yield from self._inner(then, passed, pending)
                 value = passed
             else:
-                value = next(v for v in op.operands if _steps(v, carried, op) is not None)
+                value = next(v for v in op.operands if chain_addends(v, carried, op) is not None)
 
 
 class Parts(NamedTuple):
@@ -156,7 +167,7 @@ class Products:
     def updates(self) -> Iterator[Update]:
         """The updates by products of memory that the nest does nothing else with."""
         for memory, ops in self.touched.items():
-            pairs = {op: _step(op) for op in ops if op.name == STORE}
+            pairs = {op: update_step(op) for op in ops if op.name == STORE}
             loads = [found[0] for found in pairs.values() if found is not None]
             if memory in self.written and len(loads) == len(pairs) == len(ops) - len(loads):
                 for store, found in pairs.items():
@@ -167,7 +178,7 @@ class Products:
     def _update(
         self, store: ir.Operation, _: ir.Operation, value: ir.Value, is_negative: bool
     ) -> Update | None:
-        products = self._all_products(_addends_of(value, store, is_negative))
+        products = self._all_products(value_addends(value, store, is_negative))
         element = element_of(store.operands[1], list(store.operands)[2:])
         if not products or not self._is_sum_of(element, products[0].loops):
             return None
@@ -224,7 +235,7 @@ class Products:
                 yield memory, write
 
     def _summed(self, loop: ir.Operation, position: int) -> list[Product]:
-        terms = _addends(loop, position)
+        terms = loop_addends(loop, position)
         if not terms or not b.is_float(loop.results[position].type):
             return []
         products = self._all_products(terms)
@@ -308,96 +319,6 @@ class Products:
             ):
                 return None
         return loops, conditions
-
-
-def _step(store: ir.Operation) -> tuple[ir.Operation, ir.Value, bool] | None:
-    """The load of an update, what it adds, and whether it takes that away."""
-    step = defining_op(store.operands[0])
-    if step is None or step.name not in ("arith.addf", "arith.subf") or is_bound(step):
-        return None
-    element = list(store.operands)[1:]
-    for position, operand in enumerate(step.operands):
-        load = defining_op(operand)
-        if load is None or load.name != LOAD or load.block != store.block:
-            continue
-        one_use = len(list(operand.uses)) == 1 and len(list(step.results[0].uses)) == 1
-        is_negative = step.name == "arith.subf"
-        if list(load.operands) == element and one_use and not (is_negative and position):
-            return load, step.operands[1 - position], is_negative
-    return None
-
-
-def _addends(loop: ir.Operation, position: int) -> list[Term] | None:
-    """What a loop adds to what it carries at a position, with where; None where it does anything
-    else with it."""
-    carried, end = For(loop).carried[position], block_operations(For(loop).body)[-1]
-    if not _is_only_added_to(carried):
-        return None
-    return _steps(end.operands[position], carried, end)
-
-
-def _given(loop: ir.Operation, position: int) -> ir.Value:
-    """What an iteration hands on."""
-    return block_operations(For(loop).body)[-1].operands[position]
-
-
-def _steps(value: ir.Value, carried: ir.Value, at: ir.Operation) -> list[Term] | None:
-    if value == carried:
-        return []
-    op = defining_op(value)
-    if op is None or is_bound(op) or not _is_only_added_to(value):
-        return None
-    if is_branch(op):
-        then, passed = _choices(value)
-        earlier = _steps(passed, carried, op)
-        inner = _steps(then, passed, block_operations(If(op).then)[-1])
-        return None if earlier is None or inner is None else [*earlier, *inner]
-    if op.name in ("arith.addf", "arith.subf"):
-        left, right = op.operands
-        sides = [(left, right)] if op.name == "arith.subf" else [(left, right), (right, left)]
-        for mine, other in sides:
-            earlier = _steps(mine, carried, op)
-            if earlier is not None:
-                return [*earlier, *_addends_of(other, op, op.name == "arith.subf")]
-        return None
-    if is_for(op):
-        position = ir.OpResult(value).result_number
-        earlier, inner = _steps(op.operands[3 + position], carried, op), _addends(op, position)
-        return None if earlier is None or inner is None else [*earlier, *inner]
-    return None
-
-
-def _choices(value: ir.Value) -> tuple[ir.Value, ir.Value]:
-    """What a result of a branch is where its condition holds, and where it does not."""
-    position, branch = ir.OpResult(value).result_number, If(ir.OpResult(value).owner.operation)
-    then, otherwise = (block_operations(block)[-1].operands[position] for block in branch.blocks)
-    return then, otherwise
-
-
-def _is_only_added_to(value: ir.Value) -> bool:
-    """Whether a value has one use, beside those that pass it by a branch."""
-    users = [use.owner.operation for use in value.uses]
-    passed = [op for op in users if is_branch(enclosing(op)) and _ends_otherwise(op)]
-    return len(users) - len(passed) == 1 or (len(users) == 1 and bool(passed))
-
-
-def _ends_otherwise(op: ir.Operation) -> bool:
-    blocks = If(enclosing(op)).blocks
-    return len(blocks) > 1 and op == block_operations(blocks[1])[-1]
-
-
-def _addends_of(value: ir.Value, at: ir.Operation, is_negative: bool) -> list[Term]:
-    """What a value that an op adds, or takes away, is a sum of: itself, where it is none."""
-    op = defining_op(value)
-    if op is None or is_bound(op) or len(list(value.uses)) != 1:
-        return [(value, at, is_negative)]
-    if op.name == "arith.negf":
-        return _addends_of(op.operands[0], at, not is_negative)
-    if op.name not in ("arith.addf", "arith.subf"):
-        return [(value, at, is_negative)]
-    flips = is_negative != (op.name == "arith.subf")
-    left, right = op.operands
-    return [*_addends_of(left, at, is_negative), *_addends_of(right, at, flips)]
 
 
 def erase_unused(root: ir.Operation) -> None:
