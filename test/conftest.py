@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +21,7 @@ MACHINE_OPTIONS = {
     "--simt-order": "MLIRAD_SIMT_ORDER",
     "--lanes": "MLIRAD_LANES",
 }
+SLOW = (Path(__file__).parent / "slow.txt").read_text().splitlines()
 VERIFIES_ALL = VERIFY in os.environ
 os.environ[VERIFY] = "1"  # for the programs that tests start, too
 # nor do they look at what the user's programs keep, unless they are asked to
@@ -37,6 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Have programs read the options, those that tests start as well."""
     config.addinivalue_line("markers", "cpu_code(why): looks at what is made for a CPU")
+    config.addinivalue_line("markers", "slow: left out of a quick run (tools/slow_tests.py)")
     for option, name in MACHINE_OPTIONS.items():
         if config.getoption(option):
             os.environ[name] = config.getoption(option)
@@ -53,13 +57,30 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip what another machine has not: machine code of a CPU, its threads."""
+    """Mark what is slow. Skip what another machine has not: machine code of a CPU, its threads."""
+    mark_slow(items)
     arch = config.getoption("--arch")
     for item in items if arch else []:
         marker = item.get_closest_marker("cpu_code")
         why = marker.args[0] if marker else "threads of a CPU" * ("two_threads" in item.name)
         if why:
             item.add_marker(pytest.mark.skip(reason=f"not on {arch}: {why}"))
+
+
+def mark_slow(items: list[pytest.Item]) -> None:
+    """Mark the tests that `slow.txt` lists: all their cases, or all but the first."""
+    first_slow_case = {line.removesuffix("[1:]"): int(line.endswith("[1:]")) for line in SLOW}
+    cases = Counter[str]()
+    for item in items:
+        test = name_of_test(item)
+        if test in first_slow_case and cases[test] >= first_slow_case[test]:
+            item.add_marker("slow")
+        cases[test] += 1
+
+
+def name_of_test(item: pytest.Item) -> str:
+    """Return the file of a test and its name in it, which all its cases have."""
+    return f"{item.path.name}::{item.nodeid.partition('::')[2].partition('[')[0]}"
 
 
 @pytest.fixture(autouse=True)

@@ -363,3 +363,19 @@ def test_files_of_tests_have_names_of_their_own() -> None:
     """Folders of tests are no packages: pytest knows a file by its name alone."""
     names = [path.name for path in (ROOT / "test").rglob("test_*.py")]
     assert len(names) == len({*names})
+
+
+def test_slow_tests_exist() -> None:
+    """A test that is gone or renamed is no longer listed in `slow.txt`, or under its name. A file
+    defines its tests, or imports them."""
+    listed = (ROOT / "test" / "slow.txt").read_text().splitlines()[1:]
+    words = {
+        path.name: {*re.findall(r"\w+", path.read_text())}
+        for path in (ROOT / "test").rglob("test_*.py")
+    }
+    check(
+        f"test/slow.txt: no {test}"
+        for test in listed
+        for file, name, *_ in [test.removesuffix("[1:]").split("::")]
+        if name not in words.get(file, ())
+    )
