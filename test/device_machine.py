@@ -10,9 +10,9 @@ from mlirad.runtime.device.room import DeviceRoom
 from mlirad.runtime.executor.compiled import CompiledKernel
 from mlirad.runtime.executor.cpu import CpuExecutor
 from mlirad.runtime.executor.executor import Executor, LaunchMemory, Lowered
-from mlirad.runtime.memory.device import DeviceMemory
-from mlirad.runtime.memory.services import Services
-from mlirad.runtime.memory.transfers import SMALL
+from mlirad.runtime.memory.device.device_memory import DeviceMemory
+from mlirad.runtime.memory.device.services import Services
+from mlirad.runtime.memory.device.transfers import SMALL
 from mlirad.runtime.native.machine_code import machine_code
 from mlirad.runtime.simt.driver import SimtDriver
 

@@ -31,7 +31,7 @@ from mlirad.runtime.executor.executor import (
     Lowered,
     PassedArray,
 )
-from mlirad.runtime.memory.host import HostMemory
+from mlirad.runtime.memory.host.host_memory import HostMemory
 from mlirad.runtime.memory.memory import (
     Allocation,
     Arena,

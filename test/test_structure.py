@@ -20,7 +20,7 @@ MODULES = read_tree()
 
 # how much breaks a rule as yet; a number only goes down
 ALLOWED = {
-    "at most 20 files a folder": 6,
+    "at most 20 files a folder": 5,
     "at most 400 lines a file": 1,
     "a basename once a layer": 9,
     "folders import one way": 33,
@@ -68,6 +68,7 @@ MAY_IMPORT = {
 # folders of ideas, each of which imports only from those in front of it
 ORDER_OF_IDEAS = {
     "frontend/python": ("building", "values", "places", "source", "translation", "calls"),
+    "runtime/memory": ("sparse", "host", "device"),
 }
 # the public names, and programs that a user writes: both see everything
 PUBLIC = {
@@ -103,7 +104,7 @@ def test_imports_point_one_way() -> None:
 
 @pytest.mark.parametrize("group", ORDER_OF_IDEAS)
 def test_ideas_import_one_way(group: str) -> None:
-    """A folder of a group imports only from the folders in front of it."""
+    """A folder of a group imports from no folder behind it."""
     order, prefix = ORDER_OF_IDEAS[group], f"mlirad.{group.replace('/', '.')}."
     depth = len(prefix.split(".")) - 1
     ideas = {
@@ -113,11 +114,11 @@ def test_ideas_import_one_way(group: str) -> None:
     }
     assert {*ideas.values()} == {*order}
     check(
-        f"{module.path}:{line}: {idea} imports {name}"
+        f"{module.path}:{line}: {module.module} imports {name}"
         for module, idea in ideas.items()
         for line, name in module.imports
         if name.startswith(prefix)
-        and name.removeprefix(prefix).split(".")[0] not in order[: order.index(idea) + 1]
+        and name.removeprefix(prefix).split(".")[0] in order[order.index(idea) + 1 :]
     )
 
 

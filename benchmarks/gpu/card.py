@@ -12,7 +12,7 @@ import mlirad as ti
 from mlirad.runtime.cuda.constants import CUdevice_attribute
 from mlirad.runtime.cuda.driver import CudaDriver
 from mlirad.runtime.device.driver import Driver
-from mlirad.runtime.memory.device import DeviceMemory
+from mlirad.runtime.memory.device.device_memory import DeviceMemory
 from mlirad.runtime.program import program
 
 LANES = 128  # f32 instructions that a multiprocessor issues in a cycle, since sm_86

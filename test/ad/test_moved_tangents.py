@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mlirad as ti
-from mlirad.runtime.memory import host
+from mlirad.runtime.memory.host import host_memory as host
 
 N = 64
 Values = np.ndarray[Any, Any]

@@ -12,7 +12,7 @@ from waiting_memory import wait_always
 
 import mlirad as ti
 from mlirad.errors import TaichiMemoryError
-from mlirad.runtime.memory.host import HostArena
+from mlirad.runtime.memory.host.host_memory import HostArena
 from mlirad.runtime.program import program
 
 STEPS, N = 6, 16

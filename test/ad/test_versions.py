@@ -12,8 +12,8 @@ from gradients import State, check, scalar, scatter, variable
 
 import mlirad as ti
 from mlirad.runtime.capacity import Capacity
-from mlirad.runtime.memory.host import HostMemory
-from mlirad.runtime.memory.host_elements import HostKept
+from mlirad.runtime.memory.host.host_elements import HostKept
+from mlirad.runtime.memory.host.host_memory import HostMemory
 
 pytestmark = pytest.mark.usefixtures("f64")
 N, STEPS = 6, 8

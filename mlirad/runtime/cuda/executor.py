@@ -15,8 +15,8 @@ from mlirad.runtime.cuda.shims import shims
 from mlirad.runtime.device.room import DeviceRoom
 from mlirad.runtime.executor.compiled import CompiledKernel
 from mlirad.runtime.executor.executor import Executor, LaunchMemory, Lowered
-from mlirad.runtime.memory.device import DeviceMemory
-from mlirad.runtime.memory.services import Services
+from mlirad.runtime.memory.device.device_memory import DeviceMemory
+from mlirad.runtime.memory.device.services import Services
 from mlirad.runtime.native.engine import engine_of
 
 _HOST_OPT_LEVEL = 1  # a row of calls

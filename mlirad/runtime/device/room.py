@@ -10,8 +10,8 @@ from weakref import finalize
 
 from mlirad.runtime.executor.executor import Located, PassedArray
 from mlirad.runtime.executor.frame import WORD, Frame, PassedSlot, RoomApart
-from mlirad.runtime.memory.device import DeviceMemory
-from mlirad.runtime.memory.device_allocation import DeviceAllocation
+from mlirad.runtime.memory.device.device_allocation import DeviceAllocation
+from mlirad.runtime.memory.device.device_memory import DeviceMemory
 from mlirad.runtime.memory.values import Values
 
 

@@ -17,7 +17,7 @@ from mlirad.runtime.executor.compiled import CompiledKernel
 from mlirad.runtime.executor.executor import Executor, KeptCode, LaunchMemory, Located, Lowered
 from mlirad.runtime.executor.frame import LaunchRoom
 from mlirad.runtime.executor.processor import has_fused_multiply_add, vector_bytes, vector_library
-from mlirad.runtime.memory.host import HostAllocation, HostMemory
+from mlirad.runtime.memory.host.host_memory import HostAllocation, HostMemory
 from mlirad.runtime.native.machine_code import machine_code
 from mlirad.runtime.workers.workers import workers
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import mlirad as ti
-from mlirad.runtime.memory import touched
+from mlirad.runtime.memory.sparse import touched
 from mlirad.runtime.program import program as current_program
 from programs.load import load
 from programs.meeting.dual import LARGE, Dual, UnclearError, primal

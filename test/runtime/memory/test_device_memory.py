@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mlirad.errors import TaichiMemoryError
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.capacity import Capacity
-from mlirad.runtime.memory.host import HostMemory
+from mlirad.runtime.memory.host.host_memory import HostMemory
 from mlirad.runtime.memory.memory import Arena, Kept, Memory
 
 DTYPES = ["f4", "f8", "f2", "i1", "u1", "i2", "i4", "i8", "?"]

@@ -6,7 +6,7 @@ import tracemalloc
 
 import numpy as np
 
-from mlirad.runtime.memory.host_rows import HostRows
+from mlirad.runtime.memory.host.host_rows import HostRows
 
 ROWS, COLUMNS = 4, 20_000
 

@@ -14,7 +14,7 @@ from mlirad.pipeline.ptx import to_ptx
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.gpu import cuda_stages
 from mlirad.pipeline.stages.stage import behind, join
-from mlirad.runtime.memory.service_ir import Operation, Service, build
+from mlirad.runtime.memory.device.service_ir import Operation, Service, build
 
 CHIP = "sm_90"
 # what each does to a word, and the bytes of its words

@@ -13,8 +13,8 @@ import mlirad as ti
 from mlirad.lang.field.field import Field
 from mlirad.lang.layout.tree import SNode
 from mlirad.runtime.capacity import Capacity
-from mlirad.runtime.memory import touched
-from mlirad.runtime.memory.sparse_elements import TouchedElements
+from mlirad.runtime.memory.sparse import touched
+from mlirad.runtime.memory.sparse.sparse_elements import TouchedElements
 from mlirad.runtime.memory.values import Values
 from mlirad.runtime.program import program
 

@@ -9,11 +9,11 @@ from math import prod
 import numpy as np
 
 from mlirad.runtime.device.driver import Driver
+from mlirad.runtime.memory.device.pool import Pool
+from mlirad.runtime.memory.device.service_ir import Operation
+from mlirad.runtime.memory.device.services import Services
+from mlirad.runtime.memory.device.strided import WIDEST, Loops, Strided, contiguous, loops
 from mlirad.runtime.memory.memory import DType
-from mlirad.runtime.memory.pool import Pool
-from mlirad.runtime.memory.service_ir import Operation
-from mlirad.runtime.memory.services import Services
-from mlirad.runtime.memory.strided import WIDEST, Loops, Strided, contiguous, loops
 from mlirad.runtime.memory.values import Values
 
 SMALL = 1 << 16  # bytes, which are copied in the time that it takes to ask for them

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from mlirad.runtime.boxes import Box
-from mlirad.runtime.memory.device_allocation import DeviceAllocation
+from mlirad.runtime.memory.device.device_allocation import DeviceAllocation
+from mlirad.runtime.memory.device.strided import Strided
+from mlirad.runtime.memory.device.transfers import Transfers
 from mlirad.runtime.memory.memory import Arena, DType, Elements, Index, Kept
-from mlirad.runtime.memory.strided import Strided
-from mlirad.runtime.memory.transfers import Transfers
 from mlirad.runtime.memory.values import Values, bits, same_bits
 
 _FEW = 16  # components, which are filled one by one

@@ -13,9 +13,11 @@ import numpy as np
 from mlirad.dialect.turn import free_in_forks
 from mlirad.runtime.boxes import Box, within_shape
 from mlirad.runtime.capacity import Capacity
-from mlirad.runtime.memory.blocks import Blocks
-from mlirad.runtime.memory.host_elements import HostElements, HostKept
-from mlirad.runtime.memory.host_waiting import HostRoom
+from mlirad.runtime.memory.host.blocks import Blocks
+from mlirad.runtime.memory.host.host_elements import HostElements, HostKept
+from mlirad.runtime.memory.host.host_waiting import HostRoom
+from mlirad.runtime.memory.host.short_axes import assign
+from mlirad.runtime.memory.host.sparse_host import SparseHostElements
 from mlirad.runtime.memory.memory import (
     Allocation,
     Arena,
@@ -27,9 +29,7 @@ from mlirad.runtime.memory.memory import (
     Values,
 )
 from mlirad.runtime.memory.reserved import ADDRESS_SPACE, Reserved
-from mlirad.runtime.memory.short_axes import assign
-from mlirad.runtime.memory.sparse_elements import TouchedKept
-from mlirad.runtime.memory.sparse_host import SparseHostElements
+from mlirad.runtime.memory.sparse.sparse_elements import TouchedKept
 
 ALIGNMENT = 64
 LARGE, LEAST_MOVED = 1 << 16, 1 << 20  # bytes

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.capacity import Capacity
 from mlirad.runtime.device.driver import Driver
-from mlirad.runtime.memory.device_allocation import DeviceAllocation
-from mlirad.runtime.memory.device_elements import DeviceElements, DeviceKept
-from mlirad.runtime.memory.host import HostArena
-from mlirad.runtime.memory.host_elements import HostElements
+from mlirad.runtime.memory.device.device_allocation import DeviceAllocation
+from mlirad.runtime.memory.device.device_elements import DeviceElements, DeviceKept
+from mlirad.runtime.memory.device.services import Services
+from mlirad.runtime.memory.device.sparse_device import SparseDeviceElements
+from mlirad.runtime.memory.device.strided import Strided, contiguous
+from mlirad.runtime.memory.device.transfers import SMALL, Transfers
+from mlirad.runtime.memory.host.host_elements import HostElements
+from mlirad.runtime.memory.host.host_memory import HostArena
 from mlirad.runtime.memory.memory import Allocation, Arena, DType, Elements, Kept, Memory, Nesting
-from mlirad.runtime.memory.services import Services
-from mlirad.runtime.memory.sparse_device import SparseDeviceElements
-from mlirad.runtime.memory.sparse_elements import TouchedKept
-from mlirad.runtime.memory.strided import Strided, contiguous
-from mlirad.runtime.memory.transfers import SMALL, Transfers
+from mlirad.runtime.memory.sparse.sparse_elements import TouchedKept
 from mlirad.runtime.memory.values import Values
 
 _FIRST, _LARGEST = 1 << 16, 1 << 25  # bytes of a block of copies

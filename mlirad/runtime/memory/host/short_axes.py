@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.runtime.memory.blocks import Blocks
+from mlirad.runtime.memory.host.blocks import Blocks
 from mlirad.runtime.memory.values import Values
 
 SHORT, MANY = 16, 4096  # entries of a row, of an array

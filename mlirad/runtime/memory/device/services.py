@@ -18,8 +18,8 @@ from mlirad.pipeline.stages.stage import behind, join
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.config import Config
 from mlirad.runtime.executor.executor import Code, Executor, Located, Lowered, PassedArray
-from mlirad.runtime.memory.service_ir import Operation, Service, build
-from mlirad.runtime.memory.strided import Loops
+from mlirad.runtime.memory.device.service_ir import Operation, Service, build
+from mlirad.runtime.memory.device.strided import Loops
 from mlirad.runtime.memory.values import Values
 from mlirad.runtime.memory.waiting import Clearing, Waiting
 

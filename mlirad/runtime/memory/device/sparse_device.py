@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from mlirad.runtime.memory.device_allocation import DeviceAllocation
-from mlirad.runtime.memory.device_elements import DeviceElements
-from mlirad.runtime.memory.device_ordered import DeviceOrdered
+from mlirad.runtime.memory.device.device_allocation import DeviceAllocation
+from mlirad.runtime.memory.device.device_elements import DeviceElements
+from mlirad.runtime.memory.device.device_ordered import DeviceOrdered
+from mlirad.runtime.memory.device.strided import Strided
+from mlirad.runtime.memory.device.transfers import Transfers
 from mlirad.runtime.memory.memory import DType, Nesting
-from mlirad.runtime.memory.sparse_elements import TouchedElements, touched_view
-from mlirad.runtime.memory.strided import Strided
-from mlirad.runtime.memory.transfers import Transfers
+from mlirad.runtime.memory.sparse.sparse_elements import TouchedElements, touched_view
 
 
 class SparseDeviceElements(TouchedElements, DeviceElements):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from mlirad.runtime.memory.device.strided import Strided
+from mlirad.runtime.memory.device.transfers import Transfers
 from mlirad.runtime.memory.memory import DType
-from mlirad.runtime.memory.strided import Strided
-from mlirad.runtime.memory.transfers import Transfers
 from mlirad.runtime.memory.values import Values
 
 _WINDOW = 1 << 14  # bytes, which come about as fast as one

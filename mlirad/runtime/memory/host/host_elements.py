@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from mlirad.runtime.boxes import Box
-from mlirad.runtime.memory.blocks import Blocks
-from mlirad.runtime.memory.host_waiting import HostRoom, HostWaiting, set_all
+from mlirad.runtime.memory.host.blocks import Blocks
+from mlirad.runtime.memory.host.host_waiting import HostRoom, HostWaiting, set_all
+from mlirad.runtime.memory.host.short_axes import assign, copied, exchange
 from mlirad.runtime.memory.memory import Arena, Elements, Index, Kept, Values
-from mlirad.runtime.memory.short_axes import assign, copied, exchange
 from mlirad.runtime.memory.values import bits, part, same_bits
 from mlirad.runtime.memory.waiting import Clearing
 

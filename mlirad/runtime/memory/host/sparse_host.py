@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from mlirad.runtime.memory.host_elements import HostElements
-from mlirad.runtime.memory.host_waiting import HostRoom
+from mlirad.runtime.memory.host.host_elements import HostElements
+from mlirad.runtime.memory.host.host_waiting import HostRoom
 from mlirad.runtime.memory.memory import Allocation, Nesting, Values
-from mlirad.runtime.memory.ordered import HostOrdered
-from mlirad.runtime.memory.sparse_elements import TouchedElements, touched_view
+from mlirad.runtime.memory.sparse.ordered import HostOrdered
+from mlirad.runtime.memory.sparse.sparse_elements import TouchedElements, touched_view
 
 
 class SparseHostElements(TouchedElements, HostElements):

@@ -23,9 +23,9 @@ from mlirad.runtime.memory.memory import (
     SparseElements,
     Values,
 )
-from mlirad.runtime.memory.ordered import Held, Ordered
-from mlirad.runtime.memory.touched import Around
-from mlirad.runtime.memory.touched_view import Activity, TouchedView
+from mlirad.runtime.memory.sparse.ordered import Held, Ordered
+from mlirad.runtime.memory.sparse.touched import Around
+from mlirad.runtime.memory.sparse.touched_view import Activity, TouchedView
 from mlirad.runtime.memory.values import part
 
 _FEW = 1 << 12  # elements that are gone through as they are

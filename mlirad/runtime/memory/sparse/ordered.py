@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.runtime.memory.touched import Pieces, Places
+from mlirad.runtime.memory.sparse.touched import Pieces, Places
 from mlirad.runtime.memory.values import Values
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from weakref import finalize
 
 from mlirad.errors import TaichiMemoryError
+from mlirad.runtime.memory.device.read_ahead import ReadAhead
+from mlirad.runtime.memory.device.transfers import Transfers
 from mlirad.runtime.memory.memory import Allocation
-from mlirad.runtime.memory.read_ahead import ReadAhead
-from mlirad.runtime.memory.transfers import Transfers
 
 _PADDING = 16  # bytes: what updates small elements, updates words
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.runtime.memory.device_allocation import DeviceAllocation
+from mlirad.runtime.memory.device.device_allocation import DeviceAllocation
+from mlirad.runtime.memory.device.service_ir import Operation
+from mlirad.runtime.memory.device.strided import Loops, Strided, contiguous, loops
+from mlirad.runtime.memory.device.transfers import Transfers
 from mlirad.runtime.memory.memory import DType
-from mlirad.runtime.memory.ordered import Held, Ordered
-from mlirad.runtime.memory.service_ir import Operation
-from mlirad.runtime.memory.strided import Loops, Strided, contiguous, loops
-from mlirad.runtime.memory.touched import Pieces, Places
-from mlirad.runtime.memory.transfers import Transfers
+from mlirad.runtime.memory.sparse.ordered import Held, Ordered
+from mlirad.runtime.memory.sparse.touched import Pieces, Places
 from mlirad.runtime.memory.values import Values
 
 

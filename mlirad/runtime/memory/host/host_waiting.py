@@ -11,8 +11,8 @@ import numpy as np
 
 from mlirad.ir.memory.waiting import LEAST
 from mlirad.runtime.boxes import Box, KnownBox, within_shape
-from mlirad.runtime.memory.host_rows import HostRows, Rows, is_whole
-from mlirad.runtime.memory.short_axes import assign
+from mlirad.runtime.memory.host.host_rows import HostRows, Rows, is_whole
+from mlirad.runtime.memory.host.short_axes import assign
 from mlirad.runtime.memory.values import Values, part
 from mlirad.runtime.memory.waiting import (
     Clearing,

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from mlirad.runtime.boxes import Box
-from mlirad.runtime.memory.ordered import HostOrdered, Ordered
 from mlirad.runtime.memory.reserved import Reserved
-from mlirad.runtime.memory.touched import Around, Pieces, Places
+from mlirad.runtime.memory.sparse.ordered import HostOrdered, Ordered
+from mlirad.runtime.memory.sparse.touched import Around, Pieces, Places
 from mlirad.runtime.memory.values import Values
 
 

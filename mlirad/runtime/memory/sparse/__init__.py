@@ -1,0 +1,1 @@
+"""Elements that are seen by the activity of the blocks around them."""
