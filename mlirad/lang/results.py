@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlirad.frontend.python.values.leaves import built
+from mlirad.frontend.python.values.leaves import build_value
 from mlirad.kernel.form import ScalarForm
 from mlirad.kernel.module import KernelModule
 
@@ -17,4 +17,4 @@ def shaped(kernel: KernelModule, found: tuple[Any, ...] | None) -> Any:
     form = kernel.result_form
     if form is None or type(form) is ScalarForm:
         return found[0]
-    return built(form, iter(found))
+    return build_value(form, iter(found))

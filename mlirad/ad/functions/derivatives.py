@@ -21,7 +21,7 @@ from mlirad.frontend.python.values.annotations import MatrixType, Template, is_t
 from mlirad.frontend.python.values.leaves import leaves, like
 from mlirad.frontend.python.values.matrix import Matrix
 from mlirad.frontend.python.values.scalar import is_scalar
-from mlirad.frontend.python.values.struct import Struct, with_members
+from mlirad.frontend.python.values.struct import Struct, map_members
 from mlirad.frontend.python.values.struct_type import StructType, type_of
 from mlirad.lang import matrix as lm
 from mlirad.lang.arguments.constants import constant_key
@@ -223,7 +223,7 @@ def _of_python(value: Any, as_numpy: bool) -> Any:
     if isinstance(value, tuple):
         return tuple([_of_python(part, as_numpy) for part in value])
     if isinstance(value, Struct):
-        return with_members(value, lambda member: _of_python(member, as_numpy=False))
+        return map_members(value, lambda member: _of_python(member, as_numpy=False))
     if isinstance(value, Matrix):
         return (
             np.array(value.rows_list())

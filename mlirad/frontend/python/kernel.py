@@ -15,7 +15,7 @@ from mlirad.frontend.python.building.builder import Anchor, Builder, building, c
 from mlirad.frontend.python.calls import call  # noqa: F401 - registers a node handler
 from mlirad.frontend.python.places.array_arguments import ArrayArgument, ClampedArray
 from mlirad.frontend.python.places.arrays import extent
-from mlirad.frontend.python.places.struct_places import local
+from mlirad.frontend.python.places.struct_places import make_local
 from mlirad.frontend.python.places.triplets import Triplets
 from mlirad.frontend.python.source.function_source import FunctionSource
 from mlirad.frontend.python.source.jumps import returns_early
@@ -26,12 +26,12 @@ from mlirad.frontend.python.translation import (  # noqa: F401 - they register t
     loops,
     statements,
 )
-from mlirad.frontend.python.translation.choices import returned
+from mlirad.frontend.python.translation.choices import joined_result
 from mlirad.frontend.python.translation.packs import packs_of
 from mlirad.frontend.python.translation.scopes import Flag, Frame
 from mlirad.frontend.python.translation.statements import visit_block
 from mlirad.frontend.python.translation.translator import Translator
-from mlirad.frontend.python.values.leaves import built, form_of, leaves
+from mlirad.frontend.python.values.leaves import build_value, form_of, leaves
 from mlirad.frontend.python.values.scalar import Expr
 from mlirad.frontend.python.values.struct import Struct
 from mlirad.ir.signature import Attributes, argument_label
@@ -112,17 +112,13 @@ class _Kernel:
         builder: Builder,
         return_type: Any,
     ):
-        self.source, self.function, self.builder, self.return_type = (
-            source,
-            function,
-            builder,
-            return_type,
-        )
+        self.source, self.function = source, function
+        self.builder, self.return_type = builder, return_type
         self.results: list[DataType] = []
         self.result_form: Form | None = None
         self.arrays: list[NdarrayArgument] = []
-        self.gradients: list[str] = []  # of which array arguments it uses
-        self.offered: list[tuple[str, ir.Value, int]] = []  # with their positions among arrays
+        self.gradients: list[str] = []  # the array arguments whose gradients it uses
+        self.optional_gradients: list[tuple[str, ir.Value, int]] = []  # and positions in arrays
 
     def translate(self, arguments: Sequence[tuple[str, Argument]]) -> None:
         """Create the function at the insertion point."""
@@ -156,7 +152,7 @@ class _Kernel:
             values = self._result_values(frame)
             ir.Operation.create("func.return", [], [v.value for v in values])
         self.results = [v.dtype for v in values]
-        self._forget_unused(entry, marks)
+        self._drop_unused_gradients(entry, marks)
         marks += [{} for _ in range(len(entry.arguments) - len(marks))]
         op.attributes["function_type"] = ir.TypeAttr.get(
             ir.FunctionType.get(
@@ -188,9 +184,9 @@ class _Kernel:
             Expr(entry.add_argument(mlir_type(dtype), location), dtype) for dtype in argument.dtypes
         ]
         marks += [{} for _ in values]
-        value = built(argument.form, iter(values))
+        value = build_value(argument.form, iter(values))
         is_variable = name in frame.source.mutable or isinstance(value, Struct)
-        return local(value) if is_variable else value
+        return make_local(value) if is_variable else value
 
     def _array(
         self,
@@ -200,7 +196,7 @@ class _Kernel:
         needs_grad: bool,
         marks: list[Attributes],
     ) -> ArrayArgument:
-        """An array, and behind it, where there is one, its gradient."""
+        """An array, and behind it its gradient if it has one."""
         shape = [-1] * argument.ndim + list(argument.element_shape)
         type_ = array_type(mlir_type(argument.dtype), shape)
         value = entry.add_argument(type_, ir.Location.current)
@@ -213,12 +209,12 @@ class _Kernel:
             self.arrays.append(gradient_of(argument))
             value = entry.add_argument(type_, ir.Location.current)
             array.gradient = replace(array, value=value, name=f"{name}.grad")
-            self.offered.append((name, value, len(self.arrays) - 1))
+            self.optional_gradients.append((name, value, len(self.arrays) - 1))
         return array
 
-    def _forget_unused(self, entry: ir.Block, marks: list[Attributes]) -> None:
-        """Take no gradients that nothing uses."""
-        for name, value, position in reversed(self.offered):
+    def _drop_unused_gradients(self, entry: ir.Block, marks: list[Attributes]) -> None:
+        """Remove the arguments for gradients that nothing uses."""
+        for name, value, position in reversed(self.optional_gradients):
             if has_uses(value):
                 self.gradients.append(name)
                 continue
@@ -227,7 +223,7 @@ class _Kernel:
             entry.erase_argument(number)
 
     def _result_values(self, frame: Frame) -> list[Expr]:
-        result = returned(frame)
+        result = joined_result(frame)
         if result is None:
             if self.return_type is not None:
                 raise TaichiSyntaxError(

@@ -19,8 +19,8 @@ from mlirad.frontend.python.values.annotations import MatrixType
 from mlirad.frontend.python.values.struct import (
     METHODS,
     Struct,
+    matching_members,
     refuse_names_twice,
-    same_members,
     struct_of,
 )
 from mlirad.frontend.python.values.struct_type import StructType
@@ -120,12 +120,12 @@ class StructField(FieldGroup):
         return struct_of(_Element(_fields(self), key), self.__dict__["struct_methods"])
 
     def __setitem__(self, key: object, value: object) -> None:
-        for name, member in same_members(value, _fields(self)).items():
+        for name, member in matching_members(value, _fields(self)).items():
             _fields(self)[name][key] = member
 
     def fill(self, value: Any) -> None:
         """Set every element: all its numbers, or to a struct."""
-        found = same_members(value, _fields(self)) if not ex.is_scalar(value) else None
+        found = matching_members(value, _fields(self)) if not ex.is_scalar(value) else None
         for name, field in _fields(self).items():
             field.fill(value if found is None else found[name])
 
@@ -134,7 +134,7 @@ class StructField(FieldGroup):
         no field of structs."""
         if not isinstance(other, StructField):
             raise TypeError(f"copy_from: a field of structs is needed, not a {type(other)}")
-        for name, field in same_members(_fields(other), _fields(self)).items():
+        for name, field in matching_members(_fields(other), _fields(self)).items():
             _fields(self)[name].copy_from(field)
 
     def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
@@ -149,7 +149,7 @@ class StructField(FieldGroup):
 
     def from_numpy(self, arrays: Mapping[str, Any]) -> None:
         """Set all members from arrays by name."""
-        for name, array in same_members(arrays, _fields(self)).items():
+        for name, array in matching_members(arrays, _fields(self)).items():
             _fields(self)[name].from_numpy(array)
 
     def to_torch(self, device: object = None) -> dict[str, Any]:
@@ -158,7 +158,7 @@ class StructField(FieldGroup):
 
     def from_torch(self, tensors: Mapping[str, Any]) -> None:
         """Set all members from torch tensors by name."""
-        for name, tensor in same_members(tensors, _fields(self)).items():
+        for name, tensor in matching_members(tensors, _fields(self)).items():
             _fields(self)[name].from_torch(tensor)
 
     def to_jax(self) -> dict[str, Any]:
@@ -167,7 +167,7 @@ class StructField(FieldGroup):
 
     def from_jax(self, arrays: Mapping[str, Any]) -> None:
         """Set all members from JAX's arrays by name."""
-        for name, array in same_members(arrays, _fields(self)).items():
+        for name, array in matching_members(arrays, _fields(self)).items():
             _fields(self)[name].from_jax(array)
 
     def __len__(self) -> int:

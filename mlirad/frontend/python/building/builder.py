@@ -1,4 +1,4 @@
-"""Where the kernel being built stands: default types, the entry block, and one-line op creation."""
+"""The kernel under construction: default types, its entry block, and one-line op creation."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Builder:
 
     @contextmanager
     def entered(self, kind: str, *, is_tail: bool = False) -> Iterator[Region]:
-        """A block inside the present one, which is shut afterwards."""
+        """Open a block inside the present one, and shut it afterwards."""
         outer = self.region
         self.region = Region(kind, ir.Location.current, outer, is_tail=is_tail)
         try:
@@ -75,7 +75,7 @@ class Builder:
 
     @contextmanager
     def isolated(self, function: str) -> Iterator[None]:
-        """A block that sees nothing of those around it."""
+        """Open a block that sees nothing of those around it."""
         with (
             self.region.shut_as(
                 f"was made outside '{function}', which has derivatives of its own and computes "
@@ -173,12 +173,12 @@ def in_kernel() -> bool:
     return bool(being_built) and any(builder.thread == get_ident() for builder in being_built)
 
 
-def refuse_in_kernel(what: str, cure: str) -> None:
-    """Raise TaichiTypeError where Python does something to memory while a kernel is compiled: that
-    happens once, and not in its launches. `ti.static(...)` says that it should."""
+def refuse_in_kernel(change: str, cure: str) -> None:
+    """Raise TaichiTypeError for a change of memory by Python while a kernel is compiled: it happens
+    once, and not in its launches. `ti.static(...)` says that it should."""
     if in_kernel() and not current().static_arguments:
         raise TaichiTypeError(
-            f"{what} by Python here, once, while the kernel is compiled: {cure}; ti.static(...) "
+            f"{change} by Python here, once, while the kernel is compiled: {cure}; ti.static(...) "
             "says that once is wanted"
         )
 

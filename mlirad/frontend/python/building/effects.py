@@ -23,13 +23,13 @@ def load(
     indices: Sequence[ir.Value] = (),
     marks: Mapping[str, ir.Attribute] | None = None,
 ) -> ir.Value:
-    """What an element holds."""
+    """Read an element."""
     _refuse_in_custom("reads memory", array)
     return field.load(array, indices, marks)
 
 
 def address(array: ir.Value, indices: Sequence[ir.Value]) -> ir.Value:
-    """Where an element lies in memory."""
+    """The address of an element."""
     _refuse_in_custom("asks where memory lies", array)
     return field.address(array, indices)
 
@@ -47,7 +47,7 @@ def atomic(
     kind: str,
     marks: Mapping[str, ir.Attribute],
 ) -> ir.Value:
-    """Update an element in one step; what it held before."""
+    """Update an element in one step, and return its old value."""
     _refuse_in_custom("updates memory", array)
     return field.atomic(value, array, indices, kind, marks)
 
@@ -71,13 +71,13 @@ def is_active(block: str, cell: Sequence[ir.Value]) -> ir.Value:
 
 
 def length(block: str, cell: Sequence[ir.Value]) -> ir.Value:
-    """How long a list is."""
+    """The number of items of a list."""
     _refuse_in_custom("reads memory")
     return activity.length(block, cell)
 
 
 def append(block: str, cell: Sequence[ir.Value]) -> ir.Value:
-    """Make a list longer; the number of the new item."""
+    """Make a list longer, and return the number of the new item."""
     _refuse_in_custom("updates memory")
     return activity.append(block, cell)
 
@@ -94,16 +94,16 @@ def random(type_: ir.Type, counters: tuple[ir.Value, ir.Value, ir.Value]) -> ir.
     return field.random(type_, *counters)
 
 
-def _refuse_in_custom(what: str, array: ir.Value | None = None) -> None:
-    """Raise TaichiCompilationError where a function with derivatives of its own does more than
+def _refuse_in_custom(effect: str, array: ir.Value | None = None) -> None:
+    """Raise TaichiCompilationError if a function with derivatives of its own does more than
     compute."""
     function = current().custom
     if function is None:
         return
-    named = ""
+    name = ""
     if isinstance(array, ir.OpResult) and GetOp.holds(array.owner):
-        named = f" '{GetOp(array.owner).field.value}'"
+        name = f" '{GetOp(array.owner).field.value}'"
     raise TaichiCompilationError(
         f"'{function}' has derivatives of its own, so it can only compute with its arguments, and "
-        f"this {what}{named}: pass what it reads as an argument"
+        f"this {effect}{name}: pass what it reads as an argument"
     )

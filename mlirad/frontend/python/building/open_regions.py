@@ -32,32 +32,32 @@ class Region:
         self.shut = ""
 
     @contextmanager
-    def shut_as(self, why: str) -> Iterator[None]:
+    def shut_as(self, reason: str) -> Iterator[None]:
         """Shut this block and those around it for a while."""
         around = [self]
         while around[-1].outer is not None:
             around.append(around[-1].outer)
         before = [region.shut for region in around]
         for region in around:
-            region.shut = why
+            region.shut = reason
         try:
             yield
         finally:
             for region, shut in zip(around, before):
                 region.shut = shut
 
-    def reopened(self) -> AbstractContextManager[None]:
-        """Let what was made in this block, and in those around it, be used for a while: for code
-        that is added to it after it ended."""
+    def reopen(self) -> AbstractContextManager[None]:
+        """Open this block and those around it for a while: code is added to them after they
+        ended."""
         return self.shut_as("")
 
 
-def refuse_use(region: Region, made: ir.Location, what: str) -> None:
-    """Raise TaichiCompilationError, with the place where it was made, for the use of what a shut
-    block made."""
-    place = user_place(made)
+def refuse_use(region: Region, origin: ir.Location, noun: str) -> None:
+    """Raise TaichiCompilationError for the use of a value, variable or array of a shut block, with
+    the place of its origin."""
+    place = user_place(origin)
     raise TaichiCompilationError(
-        f"this {what} {region.shut}", related=() if place is None else [(place, "made here")]
+        f"this {noun} {region.shut}", related=() if place is None else [(place, "made here")]
     )
 
 

@@ -41,10 +41,10 @@ def if_op(
         then()
     _terminate(block)
     if otherwise is not None:
-        other = _block(op, 1)
-        with inside(other, "a branch"):
+        alternative = _block(op, 1)
+        with inside(alternative, "a branch"):
             otherwise()
-        _terminate(other)
+        _terminate(alternative)
     return op
 
 
@@ -81,12 +81,12 @@ def parallel_op(
 ) -> ir.Operation:
     """`scf.parallel` over a box."""
     rank = len(lower)
-    one = index_constant(1)
+    step = index_constant(1)
     sizes = ir.DenseI32ArrayAttr.get([rank, rank, rank, 0])
     op = ir.Operation.create(
         "scf.parallel",
         [],
-        [*lower, *upper, *([one] * rank)],
+        [*lower, *upper, *([step] * rank)],
         {**attributes, "operandSegmentSizes": sizes},
         regions=1,
     )
@@ -97,8 +97,8 @@ def parallel_op(
     return op
 
 
-def clamped(index: ir.Value, size: ir.Value) -> ir.Value:
-    """An `index` value moved into `0 ... size - 1`."""
+def clamp(index: ir.Value, size: ir.Value) -> ir.Value:
+    """Move an `index` value into `0 ... size - 1`."""
     last = emit("arith.subi", index_type(), [size, index_constant(1)])
     return emit(
         "arith.maxsi",

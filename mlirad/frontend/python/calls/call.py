@@ -17,17 +17,17 @@ from mlirad.frontend.python.calls.parameters import Bindings, bind_parameters
 from mlirad.frontend.python.calls.recursion import call_recursive, calls_itself
 from mlirad.frontend.python.calls.specials import Special, print_special
 from mlirad.frontend.python.places.place import Place
-from mlirad.frontend.python.places.struct_places import local
+from mlirad.frontend.python.places.struct_places import make_local
 from mlirad.frontend.python.places.variables import Variable, make_slot
 from mlirad.frontend.python.source.function import Function
 from mlirad.frontend.python.source.jumps import returns_early
-from mlirad.frontend.python.translation.choices import returned
+from mlirad.frontend.python.translation.choices import joined_result
 from mlirad.frontend.python.translation.conversions import convert, convert_result
 from mlirad.frontend.python.translation.python_objects import call_python
 from mlirad.frontend.python.translation.scopes import Flag, Frame
 from mlirad.frontend.python.translation.statements import visit_block
 from mlirad.frontend.python.translation.text_format import format_braces
-from mlirad.frontend.python.translation.translator import Translator, frozen, handles
+from mlirad.frontend.python.translation.translator import Translator, copy_value, handles
 from mlirad.frontend.python.values import functions as fn
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.domains import make_range
@@ -67,22 +67,17 @@ def _call(t: Translator, node: ast.Call) -> Any:
         getattr(callee, "__self__", None), str
     ):
         return format_braces(callee.__self__, positional, named).plain()
-    known = _BUILTINS.get(callee) if getattr(callee, "__hash__", None) else None
-    if known is not None:
-        return known(*positional, **named)
+    replacement = _BUILTINS.get(callee) if getattr(callee, "__hash__", None) else None
+    if replacement is not None:
+        return replacement(*positional, **named)
     is_static = t.builder.static_arguments > 0
     refuse_counterpart(callee, [*positional, *named.values()], is_static=is_static)
-    return call_python(callee, positional, named, t.made, t.builder.region)
+    return call_python(callee, positional, named, t.new_objects, t.builder.region)
 
 
 def _arguments(t: Translator, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
-    positional: list[Any] = []
-    for argument in node.args:
-        if isinstance(argument, ast.Starred):
-            positional += list(t.visit_value(argument.value))
-        else:
-            positional.append(t.visit_value(argument))
     named: dict[str, Any] = {}
+    positional = t.visit_values(node.args)
     for keyword in node.keywords:
         value = t.visit_value(keyword.value)
         named.update({keyword.arg: value} if keyword.arg is not None else value)
@@ -90,29 +85,29 @@ def _arguments(t: Translator, node: ast.Call) -> tuple[list[Any], dict[str, Any]
 
 
 def call_bound(t: Translator, function: Function, bindings: Bindings, node: ast.Call) -> Any:
-    """Translate a function for some arguments; `node` is where it is called."""
+    """Translate a function for some arguments; `node` is the call."""
     if function.is_real and calls_itself(function):
-        return _recursive(t, function, bindings, node)
+        return _call_recursive(t, function, bindings, node)
     if function.vjp is None and function.jvp is None:
         return _translate_body(t, function, bindings, node)
     return call_custom(
-        t, function, bindings, lambda callee, given: _translate_body(t, callee, given, node)
+        t, function, bindings, lambda callee, inner: _translate_body(t, callee, inner, node)
     )
 
 
-def _recursive(t: Translator, function: Function, bindings: Bindings, node: ast.Call) -> Any:
+def _call_recursive(t: Translator, function: Function, bindings: Bindings, node: ast.Call) -> Any:
     if function.vjp is not None or function.jvp is not None:
         raise TaichiSyntaxError(
             f"'{function.__name__}' calls itself, and has derivatives of its own: no function can "
             "have both"
         )
-    with _noting_the_call(function, t.place_of(node)):
+    with _note_call(function, t.place_of(node)):
         return call_recursive(t, function, bindings)
 
 
 def _translate_body(t: Translator, function: Function, bindings: Bindings, node: ast.Call) -> Any:
     body = function.source.node.body
-    if function.is_real and function.annotation("return") is None and _gives(body):
+    if function.is_real and function.annotation("return") is None and _returns_value(body):
         raise TaichiSyntaxError(
             f"A real function with a return value must be annotated: '{function.__name__}'"
         )
@@ -122,13 +117,13 @@ def _translate_body(t: Translator, function: Function, bindings: Bindings, node:
     outer, t.in_parallel = t.in_parallel, in_order or t.in_parallel
     stopped = len(t.builder.stopped)
     try:
-        with _noting_the_call(function, place):
+        with _note_call(function, place):
             visit_block(t, body)
     finally:
         t.frames.pop()
         t.in_parallel = outer
         del t.builder.stopped[stopped:]
-    result = returned(frame)
+    result = joined_result(frame)
     if function.is_real and result is not None:
         return convert_result(t, function.result_type(), result)
     if result is None and function.annotation("return") is not None:
@@ -139,7 +134,7 @@ def _translate_body(t: Translator, function: Function, bindings: Bindings, node:
     return result
 
 
-def _gives(body: list[ast.stmt]) -> bool:
+def _returns_value(body: list[ast.stmt]) -> bool:
     """Whether a function's body holds a `return` with a value."""
     returns = [n for statement in body for n in ast.walk(statement) if isinstance(n, ast.Return)]
     return any(node.value is not None for node in returns)
@@ -151,26 +146,28 @@ def _frame(t: Translator, function: Function, bindings: Bindings) -> Frame:
     frame.entry_anchor = Anchor(owner_operation(make_slot(u1)), t.builder.region, t.depth)
     if returns_early(function.source.node.body):
         frame.live = Flag()
-    for name, given in bindings.items():
-        value = given.value if given.by_reference else _by_value(frame, name, given.value)
+    for name, binding in bindings.items():
+        value = (
+            binding.value if binding.by_reference else _pass_by_value(frame, name, binding.value)
+        )
         frame.define(name, value)
     return frame
 
 
-def _by_value(frame: Frame, name: str, value: object) -> Any:
+def _pass_by_value(frame: Frame, name: str, value: object) -> Any:
     if isinstance(value, Struct):
-        return local(value)
+        return make_local(value)
     if name in frame.source.mutable:
         if isinstance(value, list):
             return Variable(Matrix(value))
         if isinstance(value, Matrix) or ex.is_scalar(value):
             return Variable(value)
-    return frozen(value)
+    return copy_value(value)
 
 
 @contextmanager
-def _noting_the_call(function: Function, place: SourceLocation) -> Iterator[None]:
-    """Note in errors from inside a function where it was called."""
+def _note_call(function: Function, place: SourceLocation) -> Iterator[None]:
+    """Note the place of a call in errors from inside the function."""
     try:
         yield
     except TaichiCompilationError as error:

@@ -123,8 +123,10 @@ def _outside(callee: Any) -> str | None:
 
 def _draws(callee: Callable[..., object]) -> bool:
     owner = getattr(callee, "__self__", None)
-    theirs = sys.modules.get("numpy.random")  # which NumPy loads when it is asked for
-    if theirs is not None and isinstance(owner, theirs.RandomState | theirs.Generator):
+    numpy_random = sys.modules.get("numpy.random")  # which NumPy loads when it is asked for
+    if numpy_random is not None and isinstance(
+        owner, numpy_random.RandomState | numpy_random.Generator
+    ):
         return True
     random = sys.modules.get("random")
     return random is not None and isinstance(owner, random.Random)
@@ -141,13 +143,13 @@ def _module(callee: Callable[..., object]) -> str:
 
 
 def _spelt(callee: Any) -> str:
-    named = type(callee.__self__) if _draws(callee) else callee
+    owner = type(callee.__self__) if _draws(callee) else callee
     module = (
         "np"
         if isinstance(callee, np.ufunc)
         else "np.random"
-        if named.__module__.startswith("numpy.random.")
-        else named.__module__
+        if owner.__module__.startswith("numpy.random.")
+        else owner.__module__
     )
     return f"{module.replace('numpy', 'np')}.{callee.__name__}"
 
@@ -167,5 +169,5 @@ def _is_late(value: object) -> bool:
     if isinstance(value, Matrix):
         return any(isinstance(entry, Expr) for entry in value.entries)
     if isinstance(value, list | tuple):
-        return any(_is_late(part) for part in value)
+        return any(_is_late(item) for item in value)
     return isinstance(value, Expr) or array_ref(value) is not None

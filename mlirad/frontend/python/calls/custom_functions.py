@@ -35,14 +35,14 @@ class _Arguments:
         self.dtypes: dict[str, list[DataType]] = {}
         operands: dict[str, list[Expr]] = {}
         for name in [a.arg for a in function.source.node.args.args]:
-            given = bindings[name]
-            if isinstance(given.value, list) and given.value and not given.by_reference:
-                given = Binding(Matrix(given.value))
-            _check_argument(function, name, given)
-            self.values[name] = given
-            if not given.by_reference and _is_at_run_time(given.value):
-                what = f"'{function.__name__}': argument '{name}'"
-                operands[name] = leaves(given.value, what)
+            binding = bindings[name]
+            if isinstance(binding.value, list) and binding.value and not binding.by_reference:
+                binding = Binding(Matrix(binding.value))
+            _check_argument(function, name, binding)
+            self.values[name] = binding
+            if not binding.by_reference and _is_at_run_time(binding.value):
+                subject = f"'{function.__name__}': argument '{name}'"
+                operands[name] = leaves(binding.value, subject)
                 self.dtypes[name] = [leaf.dtype for leaf in operands[name]]
         self.floats = [name for name, dtypes in self.dtypes.items() if dtypes[0].is_float]
         self.integers = [name for name in self.dtypes if name not in self.floats]
@@ -62,14 +62,14 @@ class _Arguments:
 
     def from_block(self, values: Sequence[ir.Value]) -> Bindings:
         """The arguments, as the first values of a block."""
-        bound: Bindings = {}
-        taken = iter(values)
+        result: Bindings = {}
+        scalars = iter(values)
         for names, dtype in ((self.floats, self.dtype), (self.integers, i64)):
             for name in names:
-                bound[name] = Binding(self.one_like(name, taken, dtype))
-        return {name: bound.get(name, given) for name, given in self.values.items()}
+                result[name] = Binding(self.value_like(name, scalars, dtype))
+        return {name: result.get(name, binding) for name, binding in self.values.items()}
 
-    def one_like(self, name: str, values: Iterator[ir.Value], dtype: DataType) -> Any:
+    def value_like(self, name: str, values: Iterator[ir.Value], dtype: DataType) -> Any:
         """A value of the shape and type of an argument, from values of a type."""
         return like(
             self.values[name].value,
@@ -78,7 +78,7 @@ class _Arguments:
 
 
 class _Result:
-    """What the function returned: its shape, and its scalars."""
+    """The result of the function: its structure, and its scalars."""
 
     def __init__(self, function: Function, value: object) -> None:
         if value is None:
@@ -86,7 +86,7 @@ class _Result:
                 f"'{function.__name__}' has derivatives of its own, and returns nothing"
             )
         self.value = tuple(value) if isinstance(value, list) else value
-        self.parts = self.value if isinstance(self.value, tuple) else (self.value,)
+        self.outputs = self.value if isinstance(self.value, tuple) else (self.value,)
         self.leaves = leaves(
             self.value, f"the result of '{function.__name__}', which has derivatives of its own,"
         )
@@ -109,14 +109,14 @@ class _Result:
 def call_custom(t: Translator, function: Function, bindings: Bindings, inline: Inline) -> Any:
     """Translate a call to one `grad.custom`; without a float argument, inline it.
 
-    Raises TaichiTypeError or TaichiSyntaxError, at the function in question, where a derivative
+    Raises TaichiTypeError or TaichiSyntaxError, at the function in question, if a derivative
     takes or returns something else than it has to.
     """
     arguments = _Arguments(function, bindings)
     if not arguments.floats:
         return inline(function, bindings)
     draft = ir.Operation.create(CustomOp.OPERATION_NAME, [], arguments.operands, regions=3)
-    with _only_computing(t, function.__name__):
+    with _compute_only(t, function.__name__):
         with _region(t, function, draft, 0, arguments.types) as values:
             result = _Result(function, inline(function, arguments.from_block(values)))
             yield_([ex.cast(leaf, result.dtype).value for leaf in result.leaves])
@@ -170,9 +170,9 @@ def _region(
 
 
 @contextmanager
-def _only_computing(t: Translator, name: str) -> Iterator[None]:
-    """Translate code that stands for itself: memory, printing and random numbers are refused, no
-    loop is parallel."""
+def _compute_only(t: Translator, name: str) -> Iterator[None]:
+    """Translate code that only computes: memory, printing and random numbers are refused, no loop
+    is parallel."""
     outer, in_parallel = t.builder.custom, t.in_parallel
     t.builder.custom, t.in_parallel = name, True
     try:
@@ -186,19 +186,21 @@ def _adjoints(
 ) -> list[Expr]:
     """The adjoints of the float arguments, in the type of `grad.custom`'s floats."""
     first, count = len(arguments.operands), len(result.leaves)
-    given = [
+    bindings = [
         *arguments.from_block(values[:first]).values(),
         Binding(result.from_block(values[first : first + count])),
         Binding(result.from_block(values[first + count :])),
     ]
     names = arguments.floats
-    returned = inline(vjp, _bound(vjp, given, "its arguments, its result and the adjoint of that"))
+    returned = inline(
+        vjp, _bind(vjp, bindings, "its arguments, its result and the adjoint of that")
+    )
     if len(names) == 1 and not isinstance(returned, tuple):
         returned = (returned,)
     if not isinstance(returned, tuple | list) or len(returned) != len(names):
         raise TaichiTypeError(
             f"'{vjp.__name__}' returns {_count(returned)} adjoints, expected {len(names)}, of "
-            f"{_listed(names)}{_unlisted(arguments)}",
+            f"{_list_names(names)}{_note_without_adjoints(arguments)}",
             _place(vjp),
         )
     flat: list[Expr] = []
@@ -212,52 +214,54 @@ def _tangents(
 ) -> list[Expr]:
     """The tangents of the results, in the type of `grad.custom`'s results."""
     first, count = len(arguments.operands), len(result.leaves)
-    rest = iter(values[first + count :])
-    given = [
+    scalars = iter(values[first + count :])
+    bindings = [
         *arguments.from_block(values[:first]).values(),
         Binding(result.from_block(values[first : first + count])),
     ]
-    given += [Binding(arguments.one_like(n, rest, arguments.dtype)) for n in arguments.floats]
-    wanted = f"its arguments, its result and the tangents of {_listed(arguments.floats)}"
-    returned = inline(jvp, _bound(jvp, given, wanted))
+    bindings += [
+        Binding(arguments.value_like(n, scalars, arguments.dtype)) for n in arguments.floats
+    ]
+    parameters = f"its arguments, its result and the tangents of {_list_names(arguments.floats)}"
+    returned = inline(jvp, _bind(jvp, bindings, parameters))
     if not isinstance(result.value, tuple):
         returned = (returned,)
-    if not isinstance(returned, tuple | list) or len(returned) != len(result.parts):
+    if not isinstance(returned, tuple | list) or len(returned) != len(result.outputs):
         raise TaichiTypeError(
-            f"'{jvp.__name__}' returns {_count(returned)} tangents, expected {len(result.parts)}, "
-            "one for each result",
+            f"'{jvp.__name__}' returns {_count(returned)} tangents, expected "
+            f"{len(result.outputs)}, one for each result",
             _place(jvp),
         )
     flat: list[Expr] = []
-    for number, (output, tangent) in enumerate(zip(result.parts, returned)):
+    for number, (output, tangent) in enumerate(zip(result.outputs, returned)):
         flat += _leaves_like(jvp, f"the tangent of result {number}", tangent, output)
     return [ex.cast(leaf, result.dtype) for leaf in flat]
 
 
-def _bound(rule: Function, given: Sequence[Binding], wanted: str) -> Bindings:
+def _bind(rule: Function, bindings: Sequence[Binding], parameters: str) -> Bindings:
     """The parameters of a derivative by name."""
     names = [a.arg for a in rule.source.node.args.args]
-    if len(names) != len(given):
+    if len(names) != len(bindings):
         raise TaichiSyntaxError(
-            f"'{rule.__name__}' takes {len(names)} arguments, expected {len(given)}: those of the "
-            f"function, {wanted.removeprefix('its arguments, ')}",
+            f"'{rule.__name__}' takes {len(names)} arguments, expected {len(bindings)}: those of "
+            f"the function, {parameters.removeprefix('its arguments, ')}",
             _place(rule),
         )
-    return dict(zip(names, given))
+    return dict(zip(names, bindings))
 
 
-def _leaves_like(rule: Function, what: str, value: object, model: object) -> list[Expr]:
+def _leaves_like(rule: Function, subject: str, value: object, model: object) -> list[Expr]:
     """The scalars of a value that has to have the shape of another; None stands for zeros."""
     if value is None:
-        return [ex.expression(0.0)] * len(leaves(model, what))
+        return [ex.expression(0.0)] * len(leaves(model, subject))
     if isinstance(value, list):
         value = Matrix(value)
     if kind_of(value) != kind_of(model):
         raise TaichiTypeError(
-            f"'{rule.__name__}' returns {kind_of(value)} as {what}, expected {kind_of(model)}",
+            f"'{rule.__name__}' returns {kind_of(value)} as {subject}, expected {kind_of(model)}",
             _place(rule),
         )
-    return leaves(value, what)
+    return leaves(value, subject)
 
 
 def _count(returned: object) -> int:
@@ -268,31 +272,31 @@ def _place(rule: Function) -> SourceLocation:
     return rule.source.place_of(rule.source.node)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
 
 
-def _unlisted(arguments: _Arguments) -> str:
-    """What is said of arguments that have no adjoint."""
-    others = [
+def _note_without_adjoints(arguments: _Arguments) -> str:
+    """A note for messages on arguments that have no adjoint."""
+    constants = [
         name
-        for name, given in arguments.values.items()
-        if name not in arguments.floats and not given.by_reference
+        for name, binding in arguments.values.items()
+        if name not in arguments.floats and not binding.by_reference
     ]
-    return f" (here {_listed(others)} is no float and has none)" if others else ""
+    return f" (here {_list_names(constants)} is no float and has none)" if constants else ""
 
 
-def _check_argument(function: Function, name: str, given: Binding) -> None:
+def _check_argument(function: Function, name: str, binding: Binding) -> None:
     """Raise TaichiTypeError for an argument that is neither a value nor known while compiling."""
-    value = given.value
+    value = binding.value
     if isinstance(value, Array):
         reason = "is an array: pass the elements that it reads"
-    elif given.by_reference and (isinstance(value, Variable | Place) or _is_at_run_time(value)):
+    elif binding.by_reference and (isinstance(value, Variable | Place) or _is_at_run_time(value)):
         reason = (
             "is passed by reference (ti.template()), and is known only at run time: pass it by "
             "value"
         )
-    elif isinstance(value, tuple) and any(_is_at_run_time(part) for part in value):
+    elif isinstance(value, tuple) and any(_is_at_run_time(item) for item in value):
         reason = "is a tuple of values: pass them one by one, or as a vector"
     else:
         return

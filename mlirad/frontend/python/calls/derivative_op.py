@@ -32,7 +32,7 @@ class Derivatives:
 
 def emit_jvp(
     t: Translator,
-    what: str,
+    subject: str,
     primals: Sequence[Expr],
     directions: Sequence[Sequence[Expr]],
     body: Callable[[list[Expr]], object],
@@ -40,21 +40,21 @@ def emit_jvp(
     """Emit a function of floats with its derivatives; `body` translates it at some values of its
     arguments.
 
-    `what` begins messages. Raises TaichiTypeError where the result holds anything but floats,
-    TaichiCompilationError where the body does more than compute its result.
+    `subject` begins messages. Raises TaichiTypeError if the result holds anything but floats,
+    TaichiCompilationError if the body does more than compute its result.
     """
     dtype = widest(primal.dtype for primal in primals)
     draft = ir.Operation.create(JvpOp.OPERATION_NAME, [], [], regions=1)
     types = [mlir_type(dtype)] * len(primals)
     block = ir.Block.create_at_start(draft.regions[0], types, [draft.location] * len(primals))
     with ir.InsertionPoint(block), t.builder.entered("a function that is differentiated"):
-        given = [Expr(value, dtype) for value in block.arguments]
+        parameters = [Expr(value, dtype) for value in block.arguments]
         with t.at_run_time():
-            value = body([ex.cast(v, primal.dtype) for v, primal in zip(given, primals)])
-        scalars = float_leaves(value, f"{what}: its result")
+            value = body([ex.cast(v, primal.dtype) for v, primal in zip(parameters, primals)])
+        scalars = float_leaves(value, f"{subject}: its result")
         result = widest(scalar.dtype for scalar in scalars)
         yield_([ex.cast(scalar, result).value for scalar in scalars])
-    _refuse_side_effects(t, what, block)
+    _refuse_side_effects(t, subject, block)
     operands = [ex.cast(v, dtype).value for values in (primals, *directions) for v in values]
     op = ir.Operation.create(
         JvpOp.OPERATION_NAME,
@@ -71,25 +71,27 @@ def emit_jvp(
 def _as_derivatives(value: object, scalars: Sequence[Expr], results: Sequence[Expr]) -> Derivatives:
     """The results of the op, value first and then each direction, in the types of the scalars."""
     rows = [
-        [ex.cast(found, scalar.dtype) for found, scalar in zip(results[start:], scalars)]
+        [ex.cast(derivative, scalar.dtype) for derivative, scalar in zip(results[start:], scalars)]
         for start in range(0, len(results), len(scalars))
     ]
     return Derivatives(like(value, rows[0]), rows[0], rows[1:])
 
 
-def _refuse_side_effects(t: Translator, what: str, block: ir.Block) -> None:
-    """Raise TaichiCompilationError, at the line, where code prints or writes to what outlives
+def _refuse_side_effects(t: Translator, subject: str, block: ir.Block) -> None:
+    """Raise TaichiCompilationError, at the line, if code prints or writes to memory that outlives
     it."""
-    own: set[ir.Value] = {slot for slot, _ in t.builder.streams}  # where random draws are counted
+    inner_memory: set[ir.Value] = {
+        slot for slot, _ in t.builder.streams
+    }  # counters of random draws
     for op in _operations(block):
         if op.name == "memref.alloca" or AllocaOp.holds(op):
-            own.add(op.results[0])
+            inner_memory.add(op.results[0])
         effect = "prints" if PrintOp.holds(op) else ""
-        if (is_write(op) or op.name == "memref.store") and op.operands[1] not in own:
-            effect = f"writes {_named(t, op.operands[1])}"
+        if (is_write(op) or op.name == "memref.store") and op.operands[1] not in inner_memory:
+            effect = f"writes {_array_name(t, op.operands[1])}"
         if effect:
             raise TaichiCompilationError(
-                f"{what}: a function with side effects: {effect}", user_place(op.location)
+                f"{subject}: a function with side effects: {effect}", user_place(op.location)
             )
 
 
@@ -101,8 +103,8 @@ def _operations(block: ir.Block) -> Iterator[ir.Operation]:
                 yield from _operations(inner)
 
 
-def _named(t: Translator, array: ir.Value) -> str:
-    """A field, or an array argument of the kernel, by its name."""
+def _array_name(t: Translator, array: ir.Value) -> str:
+    """The name of a field, or of an array argument of the kernel, for messages."""
     for symbol, value in t.builder.arrays.items():
         if value == array:
             return f"field '{symbol}'"

@@ -33,7 +33,7 @@ MAX_INLINE_DEPTH = 64
 
 @data_class(frozen=True)
 class Binding:
-    """What a parameter stands for in one call."""
+    """The value of a parameter in one call, or the place that it stands for."""
 
     value: Any
     by_reference: bool = False
@@ -54,31 +54,31 @@ def bind_parameters(t: Translator, function: Function, node: ast.Call) -> Bindin
         raise TaichiSyntaxError(
             f"'{function.__name__}' takes *args or **kwargs, which a @ti.func cannot"
         )
-    names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+    names = [parameter.arg for parameter in (*arguments.posonlyargs, *arguments.args)]
     bound: Bindings = {}
     if function.owner is not None:
         bound[names.pop(0)] = Binding(
             function.owner, by_reference=not isinstance(function.owner, Struct)
         )
-    by_keyword = [argument.arg for argument in arguments.kwonlyargs]
-    for name, given in list(_given(t, function, names, by_keyword, node)):
+    by_keyword = [parameter.arg for parameter in arguments.kwonlyargs]
+    for name, argument in list(_arguments(t, function, names, by_keyword, node)):
         if name in bound:
             raise TaichiSyntaxError(
                 f"Multiple values for argument '{name}' of '{function.__name__}'"
             )
-        bound[name] = _bound(t, function, name, given)
+        bound[name] = _bind(t, function, name, argument)
     _add_defaults(t, function, [*names, *by_keyword], bound)
     return bound
 
 
-def _given(
+def _arguments(
     t: Translator,
     function: Function,
     names: list[str],
     by_keyword: list[str],
     node: ast.Call,
 ) -> Iterator[tuple[str, Any]]:
-    """What a call gives to which parameter: nodes, and values that come out of a starred one."""
+    """The arguments of a call by parameter: nodes, and values of a starred one."""
     position = 0
     for argument in node.args:
         starred = (
@@ -103,31 +103,33 @@ def _given(
 
 
 def _add_defaults(t: Translator, function: Function, names: list[str], bound: Bindings) -> None:
-    """Bind the parameters that a call leaves out. Raises TaichiSyntaxError where one has no
+    """Bind the parameters that a call leaves out. Raises TaichiSyntaxError if one has no
     default."""
     declared = inspect.signature(function.function).parameters
-    known = {
+    defaults = {
         name: parameter.default
         for name, parameter in declared.items()
         if parameter.default is not inspect.Parameter.empty
     }
     for name in names:
         if name not in bound:
-            if name not in known:
+            if name not in defaults:
                 raise TaichiSyntaxError(
                     f"Parameter `{name}` missing in a call of '{function.__name__}'"
                 )
-            bound[name] = _bound(t, function, name, known[name])
+            bound[name] = _bind(t, function, name, defaults[name])
 
 
-def _bound(t: Translator, function: Function, name: str, given: Any) -> Binding:
-    """A node, or a value, as an argument of a declared type."""
+def _bind(t: Translator, function: Function, name: str, argument: Any) -> Binding:
+    """Bind a node, or a value, as an argument of a declared type."""
     declared = function.annotation(name)
     if is_template(declared):
-        return Binding(t.visit(given) if isinstance(given, ast.AST) else given, by_reference=True)
+        return Binding(
+            t.visit(argument) if isinstance(argument, ast.AST) else argument, by_reference=True
+        )
     if isinstance(declared, Reference):
-        return Binding(_variable(t, declared, name, given), by_reference=True)
-    value = t.visit_value(given) if isinstance(given, ast.AST) else given
+        return Binding(_variable(t, declared, name, argument), by_reference=True)
+    value = t.visit_value(argument) if isinstance(argument, ast.AST) else argument
     array = array_ref(value)
     if isinstance(declared, NdarrayType):
         _check_array(declared, name, array)
@@ -150,46 +152,46 @@ def _bound(t: Translator, function: Function, name: str, given: Any) -> Binding:
 def _matrix(declared: MatrixType, name: str, value: Any) -> Matrix:
     """An argument as a matrix of the declared type. Raises TaichiSyntaxError for another shape."""
     if isinstance(value, Matrix):
-        found = (*value.shape, 1)[:2] if declared.ndim == 2 else value.shape
-        for letter, wanted, got in zip("nm", declared.shape, found):
-            if wanted != got and not declared.is_open:
+        shape = (*value.shape, 1)[:2] if declared.ndim == 2 else value.shape
+        for letter, expected, actual in zip("nm", declared.shape, shape):
+            if expected != actual and not declared.is_open:
                 raise TaichiSyntaxError(
                     f"Argument {name} of type {declared} is expected to be a Matrix with {letter} "
-                    f"{wanted}, but got {got}"
+                    f"{expected}, but got {actual}"
                 )
     return declared(value)
 
 
-def _variable(t: Translator, declared: Reference, name: str, given: Any) -> Place:
-    """What a parameter by reference stands for: a variable or an element of the declared type."""
-    place = t.visit_place(given) if isinstance(given, ast.AST) else None
+def _variable(t: Translator, declared: Reference, name: str, argument: Any) -> Place:
+    """The place of a parameter by reference: a variable or an element of the declared type."""
+    place = t.visit_place(argument) if isinstance(argument, ast.AST) else None
     if place is None:
         raise TaichiTypeError(f"parameter '{name}' is a reference: it takes a variable")
-    value, wanted = place.load(), declared.dtype
-    if isinstance(wanted, MatrixType):
-        fits = isinstance(value, Matrix) and wanted.admits(value.shape)
+    value, expected = place.load(), declared.dtype
+    if isinstance(expected, MatrixType):
+        fits = isinstance(value, Matrix) and expected.admits(value.shape)
     else:
-        fits = isinstance(value, Expr) and value.dtype == t.resolve(wanted)
+        fits = isinstance(value, Expr) and value.dtype == t.resolve(expected)
     if not fits:
-        shown = value.dtype if isinstance(value, Expr) else kind_of(value)
-        raise TaichiTypeError(f"parameter '{name}' is a reference to {wanted}, but got {shown}")
+        actual = value.dtype if isinstance(value, Expr) else kind_of(value)
+        raise TaichiTypeError(f"parameter '{name}' is a reference to {expected}, but got {actual}")
     return place
 
 
 def _check_array(declared: NdarrayType, name: str, array: object) -> None:
-    """Raise TaichiTypeError for what is no array of the kernel, or another than declared."""
+    """Raise TaichiTypeError for an argument that is no array of the kernel, or not as declared."""
     if not isinstance(array, ArrayRef):
         raise TaichiTypeError(f"Expected ndarray in the kernel argument for argument {name}")
-    wanted, refused = declared.dtype, f"Invalid value for argument {name} - "
+    expected, prefix = declared.dtype, f"Invalid value for argument {name} - "
     if declared.ndim not in (None, len(array.shape)):
-        raise TaichiTypeError(f"{refused}required ndim={declared.ndim}, got {len(array.shape)}")
-    if isinstance(wanted, MatrixType):
-        fits = wanted.admits(array.element_shape)
-        wanted = wanted.dtype
+        raise TaichiTypeError(f"{prefix}required ndim={declared.ndim}, got {len(array.shape)}")
+    if isinstance(expected, MatrixType):
+        fits = expected.admits(array.element_shape)
+        expected = expected.dtype
     else:
-        fits = wanted is None or not array.element_shape
-    if not fits or (wanted is not None and resolve(wanted) != array.dtype):
+        fits = expected is None or not array.element_shape
+    if not fits or (expected is not None and resolve(expected) != array.dtype):
         raise TaichiTypeError(
-            f"{refused}required element type: {declared.dtype}, but elements of shape "
+            f"{prefix}required element type: {declared.dtype}, but elements of shape "
             f"{array.element_shape} of {array.dtype} are provided"
         )

@@ -18,7 +18,7 @@ from mlirad.errors import TaichiSyntaxError
 from mlirad.frontend.python.building.builder import Anchor, constant
 from mlirad.frontend.python.building.regions import if_op, while_op
 from mlirad.frontend.python.calls.parameters import Bindings, bind_parameters
-from mlirad.frontend.python.places.struct_places import local, place_of
+from mlirad.frontend.python.places.struct_places import as_place, make_local
 from mlirad.frontend.python.places.variables import (
     make_slot,
     read_slot,
@@ -41,7 +41,7 @@ from mlirad.frontend.python.values.struct_type import StructType
 from mlirad.ir.walk import owner_operation
 from mlirad.types import i32, u1
 
-_NOTHING = -1  # in the place of a piece, where the function has ended
+_NOTHING = -1  # in the place of a piece if the function has ended
 
 
 def calls_itself(function: Function) -> bool:
@@ -64,7 +64,7 @@ def _is_call_of(function: Function, source: FunctionSource, node: ast.Call) -> b
 
 
 def call_recursive(t: Translator, function: Function, bindings: Bindings) -> Any:
-    """Translate a call of a function that calls itself; what it gives."""
+    """Translate a call of a function that calls itself, and return its result."""
     return _Machine(t, function, bindings).run()
 
 
@@ -79,20 +79,22 @@ class _Machine:
         self.anchor = Anchor(owner_operation(make_slot(u1)), t.builder.region, t.depth)
         self.level_slot, self.state = make_slot(i32), make_slot(i32)
         with self.anchor.inserting():
-            self.resumed = Stack(i32, function.__name__)
+            self.return_pieces = Stack(i32, function.__name__)
             self.result = _result(t, function.result_type())
         write_slot(self.level_slot, constant(0, i32))
         write_slot(self.state, constant(0, i32))
         self.frame = self._frame()
-        self.received: dict[int, ast.Name] = {}  # which piece begins with the result of a call
+        self.received: dict[
+            int, ast.Name
+        ] = {}  # variables for results of calls, by the piece behind
         self.variables = {
-            name: new_variable(self.frame, given.value)
-            for name, given in bindings.items()
-            if not given.by_reference
-            and (isinstance(given.value, Matrix | Struct) or ex.is_scalar(given.value))
+            name: new_variable(self.frame, binding.value)
+            for name, binding in bindings.items()
+            if not binding.by_reference
+            and (isinstance(binding.value, Matrix | Struct) or ex.is_scalar(binding.value))
         }
-        for name, given in bindings.items():
-            self.frame.define(name, self.variables.get(name, given.value))
+        for name, binding in bindings.items():
+            self.frame.define(name, self.variables.get(name, binding.value))
 
     def run(self) -> Any:
         """Translate the loop."""
@@ -105,18 +107,20 @@ class _Machine:
         finally:
             t.frames.pop()
             t.in_parallel = outer
-        return _loaded(self.result)
+        return _load(self.result)
 
     def _frame(self) -> StackFrame:
-        made = {piece.end.variable.id for piece in self.pieces if isinstance(piece.end, Recurse)}
-        made.update(
+        assigned = {
+            piece.end.variable.id for piece in self.pieces if isinstance(piece.end, Recurse)
+        }
+        assigned.update(
             node.id
             for piece in self.pieces
             for statement in piece.statements
             for node in ast.walk(statement)
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
         )
-        source = replace(self.function.source, mutable=made | set(self.bindings))
+        source = replace(self.function.source, mutable=assigned | set(self.bindings))
         frame = StackFrame(self.function.__name__, source, False, level=self._level)
         frame.entry_anchor = self.anchor
         return frame
@@ -125,24 +129,24 @@ class _Machine:
         return read_slot(self.level_slot, i32)
 
     def _translate(self) -> None:
-        """The pieces that are reached, each under the condition that it is next."""
+        """Translate the pieces that are reached, each under the condition that it is next."""
         reached, done = {0}, set[int]()
         while reached - done:
             number = min(reached - done)
             done.add(number)
-            reached.update(self._guarded(number))
+            reached.update(self._translate_if_next(number))
 
-    def _guarded(self, number: int) -> set[int]:
-        """A piece, where it is next; which ones may follow."""
+    def _translate_if_next(self, number: int) -> set[int]:
+        """Translate a piece for the case that it is next; return the pieces that may follow."""
         following: set[int] = set()
         is_next = read_slot(self.state, i32) == number
         if_op(is_next.value, lambda: following.update(self._piece(number)))
         return following
 
     def _piece(self, number: int) -> set[int]:
-        """One piece and its end; which pieces may follow."""
+        """Translate one piece and its end; return the pieces that may follow."""
         if number in self.received and self.result is not None:
-            assign(self.t, self.received[number], _loaded(self.result))
+            assign(self.t, self.received[number], _load(self.result))
         piece = self.pieces[number]
         for statement in piece.statements:
             self.t.visit(statement)
@@ -165,16 +169,16 @@ class _Machine:
     def _recurse(self, end: Recurse) -> set[int]:
         """Put the arguments one level up, and start again there."""
         bindings = bind_parameters(self.t, self.function, end.call)
-        given = {}
+        arguments = {}
         for name, binding in bindings.items():
             if name in self.variables:
-                given[name] = binding.value
+                arguments[name] = binding.value
             elif binding.value is not self.bindings[name].value:
                 raise TaichiSyntaxError(
                     f"'{self.function.__name__}' calls itself with another '{name}': only scalars, "
                     "vectors and matrices can change from call to call"
                 )
-        self.resumed.write(self._level(), constant(end.then, i32))
+        self.return_pieces.write(self._level(), constant(end.then, i32))
         above = self._level() + 1
         fits = above < MAX_DEPTH
         message = f"'{self.function.__name__}' calls itself more than {MAX_DEPTH} calls deep"
@@ -183,7 +187,7 @@ class _Machine:
         write_slot(self.state, ex.select(fits, 0, _NOTHING).value)
 
         def pass_on() -> None:
-            for name, value in given.items():
+            for name, value in arguments.items():
                 self.variables[name].store(value)
 
         if_op(fits.value, pass_on)
@@ -198,31 +202,31 @@ class _Machine:
             _store(self.result, convert_result(self.t, self.function.result_type(), value))
         below = self._level() - 1
         write_slot(self.level_slot, below.value)
-        resumed = self.resumed.read(ex.select(below >= 0, below, 0))
-        write_slot(self.state, ex.select(below >= 0, resumed, _NOTHING).value)
+        return_piece = self.return_pieces.read(ex.select(below >= 0, below, 0))
+        write_slot(self.state, ex.select(below >= 0, return_piece, _NOTHING).value)
 
 
 def _result(t: Translator, declared: Any) -> Any:
-    """Variables for what is returned, or None."""
+    """Variables for the result, or None."""
     if isinstance(declared, tuple):
-        return tuple(_result(t, part) for part in declared)
+        return tuple(_result(t, component) for component in declared)
     if declared is None:
         return None
     if isinstance(declared, StructType):
-        return place_of(local(declared()))
+        return as_place(make_local(declared()))
     is_matrix = isinstance(declared, MatrixType)
-    return place_of(local(declared(0) if is_matrix else zero(t.resolve(declared))))
+    return as_place(make_local(declared(0) if is_matrix else zero(t.resolve(declared))))
 
 
 def _store(places: Any, value: Any) -> None:
     if isinstance(places, tuple):
-        for place, part in zip(places, value):
-            _store(place, part)
+        for place, component in zip(places, value):
+            _store(place, component)
     else:
         places.store(value)
 
 
-def _loaded(places: Any) -> Any:
+def _load(places: Any) -> Any:
     if isinstance(places, tuple):
-        return tuple(_loaded(place) for place in places)
+        return tuple(_load(place) for place in places)
     return None if places is None else places.load()

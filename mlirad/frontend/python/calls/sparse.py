@@ -12,7 +12,7 @@ from mlirad.frontend.python.building.builder import index_constant
 from mlirad.frontend.python.calls.specials import Special, special
 from mlirad.frontend.python.places.arrays import array_ref
 from mlirad.frontend.python.places.blocks import BlockRef, block_ref
-from mlirad.frontend.python.places.place import flat_parts
+from mlirad.frontend.python.places.place import flat_indices
 from mlirad.frontend.python.translation.translator import Translator
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.matrix import Matrix
@@ -33,15 +33,15 @@ __all__ = [
 
 def _operands(t: Translator, node: ast.Call, special_: str, count: int) -> list[Any]:
     names = {"node": 0, "indices": 1, "val": 2}
-    given = dict(enumerate(t.visit_value(argument) for argument in node.args))
-    given |= {names[k.arg]: t.visit_value(k.value) for k in node.keywords if k.arg in names}
-    if sorted(given) != list(range(count)):
-        raise TaichiTypeError(f"ti.{special_} takes {count} arguments, not {len(given)}")
-    return [given[position] for position in range(count)]
+    arguments = dict(enumerate(t.visit_value(argument) for argument in node.args))
+    arguments |= {names[k.arg]: t.visit_value(k.value) for k in node.keywords if k.arg in names}
+    if sorted(arguments) != list(range(count)):
+        raise TaichiTypeError(f"ti.{special_} takes {count} arguments, not {len(arguments)}")
+    return [arguments[position] for position in range(count)]
 
 
 def _block(value: object, special_: str) -> BlockRef:
-    """The block that is given. Raises TaichiTypeError for anything else."""
+    """The block of an argument. Raises TaichiTypeError for anything else."""
     block = block_ref(value)
     if block is None:
         raise TaichiTypeError(
@@ -58,7 +58,7 @@ def activate(t: Translator, node: ast.Call) -> None:
     TaichiTypeError for what is no block."""
     value, key = _operands(t, node, "activate", 2)
     block = _block(value, "activate")
-    effects.activate(block.own.field, block.cell(key))
+    effects.activate(block.activity.field, block.cell(key))
 
 
 @special(takes="block, index")
@@ -83,7 +83,7 @@ def is_active(t: Translator, node: ast.Call) -> Expr:
     """Whether a cell of a block is active, as an integer; see `activate`."""
     value, key = _operands(t, node, "is_active", 2)
     block = _block(value, "is_active")
-    answer = effects.is_active(block.own.field, block.cell(key))
+    answer = effects.is_active(block.activity.field, block.cell(key))
     return ex.cast(Expr(answer, u1), t.builder.default_ip)
 
 
@@ -127,28 +127,28 @@ def get_addr(t: Translator, node: ast.Call) -> Expr:
     return Expr(effects.address(array.value, place), u64)
 
 
-def _rescaled(t: Translator, node: ast.Call) -> Matrix:
+def _rescale_index(t: Translator, node: ast.Call) -> Matrix:
     """An index of a field, or of a block, as one of another field or block that lies around or
     below it: a vector of i32. Raises TaichiTypeError for another number of arguments."""
     arguments = [t.visit_value(argument) for argument in node.args]
     arguments += [t.visit_value(keyword.value) for keyword in node.keywords]
     if len(arguments) != 3:
         raise TaichiTypeError(f"ti.rescale_index takes 3 arguments, not {len(arguments)}")
-    return rescaled(_shape(arguments[0]), _shape(arguments[1]), arguments[2])
+    return rescale(_shape(arguments[0]), _shape(arguments[1]), arguments[2])
 
 
-rescale_index = Special("rescale_index", _rescaled, takes="old, new, index")
+rescale_index = Special("rescale_index", _rescale_index, takes="old, new, index")
 
 
-def rescaled(old: tuple[int, ...], new: tuple[int, ...], index: Any) -> Matrix:
+def rescale(old: tuple[int, ...], new: tuple[int, ...], index: Any) -> Matrix:
     """An index among so many cells as one among others."""
-    parts = list(flat_parts(index))
-    for axis, (before, after) in enumerate(zip(old[: len(parts)], new)):
+    indices = list(flat_indices(index))
+    for axis, (before, after) in enumerate(zip(old[: len(indices)], new)):
         if before > after:
-            parts[axis] = parts[axis] // (before // after)
+            indices[axis] = indices[axis] // (before // after)
         elif before < after:
-            parts[axis] = parts[axis] * (after // before)
-    return Matrix(parts)
+            indices[axis] = indices[axis] * (after // before)
+    return Matrix(indices)
 
 
 def _shape(value: object) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from mlirad.frontend.python.places.variables import Combine
 from mlirad.frontend.python.translation.printing import emit_print
 from mlirad.frontend.python.translation.translator import Static, Translator
 from mlirad.frontend.python.values import functions as fn
-from mlirad.frontend.python.values.domains import Grouped, NdRange
+from mlirad.frontend.python.values.domains import GroupedDomain, NdRange
 from mlirad.frontend.python.values.matrix import Matrix
 from mlirad.frontend.python.values.scalar import Expr
 from mlirad.signatures import signature_of
@@ -67,7 +67,7 @@ class Special:
 def special(
     python: Callable[..., object] | None = None, takes: str = ""
 ) -> Callable[[Callable[[Translator, ast.Call], Any]], Special]:
-    """Make a Special of a translating function; `python` is what it does outside kernels."""
+    """Make a Special of a translating function; `python` is called outside kernels."""
 
     def make(translate: Callable[[Translator, ast.Call], Any]) -> Special:
         return Special(translate.__name__.strip("_"), translate, python, takes)
@@ -79,8 +79,8 @@ def _first(*arguments: object) -> Any:
     return arguments[0] if len(arguments) == 1 else arguments
 
 
-def _known_values(t: Translator, node: ast.Call) -> list[Any]:
-    """The arguments of a call that asks for what is known while compiling."""
+def _static_values(t: Translator, node: ast.Call) -> list[Any]:
+    """The arguments of a call, evaluated while compiling."""
     t.builder.static_arguments += 1
     try:
         return [t.visit_value(argument) for argument in node.args]
@@ -94,7 +94,7 @@ def static(t: Translator, node: ast.Call) -> Any:
 
     Several values give a list. Raises TaichiTypeError for what is known only at run time.
     """
-    values = _known_values(t, node)
+    values = _static_values(t, node)
     if any(isinstance(value, Expr) for value in values):
         raise TaichiTypeError("The arguments of ti.static must be compile-time constants")
     return Static(values[0] if len(values) == 1 else values)
@@ -116,11 +116,7 @@ def static_assert(t: Translator, node: ast.Call) -> None:
 def static_print(t: Translator, node: ast.Call) -> None:
     """Print values, and the types of what is known only at run time, while compiling: once for each
     choice of argument types."""
-    t.builder.static_arguments += 1
-    try:
-        print(*[t.visit_value(argument) for argument in node.args])
-    finally:
-        t.builder.static_arguments -= 1
+    print(*_static_values(t, node))
 
 
 @special(takes="serialize=, parallelize=, block_dim=, block_dim_adaptive=, bit_vectorize=")
@@ -128,11 +124,11 @@ def loop_config(t: Translator, node: ast.Call) -> None:
     """Options of the next loop: `serialize=True` has its iterations run in order, `parallelize` is
     how many threads share it at most, `block_dim` how many threads a block has on a GPU; the others
     have no effect. Raises TaichiSyntaxError for unknown ones, and in Python scope."""
-    known = {"serialize", "parallelize", "block_dim", "block_dim_adaptive", "bit_vectorize"}
+    options = {"serialize", "parallelize", "block_dim", "block_dim_adaptive", "bit_vectorize"}
     for keyword in node.keywords:
-        if keyword.arg not in known:
+        if keyword.arg not in options:
             raise TaichiSyntaxError(
-                f"unknown loop option '{keyword.arg}', expected one of {sorted(known)}"
+                f"unknown loop option '{keyword.arg}', expected one of {sorted(options)}"
             )
         t.loop_options[keyword.arg] = t.visit_value(keyword.value)
 
@@ -223,16 +219,10 @@ def ndrange(t: Translator, node: ast.Call) -> NdRange:
     """A box of indices, for the outermost loop or another: for each axis an extent, or a pair
     `(first, end)`, of integers. `for i, j in ti.ndrange(n, (1, m))`: the last index is the
     fastest."""
-    ranges: list[Any] = []
-    for argument in node.args:
-        if isinstance(argument, ast.Starred):
-            ranges += list(t.visit_value(argument.value))
-        else:
-            ranges.append(t.visit_value(argument))
-    return NdRange(*ranges)
+    return NdRange(*t.visit_values(node.args))
 
 
-@special(python=Grouped, takes="domain")
-def grouped(t: Translator, node: ast.Call) -> Grouped:
+@special(python=GroupedDomain, takes="domain")
+def grouped(t: Translator, node: ast.Call) -> GroupedDomain:
     """Loop over a field, an array or an `ndrange` with one vector of i32 for an index."""
-    return Grouped(t.visit_value(node.args[0]))
+    return GroupedDomain(t.visit_value(node.args[0]))

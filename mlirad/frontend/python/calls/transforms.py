@@ -15,9 +15,9 @@ from mlirad.frontend.python.calls.specials import Special
 from mlirad.frontend.python.places.arrays import array_ref
 from mlirad.frontend.python.places.place import Place
 from mlirad.frontend.python.places.variables import Variable
-from mlirad.frontend.python.source.assigned_names import assigned_names, known_names
+from mlirad.frontend.python.source.assigned_names import assigned_names, resolver
 from mlirad.frontend.python.source.function import Function
-from mlirad.frontend.python.translation.translator import Translator, frozen
+from mlirad.frontend.python.translation.translator import Translator, copy_value
 from mlirad.frontend.python.values import functions as fn
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.leaves import float_leaves, kind_of, like
@@ -25,7 +25,7 @@ from mlirad.frontend.python.values.matrix import Matrix, Value
 from mlirad.frontend.python.values.scalar import Expr
 
 T = TypeVar("T")
-# what a transform takes behind the arguments of its function
+# the argument of a transform behind those of its function
 _EXTRA = {
     "jvp": "tangent",
     "vjp": "adjoint",
@@ -49,13 +49,11 @@ class Transform(Special):
                 if callable(function)
                 else ""
             )
-            raise TaichiTypeError(
-                f"ti.ad.{kind} takes a @ti.func, not {_described(function)}{cure}"
-            )
+            raise TaichiTypeError(f"ti.ad.{kind} takes a @ti.func, not {_describe(function)}{cure}")
         super().__init__(f"{kind}({function.__name__})", self._translate)
         self.__doc__ = f"`ti.ad.{kind}` of `{function.__name__}`."
         self.kind, self.function, self.argnums = kind, function, argnums
-        self.chosen = _chosen(kind, function, argnums)
+        self.argument_names = _argument_names(kind, function, argnums)
 
     def __get__(self, owner: object, kind: type | None = None) -> Transform:
         bound = self.function.__get__(owner, kind)
@@ -63,7 +61,7 @@ class Transform(Special):
 
     @property
     def extra(self) -> str | None:
-        """The name of the parameter behind those of the function, where there is one."""
+        """The name of the parameter behind those of the function, if there is one."""
         return f"{_EXTRA[self.kind]} of {self.function.__name__}" if self.kind in _EXTRA else None
 
     # In kernels.
@@ -76,9 +74,9 @@ class Transform(Special):
         reference."""
         if self.extra is None:
             return _bind(t, self.function, node)
-        inner, given = self._without_extra(node)
+        inner, argument = self._without_extra(node)
         bindings = _bind(t, self.function, inner)
-        bindings[self.extra] = Binding(t.visit_value(given))
+        bindings[self.extra] = Binding(t.visit_value(argument))
         return bindings
 
     def _without_extra(self, node: ast.Call) -> tuple[ast.Call, ast.expr]:
@@ -99,7 +97,7 @@ class Transform(Special):
 
 
 def parameters_of(function: Function | Transform) -> dict[str, Any]:
-    """The parameters of a function or of a derivative by name, with their annotations (None where
+    """The parameters of a function or of a derivative by name, with their annotations (None if
     there is none)."""
     if isinstance(function, Transform):
         return {
@@ -111,7 +109,7 @@ def parameters_of(function: Function | Transform) -> dict[str, Any]:
     return {name: declared.get(name) for name in names[function.owner is not None :]}
 
 
-def _described(function: object) -> str:
+def _describe(function: object) -> str:
     name = getattr(function, "__name__", None)
     return (
         f"the {type(function).__name__.lower()} '{name}'"
@@ -120,7 +118,9 @@ def _described(function: object) -> str:
     )
 
 
-def _chosen(kind: str, function: Function | Transform, argnums: int | Sequence[int]) -> list[str]:
+def _argument_names(
+    kind: str, function: Function | Transform, argnums: int | Sequence[int]
+) -> list[str]:
     """The names of the arguments to differentiate in."""
     names = list(parameters_of(function))
     numbers = [argnums] if isinstance(argnums, int) else list(argnums)
@@ -154,31 +154,30 @@ class _Application:
         self, transform: Transform, t: Translator, bindings: Bindings, node: ast.Call
     ) -> None:
         self.transform, self.t, self.node = transform, t, node
-        self.what = f"{transform.kind} of '{transform.function.__name__}'"
-        self.bindings = {name: self._by_value(name, given) for name, given in bindings.items()}
-        self.values = {name: self._differentiable(name) for name in transform.chosen}
+        self.subject = f"{transform.kind} of '{transform.function.__name__}'"
+        self.bindings = {name: self._by_value(name, binding) for name, binding in bindings.items()}
+        self.values = {name: self._differentiable(name) for name in transform.argument_names}
         self.leaves = {
-            name: float_leaves(value, f"{self.what}: argument '{name}'")
+            name: float_leaves(value, f"{self.subject}: argument '{name}'")
             for name, value in self.values.items()
         }
-        self.primals = [leaf for found in self.leaves.values() for leaf in found]
+        self.primals = [leaf for scalars in self.leaves.values() for leaf in scalars]
 
-    def _by_value(self, name: str, given: Binding) -> Binding:
-        """An argument whose derivative is taken here is a value: a function that writes to it has
-        side effects."""
-        if not isinstance(given.value, Variable | Place):
-            return given
-        if given.by_reference and name in _written(self.transform.function):
+    def _by_value(self, name: str, binding: Binding) -> Binding:
+        """Pass an argument by value: a function that writes to it has side effects."""
+        if not isinstance(binding.value, Variable | Place):
+            return binding
+        if binding.by_reference and name in _written_parameters(self.transform.function):
             raise TaichiTypeError(
-                f"{self.what}: a function with side effects: writes its parameter '{name}'"
+                f"{self.subject}: a function with side effects: writes its parameter '{name}'"
             )
-        return Binding(frozen(self.t.read(given.value)))
+        return Binding(copy_value(self.t.read(binding.value)))
 
     def _differentiable(self, name: str) -> Any:
         value = self.bindings[name].value
         if array_ref(value) is not None:
             raise TaichiTypeError(
-                f"{self.what}: argument '{name}' is an array: derivatives are taken in scalars, "
+                f"{self.subject}: argument '{name}' is an array: derivatives are taken in scalars, "
                 "vectors and matrices; ti.ad.grad(program, inputs=[...], output=...) takes those "
                 "in fields"
             )
@@ -186,16 +185,16 @@ class _Application:
 
     def derivatives(self, directions: Sequence[Sequence[Expr]]) -> Derivatives:
         """The value and its tangents along some directions."""
-        return emit_jvp(self.t, self.what, self.primals, directions, self._body)
+        return emit_jvp(self.t, self.subject, self.primals, directions, self._body)
 
     def _body(self, scalars: list[Expr]) -> Any:
         """Translate the function at some values of what is differentiated."""
-        function, rest = self.transform.function, iter(scalars)
+        function, values = self.transform.function, iter(scalars)
         inner = {
-            name: given for name, given in self.bindings.items() if name != self.transform.extra
+            name: binding for name, binding in self.bindings.items() if name != self.transform.extra
         }
         for name, value in self.values.items():
-            inner[name] = Binding(like(value, [next(rest) for _ in self.leaves[name]]))
+            inner[name] = Binding(like(value, [next(values) for _ in self.leaves[name]]))
         if isinstance(function, Transform):
             return function.apply(self.t, inner, self.node)
         return call_bound(self.t, function, inner, self.node)
@@ -207,20 +206,20 @@ class _Application:
         ]
 
     def result(self) -> Any:
-        """What the call gives."""
+        """The result of the call."""
         return getattr(self, f"_{self.transform.kind}")()
 
     def _each_argument(
         self, rows: Sequence[T], build: Callable[[str, Value, Sequence[T]], object]
     ) -> Any:
-        """A part of the result for each argument, from a row for each of its scalars; alone where
-        argnums is a number."""
-        parts, start = [], 0
+        """The results by argument, from a row for each of its scalars; not in a tuple if argnums is
+        a number."""
+        results, start = [], 0
         for name, value in self.values.items():
             count = len(self.leaves[name])
-            parts.append(build(name, value, rows[start : start + count]))
+            results.append(build(name, value, rows[start : start + count]))
             start += count
-        return parts[0] if isinstance(self.transform.argnums, int) else tuple(parts)
+        return results[0] if isinstance(self.transform.argnums, int) else tuple(results)
 
     def _gradient(self, column: Sequence[Expr]) -> Any:
         """Derivatives of a scalar, in the shapes and types of the arguments."""
@@ -232,13 +231,13 @@ class _Application:
         )
 
     def _value_and_grad(self) -> Any:
-        found = self.derivatives(self._units())
-        if not ex.is_scalar(found.value):
+        derivatives = self.derivatives(self._units())
+        if not ex.is_scalar(derivatives.value):
             raise TaichiTypeError(
-                f"{self.what}: its result is {kind_of(found.value)}, and gradients are those of "
-                "scalars: ti.ad.jacobian takes derivatives of vectors"
+                f"{self.subject}: its result is {kind_of(derivatives.value)}, and gradients are "
+                "those of scalars: ti.ad.jacobian takes derivatives of vectors"
             )
-        return found.value, self._gradient([row[0] for row in found.tangents])
+        return derivatives.value, self._gradient([row[0] for row in derivatives.tangents])
 
     def _grad(self) -> Any:
         return self._value_and_grad()[1]
@@ -247,57 +246,62 @@ class _Application:
         alone = isinstance(self.transform.argnums, int)
         models = tuple(self.values.values())
         tangent = self._extra(models[0] if alone else models)
-        found = self.derivatives([tangent])
-        return found.value, like(found.value, found.tangents[0])
+        derivatives = self.derivatives([tangent])
+        return derivatives.value, like(derivatives.value, derivatives.tangents[0])
 
     def _extra(self, model: object) -> list[Expr]:
         """The scalars of the argument behind those of the function, which has the structure of
         `model`."""
         assert self.transform.extra is not None
-        given = self.bindings[self.transform.extra].value
-        given = Matrix(given) if isinstance(given, list) else given
+        argument = self.bindings[self.transform.extra].value
+        argument = Matrix(argument) if isinstance(argument, list) else argument
         word = _EXTRA[self.transform.kind]
-        if kind_of(given) != kind_of(model):
+        if kind_of(argument) != kind_of(model):
             raise TaichiTypeError(
-                f"{self.what}: {word} is {kind_of(given)}, expected {kind_of(model)}"
+                f"{self.subject}: {word} is {kind_of(argument)}, expected {kind_of(model)}"
             )
-        return float_leaves(given, f"{self.what}: {word}")
+        return float_leaves(argument, f"{self.subject}: {word}")
 
     def _vjp(self) -> Any:
-        found = self.derivatives(self._units())
-        adjoint = self._extra(found.value)
-        return found.value, self._gradient([_contracted(adjoint, row) for row in found.tangents])
+        derivatives = self.derivatives(self._units())
+        adjoint = self._extra(derivatives.value)
+        return derivatives.value, self._gradient(
+            [_contract(adjoint, row) for row in derivatives.tangents]
+        )
 
     def _forward(self) -> Any:
         for name, value in self.values.items():
             if not ex.is_scalar(value):
                 raise TaichiTypeError(
-                    f"{self.what}: argument '{name}' is {kind_of(value)}, and ti.ad.forward takes "
-                    "the derivative in a scalar: ti.ad.jacobian takes those in vectors"
+                    f"{self.subject}: argument '{name}' is {kind_of(value)}, and ti.ad.forward "
+                    "takes the derivative in a scalar: ti.ad.jacobian takes those in vectors"
                 )
-        found = self.derivatives(self._units())
+        derivatives = self.derivatives(self._units())
         return self._each_argument(
-            found.tangents, lambda name, value, rows: like(found.value, rows[0])
+            derivatives.tangents, lambda name, value, rows: like(derivatives.value, rows[0])
         )
 
     def _jacobian(self) -> Any:
-        found = self.derivatives(self._units())
+        derivatives = self.derivatives(self._units())
         return self._each_argument(
-            found.tangents, lambda name, value, rows: self._block(found.value, name, value, rows)
+            derivatives.tangents,
+            lambda name, value, rows: self._block(derivatives.value, name, value, rows),
         )
 
     def _block(self, output: Any, name: str, value: Value, rows: Sequence[Sequence[Expr]]) -> Any:
         """The derivative of an output in one argument; `rows[i][j]` is that of scalar j of the
         output in scalar i."""
         if isinstance(output, tuple):
-            parts, start = [], 0
-            for part in output:
-                count = len(float_leaves(part, self.what))
-                parts.append(
-                    self._block(part, name, value, [row[start : start + count] for row in rows])
+            blocks, start = [], 0
+            for component in output:
+                count = len(float_leaves(component, self.subject))
+                blocks.append(
+                    self._block(
+                        component, name, value, [row[start : start + count] for row in rows]
+                    )
                 )
                 start += count
-            return tuple(parts)
+            return tuple(blocks)
         if ex.is_scalar(output):
             return like(value, [row[0] for row in rows])
         if ex.is_scalar(value):
@@ -307,24 +311,24 @@ class _Application:
                 (output.n, value.n), [row[j] for j in range(output.n) for row in rows]
             )
         raise TaichiTypeError(
-            f"{self.what}: the derivative of {kind_of(output)} in argument '{name}', "
+            f"{self.subject}: the derivative of {kind_of(output)} in argument '{name}', "
             f"{kind_of(value)}, is neither a vector nor a matrix: differentiate parts of it"
         )
 
 
-def _contracted(adjoint: Sequence[Expr], row: Sequence[Expr]) -> Any:
+def _contract(adjoint: Sequence[Expr], row: Sequence[Expr]) -> Any:
     """The sum of products; an adjoint of 0 takes nothing, also where the derivative is infinite."""
     total: Any = None
     for weight, derivative in zip(adjoint, row):
         product = weight * derivative
-        part = fn.select((weight == 0.0) & (product != product), 0.0, product)
-        total = part if total is None else total + part
+        term = fn.select((weight == 0.0) & (product != product), 0.0, product)
+        total = term if total is None else total + term
     return total
 
 
-def _written(function: Function | Transform) -> set[str]:
+def _written_parameters(function: Function | Transform) -> set[str]:
     """The parameters that a function may write to."""
     if isinstance(function, Transform):
-        return _written(function.function)
+        return _written_parameters(function.function)
     body = function.source.node.body
-    return assigned_names(body, known_names(function.source.names, body))
+    return assigned_names(body, resolver(function.source.names, body))

@@ -1,5 +1,4 @@
-"""The cells of sparse blocks that an element lies in: whether they are active, and activating
-them."""
+"""The cells of sparse blocks that hold an element: tests of their activity, and activating them."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from mlirad.frontend.python.building.builder import emit, index_constant, index_
 
 
 def cell_of(activity: Activity, index: Sequence[ir.Value]) -> list[ir.Value]:
-    """The cell of a block that an element, or a cell below, lies in."""
+    """The cell of a block that holds an element, or a cell below."""
     return [
         index[digits.axis]
         if digits.width == 1
@@ -22,18 +21,22 @@ def cell_of(activity: Activity, index: Sequence[ir.Value]) -> list[ir.Value]:
 
 
 def activate(activities: Sequence[Activity], index: Sequence[ir.Value]) -> None:
-    """Make the cells that an element lies in active."""
+    """Make the cells that hold an element active."""
     if activities:
         effects.activate(activities[-1].field, cell_of(activities[-1], index))
 
 
 def are_active(activities: Sequence[Activity], index: Sequence[ir.Value]) -> ir.Value | None:
-    """Whether the cells that an element lies in are; None where they always are. Around an active
+    """Whether the cells that hold an element are active; None if they always are. Around an active
     cell, only those of bitmasked blocks may be inactive."""
-    deciding = [one for one in activities if one is activities[-1] or one.kind is Kind.BITMASKED]
+    deciding = [
+        activity
+        for activity in activities
+        if activity is activities[-1] or activity.kind is Kind.BITMASKED
+    ]
     if not deciding:
         return None
-    answers = [effects.is_active(one.field, cell_of(one, index)) for one in deciding]
+    answers = [effects.is_active(activity.field, cell_of(activity, index)) for activity in deciding]
     result = answers[0]
     for answer in answers[1:]:
         result = emit("arith.andi", result.type, [result, answer])

@@ -18,16 +18,16 @@ from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.scalar import Expr
 from mlirad.ir.walk import owner_operation
 
-# whether the element of an index is active; None, or what gives it, where all are
-Active = Callable[[Sequence[Expr]], ir.Value | None] | None
+# the test of an index; no test, or None as its result, if all elements are active
+ActivityTest = Callable[[Sequence[Expr]], ir.Value | None] | None
 
 
-def active_elements(domain: object) -> Active:
-    """Which indices of a loop's domain are active: all but for sparse fields and blocks."""
+def activity_test(domain: object) -> ActivityTest:
+    """The test of the indices of a loop's domain; none except for sparse fields and blocks."""
     arrays = array_ref(domain)
     if arrays is not None:
-        known = arrays.leaves()[0]
-        return lambda indices: are_active(known.activities, known.indices(list(indices)))
+        array = arrays.leaves()[0]
+        return lambda indices: are_active(array.activities, array.indices(list(indices)))
     block = block_ref(domain)
     if block is None:
         return None
@@ -35,10 +35,14 @@ def active_elements(domain: object) -> Active:
     return lambda indices: are_active(activities, [ex.as_index(i) for i in indices])
 
 
-def where_active(
-    active: Active, indices: Sequence[Expr], body: Callable[[], object], *, is_serial: bool = False
+def if_active(
+    active: ActivityTest,
+    indices: Sequence[Expr],
+    body: Callable[[], object],
+    *,
+    is_serial: bool = False,
 ) -> None:
-    """Run the body of a loop where the element of an iteration is active."""
+    """Run the body of a loop if the element of an iteration is active."""
     test = None if active is None else active(indices)
     if test is None:
         body()

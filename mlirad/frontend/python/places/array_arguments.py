@@ -1,4 +1,4 @@
-"""Ndarray arguments inside a kernel, and where their indices may point."""
+"""Ndarray arguments inside a kernel, and the bounds of their indices."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from math import prod
 from mlirad.bindings import ir
 from mlirad.errors import TaichiTypeError
 from mlirad.frontend.python.building.builder import index_constant
-from mlirad.frontend.python.building.regions import clamped
+from mlirad.frontend.python.building.regions import clamp
 from mlirad.frontend.python.places.arrays import ArrayRef
-from mlirad.frontend.python.places.place import Subscript, flat_parts
+from mlirad.frontend.python.places.place import Subscript, flat_indices
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.matrix import check_indices
 from mlirad.frontend.python.values.scalar import Expr
@@ -22,7 +22,7 @@ class ArrayArgument(ArrayRef):
 
     @property
     def grad(self) -> ArrayArgument:
-        """Its gradient. Raises TaichiTypeError where it has none."""
+        """Its gradient. Raises TaichiTypeError if it has none."""
         if self.gradient is None:
             raise TaichiTypeError(
                 f"the array passed as '{self.name}' has no gradient here: it needs "
@@ -42,20 +42,20 @@ class ClampedArray(ArrayArgument):
 
     def indices(self, key: Subscript) -> list[ir.Value]:
         return [
-            clamped(index, ex.as_index(extent))
+            clamp(index, ex.as_index(extent))
             for index, extent in zip(super().indices(key), self.shape)
         ]
 
     def components(self, key: Subscript) -> tuple[ir.Value, ...]:
-        """Of a matrix, the position in row-major order is moved, as in Taichi."""
-        parts, shape = tuple(flat_parts(key)), self.element_shape
-        if not any(isinstance(part, Expr) for part in parts):
+        """Move the position of a matrix in row-major order, as in Taichi."""
+        indices, shape = tuple(flat_indices(key)), self.element_shape
+        if not any(isinstance(index, Expr) for index in indices):
             return super().components(key)
-        known = check_indices([0 if isinstance(part, Expr) else part for part in parts], shape)
-        where = [part if isinstance(part, Expr) else index for index, part in zip(known, parts)]
-        position = where[0] if len(where) == 1 else where[0] * shape[1] + where[1]
-        near = clamped(ex.as_index(position), index_constant(prod(shape)))
-        if len(where) == 1:
+        constants = check_indices([0 if isinstance(i, Expr) else i for i in indices], shape)
+        indices = tuple(i if isinstance(i, Expr) else c for i, c in zip(indices, constants))
+        position = indices[0] if len(indices) == 1 else indices[0] * shape[1] + indices[1]
+        near = clamp(ex.as_index(position), index_constant(prod(shape)))
+        if len(indices) == 1:
             return (near,)
         flat = ex.from_index(near)
         return ex.as_index(flat // shape[1]), ex.as_index(flat % shape[1])

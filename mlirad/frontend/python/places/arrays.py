@@ -12,7 +12,7 @@ from mlirad.bindings import ir
 from mlirad.data_classes import data_class, field
 from mlirad.dialect.field import dim
 from mlirad.dialect.field_layout import Activity
-from mlirad.errors import TaichiIndexError, TaichiSyntaxError, TaichiTypeError
+from mlirad.errors import TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python.building import effects
 from mlirad.frontend.python.building.builder import current, index_constant
 from mlirad.frontend.python.building.open_regions import Region, refuse_use
@@ -22,10 +22,12 @@ from mlirad.frontend.python.places.place import (
     Place,
     PlaceList,
     Subscript,
-    by_component,
-    flat_parts,
+    check_rank,
+    component_values,
+    flat_indices,
+    indices_in,
 )
-from mlirad.frontend.python.places.variables import Combine, atomic, stop_marks, stored
+from mlirad.frontend.python.places.variables import Combine, atomic, cast_for_store, stop_marks
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.matrix import Matrix, Value, check_indices, shown_type
 from mlirad.frontend.python.values.matrix_operators import Operand
@@ -34,7 +36,7 @@ from mlirad.types import DataType
 
 
 class Array(ABC):
-    """What is subscripted to get at elements: one array, or those of a struct's members."""
+    """Arrays of elements that subscripts name: one array, or those of a struct's members."""
 
     name: str
 
@@ -93,24 +95,18 @@ class ArrayRef(Array):
         """The `index` values of a subscript. Raises TaichiIndexError for a wrong rank."""
         if self.region is not current().root:
             refuse_use(self.region, ir.Location.unknown(), f"array '{self.name}'")
-        parts = list(flat_parts(key))
-        if len(parts) == 1 and parts[0] is None:
-            parts = []
-        if not any(self.offset) and any(isinstance(part, int) and part < 0 for part in parts):
+        indices = indices_in(key)
+        if not any(self.offset) and any(isinstance(i, int) and i < 0 for i in indices):
             raise TaichiSyntaxError("Negative indices are not supported in Taichi kernels.")
-        if len(parts) != len(self.shape):
-            raise TaichiIndexError(
-                f"{self.name or 'array'} has {len(self.shape)} index axes, but is accessed with "
-                f"{len(parts)} indices"
-            )
+        check_rank(self.name or "array", len(self.shape), indices)
         if any(self.offset):
-            parts = [part - start for part, start in zip(parts, self.offset)]
-        return [ex.as_index(part) for part in parts]
+            indices = [index - start for index, start in zip(indices, self.offset)]
+        return [ex.as_index(index) for index in indices]
 
     def components(self, key: Subscript) -> tuple[ir.Value, ...]:
         """The `index` values of a subscript into an element. Raises TaichiIndexError for a wrong
         rank."""
-        keys = check_indices(tuple(flat_parts(key)), self.element_shape)
+        keys = check_indices(tuple(flat_indices(key)), self.element_shape)
         return tuple(ex.as_index(index) for index in keys)
 
 
@@ -156,12 +152,12 @@ class ElementPlace(Place):
         elif isinstance(value, Matrix) and not self._is_scalar and len(value.entries) == count:
             values = value.entries
         else:
-            given = type(value).__name__
+            actual = type(value).__name__
             if isinstance(value, Matrix):
-                given = shown_type(value.shape, ex.dtype_of(value.entries[0]))
+                actual = shown_type(value.shape, ex.dtype_of(value.entries[0]))
             expected = shown_type(self.shape, self.array.dtype)
-            raise TaichiTypeError(f"cannot assign '{given}' to '{expected}': shapes differ")
-        return [stored(v, self.array.dtype) for v in values]
+            raise TaichiTypeError(f"cannot assign '{actual}' to '{expected}': shapes differ")
+        return [cast_for_store(v, self.array.dtype) for v in values]
 
     def store(self, value: Value) -> None:
         activate(self.array.activities, self.indices)
@@ -195,19 +191,19 @@ class ElementPlace(Place):
 class ComponentArrays(Array):
     """Arrays of one shape whose elements at an index make up a vector or a matrix."""
 
-    parts: Sequence[Array]
+    arrays: Sequence[Array]
     element_shape: tuple[int, ...]
     name: str
 
     def element(self, key: Subscript) -> PlaceList:
-        return PlaceList([part.element(key) for part in self.parts], self.element_shape)
+        return PlaceList([array.element(key) for array in self.arrays], self.element_shape)
 
     def fill(self, value: Value) -> None:
-        for part, entry in zip(self.parts, by_component(value, len(self.parts))):
-            part.fill(entry)
+        for array, entry in zip(self.arrays, component_values(value, len(self.arrays))):
+            array.fill(entry)
 
     def leaves(self) -> Sequence[ArrayRef]:
-        return [leaf for part in self.parts for leaf in part.leaves()]
+        return [leaf for array in self.arrays for leaf in array.leaves()]
 
 
 def array_ref(value: object) -> Array | None:

@@ -1,4 +1,4 @@
-"""Blocks of layout trees inside kernels: which of their cells are active, and what changes that."""
+"""Blocks of layout trees inside kernels: activity of their cells, and lists."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 from mlirad.dialect.field_layout import Activity, Kind
-from mlirad.errors import TaichiCompilationError, TaichiIndexError, TaichiTypeError
+from mlirad.errors import TaichiCompilationError, TaichiTypeError
 from mlirad.frontend.python.building import effects
 from mlirad.frontend.python.building.builder import current, emit, index_constant, index_type
 from mlirad.frontend.python.building.regions import if_op
 from mlirad.frontend.python.places.arrays import Array, array_ref
-from mlirad.frontend.python.places.place import Subscript, flat_parts
+from mlirad.frontend.python.places.place import Subscript, check_rank, flat_indices, indices_in
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.matrix import Matrix
 from mlirad.frontend.python.values.scalar import Expr
@@ -35,8 +35,8 @@ class BlockRef:
     below: Callable[[], Sequence[Any]]
 
     @property
-    def own(self) -> Activity:
-        """Its own activity. Raises TaichiTypeError where it has none."""
+    def activity(self) -> Activity:
+        """The activity of its cells. Raises TaichiTypeError if it has none."""
         if not self.kind.is_sparse:
             raise TaichiTypeError(
                 f"the cells of a {self.kind.value} block are always active: expected a pointer, "
@@ -59,14 +59,14 @@ class BlockRef:
             arrays = array_ref(leaf)
             assert arrays is not None
             if with_derivatives:
-                current().emptied.update(dict.fromkeys(one.name for one in arrays.leaves()))
-        effects.deactivate(self.own.field, index)
+                current().emptied.update(dict.fromkeys(array.name for array in arrays.leaves()))
+        effects.deactivate(self.activity.field, index)
 
     def list(self, key: object) -> ListRef:
         """The list of a dynamic block at an index. Raises TaichiTypeError for other blocks."""
         if self.kind is not Kind.DYNAMIC:
             raise TaichiTypeError(f"expected a dynamic block, not a {self.kind.value} one")
-        return ListRef(self, indices_of(key, len(self.own.cells), self.name))
+        return ListRef(self, indices_of(key, len(self.activity.cells), self.name))
 
 
 @data_class(frozen=True)
@@ -77,46 +77,46 @@ class ListRef:
     index: list[ir.Value]
 
     def length(self) -> Expr:
-        """How many items it has."""
-        return Expr(effects.length(self.block.own.field, self.index), i32)
+        """The number of its items."""
+        return Expr(effects.length(self.block.activity.field, self.index), i32)
 
     def deactivate(self) -> None:
         """Empty it."""
         self.block.deactivate(self.index)
 
     def append(self, value: Any) -> Expr:
-        """Add an item; its number."""
+        """Add an item, and return its number."""
         leaves = self.block.leaves()
         is_one = len(leaves) == 1 and not isinstance(value, Struct)
-        values = [value] if is_one else _parts(value)
+        values = [value] if is_one else _item_values(value)
         if len(values) != len(leaves):
             raise TaichiCompilationError(
                 f"{len(values)} values are appended to a list of {len(leaves)} fields"
             )
-        number = Expr(effects.append(self.block.own.field, self.index), i32)
+        number = Expr(effects.append(self.block.activity.field, self.index), i32)
         item = self._item(number)
         has_room = ex.comparison("<")(number, self._capacity)
 
         def store() -> None:
-            for leaf, part in zip(leaves, values):
+            for leaf, component in zip(leaves, values):
                 arrays = array_ref(leaf)
                 assert arrays is not None
-                arrays.leaves()[0].at(item).store(part)
+                arrays.leaves()[0].at(item).store(component)
 
         if_op(ex.cast(has_room, u1).value, store)
         return number
 
     @property
     def _capacity(self) -> int:
-        item = self.block.own.item
+        item = self.block.activity.item
         assert item is not None
         return item.extent
 
     def _item(self, number: Expr) -> list[ir.Value]:
         """The index of an item."""
-        item = self.block.own.item
+        item = self.block.activity.item
         assert item is not None
-        axes = {digits.axis: index for digits, index in zip(self.block.own.cells, self.index)}
+        axes = {digits.axis: index for digits, index in zip(self.block.activity.cells, self.index)}
         position = ex.as_index(number)
         if item.axis in axes:
             start = emit("arith.muli", index_type(), [axes[item.axis], index_constant(item.extent)])
@@ -125,24 +125,19 @@ class ListRef:
         return [axes[axis] for axis in sorted(axes)]
 
 
-def _parts(value: Any) -> list[Any]:
+def _item_values(value: Any) -> list[Any]:
     """The values for the fields of an item."""
     if isinstance(value, Struct):
         members = members_of(value).values()
-        return [part for m in members for part in (_parts(m) if isinstance(m, Struct) else [m])]
+        return [v for m in members for v in (_item_values(m) if isinstance(m, Struct) else [m])]
     return list(value.entries) if isinstance(value, Matrix) else list(value)
 
 
 def indices_of(key: Any, count: int, name: str) -> list[ir.Value]:
     """The `index` values of a subscript. Raises TaichiIndexError for a wrong number of them."""
-    parts = list(flat_parts(key))
-    if len(parts) == 1 and parts[0] is None:
-        parts = []
-    if len(parts) != count:
-        raise TaichiIndexError(
-            f"{name} has {count} index axes, but is accessed with {len(parts)} indices"
-        )
-    return [ex.as_index(part) for part in parts]
+    indices = indices_in(key)
+    check_rank(name, count, indices)
+    return [ex.as_index(index) for index in indices]
 
 
 def block_ref(value: object) -> BlockRef | None:
@@ -154,11 +149,11 @@ def block_ref(value: object) -> BlockRef | None:
 
 
 def list_at(arrays: Array, key: Subscript) -> ListRef | None:
-    """The list that a field's subscript names where it leaves out the item; None for an element."""
+    """The list that a field's subscript without an item names; None for an element."""
     array = arrays.leaves()[0]
     in_list = array.activities and array.activities[-1].item is not None
     block = block_ref(array.block) if in_list else None
     if block is None or block.kind is not Kind.DYNAMIC:
         return None
-    is_short = len(list(flat_parts(key))) == len(array.shape) - 1 == len(block.own.cells)
+    is_short = len(list(flat_indices(key))) == len(array.shape) - 1 == len(block.activity.cells)
     return block.list(key) if is_short else None

@@ -25,8 +25,8 @@ _CHANGE_LENGTH = {
 
 
 class ListPlace(Place):
-    """The places of a list's entries; what no variable holds, a field or a text, is an entry as it
-    is."""
+    """The places of a list's entries; an entry that no variable can hold, a field or a text, stays
+    as it is."""
 
     def __init__(self, entries: Sequence[Any]) -> None:
         self.entries = list(entries)
@@ -36,15 +36,15 @@ class ListPlace(Place):
 
     def store(self, value: Any) -> None:
         if not isinstance(value, list | tuple) or len(value) != len(self.entries):
-            given = f"{len(value)}" if isinstance(value, list | tuple) else type(value).__name__
+            actual = f"{len(value)}" if isinstance(value, list | tuple) else type(value).__name__
             raise TaichiTypeError(
-                f"a list whose entries are assigned keeps its length in a kernel: {given} cannot "
+                f"a list whose entries are assigned keeps its length in a kernel: {actual} cannot "
                 f"replace {len(self.entries)} entries"
             )
-        for entry, part in zip(self.entries, value):
+        for entry, item in zip(self.entries, value):
             if isinstance(entry, Place):
-                store_into(entry, part)
-            elif entry is not part:
+                store_into(entry, item)
+            elif entry is not item:
                 raise TaichiTypeError(
                     f"a {type(entry).__name__} in a list cannot be replaced in a kernel"
                 )
@@ -53,7 +53,7 @@ class ListPlace(Place):
         raise TaichiTypeError("a list is not updated as a whole: update its entries")
 
     def at(self, key: Any) -> Any:
-        """The place of an entry, or the entry where it has none. Raises TaichiTypeError for an
+        """The place of an entry, or the entry if it has none. Raises TaichiTypeError for an
         index of run time."""
         if isinstance(key, Expr):
             raise TaichiTypeError(
@@ -61,7 +61,7 @@ class ListPlace(Place):
             )
         return self.entries[key]
 
-    def sliced(self, key: Sequence[Any]) -> Place:
+    def slice_at(self, key: Sequence[Any]) -> Place:
         if len(key) != 1:
             raise TaichiTypeError("a list has one axis")
         return ListPlace(self.entries[key[0]])
@@ -69,7 +69,7 @@ class ListPlace(Place):
     def variables(self) -> list[Variable] | None:
         return variables_in(entry for entry in self.entries if isinstance(entry, Place))
 
-    def components(self, name: str) -> Any:
+    def attribute(self, name: str) -> Any:
         if name in _CHANGE_LENGTH:
             raise TaichiTypeError(
                 f"a list whose entries are assigned keeps its length in a kernel: '{name}' is not "
@@ -93,8 +93,8 @@ class TuplePlace(Place):
                 f"a variable that began as a tuple of {len(self.entries)} values keeps that "
                 "structure"
             )
-        for entry, part in zip(self.entries, value):
-            store_into(entry, part)
+        for entry, item in zip(self.entries, value):
+            store_into(entry, item)
 
     def update(self, operator: Combine, kind: str | None, value: Value) -> NoReturn:
         raise TaichiTypeError("a tuple is not updated: assign another one")
@@ -108,7 +108,7 @@ class TuplePlace(Place):
             )
         return self.entries[key].load()
 
-    def sliced(self, key: Sequence[Any]) -> Any:
+    def slice_at(self, key: Sequence[Any]) -> Any:
         if len(key) != 1:
             raise TaichiTypeError("a tuple has one axis")
         return self.load()[key[0]]
@@ -118,6 +118,6 @@ class TuplePlace(Place):
 
 
 def store_into(place: Place, value: Any) -> None:
-    """Store a value into a place, a list as a vector where the place is not that of a list."""
+    """Store a value into a place, a list as a vector unless the place is that of a list."""
     is_vector = isinstance(value, list | tuple) and not isinstance(place, ListPlace | TuplePlace)
     place.store(Matrix(value) if is_vector else value)

@@ -1,4 +1,4 @@
-"""What can stand on the left of an assignment: variables, entries of them, and lists of places."""
+"""Places that can be assigned to: variables, entries of them, and lists of places."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from mlirad.frontend.python.values.matrix import Matrix, Value, check_swizzle, s
 from mlirad.frontend.python.values.scalar import Expr, Scalar
 from mlirad.types import u1
 
-Subscript = Scalar | Matrix | list | tuple | None  # what stands in the brackets
+Subscript = Scalar | Matrix | list | tuple | None  # the expression in the brackets
 
 
 class Place:
-    """Somewhere a value can be read from and written to."""
+    """A location that a value can be read from and written to."""
 
     def load(self) -> Any:
         raise NotImplementedError
@@ -28,8 +28,8 @@ class Place:
         raise NotImplementedError
 
     def update(self, operator: Combine, kind: str | None, value: Value) -> Any:
-        """Combine with a value; atomically where `kind` names an atomic. Gives the value before,
-        where known."""
+        """Combine with a value; atomically if `kind` names an atomic. Returns the old value if it
+        is known."""
         raise NotImplementedError
 
     def at(self, key: Subscript) -> Place:
@@ -41,28 +41,31 @@ class Place:
         """The shape of the value; `()` for a scalar."""
         return ()
 
-    def sliced(self, key: Sequence[int | slice]) -> Place:
+    def slice_at(self, key: Sequence[int | slice]) -> Place:
         """The place of a part, as `m[0, :]` names it."""
         if len(key) != len(self.shape):
             raise TaichiIndexError(f"Expected {len(self.shape)} indices, got {len(key)}")
         positions = [
-            list(range(extent))[part] if isinstance(part, slice) else [part]
-            for extent, part in zip(self.shape, key)
+            list(range(extent))[index] if isinstance(index, slice) else [index]
+            for extent, index in zip(self.shape, key)
         ]
-        places = [self.at(index if len(index) > 1 else index[0]) for index in product(*positions)]
+        places = [
+            self.at(position if len(position) > 1 else position[0])
+            for position in product(*positions)
+        ]
         return PlaceList(
-            places, tuple(len(p) for p, part in zip(positions, key) if isinstance(part, slice))
+            places, tuple(len(p) for p, index in zip(positions, key) if isinstance(index, slice))
         )
 
     def variables(self) -> list[Variable] | None:
-        """The local variables that the value lies in; None where it lies elsewhere."""
+        """The local variables that hold the value; None if something else holds it."""
         return None
 
-    def named(self, name: str) -> Any:
+    def member(self, name: str) -> Any:
         """The place of a member, or a method as it is declared, or None."""
         return None
 
-    def components(self, name: str) -> Any:
+    def attribute(self, name: str) -> Any:
         """The place of a swizzle like `xy`, or of a member, or a method, or None."""
         if name == "fill" and self.shape:
             return self.store
@@ -122,7 +125,7 @@ class VariablePlace(Place):
         self, position: Expr, operator: Combine | None, kind: str | None, value: Scalar
     ) -> None:
         for k in range(len(self.variable.slots)):
-            self.variable.change_where(position == k, k, operator, kind, value)
+            self.variable.change_if(position == k, k, operator, kind, value)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -134,7 +137,7 @@ class VariablePlace(Place):
         if not self.shape:
             raise TaichiTypeError("a scalar cannot be subscripted")
         shape = Matrix.of_shape(self.shape, [0] * len(self.variable.slots))
-        return VariablePlace(self.variable, shape.flat_index(tuple(flat_parts(key))))
+        return VariablePlace(self.variable, shape.flat_index(tuple(flat_indices(key))))
 
 
 class PlaceList(Place):
@@ -155,22 +158,26 @@ class PlaceList(Place):
         return Matrix.of_shape(self.shape, [place.load() for place in self.places])
 
     def store(self, value: Value) -> None:
-        for place, entry in zip(self.places, by_component(value, len(self.places))):
+        for place, entry in zip(self.places, component_values(value, len(self.places))):
             place.store(entry)
 
     def update(self, operator: Combine, kind: str | None, value: Value) -> Any:
-        values = by_component(value, len(self.places))
+        values = component_values(value, len(self.places))
         old = [place.update(operator, kind, entry) for place, entry in zip(self.places, values)]
         return Matrix.of_shape(self.shape, old)
 
     def at(self, key: Subscript) -> Place:
         numbers = Matrix.of_shape(self.shape, [0] * len(self.places)).flat_index(
-            tuple(flat_parts(key))
+            tuple(flat_indices(key))
         )
-        return self.places[numbers] if isinstance(numbers, int) else Chosen(self.places, numbers)
+        return (
+            self.places[numbers]
+            if isinstance(numbers, int)
+            else SelectedPlace(self.places, numbers)
+        )
 
 
-class Chosen(Place):
+class SelectedPlace(Place):
     """One of several places of scalars, by a number known only at run time."""
 
     def __init__(self, places: Sequence[Place], number: Expr) -> None:
@@ -183,19 +190,19 @@ class Chosen(Place):
         return value
 
     def store(self, value: Value) -> None:
-        self._where_chosen(lambda place: place.store(value))
+        self._change_selected(lambda place: place.store(value))
 
     def update(self, operator: Combine, kind: str | None, value: Value) -> Any:
         before = Variable(self.load())
-        self._where_chosen(lambda place: before.store(place.update(operator, kind, value)))
+        self._change_selected(lambda place: before.store(place.update(operator, kind, value)))
         return before.load()
 
-    def _where_chosen(self, change: Callable[[Place], None]) -> None:
+    def _change_selected(self, change: Callable[[Place], None]) -> None:
         for k, place in enumerate(self.places):
             if_op(ex.cast(self.number == k, u1).value, partial(change, place))
 
 
-def by_component(value: Value | list | tuple, count: int) -> list[Any]:
+def component_values(value: Value | list | tuple, count: int) -> list[Any]:
     """The values for so many components: those of a vector or matrix, or a scalar for each. Raises
     TaichiTypeError for another number of them."""
     if isinstance(value, list | tuple):
@@ -226,22 +233,36 @@ class ValuePlace(Place):
 
 
 def variables_in(places: Iterable[Place]) -> list[Variable] | None:
-    """The local variables that values lie in; None where one lies elsewhere."""
-    found: list[Variable] = []
+    """The local variables that hold some values; None if something else holds one."""
+    result: list[Variable] = []
     for place in places:
         variables = place.variables()
         if variables is None:
             return None
-        found += variables
-    return found
+        result += variables
+    return result
 
 
-def flat_parts(key: Subscript) -> Iterator[Any]:
-    """What stands in the brackets, vectors and tuples part by part."""
+def flat_indices(key: Subscript) -> Iterator[Any]:
+    """The indices of a subscript, those of vectors and tuples one by one."""
     if isinstance(key, Matrix):
         yield from key.entries
     elif isinstance(key, tuple | list):
-        for part in key:
-            yield from flat_parts(part)
+        for index in key:
+            yield from flat_indices(index)
     else:
         yield key
+
+
+def indices_in(key: Subscript) -> list[Any]:
+    """The indices of a subscript; none in `x[None]`."""
+    indices = list(flat_indices(key))
+    return [] if len(indices) == 1 and indices[0] is None else indices
+
+
+def check_rank(name: str, rank: int, indices: Sequence[Any]) -> None:
+    """Raise TaichiIndexError for a wrong number of indices."""
+    if len(indices) != rank:
+        raise TaichiIndexError(
+            f"{name} has {rank} index axes, but is accessed with {len(indices)} indices"
+        )

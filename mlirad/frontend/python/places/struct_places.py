@@ -1,4 +1,4 @@
-"""Structs that lie somewhere: in local variables, and in elements of several arrays."""
+"""Structs in memory: in local variables, and in elements of several arrays."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.matrix import Matrix, Value
 from mlirad.frontend.python.values.struct import (
     Struct,
+    matching_members,
     members_of,
     methods_of,
-    same_members,
     struct_of,
 )
 
@@ -33,9 +33,9 @@ class StructPlace(Place):
         return struct_of(values, self.methods)
 
     def store(self, value: Any) -> None:
-        found = same_members(value, self.members)
+        members = matching_members(value, self.members)
         for name, place in self.members.items():
-            member = found[name]
+            member = members[name]
             place.store(Matrix(member) if isinstance(member, list | tuple) else member)
 
     def variables(self) -> list[Variable] | None:
@@ -56,53 +56,55 @@ class StructPlace(Place):
             )
         return self.members[key]
 
-    def named(self, name: str) -> Any:
+    def member(self, name: str) -> Any:
         return self.members[name] if name in self.members else self.methods.get(name)
 
-    def components(self, name: str) -> Any:
-        method = self.named(name)
+    def attribute(self, name: str) -> Any:
+        method = self.member(name)
         if method is None or isinstance(method, Place):
             return method
         by_reference = getattr(method, "takes_struct_by_reference", False)
         return method.__get__(self if by_reference else self.load())
 
 
-def local(
+def make_local(
     value: Any, kind: Callable[[Any], Variable] = Variable
 ) -> Variable | StructPlace | ListPlace | TuplePlace:
     """A mutable local of a value's structure, with that value."""
     if isinstance(value, tuple):
-        return TuplePlace([place_of(local(part, kind)) for part in value])
+        return TuplePlace([as_place(make_local(entry, kind)) for entry in value])
     if isinstance(value, list):
-        return ListPlace([_entry(part, kind) for part in value])
+        return ListPlace([_entry(entry, kind) for entry in value])
     if not isinstance(value, Struct):
         return kind(value)
     members: dict[str, Place] = {}
     for name, member in members_of(value).items():
-        made = local(member, kind)
-        members[name] = VariablePlace(made) if isinstance(made, Variable) else made
+        place = make_local(member, kind)
+        members[name] = VariablePlace(place) if isinstance(place, Variable) else place
     return StructPlace(members, methods_of(value))
 
 
 def _entry(value: Any, kind: Callable[[Any], Variable]) -> Any:
-    """A mutable entry of a list; what is no value of a kernel stays as it is."""
+    """A mutable entry of a list; an object that is no value of a kernel stays as it is."""
     if not ex.is_scalar(value) and not isinstance(value, Matrix | Struct | list):
         return value
-    return place_of(local(value, kind))
+    return as_place(make_local(value, kind))
 
 
-def place_of(made: Variable | Place) -> Place:
-    """A local as a place."""
-    return VariablePlace(made) if isinstance(made, Variable) else made
+def as_place(binding: Variable | Place) -> Place:
+    """A local variable as a place."""
+    return VariablePlace(binding) if isinstance(binding, Variable) else binding
 
 
-def may_be_shared(binding: object) -> TypeGuard[Variable | Place]:
-    """Whether a name stands for a local, or a part of one, that iterations of a loop do not share
+def is_unshared_local(binding: object) -> TypeGuard[Variable | Place]:
+    """Whether a binding is a local, or an entry of one, that iterations of a loop do not share
     yet."""
     if not isinstance(binding, Variable | Place):
         return False
-    parts = place_of(binding).variables()
-    return parts is not None and not any(isinstance(part, SharedVariable) for part in parts)
+    variables = as_place(binding).variables()
+    return variables is not None and not any(
+        isinstance(variable, SharedVariable) for variable in variables
+    )
 
 
 @data_class
@@ -114,14 +116,16 @@ class StructArray(Array):
     name: str
 
     def element(self, key: Subscript) -> StructPlace:
-        parts = {name: array.element(key) for name, array in self.members.items()}
-        return StructPlace(parts, self.methods)
+        places = {name: array.element(key) for name, array in self.members.items()}
+        return StructPlace(places, self.methods)
 
     def fill(self, value: Any) -> None:
         """Store a number, or a struct, into every element."""
-        found = same_members(value, self.members) if isinstance(value, Struct | Mapping) else None
+        values = (
+            matching_members(value, self.members) if isinstance(value, Struct | Mapping) else None
+        )
         for name, array in self.members.items():
-            array.fill(value if found is None else found[name])
+            array.fill(value if values is None else values[name])
 
     def leaves(self) -> Sequence[ArrayRef]:
         return [leaf for array in self.members.values() for leaf in array.leaves()]

@@ -6,11 +6,11 @@ import operator
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from mlirad.errors import TaichiIndexError, TaichiTypeError
+from mlirad.errors import TaichiTypeError
 from mlirad.frontend.python.building.builder import index_constant
 from mlirad.frontend.python.building.regions import if_op
 from mlirad.frontend.python.places.arrays import ArrayRef
-from mlirad.frontend.python.places.place import Place, Subscript, flat_parts
+from mlirad.frontend.python.places.place import Place, Subscript, check_rank, flat_indices
 from mlirad.frontend.python.places.variables import Combine
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.types import u1
@@ -50,15 +50,12 @@ class Triplets(Place):
         raise TaichiTypeError("a sparse matrix builder is updated entry by entry: A[i, j] += v")
 
     def at(self, key: Subscript) -> TripletPlace:
-        parts = list(flat_parts(key))
-        if len(parts) != 2:
-            raise TaichiIndexError(
-                f"a sparse matrix has 2 index axes, but is accessed with {len(parts)} indices"
-            )
-        for part in parts:
-            if not ex.is_scalar(part) or ex.dtype_of(part).is_float:
+        indices = list(flat_indices(key))
+        check_rank("a sparse matrix", 2, indices)
+        for index in indices:
+            if not ex.is_scalar(index) or ex.dtype_of(index).is_float:
                 raise TaichiTypeError("an index of a sparse matrix builder must be an integer")
-        return TripletPlace(self, parts[0], parts[1])
+        return TripletPlace(self, indices[0], indices[1])
 
 
 class TripletPlace(Place):
@@ -80,7 +77,7 @@ class TripletPlace(Place):
         )
 
     def update(self, operator_: Combine, kind: str | None, value: Any) -> None:
-        """Append a triplet, where there is room; they are counted in any case."""
+        """Append a triplet if there is room; they are counted in any case."""
         if kind not in ("add", "sub"):
             self.load()
         if not ex.is_scalar(value):

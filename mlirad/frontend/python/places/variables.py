@@ -1,4 +1,4 @@
-"""What a name in a kernel stands for, and where its value lives."""
+"""Local variables of a kernel, and the memory that holds them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mlirad.frontend.python.values.matrix import Matrix, Value
 from mlirad.frontend.python.values.scalar import Expr, Scalar
 from mlirad.types import DataType, u1
 
-Combine = Callable[[Value, Value], Any]  # what an update makes of the value before
+Combine = Callable[[Value, Value], Any]  # of the old value and an operand
 
 
 @lru_cache(maxsize=1)
@@ -57,16 +57,16 @@ class Variable:
         entries = value.entries if isinstance(value, Matrix) else [value]
         expressions = [ex.expression(entry) for entry in entries]
         self.dtypes = [entry.dtype for entry in expressions]
-        self._region, self._made = current().region, ir.Location.current
+        self._region, self._origin = current().region, ir.Location.current
         self._slots = [self._make(dtype) for dtype in self.dtypes]
         self.store(value)
 
     @property
     def slots(self) -> list[ir.Value]:
-        """Where the entries are. Raises TaichiCompilationError where they cannot be seen from
+        """The memory of the entries. Raises TaichiCompilationError if they cannot be seen from
         here."""
         if self._region.shut:
-            refuse_use(self._region, self._made, "variable")
+            refuse_use(self._region, self._origin, "variable")
         return self._slots
 
     def _make(self, dtype: DataType) -> ir.Value:
@@ -78,7 +78,7 @@ class Variable:
 
     def write_entry(self, k: int, value: Scalar) -> None:
         """Set entry `k`, converted to its type."""
-        write_slot(self.slots[k], stored(value, self.dtypes[k]).value)
+        write_slot(self.slots[k], cast_for_store(value, self.dtypes[k]).value)
 
     def load(self) -> Any:
         """The value."""
@@ -87,7 +87,7 @@ class Variable:
         return Matrix.of_shape(self.shape, [self.read_entry(k) for k in range(len(self.slots))])
 
     def store(self, value: Value) -> None:
-        """Set the value. Raises TaichiTypeError where its shape differs."""
+        """Set the value. Raises TaichiTypeError if its shape differs."""
         if self.shape is None:
             if not ex.is_scalar(value):
                 raise TaichiTypeError(
@@ -105,7 +105,7 @@ class Variable:
                 f"cannot assign a value of shape {shape} to a variable of shape {self.shape}"
             )
         for k, entry in enumerate(
-            [stored(entry, dtype) for entry, dtype in zip(entries, self.dtypes)]
+            [cast_for_store(entry, dtype) for entry, dtype in zip(entries, self.dtypes)]
         ):
             self.write_entry(k, entry)
 
@@ -113,7 +113,7 @@ class Variable:
         """Read, combine and write entry `k`."""
         self.write_entry(k, operator(self.read_entry(k), value))
 
-    def change_where(
+    def change_if(
         self,
         condition: Expr,
         k: int,
@@ -121,10 +121,10 @@ class Variable:
         kind: str | None,
         value: Scalar,
     ) -> None:
-        """Set entry `k`, or update it with an operator, where a condition holds."""
+        """Set entry `k`, or update it with an operator, if a condition holds."""
         old = self.read_entry(k)
-        changed = value if operator is None else operator(old, value)
-        self.write_entry(k, ex.select(condition, stored(changed, old.dtype), old))
+        new = value if operator is None else operator(old, value)
+        self.write_entry(k, ex.select(condition, cast_for_store(new, old.dtype), old))
 
 
 class SharedVariable(Variable):
@@ -138,7 +138,7 @@ class SharedVariable(Variable):
         return Expr(effects.load(self.slots[k]), self.dtypes[k])
 
     def write_entry(self, k: int, value: Scalar) -> None:
-        effects.store(stored(value, self.dtypes[k]).value, self.slots[k])
+        effects.store(cast_for_store(value, self.dtypes[k]).value, self.slots[k])
 
     def update_entry(self, k: int, operator: Combine, kind: str | None, value: Scalar) -> None:
         if kind is None:
@@ -146,7 +146,7 @@ class SharedVariable(Variable):
             return
         atomic(self.slots[k], [], self.dtypes[k], kind, value)
 
-    def change_where(
+    def change_if(
         self,
         condition: Expr,
         k: int,
@@ -154,8 +154,7 @@ class SharedVariable(Variable):
         kind: str | None,
         value: Scalar,
     ) -> None:
-        """The same; other iterations may change the other entries, so these are not written
-        again."""
+        """Set or update entry `k` alone: other iterations may change the other entries."""
 
         def change() -> None:
             if operator is None:
@@ -166,9 +165,9 @@ class SharedVariable(Variable):
         if_op(condition.value, change)
 
 
-def stored(value: Scalar, dtype: DataType) -> Expr:
-    """A scalar in the type of what it is stored to. Warns, once a line, where that is an integer
-    and the scalar is none."""
+def cast_for_store(value: Scalar, dtype: DataType) -> Expr:
+    """Convert a scalar to the type of its destination. Warns, once a line, if that is an integer
+    and the scalar is a float."""
     if dtype.is_integer and dtype != u1 and ex.dtype_of(value).is_float:
         current().warn(
             f"Assign may lose precision: {dtype} <- {ex.dtype_of(value)}; ti.cast(..., {dtype}) "
@@ -180,11 +179,11 @@ def stored(value: Scalar, dtype: DataType) -> Expr:
 def atomic(
     array: ir.Value, indices: Sequence[ir.Value], dtype: DataType, kind: str, value: Scalar
 ) -> Expr:
-    """An atomic update of one element; its value before."""
+    """Update one element atomically, and return its old value."""
     if kind in ("and", "or", "xor") and dtype.is_float:
         raise TaichiTypeError(f"atomic_{kind} updates integers, not {dtype}")
-    converted = stored(value, dtype)
-    if dtype == u1:  # a sum is true where it is not 0
+    converted = cast_for_store(value, dtype)
+    if dtype == u1:  # a sum is true if it is not 0
         kind = {"add": "or", "sub": "xor"}.get(kind, kind)
     if kind == "sub":
         kind, converted = "add", -converted

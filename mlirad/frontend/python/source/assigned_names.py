@@ -1,5 +1,5 @@
-"""Which names a piece of a function writes: what needs memory, and what a loop shares with its
-surroundings."""
+"""Names that a piece of a function writes: those that need memory, and those that a loop shares
+with its surroundings."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ _ANYTHING = object()
 
 
 class Names(Protocol):
-    """What knows some names, and what they stand for."""
+    """A mapping of some names to their values."""
 
     def __contains__(self, name: str, /) -> bool: ...
 
     def __getitem__(self, name: str, /) -> Any: ...
 
 
-def _resolved(node: ast.expr, resolve: Resolver) -> Any:
-    """What a name or a dotted name stands for; `_ANYTHING` where that is not known yet."""
+def _resolve(node: ast.expr, resolve: Resolver) -> Any:
+    """The value of a name or a dotted name; `_ANYTHING` if it is not known yet."""
     if isinstance(node, ast.Name):
         return resolve(node.id)
     if isinstance(node, ast.Attribute):
-        base = _resolved(node.value, resolve)
+        base = _resolve(node.value, resolve)
         if isinstance(base, Place):
-            found = base.named(node.attr)
-            return _ANYTHING if found is None else found
+            member = base.member(node.attr)
+            return _ANYTHING if member is None else member
         return _ANYTHING if base is _ANYTHING else getattr(base, node.attr, _ANYTHING)
     return _ANYTHING
 
 
-def known_names(names: Names, statements: Sequence[ast.stmt]) -> Resolver:
+def resolver(names: Names, statements: Sequence[ast.stmt]) -> Resolver:
     """A resolver over a mapping, then over Python's own names, unless some statements assign to
     them."""
     local = {
@@ -73,12 +73,12 @@ def _written_arguments(
     """The local names that a call may write: the target of an atomic, arguments of parameters by
     reference.
 
-    `visiting` holds the functions that are being looked into; where it is None, none is, and each
-    may write.
+    `visiting` holds the functions that are being looked into; if it is None, none is, and each may
+    write.
     """
     if isinstance(call.func, ast.Attribute) and call.func.attr == "fill":
         return [_base(call.func)]
-    callee = _resolved(call.func, resolve)
+    callee = _resolve(call.func, resolve)
     if callee is _ANYTHING:
         return [_base(argument) for argument in call.args] + _unknown_receiver(call, visiting)
     if getattr(callee, "__name__", "").startswith("atomic_"):
@@ -102,7 +102,7 @@ def _written_arguments(
         ]
     source = callee.source
     body = source.node.body
-    written = assigned_names(body, known_names(source.names, body), visiting | {function})
+    written = assigned_names(body, resolver(source.names, body), visiting | {function})
     changed = [receiver] if receiver and parameters[0] in written else []
     if receiver or getattr(callee, "owner", None) is not None:
         parameters = parameters[1:]
@@ -123,8 +123,8 @@ def _written_by_position(
 
 
 def _unknown_receiver(call: ast.Call, visiting: frozenset[Function] | None) -> list[str]:
-    """The name in front of a method of what is not known yet: a struct's may change it, and a
-    struct has memory anyhow."""
+    """The name in front of a method of an object that is not known yet: a struct's may change it,
+    and a struct has memory anyhow."""
     func = call.func
     if visiting is None or not isinstance(func, ast.Attribute) or hasattr(Matrix, func.attr):
         return []
@@ -138,7 +138,7 @@ def _receiver(call: ast.Call, callee: Any) -> str:
 
 
 def _base(node: ast.expr) -> str:
-    """The name that a subscripted or dotted expression starts from; empty where there is none."""
+    """The name that a subscripted or dotted expression starts from; empty if there is none."""
     while isinstance(node, ast.Subscript | ast.Attribute):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""

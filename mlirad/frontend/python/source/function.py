@@ -46,9 +46,9 @@ class Function:
 
     @property
     def is_in_class(self) -> bool:
-        """Whether it stands in the body of a class."""
-        around = self.function.__qualname__.split(".")[:-1]
-        return bool(around) and around[-1] != "<locals>"
+        """Whether the body of a class defines it."""
+        scopes = self.function.__qualname__.split(".")[:-1]
+        return bool(scopes) and scopes[-1] != "<locals>"
 
     @property
     def takes_struct_by_reference(self) -> bool:
@@ -71,7 +71,7 @@ class Function:
         `rule(*arguments, result, adjoint)` returns an adjoint of the shape of each argument that is
         a float, a vector or a matrix of floats (None for zeros); `result` is what the function
         returned, and `adjoint` has its structure. The function then only computes with its
-        arguments. Raises TaichiRuntimeError where it has such a rule already, TaichiTypeError for a
+        arguments. Raises TaichiRuntimeError if it has such a rule already, TaichiTypeError for a
         kernel.
         """
         self.vjp = self._rule(self.vjp, rule, "def_vjp")
@@ -87,15 +87,15 @@ class Function:
         self.jvp = self._rule(self.jvp, rule, "def_jvp")
         return self.jvp
 
-    def _rule(self, present: Function | None, rule: object, name: str) -> Function:
+    def _rule(self, existing: Function | None, rule: object, name: str) -> Function:
         if self.owner is not None:
             raise TaichiRuntimeError(
                 f"'{self.__name__}' belongs to an object: {name} is used on the function in its "
                 "class"
             )
-        if present is not None:
+        if existing is not None:
             raise TaichiRuntimeError(
-                f"'{self.__name__}' has a {name} already: '{present.__name__}'"
+                f"'{self.__name__}' has a {name} already: '{existing.__name__}'"
             )
         if isinstance(rule, Function):
             return rule
@@ -107,7 +107,7 @@ class Function:
         return Function(rule)
 
     def annotation(self, name: str) -> Any:
-        """What a parameter, or "return", is declared as; None where it is not."""
+        """The declared type of a parameter, or of "return"; None if there is none."""
         declared = self.function.__annotations__.get(name)
         if isinstance(declared, str):
             raise TaichiSyntaxError(
@@ -116,7 +116,7 @@ class Function:
         return declared
 
     def check_declared(self) -> None:
-        """Raise TaichiSyntaxError where a parameter has no type."""
+        """Raise TaichiSyntaxError if a parameter has no type."""
         for position, name in enumerate(inspect.signature(self.function).parameters):
             is_self = position == 0 and name == "self"
             if not is_self and name not in self.function.__annotations__:

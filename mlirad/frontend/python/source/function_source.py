@@ -1,4 +1,4 @@
-"""The syntax tree of a Python function, with the place it came from."""
+"""The syntax tree of a Python function, and its place in a file."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from mlirad.data_classes import data_class, field
 from mlirad.errors import SourceLocation, TaichiSyntaxError, spelled
 from mlirad.frontend.python.source.assigned_names import (
     assigned_more_than_once,
-    known_names,
     names_of_several_blocks,
     names_with_assigned_parts,
+    resolver,
     stored_names,
 )
 from mlirad.frontend.python.source.lambdas import definition_of
@@ -43,10 +43,10 @@ class FunctionSource:
 
 
 def read_source(function: Callable[..., object]) -> FunctionSource:
-    """Parse a function. Raises TaichiSyntaxError where its source cannot be read."""
+    """Parse a function. Raises TaichiSyntaxError if its source cannot be read."""
     if function.__name__ == "<lambda>":
         node, file = definition_of(function)
-        return _completed(FunctionSource(node, spelled(file), 0, 0, Names(function)))
+        return _complete(FunctionSource(node, spelled(file), 0, 0, Names(function)))
     name = getattr(function, "__qualname__", str(function))
     try:
         lines, start, file = text_of(function)
@@ -57,16 +57,16 @@ def read_source(function: Callable[..., object]) -> FunctionSource:
         ) from error
     text = "".join(lines)
     dedented = textwrap.dedent(text)
-    found = ast.parse(dedented).body[0]
-    if not isinstance(found, ast.FunctionDef):
+    definition = ast.parse(dedented).body[0]
+    if not isinstance(definition, ast.FunctionDef):
         raise TaichiSyntaxError(f"'{name}' is not defined by 'def': lambdas cannot be kernels")
     indent = len(text) - len(text.lstrip()) - (len(dedented) - len(dedented.lstrip()))
     names = Names(function)
-    return _completed(FunctionSource(found, spelled(file), start - 1, indent, names))
+    return _complete(FunctionSource(definition, spelled(file), start - 1, indent, names))
 
 
-def _completed(source: FunctionSource) -> FunctionSource:
-    """With statements that others replace, and what is assigned."""
+def _complete(source: FunctionSource) -> FunctionSource:
+    """Replace `match` statements, and note the names that are assigned."""
     try:
         MatchesAsBranches().visit(source.node)
     except TaichiSyntaxError as error:
@@ -74,13 +74,13 @@ def _completed(source: FunctionSource) -> FunctionSource:
     source.stored = stored_names(source.node)
     source.in_blocks = names_of_several_blocks(source.node)
     source.with_parts = names_with_assigned_parts(source.node)
-    known = known_names(source.names, source.node.body)
-    source.mutable = assigned_more_than_once(source.node, known)
+    resolve = resolver(source.names, source.node.body)
+    source.mutable = assigned_more_than_once(source.node, resolve)
     return source
 
 
 class Names(Mapping[str, Any]):
-    """What a function sees from outside: its closure, then its module."""
+    """The names that a function sees from outside: its closure, then its module."""
 
     def __init__(self, function: Callable[..., object]) -> None:
         code = function.__code__
@@ -97,7 +97,7 @@ class Names(Mapping[str, Any]):
         return self.globals[name]
 
     def home(self, name: str) -> CellType | dict[str, Any]:
-        """Where Python keeps what a name stands for."""
+        """The cell or the dictionary that holds the value of a name."""
         return self.cells.get(name, self.globals)
 
     def __iter__(self) -> Any:

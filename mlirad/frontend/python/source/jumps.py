@@ -6,14 +6,14 @@ import ast
 from collections.abc import Iterable, Sequence
 
 
-def _parts(node: ast.AST) -> Iterable[ast.AST]:
-    """What may hold statements."""
+def _children(node: ast.AST) -> Iterable[ast.AST]:
+    """The children of a node that may hold statements."""
     return () if isinstance(node, ast.expr) else ast.iter_child_nodes(node)
 
 
 def may_leave(statement: ast.stmt) -> bool:
-    """Whether a statement holds a `break`, `continue` or `return` that could skip what follows
-    it."""
+    """Whether a statement holds a `break`, `continue` or `return` that could skip the statements
+    behind it."""
 
     def search(node: ast.AST, in_loop: bool) -> bool:
         if isinstance(node, ast.Return):
@@ -21,7 +21,7 @@ def may_leave(statement: ast.stmt) -> bool:
         if isinstance(node, ast.Break | ast.Continue):
             return not in_loop
         inside = in_loop or isinstance(node, ast.For | ast.While)
-        return any(search(child, inside) for child in _parts(node))
+        return any(search(child, inside) for child in _children(node))
 
     return search(statement, False)
 
@@ -35,7 +35,7 @@ def leaves_loop(body: Sequence[ast.stmt]) -> bool:
         if isinstance(node, ast.Break):
             return not in_loop
         inside = in_loop or isinstance(node, ast.For | ast.While)
-        return any(search(child, inside) for child in _parts(node))
+        return any(search(child, inside) for child in _children(node))
 
     return any(search(statement, False) for statement in body)
 

@@ -28,13 +28,13 @@ def definition_of(function: Callable[..., Any]) -> tuple[ast.FunctionDef, str]:
         node for node in ast.walk(tree) if isinstance(node, ast.Lambda) and node.lineno == start
     ]
     places = {(line + moved, column) for line, _, column, _ in code.co_positions() if line}
-    found = [node for node in on_line if (node.body.lineno, node.body.col_offset) in places]
-    if len(found if len(on_line) > 1 else on_line) != 1:
+    matches = [node for node in on_line if (node.body.lineno, node.body.col_offset) in places]
+    if len(matches if len(on_line) > 1 else on_line) != 1:
         raise TaichiSyntaxError(
             f"the text of the lambda in line {code.co_firstlineno} of '{code.co_filename}' cannot "
             "be found: define a function by 'def'"
         )
-    node = (found or on_line)[0]
+    node = (matches or on_line)[0]
     result = ast.copy_location(ast.Return(node.body), node.body)
-    made = ast.FunctionDef("<lambda>", node.args, [result], [], None)
-    return ast.fix_missing_locations(ast.copy_location(made, node)), code.co_filename
+    definition = ast.FunctionDef("<lambda>", node.args, [result], [], None)
+    return ast.fix_missing_locations(ast.copy_location(definition, node)), code.co_filename

@@ -1,4 +1,4 @@
-"""`match` statements as `if` statements: what compares the subject with patterns of values,
+"""`match` statements as `if` statements: comparisons of the subject with patterns of values,
 alternatives, sequences and names."""
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class MatchesAsBranches(ast.NodeTransformer):
         return [_at(ast.Assign([target], node.subject), node), *chain]
 
 
-def _branch(case: ast.match_case, subject: ast.expr, others: list[ast.stmt]) -> list[ast.stmt]:
-    """One case, and what runs where it does not match."""
+def _branch(case: ast.match_case, subject: ast.expr, alternative: list[ast.stmt]) -> list[ast.stmt]:
+    """One case, and the statements that run if it does not match."""
     names = dict(_captures(case.pattern, subject))
     tests = [test for test in [_test(case.pattern, subject)] if test is not None]
     if case.guard is not None:
-        tests.append(_Captured(names).visit(case.guard))
+        tests.append(_ReplaceNames(names).visit(case.guard))
     body = [
         _at(ast.Assign([_at(ast.Name(name, ast.Store()), value)], value), value)
         for name, value in names.items()
@@ -42,11 +42,11 @@ def _branch(case: ast.match_case, subject: ast.expr, others: list[ast.stmt]) -> 
     if not tests:
         return body
     test = tests[0] if len(tests) == 1 else _at(ast.BoolOp(ast.And(), tests), tests[0])
-    return [_at(ast.If(test, body, others), case.pattern)]
+    return [_at(ast.If(test, body, alternative), case.pattern)]
 
 
 def _test(pattern: ast.pattern, subject: ast.expr) -> ast.expr | None:
-    """Whether a pattern matches; None where it always does."""
+    """The test of a pattern; None for one that always matches."""
     if isinstance(pattern, ast.MatchValue):
         return _at(ast.Compare(subject, [ast.Eq()], [pattern.value]), pattern)
     if isinstance(pattern, ast.MatchSingleton):
@@ -56,20 +56,24 @@ def _test(pattern: ast.pattern, subject: ast.expr) -> ast.expr | None:
     if isinstance(pattern, ast.MatchAs):
         return None if pattern.pattern is None else _test(pattern.pattern, subject)
     if isinstance(pattern, ast.MatchOr):
-        tests = [_test(one, subject) for one in pattern.patterns]
-        known = [test for test in tests if test is not None]
-        return _at(ast.BoolOp(ast.Or(), known), pattern) if len(known) == len(tests) else None
+        tests = [_test(alternative, subject) for alternative in pattern.patterns]
+        conditions = [test for test in tests if test is not None]
+        return (
+            _at(ast.BoolOp(ast.Or(), conditions), pattern)
+            if len(conditions) == len(tests)
+            else None
+        )
     if isinstance(pattern, ast.MatchSequence):
         return _test_of_sequence(pattern, subject)
-    raise _refused(pattern)
+    raise _unsupported(pattern)
 
 
 def _test_of_sequence(pattern: ast.MatchSequence, subject: ast.expr) -> ast.expr:
     length = _at(ast.Call(ast.Name("len", ast.Load()), [subject], []), pattern)
     count = _at(ast.Constant(len(pattern.patterns)), pattern)
     tests: list[ast.expr] = [_at(ast.Compare(length, [ast.Eq()], [count]), pattern)]
-    for k, part in enumerate(pattern.patterns):
-        test = _test(part, _entry(subject, k, part))
+    for k, element in enumerate(pattern.patterns):
+        test = _test(element, _entry(subject, k, element))
         tests += [] if test is None else [test]
     return tests[0] if len(tests) == 1 else _at(ast.BoolOp(ast.And(), tests), pattern)
 
@@ -82,12 +86,12 @@ def _captures(pattern: ast.pattern, subject: ast.expr) -> Iterator[tuple[str, as
         if pattern.name is not None:
             yield pattern.name, _at(copy(subject), pattern)
     elif isinstance(pattern, ast.MatchSequence):
-        for k, part in enumerate(pattern.patterns):
-            if isinstance(part, ast.MatchStar):
-                raise _refused(part)
-            yield from _captures(part, _entry(subject, k, part))
+        for k, element in enumerate(pattern.patterns):
+            if isinstance(element, ast.MatchStar):
+                raise _unsupported(element)
+            yield from _captures(element, _entry(subject, k, element))
     elif isinstance(pattern, ast.MatchOr) and any(
-        True for one in pattern.patterns for _ in _captures(one, subject)
+        True for alternative in pattern.patterns for _ in _captures(alternative, subject)
     ):
         raise TaichiSyntaxError("alternatives of a pattern that give names are not supported")
 
@@ -96,14 +100,14 @@ def _entry(subject: ast.expr, position: int, pattern: ast.pattern) -> ast.expr:
     return _at(ast.Subscript(subject, ast.Constant(position), ast.Load()), pattern)
 
 
-class _Captured(ast.NodeTransformer):
-    """Puts what a pattern gives names to in the place of the names."""
+class _ReplaceNames(ast.NodeTransformer):
+    """Puts parts of the subject in the place of the names that a pattern gives them."""
 
     def __init__(self, names: Mapping[str, ast.expr]) -> None:
         self.names = names
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        """A name, or what it stands for."""
+        """A name, or the expression that it stands for."""
         return self.names.get(node.id, node)
 
 
@@ -111,7 +115,7 @@ def _at(node: _Node, place: ast.AST) -> _Node:
     return ast.fix_missing_locations(ast.copy_location(node, place))
 
 
-def _refused(pattern: ast.pattern) -> TaichiSyntaxError:
+def _unsupported(pattern: ast.pattern) -> TaichiSyntaxError:
     kind = {ast.MatchStar: "'*'", ast.MatchMapping: "mappings", ast.MatchClass: "classes"}
     return TaichiSyntaxError(
         f"a pattern of {kind[type(pattern)]} is not supported: values, alternatives, sequences and "

@@ -1,8 +1,8 @@
 """A function that calls itself, cut into pieces between its calls of itself.
 
 A piece is a list of statements without such a call, and what comes next: another piece, one of two,
-a call and where it goes on, or the end of the function. What a call splits, it is first taken out
-of: what stands in front of it in an expression goes into variables, as Python evaluates it first.
+a call and where it goes on, or the end of the function. A call inside an expression is first taken
+out of it: the operands in front of it go into variables, as Python evaluates them first.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def pieces(body: Sequence[ast.stmt], recurses: Callable[[ast.Call], bool]) -> li
 
 
 class _Cutter:
-    """Cuts one function. A piece is reached from those before it, but for those that head loops."""
+    """Cuts one function. A piece is reached from those before it, except the heads of loops."""
 
     def __init__(self, recurses: Callable[[ast.Call], bool]) -> None:
         self._recurses = recurses
@@ -82,12 +82,12 @@ class _Cutter:
         return self._pieces
 
     @property
-    def _here(self) -> int:
+    def _last(self) -> int:
         return len(self._pieces) - 1
 
     def _start(self) -> int:
         self._pieces.append(Piece())
-        return self._here
+        return self._last
 
     def _end(self, end: End) -> None:
         self._pieces[-1].end = end
@@ -103,7 +103,7 @@ class _Cutter:
                 return
 
     def _cut_statement(self, node: ast.stmt) -> bool:
-        """Cut a statement; whether anything can follow it."""
+        """Cut a statement; return whether anything can follow it."""
         if isinstance(node, ast.Return):
             self._return(node)
             return False
@@ -121,7 +121,7 @@ class _Cutter:
             changed.value = self._without_calls(node.value) if node.value is not None else None
             self._pieces[-1].statements.append(changed)
         else:
-            raise _refused(node, "in this statement")
+            raise _unsupported(node, "in this statement")
         return True
 
     def _return(self, node: ast.Return) -> None:
@@ -137,17 +137,19 @@ class _Cutter:
         head, leaving = self._loops[-1]
         self._end(Jump(head))
         if isinstance(node, ast.Break):
-            leaving.append(self._here)
+            leaving.append(self._last)
 
-    def _if(self, test: ast.expr, body: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> None:
+    def _if(
+        self, test: ast.expr, body: Sequence[ast.stmt], alternative: Sequence[ast.stmt]
+    ) -> None:
         condition = self._without_calls(test)
-        fork, then = self._here, self._start()
+        fork, then = self._last, self._start()
         self._block(body)
-        after_then, otherwise = self._here, self._start()
-        self._block(other)
-        after_other, join = self._here, self._start()
+        after_then, otherwise = self._last, self._start()
+        self._block(alternative)
+        after_alternative, join = self._last, self._start()
         self._pieces[fork].end = Branch(condition, then, otherwise)
-        for last in (after_then, after_other):
+        for last in (after_then, after_alternative):
             self._go_on(last, join)
 
     def _go_on(self, last: int, following: int) -> None:
@@ -165,18 +167,18 @@ class _Cutter:
         """A loop; `step` runs between its iterations."""
         if node.orelse:
             raise TaichiSyntaxError("'else' of a loop is not supported")
-        before, advance = self._here, self._start()
+        before, advance = self._last, self._start()
         self._pieces[-1].statements += step
         head = self._start()
         self._pieces[advance].end = Jump(head)
         self._pieces[before].end = Jump(head)
         condition = self._without_calls(test)
-        fork, then = self._here, self._start()
+        fork, then = self._last, self._start()
         leaving: list[int] = []
         self._loops.append((advance, leaving))
         self._block(body)
         self._loops.pop()
-        self._go_on(self._here, advance)
+        self._go_on(self._last, advance)
         after = self._start()
         self._pieces[fork].end = Branch(condition, then, after)
         for piece in leaving:
@@ -186,23 +188,23 @@ class _Cutter:
         """A loop over a range of integers, with a step that is a constant."""
         call, target = node.iter, node.target
         if not isinstance(call, ast.Call) or getattr(call.func, "id", "") != "range":
-            raise _refused(node, "in a loop that is not over a range")
+            raise _unsupported(node, "in a loop that is not over a range")
         if not isinstance(target, ast.Name) or call.keywords:
-            raise _refused(node, "in a loop over a range with such a target")
+            raise _unsupported(node, "in a loop over a range with such a target")
         bounds = [self._without_calls(bound) for bound in call.args]
         step = bounds.pop() if len(bounds) == 3 else ast.Constant(1)
         try:
             up = ast.literal_eval(step) > 0
         except ValueError:
-            raise _refused(node, "in a loop whose step is not a number") from None
+            raise _unsupported(node, "in a loop whose step is not a number") from None
         low, high = bounds if len(bounds) == 2 else (ast.Constant(0), bounds[0])
         counter, stop = self._temporary(node), self._temporary(node)
         self._set(counter, low)
         self._set(stop, high)
         order: ast.cmpop = ast.Lt() if up else ast.Gt()
-        test = _placed(ast.Compare(_loaded(counter), [order], [_loaded(stop)]), node)
-        advance = _placed(ast.AugAssign(counter, ast.Add(), step), node)
-        begin = _placed(ast.Assign([target], _loaded(counter)), node)
+        test = _at(ast.Compare(_read(counter), [order], [_read(stop)]), node)
+        advance = _at(ast.AugAssign(counter, ast.Add(), step), node)
+        begin = _at(ast.Assign([target], _read(counter)), node)
         self._while(node, test, [begin, *node.body], [advance])
 
     def _without_calls(self, node: ast.expr) -> ast.expr:
@@ -210,34 +212,36 @@ class _Cutter:
         if not self._calls(node):
             return node
         if isinstance(node, ast.BoolOp | ast.IfExp | ast.Lambda | ast.NamedExpr | _COMPREHENSIONS):
-            raise _refused(node, "in an expression of which a part may be left out: use 'if'")
-        changed, parts = copy(node), _operands(node)
-        last = max((k for k, (_, _, part) in enumerate(parts) if self._calls(part)), default=-1)
-        for name, position, part in parts[: last + 1]:
-            _replace(changed, name, position, self._kept(part))
+            raise _unsupported(node, "in an expression of which a part may be left out: use 'if'")
+        changed, operands = copy(node), _operands(node)
+        last = max(
+            (k for k, (_, _, operand) in enumerate(operands) if self._calls(operand)), default=-1
+        )
+        for name, position, operand in operands[: last + 1]:
+            _replace(changed, name, position, self._saved_operand(operand))
         if not isinstance(changed, ast.Call) or not self._recurses(changed):
             return changed
         result = self._temporary(node)
-        caller, following = self._here, self._start()
+        caller, following = self._last, self._start()
         self._pieces[caller].end = Recurse(changed, result, following)
-        return _loaded(result)
+        return _read(result)
 
-    def _kept(self, node: ast.expr) -> ast.expr:
-        """An expression that a call behind it does not change."""
+    def _saved_operand(self, node: ast.expr) -> ast.expr:
+        """An operand that a call behind it does not change: a variable that holds it, or itself."""
         if self._calls(node):
             return self._without_calls(node)
         if isinstance(node, ast.Name | ast.Constant | ast.Attribute | ast.Starred):
             return node
         variable = self._temporary(node)
         self._set(variable, node)
-        return _loaded(variable)
+        return _read(variable)
 
     def _temporary(self, node: ast.AST) -> ast.Name:
         self._names += 1
-        return _placed(ast.Name(f"{TEMPORARY}{self._names}", ast.Store()), node)
+        return _at(ast.Name(f"{TEMPORARY}{self._names}", ast.Store()), node)
 
     def _set(self, variable: ast.Name, value: ast.expr) -> None:
-        self._pieces[-1].statements.append(_placed(ast.Assign([variable], value), variable))
+        self._pieces[-1].statements.append(_at(ast.Assign([variable], value), variable))
 
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -246,39 +250,39 @@ _COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 def _operands(node: ast.expr) -> list[tuple[str, int | None, ast.expr]]:
     """The expressions in an expression, in the order in which Python evaluates them."""
-    found: list[tuple[str, int | None, ast.expr]] = []
+    operands: list[tuple[str, int | None, ast.expr]] = []
     for name, value in ast.iter_fields(node):
         if isinstance(value, ast.expr):
-            found.append((name, None, value))
-        for position, part in enumerate(value if isinstance(value, list) else []):
-            part = part.value if isinstance(part, ast.keyword) else part
-            if isinstance(part, ast.expr):
-                found.append((name, position, part))
-    return found
+            operands.append((name, None, value))
+        for position, operand in enumerate(value if isinstance(value, list) else []):
+            operand = operand.value if isinstance(operand, ast.keyword) else operand
+            if isinstance(operand, ast.expr):
+                operands.append((name, position, operand))
+    return operands
 
 
-def _replace(node: ast.expr, name: str, position: int | None, part: ast.expr) -> None:
+def _replace(node: ast.expr, name: str, position: int | None, operand: ast.expr) -> None:
     """Set one of the expressions in a node."""
     if position is None:
-        setattr(node, name, part)
+        setattr(node, name, operand)
         return
-    parts = list(getattr(node, name))
-    old = parts[position]
-    parts[position] = ast.keyword(old.arg, part) if isinstance(old, ast.keyword) else part
-    setattr(node, name, parts)
+    operands = list(getattr(node, name))
+    old = operands[position]
+    operands[position] = ast.keyword(old.arg, operand) if isinstance(old, ast.keyword) else operand
+    setattr(node, name, operands)
 
 
 def _return_of(value: ast.expr) -> ast.stmt:
-    return _placed(ast.Return(value), value)
+    return _at(ast.Return(value), value)
 
 
-def _loaded(variable: ast.Name) -> ast.Name:
-    return _placed(ast.Name(variable.id, ast.Load()), variable)
+def _read(variable: ast.Name) -> ast.Name:
+    return _at(ast.Name(variable.id, ast.Load()), variable)
 
 
-def _placed(node: _Node, at: ast.AST) -> _Node:
-    return ast.fix_missing_locations(ast.copy_location(node, at))
+def _at(node: _Node, origin: ast.AST) -> _Node:
+    return ast.fix_missing_locations(ast.copy_location(node, origin))
 
 
-def _refused(node: ast.stmt | ast.expr, where: str) -> TaichiSyntaxError:
-    return TaichiSyntaxError(f"a function cannot call itself {where}")
+def _unsupported(node: ast.stmt | ast.expr, position: str) -> TaichiSyntaxError:
+    return TaichiSyntaxError(f"a function cannot call itself {position}")

@@ -2,7 +2,7 @@
 
 Python keeps no text of a program that `python -c`, the standard input or `exec()` gave it, so it is
 looked for: in the command line, in the file that the standard input is, in the strings of the
-callers. What is found is taken where Python makes the function's code of it again. So is the text
+callers. A text is taken if Python makes the function's code of it again. So is the text
 of a file that was written to since the process began, which is refused where Python does not.
 """
 
@@ -61,15 +61,15 @@ def may_be_edited(file: str) -> bool:
 def as_imported(code: CodeType, texts: Iterable[Sequence[str]]) -> tuple[Sequence[str], int]:
     """The first of several texts of a file, as lines, that has a function of some code, and the
     position of its first line. Raises TaichiSyntaxError where none does."""
-    wanted, texts = without_places(code), [*texts]
+    key, texts = without_places(code), [*texts]
     for lines in texts:
-        places = _places_in("".join(lines), code, wanted)
+        places = _places_in("".join(lines), code, key)
         if places:
             return lines, min(places, key=lambda line: abs(line - code.co_firstlineno)) - 1
     for lines in texts:  # by itself, as of a file that was executed piece by piece
         start = code.co_firstlineno - 1
-        own = definition(lines[start:]) if start < len(lines) else []
-        if _places_in("if True:\n" * bool(own and _indent(own[0])) + "".join(own), code, wanted):
+        block = definition(lines[start:]) if start < len(lines) else []
+        if _places_in("if True:\n" * bool(block and _indent(block[0])) + "".join(block), code, key):
             return lines, start
     raise TaichiSyntaxError(
         f"'{code.co_name}', which began in line {code.co_firstlineno} of '{code.co_filename}', is "
@@ -78,31 +78,31 @@ def as_imported(code: CodeType, texts: Iterable[Sequence[str]]) -> tuple[Sequenc
     )
 
 
-def _places_in(text: str, code: CodeType, wanted: CodeType) -> list[int]:
+def _places_in(text: str, code: CodeType, key: CodeType) -> list[int]:
     """The lines of a text at which a function of some code, without its places, begins."""
     try:
-        made = compile(text, "<string>", "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)
+        module = compile(text, "<string>", "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)
     except (SyntaxError, ValueError):
         return []
-    return [*_lines_of(made, wanted)]
+    return [*_lines_of(module, key)]
 
 
-def _lines_of(code: CodeType, wanted: CodeType) -> Iterator[int]:
-    if code.co_name == wanted.co_name and without_places(code) == wanted:
+def _lines_of(code: CodeType, key: CodeType) -> Iterator[int]:
+    if code.co_name == key.co_name and without_places(code) == key:
         yield code.co_firstlineno
-    for part in code.co_consts:
-        if isinstance(part, CodeType):
-            yield from _lines_of(part, wanted)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _lines_of(constant, key)
 
 
 def without_places(code: CodeType) -> CodeType:
     """Code that is equal to the same code on other lines."""
-    parts = [without_places(c) if isinstance(c, CodeType) else c for c in code.co_consts]
-    return code.replace(co_consts=tuple(parts), co_firstlineno=1, co_linetable=b"")
+    constants = [without_places(c) if isinstance(c, CodeType) else c for c in code.co_consts]
+    return code.replace(co_consts=tuple(constants), co_firstlineno=1, co_linetable=b"")
 
 
 def _process_start() -> float:
-    """When the process began; 0 where the system does not say."""
+    """The time at which the process began; 0 if the system does not say."""
     try:
         with open("/proc/self/stat", encoding="utf-8", errors="replace") as file:
             ticks = int(file.read().rpartition(")")[2].split()[19])
@@ -124,10 +124,10 @@ def definition(lines: Sequence[str]) -> list[str]:
     indent = _indent(lines[0])
     attempts = 0
     for end in range(1, len(lines) + 1):
-        if end < len(lines) and (_says_nothing(lines[end]) or _indent(lines[end]) > indent):
+        if end < len(lines) and (_is_blank(lines[end]) or _indent(lines[end]) > indent):
             continue
         if _is_statement("if True:\n" * bool(indent) + "".join(lines[:end])):
-            while _says_nothing(lines[end - 1]):
+            while _is_blank(lines[end - 1]):
                 end -= 1
             return [*lines[:end]]
         attempts += 1
@@ -140,7 +140,7 @@ def _indent(line: str) -> int:
     return len(line.expandtabs()) - len(line.expandtabs().lstrip())
 
 
-def _says_nothing(line: str) -> bool:
+def _is_blank(line: str) -> bool:
     return line.strip()[:1] in ("", "#")
 
 
@@ -153,7 +153,7 @@ def _is_statement(text: str) -> bool:
 
 
 def origin(function: Callable[..., object]) -> str:
-    """Where a function without text comes from."""
+    """The origin of a function without text, for messages."""
     file = getattr(getattr(function, "__code__", None), "co_filename", "")
     return {
         "<stdin>": "standard input or an interactive prompt",
@@ -161,19 +161,19 @@ def origin(function: Callable[..., object]) -> str:
     }.get(file, f"'{file}'")
 
 
-def _makes(text: str, flags: int, wanted: CodeType) -> bool:
+def _makes(text: str, flags: int, code: CodeType) -> bool:
     """Whether Python makes some code of a text."""
     try:
-        made = compile(text, "<string>", "exec", flags=flags, dont_inherit=True)
+        module = compile(text, "<string>", "exec", flags=flags, dont_inherit=True)
     except (SyntaxError, ValueError):
         return False
-    return _holds(made, wanted)
+    return _holds(module, code)
 
 
-def _holds(code: CodeType, wanted: CodeType) -> bool:
-    """Whether code, or a function in it, is the wanted code."""
-    return code == wanted or any(
-        _holds(part, wanted) for part in code.co_consts if isinstance(part, CodeType)
+def _holds(code: CodeType, function: CodeType) -> bool:
+    """Whether code is that of a function, or holds it."""
+    return code == function or any(
+        _holds(constant, function) for constant in code.co_consts if isinstance(constant, CodeType)
     )
 
 
@@ -186,30 +186,30 @@ def _strings() -> Iterator[tuple[str, str, int]]:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         flags = frame.f_code.co_flags & _FUTURE
-        known = [*frame.f_code.co_consts, *frame.f_locals.values()]
-        for text in known:
+        values = [*frame.f_code.co_consts, *frame.f_locals.values()]
+        for text in values:
             if isinstance(text, str):
                 yield f"<string {zlib.crc32(text.encode(errors='replace')):08x}>", text, flags
         frame = frame.f_back
 
 
 def _standard_input() -> Iterator[tuple[str, str, int]]:
-    """The file that the standard input is."""
+    """The text of the file that the standard input is."""
     try:
-        found = os.fstat(0)
-        if stat.S_ISREG(found.st_mode):
-            yield "<stdin>", os.pread(0, found.st_size, 0).decode(errors="replace"), 0
+        status = os.fstat(0)
+        if stat.S_ISREG(status.st_mode):
+            yield "<stdin>", os.pread(0, status.st_size, 0).decode(errors="replace"), 0
     except OSError:
         return
 
 
 def _command_line_program() -> str | None:
     """The text behind `-c`, or None."""
-    given = sys.orig_argv[1:]
-    flags = [k for k, text in enumerate(given) if re.fullmatch("-[A-Za-z]*c", text)]
+    arguments = sys.orig_argv[1:]
+    flags = [k for k, text in enumerate(arguments) if re.fullmatch("-[A-Za-z]*c", text)]
     return (
-        given[flags[0] + 1]
-        if sys.argv[:1] == ["-c"] and flags and flags[0] + 1 < len(given)
+        arguments[flags[0] + 1]
+        if sys.argv[:1] == ["-c"] and flags and flags[0] + 1 < len(arguments)
         else None
     )
 

@@ -111,50 +111,53 @@ def choose(t: Translator, condition: Expr, then: Evaluate, otherwise: Evaluate) 
         return run
 
     op = if_op(condition.value, branch(then), branch(otherwise))
-    what = "Cannot broadcast tensor to tensor: the branches of a conditional expression"
+    subject = "Cannot broadcast tensor to tensor: the branches of a conditional expression"
     values = [_without_lists(value, Matrix) for value in values]
-    model = _model(values, what)
-    lists = [_like_model(value, model, what) for value in values]
-    with branches[0].reopened(), branches[1].reopened():
+    model = _model(values, subject)
+    lists = [_like_model(value, model, subject) for value in values]
+    with branches[0].reopen(), branches[1].reopen():
         results = [_join(op, anchor, [pair[0], pair[1]]) for pair in zip(*lists)]
     return like(model, results)
 
 
 def _without_lists(value: Any, kind: Callable[[Any], Any]) -> Any:
-    """A value with something else in the place of a list: a vector, or a tuple; within a tuple, a
-    tuple."""
+    """A value with a vector or a tuple in the place of a list; within a tuple, a tuple."""
     if isinstance(value, tuple):
-        return tuple([_without_lists(part, tuple) for part in value])
+        return tuple([_without_lists(item, tuple) for item in value])
     if not isinstance(value, list):
         return value
-    return kind([_without_lists(part, tuple) for part in value] if kind is tuple else value)
+    return kind([_without_lists(item, tuple) for item in value] if kind is tuple else value)
 
 
-def _model(values: Sequence[object], what: str) -> Any:
-    """The structure of several values' common result: tuples are joined part by part, and a scalar
-    stands for all entries of a vector."""
-    whole = [value for value in values if not ex.is_scalar(value)]
-    if any(isinstance(value, Matrix) for value in whole):
-        whole = [Matrix(value) if isinstance(value, tuple) else value for value in whole]
-    has_whole_scalars = any(isinstance(value, Struct | tuple) for value in whole)
-    compared = values if has_whole_scalars else whole
+def _model(values: Sequence[object], subject: str) -> Any:
+    """The structure of several values' common result: tuples are joined entry by entry, and a
+    scalar stands for all entries of a vector."""
+    composites = [value for value in values if not ex.is_scalar(value)]
+    if any(isinstance(value, Matrix) for value in composites):
+        composites = [Matrix(value) if isinstance(value, tuple) else value for value in composites]
+    has_tree = any(isinstance(value, Struct | tuple) for value in composites)
+    compared = values if has_tree else composites
     lengths = {len(value) if isinstance(value, tuple) else -1 for value in compared}
     if len(lengths) == 1 and lengths != {-1}:
-        columns = zip(*[value for value in whole if isinstance(value, tuple)])
-        return tuple([_model(column, what) for column in columns])
+        columns = zip(*[value for value in composites if isinstance(value, tuple)])
+        return tuple([_model(column, subject) for column in columns])
     kinds = {kind_of(value) for value in compared}
     if len(kinds) > 1:
-        raise TaichiTypeError(f"{what} are {' and '.join(sorted(kinds))}")
-    return whole[0] if whole else values[0]
+        raise TaichiTypeError(f"{subject} are {' and '.join(sorted(kinds))}")
+    return composites[0] if composites else values[0]
 
 
-def _like_model(value: Any, model: object, what: str) -> list[Scalar]:
+def _like_model(value: Any, model: object, subject: str) -> list[Scalar]:
     """The scalars of a value, in the structure of the common result."""
     if isinstance(model, tuple):
-        parts = zip(value, model)
-        return [scalar for part, like in parts for scalar in _like_model(part, like, what)]
-    wanted = scalars_of(model, what)
-    return [value] * len(wanted) if ex.is_scalar(value) else scalars_of(value, what)
+        pairs = zip(value, model)
+        return [
+            scalar
+            for item, item_model in pairs
+            for scalar in _like_model(item, item_model, subject)
+        ]
+    scalars = scalars_of(model, subject)
+    return [value] * len(scalars) if ex.is_scalar(value) else scalars_of(value, subject)
 
 
 def _join(op: ir.Operation, anchor: ir.Operation, values: Sequence[Scalar]) -> Expr:
@@ -168,44 +171,44 @@ def _join(op: ir.Operation, anchor: ir.Operation, values: Sequence[Scalar]) -> E
     return read_slot(slot, dtype)
 
 
-class Returns:
-    """What the `return` statements of a function give, of which run time chooses one."""
+class ReturnValues:
+    """The values of the `return` statements of a function, of which run time chooses one."""
 
     def __init__(self, function: str) -> None:
-        self._what = f"the values that '{function}' returns"
+        self._subject = f"the values that '{function}' returns"
         self._values: list[Any] = []
         self._places: list[tuple[Anchor, ir.Location]] = []
 
     def keep(self, t: Translator, value: Any) -> None:
-        """Note a value that is returned here. Raises TaichiTypeError for what cannot be chosen at
-        run time, or has another structure than an earlier one."""
+        """Note a value that is returned here. Raises TaichiTypeError for a value that cannot be
+        chosen at run time, or has another structure than an earlier one."""
         value = _without_lists(value, tuple)
-        for scalar in scalars_of(value, f"one of {self._what}"):
+        for scalar in scalars_of(value, f"one of {self._subject}"):
             if isinstance(scalar, Expr):
                 scalar.check_visible()
         self._values.append(value)
-        _model(self._values, self._what)
-        here = Anchor(owner_operation(constant(0, i64)), t.builder.region, t.depth)
-        self._places.append((here, ir.Location.current))
+        _model(self._values, self._subject)
+        anchor = Anchor(owner_operation(constant(0, i64)), t.builder.region, t.depth)
+        self._places.append((anchor, ir.Location.current))
 
-    def joined(self, start: Anchor) -> Any:
+    def join_values(self, start: Anchor) -> Any:
         """The value that is returned, in the type that all have together: at the end of the
         function, which begins at `start`."""
-        model = _model(self._values, self._what)
-        rows = [_like_model(value, model, self._what) for value in self._values]
+        model = _model(self._values, self._subject)
+        rows = [_like_model(value, model, self._subject) for value in self._values]
         dtypes = [reduce(promote, map(ex.dtype_of, column)) for column in zip(*rows)]
         with start.inserting():
             slots = [make_slot(dtype) for dtype in dtypes]
             for slot, dtype in zip(slots, dtypes):
                 write_slot(slot, constant(0, dtype))
         for row, (place, location) in zip(rows, self._places):
-            with location, place.region.reopened(), place.inserting():
+            with location, place.region.reopen(), place.inserting():
                 for slot, dtype, scalar in zip(slots, dtypes, row):
                     write_slot(slot, ex.cast(scalar, dtype).value)
-        return like(model, [read_slot(*both) for both in zip(slots, dtypes)])
+        return like(model, [read_slot(slot, dtype) for slot, dtype in zip(slots, dtypes)])
 
 
-def returned(frame: Frame) -> Any:
-    """What a function that is translated gives."""
-    is_chosen = isinstance(frame.result, Returns)
-    return frame.result.joined(frame.entry_anchor) if is_chosen else frame.result
+def joined_result(frame: Frame) -> Any:
+    """The result of a function that has been translated."""
+    is_chosen = isinstance(frame.result, ReturnValues)
+    return frame.result.join_values(frame.entry_anchor) if is_chosen else frame.result

@@ -14,7 +14,7 @@ from mlirad.frontend.python.translation.translator import Translator, handles
 def _list_comp(t: Translator, node: ast.ListComp | ast.GeneratorExp) -> list[Any]:
     results: list[Any] = []
     _expand(t, node.generators, lambda: results.append(t.visit_value(node.elt)))
-    return t.made.note(results, t.builder.region)
+    return t.new_objects.note(results, t.builder.region)
 
 
 @handles(ast.DictComp)
@@ -25,7 +25,7 @@ def _dict_comp(t: Translator, node: ast.DictComp) -> dict[Any, Any]:
         node.generators,
         lambda: results.update({t.visit_value(node.key): t.visit_value(node.value)}),
     )
-    return t.made.note(results, t.builder.region)
+    return t.new_objects.note(results, t.builder.region)
 
 
 def _expand(t: Translator, generators: list[ast.comprehension], note: Callable[[], None]) -> None:
@@ -41,14 +41,14 @@ def _expand(t: Translator, generators: list[ast.comprehension], note: Callable[[
 
 
 def bind_target(t: Translator, target: ast.expr, value: Any) -> None:
-    """Bind the names of a loop target to the parts of a value."""
+    """Bind the names of a loop target to the items of a value."""
     if isinstance(target, ast.Name):
         t.frame.define(target.id, value)
         return
     if not isinstance(target, ast.Tuple | ast.List):
         raise TaichiSyntaxError("a loop target must be a name or a tuple of names")
-    parts = list(value)
-    if len(parts) != len(target.elts):
-        raise TaichiSyntaxError(f"{len(target.elts)} names for {len(parts)} values")
-    for element, part in zip(target.elts, parts):
-        bind_target(t, element, part)
+    items = list(value)
+    if len(items) != len(target.elts):
+        raise TaichiSyntaxError(f"{len(target.elts)} names for {len(items)} values")
+    for element, item in zip(target.elts, items):
+        bind_target(t, element, item)

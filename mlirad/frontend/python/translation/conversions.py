@@ -1,4 +1,4 @@
-"""Values in the types that calls and declarations ask for."""
+"""Conversions of values to the types of calls and declarations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mlirad.types import u1
 
 
 def convert_result(t: Translator, declared: Any, value: object) -> Any:
-    """A value in the declared type. Raises TaichiSyntaxError where its shape differs."""
+    """Convert a value to the declared type. Raises TaichiSyntaxError if its shape differs."""
     if isinstance(declared, StructType):
         reason = declared.mismatch(value)
         if reason is not None:

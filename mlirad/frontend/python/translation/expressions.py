@@ -37,14 +37,6 @@ BINARY = {
     ast.RShift: operator.rshift,
 }
 COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
-_COMPARE_MATRIX = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 
 
 @handles(ast.Constant)
@@ -59,13 +51,12 @@ def _name(t: Translator, node: ast.Name) -> Any:
 
 @handles(ast.Tuple, ast.List)
 def _sequence(t: Translator, node: ast.Tuple | ast.List) -> Any:
-    values: list[Any] = []
-    for element in node.elts:
-        if isinstance(element, ast.Starred):
-            values += list(t.visit_value(element.value))
-        else:
-            values.append(t.visit_value(element))
-    return tuple(values) if isinstance(node, ast.Tuple) else t.made.note(values, t.builder.region)
+    values = t.visit_values(node.elts)
+    return (
+        tuple(values)
+        if isinstance(node, ast.Tuple)
+        else t.new_objects.note(values, t.builder.region)
+    )
 
 
 @handles(ast.Dict)
@@ -74,23 +65,23 @@ def _dict(t: Translator, node: ast.Dict) -> Any:
     for key, value in zip(node.keys, node.values):
         item = t.visit_value(value)
         result.update(item if key is None else {t.visit_value(key): item})
-    return t.made.note(result, t.builder.region)
+    return t.new_objects.note(result, t.builder.region)
 
 
 @handles(ast.JoinedStr)
 def _joined_str(t: Translator, node: ast.JoinedStr) -> Any:
-    parts: list[Any] = []
-    for part in node.values:
-        if isinstance(part, ast.FormattedValue):
+    pieces: list[Any] = []
+    for item in node.values:
+        if isinstance(item, ast.FormattedValue):
             spec = (
-                "".join(str(t.visit_value(s)) for s in part.format_spec.values)
-                if isinstance(part.format_spec, ast.JoinedStr)
+                "".join(str(t.visit_value(s)) for s in item.format_spec.values)
+                if isinstance(item.format_spec, ast.JoinedStr)
                 else ""
             )
-            parts.append((t.visit_value(part.value), spec))
+            pieces.append((t.visit_value(item.value), spec))
         else:
-            parts.append(t.visit_value(part))
-    return FormattedText(parts).plain()
+            pieces.append(t.visit_value(item))
+    return FormattedText(pieces).plain()
 
 
 @handles(ast.BinOp)
@@ -100,7 +91,7 @@ def _bin_op(t: Translator, node: ast.BinOp) -> Any:
         return format_percent(left, right)
     if isinstance(left, list | tuple) and isinstance(right, Expr | Matrix):
         left = Matrix(left)
-    return t.made.note(_applied(BINARY[type(node.op)], left, right), t.builder.region)
+    return t.new_objects.note(_apply(BINARY[type(node.op)], left, right), t.builder.region)
 
 
 @handles(ast.UnaryOp)
@@ -113,7 +104,7 @@ def _unary_op(t: Translator, node: ast.UnaryOp) -> Any:
             else ex.logical_not(value)
         )
     if isinstance(node.op, ast.USub):
-        return _applied(operator.neg, value)
+        return _apply(operator.neg, value)
     return ~value if isinstance(node.op, ast.Invert) else +value
 
 
@@ -124,7 +115,7 @@ def _compare(t: Translator, node: ast.Compare) -> Any:
     for op, comparator in zip(node.ops, node.comparators):
         right = t.visit_value(comparator)
         test = _compare_pair(t, op, left, right)
-        result = test if result is None else _both(result, test)
+        result = test if result is None else _and(result, test)
         left = right
     return result
 
@@ -144,14 +135,14 @@ def _compare_pair(t: Translator, op: ast.cmpop, left: Any, right: Any) -> Any:
         return (left is right) == isinstance(op, ast.Is)
     symbol = COMPARE[type(op)]
     if isinstance(left, Matrix) or isinstance(right, Matrix):
-        return _COMPARE_MATRIX[symbol](left, right)
+        return ex.COMPARISONS[symbol](left, right)
     if isinstance(left, Expr) or isinstance(right, Expr):
         return ex.comparison(symbol)(left, right)
-    return _applied(_COMPARE_MATRIX[symbol], left, right)
+    return _apply(ex.COMPARISONS[symbol], left, right)
 
 
-def _applied(operation: Callable[..., Any], *operands: Any) -> Any:
-    """What an operator of Python's gives. Raises TaichiTypeError for whole fields, too."""
+def _apply(operation: Callable[..., Any], *operands: Any) -> Any:
+    """Apply an operator of Python. Raises TaichiTypeError for whole fields, too."""
     try:
         return operation(*operands)
     except TypeError:
@@ -159,7 +150,7 @@ def _applied(operation: Callable[..., Any], *operands: Any) -> Any:
         raise
 
 
-def _both(left: Expr | Matrix | bool, right: Expr | Matrix | bool) -> Any:
+def _and(left: Expr | Matrix | bool, right: Expr | Matrix | bool) -> Any:
     if isinstance(left, bool):
         return right if left else False
     if isinstance(right, bool):
@@ -171,7 +162,7 @@ def _both(left: Expr | Matrix | bool, right: Expr | Matrix | bool) -> Any:
 def _attribute(t: Translator, node: ast.Attribute) -> Any:
     base = t.visit_base(node.value)
     if isinstance(base, Place):
-        place = base.components(node.attr)
+        place = base.attribute(node.attr)
         if place is not None:
             return place
         base = base.load()
@@ -202,7 +193,9 @@ def _subscript(t: Translator, node: ast.Subscript) -> Any:
         isinstance(key, tuple) and any(isinstance(k, slice) for k in key)
     )
     if isinstance(base, Place):
-        return base.sliced(key if isinstance(key, tuple) else (key,)) if has_slice else base.at(key)
+        return (
+            base.slice_at(key if isinstance(key, tuple) else (key,)) if has_slice else base.at(key)
+        )
     array = array_ref(base)
     if array is not None:
         if has_slice:
@@ -219,23 +212,23 @@ def _subscript(t: Translator, node: ast.Subscript) -> Any:
     return base[key]
 
 
-def _refuse_store(node: ast.Subscript | ast.Attribute, what: str) -> None:
-    """Raise TaichiTypeError where a part of a Python object is assigned to."""
+def _refuse_store(node: ast.Subscript | ast.Attribute, target: str) -> None:
+    """Raise TaichiTypeError if a part of a Python object is assigned to."""
     if isinstance(node.ctx, ast.Store):
         raise TaichiTypeError(
-            f"{what} cannot be assigned to in a kernel: only local variables and elements of "
+            f"{target} cannot be assigned to in a kernel: only local variables and elements of "
             "fields can"
         )
 
 
 @handles(ast.Slice)
 def _slice(t: Translator, node: ast.Slice) -> Any:
-    parts = [
-        None if part is None else t.visit_value(part)
-        for part in (node.lower, node.upper, node.step)
+    bounds = [
+        None if bound is None else t.visit_value(bound)
+        for bound in (node.lower, node.upper, node.step)
     ]
-    if any(isinstance(part, Expr) for part in parts):
+    if any(isinstance(bound, Expr) for bound in bounds):
         raise TaichiSyntaxError(
             "Taichi does not support variables in slice now, please use constant instead of it."
         )
-    return slice(*parts)
+    return slice(*bounds)

@@ -18,11 +18,11 @@ from mlirad.frontend.python.building.builder import (
     mlir_type,
 )
 from mlirad.frontend.python.building.regions import for_op, if_op, parallel_op, while_op
-from mlirad.frontend.python.places.active_elements import Active, active_elements, where_active
+from mlirad.frontend.python.places.active_elements import ActivityTest, activity_test, if_active
 from mlirad.frontend.python.places.arrays import array_ref
 from mlirad.frontend.python.places.blocks import block_ref
 from mlirad.frontend.python.places.place import Place
-from mlirad.frontend.python.places.struct_places import local, may_be_shared, place_of
+from mlirad.frontend.python.places.struct_places import as_place, is_unshared_local, make_local
 from mlirad.frontend.python.places.variables import (
     SharedVariable,
     Variable,
@@ -30,14 +30,14 @@ from mlirad.frontend.python.places.variables import (
     read_slot,
     write_slot,
 )
-from mlirad.frontend.python.source.assigned_names import assigned_names, known_names
+from mlirad.frontend.python.source.assigned_names import assigned_names, resolver
 from mlirad.frontend.python.source.jumps import has_jump, has_return, leaves_loop
 from mlirad.frontend.python.translation.comprehensions import bind_target
 from mlirad.frontend.python.translation.scopes import Flag, Loop, StaticBreak, StaticContinue
 from mlirad.frontend.python.translation.statements import live_flag, visit_block
 from mlirad.frontend.python.translation.translator import Static, Translator, handles
 from mlirad.frontend.python.values import scalar as ex
-from mlirad.frontend.python.values.domains import Bounds, Grouped, NdRange, Range
+from mlirad.frontend.python.values.domains import Bounds, GroupedDomain, NdRange, Range
 from mlirad.frontend.python.values.matrix import Matrix
 from mlirad.frontend.python.values.python_numbers import in_range
 from mlirad.frontend.python.values.scalar import Expr
@@ -51,26 +51,26 @@ def _for(t: Translator, node: ast.For) -> None:
     domain = t.visit(node.iter)
     options, t.loop_options = t.loop_options, {}
     if isinstance(domain, Static):
-        _unrolled(t, node, domain.value)
+        _unroll(t, node, domain.value)
         return
     if isinstance(domain, Variable | Place):
         domain = domain.load()
-    grouped = isinstance(domain, Grouped)
-    if isinstance(domain, Grouped):
+    is_grouped = isinstance(domain, GroupedDomain)
+    if isinstance(domain, GroupedDomain):
         domain = domain.domain
     bounds, dtypes, step = _box(t, domain)
-    active = active_elements(domain)
-    _check_targets(t, node.target, len(bounds), grouped)
+    active = activity_test(domain)
+    _check_targets(t, node.target, len(bounds), is_grouped)
     top = not (
         t.depth or t.conditions or t.in_parallel or any(not loop.static for loop in t.frame.loops)
     )
     if top and not (options.get("serialize") or t.runs_in_order):
         if isinstance(step, Expr) or step != 1:
-            _serial(t, node, bounds, dtypes, step, grouped)
+            _serial(t, node, bounds, dtypes, step, is_grouped)
         else:
-            _parallel(t, node, bounds, dtypes, grouped, options, active)
+            _parallel(t, node, bounds, dtypes, is_grouped, options, active)
     else:
-        _serial(t, node, bounds, dtypes, step, grouped, active)
+        _serial(t, node, bounds, dtypes, step, is_grouped, active)
 
 
 def _box(t: Translator, domain: object) -> tuple[list[Bounds], list[DataType], Any]:
@@ -103,8 +103,8 @@ def _is_wide(domain: Range) -> bool:
     )
 
 
-def _check_targets(t: Translator, target: ast.expr, count: int, grouped: bool) -> None:
-    """Refuse names that are taken, and a wrong number of them."""
+def _check_targets(t: Translator, target: ast.expr, count: int, is_grouped: bool) -> None:
+    """Refuse names that are bound already, and a wrong number of them."""
     names = [node.id for node in ast.walk(target) if isinstance(node, ast.Name)]
     for name in names:
         if name != "_" and t.frame.find_local(name) is not None:
@@ -112,7 +112,7 @@ def _check_targets(t: Translator, target: ast.expr, count: int, grouped: bool) -
                 f"Variable '{name}' is already declared in the outer scope and cannot be used as "
                 "loop variable"
             )
-    if not grouped and count > 1 and len(names) != count:
+    if not is_grouped and count > 1 and len(names) != count:
         raise TaichiSyntaxError(
             "Ndrange for loop with number of the loop variables not equal to the dimension of the "
             f"ndrange is not supported: {len(names)} variables for {count} axes; ti.grouped gives "
@@ -120,8 +120,8 @@ def _check_targets(t: Translator, target: ast.expr, count: int, grouped: bool) -
         )
 
 
-def _bind_index(t: Translator, node: ast.For, indices: list[Expr], grouped: bool) -> None:
-    if grouped or (len(indices) != 1 and isinstance(node.target, ast.Name)):
+def _bind_index(t: Translator, node: ast.For, indices: list[Expr], is_grouped: bool) -> None:
+    if is_grouped or (len(indices) != 1 and isinstance(node.target, ast.Name)):
         bind_target(t, node.target, Matrix.of_shape((len(indices),), list(indices)))
     elif len(indices) == 1 and isinstance(node.target, ast.Name):
         t.frame.define(node.target.id, indices[0])
@@ -133,49 +133,49 @@ def _bind_index(t: Translator, node: ast.For, indices: list[Expr], grouped: bool
 def _let_indices_change(t: Translator, node: ast.For) -> None:
     """Make variables of the loop's names that its body assigns: of one iteration, as in Python."""
     frame = t.frame
-    names = {one.id for one in ast.walk(node.target) if isinstance(one, ast.Name)}
+    names = {name.id for name in ast.walk(node.target) if isinstance(name, ast.Name)}
     if names & frame.source.mutable:
-        for name in names & assigned_names(node.body, known_names(frame, node.body)):
-            frame.define(name, local(frame.find_local(name)))
+        for name in names & assigned_names(node.body, resolver(frame, node.body)):
+            frame.define(name, make_local(frame.find_local(name)))
 
 
-def _unrolled(t: Translator, node: ast.For, iterable: Any) -> None:
+def _unroll(t: Translator, node: ast.For, iterable: Any) -> None:
     if (
-        not isinstance(iterable, Range | NdRange | Grouped | Matrix)
+        not isinstance(iterable, Range | NdRange | GroupedDomain | Matrix)
         and array_ref(iterable) is not None
     ):
         iterable = NdRange(*iterable.shape) if len(iterable.shape) > 1 else range(iterable.shape[0])
     loop = Loop(static=True, depth=t.depth)
     t.frame.loops.append(loop)
     try:
-        _unrolled_from(t, node, loop, list(iterable))
+        _unroll_items(t, node, loop, list(iterable))
     finally:
         t.frame.loops.pop()
 
 
-def _unrolled_from(t: Translator, node: ast.For, loop: Loop, items: Sequence[Any]) -> None:
-    """Iterations one behind the other; those that follow a `return` of run time run where it was
+def _unroll_items(t: Translator, node: ast.For, loop: Loop, items: Sequence[Any]) -> None:
+    """Translate iterations one behind the other; those behind a `return` of run time run if it was
     not taken."""
     returns = has_return(node.body)
     for position, item in enumerate(items):
-        if not _unrolled_once(t, node, item):
+        if not _unroll_item(t, node, item):
             return
-        rest = items[position + 1 :]
-        flag = live_flag(t) if returns and rest else None
+        remaining_items = items[position + 1 :]
+        flag = live_flag(t) if returns and remaining_items else None
         if flag is not None:
 
-            def following(rest: Sequence[Any] = rest) -> None:
+            def unroll_remaining(remaining_items: Sequence[Any] = remaining_items) -> None:
                 with t.at_run_time():
                     outer, loop.depth = loop.depth, t.depth
-                    _unrolled_from(t, node, loop, rest)
+                    _unroll_items(t, node, loop, remaining_items)
                     loop.depth = outer
 
-            if_op(flag.read(), following, is_tail=flag is not t.frame.live)
+            if_op(flag.read(), unroll_remaining, is_tail=flag is not t.frame.live)
             return
 
 
-def _unrolled_once(t: Translator, node: ast.For, item: Any) -> bool:
-    """One iteration; whether another one may follow."""
+def _unroll_item(t: Translator, node: ast.For, item: Any) -> bool:
+    """Translate one iteration; return whether another one may follow."""
     try:
         with t.frame.scope():
             bind_target(t, node.target, item)
@@ -184,7 +184,7 @@ def _unrolled_once(t: Translator, node: ast.For, item: Any) -> bool:
         return True
     except StaticBreak:
         return False
-    return not t.frame.returned
+    return not t.frame.has_returned
 
 
 def _parallel(
@@ -192,9 +192,9 @@ def _parallel(
     node: ast.For,
     bounds: Sequence[Bounds],
     dtypes: Sequence[DataType],
-    grouped: bool,
+    is_grouped: bool,
     options: Mapping[str, int],
-    active: Active = None,
+    active: ActivityTest = None,
 ) -> None:
     lower = [ex.as_index(low) for low, _ in bounds]
     upper = [ex.as_index(high) for _, high in bounds]
@@ -212,20 +212,20 @@ def _parallel(
         loop = Loop(parallel=True, live=Flag() if has_jump(node.body) else None)
         t.frame.loops.append(loop)
         number = partial(_iteration_number, indices, lower, upper)
-        given = [ex.from_index(i, d) for i, d in zip(indices, dtypes)] if bounds else []
+        scalars = [ex.from_index(i, d) for i, d in zip(indices, dtypes)] if bounds else []
         with t.at_run_time(), t.builder.stream(number), t.frame.scope():
-            where_active(active, given, lambda: _iteration(t, node, given, grouped))
+            if_active(active, scalars, lambda: _iteration(t, node, scalars, is_grouped))
         t.frame.loops.pop()
         t.in_parallel = False
 
     parallel_op(lower, upper, body, attributes)
     for scope, name, variable, cell in shared:
         scope[name] = variable
-        place_of(variable).store(cell.load())
+        as_place(variable).store(cell.load())
 
 
-def _iteration(t: Translator, node: ast.For, indices: list[Expr], grouped: bool) -> None:
-    _bind_index(t, node, indices, grouped)
+def _iteration(t: Translator, node: ast.For, indices: list[Expr], is_grouped: bool) -> None:
+    _bind_index(t, node, indices, is_grouped)
     visit_block(t, node.body)
 
 
@@ -234,13 +234,13 @@ def _share_outer_variables(
 ) -> list[tuple[dict[str, Any], str, Variable | Place, Variable | Place]]:
     """Locals from outside that iterations update become shared cells; the others are read once,
     before the loop."""
-    updated = assigned_names(node.body, known_names(t.frame, node.body))
+    updated = assigned_names(node.body, resolver(t.frame, node.body))
     shared: list[tuple[dict[str, Any], str, Variable | Place, Variable | Place]] = []
     for frame in t.frames:
         for scope in frame.scopes:
             for name, variable in list(scope.items()):
-                if frame is t.frame and name in updated and may_be_shared(variable):
-                    cell = local(variable.load(), SharedVariable)
+                if frame is t.frame and name in updated and is_unshared_local(variable):
+                    cell = make_local(variable.load(), SharedVariable)
                     shared.append((scope, name, variable, cell))
                     scope[name] = cell
     return shared
@@ -252,25 +252,28 @@ def _serial(
     bounds: Sequence[Bounds],
     dtypes: Sequence[DataType],
     step: Expr | int,
-    grouped: bool,
-    active: Active = None,
+    is_grouped: bool,
+    active: ActivityTest = None,
 ) -> None:
     """A nest of serial loops; several axes stay several loops."""
     jumps = leaves_loop(node.body)
     if jumps or isinstance(step, Expr) or step < 0:
-        _while_form(t, node, bounds, dtypes, step, grouped, active)
+        _while_form(t, node, bounds, dtypes, step, is_grouped, active)
         return
-    one = index_constant(step)
+    stride = index_constant(step)
 
     def nest(axis: int, indices: list[Expr]) -> None:
         if axis < len(bounds):
             low, high = (ex.as_index(bound) for bound in bounds[axis])
             for_op(
-                low, high, one, lambda i: nest(axis + 1, [*indices, ex.from_index(i, dtypes[axis])])
+                low,
+                high,
+                stride,
+                lambda i: nest(axis + 1, [*indices, ex.from_index(i, dtypes[axis])]),
             )
         else:
             loop = Loop(live=Flag() if has_jump(node.body) else None)
-            _serial_body(t, node, indices, grouped, loop, active)
+            _serial_body(t, node, indices, is_grouped, loop, active)
 
     nest(0, [])
 
@@ -279,13 +282,13 @@ def _serial_body(
     t: Translator,
     node: ast.For,
     indices: list[Expr],
-    grouped: bool,
+    is_grouped: bool,
     loop: Loop,
-    active: Active,
+    active: ActivityTest,
 ) -> None:
     t.frame.loops.append(loop)
     with t.at_run_time(), t.frame.scope():
-        where_active(active, indices, lambda: _iteration(t, node, indices, grouped), is_serial=True)
+        if_active(active, indices, lambda: _iteration(t, node, indices, is_grouped), is_serial=True)
     t.frame.loops.pop()
 
 
@@ -295,15 +298,15 @@ def _while_form(
     bounds: Sequence[Bounds],
     dtypes: Sequence[DataType],
     step: Expr | int,
-    grouped: bool,
-    active: Active,
+    is_grouped: bool,
+    active: ActivityTest,
 ) -> None:
     """A loop that can end early: it runs while no iteration has left it."""
     running = Flag()
 
     def nest(axis: int, indices: list[Expr]) -> None:
         if axis == len(bounds):
-            _serial_body(t, node, indices, grouped, Loop(live=Flag(), running=running), active)
+            _serial_body(t, node, indices, is_grouped, Loop(live=Flag(), running=running), active)
             return
         dtype = dtypes[axis]
         # a step beyond the last index may be beyond the type
@@ -314,13 +317,13 @@ def _while_form(
         is_inside = _inside(step, stop, stride)
 
         def test() -> ir.Value:
-            here = read_slot(slot, counter)
-            return (is_inside(here) & Expr(running.read(), ex.u1)).value
+            index = read_slot(slot, counter)
+            return (is_inside(index) & Expr(running.read(), ex.u1)).value
 
         def body() -> None:
-            here = read_slot(slot, counter)
-            nest(axis + 1, [*indices, ex.cast(here, dtype)])
-            write_slot(slot, (here + stride).value)
+            index = read_slot(slot, counter)
+            nest(axis + 1, [*indices, ex.cast(index, dtype)])
+            write_slot(slot, (index + stride).value)
 
         while_op(test, body)
 
@@ -328,14 +331,14 @@ def _while_form(
 
 
 def _inside(step: Expr | int, stop: Expr, stride: Expr) -> Callable[[Expr], Expr]:
-    """Whether an index comes before the end. A step of 0 comes before none: it would never reach
-    it, which debug mode reports."""
+    """The test whether an index comes before the end. A step of 0 never reaches it, so no index
+    does: debug mode reports that."""
     if not isinstance(step, Expr):
-        return lambda here: here < stop if step > 0 else here > stop
+        return lambda index: index < stop if step > 0 else index > stop
     if current().debug:
         field.assert_((stride != 0).value, "the step of a range is 0, so it would never end")
     rises, falls = stride > 0, stride < 0
-    return lambda here: (rises & (here < stop)) | (falls & (here > stop))
+    return lambda index: (rises & (index < stop)) | (falls & (index > stop))
 
 
 @handles(ast.While)

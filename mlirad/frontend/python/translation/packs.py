@@ -22,8 +22,8 @@ def packs_of(names: Sequence[str], frame: Frame) -> dict[str, Pack | Triplets]:
     for name in names:
         *path, last = name.split(".")
         members = trees
-        for part in path:
-            members = members.setdefault(part, {})
+        for component in path:
+            members = members.setdefault(component, {})
         if path:
             members[last] = frame.find_local(name)
     return {name: _pack(members) for name, members in trees.items()}

@@ -13,7 +13,7 @@ from mlirad.frontend.python.values.scalar import Expr, Scalar
 
 
 def _words(values: list[Expr]) -> list[ir.Value]:
-    """Values for a text: as they are where they have one type, else as words."""
+    """Values for a text: as they are if they have one type, else as words."""
     if len({v.dtype.mlir for v in values}) < 2:
         return [v.value for v in values]
     return [field.spell(v.value) for v in values]
@@ -29,7 +29,7 @@ def emit_print(items: Sequence[object], separator: str = " ", end: str = "\n") -
 
 
 def emit_assert(condition: Scalar, message: object) -> None:
-    """Check a condition at run time; the launch raises TaichiAssertionError where it fails."""
+    """Check a condition at run time; the launch raises TaichiAssertionError if it fails."""
     values: list[Expr] = []
     text = flatten(message, "", values, mark_floats=True)
     field.assert_(ex.cast(condition, ex.u1).value, text, _words(values))

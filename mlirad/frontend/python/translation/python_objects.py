@@ -29,51 +29,50 @@ _FOREIGN = frozenset(sys.stdlib_module_names) - {"__main__"} | {
 }
 
 
-class MadeObjects:
-    """Which block of a kernel made an object; those that are not here were made before, or in
-    none."""
+class NewObjects:
+    """Objects by the block of a kernel that made them; the others were made before, or in none."""
 
     def __init__(self) -> None:
         # By identity, which holds as long as the object is kept.
-        self._made: dict[int, tuple[Any, Region]] = {}
+        self._entries: dict[int, tuple[Any, Region]] = {}
 
     def note(self, value: T, region: Region) -> T:
         """Remember a new object."""
         if region.outer is not None and not isinstance(value, Expr | bool | int | float | str):
-            self._made[id(value)] = value, region.home
+            self._entries[id(value)] = value, region.home
         return value
 
     def belongs(self, value: object, region: Region) -> bool:
-        """Whether an object was made where code is added now, so that a change of it happens as
+        """Whether the block that code is added to made an object, so that a change of it happens as
         often as it is made."""
-        made = self._made.get(id(value))
-        return region.home is made[1] if made is not None else region.outer is None
+        entry = self._entries.get(id(value))
+        return region.home is entry[1] if entry is not None else region.outer is None
 
 
 def call_python(
     callee: Callable[..., Any],
     positional: Sequence[object],
     named: Mapping[str, object],
-    made: MadeObjects,
+    new_objects: NewObjects,
     region: Region,
 ) -> Any:
     """Call a Python function while compiling.
 
-    Raises TaichiCompilationError where it changes an object from outside of the run-time branch or
+    Raises TaichiCompilationError if it changes an object from outside of the run-time branch or
     loop around the call.
     """
     if region.outer is None or not _may_change(callee):
-        return made.note(callee(*positional, **named), region)
-    if callee in _CHANGING and not made.belongs(positional[0], region):
+        return new_objects.note(callee(*positional, **named), region)
+    if callee in _CHANGING and not new_objects.belongs(positional[0], region):
         _refuse(positional[0], region)
     before = _Snapshot([callee, *positional, *named.values()])
     result = callee(*positional, **named)
     for changed in before.changed():
-        if not made.belongs(changed, region):
+        if not new_objects.belongs(changed, region):
             _refuse(changed, region)
-    for item, _ in _Snapshot([result]).seen.values():
-        if id(item) not in before.seen:
-            made.note(item, region)
+    for item, _ in _Snapshot([result]).contents.values():
+        if id(item) not in before.contents:
+            new_objects.note(item, region)
     return result
 
 
@@ -92,36 +91,36 @@ def _package(value: object) -> str:
 
 
 def _refuse(changed: object, region: Region) -> None:
-    what = (
+    subject = (
         f"a name that '{changed.__name__}' assigns"
         if isinstance(changed, FunctionType)
         else f"a {type(changed).__name__}"
     )
     place = user_place(region.place)
     raise TaichiCompilationError(
-        f"{what} is changed in {region.kind}, which is known only at run time: Python objects are "
-        "changed once, while compiling. Use a field or a variable, or ti.static for what is "
+        f"{subject} is changed in {region.kind}, which is known only at run time: Python objects "
+        "are changed once, while compiling. Use a field or a variable, or ti.static for what is "
         "known while compiling",
         related=() if place is None else [(place, region.kind)],
     )
 
 
 class _Snapshot:
-    """What some objects hold, and what those hold."""
+    """Some objects and the objects that they hold, at all depths."""
 
     def __init__(self, roots: Iterable[object]) -> None:
-        self.seen: dict[int, tuple[Any, list[Any]]] = {}
-        waiting = list(roots)
-        while waiting:
-            item = waiting.pop()
-            contents = _contents(item) if id(item) not in self.seen else None
-            if contents is not None:
-                self.seen[id(item)] = item, contents
-                waiting += contents
+        self.contents: dict[int, tuple[Any, list[Any]]] = {}
+        queue = list(roots)
+        while queue:
+            item = queue.pop()
+            objects = _contents(item) if id(item) not in self.contents else None
+            if objects is not None:
+                self.contents[id(item)] = item, objects
+                queue += objects
 
     def changed(self) -> Iterator[Any]:
-        """The objects that hold something else now."""
-        for item, before in self.seen.values():
+        """The objects whose contents differ now."""
+        for item, before in self.contents.values():
             now = _contents(item) or []
             if len(now) != len(before) or not all(_is_same(a, b) for a, b in zip(before, now)):
                 yield item
@@ -132,7 +131,7 @@ def _is_same(a: object, b: object) -> bool:
 
 
 def _contents(item: object) -> list[Any] | None:
-    """What an object holds; None where it cannot change, or is none of the program's."""
+    """The contents of an object; None if it cannot change, or is none of the program's."""
     if isinstance(item, list | tuple | deque):
         return list(item)
     if isinstance(item, set | frozenset):
@@ -153,14 +152,14 @@ def _contents(item: object) -> list[Any] | None:
 
 
 def _outer_objects(function: FunctionType) -> list[Any]:
-    """What a function's names from outside stand for, without modules."""
+    """The values of a function's names from outside, without modules."""
     outer = Names(function)
-    found = [
+    values = [
         outer[name]
         for name in [*function.__code__.co_freevars, *_global_names(function.__code__)]
         if name in outer
     ]
-    return [value for value in found if not isinstance(value, ModuleType)]
+    return [value for value in values if not isinstance(value, ModuleType)]
 
 
 def _global_names(code: CodeType) -> list[str]:
@@ -168,9 +167,9 @@ def _global_names(code: CodeType) -> list[str]:
         *code.co_names,
         *[
             name
-            for part in code.co_consts
-            if isinstance(part, CodeType)
-            for name in _global_names(part)
+            for constant in code.co_consts
+            if isinstance(constant, CodeType)
+            for name in _global_names(constant)
         ],
     ]
 
@@ -186,7 +185,7 @@ def is_module_of_program(item: object) -> bool:
 
 
 def _attributes(item: object) -> list[Any] | None:
-    """What the attributes of an object of one of the program's classes stand for."""
+    """The values of the attributes of an object of one of the program's classes."""
     if isinstance(item, type):
         return None if _package(item) in _FOREIGN else list(vars(item).values())
     if not is_of_program(item):

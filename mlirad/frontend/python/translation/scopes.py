@@ -1,4 +1,4 @@
-"""Names in scope while a function is translated, and how control leaves a block early."""
+"""Names in scope while a function is translated, and jumps out of blocks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mlirad.types import u1
 
 
 class Flag:
-    """A condition that statements may clear: whether what follows still runs."""
+    """A condition that statements may clear, so that the statements behind them do not run."""
 
     def __init__(self) -> None:
         self.slot = make_slot(u1)
@@ -43,7 +43,7 @@ class Loop:
 
 
 class Scope(dict[str, Any]):
-    """Names that are known in a piece of a function, and the block in which it begins."""
+    """Names that are bound in a piece of a function, and the block in which it begins."""
 
     def __init__(self) -> None:
         self.region = current().region
@@ -61,27 +61,27 @@ class Frame:
     loops: list[Loop] = field(default_factory=list)
     live: Flag | None = None
     result: Any = None
-    returned: bool = False
+    has_returned: bool = False
     entry_anchor: Anchor = field(init=False)
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """Names defined inside are gone afterwards, and so is `ti.stop_grad`."""
+        """Open a scope: names defined inside are gone afterwards, and so is `ti.stop_grad`."""
         self.scopes.append(Scope())
-        stopped = current().stopped
-        count = len(stopped)
+        arrays = current().stopped
+        count = len(arrays)
         try:
             yield
         finally:
             self.scopes.pop()
-            del stopped[count:]
+            del arrays[count:]
 
     def define(self, name: str, binding: object) -> None:
         """Bind a name in the innermost scope."""
         self.scopes[-1][name] = binding
 
     def define_object(self, name: str, value: object) -> None:
-        """Let a name stand for a Python object. Raises TaichiSyntaxError where that would depend on
+        """Let a name stand for a Python object. Raises TaichiSyntaxError if that would depend on
         run time."""
         for scope in reversed(self.scopes):
             if name in scope:
@@ -111,7 +111,7 @@ class Frame:
         return self.lookup(name)
 
     def lookup(self, name: str) -> Any:
-        """What a name stands for. Raises TaichiNameError where nothing does."""
+        """The value of a name. Raises TaichiNameError if it has none."""
         for scope in reversed(self.scopes):
             if name in scope:
                 return scope[name]

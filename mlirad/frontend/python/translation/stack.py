@@ -10,8 +10,8 @@ from mlirad.data_classes import data_class
 from mlirad.dialect import field
 from mlirad.frontend.python.building.builder import Anchor, current, emit, emit_effect, mlir_type
 from mlirad.frontend.python.places.list_places import ListPlace, TuplePlace
-from mlirad.frontend.python.places.struct_places import StructPlace, local
-from mlirad.frontend.python.places.variables import Variable, stored
+from mlirad.frontend.python.places.struct_places import StructPlace, make_local
+from mlirad.frontend.python.places.variables import Variable, cast_for_store
 from mlirad.frontend.python.translation.scopes import Frame
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.matrix import Matrix, Value
@@ -50,7 +50,7 @@ class StackVariable(Variable):
         entries = value.entries if isinstance(value, Matrix) else [value]
         self.shape = value.shape if isinstance(value, Matrix) else None
         self.dtypes = [ex.expression(entry).dtype for entry in entries]
-        self._level, self._made = level, ir.Location.current
+        self._level, self._origin = level, ir.Location.current
         with anchor.inserting():
             self._region = current().region
             self._stacks = [Stack(dtype, function) for dtype in self.dtypes]
@@ -61,7 +61,7 @@ class StackVariable(Variable):
         return self._stacks[k].read(self._level())
 
     def write_entry(self, k: int, value: ex.Scalar) -> None:
-        self._stacks[k].write(self._level(), stored(value, self.dtypes[k]).value)
+        self._stacks[k].write(self._level(), cast_for_store(value, self.dtypes[k]).value)
 
 
 @data_class
@@ -79,4 +79,4 @@ class StackFrame(Frame):
 def new_variable(frame: Frame, value: Any) -> Variable | StructPlace | ListPlace | TuplePlace:
     """A variable of a function that is assigned for the first time, or those of a struct, a
     list or a tuple."""
-    return local(value, frame.variable if isinstance(frame, StackFrame) else Variable)
+    return make_local(value, frame.variable if isinstance(frame, StackFrame) else Variable)

@@ -11,15 +11,15 @@ from mlirad.frontend.python.building.regions import if_op
 from mlirad.frontend.python.places.list_places import store_into
 from mlirad.frontend.python.places.place import Place
 from mlirad.frontend.python.places.variables import Variable
-from mlirad.frontend.python.source.assigned_names import changes_once_set, known_names
+from mlirad.frontend.python.source.assigned_names import changes_once_set, resolver
 from mlirad.frontend.python.source.jumps import may_leave
-from mlirad.frontend.python.translation.choices import Returns
+from mlirad.frontend.python.translation.choices import ReturnValues
 from mlirad.frontend.python.translation.conversions import convert_result
 from mlirad.frontend.python.translation.expressions import BINARY
 from mlirad.frontend.python.translation.printing import emit_assert
 from mlirad.frontend.python.translation.scopes import Flag, Frame, StaticBreak, StaticContinue
 from mlirad.frontend.python.translation.stack import new_variable
-from mlirad.frontend.python.translation.translator import Static, Translator, frozen, handles
+from mlirad.frontend.python.translation.translator import Static, Translator, copy_value, handles
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.matrix import Matrix, Value
 from mlirad.frontend.python.values.struct import Struct
@@ -33,28 +33,28 @@ ATOMIC = {ast.Add: "add", ast.Sub: "sub", ast.BitAnd: "and", ast.BitOr: "or", as
 
 
 def visit_block(t: Translator, statements: Sequence[ast.stmt]) -> None:
-    """Translate statements in order; what follows a possible jump runs only where it was not
+    """Translate statements in order; those behind a possible jump run only if it was not
     taken."""
     for position, statement in enumerate(statements):
         t.visit(statement)
-        rest = statements[position + 1 :]
-        if t.frame.returned:
+        following = statements[position + 1 :]
+        if t.frame.has_returned:
             return
-        if rest and may_leave(statement):
+        if following and may_leave(statement):
             flag = live_flag(t)
             if flag is None:
                 continue
 
-            def following(rest: Sequence[ast.stmt] = rest) -> None:
+            def visit_following(following: Sequence[ast.stmt] = following) -> None:
                 with t.at_run_time():
-                    visit_block(t, rest)
+                    visit_block(t, following)
 
-            if_op(flag.read(), following, is_tail=flag is not t.frame.live)
+            if_op(flag.read(), visit_following, is_tail=flag is not t.frame.live)
             return
 
 
 def live_flag(t: Translator) -> Flag | None:
-    """What holds while no jump has left the block that is translated; None where none can."""
+    """The flag that is set while no jump has left the present block; None if none can."""
     frame = t.frame
     for loop in reversed(frame.loops):
         if loop.live is not None:
@@ -71,17 +71,17 @@ def _is_plain_value(value: object) -> TypeIs[Value | Struct]:
 def _is_plain_tuple(value: object) -> bool:
     """Whether a value is a tuple of values of a kernel."""
     return isinstance(value, tuple) and all(
-        _is_plain_value(part) or _is_plain_tuple(part) for part in value
+        _is_plain_value(item) or _is_plain_tuple(item) for item in value
     )
 
 
 def assign(t: Translator, target: ast.expr, value: Any) -> None:
-    """Give a target a value; one of `ti.static` stays known while compiling, where the name is
+    """Assign a value to a target; one of `ti.static` stays known while compiling if the name is
     assigned nowhere else."""
     if isinstance(target, ast.Tuple | ast.List):
-        parts = list(value.value if isinstance(value, Static) else value)
-        for element, part in _unpacked(t, target.elts, parts):
-            assign(t, element, Static(part) if isinstance(value, Static) else part)
+        items = list(value.value if isinstance(value, Static) else value)
+        for element, item in _unpack(t, target.elts, items):
+            assign(t, element, Static(item) if isinstance(value, Static) else item)
         return
     if isinstance(value, Static):
         if isinstance(target, ast.Name) and not _may_change(t.frame, target.id):
@@ -102,21 +102,21 @@ def assign(t: Translator, target: ast.expr, value: Any) -> None:
 def _may_change(frame: Frame, name: str) -> bool:
     """Whether a name that is assigned is assigned or updated elsewhere, too."""
     node = frame.source.node
-    known = known_names(frame, node.body)
-    return name in frame.source.mutable and changes_once_set(name, node, known)
+    resolve = resolver(frame, node.body)
+    return name in frame.source.mutable and changes_once_set(name, node, resolve)
 
 
-def _unpacked(
+def _unpack(
     t: Translator, targets: Sequence[ast.expr], values: list[Any]
 ) -> list[tuple[ast.expr, Any]]:
-    """Which value each target gets; one with a star gets a list of those that are left over."""
+    """The value of each target; one with a star gets a list of the values that are left over."""
     starred = [k for k, target in enumerate(targets) if isinstance(target, ast.Starred)]
     spare = len(values) - len(targets)
     if spare and not (starred and spare >= -1):
         raise TaichiSyntaxError(f"cannot unpack {len(values)} values into {len(targets)} targets")
     if starred:
         k = starred[0]
-        many = t.made.note(values[k : k + spare + 1], t.builder.region)
+        many = t.new_objects.note(values[k : k + spare + 1], t.builder.region)
         values = [*values[:k], many, *values[k + spare + 1 :]]
     elements = [target.value if isinstance(target, ast.Starred) else target for target in targets]
     return list(zip(elements, values))
@@ -130,7 +130,7 @@ def _assign_name(t: Translator, name: str, value: Any) -> None:
     elif isinstance(existing, Place):
         existing.store(value)
     elif existing is not None and name in frame.source.mutable and _is_plain_value(existing):
-        if frame.is_kernel and name in {one.arg for one in frame.source.node.args.args}:
+        if frame.is_kernel and name in {argument.arg for argument in frame.source.node.args.args}:
             raise TaichiSyntaxError(f'Kernel argument "{name}" is immutable in the kernel')
         raise TaichiSyntaxError(f"'{name}' is a loop index or a constant and cannot be assigned to")
     elif existing is not None and not _is_plain_value(existing) and _is_plain_value(value):
@@ -146,7 +146,7 @@ def _assign_name(t: Translator, name: str, value: Any) -> None:
     elif name in frame.source.mutable or isinstance(value, Struct):
         frame.define(name, new_variable(frame, value))
     else:
-        frame.define(name, ex.expression(value) if ex.is_scalar(value) else frozen(value))
+        frame.define(name, ex.expression(value) if ex.is_scalar(value) else copy_value(value))
 
 
 @handles(ast.Assign)
@@ -154,7 +154,7 @@ def _assign(t: Translator, node: ast.Assign) -> None:
     result = t.visit(node.value)
     value = result if isinstance(result, Static) else t.read(result)
     if isinstance(value, tuple):
-        value = tuple(frozen(part) for part in value)
+        value = tuple(copy_value(item) for item in value)
     for target in node.targets:
         assign(t, target, value)
 
@@ -169,11 +169,11 @@ def _ann_assign(t: Translator, node: ast.AnnAssign) -> None:
         )
     value = t.visit_value(node.value)
     if _is_plain_value(value):
-        value = _declared(t, t.visit_value(node.annotation), value)
+        value = _convert_declared(t, t.visit_value(node.annotation), value)
     assign(t, node.target, value)
 
 
-def _declared(t: Translator, kind: Any, value: Value | Struct) -> Any:
+def _convert_declared(t: Translator, kind: Any, value: Value | Struct) -> Any:
     """A value in the type that a variable is declared with."""
     if isinstance(kind, StructType):
         return convert_result(t, kind, value)
@@ -266,8 +266,8 @@ def _if(t: Translator, node: ast.If) -> None:
 @handles(ast.Assert)
 def _assert(t: Translator, node: ast.Assert) -> None:
     if not t.builder.debug:
-        if any(isinstance(part, ast.Call) for part in ast.walk(node.test)):
-            t.visit_value(node.test)  # for what the call does besides
+        if any(isinstance(child, ast.Call) for child in ast.walk(node.test)):
+            t.visit_value(node.test)  # for the effects of the call
         return
     condition = ex.truth(t.visit_value(node.test))
     message = "assertion failed" if node.msg is None else t.visit_value(node.msg)
@@ -318,10 +318,10 @@ def _return(t: Translator, node: ast.Return) -> None:
     if frame.is_kernel or frame.return_type is not None:
         value = _typed_result(t, value)
     if (t.depth == 0 and not frame.loops and frame.live is None) or _is_last(t, frame):
-        frame.result, frame.returned = value, True
+        frame.result, frame.has_returned = value, True
         return
     if value is not None:
-        frame.result = frame.result or Returns(frame.name)
+        frame.result = frame.result or ReturnValues(frame.name)
         frame.result.keep(t, value)
     for loop in frame.loops:
         if loop.static:

@@ -23,15 +23,15 @@ _PERCENT = re.compile(r"%(?:%|([-+ #0]*\d*(?:\.\d+)?[a-zA-Z]))")
 class FormattedText:
     """A text with holes: strings, and pairs of value and format."""
 
-    def __init__(self, parts: Sequence[str | tuple[object, str]]) -> None:
-        self.parts = parts
+    def __init__(self, pieces: Sequence[str | tuple[object, str]]) -> None:
+        self.pieces = pieces
 
     def plain(self) -> Any:
-        """The text itself where every value is known, else this object."""
-        if any(isinstance(p, tuple) and _is_late(p[0]) for p in self.parts):
+        """The text itself if every value is known, else this object."""
+        if any(isinstance(p, tuple) and _is_late(p[0]) for p in self.pieces):
             return self
         try:
-            return "".join(format(*p) if isinstance(p, tuple) else p for p in self.parts)
+            return "".join(format(*p) if isinstance(p, tuple) else p for p in self.pieces)
         except ValueError:  # a format of C's, like `{:i}`
             return self
 
@@ -47,12 +47,12 @@ def format_braces(
 ) -> FormattedText:
     """`text.format(...)`; automatic numbers go on beside explicit ones. Raises TaichiSyntaxError
     for missing values."""
-    parts: list[Any] = []
+    pieces: list[Any] = []
     following = 0
     used: set[Any] = set()
     for literal, name, spec, conversion in string.Formatter().parse(text):
         if literal:
-            parts.append(literal)
+            pieces.append(literal)
         if name is None:
             continue
         if conversion:
@@ -63,10 +63,10 @@ def format_braces(
             used.add(number)
             if number >= len(positional):
                 continue
-            parts.append((positional[number], spec or ""))
+            pieces.append((positional[number], spec or ""))
         elif name in named:
             used.add(name)
-            parts.append((named[name], spec or ""))
+            pieces.append((named[name], spec or ""))
         else:
             raise TaichiSyntaxError(f"Keyword '{name}' not found.")
     expected = 1 + max((key for key in used if isinstance(key, int)), default=-1)
@@ -77,38 +77,38 @@ def format_braces(
     for name in named:
         if name not in used:
             raise TaichiSyntaxError(f"Keyword '{name}' not used.")
-    return FormattedText(parts)
+    return FormattedText(pieces)
 
 
 def format_percent(text: str, values: object) -> Any:
     """`text % values`."""
     items = list(values) if isinstance(values, tuple) else [values]
-    parts: list[Any] = []
+    pieces: list[Any] = []
     end = 0
     for match in _PERCENT.finditer(text):
-        parts.append(text[end : match.start()])
+        pieces.append(text[end : match.start()])
         end = match.end()
         spec = match.group(1)
         if spec is None:
-            parts.append("%")
+            pieces.append("%")
             continue
         if not items:
             raise TaichiSyntaxError("not enough values for a format")
         value = items.pop(0)
-        parts.append(
+        pieces.append(
             (
                 value,
                 "" if spec in ("d", "i", "u", "s") and _is_late(value) else spec.replace("s", ""),
             )
         )
-    parts.append(text[end:])
+    pieces.append(text[end:])
     if items:
         raise TaichiSyntaxError("too many values for a format")
-    return FormattedText(parts).plain()
+    return FormattedText(pieces).plain()
 
 
 def checked_spec(value: Expr, spec: str) -> str:
-    """A format for C's `printf`, without length. Raises TaichiTypeError where it does not suit the
+    """A format for C's `printf`, without length. Raises TaichiTypeError if it does not suit the
     type."""
     match = _SPEC.fullmatch(spec)
     allowed = "eEfFgGaA" if value.dtype.is_float else "di" if value.dtype.is_signed else "u"
@@ -136,21 +136,23 @@ def flatten(item: object, spec: str, values: list[Expr], mark_floats: bool = Fal
         ]
         return escaped("{") + ", ".join(members) + escaped("}")
     if isinstance(item, list | tuple):
-        return "[" + ", ".join(flatten(part, spec, values, mark_floats) for part in item) + "]"
+        return (
+            "[" + ", ".join(flatten(element, spec, values, mark_floats) for element in item) + "]"
+        )
     if isinstance(item, FormattedText):
         return "".join(
             flatten(p[0], p[1], values, mark_floats) if isinstance(p, tuple) else escaped(p)
-            for p in item.parts
+            for p in item.pieces
         )
     if spec and isinstance(item, int | float) and not isinstance(item, bool):
         item = ex.expression(item)
     if isinstance(item, Expr):
         values.append(item)
-        shown = checked_spec(item, spec)
+        hole = checked_spec(item, spec)
         if item.dtype.is_float and mark_floats:
-            shown = shown or "f"
+            hole = hole or "f"
         return (
-            "{" + shown + ("u" if item.dtype.is_integer and not item.dtype.is_signed else "") + "}"
+            "{" + hole + ("u" if item.dtype.is_integer and not item.dtype.is_signed else "") + "}"
         )
     if array_ref(item) is not None and not current().static_arguments:
         raise TaichiTypeError(

@@ -1,10 +1,10 @@
-"""Python's syntax tree to IR: the dispatcher, which alone makes locations, and what the node
-handlers share."""
+"""Python's syntax tree to IR: the dispatcher, which alone makes locations, and the
+methods that the node handlers share."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,12 +13,12 @@ from mlirad.errors import SourceLocation, TaichiCompilationError, TaichiSyntaxEr
 from mlirad.frontend.python.building.builder import Builder
 from mlirad.frontend.python.places.place import Place, VariablePlace
 from mlirad.frontend.python.places.variables import Variable
-from mlirad.frontend.python.translation.python_objects import MadeObjects
+from mlirad.frontend.python.translation.python_objects import NewObjects
 from mlirad.frontend.python.translation.scopes import Frame
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.matrix import Matrix
 from mlirad.frontend.python.values.scalar import Expr
-from mlirad.frontend.python.values.struct import Struct, with_members
+from mlirad.frontend.python.values.struct import Struct, map_members
 from mlirad.types import DataType, TypeLike, resolve
 
 _PYTHON_FAULTS = (TypeError, AttributeError, ValueError, LookupError, ArithmeticError)
@@ -53,11 +53,11 @@ class Translator:
         self.frames: list[Frame] = []
         self.depth = 0  # run-time regions around the insertion point
         self.in_parallel = False
-        # `if` statements around, other than ti.static, on what is known while translating
+        # `if` statements around, other than ti.static, on conditions known while translating
         self.conditions = 0
         self.loop_options: dict[str, Any] = {}
         self.runs_in_order = False  # every loop
-        self.made = MadeObjects()
+        self.new_objects = NewObjects()
 
     @property
     def frame(self) -> Frame:
@@ -68,7 +68,7 @@ class Translator:
         return resolve(dtype, self.builder.default_fp, self.builder.default_ip)
 
     def place_of(self, node: ast.AST) -> SourceLocation:
-        """Where a node stands in the user's file."""
+        """The place of a node in the user's file."""
         return self.frame.source.place_of(node)
 
     def visit(self, node: ast.AST) -> Any:
@@ -97,16 +97,26 @@ class Translator:
         return self.read(self.visit(node))
 
     def read(self, result: object) -> Any:
-        """The value of what a node was translated to."""
+        """The value of the result of a node."""
         if isinstance(result, Place | Variable):
             return result.load()
         if isinstance(result, Expr):
             result.check_visible()
         return result.value if isinstance(result, Static) else result
 
+    def visit_values(self, nodes: Iterable[ast.expr]) -> list[Any]:
+        """Translate expressions to values; a starred one to each of its own."""
+        values: list[Any] = []
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                values += list(self.visit_value(node.value))
+            else:
+                values.append(self.visit_value(node))
+        return values
+
     @contextmanager
     def at_run_time(self) -> Iterator[None]:
-        """What is translated inside stands in one more run-time region: its loops are serial."""
+        """Translate inside of one more run-time region, where loops are serial."""
         self.depth += 1
         try:
             yield
@@ -114,32 +124,32 @@ class Translator:
             self.depth -= 1
 
     def visit_base(self, node: ast.AST) -> Any:
-        """Translate what is subscripted or has an attribute: places stay places."""
+        """Translate the base of a subscript or an attribute: places stay places."""
         result = self.visit(node)
         if isinstance(result, Variable):
             return VariablePlace(result)
         return result.value if isinstance(result, Static) else result
 
     def visit_place(self, node: ast.AST) -> Place | None:
-        """Translate an expression to a place, or None where it is not one. Subexpressions are
+        """Translate an expression to a place, or None if it is not one. Subexpressions are
         evaluated once."""
         result = self.visit(node)
         if isinstance(result, Variable):
             return VariablePlace(result)
         return result if isinstance(result, Place) else None
 
-    def visit_scalar(self, node: ast.AST, what: str) -> Any:
+    def visit_scalar(self, node: ast.AST, subject: str) -> Any:
         """Translate an expression that has to be a scalar."""
         value = self.visit_value(node)
         if not ex.is_scalar(value):
-            raise TaichiTypeError(f"{what} must be a scalar, not {type(value).__name__}")
+            raise TaichiTypeError(f"{subject} must be a scalar, not {type(value).__name__}")
         return value
 
 
-def frozen(value: object) -> Any:
-    """A value that later assignments cannot change: matrices and structs are copied."""
+def copy_value(value: object) -> Any:
+    """Copy a matrix or a struct, so that later assignments cannot change the value."""
     if isinstance(value, Struct):
-        return with_members(value, frozen)
+        return map_members(value, copy_value)
     if isinstance(value, Matrix):
         return value.like(
             [entry if isinstance(entry, Expr) else ex.expression(entry) for entry in value.entries]

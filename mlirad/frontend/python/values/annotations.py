@@ -1,4 +1,4 @@
-"""What the parameters of kernels and functions may be declared as."""
+"""The types that parameters of kernels and functions may be declared as."""
 
 from __future__ import annotations
 import __future__
@@ -26,7 +26,7 @@ class Template:
 
 @data_class(frozen=True)
 class Reference:
-    """`ti.ref(dtype)`: a parameter of a function that stands for the variable it is given."""
+    """`ti.ref(dtype)`: a parameter of a function that stands for the variable of a call."""
 
     dtype: TypeLike | MatrixType
 
@@ -55,7 +55,7 @@ class MatrixType:
         return self.shape
 
     def scalar(self) -> DataType:
-        """The type of the entries; the default float where none was named."""
+        """The type of the entries; the default float if none was named."""
         dtype = float if self.dtype is None else self.dtype
         return (
             resolve(dtype, current().default_fp, current().default_ip)
@@ -101,10 +101,10 @@ def _entries(argument: Operand) -> list[Any]:
     if isinstance(argument, Matrix):
         return list(argument.entries)
     if isinstance(argument, list | tuple):
-        return [entry for part in argument for entry in _entries(part)]
+        return [entry for element in argument for entry in _entries(element)]
     if hasattr(argument, "tolist"):
-        listed = argument.tolist()
-        return _entries(listed) if isinstance(listed, list) else [listed]
+        elements = argument.tolist()
+        return _entries(elements) if isinstance(elements, list) else [elements]
     if not ex.is_scalar(argument):
         raise TaichiCompilationError(f"a {type(argument).__name__} is not an entry of a matrix")
     return [argument]
@@ -127,18 +127,18 @@ def is_template(annotation: object) -> bool:
 
 
 def is_by_reference(annotation: object) -> bool:
-    """Whether a parameter stands for what it is given, and can write to it."""
+    """Whether a parameter stands for its argument itself, and can write to it."""
     return is_template(annotation) or isinstance(annotation, Reference)
 
 
 def evaluate_annotations(function: Callable[..., object], frame: FrameType | None) -> None:
-    """Replace annotations that are text by what they name where the function is defined.
+    """Replace annotations that are text by the objects that they name in the scope of the function.
 
     Local names are visible too: those of the frame, and of the one around it for a method.
     `inspect` and `typing` evaluate them in the same way, but see no local names, and give up at the
     first unknown one. Raises TaichiSyntaxError for text that the program wrote and that names
-    nothing; of what `from __future__ import annotations` made text, it is an error where the kernel
-    is first used. Raises TaichiTypeError for what is no function.
+    nothing; text that `from __future__ import annotations` made is an error when the kernel is
+    first used. Raises TaichiTypeError for an object that is no function.
     """
     annotations = getattr(function, "__annotations__", None)
     if annotations is None:

@@ -1,4 +1,4 @@
-"""What loops go over: ranges, boxes of indices, and domains with one vector for an index."""
+"""Domains of loops: ranges, boxes of indices, and domains with one vector for an index."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class NdRange:
             yield Matrix.of_shape((len(index),), list(index))
 
 
-class Grouped:
+class GroupedDomain:
     """A loop domain whose index is one vector: `ti.grouped(...)`."""
 
     def __init__(self, domain: object) -> None:

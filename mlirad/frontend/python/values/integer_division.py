@@ -26,30 +26,34 @@ def floor_quotient(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
         return raw_quotient(a, b, dtype)
     if _is_harmless(b, dtype):
         return emit("arith.floordivsi", mlir_type(dtype), [a, b])
-    quotient, rest = _truncated(a, b, dtype), raw_remainder(a, b, dtype)
+    quotient, remainder = _quotient(a, b, dtype), raw_remainder(a, b, dtype)
     less = emit("arith.subi", quotient.type, [quotient, constant(1, dtype)])
-    return _unless_zero(b, _select(_is_below(rest, b, dtype), less, quotient), dtype)
+    return _unless_zero(b, _select(_is_below(remainder, b, dtype), less, quotient), dtype)
 
 
 def raw_quotient(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
     """The quotient rounded towards 0."""
-    quotient = _truncated(a, b, dtype)
+    quotient = _quotient(a, b, dtype)
     return quotient if _is_harmless(b, dtype) else _unless_zero(b, quotient, dtype)
 
 
 def raw_remainder(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
-    """What the quotient rounded towards 0 leaves."""
+    """The remainder of the quotient rounded towards 0."""
     name = "arith.remsi" if dtype.is_signed else "arith.remui"
     return emit(name, mlir_type(dtype), [a, _divisor(a, b, dtype)])
 
 
 def floor_remainder(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
-    """What the quotient rounded towards minus infinity leaves: it has the sign of the divisor."""
+    """The remainder of the quotient rounded down, which has the sign of the divisor."""
     if not dtype.is_signed:
         return raw_remainder(a, b, dtype)
     if not _is_harmless(b, dtype):
-        rest = raw_remainder(a, b, dtype)
-        return _select(_is_below(rest, b, dtype), emit("arith.addi", rest.type, [rest, b]), rest)
+        remainder = raw_remainder(a, b, dtype)
+        return _select(
+            _is_below(remainder, b, dtype),
+            emit("arith.addi", remainder.type, [remainder, b]),
+            remainder,
+        )
     quotient = emit("arith.floordivsi", mlir_type(dtype), [a, b])
     return emit("arith.subi", a.type, [a, emit("arith.muli", a.type, [quotient, b])])
 
@@ -59,18 +63,18 @@ def power(base: ir.Value, exponent: ir.Value, dtype: DataType) -> ir.Value:
     zero = constant(0, dtype)
     negative = build.compare(build.SLT, exponent, zero)
     if current().debug:
-        _check(_negated(negative), base, "an integer to a negative power: the base is {}", dtype)
+        _check(_not(negative), base, "an integer to a negative power: the base is {}", dtype)
     divides = emit("arith.andi", i1_type(), [negative, build.compare(build.EQ, base, zero)])
     return emit(
         "math.ipowi", mlir_type(dtype), [_select(divides, constant(2, dtype), base), exponent]
     )
 
 
-def _truncated(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
+def _quotient(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
     """The quotient rounded towards 0; by 0, anything."""
     if current().debug and dtype.is_signed and not _is_harmless(b, dtype):
         _check(
-            _negated(_wraps(a, b, dtype)),
+            _not(_wraps(a, b, dtype)),
             a,
             f"the quotient of {{}} and -1 does not fit into {dtype}",
             dtype,
@@ -82,12 +86,12 @@ def _truncated(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
     )
 
 
-def _is_below(rest: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
-    """Whether what a quotient rounded towards 0 leaves says that it is not rounded down: their
-    signs differ."""
+def _is_below(remainder: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
+    """Whether a remainder says that the quotient rounded towards 0 is not rounded down: its sign
+    is not that of the divisor."""
     zero = constant(0, dtype)
-    differ = build.compare(build.SLT, emit("arith.xori", rest.type, [rest, b]), zero)
-    return emit("arith.andi", i1_type(), [differ, _negated(build.compare(build.EQ, rest, zero))])
+    differ = build.compare(build.SLT, emit("arith.xori", remainder.type, [remainder, b]), zero)
+    return emit("arith.andi", i1_type(), [differ, _not(build.compare(build.EQ, remainder, zero))])
 
 
 def _unless_zero(b: ir.Value, quotient: ir.Value, dtype: DataType) -> ir.Value:
@@ -96,13 +100,13 @@ def _unless_zero(b: ir.Value, quotient: ir.Value, dtype: DataType) -> ir.Value:
 
 
 def _divisor(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
-    """The divisor, or 1 where a division by it has no value; it leaves the remainder 0, and the
+    """The divisor, or 1 if a division by it has no value; it leaves the remainder 0, and the
     least integer as it is."""
     if _is_harmless(b, dtype):
         return b
     is_zero = build.compare(build.EQ, b, constant(0, dtype))
     if current().debug:
-        _check(_negated(is_zero), a, "integer division by zero: {} by 0", dtype)
+        _check(_not(is_zero), a, "integer division by zero: {} by 0", dtype)
     bad = (
         emit("arith.ori", i1_type(), [is_zero, _wraps(a, b, dtype)]) if dtype.is_signed else is_zero
     )
@@ -123,7 +127,7 @@ def _is_harmless(b: ir.Value, dtype: DataType) -> bool:
     return number != 0 and (number != -1 or not dtype.is_signed)
 
 
-def _negated(condition: ir.Value) -> ir.Value:
+def _not(condition: ir.Value) -> ir.Value:
     return emit("arith.xori", i1_type(), [condition, constant(1, u1)])
 
 
@@ -131,6 +135,6 @@ def _select(condition: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
     return emit("arith.select", a.type, [condition, a, b])
 
 
-def _check(condition: ir.Value, shown: ir.Value, message: str, dtype: DataType) -> None:
+def _check(condition: ir.Value, operand: ir.Value, message: str, dtype: DataType) -> None:
     text = message if dtype.is_signed else message.replace("{}", "{u}")
-    field.assert_(condition, text, [shown])
+    field.assert_(condition, text, [operand])

@@ -40,7 +40,7 @@ def swizzle(name: str) -> list[int] | None:
 
 
 def check_swizzle(name: str, positions: Sequence[int], extent: int) -> None:
-    """Raise TaichiSyntaxError where a swizzle names a component that a vector does not have."""
+    """Raise TaichiSyntaxError if a swizzle names a component that a vector does not have."""
     if max(positions) >= extent:
         letters = next(letters for letters in SWIZZLES if all(c in letters for c in name))
         raise TaichiSyntaxError(
@@ -119,7 +119,7 @@ class Matrix(Algebra):
         if dt is not None:
             self.entries = [fn.cast(entry, dt) for entry in self.entries]
         elif in_kernel():
-            self.entries = _unified(self.entries)
+            self.entries = _unify(self.entries)
 
     def _set(self, n: int, m: int, ndim: int, entries: Sequence[Scalar]) -> None:
         self.n, self.m, self.ndim = n, m, ndim
@@ -176,7 +176,7 @@ class Matrix(Algebra):
     # Entries.
 
     def flat_index(self, indices: Sequence[Scalar | slice]) -> Any:
-        """Position in `entries`; an Expr where an index is known only at run time."""
+        """Position in `entries`; an Expr if an index is known only at run time."""
         position: Any = 0
         for extent, index in zip(self.shape, check_indices(indices, self.shape)):
             position = position * extent + index
@@ -185,7 +185,7 @@ class Matrix(Algebra):
     def __getitem__(self, key: Key) -> Any:
         indices = _indices(key)
         if any(isinstance(i, slice) for i in indices):
-            return self._sliced(indices)
+            return self._slice_at(indices)
         position = self.flat_index(indices)
         if isinstance(position, int):
             return self.entries[position]
@@ -203,7 +203,7 @@ class Matrix(Algebra):
             )
         self.entries[position] = value
 
-    def _sliced(self, indices: Sequence[Scalar | slice]) -> Matrix:
+    def _slice_at(self, indices: Sequence[Scalar | slice]) -> Matrix:
         if len(indices) != self.ndim:
             raise TaichiIndexError(f"Expected {self.ndim} indices, got {len(indices)}")
         chosen = [
@@ -244,7 +244,7 @@ class Matrix(Algebra):
     def filled(cls, value: Scalar, dt: TypeLike, n: int, m: int | None) -> Matrix:
         """A matrix (or, without `m`, a vector) of one value."""
         shape = (n,) if m is None else (n, m)
-        return cls.of_shape(shape, [_typed(value, dt) for _ in range(n * (m or 1))])
+        return cls.of_shape(shape, [_constant(value, dt) for _ in range(n * (m or 1))])
 
     @classmethod
     def zero(cls, dt: TypeLike, n: int, m: int | None = None) -> Matrix:
@@ -259,13 +259,13 @@ class Matrix(Algebra):
     @classmethod
     def unit(cls, n: int, i: int, dt: TypeLike = int) -> Matrix:
         """The `i`-th unit vector."""
-        return cls.of_shape((n,), [_typed(1 if k == i else 0, dt) for k in range(n)])
+        return cls.of_shape((n,), [_constant(1 if k == i else 0, dt) for k in range(n)])
 
     @classmethod
     def identity(cls, dt: TypeLike, n: int) -> Matrix:
         """The identity."""
         return cls.of_shape(
-            (n, n), [_typed(1 if i == j else 0, dt) for i in range(n) for j in range(n)]
+            (n, n), [_constant(1 if i == j else 0, dt) for i in range(n) for j in range(n)]
         )
 
     @classmethod
@@ -290,13 +290,13 @@ class Matrix(Algebra):
 Value = Scalar | Matrix
 
 
-def _typed(value: Scalar, dt: TypeLike) -> Any:
+def _constant(value: Scalar, dt: TypeLike) -> Any:
     if in_kernel():
         return ex.cast(value, resolve(dt, current().default_fp, current().default_ip))
     return float(value) if resolve(dt).is_float else int(value)
 
 
-def _unified(entries: Sequence[Scalar]) -> list[Any]:
+def _unify(entries: Sequence[Scalar]) -> list[Any]:
     """Entries of one type: a float among integers makes all of them floats."""
     entries = [fn.python_value(entry) for entry in entries]
     if not entries or not all(ex.is_scalar(entry) for entry in entries):

@@ -9,7 +9,7 @@ from mlirad.frontend.python.building import effects
 from mlirad.frontend.python.building.builder import constant, current, emit
 from mlirad.frontend.python.building.open_regions import user_place
 from mlirad.frontend.python.building.regions import if_op
-from mlirad.frontend.python.values.shifts import shifted
+from mlirad.frontend.python.values.shifts import shift_bits
 from mlirad.ir import build
 from mlirad.types import DataType
 
@@ -62,7 +62,7 @@ def _shift_overflows(
     left: ir.Value, right: ir.Value, result: ir.Value, dtype: DataType
 ) -> ir.Value:
     """Whether shifting back gives something else."""
-    return build.compare(build.NE, shifted(">>", result, right, dtype), left)
+    return build.compare(build.NE, shift_bits(">>", result, right, dtype), left)
 
 
 def _differ(left: ir.Value, right: ir.Value) -> ir.Value:

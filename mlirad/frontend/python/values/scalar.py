@@ -24,13 +24,13 @@ from mlirad.frontend.python.values import integer_division as division
 from mlirad.frontend.python.values.operators import Operators
 from mlirad.frontend.python.values.overflow import report_overflow
 from mlirad.frontend.python.values.python_numbers import number_constant, number_type
-from mlirad.frontend.python.values.shifts import shifted
+from mlirad.frontend.python.values.shifts import shift_bits
 from mlirad.types import DataType, i32, i64, promote, u1
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
-_PYTHON = {
+COMPARISONS = {
     "==": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
@@ -41,8 +41,8 @@ _PYTHON = {
 
 
 class Expr(Operators):
-    """A scalar: its MLIR value, its type, and, where it counts a loop, the same number as an
-    `index` value.
+    """A scalar: its MLIR value, its type, and, if it counts a loop, the same number as an `index`
+    value.
 
     Index arithmetic stays in `index`, so that a subscript `x[i - 1]` is affine in the loop's own
     variable.
@@ -55,25 +55,25 @@ class Expr(Operators):
         self.dtype = dtype
         self._index = index
         self._region = current().region
-        self._made = ir.Location.current
+        self._origin = ir.Location.current
 
     def __repr__(self) -> str:
         return f"<{self.dtype} at run time>"
 
     def check_visible(self) -> None:
-        """Raise TaichiCompilationError where the value cannot be seen from here."""
+        """Raise TaichiCompilationError if the value cannot be seen from here."""
         if self._region.shut:
-            refuse_use(self._region, self._made, "value")
+            refuse_use(self._region, self._origin, "value")
 
     @property
     def value(self) -> ir.Value:
-        """The value, where it can be seen."""
+        """The value. Raises TaichiCompilationError if it cannot be seen from here."""
         self.check_visible()
         return self._value
 
     @property
     def index(self) -> ir.Value | None:
-        """The value as an `index`, where it counts a loop and can be seen."""
+        """The value as an `index`, or None. Raises like `value`."""
         self.check_visible()
         return self._index
 
@@ -175,7 +175,7 @@ def from_index(index: ir.Value, dtype: DataType = i32) -> Expr:
     return Expr(emit("arith.index_cast", mlir_type(dtype), [index]), dtype, index)
 
 
-def promoted(left: Scalar, right: Scalar) -> tuple[Expr, Expr, DataType]:
+def promote_operands(left: Scalar, right: Scalar) -> tuple[Expr, Expr, DataType]:
     """Two scalars in the type that both have together, and that type."""
     dtype = promote(dtype_of(left), dtype_of(right))
     return cast(left, dtype), cast(right, dtype), dtype
@@ -275,7 +275,7 @@ def bitwise(symbol: str) -> Callable[[Scalar, Scalar], Expr]:
 
     def apply(left: Scalar, right: Scalar) -> Expr:
         _check_integers(symbol, left, right)
-        a, b, dtype = promoted(left, right)
+        a, b, dtype = promote_operands(left, right)
         return Expr(arithmetic.combine(symbol, a.value, b.value), dtype)
 
     return apply
@@ -288,7 +288,7 @@ def shift(symbol: str) -> Callable[[Scalar, Scalar], Expr]:
         _check_integers(symbol, left, right)
         dtype = dtype_of(left)
         a, count = cast(left, dtype).value, cast(right, dtype).value
-        value = shifted(symbol, a, count, dtype)
+        value = shift_bits(symbol, a, count, dtype)
         if symbol == "<<":
             report_overflow(symbol, a, count, value, dtype)
         return Expr(value, dtype)
@@ -310,11 +310,11 @@ def comparison(symbol: str) -> Callable[[Scalar, Scalar], Any]:
 
     def apply(left: Scalar, right: Scalar) -> Any:
         if not isinstance(left, Expr) and not isinstance(right, Expr):
-            return _PYTHON[symbol](left, right)
+            return COMPARISONS[symbol](left, right)
         indices = _both_index(left, right)
         if indices is not None:
             return Expr(arithmetic.compare(symbol, *indices, i64), u1)
-        a, b, dtype = promoted(left, right)
+        a, b, dtype = promote_operands(left, right)
         return Expr(arithmetic.compare(symbol, a.value, b.value, dtype), u1)
 
     return apply
@@ -340,7 +340,7 @@ def absolute(value: Expr) -> Expr:
 
 
 def truth(value: Scalar) -> Any:
-    """A condition: a Python bool where it is constant, else an Expr of type `u1`."""
+    """A condition: a Python bool if it is constant, else an Expr of type `u1`."""
     if isinstance(value, Expr):
         return cast(value, u1)
     if not is_scalar(value):
@@ -355,9 +355,9 @@ def logical_not(value: Scalar) -> Any:
 
 
 def select(condition: Scalar, left: Scalar, right: Scalar) -> Expr:
-    """`left` where the condition holds, else `right`; both are computed."""
+    """`left` if the condition holds, else `right`; both are computed."""
     test = truth(condition)
-    a, b, dtype = promoted(left, right)
+    a, b, dtype = promote_operands(left, right)
     if isinstance(test, bool):
         return a if test else b
     return Expr(emit("arith.select", mlir_type(dtype), [test.value, a.value, b.value]), dtype)
@@ -376,5 +376,5 @@ _OPERATORS: dict[Callable[[Any, Any], Any], Callable[[Any, Any], Any]] = {
     operator.xor: bitwise("^"),
     operator.lshift: shift("<<"),
     operator.rshift: shift(">>"),
-    **{function: comparison(symbol) for symbol, function in _PYTHON.items()},
+    **{function: comparison(symbol) for symbol, function in COMPARISONS.items()},
 }

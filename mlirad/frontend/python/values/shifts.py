@@ -11,17 +11,17 @@ from mlirad.frontend.python.building.builder import constant, emit, mlir_type
 from mlirad.types import DataType, i32, u32
 
 
-def shifted(symbol: str, value: ir.Value, count: ir.Value, dtype: DataType) -> ir.Value:
+def shift_bits(symbol: str, value: ir.Value, count: ir.Value, dtype: DataType) -> ir.Value:
     """`value << count` or `value >> count`, of one type."""
-    known = _known(count)
-    if known is not None and 0 <= known < dtype.bits:
+    constant_count = _constant_value(count)
+    if constant_count is not None and 0 <= constant_count < dtype.bits:
         return _shift(symbol, value, count, dtype)
     if dtype.bits >= 32:
-        return _shift(symbol, value, _masked(count, dtype), dtype)
+        return _shift(symbol, value, _mask(count, dtype), dtype)
     wide = i32 if dtype.is_signed else u32
     extend = "arith.extsi" if dtype.is_signed else "arith.extui"
-    a, b = (emit(extend, mlir_type(wide), [one]) for one in (value, count))
-    return emit("arith.trunci", value.type, [_shift(symbol, a, _masked(b, wide), wide)])
+    a, b = (emit(extend, mlir_type(wide), [operand]) for operand in (value, count))
+    return emit("arith.trunci", value.type, [_shift(symbol, a, _mask(b, wide), wide)])
 
 
 def _shift(symbol: str, value: ir.Value, count: ir.Value, dtype: DataType) -> ir.Value:
@@ -29,11 +29,11 @@ def _shift(symbol: str, value: ir.Value, count: ir.Value, dtype: DataType) -> ir
     return emit("arith.shli" if symbol == "<<" else right, value.type, [value, count])
 
 
-def _masked(count: ir.Value, dtype: DataType) -> ir.Value:
+def _mask(count: ir.Value, dtype: DataType) -> ir.Value:
     return emit("arith.andi", count.type, [count, constant(dtype.bits - 1, dtype)])
 
 
-def _known(value: ir.Value) -> int | None:
+def _constant_value(value: ir.Value) -> int | None:
     if isinstance(value, ir.BlockArgument) or value.owner.name != "arith.constant":
         return None
     return int(ir.IntegerAttr(value.owner.attributes["value"]).value)

@@ -1,7 +1,7 @@
 """Structs: values by name, which may be structs themselves.
 
-Names of members go before those of this class (`s.keys` is a member, where there is one), so what
-the compiler asks of a struct are functions beside it.
+Names of members go before those of this class (`s.keys` is a member if there is one), so the
+compiler asks a struct by functions beside it.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ class Struct:
         self.__dict__.update(_values=values, _methods=methods)
 
     def __getattribute__(self, name: str) -> Any:
-        own = object.__getattribute__(self, "__dict__")
-        if name in own.get("_values", ()):
-            return own["_values"][name]
-        if name in own.get("_methods", ()):
-            return own["_methods"][name].__get__(self)
+        attributes = object.__getattribute__(self, "__dict__")
+        if name in attributes.get("_values", ()):
+            return attributes["_values"][name]
+        if name in attributes.get("_methods", ()):
+            return attributes["_methods"][name].__get__(self)
         return object.__getattribute__(self, name)
 
     def __getattr__(self, name: str) -> Any:
-        known = members_of(self) if "_values" in object.__getattribute__(self, "__dict__") else {}
-        raise AttributeError(f"a struct has no member '{name}'{did_you_mean(name, known)}")
+        members = members_of(self) if "_values" in object.__getattribute__(self, "__dict__") else {}
+        raise AttributeError(f"a struct has no member '{name}'{did_you_mean(name, members)}")
 
     def __setattr__(self, name: str, value: object) -> None:
         if name not in members_of(self):
@@ -62,7 +62,7 @@ class Struct:
                 f"member '{name}' of a struct that is no variable cannot be assigned to in a kernel"
             )
         values = members_of(self)
-        values[name] = replaced(name, values[name], value) if type(values) is dict else value
+        values[name] = assigned_member(name, values[name], value) if type(values) is dict else value
 
     @property
     def keys(self) -> list[str]:
@@ -87,7 +87,7 @@ class Struct:
     def to_dict(self, include_methods: bool = False, include_ndim: bool = False) -> dict[str, Any]:
         """The members as a dictionary, matrices as lists."""
         values = members_of(self)
-        found: dict[str, Any] = {
+        result: dict[str, Any] = {
             name: to_dict(value, include_methods, include_ndim)
             if isinstance(value, Struct)
             else value.rows_list()
@@ -96,11 +96,11 @@ class Struct:
             for name, value in values.items()
         }
         if include_methods:
-            found[METHODS] = dict(methods_of(self))
+            result[METHODS] = dict(methods_of(self))
         if include_ndim:
             ndims = {name: v.ndim for name, v in values.items() if isinstance(v, Matrix)}
-            found["__matrix_ndim"] = ndims
-        return found
+            result["__matrix_ndim"] = ndims
+        return result
 
     @classmethod
     def field(
@@ -151,20 +151,20 @@ def set_maker(field: Callable[..., Any]) -> None:
 
 
 def struct_of(values: MutableMapping[str, Any], methods: Mapping[str, Any]) -> Struct:
-    """A struct of members that are as they should be, and stay where they are."""
+    """A struct of members that are not copied or checked."""
     struct = Struct.__new__(Struct)
     struct.__dict__.update(_values=values, _methods=methods)
     return struct
 
 
-def with_members(struct: Struct, make: Callable[[Any], Any]) -> Struct:
-    """A struct of what a function makes of each member of another."""
+def map_members(struct: Struct, make: Callable[[Any], Any]) -> Struct:
+    """A struct of the results of a function on each member of another."""
     values = {name: make(value) for name, value in members_of(struct).items()}
     return struct_of(values, methods_of(struct))
 
 
 def member_value(name: str, value: object) -> Any:
-    """What a program gives as a member. Raises TaichiTypeError for what cannot be one."""
+    """A program's value as a member. Raises TaichiTypeError for a value that cannot be one."""
     if isinstance(value, list | tuple):
         return Matrix(value)
     if isinstance(value, Mapping):
@@ -177,24 +177,24 @@ def member_value(name: str, value: object) -> Any:
     return value
 
 
-def replaced(name: str, old: object, value: object) -> Any:
-    """What a member becomes that is assigned to. Raises TaichiTypeError where it has another
-    structure."""
+def assigned_member(name: str, old: object, value: object) -> Any:
+    """The new value of a member that is assigned to. Raises TaichiTypeError if the structures
+    differ."""
     if isinstance(old, Struct):
-        found = same_members(value, members_of(old))
+        members = matching_members(value, members_of(old))
         return struct_of(
-            {n: replaced(n, member, found[n]) for n, member in members_of(old).items()},
+            {n: assigned_member(n, member, members[n]) for n, member in members_of(old).items()},
             methods_of(old),
         )
     if isinstance(old, Matrix):
         if ex.is_scalar(value):
             return old.like([value] * len(old.entries))
-        given = value if isinstance(value, Matrix) else Matrix(value)  # type: ignore[arg-type]
-        if given.shape != old.shape:
+        matrix = value if isinstance(value, Matrix) else Matrix(value)  # type: ignore[arg-type]
+        if matrix.shape != old.shape:
             raise TaichiTypeError(
-                f"member '{name}' of a struct has shape {old.shape}, the value has {given.shape}"
+                f"member '{name}' of a struct has shape {old.shape}, the value has {matrix.shape}"
             )
-        return old.like(list(given.entries))
+        return old.like(list(matrix.entries))
     if not ex.is_scalar(value):
         raise TypeError(
             f"A number is expected when assigning struct members: '{name}' is given a "
@@ -203,22 +203,22 @@ def replaced(name: str, old: object, value: object) -> Any:
     return value
 
 
-def same_members(value: object, wanted: Mapping[str, object]) -> Mapping[str, Any]:
-    """The members of a struct, or of a dictionary, that has those of another. Raises
-    TaichiTypeError where it has not."""
+def matching_members(value: object, members: Mapping[str, object]) -> Mapping[str, Any]:
+    """The members of a struct, or of a dictionary, that has the names of others. Raises
+    TaichiTypeError if it has not."""
     if not isinstance(value, Struct | Mapping):
         raise TaichiTypeError(
             "Only dict or Struct can be assigned to a Struct: this is "
             f"{'a number' if ex.is_scalar(value) else f'a {type(value).__name__}'}"
         )
-    found = members_of(value) if isinstance(value, Struct) else value
-    if found.keys() != wanted.keys():
-        raise TaichiTypeError(f"Member mismatch between structs {list(wanted)}, {list(found)}")
-    return found
+    values = members_of(value) if isinstance(value, Struct) else value
+    if values.keys() != members.keys():
+        raise TaichiTypeError(f"Member mismatch between structs {list(members)}, {list(values)}")
+    return values
 
 
 def refuse_names_twice(members: Mapping[str, object], methods: Mapping[str, object]) -> None:
-    """Raise TaichiCompilationError where a method has the name of a member, or a name is none."""
+    """Raise TaichiCompilationError if a method has the name of a member, or a name is none."""
     for name in members:
         if not isinstance(name, str) or not name.isidentifier():
             raise TaichiCompilationError(f"{name!r} is no name for a member of a struct")

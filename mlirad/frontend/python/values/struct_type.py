@@ -22,10 +22,10 @@ from mlirad.frontend.python.values.struct import (
     METHODS,
     Struct,
     make_field,
+    matching_members,
     members_of,
     methods_of,
     refuse_names_twice,
-    same_members,
     struct_of,
 )
 from mlirad.types import DataType, TypeLike, resolve
@@ -45,21 +45,21 @@ class StructType:
     def __call__(self, *args: Any, **kwargs: Any) -> Struct:
         """A struct of members given by position or name, or as one dictionary; the others are 0."""
         if len(args) == 1 and not kwargs and self._is_whole(args[0]):
-            given = members_of(args[0]) if isinstance(args[0], Struct) else args[0]
-            args, kwargs = (), dict(given)
+            values = members_of(args[0]) if isinstance(args[0], Struct) else args[0]
+            args, kwargs = (), dict(values)
         names = list(self.members)
         if len(args) > len(names):
             raise TaichiCompilationError(f"{len(args)} values for a struct of {len(names)} members")
-        given = dict(zip(names, args))
+        values = dict(zip(names, args))
         for name, value in kwargs.items():
             if name not in self.members:
                 raise TaichiCompilationError(
                     f"a struct of members {names} has no member '{name}'{did_you_mean(name, names)}"
                 )
-            if name in given:
+            if name in values:
                 raise TaichiCompilationError(f"member '{name}' of a struct is given twice")
-            given[name] = value
-        return self._made({name: given.get(name, 0) for name in names})
+            values[name] = value
+        return self._make({name: values.get(name, 0) for name in names})
 
     def _is_whole(self, value: object) -> bool:
         """Whether a single argument stands for all members, not for the first one."""
@@ -68,28 +68,30 @@ class StructType:
             return False
         return not isinstance(first, StructType) or not _names(value) <= first.members.keys()
 
-    def _made(self, given: Mapping[str, Any]) -> Struct:
-        values = {name: converted(name, kind, given[name]) for name, kind in self.members.items()}
+    def _make(self, members: Mapping[str, Any]) -> Struct:
+        values = {
+            name: convert_member(name, kind, members[name]) for name, kind in self.members.items()
+        }
         return struct_of(values, self.methods)
 
     def cast(self, value: Struct | Mapping[str, Any]) -> Struct:
-        """A struct of these members in the types that are declared. Raises TaichiTypeError where it
+        """A struct of these members in the types that are declared. Raises TaichiTypeError if it
         has others."""
-        return self._made(same_members(value, self.members))
+        return self._make(matching_members(value, self.members))
 
     def __instancecheck__(self, value: object) -> bool:
         return self.mismatch(value) is None
 
     def mismatch(self, value: object) -> str | None:
-        """What keeps a value from being of this type: a member that is missing, of another shape,
-        or a float where there should be an integer, or the other way round."""
+        """The reason why a value is not of this type: a member that is missing, of another shape,
+        or a float instead of an integer, or the other way round."""
         if not isinstance(value, Struct | Mapping):
             return f"it is a {type(value).__name__}"
-        found = members_of(value) if isinstance(value, Struct) else value
-        if list(found) != list(self.members):
-            return f"its members are {list(found)}"
+        members = members_of(value) if isinstance(value, Struct) else value
+        if list(members) != list(self.members):
+            return f"its members are {list(members)}"
         for name, kind in self.members.items():
-            reason = _mismatch(kind, found[name])
+            reason = _mismatch(kind, members[name])
             if reason is not None:
                 return f"member '{name}': {reason}"
         return None
@@ -104,8 +106,8 @@ class StructType:
         return (self.declared_by,)
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={kind}" for name, kind in self.members.items())
-        return f"<ti.StructType {shown}, struct_methods={self.methods}>"
+        members = ", ".join(f"{name}={kind}" for name, kind in self.members.items())
+        return f"<ti.StructType {members}, struct_methods={self.methods}>"
 
 
 def type_of(value: Struct) -> StructType:
@@ -129,7 +131,7 @@ def _names(value: Struct | Mapping[str, Any]) -> set[str]:
 
 
 def _member_type(name: str, declared: object) -> Any:
-    """The type of a member. Raises TaichiTypeError for what is none."""
+    """The type of a member. Raises TaichiTypeError for an object that is none."""
     if isinstance(declared, StructType) or (
         isinstance(declared, MatrixType) and not declared.is_open
     ):
@@ -146,7 +148,7 @@ def _member_type(name: str, declared: object) -> Any:
     )
 
 
-def converted(name: str, kind: Any, value: Any) -> Any:
+def convert_member(name: str, kind: Any, value: Any) -> Any:
     """A value in the type of a member."""
     if isinstance(kind, StructType):
         if isinstance(value, Struct | Mapping):
