@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pytest
 
 from mlirad.data_classes import replace
-from mlirad.passes.cpu.record_accesses import LINE, What
+from mlirad.passes.cpu.record_accesses import LINE, RecordKind
 from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.config import Config
@@ -66,11 +66,11 @@ class Log:
         first, what, line = records[:, 0], records[:, 1] >> 32 & 0xFF, records[:, 1] >> LINE
         last = first + (records[:, 1] & 0xFFFFFFFF)
         is_own = np.zeros(count, bool)
-        for top in first[what == What.STACK]:
+        for top in first[what == RecordKind.STACK]:
             is_own |= (first <= top) & (first > top - STACK)
-        for at in np.flatnonzero(what == What.ALLOCATE):
+        for at in np.flatnonzero(what == RecordKind.ALLOCATE):
             is_own |= (first >= first[at]) & (last <= last[at])
-        kept = (what <= What.UPDATE) & ~is_own & (last > first)
+        kept = (what <= RecordKind.UPDATE) & ~is_own & (last > first)
         found = np.stack([np.full(count, number), first, last, what, line], axis=1)[kept]
         return np.unique(found, axis=0)
 
@@ -78,7 +78,7 @@ class Log:
 def races(accesses: Accesses) -> list[str]:
     """What is wrong with the accesses of a loop, a line of text for each pair of lines."""
     piece, first, last, what, line = accesses.T
-    if not (what != What.READ).any():
+    if not (what != RecordKind.READ).any():
         return []
     sizes = last - first
     access = np.repeat(np.arange(len(accesses)), sizes)
@@ -88,14 +88,14 @@ def races(accesses: Accesses) -> list[str]:
     starts = np.flatnonzero(np.r_[True, byte[1:] != byte[:-1]])
     least = np.minimum.reduceat(piece[access], starts)
     most = np.maximum.reduceat(piece[access], starts)
-    writes = np.maximum.reduceat(what[access] != What.READ, starts)
-    plain = np.maximum.reduceat(what[access] != What.UPDATE, starts)
+    writes = np.maximum.reduceat(what[access] != RecordKind.READ, starts)
+    plain = np.maximum.reduceat(what[access] != RecordKind.UPDATE, starts)
     ends = np.r_[starts[1:], len(byte)]
     found = set()
     for at in np.flatnonzero((least != most) & writes & plain)[:1000]:
         here = access[starts[at] : ends[at]]
         found.add(
-            ", ".join(sorted({f"line {line[k]} {What(what[k]).name.lower()}s" for k in here}))
+            ", ".join(sorted({f"line {line[k]} {RecordKind(what[k]).name.lower()}s" for k in here}))
         )
     return [f"pieces of a loop meet: {text}" for text in sorted(found)]
 

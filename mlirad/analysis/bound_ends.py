@@ -24,14 +24,16 @@ class Ends(NamedTuple):
 def ends_of(loop: ir.Operation) -> Ends:
     """Those of a `for` loop."""
     low, high = loop.operands[0], loop.operands[1]
-    return Ends(list(_parts(low, "arith.maxsi")), list(_parts(high, "arith.minsi")))
+    return Ends(
+        list(_operands_through(low, "arith.maxsi")), list(_operands_through(high, "arith.minsi"))
+    )
 
 
-def _parts(value: ir.Value, name: str) -> Iterator[ir.Value]:
+def _operands_through(value: ir.Value, name: str) -> Iterator[ir.Value]:
     op = defining_op(value)
     if op is not None and op.name == name:
         for operand in op.operands:
-            yield from _parts(operand, name)
+            yield from _operands_through(operand, name)
     else:
         yield value
 

@@ -47,7 +47,7 @@ class Segment:
         return True
 
     def _may_wait(self, op: ir.Operation) -> bool:
-        values = used(op)
+        values = used_values(op)
         if op in self._late or any(v in self._behind for v in values):
             return True
         if is_pure(op) or op.name in ALLOCATIONS:
@@ -56,13 +56,13 @@ class Segment:
             return True
         if is_opaque(op):
             return bool(self.back)
-        read, written = touched(op)
+        read, written = touched_memory(op)
         return bool((read & self._written) | (written & self._written) | (written & self._read))
 
     def _wait(self, op: ir.Operation) -> None:
         self.back.append(op)
         self._behind.update(op.results)
-        read, written = touched(op)
+        read, written = touched_memory(op)
         self._read |= read
         self._written |= written
 
@@ -107,12 +107,12 @@ def is_opaque(op: ir.Operation) -> bool:
     return any(not inner.name.startswith(known) for inner in (op, *operations(op)))
 
 
-def used(op: ir.Operation) -> list[ir.Value]:
+def used_values(op: ir.Operation) -> list[ir.Value]:
     """The values from outside that an op, or one within it, uses."""
     return [*op.operands, *(captured(op) if op.regions else ())]
 
 
-def touched(op: ir.Operation) -> tuple[set[ir.Value], set[ir.Value]]:
+def touched_memory(op: ir.Operation) -> tuple[set[ir.Value], set[ir.Value]]:
     """The memory that an op, or one within it, reads, and that it writes or may write."""
     read: set[ir.Value] = set()
     written: set[ir.Value] = set()
@@ -132,7 +132,7 @@ def _late_ops(block: ir.Block, ops: list[ir.Operation]) -> set[ir.Operation]:
     updates = Updates()
     for op in ops:
         if op.name == "memref.store":
-            update = updates.of(op)
+            update = updates.update_of(op)
             if update is not None and not made.isdisjoint(
                 v for step in update.steps for v in step.operands
             ):

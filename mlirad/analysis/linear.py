@@ -56,7 +56,7 @@ class Linear(NamedTuple, Generic[Name]):
             return number(0)
         return Linear(frozenset((n, f * factor) for n, f in self.terms), self.constant * factor)
 
-    def substituted(self, sums: Mapping[Name, Linear[Other]]) -> Linear[Other]:
+    def substitute(self, sums: Mapping[Name, Linear[Other]]) -> Linear[Other]:
         """The sum with another sum for each name."""
         total: Linear[Other] = number(self.constant)
         for name, factor in self.terms:
@@ -80,7 +80,7 @@ class Values(Protocol[Asked]):
     def __getitem__(self, name: Asked, /) -> int: ...
 
 
-def evaluated(total: Linear[Name], values: Values[Name]) -> int:
+def evaluate_sum(total: Linear[Name], values: Values[Name]) -> int:
     """The number that a sum is for the values of its names."""
     return total.constant + sum(factor * values[name] for name, factor in total.terms)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mlirad.analysis.footprints.footprint import Axes, Axis, Bound, read_box
-from mlirad.analysis.linear import evaluated
+from mlirad.analysis.linear import evaluate_sum
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 from mlirad.ir.reports.location import read_place
@@ -134,7 +134,7 @@ def _at(bound: Bound | None) -> Callable[[Sequence[Any]], int | None]:
         known = _known(bound)
         return lambda _: known
     if len(bound.terms) > 1:
-        return lambda arguments: evaluated(bound, arguments)
+        return lambda arguments: evaluate_sum(bound, arguments)
     constant, ((argument, factor),) = bound.constant, bound.terms
     return lambda arguments: constant + factor * arguments[argument]
 

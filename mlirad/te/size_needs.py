@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from mlirad.analysis.linear import Linear, evaluated
+from mlirad.analysis.linear import Linear, evaluate_sum
 from mlirad.bindings import ir
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import SourceLocation, TaichiRuntimeTypeError
@@ -37,8 +37,8 @@ class SizeNeed:
 
     def check(self, function: str, sizes: Mapping[str, int]) -> None:
         """Raise TaichiRuntimeTypeError where it is not so."""
-        is_read = all(evaluated(one, sizes) > 0 for one in self.extents)
-        if is_read and evaluated(self.least, sizes) < 0:
+        is_read = all(evaluate_sum(one, sizes) > 0 for one in self.extents)
+        if is_read and evaluate_sum(self.least, sizes) < 0:
             names = dict.fromkeys(name for name, _ in sorted(self.least.terms))
             shown = ", ".join(f"{name.partition('.')[0]} = {sizes[name]}" for name in names)
             raise TaichiRuntimeTypeError(

@@ -96,9 +96,11 @@ def test_taken_adjoints(
 ) -> None:
     expected = derivatives(program, 1, poles)
     moved = []
-    sink, move = adjoints.sink, adjoints._Made.move
+    sink, move = adjoints.sink, adjoints._AdjointUsers.move
     monkeypatch.setattr(adjoints, "sink", lambda loop, taken, _: sink(loop, taken, 4))
-    monkeypatch.setattr(adjoints._Made, "move", lambda self: moved.append(self) or move(self))
+    monkeypatch.setattr(
+        adjoints._AdjointUsers, "move", lambda self: moved.append(self) or move(self)
+    )
     found = derivatives(program, lanes, poles)
     assert moved
     for name, value in expected.items():

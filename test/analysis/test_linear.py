@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from mlirad.analysis.footprints.footprint import Axis, box_attribute, read_box
-from mlirad.analysis.linear import Linear, evaluated, linear_form, number, unknown
+from mlirad.analysis.linear import Linear, evaluate_sum, linear_form, number, unknown
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.ir import build as b
@@ -24,12 +24,12 @@ def test_arithmetic_is_that_of_numbers(seed: int) -> None:
     draw = Random(seed)
     values = [draw.randrange(-9, 9) for _ in range(4)]
     left, right, factor = _drawn(draw), _drawn(draw), draw.randrange(-3, 4)
-    x, y = evaluated(left, values), evaluated(right, values)
-    assert evaluated(left.plus(right, factor), values) == x + factor * y
-    assert evaluated(left.times(factor), values) == factor * x
+    x, y = evaluate_sum(left, values), evaluate_sum(right, values)
+    assert evaluate_sum(left.plus(right, factor), values) == x + factor * y
+    assert evaluate_sum(left.times(factor), values) == factor * x
     parts = {name: _drawn(draw) for name in left.names}
-    inner = [evaluated(parts[name], values) if name in parts else 0 for name in range(4)]
-    assert evaluated(left.substituted(parts), values) == evaluated(left, inner)
+    inner = [evaluate_sum(parts[name], values) if name in parts else 0 for name in range(4)]
+    assert evaluate_sum(left.substitute(parts), values) == evaluate_sum(left, inner)
 
 
 def test_equal_sums_are_equal() -> None:

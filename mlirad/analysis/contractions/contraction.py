@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mlirad.analysis.contractions.elements import Element, are_apart, element_of
-from mlirad.analysis.contractions.limits import Limits, LimitsOf, copied, narrow
+from mlirad.analysis.contractions.limits import Limits, LimitsOf, copy_limits, narrow
 from mlirad.analysis.contractions.places import Places
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
@@ -34,7 +34,7 @@ class Index:
     choice: AxisChoice = NO_CHOICE
 
     @property
-    def expected(self) -> int:
+    def expected_trips(self) -> int:
         """How many values it has, at least one, or a guess: enough for tiles to pay."""
         return 64 if self.extent is None else max(1, self.extent)
 
@@ -62,7 +62,7 @@ class Contraction:
         """The type of the numbers."""
         return ir.MemRefType(self.output.memref.type).element_type
 
-    def swapped(self) -> Contraction:
+    def with_factors_swapped(self) -> Contraction:
         """The same, with the factors in the other order."""
         terms = tuple(one._replace(left=one.right, right=one.left) for one in self.terms)
         return replace(self, terms=terms)
@@ -143,7 +143,7 @@ def _updates(
     accounted: set[ir.Operation] = set()
     for op in work:
         if is_branch(op):
-            inner = copied(limits)
+            inner = copy_limits(limits)
             empty = len(op.regions[1].blocks) == 0 and len(op.results) == 0
             if not empty or not narrow(inner, op.operands[0], nest):
                 return []
@@ -180,7 +180,7 @@ def _update(
             continue
         output, left, right = (element_of(op.operands[0], list(op.operands)[1:]) for op in read)
         if output == element_of(store.operands[1], list(store.operands)[2:]):
-            term = Term(left, right, is_negative, copied(limits))
+            term = Term(left, right, is_negative, copy_limits(limits))
             return (output, term), {store, step, product, *read}
     return None
 

@@ -21,7 +21,7 @@ class Limits:
 LimitsOf = dict[ir.Value, Limits]
 
 
-def copied(limits: LimitsOf) -> LimitsOf:
+def copy_limits(limits: LimitsOf) -> LimitsOf:
     """The same limits, to be narrowed."""
     return {index: Limits([*one.lower], [*one.upper]) for index, one in limits.items()}
 

@@ -21,7 +21,7 @@ class Places:
         self.order = {index: number for number, index in enumerate(order)}
         self.known: dict[object, ir.Value] = {}
 
-    def of(self, element: Element, point: Point, offset: Offset) -> list[ir.Value]:
+    def indices_of(self, element: Element, point: Point, offset: Offset) -> list[ir.Value]:
         """The indices of an element at a point, made at the insertion point."""
         return [self.sum(form, point, offset) for form in element.forms]
 

@@ -83,7 +83,7 @@ class Plan:
             return []
         sums = self.sums
         for count in range(len(sums), 0, -1):
-            if prod(one.expected for one in (*sums[count:], self.inner)) >= _ENOUGH:
+            if prod(one.expected_trips for one in (*sums[count:], self.inner)) >= _ENOUGH:
                 return sums[:count]
         return []
 
@@ -99,7 +99,7 @@ class Plan:
     def panel(self) -> int:
         """How many trips of the sum go by between loads and stores of the output."""
         if self.is_apart:
-            return prod(index.expected for index in (*self.sums, self.inner))
+            return prod(index.expected_trips for index in (*self.sums, self.inner))
         far = self.nest.terms[0].left.distance(self.inner.value) >= _FAR
         trips = _PANEL_OF_FAR if far else _PANEL
         trips = max(1, min(self.inner.choice.tile, _PANEL) or trips // len(self.nest.terms))
@@ -118,7 +118,7 @@ class Plan:
             and self.rows > 1
             and term.left.is_next_to_next(row)
             and term.left.distance(inner) >= _FAR
-            and self.column.expected >= _TILES * self.columns * self.lanes
+            and self.column.expected_trips >= _TILES * self.columns * self.lanes
             and not any(
                 term.left.moves_with(i.value)
                 for i in self.free
@@ -132,12 +132,12 @@ class Plan:
         copied += ", whose sums lie apart" if self.is_apart else ""
         terms = f" of {len(self.nest.terms)} products" if len(self.nest.terms) > 1 else ""
         lanes = f"{self.lanes} lanes{_along(self.inner if self.is_dots else self.column)}"
-        rows = f"{self.rows}{_of(self.row)}"
-        columns = f"{self.columns} {kind}{_of(self.column) if self.is_dots else ''}"
+        rows = f"{self.rows}{_of_name(self.row)}"
+        columns = f"{self.columns} {kind}{_of_name(self.column) if self.is_dots else ''}"
         return f"a sum{terms} in tiles of {rows} by {columns} of {lanes}{copied}"
 
 
-def _of(index: Index) -> str:
+def _of_name(index: Index) -> str:
     return f" of {index.choice.name}" if index.choice.name else ""
 
 
@@ -149,7 +149,7 @@ def plan(nest: Contraction, lanes: int, registers: int) -> Plan | None:
     """The cheapest tile; None where none is better than the loops as they are."""
     found = [
         one
-        for ordered in (nest, nest.swapped())
+        for ordered in (nest, nest.with_factors_swapped())
         for make in (_columns, _columns_apart, _dots)
         for one in make(ordered, lanes, registers)
         if (len(nest.terms) == 1 or _is_together(one)) and _is_as_asked(one)
@@ -183,14 +183,14 @@ def _is_together(one: Plan) -> bool:
 
 def size(nest: Contraction) -> int:
     """How many multiplications a contraction makes, as far as is known."""
-    return len(nest.terms) * prod(index.expected for index in nest.indices)
+    return len(nest.terms) * prod(index.expected_trips for index in nest.indices)
 
 
 def _longest(indices: list[Index]) -> Index:
     """The index with the most values, of those of which the program wants tiles if there are
     any."""
     asked = [index for index in indices if index.choice.tile > 1]
-    return max(asked or indices, key=lambda index: index.expected)
+    return max(asked or indices, key=lambda index: index.expected_trips)
 
 
 def _columns(nest: Contraction, lanes: int, registers: int) -> Iterator[Plan]:
@@ -206,19 +206,19 @@ def _columns(nest: Contraction, lanes: int, registers: int) -> Iterator[Plan]:
     row, inner, column = _longest(rows), _longest(sums), columns[0]
     if not nest.output.tells_apart(row.value, column.value):
         return
-    most = 3 if registers >= _MANY and column.expected >= _WIDE * lanes else 2
-    vectors = min(most, -(-column.expected // lanes))
+    most = 3 if registers >= _MANY and column.expected_trips >= _WIDE * lanes else 2
+    vectors = min(most, -(-column.expected_trips // lanes))
     if column.choice.tile:
         vectors = min(_MOST_VECTORS, -(-column.choice.tile // lanes))
     height = _height(row, 8 if registers >= _MANY else 6)
-    rereads = prod(index.expected for index in rows)
+    rereads = prod(index.expected_trips for index in rows)
     right, terms = nest.terms[0].right, len(nest.terms)
     is_neighbour = right.is_next_to_next(column.value)
-    is_far = right.distance(inner.value) >= _FAR and inner.expected >= _DEEP
+    is_far = right.distance(inner.value) >= _FAR and inner.expected_trips >= _DEEP
     is_packed = not is_neighbour or terms > 1 or (is_far and rereads >= _REREADS)
     cost = _padding(column, lanes) + (height + vectors) / (2 * height * vectors)
-    moved = 2 * (_MASKED if column.expected < lanes else 1.0)  # in and out
-    cost += moved / (terms * prod(index.expected for index in sums))
+    moved = 2 * (_MASKED if column.expected_trips < lanes else 1.0)  # in and out
+    cost += moved / (terms * prod(index.expected_trips for index in sums))
     if is_packed:
         cost += _copying(right, column, inner) / max(1, rereads)
     yield Plan(nest, row, column, inner, height, vectors, lanes, False, is_packed, cost)
@@ -242,7 +242,7 @@ def _columns_apart(nest: Contraction, lanes: int, registers: int) -> Iterator[Pl
         if not nest.output.tells_apart(row.value, column.value):
             continue
         cost = 1 + (height + 1) / (2 * height) + 2 * lanes / points
-        cost += _SCATTERED / prod(index.expected for index in rows)
+        cost += _SCATTERED / prod(index.expected_trips for index in rows)
         yield Plan(nest, row, column, inner, height, 1, lanes, False, True, cost, True)
 
 
@@ -276,8 +276,8 @@ def _dots(nest: Contraction, lanes: int, registers: int) -> Iterator[Plan]:
     near = [one.steps(inner[0].value) or 1 for one in (nest.terms[0].left, nest.terms[0].right)]
     loads = height * (2 * near[0] - 1) + width * (2 * near[1] - 1)
     cost = _padding(inner[0], lanes) + loads / (2 * height * width)
-    cost += _ACROSS * lanes / prod(index.expected for index in sums)
-    shared = (_LARGE if column.extent is None else column.expected) * inner[0].expected
+    cost += _ACROSS * lanes / prod(index.expected_trips for index in sums)
+    shared = (_LARGE if column.extent is None else column.expected_trips) * inner[0].expected_trips
     cost += max((one for least, one in _STREAMED.items() if shared > least), default=0.0) / height
     yield Plan(nest, row, column, inner[0], height, width, lanes, True, False, cost)
 
@@ -294,4 +294,4 @@ def _height(index: Index, most: int) -> int:
 
 def _padding(index: Index, lanes: int) -> float:
     """Multiplications of vectors made for one that is needed."""
-    return -(-index.expected // lanes) * lanes / max(1, index.expected)
+    return -(-index.expected_trips // lanes) * lanes / max(1, index.expected_trips)

@@ -42,7 +42,7 @@ class ArrayFlows:
     def _node(self, node: Node) -> bool:
         changed = self.is_marked(node) and self._add(node.results, frozenset({MARKED}))
         if is_write(node):
-            found = self._of(node.operands[0]) - self.into.setdefault(node.array, set())
+            found = self._sources_of(node.operands[0]) - self.into.setdefault(node.array, set())
             if found:
                 self.into[node.array] |= found
                 self.writer.setdefault(node.array, node)
@@ -56,23 +56,23 @@ class ArrayFlows:
             )
         if node.is_passage:
             for source, targets in node.edges:
-                changed |= self._add(targets, self._of(source))
+                changed |= self._add(targets, self._sources_of(source))
             return changed
         if CustomOp.holds(node) or any(term is not None for term in RULES.get(node.name, ())):
-            return self._add(node.results, self.of(node.operands)) or changed
+            return self._add(node.results, self.arrays_of(node.operands)) or changed
         return changed
 
-    def of(self, values: Sequence[int]) -> frozenset[Array]:
+    def arrays_of(self, values: Sequence[int]) -> frozenset[Array]:
         """The arrays of whose floats some values are made."""
-        return frozenset().union(*map(self._of, values))
+        return frozenset().union(*map(self._sources_of, values))
 
-    def _of(self, value: int) -> frozenset[Array]:
+    def _sources_of(self, value: int) -> frozenset[Array]:
         return self.sources.get(value, frozenset())
 
     def _add(self, values: list[int], found: frozenset[Array]) -> bool:
         changed = False
         for value in values:
-            if self.graph.floats[value] and not found <= self._of(value):
-                self.sources[value] = self._of(value) | found
+            if self.graph.floats[value] and not found <= self._sources_of(value):
+                self.sources[value] = self._sources_of(value) | found
                 changed = True
         return changed

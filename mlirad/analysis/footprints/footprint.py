@@ -34,22 +34,22 @@ def box_attribute(axes: Axes) -> ir.Attribute:
     """A box to be kept in IR: for each axis the low and the high bound as `[constant, argument,
     factor, ...]`; an empty bound is not known."""
     return ir.ArrayAttr.get(
-        [ir.ArrayAttr.get([_encoded(axis.low), _encoded(axis.high)]) for axis in axes]
+        [ir.ArrayAttr.get([_encode(axis.low), _encode(axis.high)]) for axis in axes]
     )
 
 
 def read_box(attribute: ir.Attribute) -> Axes:
     """The box that was kept in IR."""
     pairs = map(ir.ArrayAttr, ir.ArrayAttr(attribute))
-    return tuple([Axis(_decoded(pair[0]), _decoded(pair[1])) for pair in pairs])
+    return tuple([Axis(_decode(pair[0]), _decode(pair[1])) for pair in pairs])
 
 
-def _encoded(bound: Bound | None) -> ir.Attribute:
+def _encode(bound: Bound | None) -> ir.Attribute:
     words = [] if bound is None else [bound.constant, *chain(*sorted(bound.terms))]
     return ir.DenseI64ArrayAttr.get(words)
 
 
-def _decoded(attribute: ir.Attribute) -> Bound | None:
+def _decode(attribute: ir.Attribute) -> Bound | None:
     words = list(ir.DenseI64ArrayAttr(attribute))
     return Linear(frozenset(zip(words[1::2], words[2::2])), words[0]) if words else None
 
@@ -67,7 +67,7 @@ def _bound(form: Linear[ir.Value], upper: bool, depth: int) -> Bound | None:
         if part is None:
             return None
         parts[leaf] = part
-    return form.substituted(parts)
+    return form.substitute(parts)
 
 
 def _leaf(value: ir.Value, upper: bool, depth: int) -> Bound | None:

@@ -103,7 +103,7 @@ def _of_launch(form: Form, numbers: Mapping[int, int]) -> Bound | None:
         if not is_of_function(name) or ir.BlockArgument(name).arg_number not in numbers:
             return None
         arguments[name] = unknown(numbers[ir.BlockArgument(name).arg_number])
-    return form.substituted(arguments)
+    return form.substitute(arguments)
 
 
 def is_of_function(value: ir.Value) -> bool:

@@ -12,7 +12,7 @@ from itertools import islice
 
 from mlirad.analysis.lanes.groups import Groups
 from mlirad.analysis.lanes.lane_meetings import Meetings, are_vector_sums
-from mlirad.analysis.lanes.steps import accessed, address_step, spread_over
+from mlirad.analysis.lanes.steps import accessed_element, address_step, spread_over
 from mlirad.analysis.lanes.strides import Strides
 from mlirad.analysis.linear import linear_form
 from mlirad.analysis.trips import UNKNOWN, spans
@@ -117,7 +117,7 @@ class Scalar:
         if any(is_serial_loop(inner) for inner in operations(op)):
             return cost
         if op not in self._left_to_llvm:
-            self._left_to_llvm[op] = self._vectorized(op)
+            self._left_to_llvm[op] = self._vectorized_cost(op)
         by_llvm = self._left_to_llvm[op]
         return cost if by_llvm is None else min(cost, by_llvm)
 
@@ -141,7 +141,7 @@ class Scalar:
             is_far(op, strides) for op in operations(nest)
         )
 
-    def _vectorized(self, op: ir.Operation) -> float | None:
+    def _vectorized_cost(self, op: ir.Operation) -> float | None:
         """What LLVM makes of an innermost loop; None where it leaves it as it is."""
         strides = self.strides(op)
         trips = expected_trips(op)
@@ -190,7 +190,7 @@ def _has_many_places(loop: ir.Operation, strides: Strides) -> bool:
     found: dict[ir.Value, set[tuple[ir.Value, ...]]] = {}
     stored = set()
     for op in operations(loop):
-        place = accessed(op)
+        place = accessed_element(op)
         if place is not None and is_far(op, strides):
             memref, indices = place
             found.setdefault(memref, set()).add(tuple(indices))
@@ -244,7 +244,7 @@ def is_far(op: ir.Operation, strides: Strides) -> bool:
     """Whether an op accesses memory lane by lane."""
     if op.name.startswith("memref.") and (op.regions or "atomic" in op.name):
         return True
-    place = accessed(op)
+    place = accessed_element(op)
     if place is None:
         return False
     memref, indices = place
@@ -258,7 +258,7 @@ def pages_at_once(loop: ir.Operation, strides: Strides, width: int) -> int:
     in all of them."""
     found = set()
     for op in operations(loop):
-        place = accessed(op)
+        place = accessed_element(op)
         if place is not None:
             found.add(spread_over(strides, *place))
     return width * len(found - {None})
@@ -287,10 +287,10 @@ class Lanes:
     def op(self, op: ir.Operation, masked: bool) -> float:
         """One op, with what it holds."""
         if op.regions and (is_for(op) or is_while(op) or is_branch(op)):
-            return self._structured(op, masked)
+            return self._structured_cost(op, masked)
         if op in self.meetings.combined:
             return 0.0
-        group = self.groups.of(op) if self.groups is not None and not masked else None
+        group = self.groups.group_of(op) if self.groups is not None and not masked else None
         if group is not None:
             return self.width * _ROW / len(group.ops)
         if op.name == "memref.load":
@@ -301,7 +301,7 @@ class Lanes:
             return self.width * (8.0 + 2.0 * masked)
         if op.name in _FREE:
             return 0.0
-        if any(self.strides.of(result) is not None for result in op.results):
+        if any(self.strides.stride_of(result) is not None for result in op.results):
             return op_cost(op)
         return self._vector(op)
 
@@ -326,7 +326,7 @@ class Lanes:
         self, memref: ir.Value, indices: list[ir.Value], masked: bool, each: float
     ) -> float:
         if memref in self.strides.private:
-            apart = any(self.strides.of(index) is None for index in indices)
+            apart = any(self.strides.stride_of(index) is None for index in indices)
             step: int | None = None if apart else 1
         else:
             step = address_step(self.strides, memref, indices)
@@ -348,7 +348,7 @@ class Lanes:
             return 2.0 * (self.width.bit_length() - 1) + 4.0
         return self.width * (4.0 + 2.0 * masked)
 
-    def _structured(self, op: ir.Operation, masked: bool) -> float:
+    def _structured_cost(self, op: ir.Operation, masked: bool) -> float:
         divergent = self.strides.is_divergent(op)
         inside = sum(self.block(block, masked or divergent) for block in Structured(op).blocks)
         if is_branch(op):

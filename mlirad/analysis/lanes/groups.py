@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from mlirad.analysis.lanes.lane_meetings import Meetings
-from mlirad.analysis.lanes.steps import DYNAMIC, accessed, address_step
+from mlirad.analysis.lanes.steps import DYNAMIC, accessed_element, address_step
 from mlirad.analysis.lanes.strides import Strides
 from mlirad.analysis.linear import Linear, linear_form, number
 from mlirad.bindings import ir
@@ -56,15 +56,15 @@ class Groups:
         self._single = {*meetings.updates, *meetings.combined}
         self._known: dict[ir.Block, dict[ir.Operation, Group]] = {}
 
-    def of(self, op: ir.Operation) -> Group | None:
+    def group_of(self, op: ir.Operation) -> Group | None:
         """The group of an access; none where it stands alone."""
         if self._width % ROW:
             return None
         if op.block not in self._known:
-            self._known[op.block] = dict(self._found(block_operations(op.block)))
+            self._known[op.block] = dict(self._find_groups(block_operations(op.block)))
         return self._known[op.block].get(op)
 
-    def _found(self, ops: list[ir.Operation]) -> Iterator[tuple[ir.Operation, Group]]:
+    def _find_groups(self, ops: list[ir.Operation]) -> Iterator[tuple[ir.Operation, Group]]:
         alike: dict[tuple[bool, ir.Value, int, Linear[ir.Value]], list[Access]] = {}
         for position, op in enumerate(ops):
             access = None if op in self._single else self.access(op, position)
@@ -85,7 +85,7 @@ class Groups:
 
     def access(self, op: ir.Operation, position: int = 0) -> Access | None:
         """An access whose lanes are a known number of elements apart, as far as in rows."""
-        place = accessed(op)
+        place = accessed_element(op)
         if place is None:
             return None
         memref, indices = place

@@ -38,7 +38,7 @@ class Meetings:
         for memref, stores in self._stores.items():
             if memref not in strides.private and memref in self._loads:
                 for store in stores:
-                    self._store(memref, store, found.of(store))
+                    self._store(memref, store, found.update_of(store))
         self.combined |= {
             op for update in self.updates.values() for op in (update.load, *update.steps)
         }

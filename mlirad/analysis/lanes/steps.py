@@ -9,7 +9,7 @@ DYNAMIC = ir.ShapedType.get_dynamic_size()
 _PAGE = 1024  # elements of a page of memory
 
 
-def accessed(op: ir.Operation) -> tuple[ir.Value, list[ir.Value]] | None:
+def accessed_element(op: ir.Operation) -> tuple[ir.Value, list[ir.Value]] | None:
     """The array and the indices of a load or a store; None of another op."""
     if op.name not in ("memref.load", "memref.store"):
         return None
@@ -22,7 +22,7 @@ def address_step(strides: Strides, memref: ir.Value, indices: list[ir.Value]) ->
     steps, _ = ir.MemRefType(memref.type).get_strides_and_offset()
     total = 0
     for index, step in zip(indices, steps):
-        stride = strides.of(index)
+        stride = strides.stride_of(index)
         if stride is None or (stride and step == DYNAMIC):
             return None
         total += stride * step if stride else 0

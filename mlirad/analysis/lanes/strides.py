@@ -34,21 +34,21 @@ class Strides:
         self.known.update((carried, None) for carried in box.carried)
         self._block(box.body)
 
-    def of(self, value: ir.Value) -> int | None:
+    def stride_of(self, value: ir.Value) -> int | None:
         """The stride of a value; 0 for what is computed before the loop."""
         return self.known.get(value, 0)
 
     def is_uniform(self, value: ir.Value) -> bool:
         """Whether all lanes have one value."""
-        return self.of(value) == 0
+        return self.stride_of(value) == 0
 
     def is_distinct(self, value: ir.Value) -> bool:
         """Whether each lane is known to have another value."""
-        return bool(self.of(value)) or value in self._distinct
+        return bool(self.stride_of(value)) or value in self._distinct
 
     def is_counted_alike(self, op: ir.Operation) -> bool:
         """Whether all lanes run a `for` equally often."""
-        low, high, step = map(self.of, list(op.operands)[:3])
+        low, high, step = map(self.stride_of, list(op.operands)[:3])
         return low is not None and low == high and step == 0
 
     def is_divergent(self, op: ir.Operation) -> bool:
@@ -72,7 +72,7 @@ class Strides:
                 self.known.update((result, stride) for result in op.results)
 
     def _op(self, op: ir.Operation) -> int | None:
-        strides = [self.of(operand) for operand in op.operands]
+        strides = [self.stride_of(operand) for operand in op.operands]
         if op.name == "memref.load":
             differs = any(s != 0 for s in strides) or op in self._left_behind
             return None if differs or self._is_private(op) else 0
@@ -101,12 +101,12 @@ class Strides:
 
     def _join(self, targets: list[ir.Value], *sources: list[ir.Value]) -> None:
         for target, *values in zip(targets, *sources):
-            strides = {self.of(value) for value in values}
+            strides = {self.stride_of(value) for value in values}
             self.known[target] = strides.pop() if len(strides) == 1 else None
 
     def _for(self, op: ir.Operation) -> None:
         box, initial = For(op), list(op.operands)[3:]
-        low, _, step = map(self.of, list(op.operands)[:3])
+        low, _, step = map(self.stride_of, list(op.operands)[:3])
         self.known[box.induction] = low if step == 0 else None
         arguments: list[ir.Value] = list(box.carried)
         alike = self.is_counted_alike(op)
@@ -115,13 +115,13 @@ class Strides:
             self.known.update((argument, None) for argument in arguments)
         terminator = block_operations(box.body)[-1]
         while True:
-            before = [self.of(argument) for argument in arguments]
+            before = [self.stride_of(argument) for argument in arguments]
             self._block(box.body)
             if alike:
                 self._join(arguments, list(arguments), list(terminator.operands))
-            if before == [self.of(argument) for argument in arguments]:
+            if before == [self.stride_of(argument) for argument in arguments]:
                 break
-        self.known.update((r, self.of(a)) for r, a in zip(op.results, arguments))
+        self.known.update((r, self.stride_of(a)) for r, a in zip(op.results, arguments))
 
     def _while(self, op: ir.Operation) -> None:
         box = While(op)
@@ -129,16 +129,18 @@ class Strides:
         arguments: list[ir.Value] = list(box.before.arguments)
         self._join(arguments, list(op.operands))
         while True:
-            before = [self.of(argument) for argument in arguments]
+            before = [self.stride_of(argument) for argument in arguments]
             self._block(box.before)
             passed = list(first.operands)[1:]
             self._join(list(box.after.arguments), passed)
             self._block(box.after)
             self._join(arguments, list(arguments), list(last.operands))
-            if before == [self.of(argument) for argument in arguments]:
+            if before == [self.stride_of(argument) for argument in arguments]:
                 break
         alike = not self.is_divergent(op)
-        self.known.update((r, self.of(v) if alike else None) for r, v in zip(op.results, passed))
+        self.known.update(
+            (r, self.stride_of(v) if alike else None) for r, v in zip(op.results, passed)
+        )
 
     def _if(self, op: ir.Operation) -> None:
         box = If(op)

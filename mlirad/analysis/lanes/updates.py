@@ -72,7 +72,7 @@ class Updates:
     def __init__(self) -> None:
         self._orders: dict[ir.Block, _Order] = {}
 
-    def of(self, store: ir.Operation) -> Update | None:
+    def update_of(self, store: ir.Operation) -> Update | None:
         """The update that ends in a store."""
         return self._combination(store) or self._exchange(store)
 
@@ -144,5 +144,5 @@ def left_behind(loop: ir.Operation) -> set[ir.Operation]:
     """The loads of updates of which someone asks what was there: where lanes meet, each has the
     value that the lanes before it left."""
     stores = [op for op in operations(loop) if op.name == "memref.store"]
-    updates = [update for update in map(Updates().of, stores) if update is not None]
+    updates = [update for update in map(Updates().update_of, stores) if update is not None]
     return {update.load for update in updates if not update.is_sum}

@@ -57,11 +57,11 @@ class Deactivations:
         if deactivates(node.op):
             return True
         if node not in self._known:
-            self._known[node] = self._decided(node.op)
+            self._known[node] = self._decided_activities(node.op)
         decided = self._known[node]
         return decided is not None and _lie_in(decided, _block_of(write.op))
 
-    def _decided(self, read: ir.Operation) -> set[Array] | None:
+    def _decided_activities(self, read: ir.Operation) -> set[Array] | None:
         """The activities of the blocks of which a value that is read only decides whether the cell
         that it was read from is deactivated; None where it does more."""
         waiting, seen, decided = [read.results[0]], set[ir.Value](), set[Array]()

@@ -70,13 +70,13 @@ class Indices:
         self._sums: dict[ir.Value, Sum] = {}
         self._intervals: dict[ir.Value, Interval] = {}
 
-    def of(self, index: ir.Value) -> Sum:
+    def sum_of(self, index: ir.Value) -> Sum:
         """The sum that an index is."""
         found = self._sums.get(index)
         if found is None:
             form = self.forms.of(index)
             sums = {leaf: self._leaf(leaf) for leaf in form.names}
-            found = self._sums[index] = form.substituted(sums)
+            found = self._sums[index] = form.substitute(sums)
         return found
 
     def _leaf(self, leaf: ir.Value) -> Sum:
@@ -85,13 +85,13 @@ class Indices:
         if bounds is None:
             return unknown(leaf)
         self.counted[leaf] = bounds
-        return self.of(bounds.lower).plus(unknown(leaf), constant_integer(bounds.step) or 1)
+        return self.sum_of(bounds.lower).plus(unknown(leaf), constant_integer(bounds.step) or 1)
 
     def interval(self, index: ir.Value) -> Interval:
         """The values that an index may take."""
         found = self._intervals.get(index)
         if found is None:
-            found = self._intervals[index] = self.interval_of(self.of(index))
+            found = self._intervals[index] = self.interval_of(self.sum_of(index))
         return found
 
     def interval_of(self, total: Sum) -> Interval:
@@ -105,7 +105,9 @@ class Indices:
         """The values of an index of a loop, or of its trips."""
         counted = self.counted.get(leaf)
         if counted is not None:
-            length = self.interval_of(self.of(counted.upper).plus(self.of(counted.lower), -1)).high
+            length = self.interval_of(
+                self.sum_of(counted.upper).plus(self.sum_of(counted.lower), -1)
+            ).high
             step = constant_integer(counted.step) or 1
             return Interval(0, None if length is None else max(0, (length - 1) // step))
         span = span_of(leaf)

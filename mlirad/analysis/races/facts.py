@@ -34,7 +34,7 @@ class Quotient:
 
 
 @data_class(frozen=True)
-class Made:
+class OperationResult:
     """What an operation, told by name and details, makes of numbers."""
 
     op: str
@@ -42,7 +42,7 @@ class Made:
     operands: tuple[Sum, ...]
 
 
-Unknown: TypeAlias = ir.Value | OfSide | Quotient | Made  # equal ones are equal numbers
+Unknown: TypeAlias = ir.Value | OfSide | Quotient | OperationResult  # equal ones are equal numbers
 Sum: TypeAlias = Linear[Unknown]
 
 
@@ -96,7 +96,7 @@ class _Range:
 
 def contradict(facts: list[Fact]) -> bool:
     """Whether facts cannot hold together, as far as it is easily seen."""
-    facts = _solved([_parity(fact) for fact in facts])
+    facts = _solve_equations([_parity(fact) for fact in facts])
     ranges: dict[Terms, _Range] = {}
     remainders: dict[tuple[Terms, int], int] = {}
     for fact in facts:
@@ -122,7 +122,7 @@ def _parity(fact: Fact) -> Fact:
     return fact
 
 
-def _solved(facts: list[Fact]) -> list[Fact]:
+def _solve_equations(facts: list[Fact]) -> list[Fact]:
     """Facts without the names that an equation gives."""
     facts = list(facts)
     for position in range(len(facts)):

@@ -13,7 +13,7 @@ from collections.abc import Hashable
 from itertools import product
 
 from mlirad.analysis.linear import LinearForms, number, unknown
-from mlirad.analysis.races.facts import Fact, Made, OfSide, Quotient, Sum, contradict
+from mlirad.analysis.races.facts import Fact, OfSide, OperationResult, Quotient, Sum, contradict
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_load, is_write
 from mlirad.ir import build as b
@@ -43,7 +43,7 @@ class Guards:
         """
         first, second = (_Side(self, loop, distances, number) for number in range(2))
         sides = [first.alternatives(left), second.alternatives(right)]
-        sides[0] = _both(
+        sides[0] = _conjunction(
             sides[0],
             [
                 [
@@ -87,9 +87,11 @@ class _Side:
         while block.owner is not None and block.owner is not self.loop:
             owner = block.owner
             if is_branch(owner):
-                found = _both(found, self._holds(owner.op.operands[0], block is owner.blocks[0]))
+                found = _conjunction(
+                    found, self._holds(owner.op.operands[0], block is owner.blocks[0])
+                )
             elif is_for(owner):
-                found = _both(found, [self._bounds(owner)])
+                found = _conjunction(found, [self._bounds(owner)])
             block = owner.block
         return found
 
@@ -119,7 +121,7 @@ class _Side:
         is_bit = value.type == b.integer_type(1)
         if is_bit and op.name in ("arith.andi", "arith.ori"):
             parts = [self._holds(operand, truth, depth - 1) for operand in op.operands]
-            return _both(*parts) if (op.name == "arith.andi") == truth else _either(*parts)
+            return _conjunction(*parts) if (op.name == "arith.andi") == truth else _either(*parts)
         if (
             is_bit
             and op.name == "arith.xori"
@@ -129,16 +131,16 @@ class _Side:
         if op.name in ("arith.extui", "arith.extsi"):
             return self._holds(op.operands[0], truth, depth - 1)
         if op.name == "arith.cmpi":
-            return self._compared(op, truth, depth)
+            return self._comparison(op, truth, depth)
         if is_branch(op):
-            return self._chosen(op, value, truth, depth)
+            return self._branch_condition(op, value, truth, depth)
         return self._opaque(value, truth)
 
     def _opaque(self, value: ir.Value, truth: bool) -> Alternatives:
         total = self._sum(value)
         return [[Fact.different(total) if truth else Fact.equal(total)]]
 
-    def _compared(self, op: ir.Operation, truth: bool, depth: int) -> Alternatives:
+    def _comparison(self, op: ir.Operation, truth: bool, depth: int) -> Alternatives:
         kind = ir.IntegerAttr(op.attributes["predicate"]).value
         if kind not in _NEGATED:
             return self._opaque(op.results[0], truth)
@@ -153,14 +155,16 @@ class _Side:
             return [[Fact.equal(gap) if kind == b.EQ else Fact.different(gap)]]
         return [[Fact.not_below(gap if kind == b.SGE else gap.plus(number(-1)))]]
 
-    def _chosen(self, op: ir.Operation, value: ir.Value, truth: bool, depth: int) -> Alternatives:
+    def _branch_condition(
+        self, op: ir.Operation, value: ir.Value, truth: bool, depth: int
+    ) -> Alternatives:
         """A condition that a branch gives: `and` and `or` that stop early."""
         position = ir.OpResult(value).result_number
         ways = []
         for side, region in enumerate(op.regions):
             given = list(region.blocks[0].operations)[-1].operation.operands[position]
             ways.append(
-                _both(
+                _conjunction(
                     self._holds(op.operands[0], side == 0, depth - 1),
                     self._holds(given, truth, depth - 1),
                 )
@@ -180,7 +184,7 @@ class _Side:
     def _sum(self, value: ir.Value, depth: int = 8) -> Sum:
         """An integer as a sum of what both accesses name alike."""
         form = self.guards.forms.of(value)
-        return form.substituted({leaf: self._leaf(leaf, depth) for leaf in form.names})
+        return form.substitute({leaf: self._leaf(leaf, depth) for leaf in form.names})
 
     def _leaf(self, leaf: ir.Value, depth: int) -> Sum:
         if leaf in self.distances:
@@ -194,26 +198,26 @@ class _Side:
             array = array_root(op.operands[0])
             if array in self.guards.written:
                 return self.own(leaf)
-            return self._made(op, array, list(op.operands)[1:], depth)
+            return self._operation_sum(op, array, list(op.operands)[1:], depth)
         if op.name in ("arith.floordivsi", "arith.remui", "arith.andi"):
             divisor = _divisor(op)
             if divisor is not None:
-                return self._divided(op, divisor, depth)
+                return self._quotient_sum(op, divisor, depth)
         if op.name.startswith(("arith.", "math.")):
             details = tuple(
                 sorted((name, str(attribute)) for name, attribute in attributes_of(op).items())
             )
-            return self._made(op, details, list(op.operands), depth)
+            return self._operation_sum(op, details, list(op.operands), depth)
         return self.own(leaf)
 
-    def _made(
+    def _operation_sum(
         self, op: ir.Operation, details: Hashable, operands: list[ir.Value], depth: int
     ) -> Sum:
         """What an operation makes of what both accesses name alike."""
         sums = tuple([self._sum(operand, depth - 1) for operand in operands])
-        return unknown(Made(op.name, details, sums))
+        return unknown(OperationResult(op.name, details, sums))
 
-    def _divided(self, op: ir.Operation, divisor: int, depth: int) -> Sum:
+    def _quotient_sum(self, op: ir.Operation, divisor: int, depth: int) -> Sum:
         """A quotient rounded down, or what remains of it."""
         dividend = self._sum(op.operands[0], depth - 1)
         quotient: Sum = unknown(Quotient(dividend, divisor))
@@ -249,7 +253,7 @@ def _is_truth(value: ir.Value) -> bool:
     )
 
 
-def _both(left: Alternatives, right: Alternatives) -> Alternatives:
+def _conjunction(left: Alternatives, right: Alternatives) -> Alternatives:
     if len(left) * len(right) > LIMIT:
         return left
     return [[*a, *c] for a, c in product(left, right)]

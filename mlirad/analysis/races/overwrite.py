@@ -93,16 +93,16 @@ class Overwrites:
         """Where two accesses may meet; None where they do not."""
         loops = [loop for loop in common if not is_branch(loop)]
         serial = [loop for loop in loops if not is_parallel(loop)]
-        together = self._solved(load, write, loops)
+        together = self._solve_distances(load, write, loops)
         if together is None:
             return None
         distances, is_decided = together
         if is_decided or len(serial) == len(loops):
             return Meeting(distances, distances, is_decided)
-        within = self._solved(load, write, serial)
+        within = self._solve_distances(load, write, serial)
         return Meeting(distances, None if within is None else within[0], is_decided)
 
-    def _solved(
+    def _solve_distances(
         self, load: Node, write: Node, loops: Sequence[Node]
     ) -> tuple[Distances, bool] | None:
         """The distances of some loops at which all axes of two accesses are equal, what is computed
@@ -129,7 +129,7 @@ class Overwrites:
         if not self.indices.interval(left).meets(self.indices.interval(right)):
             return None
         moving = {self.graph.values[v] for loop in loops for v in loop.induction}
-        axis = Axis(self.indices, self.indices.of(left), self.indices.of(right))
+        axis = Axis(self.indices, self.indices.sum_of(left), self.indices.sum_of(right))
         return axis.solve(moving, lambda leaf: any(is_defined_in(leaf, loop.op) for loop in loops))
 
     def constants(self, node: Node) -> dict[int, int]:

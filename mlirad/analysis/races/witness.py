@@ -54,12 +54,12 @@ class Witness:
         not known."""
         if node not in self._touched:
             try:
-                self._touched[node] = self._tried(node, loop)
+                self._touched[node] = self._try_points(node, loop)
             except Unknown:
                 self._touched[node] = {}
         return self._touched[node]
 
-    def _tried(self, node: Node, loop: Node) -> Elements:
+    def _try_points(self, node: Node, loop: Node) -> Elements:
         found: Elements = {}
         steps = list(_steps(node, loop))
         each = max(2, int(POINTS ** (1 / max(1, sum(not is_branch(owner) for owner, _ in steps)))))

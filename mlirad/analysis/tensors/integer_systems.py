@@ -101,15 +101,15 @@ def solve(
     which are left free.
     """
     matrix = [[one.left.coefficient(name) for name in indices] for one in equations]
-    rests = [_rest(one, indices) for one in equations]
+    rests = [_remaining_sum(one, indices) for one in equations]
     reduced, unimodular, pivots = hermite(matrix, len(indices))
     solution: Solution[Name] = Solution()
-    found = _determined(reduced, pivots, rests, names, solution)
+    found = _solve_pivots(reduced, pivots, rests, names, solution)
     frees = [names.free(k) for k in range(len(indices) - len(found))]
     rows = dict(zip(indices, unimodular))
     for name, row in rows.items():
-        fixed, factors = _combined(row[: len(found)], found), row[len(found) :]
-        solution.point[name] = fixed.plus(_combined(factors, [unknown(free) for free in frees]))
+        fixed, factors = _combine(row[: len(found)], found), row[len(found) :]
+        solution.point[name] = fixed.plus(_combine(factors, [unknown(free) for free in frees]))
     bounds = [_bound(one, rows, found) for one in constraints]
     _Order(frees, known or {}).write(bounds, solution)
     return solution
@@ -130,12 +130,12 @@ def _bound(
     for name, row in rows.items():
         factor = constraint.coefficient(name)
         if factor:
-            rest = rest.without(name).plus(_combined(row[:count], known), factor)
+            rest = rest.without(name).plus(_combine(row[:count], known), factor)
             factors = [own + factor * free for own, free in zip(factors, row[count:])]
     return Bound(tuple(factors), rest)
 
 
-def _rest(equation: Equation[Name], indices: Sequence[Name]) -> Linear[Name]:
+def _remaining_sum(equation: Equation[Name], indices: Sequence[Name]) -> Linear[Name]:
     """What the indices' part of an equation is to be."""
     rest = equation.right.plus(equation.left, -1)
     for name in indices:
@@ -143,14 +143,14 @@ def _rest(equation: Equation[Name], indices: Sequence[Name]) -> Linear[Name]:
     return rest
 
 
-def _combined(factors: Sequence[int], sums: Sequence[Linear[Name]]) -> Linear[Name]:
+def _combine(factors: Sequence[int], sums: Sequence[Linear[Name]]) -> Linear[Name]:
     total: Linear[Name] = number(0)
     for factor, one in zip(factors, sums):
         total = total.plus(one, factor)
     return total
 
 
-def _determined(
+def _solve_pivots(
     reduced: Matrix,
     pivots: dict[int, int],
     rests: Sequence[Linear[Name]],
@@ -160,7 +160,7 @@ def _determined(
     """The y that follow from the equations, one a pivot; what else they demand are conditions."""
     known: list[Linear[Name]] = []
     for position, row in enumerate(reduced):
-        rest = rests[position].plus(_combined(row, known), -1)
+        rest = rests[position].plus(_combine(row, known), -1)
         if position not in pivots:
             if rest.terms or rest.constant:
                 solution.zero.append(rest)
@@ -219,7 +219,7 @@ def hulls(solution: Solution[Name], known: Intervals[Name]) -> dict[Name, tuple[
     return found
 
 
-def widened(
+def widen_indices(
     solution: Solution[Name], hull: Intervals[Name], trips: int
 ) -> tuple[list[Range[Name]], list[Linear[Name]]]:
     """The free indices, of which those with at most so many values go through all that they ever
@@ -251,7 +251,7 @@ class _Order(Generic[Name]):
         """Add them to a solution."""
         levels = [self._without_redundant(bounds)]
         for variable in reversed(range(len(self.frees))):
-            levels.insert(0, self._without_redundant(_eliminated(levels[0], variable)))
+            levels.insert(0, self._without_redundant(_eliminate(levels[0], variable)))
         # those that elimination made hold wherever the ranges of free indices are not empty
         alone = {_smallest(bound).rest for bound in bounds if not any(bound.factors)}
         solution.not_negative += [bound.rest for bound in levels[0] if bound.rest in alone]
@@ -262,7 +262,7 @@ class _Order(Generic[Name]):
         least, most = [], []
         for bound in bounds:
             factor = bound.factors[variable]
-            outer = _combined(bound.factors[:variable], [unknown(free) for free in self.frees])
+            outer = _combine(bound.factors[:variable], [unknown(free) for free in self.frees])
             rest = bound.rest.plus(outer)
             if factor > 0:
                 least.append(Fraction(rest.times(-1), factor))
@@ -293,7 +293,7 @@ class _Order(Generic[Name]):
         return found is not None and found[0] >= 0
 
 
-def _eliminated(bounds: list[Bound[Name]], variable: int) -> list[Bound[Name]]:
+def _eliminate(bounds: list[Bound[Name]], variable: int) -> list[Bound[Name]]:
     """What bounds say of the other variables."""
     kept = [bound for bound in bounds if not bound.factors[variable]]
     lower = [bound for bound in bounds if bound.factors[variable] > 0]

@@ -80,7 +80,7 @@ class Forms:
         if te.SizeOp.holds(op):
             return [Piece(unknown(value))]
         if is_branch(op):
-            return self._chosen(op, value, depth)
+            return self._branch_pieces(op, value, depth)
         if op.name == "arith.select":
             condition, then, otherwise = op.operands
             return self._either(condition, (then, otherwise), depth)
@@ -89,11 +89,11 @@ class Forms:
         if not parts or len(known_parts) < len(parts):
             return None
         found = [
-            piece for choice in product(*known_parts) for piece in self._combined(op.name, choice)
+            piece for choice in product(*known_parts) for piece in self._combine(op.name, choice)
         ]
         return None if len(found) > 16 or None in found else [p for p in found if p is not None]
 
-    def _chosen(self, op: ir.Operation, value: ir.Value, depth: int) -> list[Piece] | None:
+    def _branch_pieces(self, op: ir.Operation, value: ir.Value, depth: int) -> list[Piece] | None:
         position = [result == value for result in op.results].index(True)
         then, otherwise = (
             block_operations(block)[-1].operands[position]
@@ -113,7 +113,7 @@ class Forms:
             found += [own.with_form(piece.form, piece) for piece in pieces]
         return found
 
-    def _combined(self, name: str, choice: Sequence[Piece]) -> Iterator[Piece | None]:
+    def _combine(self, name: str, choice: Sequence[Piece]) -> Iterator[Piece | None]:
         if len(choice) == 1:
             yield choice[0]
             return

@@ -63,7 +63,7 @@ def _estimate(root: ir.Operation) -> None:
     """Use the reciprocal of a root, and where that may be, give the root by it."""
     radicand = root.operands[0]
     with before(root):
-        reciprocal = _refined(radicand)
+        reciprocal = _refine(radicand)
     for quotient in _quotients(root):
         with before(quotient):
             _replace(quotient, _product(quotient.operands[0], reciprocal, quotient))
@@ -99,7 +99,7 @@ def _share(quotients: list[ir.Operation]) -> None:
             _replace(quotient, _product(quotient.operands[0], reciprocal, quotient))
 
 
-def _refined(radicand: ir.Value) -> ir.Value:
+def _refine(radicand: ir.Value) -> ir.Value:
     """The reciprocal root, from an estimate."""
     type_ = radicand.type
     root = b.make(_ROOT, type_, [radicand])
@@ -107,12 +107,12 @@ def _refined(radicand: ir.Value) -> ir.Value:
     estimate = b.make(_QUOTIENT, type_, [b.number(1.0, type_), root], **flags)
     square = b.make("arith.mulf", type_, [radicand, estimate])
     opposite = b.make("arith.negf", type_, [square])
-    error = _fused(opposite, estimate, b.number(1.0, type_))
-    factor = _fused(error, b.number(0.375, type_), b.number(0.5, type_))
-    return _fused(b.make("arith.mulf", type_, [estimate, error]), factor, estimate)
+    error = _fuse(opposite, estimate, b.number(1.0, type_))
+    factor = _fuse(error, b.number(0.375, type_), b.number(0.5, type_))
+    return _fuse(b.make("arith.mulf", type_, [estimate, error]), factor, estimate)
 
 
-def _fused(left: ir.Value, right: ir.Value, added: ir.Value) -> ir.Value:
+def _fuse(left: ir.Value, right: ir.Value, added: ir.Value) -> ir.Value:
     return b.make("math.fma", left.type, [left, right, added])
 
 

@@ -62,7 +62,7 @@ def join_row_loops(root: ir.Operation) -> None:
             if is_own(label)
         ]
         for group in list(_groups(function)):
-            joined = _joined(group)
+            joined = _join(group)
             for array in own:
                 _keep_a_row(array, joined, group.depth)
 
@@ -198,7 +198,7 @@ def _with(group: _Group, other: _RowLoop) -> _Group | None:
     return _Group(loops, depth) if sum(size or 0 for size in sizes) <= LARGEST else None
 
 
-def _joined(group: _Group) -> Parallel:
+def _join(group: _Group) -> Parallel:
     """One loop in the place of those of a group."""
     first, depth = group.loops[0].loop, group.depth
     _move_up(first.op, group.loops[-1].loop.op)

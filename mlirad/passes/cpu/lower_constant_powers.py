@@ -36,16 +36,16 @@ class _Power:
     def of(self, exponent: float) -> ir.Value:
         """The power of an exponent."""
         whole, half = divmod(abs(exponent), 1.0)
-        value = self._whole(int(whole))
+        value = self._integer_power(int(whole))
         if half:
             value = self._make("arith.mulf", value, self._make("math.sqrt", self.base))
         return value if exponent > 0 else self._make("arith.divf", b.number(1.0, self.type), value)
 
-    def _whole(self, exponent: int) -> ir.Value:
+    def _integer_power(self, exponent: int) -> ir.Value:
         """By squaring."""
         if exponent == 1:
             return self.base
-        root = self._whole(exponent // 2)
+        root = self._integer_power(exponent // 2)
         square = self._make("arith.mulf", root, root)
         return self._make("arith.mulf", square, self.base) if exponent % 2 else square
 

@@ -33,7 +33,7 @@ from mlirad.ir.walk import (
 )
 
 
-class What(IntEnum):
+class RecordKind(IntEnum):
     """What a record says of an address."""
 
     READ = 0
@@ -48,17 +48,17 @@ LINE = 40  # the bit where a line begins
 _WHAT = 32
 _NAME = "record.access"
 _POINTERS = {
-    "llvm.load": [(0, What.READ)],
-    "llvm.store": [(1, What.WRITE)],
-    "llvm.atomicrmw": [(0, What.UPDATE)],
-    "llvm.cmpxchg": [(0, What.UPDATE)],
-    "llvm.intr.memcpy": [(1, What.READ), (0, What.WRITE)],
-    "llvm.intr.memmove": [(1, What.READ), (0, What.WRITE)],
-    "llvm.intr.memset": [(0, What.WRITE)],
-    "llvm.intr.masked.load": [(0, What.READ)],
-    "llvm.intr.masked.store": [(1, What.WRITE)],
-    "llvm.intr.masked.gather": [(0, What.READ)],
-    "llvm.intr.masked.scatter": [(1, What.WRITE)],
+    "llvm.load": [(0, RecordKind.READ)],
+    "llvm.store": [(1, RecordKind.WRITE)],
+    "llvm.atomicrmw": [(0, RecordKind.UPDATE)],
+    "llvm.cmpxchg": [(0, RecordKind.UPDATE)],
+    "llvm.intr.memcpy": [(1, RecordKind.READ), (0, RecordKind.WRITE)],
+    "llvm.intr.memmove": [(1, RecordKind.READ), (0, RecordKind.WRITE)],
+    "llvm.intr.memset": [(0, RecordKind.WRITE)],
+    "llvm.intr.masked.load": [(0, RecordKind.READ)],
+    "llvm.intr.masked.store": [(1, RecordKind.WRITE)],
+    "llvm.intr.masked.gather": [(0, RecordKind.READ)],
+    "llvm.intr.masked.scatter": [(1, RecordKind.WRITE)],
 }
 _LENGTHS = {"llvm.intr.memcpy": 2, "llvm.intr.memmove": 2, "llvm.intr.memset": 2}
 _MASKS = {
@@ -131,7 +131,7 @@ def record_accesses(module: ir.Operation, *, log: Annotated[int, Range(8, 2**63 
             _record(op)
         if symbol_of(function) in pieces:
             with at_start(entry_of(function), function.location):
-                _note(_number(1, 1), _stack(), _word(What.STACK))
+                _note(_number(1, 1), _stack(), _word(RecordKind.STACK))
     made = ir.Module.parse(_TEXT.format(name=_NAME, log=log))
     with at_start(module.regions[0].blocks[0], module.location):
         for op in block_operations(made.body):
@@ -155,17 +155,19 @@ def _record_call(op: ir.Operation) -> None:
     name = "" if callee is None else ir.FlatSymbolRefAttr(callee).value
     if name == _ALLOCATES:
         with behind(op):
-            _note(_number(1, 1), op.results[0], _word(What.ALLOCATE, _line(op), op.operands[0]))
+            _note(
+                _number(1, 1), op.results[0], _word(RecordKind.ALLOCATE, _line(op), op.operands[0])
+            )
     elif name == _FREES:
         with before(op):
-            _note(_number(1, 1), op.operands[0], _word(What.FREE, _line(op)))
+            _note(_number(1, 1), op.operands[0], _word(RecordKind.FREE, _line(op)))
 
 
-def _record_access(op: ir.Operation, pointer: ir.Value, what: What) -> None:
+def _record_access(op: ir.Operation, pointer: ir.Value, what: RecordKind) -> None:
     if op.name in _LENGTHS:
         _note(_number(1, 1), pointer, _word(what, _line(op), op.operands[_LENGTHS[op.name]]))
         return
-    accessed = op.operands[0].type if what is What.WRITE else op.results[0].type
+    accessed = op.operands[0].type if what is RecordKind.WRITE else op.results[0].type
     if op.name == "llvm.cmpxchg":
         accessed = op.operands[1].type
     if op.name not in _MASKS:
@@ -208,7 +210,7 @@ def _note(is_made: ir.Value, pointer: ir.Value, word: ir.Value, behind: int = 0)
     )
 
 
-def _word(what: What, line: int = 0, length: ir.Value | None = None) -> ir.Value:
+def _word(what: RecordKind, line: int = 0, length: ir.Value | None = None) -> ir.Value:
     rest = _number(what << _WHAT | line << LINE)
     return rest if length is None else b.make("llvm.or", b.integer_type(64), [length, rest])
 

@@ -23,7 +23,7 @@ def mark_flows(module: ir.Operation) -> None:
             graph = Graph(function)
             found = ArrayFlows(graph)
             module.attributes["field.flows"] = ir.ArrayAttr.get(_flows(found))
-            results = found.of(graph.body.terminator.operands)
+            results = found.arrays_of(graph.body.terminator.operands)
             if results:
                 module.attributes["field.results"] = ir.ArrayAttr.get(_names(results))
 

@@ -15,7 +15,7 @@ from mlirad.analysis.tensors.integer_systems import (
     Solution,
     extent_of,
     hulls,
-    widened,
+    widen_indices,
 )
 from mlirad.analysis.tensors.te_accesses import Forms, reads_within
 from mlirad.analysis.tensors.te_points import SHORT, elements_of, points_of
@@ -43,7 +43,7 @@ class Windows:
         hull = hulls(solution, known)
         if hull is None or not self._stays_inside(solution, hull, forms):
             return solution.free, []
-        ranges, beyond = widened(solution, hull, SHORT)
+        ranges, beyond = widen_indices(solution, hull, SHORT)
         return (ranges, beyond) if self._is_worth(ranges, hull) else (solution.free, [])
 
     def _is_worth(self, ranges: Collection[Range[Name]], hull: Intervals[Name]) -> bool:
@@ -72,7 +72,7 @@ class Windows:
                 (piece,) = pieces
                 if piece.quotients or any(n not in solution.point for n in piece.form.names):
                     return False
-                found = extent_of(piece.form.substituted(solution.point), hull)
+                found = extent_of(piece.form.substitute(solution.point), hull)
                 if found is None or found[0] < 0 or found[1] >= type_.get_dim_size(axis):
                     return False
         return True

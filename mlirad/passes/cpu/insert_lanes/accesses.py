@@ -11,9 +11,9 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.vectors import extract, from_elements, load_steps
 from mlirad.ir.walk import before, defining_op, enclosing, is_inside, owner_operation
-from mlirad.passes.cpu.insert_lanes.addresses import Addresses, Place, flattened
+from mlirad.passes.cpu.insert_lanes.addresses import Addresses, Place, flatten_memref
 from mlirad.passes.cpu.insert_lanes.table_rows import load_columns, store_columns
-from mlirad.passes.cpu.insert_lanes.values import Mask, Values, reduced
+from mlirad.passes.cpu.insert_lanes.values import Mask, Values, reduce_lanes
 
 _SHORT = (2, 3, 4)  # steps between elements that are loaded with those between them
 
@@ -42,7 +42,7 @@ class Memory:
         ):
             outermost = enclosing(outermost)
         with before(outermost):
-            self._flat[memref] = flattened(memref)
+            self._flat[memref] = flatten_memref(memref)
 
     def _expand(self, memref: ir.Value) -> None:
         """Make a buffer of every lane for itself, with the lanes of an element side by side."""
@@ -61,7 +61,7 @@ class Memory:
         kind = ir.MemRefType.get(shape, _stored_type(type_.element_type))
         segments = {"operandSegmentSizes": old.attributes["operandSegmentSizes"]}
         self._private[memref] = ir.Operation.create(old.name, [kind], sizes, segments).results[0]
-        self._flat[memref] = flattened(self._private[memref])
+        self._flat[memref] = flatten_memref(self._private[memref])
 
     def allocate(self, op: ir.Operation, mask: Mask) -> None:
         """Make a buffer that each iteration makes: as large as any lane wants it."""
@@ -71,8 +71,8 @@ class Memory:
             if values.strides.is_uniform(size):
                 sizes.append(values.first(size))
             else:
-                active = values.chosen(mask, values.vector(size), zero)
-                sizes.append(reduced(active, "maxsi"))
+                active = values.select(mask, values.vector(size), zero)
+                sizes.append(reduce_lanes(active, "maxsi"))
         self._make(op, sizes)
 
     def release(self, op: ir.Operation) -> None:
@@ -89,18 +89,18 @@ class Memory:
         """What lanes load."""
         type_, values = op.results[0].type, self.values
         memref, *indices = op.operands
-        if values.strides.of(op.results[0]) == 0:
+        if values.strides.stride_of(op.results[0]) == 0:
             return b.read(memref, [values.first(index) for index in indices])
         place = self._place(memref, indices)
         kind = values.vector_type(_stored_type(type_) if memref in self._private else type_)
         if memref in self._private and place.stride == 1:
             mask = None  # nobody cares what other lanes have
-        loaded = self._loaded(place, kind, mask)
+        loaded = self._load(place, kind, mask)
         if ir.VectorType(kind).element_type != type_:
             return b.make("arith.trunci", values.vector_type(type_), [loaded])
         return loaded
 
-    def _loaded(self, place: Place, kind: ir.Type, mask: Mask) -> ir.Value:
+    def _load(self, place: Place, kind: ir.Type, mask: Mask) -> ir.Value:
         values = self.values
         if place.stride in _SHORT and mask is None:
             return load_steps(place.flat, [place.offset], place.stride, kind)
@@ -110,7 +110,9 @@ class Memory:
                 return b.make("vector.load", kind, [place.flat, place.offset])
             return b.make("vector.maskedload", kind, [place.flat, place.offset, mask, zero])
         if mask is None:
-            return from_elements([b.read(place.flat, [at]) for at in self.addresses.each(place)])
+            return from_elements(
+                [b.read(place.flat, [at]) for at in self.addresses.lane_offsets(place)]
+            )
         operands = [
             place.flat,
             b.index(0),
@@ -134,13 +136,13 @@ class Memory:
             if mask is not None and memref in self._private:
                 # nothing else goes there: two ops where a store with a mask takes many, or waits
                 old = b.make("vector.load", vector.type, [place.flat, place.offset])
-                vector, mask = values.chosen(mask, vector, old), None
+                vector, mask = values.select(mask, vector, old), None
             if mask is None:
                 b.effect("vector.store", [vector, place.flat, place.offset])
             else:
                 b.effect("vector.maskedstore", [place.flat, place.offset, mask, vector])
         elif mask is None:
-            for number, at in enumerate(self.addresses.each(place)):
+            for number, at in enumerate(self.addresses.lane_offsets(place)):
                 b.write(extract(vector, number), place.flat, [at])
         else:
             b.effect(

@@ -34,7 +34,7 @@ class Addresses:
     ) -> Place:
         """Where an access goes, in an array whose indices go on in steps; in a buffer of their
         `own`, lanes lie side by side."""
-        strides = [self.values.strides.of(index) for index in indices]
+        strides = [self.values.strides.stride_of(index) for index in indices]
         offset = b.index(0)
         known: int | None = int(own)
         offsets: ir.Value | None = None
@@ -64,7 +64,7 @@ class Addresses:
         assert place.stride is not None
         return self._narrow(self.values.steps(place.stride, b.index_type()), place.flat)
 
-    def each(self, place: Place) -> list[ir.Value]:
+    def lane_offsets(self, place: Place) -> list[ir.Value]:
         """The offsets of all lanes, one by one: cheaper than a vector of addresses, where the
         processor gathers no faster than it loads."""
         width = self.values.width
@@ -87,7 +87,7 @@ class Addresses:
         if not isinstance(type_, ir.IndexType):
             base = b.make("arith.index_cast", type_, [base])
         total = b.add(values.broadcast(base), offsets)
-        return values.chosen(mask, total, values.splat(0, type_))
+        return values.select(mask, total, values.splat(0, type_))
 
     def _narrow(self, vector: ir.Value, flat: ir.Value) -> ir.Value:
         """Indices in 32 bits where these reach all elements."""
@@ -111,7 +111,7 @@ def _product(index: ir.Value, step: ir.Value | int) -> ir.Value:
     return b.mul(index, b.index(step) if isinstance(step, int) else step)
 
 
-def flattened(memref: ir.Value) -> tuple[ir.Value, list[ir.Value | int]]:
+def flatten_memref(memref: ir.Value) -> tuple[ir.Value, list[ir.Value | int]]:
     """A memref as one axis, and by how many elements each index of it goes on."""
     type_ = ir.MemRefType(memref.type)
     strides, _ = type_.get_strides_and_offset()

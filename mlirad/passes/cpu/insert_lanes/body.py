@@ -15,7 +15,7 @@ from mlirad.ir.vectors import extract, from_elements, halved
 from mlirad.ir.walk import attributes_of, block_operations, clone, operations
 from mlirad.passes.cpu.insert_lanes.accesses import Memory
 from mlirad.passes.cpu.insert_lanes.branches import branch
-from mlirad.passes.cpu.insert_lanes.inner_loops import counted, repeated
+from mlirad.passes.cpu.insert_lanes.inner_loops import emit_for, emit_while
 from mlirad.passes.cpu.insert_lanes.rare_calls import rare_branch
 from mlirad.passes.cpu.insert_lanes.sums import LaneSums
 from mlirad.passes.cpu.insert_lanes.values import Mask, Values
@@ -52,14 +52,14 @@ class Body:
     def _op(self, op: ir.Operation, mask: Mask) -> None:
         if op in self.skipped:
             return
-        if is_rare(op) and any(self.values.strides.of(r) is None for r in op.results):
+        if is_rare(op) and any(self.values.strides.stride_of(r) is None for r in op.results):
             rare_branch(self.values, op, mask)
         elif is_branch(op):
             branch(self, op, mask)
         elif is_for(op):
-            counted(self, op, mask)
+            emit_for(self, op, mask)
         elif is_while(op):
-            repeated(self, op, mask)
+            emit_while(self, op, mask)
         elif op.name == "memref.load":
             self._load(op, mask)
         elif op.name == "memref.store":
@@ -75,19 +75,19 @@ class Body:
 
     def _plain(self, op: ir.Operation, mask: Mask) -> None:
         values = self.values
-        if values.strides.of(op.results[0]) is not None:
+        if values.strides.stride_of(op.results[0]) is not None:
             copy = op.clone()
             for position, operand in enumerate(op.operands):
                 copy.operands[position] = values.first(operand)
             for old, new in zip(op.results, copy.results):
                 values.set(old, new)
             return
-        made = self._compared(op)
+        made = self._compare_indices(op)
         if made is None:
             operands = [self._operand(op, position) for position in range(len(op.operands))]
             if mask is not None and op.name in DIVISIONS:
                 one = values.splat(1, op.operands[1].type)
-                operands[1] = values.chosen(mask, operands[1], one)
+                operands[1] = values.select(mask, operands[1], one)
             types = [values.vector_type(result.type) for result in op.results]
             created = ir.Operation.create(op.name, types, operands, attributes_of(op))
             for old, new in zip(op.results, created.results):
@@ -101,12 +101,12 @@ class Body:
             return self.values.first(value)
         return self.values.vector(value)
 
-    def _compared(self, op: ir.Operation) -> ir.Value | None:
+    def _compare_indices(self, op: ir.Operation) -> ir.Value | None:
         """A comparison of indices that go on in steps: of lanes' numbers with a limit, in 32
         bits."""
         if op.name != "arith.cmpi" or not isinstance(op.operands[0].type, ir.IndexType):
             return None
-        left, right = (self.values.strides.of(v) for v in op.operands)
+        left, right = (self.values.strides.stride_of(v) for v in op.operands)
         kind = ir.IntegerAttr(op.attributes["predicate"]).value
         if left is None or right is None or kind > b.SGE:
             return None
@@ -120,7 +120,7 @@ class Body:
         return b.compare(kind, self.values.steps(stride, i32), small)
 
     def _load(self, op: ir.Operation, mask: Mask) -> None:
-        group = self.groups.of(op) if mask is None else None
+        group = self.groups.group_of(op) if mask is None else None
         if group is None:
             self.values.set(op.results[0], self.memory.load(op, mask))
         elif op == group.at:
@@ -131,7 +131,7 @@ class Body:
     def _store(self, op: ir.Operation, mask: Mask) -> None:
         update = self.meetings.updates.get(op)
         if update is None:
-            group = self.groups.of(op) if mask is None else None
+            group = self.groups.group_of(op) if mask is None else None
             if group is None:
                 self.memory.store(op, mask)
             elif op == group.at:
@@ -149,7 +149,7 @@ class Body:
         values, step = self.values, update.steps[0]
         name = STEPS[step.name]
         neutral = values.splat(neutral_of(name, update.value.type), update.value.type)
-        vector = values.chosen(mask, values.vector(update.value), neutral)
+        vector = values.select(mask, values.vector(update.value), neutral)
         if self.sums.takes(update):
             self.sums.add(update, vector, step.name)
             return

@@ -36,7 +36,7 @@ def branch(body: Emitter, op: ir.Operation, mask: Mask) -> None:
             with ir.InsertionPoint(target), values.scope():
                 body.block(source, mask)
                 ends = block_operations(source)[-1].operands
-                b.yield_([values.kept(v, like) for v, like in zip(ends, op.results)])
+                b.yield_([values.in_form_of(v, like) for v, like in zip(ends, op.results)])
         for result, value in zip(op.results, choice.results):
             values.set(result, value)
         return
@@ -45,23 +45,26 @@ def branch(body: Emitter, op: ir.Operation, mask: Mask) -> None:
         _or_nothing(body, op, condition, mask)
         return
     ways = [condition, flipped(condition)] if len(box.blocks) > 1 else [condition]
-    found = [_way(body, op, block, values.both(mask, way)) for block, way in zip(box.blocks, ways)]
+    found = [
+        _way(body, op, block, values.and_condition(mask, way))
+        for block, way in zip(box.blocks, ways)
+    ]
     for position, result in enumerate(op.results):
-        values.set(result, values.chosen(condition, found[0][position], found[1][position]))
+        values.set(result, values.select(condition, found[0][position], found[1][position]))
 
 
 def _or_nothing(body: Emitter, op: ir.Operation, condition: ir.Value, mask: Mask) -> None:
     """Emit an `scf.if` that computes something or gives what is there: where no lane computes it,
     nothing is chosen, either."""
     values, box = body.values, If(op)
-    active = values.both(mask, condition)
+    active = values.and_condition(mask, condition)
     body.block(box.otherwise, mask)
     given = [values.vector(v) for v in block_operations(box.otherwise)[-1].operands]
     choice = b.if_else(any_lane(active), [v.type for v in given])
     with ir.InsertionPoint(choice.then), values.scope():
         body.block(box.then, active)
         ends = block_operations(box.then)[-1].operands
-        b.yield_([values.chosen(active, values.vector(v), w) for v, w in zip(ends, given)])
+        b.yield_([values.select(active, values.vector(v), w) for v, w in zip(ends, given)])
     with ir.InsertionPoint(choice.otherwise):
         b.yield_(given)
     for result, value in zip(op.results, choice.results):
@@ -102,7 +105,7 @@ def _is_harmless(values: Values, op: ir.Operation) -> bool:
     if op.regions:
         return False
     if op.name.startswith(_EASY):
-        differs = values.strides.of(op.results[0]) is None
+        differs = values.strides.stride_of(op.results[0]) is None
         return differs or not any(word in op.name for word in ("div", "rem"))
     if op.name == "memref.load":
         return _is_side_by_side(values, list(op.operands)[1:], op.operands[0])

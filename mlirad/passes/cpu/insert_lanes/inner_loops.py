@@ -8,10 +8,10 @@ from mlirad.ir import build as b
 from mlirad.ir.structured import ANY_ORDER, For, While
 from mlirad.ir.walk import attributes_of, block_operations, constant_integer, has_uses
 from mlirad.passes.cpu.insert_lanes.branches import Emitter
-from mlirad.passes.cpu.insert_lanes.values import Mask, Values, any_lane, reduced
+from mlirad.passes.cpu.insert_lanes.values import Mask, Values, any_lane, reduce_lanes
 
 
-def counted(body: Emitter, op: ir.Operation, mask: Mask) -> None:
+def emit_for(body: Emitter, op: ir.Operation, mask: Mask) -> None:
     """Emit an `scf.for`."""
     if body.values.strides.is_counted_alike(op):
         _together(body, op, mask)
@@ -22,7 +22,7 @@ def counted(body: Emitter, op: ir.Operation, mask: Mask) -> None:
 def _together(body: Emitter, op: ir.Operation, mask: Mask) -> None:
     values, box = body.values, For(op)
     low, high, step = (values.first(v) for v in list(op.operands)[:3])
-    initial = [values.kept(v, like) for v, like in zip(list(op.operands)[3:], box.carried)]
+    initial = [values.in_form_of(v, like) for v, like in zip(list(op.operands)[3:], box.carried)]
     loop = b.for_loop(low, high, step, initial)
     for name, attribute in attributes_of(op).items():
         if name != ANY_ORDER:
@@ -32,7 +32,7 @@ def _together(body: Emitter, op: ir.Operation, mask: Mask) -> None:
             values.set(old, new)
         body.block(box.body, mask)
         ends = block_operations(box.body)[-1].operands
-        b.yield_([values.kept(v, like) for v, like in zip(ends, box.carried)])
+        b.yield_([values.in_form_of(v, like) for v, like in zip(ends, box.carried)])
     for result, value in zip(op.results, loop.results):
         values.set(result, value)
 
@@ -47,12 +47,12 @@ def _apart(body: Emitter, op: ir.Operation, mask: Mask) -> None:
     trips = b.make("arith.maxsi", length.type, [length, zero])
     if constant_integer(one) != 1:
         trips = b.make("arith.ceildivsi", trips.type, [trips, values.broadcast(one)])
-    trips = values.chosen(mask, trips, zero)
+    trips = values.select(mask, trips, zero)
     initial = [values.vector(v) for v in list(op.operands)[3:]]
-    loop = b.for_loop(b.index(0), reduced(trips, "maxsi"), b.index(1), initial)
+    loop = b.for_loop(b.index(0), reduce_lanes(trips, "maxsi"), b.index(1), initial)
     with ir.InsertionPoint(loop.body), values.scope():
         distance = b.mul(loop.induction, one)
-        if values.strides.of(box.induction) is None:
+        if values.strides.stride_of(box.induction) is None:
             values.set(box.induction, b.add(values.vector(low), values.broadcast(distance)))
         else:
             values.set(box.induction, b.add(values.first(low), distance))
@@ -61,32 +61,32 @@ def _apart(body: Emitter, op: ir.Operation, mask: Mask) -> None:
         active = b.compare(b.SLT, values.broadcast(loop.induction), trips)
         body.block(box.body, active)
         ends = block_operations(box.body)[-1].operands
-        b.yield_([values.chosen(active, values.vector(v), c) for v, c in zip(ends, loop.carried)])
+        b.yield_([values.select(active, values.vector(v), c) for v, c in zip(ends, loop.carried)])
     for result, value in zip(op.results, loop.results):
         values.set(result, value)
 
 
-def repeated(body: Emitter, op: ir.Operation, mask: Mask) -> None:
+def emit_while(body: Emitter, op: ir.Operation, mask: Mask) -> None:
     """Emit an `scf.while`."""
     if body.values.strides.is_divergent(op):
         _Until(body, op).run(mask)
         return
     values, box = body.values, While(op)
     before = list(box.before.arguments)
-    initial = [values.kept(v, like) for v, like in zip(op.operands, before)]
+    initial = [values.in_form_of(v, like) for v, like in zip(op.operands, before)]
     types = [values.kept_type(argument) for argument in box.after.arguments]
     loop = b.while_loop(initial, types, attributes_of(op))
     with ir.InsertionPoint(loop.before), values.scope():
         _name(values, box.before, loop.before)
         body.block(box.before, mask)
         condition, *passed = block_operations(box.before)[-1].operands
-        kept = [values.kept(v, like) for v, like in zip(passed, box.after.arguments)]
+        kept = [values.in_form_of(v, like) for v, like in zip(passed, box.after.arguments)]
         b.go_on_if(values.first(condition), kept)
     with ir.InsertionPoint(loop.after), values.scope():
         _name(values, box.after, loop.after)
         body.block(box.after, mask)
         ends = block_operations(box.after)[-1].operands
-        b.yield_([values.kept(v, like) for v, like in zip(ends, before)])
+        b.yield_([values.in_form_of(v, like) for v, like in zip(ends, before)])
     for result, value in zip(op.results, loop.results):
         values.set(result, value)
 
@@ -108,7 +108,7 @@ class _Until:
         """Emit it, for the lanes of a mask."""
         values, op, box = self.values, self.op, self.box
         before = list(box.before.arguments)
-        initial = [values.kept(v, like) for v, like in zip(op.operands, before)]
+        initial = [values.in_form_of(v, like) for v, like in zip(op.operands, before)]
         left = [values.splat(0, op.results[k].type) for k in self.wanted]
         active = values.all_lanes() if mask is None else mask
         passed = [values.kept_type(argument) for argument in box.after.arguments]
@@ -127,9 +127,9 @@ class _Until:
             self.body.block(box.before, active)
             condition, *passed = block_operations(box.before)[-1].operands
             wanted = [passed[k] for k in self.wanted]
-            going = values.both(active, values.vector(condition))
-            left = [values.chosen(active, values.vector(v), old) for v, old in zip(wanted, given)]
-            kept = [values.kept(v, like) for v, like in zip(passed, box.after.arguments)]
+            going = values.and_condition(active, values.vector(condition))
+            left = [values.select(active, values.vector(v), old) for v, old in zip(wanted, given)]
+            kept = [values.in_form_of(v, like) for v, like in zip(passed, box.after.arguments)]
             b.go_on_if(any_lane(going), [*kept, *left, going])
 
     def _after(self, loop: While) -> None:
@@ -139,5 +139,5 @@ class _Until:
             others = list(loop.after.arguments)[len(box.after.arguments) :]
             self.body.block(box.after, others[-1])
             ends = block_operations(box.after)[-1].operands
-            kept = [values.kept(v, like) for v, like in zip(ends, box.before.arguments)]
+            kept = [values.in_form_of(v, like) for v, like in zip(ends, box.before.arguments)]
             b.yield_([*kept, *others])

@@ -46,7 +46,7 @@ class LoopInLanes:
                 for s, r in zip(self.steps, loop.results)
             ]
             trips = bounds.trips()
-            rest = _rest(trips, self.width)
+            rest = _remaining_trips(trips, self.width)
             whole = b.sub(trips, rest)
             last = b.add(bounds.lower, b.mul(whole, bounds.step))
             is_even = constant_integer(rest) == 0
@@ -58,7 +58,7 @@ class LoopInLanes:
                     self._go_on(last, sums)
                     return
                 sums = self._remainder(memory, rest, last, sums)
-            for result, total in zip(loop.results, self._combined(sums)):
+            for result, total in zip(loop.results, self._combine_sums(sums)):
                 result.replace_all_uses_with(total)
         loop.erase()
 
@@ -66,7 +66,7 @@ class LoopInLanes:
         """Let the loop itself do the others, one by one: too few for vectors of LLVM's."""
         if is_long(self.loop) or not any(map(is_function, operations(self.loop))):
             keep_scalar(self.loop)
-        totals = self._combined(sums)
+        totals = self._combine_sums(sums)
         del self.loop.attributes[ANY_ORDER]
         self.loop.operands[0] = first
         for position, total in enumerate(totals):
@@ -123,9 +123,9 @@ class LoopInLanes:
             body = Body(values, memory, candidate.meetings, self.own_sums, candidate.groups)
             body.block(self.box.body, mask)
             ends = block_operations(self.box.body)[-1].operands
-            return [values.chosen(mask, values.vector(e), s) for e, s in zip(ends, sums)]
+            return [values.select(mask, values.vector(e), s) for e, s in zip(ends, sums)]
 
-    def _combined(self, sums: list[ir.Value]) -> list[ir.Value]:
+    def _combine_sums(self, sums: list[ir.Value]) -> list[ir.Value]:
         """The sums over all lanes, and what the loop began with."""
         found = []
         for step, initial, lanes in zip(self.steps, list(self.loop.operands)[3:], sums):
@@ -135,7 +135,7 @@ class LoopInLanes:
         return found
 
 
-def _rest(trips: ir.Value, width: int) -> ir.Value:
+def _remaining_trips(trips: ir.Value, width: int) -> ir.Value:
     known = constant_integer(trips)
     if known is not None:
         return b.index(known % width)

@@ -31,11 +31,11 @@ _BYTE = 8  # bits of a truth value in memory
 def rare_branch(values: Values, op: ir.Operation, mask: Mask) -> None:
     """Emit such a branch, where lanes may go different ways."""
     quick = [values.vector(v) for v in block_operations(If(op).blocks[1])[-1].operands]
-    active = values.both(mask, values.vector(op.operands[0]))
+    active = values.and_condition(mask, values.vector(op.operands[0]))
     choice = b.if_else(any_lane(active), [v.type for v in quick])
     with ir.InsertionPoint(choice.then), values.scope():
-        found = _called(values, rare_call(op), active)
-        b.yield_([values.chosen(active, new, old) for new, old in zip(found, quick)])
+        found = _call_results(values, rare_call(op), active)
+        b.yield_([values.select(active, new, old) for new, old in zip(found, quick)])
     with ir.InsertionPoint(choice.otherwise):
         b.yield_(quick)
     for result, value in zip(op.results, choice.results):
@@ -58,7 +58,7 @@ def _rows(values: Values, call: ir.Operation) -> _Rows:
     sizes: dict[ir.Type, int] = {}
 
     def row(type_: ir.Type) -> tuple[ir.Type, int]:
-        kind = _stored(type_)
+        kind = _stored_type(type_)
         sizes[kind] = sizes.get(kind, 0) + 1
         return kind, sizes[kind] - 1
 
@@ -67,7 +67,7 @@ def _rows(values: Values, call: ir.Operation) -> _Rows:
     return _Rows(sizes, given, made, row(b.integer_type(1)))
 
 
-def _called(values: Values, call: ir.Operation, active: ir.Value) -> list[ir.Value]:
+def _call_results(values: Values, call: ir.Operation, active: ir.Value) -> list[ir.Value]:
     """What a function gives in the active lanes."""
     rows, function = _rows(values, call), _function_around(values.strides.loop)
     memory = _memory(function, rows, values.width)
@@ -167,13 +167,13 @@ def _lane_loop(call: ir.Operation, rows: _Rows, arguments: Sequence[ir.Value], w
         b.yield_()
 
 
-def _stored(type_: ir.Type) -> ir.Type:
+def _stored_type(type_: ir.Type) -> ir.Type:
     return b.integer_type(_BYTE) if type_ == b.integer_type(1) else type_
 
 
 def _store(vector: ir.Value, memory: ir.Value, row: int) -> None:
     kind = ir.VectorType(vector.type)
-    stored = ir.VectorType.get(kind.shape, _stored(kind.element_type))
+    stored = ir.VectorType.get(kind.shape, _stored_type(kind.element_type))
     if stored != kind:
         vector = b.make("arith.extui", stored, [vector])
     b.effect("vector.store", [vector, memory, b.index(row), b.index(0)])

@@ -36,7 +36,7 @@ class Values:
 
     def set(self, old: ir.Value, new: ir.Value) -> None:
         """Let a value stand for one of the loop: a vector where lanes differ without a stride."""
-        where = self._vectors if self.strides.of(old) is None else self._first
+        where = self._vectors if self.strides.stride_of(old) is None else self._first
         where[-1][old] = new
 
     def vector_type(self, type_: ir.Type) -> ir.Type:
@@ -45,11 +45,11 @@ class Values:
 
     def kept_type(self, value: ir.Value) -> ir.Type:
         """The type of what stands for a value."""
-        return self.vector_type(value.type) if self.strides.of(value) is None else value.type
+        return self.vector_type(value.type) if self.strides.stride_of(value) is None else value.type
 
-    def kept(self, value: ir.Value, like: ir.Value) -> ir.Value:
+    def in_form_of(self, value: ir.Value, like: ir.Value) -> ir.Value:
         """A value in the form in which another is kept."""
-        return self.vector(value) if self.strides.of(like) is None else self.first(value)
+        return self.vector(value) if self.strides.stride_of(like) is None else self.first(value)
 
     def first(self, value: ir.Value) -> ir.Value:
         """A value of stride 0, or what another with a stride is in the first lane."""
@@ -68,7 +68,7 @@ class Values:
         return made
 
     def _spread(self, value: ir.Value) -> ir.Value:
-        stride, op = self.strides.of(value), defining_op(value)
+        stride, op = self.strides.stride_of(value), defining_op(value)
         assert stride is not None, value
         if stride and op is not None and op.name == "arith.index_cast":
             return b.make(op.name, self.vector_type(value.type), [self.vector(op.operands[0])])
@@ -92,7 +92,7 @@ class Values:
 
     def lane(self, value: ir.Value, number: int) -> ir.Value:
         """A value in one lane."""
-        stride = self.strides.of(value)
+        stride = self.strides.stride_of(value)
         if stride is None:
             return extract(self.vector(value), number)
         first = self.first(value)
@@ -104,14 +104,14 @@ class Values:
         """A mask of all lanes."""
         return self.splat(1, b.integer_type(1))
 
-    def both(self, mask: Mask, condition: ir.Value) -> ir.Value:
+    def and_condition(self, mask: Mask, condition: ir.Value) -> ir.Value:
         """The active lanes where a condition holds, which may be poison in others."""
         if mask is None:
             return condition
         none = self.splat(0, b.integer_type(1))
         return b.make("arith.select", mask.type, [mask, condition, none])
 
-    def chosen(self, mask: Mask, where: ir.Value, elsewhere: ir.Value) -> ir.Value:
+    def select(self, mask: Mask, where: ir.Value, elsewhere: ir.Value) -> ir.Value:
         """One value in active lanes, another in the rest."""
         if mask is None:
             return where
@@ -127,10 +127,10 @@ class Values:
 
 def any_lane(mask: ir.Value) -> ir.Value:
     """Whether a mask has an active lane."""
-    return reduced(mask, "or")
+    return reduce_lanes(mask, "or")
 
 
-def reduced(vector: ir.Value, kind: str) -> ir.Value:
+def reduce_lanes(vector: ir.Value, kind: str) -> ir.Value:
     """All elements of a vector of integers, combined."""
     return b.make(
         "vector.reduction",

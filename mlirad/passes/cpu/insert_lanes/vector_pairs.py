@@ -31,7 +31,7 @@ def is_worth_two(loop: ir.Operation, strides: Strides, width: int) -> bool:
     inner = [op for op in ops if is_serial_loop(op)]
     if any(op.name.startswith("memref.alloc") or is_far(op, strides) for op in ops):
         return False
-    if not any(strides.of(value) is None for op in inner for value in _arguments(op)):
+    if not any(strides.stride_of(value) is None for op in inner for value in _arguments(op)):
         return False
     asked = [op for op in ops if is_branch(op) or op in inner]
     limit = _MASKED if any(map(strides.is_divergent, asked)) else _ALIVE
@@ -62,7 +62,7 @@ def _alive(block: ir.Block, strides: Strides) -> int:
         for inner in operations(op):
             inside.update(inner.results)
         for user in (op, *operations(op)):
-            last.update((v, at) for v in user.operands if strides.of(v) is None)
+            last.update((v, at) for v in user.operands if strides.stride_of(v) is None)
     changes = [0] * (len(ops) + 1)
     for value, until in last.items():
         if value in made:

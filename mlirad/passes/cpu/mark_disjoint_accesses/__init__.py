@@ -116,15 +116,15 @@ class _Function:
         type_ = op.operands[0].type if op.name == "llvm.store" else op.results[0].type
         if ir.TypeAttr(made.attributes["elem_type"]).value == type_:
             number, offset = self.pointers[made.operands[0]], made.operands[1]
-            slab = self.slabs[number].of(offset) if number in self.slabs else None
+            slab = self.slabs[number].slab_of(offset) if number in self.slabs else None
             self.accesses.setdefault(number, []).append(Access(op, self._residue(offset), slab))
 
     def _residue(self, value: ir.Value) -> Residue:
         if value not in self.residues:
-            self.residues[value] = self._computed(value)
+            self.residues[value] = self._residue_of(value)
         return self.residues[value]
 
-    def _computed(self, value: ir.Value) -> Residue:
+    def _residue_of(self, value: ir.Value) -> Residue:
         if isinstance(value, ir.BlockArgument):
             return ANY
         op = value.owner.operation
@@ -138,7 +138,7 @@ class _Function:
     def mark(self) -> None:
         """Give the accesses to each pointer their scopes."""
         for number, accesses in self.accesses.items():
-            parts = _parts(accesses)
+            parts = _array_parts(accesses)
             if len(set(parts)) > MOST_CLASSES:
                 parts = [Part(part.rest, None) for part in parts]
             classes = {part: k for k, part in enumerate(dict.fromkeys(parts))}
@@ -158,7 +158,7 @@ class _Function:
                     access.op.attributes["noalias_scopes"] = ir.ArrayAttr.get(others)
 
 
-def _parts(accesses: list[Access]) -> list[Part]:
+def _array_parts(accesses: list[Access]) -> list[Part]:
     """The part of the array that each access is in."""
     step = gcd(*(access.residue.step for access in accesses if access.residue != ANY))
     return [

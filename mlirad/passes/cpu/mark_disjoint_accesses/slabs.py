@@ -43,7 +43,7 @@ class Slabs:
         self._size, self._entry = size, entry
         self._found: dict[ir.Value, tuple[Slab | None, ...]] = {}
 
-    def of(self, offset: ir.Value) -> Slab | None:
+    def slab_of(self, offset: ir.Value) -> Slab | None:
         """The slab, where it is told by what the function is given."""
         found = self._terms(offset)
         return found[0] if len(found) == 1 else None
@@ -52,7 +52,7 @@ class Slabs:
         """What the products with the size say that a sum is made of; None where they do not."""
         found = self._found.get(value)
         if found is None:
-            op = _made(value)
+            op = _defining_op(value)
             if op is None or op.name not in ("llvm.add", "llvm.mul"):
                 found = ()
             elif op.name == "llvm.add":
@@ -66,7 +66,7 @@ class Slabs:
 
     def _slab(self, number: ir.Value) -> Slab | None:
         distance = 0
-        while (op := _made(number)) is not None:
+        while (op := _defining_op(number)) is not None:
             constant = _constant(op.operands[1]) if op.name in ("llvm.add", "llvm.sub") else None
             if constant is not None:
                 distance += constant if op.name == "llvm.add" else -constant
@@ -123,12 +123,12 @@ def _times(op: ir.Operation, size: int) -> ir.Value | None:
 
 
 def _constant(value: ir.Value) -> int | None:
-    op = _made(value)
+    op = _defining_op(value)
     if op is None or op.name != "llvm.mlir.constant":
         return None
     attribute = op.attributes["value"]
     return ir.IntegerAttr(attribute).value if isinstance(attribute, ir.IntegerAttr) else None
 
 
-def _made(value: ir.Value) -> ir.Operation | None:
+def _defining_op(value: ir.Value) -> ir.Operation | None:
     return None if isinstance(value, ir.BlockArgument) else value.owner.operation

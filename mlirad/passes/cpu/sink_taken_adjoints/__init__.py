@@ -30,7 +30,7 @@ def sink_taken_adjoints(
     """
     for function in functions(module):
         for loop in [op for op in operations(function) if is_for(op)]:
-            taken = _taken(loop)
+            taken = _taken_values(loop)
             if taken:
                 from mlirad.passes.cpu.sink_taken_adjoints.adjoints import (
                     sink,  # few loops have such
@@ -39,7 +39,7 @@ def sink_taken_adjoints(
                 sink(loop, taken, fewest)
 
 
-def _taken(loop: ir.Operation) -> list[ir.Value]:
+def _taken_values(loop: ir.Operation) -> list[ir.Value]:
     """What an iteration takes of carried values that it takes or hands on."""
     box, found = For(loop), dict[ir.Value, None]()
     ends = block_operations(box.body)[-1].operands
@@ -50,12 +50,12 @@ def _taken(loop: ir.Operation) -> list[ir.Value]:
         for use in carried.uses:
             other = use.owner.operation
             is_choice = other.name == _SELECT and other.block == box.body
-            if is_choice and _parts(handed, other, carried):
+            if is_choice and _are_exclusive(handed, other, carried):
                 found[other.results[0]] = None
     return list(found)
 
 
-def _parts(one: ir.Operation, other: ir.Operation, carried: ir.Value) -> bool:
+def _are_exclusive(one: ir.Operation, other: ir.Operation, carried: ir.Value) -> bool:
     """Whether of two choices one gives a carried value where the other gives 0."""
     (test, *ways), (other_test, *other_ways) = one.operands, other.operands
     return (

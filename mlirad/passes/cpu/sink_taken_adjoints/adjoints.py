@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mlirad.analysis.guard_segments import is_opaque, is_pure, touched, used
+from mlirad.analysis.guard_segments import is_opaque, is_pure, touched_memory, used_values
 from mlirad.analysis.lanes.updates import Update, Updates
 from mlirad.bindings import ir
 from mlirad.ir import build as b
@@ -19,13 +19,13 @@ _OF_FIRST = ("arith.divf", "arith.negf", "arith.extf", "arith.truncf")
 
 def sink(loop: ir.Operation, taken: Sequence[ir.Value], fewest: int) -> None:
     """Let what a body makes of some adjoints run where one of them is not 0."""
-    made = _Made(For(loop).body, taken)
+    made = _AdjointUsers(For(loop).body, taken)
     made.place()
     if len(made.sunk) >= fewest:
         made.move()
 
 
-class _Made:
+class _AdjointUsers:
     """The ops of a block that give 0, or change nothing, where some adjoints are 0, and their
     places: `sunk` are those that may run under a condition, `behind` those that then come behind
     it."""
@@ -43,7 +43,7 @@ class _Made:
 
     def _see(self, op: ir.Operation, updates: Updates) -> None:
         if op.name == "memref.store":
-            update = updates.of(op)
+            update = updates.update_of(op)
             if update is not None and self._is_of_zero(update):
                 self.updates.update(dict.fromkeys((update.load, *update.steps, op), update))
         elif not is_pure(op) or is_marked(op) or not b.is_float(op.results[0].type):
@@ -78,7 +78,7 @@ class _Made:
         self._take_along(sunk)
 
     def _place_but(self, left: set[ir.Operation]) -> None:
-        moved, later = _Moved(), _Moved()
+        moved, later = _MovedOps(), _MovedOps()
         self.sunk, self.behind = [], []
         for op in self.ops:
             depends = moved.holds(op)
@@ -160,7 +160,7 @@ class _Made:
         return self.kept[value] if value in self.kept else b.number(0, value.type)
 
 
-class _Moved:
+class _MovedOps:
     """Ops that move to the end of a block."""
 
     def __init__(self) -> None:
@@ -172,7 +172,7 @@ class _Moved:
     def take(self, op: ir.Operation) -> None:
         """Move another."""
         self._made.update(op.results)
-        read, written = touched(op)
+        read, written = touched_memory(op)
         self._read |= read
         self._written |= written
         self._is_any = True
@@ -181,9 +181,9 @@ class _Moved:
         """Whether the next op has to stay behind these."""
         if self._is_any and is_opaque(op):
             return True
-        read, written = touched(op)
+        read, written = touched_memory(op)
         return (
-            not self._made.isdisjoint(used(op))
+            not self._made.isdisjoint(used_values(op))
             or not self._written.isdisjoint(read | written)
             or not self._read.isdisjoint(written)
         )

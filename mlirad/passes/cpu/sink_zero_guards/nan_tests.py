@@ -19,7 +19,7 @@ def looked_at_for_nans(
 ) -> list[ir.Value]:
     """Those of the results, and others where a NaN is not passed on: of `witnesses`, and of what
     is made of `doubtful` numbers."""
-    reached = _Reached(ops, [v for v in results if b.is_float(v.type)])
+    reached = _NanReach(ops, [v for v in results if b.is_float(v.type)])
     found = dict.fromkeys(v for v in reached.ends if not reached.goes_on(v))
     found.update(dict.fromkeys(v for v in witnesses if not reached.is_seen(v)))
     doubted = set(doubtful)
@@ -36,7 +36,7 @@ def looked_at_for_nans(
     return list(found)
 
 
-class _Reached:
+class _NanReach:
     """Which values a NaN passes on to the `ends` by ops that give a NaN of a NaN."""
 
     def __init__(self, ops: Sequence[ir.Operation], ends: Sequence[ir.Value]) -> None:

@@ -33,7 +33,7 @@ class RareFunctions:
         self.function, self.names = function, dict[str, str]()
         self.size = sum(1 for _ in operations(function))  # as it was
 
-    def of(self, ops: Sequence[ir.Operation], values: Sequence[ir.Value]) -> RareFunction:
+    def function_of(self, ops: Sequence[ir.Operation], values: Sequence[ir.Value]) -> RareFunction:
         """A function that gives values as some ops compute them."""
         inside = {result for op in ops for result in op.results}
         used = dict.fromkeys(v for op in ops for v in op.operands if v not in inside)

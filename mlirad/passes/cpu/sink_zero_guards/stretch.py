@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mlirad.analysis.guard_segments import ALLOCATIONS, Segment, is_pure, segments, touched
+from mlirad.analysis.guard_segments import ALLOCATIONS, Segment, is_pure, segments, touched_memory
 from mlirad.analysis.lanes.cost import Scalar, is_function
 from mlirad.analysis.zero_guards import guard_of
 from mlirad.bindings import ir
@@ -65,7 +65,7 @@ class _Stretch:
         ops = self._slice(results)
         if _MOST * len(self.guards) < len(ops) or _PART * len(ops) < kept.size:
             return
-        function = kept.of(ops, results)
+        function = kept.function_of(ops, results)
         uses = list(self.uses.values())
         quick = self._without_guards(results)
         looked_at = looked_at_for_nans(self.segment.front, quick, self.doubtful, self.witnesses)
@@ -91,7 +91,7 @@ class _Stretch:
             if any(v in wanted for v in op.results) and self._is_made_again(op, written):
                 found.append(op)
                 wanted.update(op.operands)
-            written |= touched(op)[1]
+            written |= touched_memory(op)[1]
         return found[::-1]
 
     def _is_made_again(self, op: ir.Operation, written: set[ir.Value]) -> bool:

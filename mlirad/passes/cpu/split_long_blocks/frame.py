@@ -75,13 +75,15 @@ class Frame:
 
     def write(self, value: ir.Value, memory: ir.Value) -> None:
         """Put a value into its place."""
-        b.effect("llvm.store", [_stored(value), self._place(value, memory)], **_aligned(value))
+        b.effect(
+            "llvm.store", [_stored_value(value), self._place(value, memory)], **_alignment(value)
+        )
 
     def read(self, value: ir.Value, memory: ir.Value) -> ir.Value:
         """A value from its place."""
         stored = stored_type(value.type)
         assert stored is not None
-        found = b.make("llvm.load", stored, [self._place(value, memory)], **_aligned(value))
+        found = b.make("llvm.load", stored, [self._place(value, memory)], **_alignment(value))
         return _read(found, value.type)
 
     def _place(self, value: ir.Value, memory: ir.Value) -> ir.Value:
@@ -100,12 +102,12 @@ def _size_of(value: ir.Value) -> int:
     return _bytes(stored)
 
 
-def _aligned(value: ir.Value) -> dict[str, ir.Attribute]:
+def _alignment(value: ir.Value) -> dict[str, ir.Attribute]:
     alignment = min(_size_of(value), _LARGEST_ALIGNMENT)
     return {"alignment": ir.IntegerAttr.get(b.integer_type(64), alignment)}
 
 
-def _stored(value: ir.Value) -> ir.Value:
+def _stored_value(value: ir.Value) -> ir.Value:
     """A value as it is in memory."""
     stored = stored_type(value.type)
     assert stored is not None

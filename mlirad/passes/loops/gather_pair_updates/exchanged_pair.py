@@ -74,13 +74,13 @@ class ExchangedPair:
     def can_compute(self, value: ir.Value) -> bool:
         """Whether a value is made by operations that run in each iteration, of the indices, and of
         memory that the loop leaves as it is."""
-        needed = self._needed([value])
+        needed = self._producers_of([value])
         return needed is not None and len(needed) <= LONGEST
 
     def compute(self, values: Sequence[ir.Value]) -> list[ir.Value]:
         """The values of the exchanged pair, at the end of an iteration."""
         in_order = self._operations()
-        needed = self._needed(values) or set()
+        needed = self._producers_of(values) or set()
         numbers = PairNumbers(dict(self._values), fast=self._fast)
         known: dict[Powers, list[Known]] = {}
         for op in in_order:
@@ -89,13 +89,13 @@ class ExchangedPair:
         for op in in_order:
             if op in needed:
                 numbers.note(op, exchanged=True)
-        wanted = self._wanted(values, needed, numbers, known)
+        wanted = self._missing_values(values, needed, numbers, known)
         for op in in_order:
             if op in wanted:
                 self._make(op)
         return [self._values.get(value, value) for value in values]
 
-    def _wanted(
+    def _missing_values(
         self,
         values: Sequence[ir.Value],
         needed: set[ir.Operation],
@@ -109,7 +109,7 @@ class ExchangedPair:
             op = defining_op(value)
             if op is None or op not in needed or op in wanted or value in self._values:
                 continue
-            number = numbers.of(value, exchanged=True)
+            number = numbers.number_of(value, exchanged=True)
             if not self._reuse(value, number, known.get(number.powers, [])):
                 wanted.add(op)
                 pending += op.operands
@@ -149,7 +149,7 @@ class ExchangedPair:
         for op in reversed(self._made):
             op.erase()
 
-    def _needed(self, values: Sequence[ir.Value]) -> set[ir.Operation] | None:
+    def _producers_of(self, values: Sequence[ir.Value]) -> set[ir.Operation] | None:
         """What values are made by; None where something cannot be made anew."""
         found: set[ir.Operation] = set()
         pending = list(values)

@@ -40,11 +40,11 @@ class PairNumbers:
 
     def note(self, op: ir.Operation, *, exchanged: bool) -> Number:
         """Number the result of an op."""
-        numbers = [self.of(value, exchanged=exchanged) for value in op.operands]
+        numbers = [self.number_of(value, exchanged=exchanged) for value in op.operands]
         number = self._found[exchanged][op.results[0]] = self._number(op, numbers)
         return number
 
-    def of(self, value: ir.Value, *, exchanged: bool) -> Number:
+    def number_of(self, value: ir.Value, *, exchanged: bool) -> Number:
         """The number of a value."""
         found = self._found[exchanged].get(value)
         if found is None:
@@ -64,9 +64,9 @@ class PairNumbers:
     def _number(self, op: ir.Operation, numbers: list[Number]) -> Number:
         free = self._fast and not is_bound(op) and FUSED not in op.attributes
         if op.name == _OPPOSITE:
-            return _scaled(numbers[0], -1)
+            return _scale(numbers[0], -1)
         if op.name == _SUM and numbers[0] == numbers[1]:
-            return _scaled(numbers[0], 2)
+            return _scale(numbers[0], 2)
         if op.name in (_PRODUCT, _QUOTIENT) and free:
             divides = op.name == _QUOTIENT
             found = _product(numbers[0], self._inverse(numbers[1]) if divides else numbers[1])
@@ -74,7 +74,7 @@ class PairNumbers:
                 return found
         if op.name in (_PRODUCT, _MAGNITUDE) and len(set(numbers)) == 1:
             # the same of an operand and of its opposite, to the bit
-            return self._factor(self._key(op, list(map(self._unsigned, numbers))))
+            return self._factor(self._key(op, list(map(self._magnitude_of, numbers))))
         if op.name == _DIFFERENCE:
             return self._difference(op, numbers, free)
         return self._factor(self._key(op, numbers))
@@ -84,12 +84,12 @@ class PairNumbers:
         in_order = sorted(numbers, key=self._rank)
         magnitude = self._factor(self._key(op, in_order))
         if free:
-            return magnitude if in_order == numbers else _scaled(magnitude, -1)
+            return magnitude if in_order == numbers else _scale(magnitude, -1)
         number = self._factor((self._key(op, numbers), "signed"))
         self._magnitudes[number] = magnitude
         return number
 
-    def _unsigned(self, number: Number) -> Number:
+    def _magnitude_of(self, number: Number) -> Number:
         return self._magnitudes.get(number, Number(abs(number.constant), number.powers))
 
     def _inverse(self, number: Number) -> Number:
@@ -114,7 +114,7 @@ class PairNumbers:
         return op.name, tuple(ranks), str(op.results[0].type), attributes
 
 
-def _scaled(number: Number, factor: int) -> Number:
+def _scale(number: Number, factor: int) -> Number:
     return Number(number.constant * factor, number.powers)
 
 

@@ -10,7 +10,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field_layout import Activity
 from mlirad.ir import build as b
 from mlirad.ir.walk import at_end
-from mlirad.passes.loops.insert_active_lists.active_walk import ActiveWalk, Cell, unpacked
+from mlirad.passes.loops.insert_active_lists.active_walk import ActiveWalk, Cell, unpack_cell
 
 SHORT = 1 << 14  # cells: room for all of them is less than what counting takes
 
@@ -29,7 +29,7 @@ class ActiveList:
 
     def at(self, position: ir.Value) -> list[ir.Value]:
         """The number along each axis of the cell at a place of the list."""
-        return unpacked(b.read(self.memory, [position]), self.extents)
+        return unpack_cell(b.read(self.memory, [position]), self.extents)
 
     def free(self) -> None:
         """Give the memory back."""

@@ -102,7 +102,7 @@ class ActiveLoop:
         return item.axis if low is not None and low + item.shift == 0 else None
 
     @property
-    def _kept(self) -> list[int]:
+    def _unchanged_axes(self) -> list[int]:
         """The axes of the loop that stay as they are."""
         listed = [] if self.choice is None else self.choice.axes
         kept = [axis for axis in range(self.box.rank) if axis not in listed]
@@ -117,11 +117,11 @@ class ActiveLoop:
         self, made: ActiveList | None
     ) -> tuple[list[ir.Value], list[ir.Value], list[ir.Value]]:
         zero, one = b.index(0), b.index(1)
-        lower = [self.box.lower[axis] for axis in self._kept]
-        upper = [self.box.upper[axis] for axis in self._kept]
+        lower = [self.box.lower[axis] for axis in self._unchanged_axes]
+        upper = [self.box.upper[axis] for axis in self._unchanged_axes]
         if self._ends_outside and self.item_axis is not None:
             upper = [self._end_of_items([])]
-        steps = [self.box.steps[axis] for axis in self._kept]
+        steps = [self.box.steps[axis] for axis in self._unchanged_axes]
         if made is not None and self.choice is not None:
             widths = [part.width for part in self.choice.cell if part.width > 1]
             lower = [zero] * (1 + len(widths)) + lower
@@ -140,7 +140,7 @@ class ActiveLoop:
                     value = b.add(b.mul(number, b.index(part.width)), inner.pop(0))
                 if part.axis is not None:
                     found[part.axis] = b.sub(value, b.index(part.shift)) if part.shift else value
-        found.update(zip(self._kept, inner))
+        found.update(zip(self._unchanged_axes, inner))
         if self.item_axis is None or self._ends_outside:
             self._copy(found)
             return

@@ -48,7 +48,7 @@ class ActiveWalk:
 
     def _through_row(self, row: ir.Value, carried: ir.Value, visit: Visit | None) -> ir.Value:
         axes = [digits.axis for digits in self.activities[0].cells]
-        cell = dict(zip(axes, unpacked(row, self._rows)))
+        cell = dict(zip(axes, unpack_cell(row, self._rows)))
         return self._along(0, axes[-1], self._row, cell, carried, visit)
 
     def _inside(self, level: int, around: Cell, carried: ir.Value, visit: Visit | None) -> ir.Value:
@@ -93,18 +93,18 @@ class ActiveWalk:
             if visit is None and level == len(self.activities) - 1:
                 b.yield_([b.add(loop.carried[0], _population(flags))])
             else:
-                enter = self._entered(level, visit)
+                enter = self._visit_below(level, visit)
                 cells = {**cell, axis: first}
-                b.yield_([self._each(flags, cells, axis, size, loop.carried[0], enter)])
+                b.yield_([self._visit_cells(flags, cells, axis, size, loop.carried[0], enter)])
         return loop.results[0]
 
-    def _entered(self, level: int, visit: Visit | None) -> Visit:
+    def _visit_below(self, level: int, visit: Visit | None) -> Visit:
         if level < len(self.activities) - 1:
             return lambda cell, carried: self._inside(level + 1, cell, carried, visit)
         assert visit is not None
         return visit
 
-    def _each(
+    def _visit_cells(
         self,
         flags: ir.Value,
         cell: Cell,
@@ -159,7 +159,7 @@ class ActiveWalk:
         return field.get(name, array_type(ir.Type.parse(element), shape))
 
 
-def unpacked(entry: ir.Value, extents: Sequence[int]) -> list[ir.Value]:
+def unpack_cell(entry: ir.Value, extents: Sequence[int]) -> list[ir.Value]:
     """The number of a cell along each axis."""
     found: list[ir.Value] = []
     for extent in reversed(extents[1:]):

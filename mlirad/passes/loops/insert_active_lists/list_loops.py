@@ -31,7 +31,9 @@ def loop_over_lists(
     """Let the loops of a function go over lists where that pays; the others test each cell."""
     loops = [op for op in operations(function) if is_parallel(op)]
     guards = [(loop, guard_of(Parallel(loop), blocks)) for loop in loops]
-    chosen = [(loop, guard, _chosen(loop, guard)) for loop, guard in guards if guard is not None]
+    chosen = [
+        (loop, guard, _choose_block(loop, guard)) for loop, guard in guards if guard is not None
+    ]
     _refuse_endless(function, {*blocks}, [loop for loop, _, choice in chosen if choice])
     for loop, guard, choice in chosen:
         if choice is not None or guard.item is not None:
@@ -39,7 +41,7 @@ def loop_over_lists(
             ActiveLoop(module, loop, guard, choice).insert()
 
 
-def _chosen(loop: ir.Operation, guard: Guard) -> Choice | None:
+def _choose_block(loop: ir.Operation, guard: Guard) -> Choice | None:
     """The block of whose active cells a list is made: one whose cells are large, or, where the loop
     changes what it tests, the one that is tested. None where the cells are tested one by one."""
     found = choices(loop, guard)

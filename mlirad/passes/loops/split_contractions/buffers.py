@@ -46,7 +46,7 @@ class Buffers:
         self.root = root
         self.made: dict[ir.Value, Buffer | None] = {}
 
-    def of(self, value: ir.Value, loops: tuple[ir.Operation, ...]) -> Buffer | None:
+    def buffer_of(self, value: ir.Value, loops: tuple[ir.Operation, ...]) -> Buffer | None:
         """The buffer of a value; None where its size is not known, or large."""
         if value not in self.made:
             self.made[value] = self._make(value.type, loops)

@@ -29,8 +29,8 @@ from mlirad.passes.loops.split_contractions.buffers import Buffer, Buffers
 from mlirad.passes.loops.split_contractions.products import (
     STORE,
     Factor,
-    Kept,
-    Parts,
+    KeptValue,
+    NestParts,
     Product,
     Sum,
     erase_unused,
@@ -40,7 +40,7 @@ from mlirad.passes.loops.split_contractions.products import (
 class SplitNest:
     """The parts of one nest."""
 
-    def __init__(self, root: ir.Operation, taken: Parts, buffers: Buffers) -> None:
+    def __init__(self, root: ir.Operation, taken: NestParts, buffers: Buffers) -> None:
         self.root, self.taken, self.buffers = root, taken, buffers
         self.totals: dict[ir.Value, ir.Value] = {}  # what stands for the results of loops
 
@@ -107,7 +107,7 @@ class SplitNest:
     def _keep(self, value: ir.Value) -> None:
         element, value = self._buffer(value).element, self.totals.get(value, value)
         with behind(owner_operation(value)):
-            b.write(value, element.memref, Places([]).of(element, {}, {}))
+            b.write(value, element.memref, Places([]).indices_of(element, {}, {}))
 
     def _make_sum(self, one: Sum) -> None:
         """Add up the products of a sum: in its place, or in its buffer."""
@@ -134,7 +134,7 @@ class SplitNest:
         else:
             element = self._buffer(one.result).element
             with behind(one.loop):
-                total = b.read(element.memref, Places([]).of(element, {}, {}))
+                total = b.read(element.memref, Places([]).indices_of(element, {}, {}))
                 if not is_zero(initial):
                     total = b.make("arith.addf", total.type, [initial, total])
             one.result.replace_all_uses_with(total)
@@ -171,9 +171,9 @@ class SplitNest:
         """Add a product to an element at a point."""
         factors = [self._element(factor) for factor in (product.left, product.right)]
         with product.location:
-            reads = [b.read(one.memref, places.of(one, point, {})) for one in factors]
+            reads = [b.read(one.memref, places.indices_of(one, point, {})) for one in factors]
             value = b.make("arith.mulf", reads[0].type, reads)
-            place = places.of(output, point, {})
+            place = places.indices_of(output, point, {})
             name = "arith.subf" if product.is_negative else "arith.addf"
             total = b.make(name, value.type, [b.read(output.memref, place), value])
             b.write(total, output.memref, place)
@@ -230,8 +230,10 @@ def _nest(
 def _fill(loops: Sequence[ir.Operation], element: Element, value: ir.Value) -> None:
     """Write a value to the elements of all points of some loops."""
     places = Places([For(loop).induction for loop in loops])
-    _nest(loops, {}, {}, lambda at: b.write(value, element.memref, places.of(element, at, {})))
+    _nest(
+        loops, {}, {}, lambda at: b.write(value, element.memref, places.indices_of(element, at, {}))
+    )
 
 
-def _factors(product: Product) -> list[Kept]:
-    return [one for one in (product.left, product.right) if isinstance(one, Kept)]
+def _factors(product: Product) -> list[KeptValue]:
+    return [one for one in (product.left, product.right) if isinstance(one, KeptValue)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 
 from mlirad.analysis.contractions.elements import Element, element_of, memory_of
-from mlirad.analysis.contractions.limits import LimitsOf, copied, narrow
+from mlirad.analysis.contractions.limits import LimitsOf, copy_limits, narrow
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 from mlirad.ir import build as b
@@ -39,14 +39,14 @@ _QUIET = ("arith.", "math.", "scf.for", "scf.if", "scf.yield", LOAD, STORE)
 
 
 @data_class(frozen=True)
-class Kept:
+class KeptValue:
     """A value that a nest computes once for every point of some of its loops."""
 
     value: ir.Value
     loops: tuple[ir.Operation, ...]
 
 
-Factor = Element | Kept
+Factor = Element | KeptValue
 
 
 @data_class(frozen=True, eq=False)
@@ -103,7 +103,7 @@ class Sum:
         """The sum."""
         return self.loop.results[self.position]
 
-    def parts(self) -> Iterator[ir.Value]:
+    def inner_sums(self) -> Iterator[ir.Value]:
         """The sums of inner loops that it goes on with, and which are sums in vain without it."""
         pending = [(self.loop, self.position)]
         while pending:
@@ -132,7 +132,7 @@ class Sum:
                 value = next(v for v in op.operands if chain_addends(v, carried, op) is not None)
 
 
-class Parts(NamedTuple):
+class NestParts(NamedTuple):
     """What is taken out of a nest."""
 
     sums: list[Sum]
@@ -155,7 +155,7 @@ class Products:
         self.written = {
             memory for memory, ops in self.touched.items() if any(op.name == STORE for op in ops)
         }
-        self.cleared = dict(self._cleared())
+        self.cleared = dict(self._find_cleared())
 
     def _memory(self, op: ir.Operation) -> ir.Value | None:
         if op.name not in (LOAD, STORE):
@@ -192,7 +192,7 @@ class Products:
                 if outer is None or outer[1]:
                     continue
                 for position in range(len(loop.results)):
-                    products = self._summed(loop, position)
+                    products = self._loop_products(loop, position)
                     if products:
                         target = self._target(loop, position)
                         yield Sum(loop, position, tuple(outer[0]), products, target)
@@ -219,7 +219,7 @@ class Products:
             return None
         return Write(store, element, loops)
 
-    def _cleared(self) -> Iterator[tuple[ir.Value, Write]]:
+    def _find_cleared(self) -> Iterator[tuple[ir.Value, Write]]:
         """Memory of which every iteration reads an element and then writes something that does not
         depend on it there; what it reads may be read behind the nest if it is written later
         still."""
@@ -234,12 +234,12 @@ class Products:
             if all(list(load.operands) == place for load in loads):
                 yield memory, write
 
-    def _summed(self, loop: ir.Operation, position: int) -> list[Product]:
+    def _loop_products(self, loop: ir.Operation, position: int) -> list[Product]:
         terms = loop_addends(loop, position)
         if not terms or not b.is_float(loop.results[position].type):
             return []
         products = self._all_products(terms)
-        kept = any(isinstance(f, Kept) for one in products for f in (one.left, one.right))
+        kept = any(isinstance(f, KeptValue) for one in products for f in (one.left, one.right))
         return [] if kept else products
 
     def _all_products(self, terms: Sequence[Term]) -> list[Product]:
@@ -272,14 +272,14 @@ class Products:
             )
             inner = defining_op(then)
             if inner is not None and is_zero(other) and enclosing(inner) == op:
-                trial = copied(limits)
+                trial = copy_limits(limits)
                 if self._is_read(inner) and narrow(trial, op.operands[0], self.root):
                     limits.update(trial)
                     load = inner
         if self._is_read(load):
             return element_of(load.operands[0], list(load.operands)[1:])
         path = self._path(op)
-        return None if path is None else Kept(value, tuple(path[0]))
+        return None if path is None else KeptValue(value, tuple(path[0]))
 
     def _is_read(self, op: ir.Operation) -> bool:
         """Whether an op loads an element that the nest does not change, by indices that are sums

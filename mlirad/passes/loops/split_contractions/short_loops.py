@@ -32,7 +32,7 @@ def _hiding(root: ir.Operation) -> Iterator[ir.Operation]:
     """The loops to be written out, inner ones first."""
     inner = [op for op in operations(root) if is_for(op)]
     tests = [op for op in operations(root) if op.name == "arith.cmpi"]
-    mixed = {index for test in tests for index in _mixed(test, root)}
+    mixed = {index for test in tests for index in _mixed_indices(test, root)}
     copies = 1
     for loop in reversed(inner):
         span = spans(loop)[0]
@@ -44,7 +44,7 @@ def _hiding(root: ir.Operation) -> Iterator[ir.Operation]:
             yield loop
 
 
-def _mixed(test: ir.Operation, root: ir.Operation) -> list[ir.Value]:
+def _mixed_indices(test: ir.Operation, root: ir.Operation) -> list[ir.Value]:
     """The indices of a nest that a comparison names, where it names several and no more."""
     left, right = (linear_form(operand) for operand in test.operands)
     names = list(left.plus(right, -1).names)

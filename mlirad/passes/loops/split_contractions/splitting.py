@@ -14,8 +14,8 @@ from mlirad.passes.loops.split_contractions.buffers import Buffers
 from mlirad.passes.loops.split_contractions.nest import SplitNest
 from mlirad.passes.loops.split_contractions.products import (
     Factor,
-    Kept,
-    Parts,
+    KeptValue,
+    NestParts,
     Product,
     Products,
     Sum,
@@ -49,12 +49,12 @@ class Splitting:
             p for one in sums for p in one.products
         ]
         factors = [factor for product in made for factor in (product.left, product.right)]
-        kept = {one.value for one in factors if isinstance(one, Kept)}
+        kept = {one.value for one in factors if isinstance(one, KeptValue)}
         read = {memory_of(one.memref) for one in factors if isinstance(one, Element)}
         clears = [write for memory, write in products.cleared.items() if memory in read]
         self.buffers.keep_only(kept | {one.result for one in sums if one.target is None})
         if made:
-            SplitNest(self.loop, Parts(sums, updates, clears), self.buffers).run()
+            SplitNest(self.loop, NestParts(sums, updates, clears), self.buffers).run()
         return bool(made)
 
     def _sums(self, products: Products) -> list[Sum]:
@@ -62,18 +62,18 @@ class Splitting:
         found: list[Sum] = []
         parts: set[ir.Value] = set()
         for one in products.sums():  # outer loops first
-            paid = None if one.result in parts else self._paid(one)
+            paid = None if one.result in parts else self._paying_sum(one)
             if paid is not None:
                 found.append(paid)
-                parts.update(one.parts())
+                parts.update(one.inner_sums())
         return found
 
-    def _paid(self, one: Sum) -> Sum | None:
+    def _paying_sum(self, one: Sum) -> Sum | None:
         """A sum, made in place if it may be; None where it does not pay."""
         target = one.target
         if target is not None and all(self._pays(p, target.element) for p in one.products):
             return one
-        buffer = self.buffers.of(one.result, one.outer)
+        buffer = self.buffers.buffer_of(one.result, one.outer)
         if buffer is not None and all(self._pays(p, buffer.element) for p in one.products):
             return replace(one, target=None)
         return None
@@ -90,7 +90,7 @@ class Splitting:
     def _element(self, factor: Factor) -> Element | None:
         if isinstance(factor, Element):
             return factor
-        buffer = self.buffers.of(factor.value, factor.loops)
+        buffer = self.buffers.buffer_of(factor.value, factor.loops)
         return None if buffer is None else buffer.element
 
 

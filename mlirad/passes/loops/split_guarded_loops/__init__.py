@@ -33,8 +33,8 @@ from mlirad.passes.loops.split_guarded_loops.guards import (
     longest_stretch,
 )
 from mlirad.passes.loops.split_guarded_loops.loop_copies import (
-    clipped,
-    copied,
+    clip_index,
+    copy_loop,
     may_change_order,
     split_in_two,
 )
@@ -137,16 +137,16 @@ def _split_around(loop: ir.Operation, stretch: Stretch) -> ir.Operation:
     first, behind, parts = low, high, []
     with before(loop):
         if stretch.first is not None:
-            first = clipped(stretch.first, low, high)
+            first = clip_index(stretch.first, low, high)
             parts.append((low, first))
         if stretch.last is not None:
-            behind = clipped(stretch.last + 1, first, high)
+            behind = clip_index(stretch.last + 1, first, high)
         parts.append((first, behind))
         if behind != high:
             parts.append((behind, high))
         values = list(loop.operands)[3:]
         for begin, end in parts:
-            made = copied(loop, begin, end, values)
+            made = copy_loop(loop, begin, end, values)
             values = list(made.op.results)
             if begin == first and end == behind:
                 middle = made.op

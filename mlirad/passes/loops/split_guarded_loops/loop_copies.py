@@ -22,12 +22,12 @@ from mlirad.ir.walk import (
 from mlirad.passes.loops.split_guarded_loops.guards import Stretch
 
 
-def clipped(index: int, low: ir.Value, high: ir.Value) -> ir.Value:
+def clip_index(index: int, low: ir.Value, high: ir.Value) -> ir.Value:
     """An index, or the end of a loop that it is outside of."""
     return folded("arith.minsi", folded("arith.maxsi", b.index(index), low, max), high, min)
 
 
-def copied(loop: ir.Operation, low: ir.Value, high: ir.Value, values: list[ir.Value]) -> For:
+def copy_loop(loop: ir.Operation, low: ir.Value, high: ir.Value, values: list[ir.Value]) -> For:
     """A copy of a loop with other bounds, which begins with other values."""
     made = b.for_loop(low, high, b.index(1), values)
     for name, attribute in attributes_of(loop).items():
@@ -82,20 +82,20 @@ def split_in_two(loop: ir.Operation, stretch: Stretch, width: int) -> ir.Operati
     first, behind = low, high
     with before(loop):
         if stretch.first is not None:
-            first = clipped(stretch.first, low, high)
+            first = clip_index(stretch.first, low, high)
         if stretch.last is not None:
-            behind = clipped(stretch.last + 1, first, high)
+            behind = clip_index(stretch.last + 1, first, high)
         length = folded("arith.subi", behind, first, sub)
         length = folded("arith.maxsi", length, b.index(0), max)
         rest = folded("arith.remui", length, b.index(width), mod)
         behind = folded("arith.addi", first, folded("arith.subi", length, rest, sub), add)
-        middle = copied(loop, first, behind, []).op
-        _others(loop, low, first, behind, high)
+        middle = copy_loop(loop, first, behind, []).op
+        _outer_stretches(loop, low, first, behind, high)
     loop.erase()
     return middle
 
 
-def _others(
+def _outer_stretches(
     loop: ir.Operation, low: ir.Value, first: ir.Value, behind: ir.Value, high: ir.Value
 ) -> None:
     """The iterations of a loop in front of a stretch, and those behind it."""

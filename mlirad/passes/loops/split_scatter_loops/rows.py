@@ -99,7 +99,7 @@ class _Gather:
     def _one_by_one(self, bundle: Bundle, here: Sources, reached: list[ir.Value]) -> None:
         for group in bundle:
             for update, test in zip(group, reached):
-                self._if(test, partial(self._one, update, here[update]))
+                self._if(test, partial(self._row_loop, update, here[update]))
 
     def _if(self, test: ir.Value, body: Callable[[], None]) -> None:
         branch = b.if_else(test, [], with_else=False)
@@ -123,7 +123,7 @@ class _Gather:
                 tests += [b.compare(b.SLT, here[iv], high) for high in bounds.upper]
         return b.all_of(tests)
 
-    def _one(
+    def _row_loop(
         self,
         update: Update,
         here: dict[ir.Value, ir.Value],
@@ -152,8 +152,8 @@ class _Gather:
         low = _extreme(lows, "arith.maxsi")
         high = _extreme([low, _extreme(highs, "arith.minsi")], "arith.maxsi")
         for update in [update for group in bundle for update in group]:
-            self._one(update, here.get(update, {}), high=low)
-            self._one(update, here.get(update, {}), low=high)
+            self._row_loop(update, here.get(update, {}), high=low)
+            self._row_loop(update, here.get(update, {}), low=high)
         loop = self._parallel(low, high) if parallel else b.for_loop(low, high, b.index(1))
         with ir.InsertionPoint(loop.body):
             sums = [self._sum(group, here, loop.body.arguments[0]) for group in bundle]
@@ -193,9 +193,11 @@ class _Gather:
         at_top = [op for op in needed if enclosing(op) == self.loop]
         for op in at_top:
             clone(op, mapping)
-        self._guarded(update, update.left, [op for op in needed if op not in at_top], mapping)
+        self._guarded_update(
+            update, update.left, [op for op in needed if op not in at_top], mapping
+        )
 
-    def _guarded(
+    def _guarded_update(
         self,
         update: Update,
         guards: list[tuple[ir.Value, bool]],
@@ -213,7 +215,7 @@ class _Gather:
             test = b.make("arith.xori", test.type, [test, b.number(-1, test.type)])
         branch = b.if_else(test, [], with_else=False)
         with ir.InsertionPoint(branch.then):
-            self._guarded(update, rest, inner, mapping)
+            self._guarded_update(update, rest, inner, mapping)
             b.yield_()
 
 

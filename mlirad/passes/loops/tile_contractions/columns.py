@@ -14,7 +14,13 @@ from mlirad.ir import build as b
 from mlirad.ir import vectors as v
 from mlirad.named_tuples import NamedTuple
 from mlirad.passes.loops.tile_contractions.row_panel import RowPanel
-from mlirad.passes.loops.tile_contractions.tile_loops import Part, carried, each, nest, parts
+from mlirad.passes.loops.tile_contractions.tile_loops import (
+    Part,
+    carry_values,
+    for_each_step,
+    nest,
+    split_index,
+)
 from mlirad.passes.loops.tile_contractions.transposed_panel import Across
 
 Masks = Sequence[ir.Value | None]
@@ -51,7 +57,7 @@ class Columns:
             return
         outer = [i for i in plan.free if self._moves(i)]
         if plan.is_apart:
-            nest(outer, {}, lambda point: self._whole(point, memory))
+            nest(outer, {}, lambda point: self._copy_whole_factor(point, memory))
             return
         nest([*outer, *plan.sums], {}, lambda point: self._panels(point, memory))
 
@@ -61,7 +67,7 @@ class Columns:
     def _columns(self, point: Point, run: Callable[[Point, Masks], None]) -> None:
         """Run something at the first column of each tile, with masks for its vectors."""
         column, lanes = self.plan.column, self.plan.lanes
-        for part in parts(column.lower, column.upper, self.plan.columns * lanes, lanes):
+        for part in split_index(column.lower, column.upper, self.plan.columns * lanes, lanes):
 
             def at(start: ir.Value, part: Part = part) -> None:
                 masks: list[ir.Value | None] = []
@@ -73,9 +79,9 @@ class Columns:
                         masks.append(v.first_lanes(lanes, left))
                 run({**point, column.value: start}, masks)
 
-            each(part, at)
+            for_each_step(part, at)
 
-    def _whole(self, point: Point, memory: ir.Value) -> None:
+    def _copy_whole_factor(self, point: Point, memory: ir.Value) -> None:
         """Copy the right factor for all of the sum, and go through all rows with it."""
         sums = [(index, all_of(index)) for index in (*self.plan.sums, self.plan.inner)]
         rows = Rows(self, sums, Panel(memory, None))
@@ -87,7 +93,9 @@ class Columns:
                 for k in range(len(masks)):
                     first = k * self.plan.lanes
                     lanes = range(first, first + self.plan.lanes)
-                    places = [self.places.of(term.right, at, {column: lane}) for lane in lanes]
+                    places = [
+                        self.places.indices_of(term.right, at, {column: lane}) for lane in lanes
+                    ]
                     vector = v.load_apart(term.right.memref, places)
                     v.store_lanes(vector, memory, [rows.of_sum(at), b.index(first)])
 
@@ -118,7 +126,7 @@ class Columns:
 
             self._blocks(at_block)
 
-        each(whole, at)
+        for_each_step(whole, at)
 
     def _blocks(self, run: Callable[[Part], None]) -> None:
         """Run something for each block of rows, whose part of the left factor stays in the second
@@ -133,7 +141,7 @@ class Columns:
         if row.extent is not None and row.extent <= size:
             run(whole)
         else:
-            each(whole, at)
+            for_each_step(whole, at)
 
     def _copy(self, point: Point, masks: Masks, trips: Part, memory: ir.Value) -> None:
         """Make the panel of a tile's columns: for every trip a row of each term."""
@@ -146,7 +154,7 @@ class Columns:
                     row = b.add(first, b.index(number))
                     self._copy_row(term, {**point, inner: trip}, masks, memory, row)
 
-            each(trips, rows)
+            for_each_step(trips, rows)
             return
         (term,) = terms
         Across(self.plan, term, self.places, memory).copy(point, masks, trips)
@@ -157,7 +165,7 @@ class Columns:
         """Copy the right factor of a term where it is within its limits; 0 elsewhere."""
         for k, mask in enumerate(masks):
             start = k * self.plan.lanes
-            place = self.places.of(term.right, point, {self.plan.column.value: start})
+            place = self.places.indices_of(term.right, point, {self.plan.column.value: start})
             within = self._within(term, point, start, mask)
             steps = term.right.steps(self.plan.column.value)
             vector = v.load_steps(term.right.memref, place, steps or 1, self.vector, within)
@@ -172,23 +180,25 @@ class Columns:
             at = point[index] if index != column else b.add(point[index], b.index(start))
             for form in limits.upper:
                 left = b.sub(self.places.sum(form, {}, {}), at)
-                mask = self._both(mask, v.first_lanes(lanes, self._scaled(left, index)))
+                mask = self._and_mask(mask, v.first_lanes(lanes, self._active_lanes(left, index)))
             for form in limits.lower:
                 if index == column:
                     ahead = b.sub(self.places.sum(form, {}, {}), at)
-                    mask = self._both(mask, v.flipped(v.first_lanes(lanes, ahead)))
+                    mask = self._and_mask(mask, v.flipped(v.first_lanes(lanes, ahead)))
                 else:
                     beyond = b.sub(b.add(at, b.index(1)), self.places.sum(form, {}, {}))
-                    mask = self._both(mask, v.first_lanes(lanes, self._scaled(beyond, index)))
+                    mask = self._and_mask(
+                        mask, v.first_lanes(lanes, self._active_lanes(beyond, index))
+                    )
         return mask
 
-    def _scaled(self, left: ir.Value, index: ir.Value) -> ir.Value:
+    def _active_lanes(self, left: ir.Value, index: ir.Value) -> ir.Value:
         """How many lanes are on: all or none for an index that is the same for all of them."""
         if index == self.plan.column.value:
             return left
         return b.mul(left, b.index(self.plan.lanes))
 
-    def _both(self, mask: ir.Value | None, other: ir.Value) -> ir.Value:
+    def _and_mask(self, mask: ir.Value | None, other: ir.Value) -> ir.Value:
         return other if mask is None else b.all_of([mask, other])
 
 
@@ -203,22 +213,22 @@ class Rows:
     def emit(self, point: Point, masks: Masks, block: Part | None = None) -> None:
         """All rows, or those of a block."""
         rows = self.plan.row if block is None else block
-        for part in parts(rows.lower, rows.upper, self.plan.rows, 1):
+        for part in split_index(rows.lower, rows.upper, self.plan.rows, 1):
             self.block = block if part.size == self.plan.rows else None
-            each(part, partial(self._tile, point, part.size, masks))
+            for_each_step(part, partial(self._tile, point, part.size, masks))
 
     def emit_around(self, inner: Sequence[Index], point: Point, masks: Masks) -> None:
         """All rows, and inside of each tile's other indices: what a tile reads of the left factor
         stays in the first cache."""
         rows, row = self.plan.row, self.plan.row.value
-        for part in parts(rows.lower, rows.upper, self.plan.rows, 1):
+        for part in split_index(rows.lower, rows.upper, self.plan.rows, 1):
 
             def at(first: ir.Value, size: int = part.size) -> None:
                 nest(
                     inner, {**point, row: first}, lambda here: self._tile(here, size, masks, first)
                 )
 
-            each(part, at)
+            for_each_step(part, at)
 
     def _tile(self, point: Point, rows: int, masks: Masks, first: ir.Value) -> None:
         output, row, column = self.nest.output, self.plan.row.value, self.plan.column.value
@@ -232,9 +242,9 @@ class Rows:
         if self.plan.is_apart:
             self._tile_apart(point, [offset for offset, _ in offsets], masks)
             return
-        places = [(self.places.of(output, point, offset), mask) for offset, mask in offsets]
+        places = [(self.places.indices_of(output, point, offset), mask) for offset, mask in offsets]
         totals = [v.load_lanes(output.memref, place, vector, mask) for place, mask in places]
-        totals = self._summed(list(self.sums), point, totals, masks)
+        totals = self._sum_loops(list(self.sums), point, totals, masks)
         for total, (place, mask) in zip(totals, places):
             v.store_lanes(total, output.memref, place, mask)
 
@@ -243,13 +253,13 @@ class Rows:
         output, column = self.nest.output, self.plan.column.value
         places = [
             [
-                self.places.of(output, point, {**offset, column: offset[column] + lane})
+                self.places.indices_of(output, point, {**offset, column: offset[column] + lane})
                 for lane in range(self.plan.lanes)
             ]
             for offset in offsets
         ]
         totals = [v.load_apart(output.memref, one) for one in places]
-        for total, one in zip(self._summed(list(self.sums), point, totals, masks), places):
+        for total, one in zip(self._sum_loops(list(self.sums), point, totals, masks), places):
             v.store_apart(total, output.memref, one)
 
     def of_sum(self, point: Point) -> ir.Value:
@@ -260,7 +270,7 @@ class Rows:
             row = b.add(b.mul(row, b.index(index.extent)), b.sub(point[index.value], index.lower))
         return row
 
-    def _summed(
+    def _sum_loops(
         self,
         sums: Sums,
         point: Point,
@@ -270,18 +280,18 @@ class Rows:
         if not sums:
             return self._products(point, totals, masks)
         (index, trips), *others = sums
-        return carried(
+        return carry_values(
             trips,
             totals,
-            lambda trip, now: self._summed(others, {**point, index.value: trip}, now, masks),
+            lambda trip, now: self._sum_loops(others, {**point, index.value: trip}, now, masks),
         )
 
     def _products(self, point: Point, totals: Sequence[ir.Value], masks: Masks) -> list[ir.Value]:
         for number, term in enumerate(self.nest.terms):
-            totals = self._added(number, term, point, totals, masks)
+            totals = self._add_products(number, term, point, totals, masks)
         return list(totals)
 
-    def _added(
+    def _add_products(
         self, number: int, term: Term, point: Point, totals: Sequence[ir.Value], masks: Masks
     ) -> list[ir.Value]:
         vectors = [self._right(number, point, k, mask) for k, mask in enumerate(masks)]
@@ -289,18 +299,18 @@ class Rows:
         for position, total in enumerate(totals):
             r, k = divmod(position, len(masks))
             if k == 0:
-                factor = self._left(term, point, r)
+                factor = self._left_element(term, point, r)
                 if term.is_negative:
                     factor = b.make("arith.negf", factor.type, [factor])
                 spread = v.spread(factor, self.code.vector)
             results.append(v.multiply_add(spread, vectors[k], total, fused=self.code.fused))
         return results
 
-    def _left(self, term: Term, point: Point, row: int) -> ir.Value:
+    def _left_element(self, term: Term, point: Point, row: int) -> ir.Value:
         copies = self.code.left
         if copies is not None and self.block is not None:
             return copies.read(point, self.block, self.sums[0][1], row)
-        place = self.places.of(term.left, point, {self.plan.row.value: row})
+        place = self.places.indices_of(term.left, point, {self.plan.row.value: row})
         return b.read(term.left.memref, place)
 
     def _right(self, term: int, point: Point, k: int, mask: ir.Value | None) -> ir.Value:
@@ -316,7 +326,7 @@ class Rows:
             place = [row, b.index(start)]
             return v.load_lanes(self.panel.memory, place, self.code.vector)
         right = self.nest.terms[term].right
-        place = self.places.of(right, point, {self.plan.column.value: start})
+        place = self.places.indices_of(right, point, {self.plan.column.value: start})
         return v.load_lanes(right.memref, place, self.code.vector, mask)
 
 

@@ -11,7 +11,13 @@ from mlirad.analysis.contractions.tile_plan import Plan
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir import vectors as v
-from mlirad.passes.loops.tile_contractions.tile_loops import Part, carried, each, nest, parts
+from mlirad.passes.loops.tile_contractions.tile_loops import (
+    Part,
+    carry_values,
+    for_each_step,
+    nest,
+    split_index,
+)
 
 
 class Dots:
@@ -29,30 +35,30 @@ class Dots:
 
     def _rows(self, point: Point) -> None:
         row = self.plan.row
-        for part in parts(row.lower, row.upper, self.plan.rows, 1):
-            each(part, partial(self._row, point, part.size))
+        for part in split_index(row.lower, row.upper, self.plan.rows, 1):
+            for_each_step(part, partial(self._row, point, part.size))
 
     def _row(self, point: Point, rows: int, row: ir.Value) -> None:
         column, point = self.plan.column, {**point, self.plan.row.value: row}
-        for part in parts(column.lower, column.upper, self.plan.columns, 1):
-            each(part, partial(self._tile, point, (rows, part.size)))
+        for part in split_index(column.lower, column.upper, self.plan.columns, 1):
+            for_each_step(part, partial(self._tile, point, (rows, part.size)))
 
     def _tile(self, point: Point, shape: tuple[int, int], column: ir.Value) -> None:
         point = {**point, self.plan.column.value: column}
         rows, columns = shape
         zeros = [b.number(0.0, self.vector)] * (rows * columns)
         outer = len(self.plan.outer_sums)
-        totals = self._summed(self.plan.sums[outer:], point, zeros, shape)
+        totals = self._sum_loops(self.plan.sums[outer:], point, zeros, shape)
         output = self.nest.output
         for position, total in enumerate(totals):
             r, c = divmod(position, columns)
             offset = {self.plan.row.value: r, self.plan.column.value: c}
-            place = self.places.of(output, point, offset)
+            place = self.places.indices_of(output, point, offset)
             old, new = b.read(output.memref, place), v.sum_of_lanes(total)
             name = "arith.subf" if self.term.is_negative else "arith.addf"
             b.write(b.make(name, new.type, [old, new]), output.memref, place)
 
-    def _summed(
+    def _sum_loops(
         self,
         sums: Sequence[Index],
         point: Point,
@@ -63,17 +69,17 @@ class Dots:
             return self._lanes(point, totals, shape)
         index, *others = sums
         trips = Part(index.lower, index.upper, 1, True)
-        return carried(
+        return carry_values(
             trips,
             totals,
-            lambda trip, now: self._summed(others, {**point, index.value: trip}, now, shape),
+            lambda trip, now: self._sum_loops(others, {**point, index.value: trip}, now, shape),
         )
 
     def _lanes(
         self, point: Point, totals: Sequence[ir.Value], shape: tuple[int, int]
     ) -> list[ir.Value]:
         inner, lanes = self.plan.inner, self.plan.lanes
-        for part in parts(inner.lower, inner.upper, lanes, lanes):
+        for part in split_index(inner.lower, inner.upper, lanes, lanes):
             is_full = part.is_whole and part.size == lanes
 
             def at(
@@ -82,7 +88,7 @@ class Dots:
                 mask = None if full else v.first_lanes(lanes, b.sub(part.upper, trip))
                 return self._products({**point, inner.value: trip}, now, shape, mask)
 
-            totals = carried(part, totals, at)
+            totals = carry_values(part, totals, at)
         return list(totals)
 
     def _products(
@@ -97,7 +103,7 @@ class Dots:
             [
                 v.load_steps(
                     element.memref,
-                    self.places.of(element, point, {index.value: k}),
+                    self.places.indices_of(element, point, {index.value: k}),
                     element.steps(self.plan.inner.value) or 1,
                     self.vector,
                     mask,

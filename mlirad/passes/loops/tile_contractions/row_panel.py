@@ -9,7 +9,7 @@ from mlirad.analysis.contractions.tile_plan import Plan
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir import vectors as v
-from mlirad.passes.loops.tile_contractions.tile_loops import Part, each, parts
+from mlirad.passes.loops.tile_contractions.tile_loops import Part, for_each_step, split_index
 
 
 class RowPanel:
@@ -26,16 +26,16 @@ class RowPanel:
         row, inner, rows = self.plan.row.value, self.plan.inner.value, self.plan.rows
 
         def copy(first: ir.Value, trip: ir.Value) -> None:
-            place = self.places.of(self.left, {**point, row: first, inner: trip}, {})
+            place = self.places.indices_of(self.left, {**point, row: first, inner: trip}, {})
             numbers = v.load_lanes(self.left.memref, place, self.vector)
             v.store_lanes(numbers, self.memory, [self._place(block, first, trips, trip)])
 
         def tiles(trip: ir.Value) -> None:
-            for part in parts(block.lower, block.upper, rows, 1):
+            for part in split_index(block.lower, block.upper, rows, 1):
                 if part.is_whole and part.size == rows:
-                    each(part, lambda first: copy(first, trip))
+                    for_each_step(part, lambda first: copy(first, trip))
 
-        each(trips, tiles)
+        for_each_step(trips, tiles)
 
     def read(self, point: Point, block: Part, trips: Part, row: int) -> ir.Value:
         """The number of a row of the tile that begins at a point."""

@@ -30,7 +30,7 @@ class Part(NamedTuple):
         return low is not None and high is not None and 0 < high - low <= self.size
 
 
-def parts(lower: ir.Value, upper: ir.Value, size: int, rest: int) -> list[Part]:
+def split_index(lower: ir.Value, upper: ir.Value, size: int, rest: int) -> list[Part]:
     """A stretch in whole steps of a size, and what is left: in one step where that is known, else
     in steps of another size."""
     low, high = constant_integer(lower), constant_integer(upper)
@@ -47,7 +47,7 @@ def parts(lower: ir.Value, upper: ir.Value, size: int, rest: int) -> list[Part]:
     return [Part(lower, end, size, True), Part(end, upper, rest, rest == 1)]
 
 
-def each(part: Part, run: Body) -> None:
+def for_each_step(part: Part, run: Body) -> None:
     """Run something for the beginning of every step of a part."""
     if part.is_single:
         run(part.lower)
@@ -65,10 +65,10 @@ def nest(indices: Sequence[Index], point: Point, run: Callable[[Point], None]) -
         return
     first, *others = indices
     part = Part(first.lower, first.upper, 1, True)
-    each(part, lambda value: nest(others, {**point, first.value: value}, run))
+    for_each_step(part, lambda value: nest(others, {**point, first.value: value}, run))
 
 
-def carried(
+def carry_values(
     part: Part,
     values: Sequence[ir.Value],
     run: Callable[[ir.Value, Sequence[ir.Value]], list[ir.Value]],

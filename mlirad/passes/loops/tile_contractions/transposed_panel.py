@@ -11,7 +11,7 @@ from mlirad.analysis.contractions.tile_plan import Plan
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir import vectors as v
-from mlirad.passes.loops.tile_contractions.tile_loops import Part, each, parts
+from mlirad.passes.loops.tile_contractions.tile_loops import Part, for_each_step, split_index
 
 
 class Across:
@@ -39,9 +39,9 @@ class Across:
         """Copy as many columns as there are lanes."""
         begin = b.add(point[self.plan.column.value], b.index(start))
         columns = Part(begin, b.add(begin, b.index(self.lanes)), 1, True)
-        for part in parts(trips.lower, trips.upper, self.lanes, 1):
+        for part in split_index(trips.lower, trips.upper, self.lanes, 1):
             if part.is_whole and part.size == self.lanes:
-                each(part, lambda trip: self._square(point, start, trip, trips.lower))
+                for_each_step(part, lambda trip: self._square(point, start, trip, trips.lower))
             else:
                 rest = Part(part.lower, part.upper, 1, True)
                 self._numbers(point, columns, rest, trips.lower)
@@ -50,7 +50,7 @@ class Across:
         """Copy as many trips of these."""
         right, column = self.term.right, self.plan.column.value
         at = {**point, self.plan.inner.value: trip}
-        places = [self.places.of(right, at, {column: start + k}) for k in range(self.lanes)]
+        places = [self.places.indices_of(right, at, {column: start + k}) for k in range(self.lanes)]
         read = [v.load_lanes(right.memref, place, self.vector) for place in places]
         for number, vector in enumerate(v.transposed(read)):
             row = b.add(b.sub(trip, lower), b.index(number))
@@ -63,7 +63,7 @@ class Across:
 
         def number(at_column: ir.Value, trip: ir.Value) -> None:
             at = {**point, column: at_column, self.plan.inner.value: trip}
-            value = b.read(right.memref, self.places.of(right, at, {}))
+            value = b.read(right.memref, self.places.indices_of(right, at, {}))
             b.write(value, self.memory, [b.sub(trip, lower), b.sub(at_column, first)])
 
-        each(columns, lambda c: each(trips, lambda trip: number(c, trip)))
+        for_each_step(columns, lambda c: for_each_step(trips, lambda trip: number(c, trip)))
