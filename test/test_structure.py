@@ -20,7 +20,7 @@ MODULES = read_tree()
 
 # how much breaks a rule as yet; a number only goes down
 ALLOWED = {
-    "at most 20 files a folder": 5,
+    "at most 20 files a folder": 3,
     "at most 400 lines a file": 1,
     "a basename once a layer": 9,
     "folders import one way": 33,
@@ -69,6 +69,7 @@ MAY_IMPORT = {
 ORDER_OF_IDEAS = {
     "frontend/python": ("building", "values", "places", "source", "translation", "calls"),
     "runtime/memory": ("sparse", "host", "device"),
+    "te": ("expressions", "definitions", "derivation", "programs", "nn"),
 }
 # the public names, and programs that a user writes: both see everything
 PUBLIC = {

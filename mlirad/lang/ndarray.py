@@ -10,12 +10,12 @@ from mlirad.errors import TaichiIndexError, TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.values.annotations import MatrixType
 from mlirad.frontend.python.values.struct_type import StructType
 from mlirad.lang.arguments.passed import Passed
-from mlirad.lang.array_protocols import AsArray
-from mlirad.lang.element_arrays import LibraryCopies
-from mlirad.lang.host_array import Values
-from mlirad.lang.host_indices import key_parts
-from mlirad.lang.host_slices import SlicedArray
-from mlirad.lang.host_values import array_of, check_element
+from mlirad.lang.host.array_protocols import AsArray
+from mlirad.lang.host.element_arrays import LibraryCopies
+from mlirad.lang.host.host_array import Values
+from mlirad.lang.host.host_indices import key_parts
+from mlirad.lang.host.host_slices import SlicedArray
+from mlirad.lang.host.host_values import array_of, check_element
 from mlirad.lang.keywords import refuse_unknown
 from mlirad.lang.layout.axes import Shape, element_sizes, extents_of
 from mlirad.runtime.memory.memory import Elements, Index

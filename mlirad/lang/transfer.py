@@ -11,7 +11,7 @@ from typing import Any
 from mlirad.data_classes import data_class
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.field.field import Field
-from mlirad.lang.host_array import Values
+from mlirad.lang.host.host_array import Values
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.derivative_kind import DerivativeKind

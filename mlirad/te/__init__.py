@@ -9,13 +9,10 @@ step = te.build([y], [x, w])
 """
 
 from mlirad.te import nn
-from mlirad.te.axes import reduce_axis, var
-from mlirad.te.build import build
-from mlirad.te.compute import compute, placeholder
-from mlirad.te.differentiate import Differentiation, adjoint_step, differentiate, jacobian
-from mlirad.te.einsum import einsum
-from mlirad.te.forward import hvp, jvp
-from mlirad.te.functions import (
+from mlirad.te.definitions.axes import reduce_axis, var
+from mlirad.te.definitions.compute import compute, placeholder
+from mlirad.te.definitions.einsum import einsum
+from mlirad.te.definitions.functions import (
     abs,
     acos,
     all,
@@ -51,11 +48,19 @@ from mlirad.te.functions import (
     tanh,
     trunc,
 )
-from mlirad.te.logsumexp import logsumexp
-from mlirad.te.operators import operator, stop_gradient
-from mlirad.te.reductions import argmax, argmin, comm_reducer, max, min, prod, sum
-from mlirad.te.scan import scan
-from mlirad.te.schedule import Schedule
+from mlirad.te.definitions.logsumexp import logsumexp
+from mlirad.te.definitions.operators import operator, stop_gradient
+from mlirad.te.definitions.reductions import argmax, argmin, comm_reducer, max, min, prod, sum
+from mlirad.te.definitions.scan import scan
+from mlirad.te.definitions.schedule import Schedule
+from mlirad.te.derivation.differentiate import (
+    Differentiation,
+    adjoint_step,
+    differentiate,
+    jacobian,
+)
+from mlirad.te.derivation.forward import hvp, jvp
+from mlirad.te.programs.build import build
 from mlirad.te.tensor import Tensor
 
 __all__ = [

@@ -11,8 +11,8 @@ from mlirad.dialect import context
 from mlirad.ir.walk import block_operations, constant_integer, entry_of, functions
 from mlirad.kernel.array_arguments import copy_of
 from mlirad.pipeline.runner import run_pipeline
-from mlirad.te.built import Built
-from mlirad.te.tensor_kernel import LOWER, SIMPLIFY
+from mlirad.te.programs.built import Built
+from mlirad.te.programs.tensor_kernel import LOWER, SIMPLIFY
 
 SIGNED = ("==", "!=", "<", "<=", ">", ">=")  # by the number of a predicate of arith.cmpi
 BINARY = {

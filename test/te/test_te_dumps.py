@@ -16,7 +16,7 @@ from mlirad import te
 from mlirad.pipeline.mode import PRIMAL
 from mlirad.pipeline.stages.stage import join
 from mlirad.runtime.program import program
-from mlirad.te.tensor_kernel import LOWER, SIMPLIFY
+from mlirad.te.programs.tensor_kernel import LOWER, SIMPLIFY
 
 PROGRAMS: dict[str, Program] = {
     "matmul": matmul,

@@ -17,7 +17,7 @@ from mlirad.lang.arguments.foreign_array import (
     is_torch,
     on_host,
 )
-from mlirad.lang.host_values import check_unmasked
+from mlirad.lang.host.host_values import check_unmasked
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.memory.memory import Allocation, DType, Elements
 from mlirad.runtime.memory.values import Values

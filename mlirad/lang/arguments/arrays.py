@@ -20,7 +20,7 @@ from mlirad.lang.arguments.foreign_array import (
     on_host,
 )
 from mlirad.lang.arguments.parameters import Parameter
-from mlirad.lang.array_protocols import AsArray
+from mlirad.lang.host.array_protocols import AsArray
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.memory.memory import DType
 from mlirad.runtime.program import program

@@ -11,7 +11,7 @@ import numpy as np
 from mlirad.data_classes import data_class
 from mlirad.errors import TaichiRuntimeTypeError
 from mlirad.lang.arguments.dlpack import handed_over
-from mlirad.lang.array_protocols import AsArray
+from mlirad.lang.host.array_protocols import AsArray
 from mlirad.runtime.memory.memory import DType, Elements, Memory
 from mlirad.runtime.memory.values import Values
 

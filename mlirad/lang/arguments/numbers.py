@@ -11,7 +11,7 @@ from mlirad.frontend.python.values.annotations import MatrixType
 from mlirad.frontend.python.values.matrix import Matrix
 from mlirad.frontend.python.values.python_numbers import in_range
 from mlirad.lang.arguments.parameters import Parameter
-from mlirad.lang.array_protocols import AsArray
+from mlirad.lang.host.array_protocols import AsArray
 from mlirad.runtime.config import Config
 from mlirad.types import DataType, resolve
 

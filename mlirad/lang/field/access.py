@@ -12,13 +12,13 @@ from mlirad.errors import TaichiRuntimeError
 from mlirad.frontend.python.building.builder import in_kernel
 from mlirad.frontend.python.places.arrays import ArrayRef
 from mlirad.frontend.python.values.matrix import Matrix
-from mlirad.lang.array_protocols import AsArray
-from mlirad.lang.element_arrays import LibraryCopies
 from mlirad.lang.field.indices import element_index
 from mlirad.lang.field.memory import present_memory
-from mlirad.lang.host_array import Values
-from mlirad.lang.host_slices import SlicedArray
-from mlirad.lang.host_values import array_of, check_element, fitting
+from mlirad.lang.host.array_protocols import AsArray
+from mlirad.lang.host.element_arrays import LibraryCopies
+from mlirad.lang.host.host_array import Values
+from mlirad.lang.host.host_slices import SlicedArray
+from mlirad.lang.host.host_values import array_of, check_element, fitting
 from mlirad.lang.layout.tree import Leaf
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Elements, Index

@@ -8,7 +8,7 @@ from numpy.typing import DTypeLike
 
 from mlirad.errors import TaichiIndexError, TaichiRuntimeError
 from mlirad.frontend.python.places.arrays import ArrayRef
-from mlirad.lang.host_values import array_of, check_element
+from mlirad.lang.host.host_values import array_of, check_element
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Index
 from mlirad.runtime.memory.values import Values

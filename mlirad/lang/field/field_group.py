@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, NoReturn
 
+from mlirad.lang.host.shown import listed
 from mlirad.lang.layout.tree import LeafGroup
-from mlirad.lang.shown import listed
 
 
 class FieldGroup(LeafGroup):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mlirad.errors import TaichiAssertionError, TaichiIndexError
-from mlirad.lang.host_indices import key_parts
+from mlirad.lang.host.host_indices import key_parts
 from mlirad.lang.layout.tree import Leaf
 from mlirad.runtime.memory.field import FieldMemory
 

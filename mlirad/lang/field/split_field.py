@@ -12,12 +12,12 @@ from numpy.typing import DTypeLike
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.building.builder import in_kernel
 from mlirad.frontend.python.places.arrays import ComponentArrays
-from mlirad.lang.element_arrays import LibraryCopies, OfElements
 from mlirad.lang.field.access import FieldAccess, elements_of
 from mlirad.lang.field.components import position_in
 from mlirad.lang.field.field_group import FieldGroup
-from mlirad.lang.host_array import Values
-from mlirad.lang.host_values import array_of
+from mlirad.lang.host.element_arrays import LibraryCopies, OfElements
+from mlirad.lang.host.host_array import Values
+from mlirad.lang.host.host_values import array_of
 from mlirad.lang.layout.placed import PlacedField, placed
 from mlirad.lang.layout.tree import Leaf, SNode
 from mlirad.lang.matrix import ElementMatrix

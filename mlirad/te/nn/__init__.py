@@ -26,9 +26,9 @@ from mlirad.te.nn.activations import (
 )
 from mlirad.te.nn.arithmetic import add, divide, maximum, minimum, multiply, subtract
 from mlirad.te.nn.attention import attention
-from mlirad.te.nn.columns import im2col
 from mlirad.te.nn.convolutions import conv1d, conv2d, conv3d
 from mlirad.te.nn.dense import batch_matmul, dense, matmul
+from mlirad.te.nn.geometry.columns import im2col
 from mlirad.te.nn.joins import concat, part, slices, split, stack
 from mlirad.te.nn.lookups import embedding, gather, one_hot, scatter_add, segment_sum, take
 from mlirad.te.nn.losses import (

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mlirad.te.arguments import refuse
-from mlirad.te.compute import compute
+from mlirad.te.definitions.arguments import refuse
+from mlirad.te.definitions.compute import compute
+from mlirad.te.definitions.functions import maximum as maximum_of
+from mlirad.te.definitions.functions import minimum as minimum_of
+from mlirad.te.definitions.operators import Operator, operator
 from mlirad.te.expressions import Expr, Extent, shown_extent
-from mlirad.te.functions import maximum as maximum_of
-from mlirad.te.functions import minimum as minimum_of
-from mlirad.te.operators import Operator, operator
 from mlirad.te.tensor import Tensor, same_shape
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from mlirad.te.axes import reduce_axis
-from mlirad.te.compute import compute
+from mlirad.te.definitions.axes import reduce_axis
+from mlirad.te.definitions.compute import compute
+from mlirad.te.definitions.functions import exp
+from mlirad.te.definitions.operators import operator, stop_gradient
+from mlirad.te.definitions.reductions import greatest
+from mlirad.te.definitions.reductions import sum as sum_over
 from mlirad.te.expressions import Expr, Extent, select
-from mlirad.te.functions import exp
-from mlirad.te.nn.axes import check_rank, check_same, known
-from mlirad.te.operators import operator, stop_gradient
-from mlirad.te.reductions import greatest
-from mlirad.te.reductions import sum as sum_over
+from mlirad.te.nn.geometry.axes import check_rank, check_same, known
 from mlirad.te.tensor import Tensor
 
 

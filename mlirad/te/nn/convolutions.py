@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mlirad.te.arguments import refuse
-from mlirad.te.axes import reduce_axis
-from mlirad.te.compute import compute
+from mlirad.te.definitions.arguments import refuse
+from mlirad.te.definitions.axes import reduce_axis
+from mlirad.te.definitions.compute import compute
+from mlirad.te.definitions.operators import operator
+from mlirad.te.definitions.reductions import sum as sum_over
 from mlirad.te.expressions import Expr, Extent
-from mlirad.te.nn.axes import check_extents, check_rank, check_same, known
-from mlirad.te.nn.windows import Padding, PerAxis, Windows, windows
-from mlirad.te.operators import operator
-from mlirad.te.reductions import sum as sum_over
+from mlirad.te.nn.geometry.axes import check_extents, check_rank, check_same, known
+from mlirad.te.nn.geometry.windows import Padding, PerAxis, Windows, windows
 from mlirad.te.tensor import Tensor
 
 SPACE = {1: "W", 2: "HW", 3: "DHW"}

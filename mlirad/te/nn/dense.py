@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from mlirad.te.axes import reduce_axis
-from mlirad.te.compute import compute
+from mlirad.te.definitions.axes import reduce_axis
+from mlirad.te.definitions.compute import compute
+from mlirad.te.definitions.operators import operator
+from mlirad.te.definitions.reductions import sum as sum_over
 from mlirad.te.expressions import Expr
-from mlirad.te.nn.axes import check_extents, check_least_rank, check_rank, check_same
-from mlirad.te.operators import operator
-from mlirad.te.reductions import sum as sum_over
+from mlirad.te.nn.geometry.axes import check_extents, check_least_rank, check_rank, check_same
 from mlirad.te.tensor import Tensor
 
 

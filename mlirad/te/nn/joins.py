@@ -8,11 +8,11 @@ from itertools import accumulate
 from typing import Any
 
 from mlirad.errors import TaichiTypeError
-from mlirad.te.arguments import checked, refuse, shown
-from mlirad.te.compute import compute
+from mlirad.te.definitions.arguments import checked, refuse, shown
+from mlirad.te.definitions.compute import compute
+from mlirad.te.definitions.operators import operator
 from mlirad.te.expressions import Expr, Extent, by_ranges, cast, promoted
-from mlirad.te.nn.axes import axis_of, check_extents, check_rank, check_same, known
-from mlirad.te.operators import operator
+from mlirad.te.nn.geometry.axes import axis_of, check_extents, check_rank, check_same, known
 from mlirad.te.places import place
 from mlirad.te.tensor import Tensor
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from mlirad.errors import TaichiTypeError
-from mlirad.te.arguments import refuse
-from mlirad.te.compute import compute, placeholder
-from mlirad.te.differentiate import check_float, differentiate
+from mlirad.te.definitions.arguments import refuse
+from mlirad.te.definitions.compute import compute, placeholder
+from mlirad.te.definitions.operators import operator
+from mlirad.te.derivation.differentiate import check_float, differentiate
 from mlirad.te.expressions import Extent, cast, scalar_type, select
-from mlirad.te.nn.axes import (
+from mlirad.te.nn.geometry.axes import (
     axis_of,
     check_extents,
     check_least_rank,
@@ -15,7 +16,6 @@ from mlirad.te.nn.axes import (
     check_same,
     extent_of,
 )
-from mlirad.te.operators import operator
 from mlirad.te.places import place
 from mlirad.te.tensor import Tensor
 from mlirad.types import TypeLike

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mlirad.te.axes import reduce_axis
-from mlirad.te.compute import compute
+from mlirad.te.definitions.axes import reduce_axis
+from mlirad.te.definitions.compute import compute
+from mlirad.te.definitions.functions import abs as abs_of
+from mlirad.te.definitions.functions import relu, softplus
+from mlirad.te.definitions.operators import operator
 from mlirad.te.expressions import Expr, select
-from mlirad.te.functions import abs as abs_of
-from mlirad.te.functions import relu, softplus
-from mlirad.te.nn.axes import check_extents, check_rank
+from mlirad.te.nn.geometry.axes import check_extents, check_rank
 from mlirad.te.nn.lookups import check_indices
 from mlirad.te.nn.softmax import log_softmax
 from mlirad.te.nn.statistics import averaged
-from mlirad.te.operators import operator
 from mlirad.te.tensor import Tensor
 
 

@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlirad.errors import TaichiTypeError
-from mlirad.te.arguments import refuse
-from mlirad.te.axes import reduce_axis
-from mlirad.te.compute import compute
+from mlirad.te.definitions.arguments import refuse
+from mlirad.te.definitions.axes import reduce_axis
+from mlirad.te.definitions.compute import compute
+from mlirad.te.definitions.functions import rsqrt
+from mlirad.te.definitions.operators import operator
 from mlirad.te.expressions import Expr
-from mlirad.te.functions import rsqrt
-from mlirad.te.nn.axes import check_extents, check_least_rank, known
+from mlirad.te.nn.geometry.axes import check_extents, check_least_rank, known
 from mlirad.te.nn.statistics import at_kept, averaged, over
 from mlirad.te.nn.statistics import mean as mean_over
 from mlirad.te.nn.statistics import variance as variance_over
-from mlirad.te.operators import operator
 from mlirad.te.places import place
 from mlirad.te.tensor import Tensor
 

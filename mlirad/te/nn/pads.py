@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mlirad.te.arguments import refuse, shown
-from mlirad.te.compute import compute
+from mlirad.te.definitions.arguments import refuse, shown
+from mlirad.te.definitions.compute import compute
+from mlirad.te.definitions.functions import all as all_of
+from mlirad.te.definitions.functions import maximum, minimum
+from mlirad.te.definitions.operators import operator
 from mlirad.te.expressions import Expr, Extent, select
-from mlirad.te.functions import all as all_of
-from mlirad.te.functions import maximum, minimum
-from mlirad.te.nn.axes import check_elements, extent_of, known
-from mlirad.te.operators import operator
+from mlirad.te.nn.geometry.axes import check_elements, extent_of, known
 from mlirad.te.tensor import Tensor
 
 # of an index that may lie outside, and the extent

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from mlirad.te.arguments import refuse
-from mlirad.te.compute import compute
-from mlirad.te.differentiate import check_float, differentiate
+from mlirad.te.definitions.arguments import refuse
+from mlirad.te.definitions.compute import compute
+from mlirad.te.definitions.functions import maximum, minimum, sqrt
+from mlirad.te.definitions.operators import Operator, operator
+from mlirad.te.definitions.reductions import greatest
+from mlirad.te.definitions.reductions import sum as sum_over
+from mlirad.te.derivation.differentiate import check_float, differentiate
 from mlirad.te.expressions import Axis, Expr
-from mlirad.te.functions import maximum, minimum, sqrt
-from mlirad.te.nn.axes import check_elements, check_extents, check_rank
 from mlirad.te.nn.convolutions import SPACE, has_channels_last, put_together, taken_apart
+from mlirad.te.nn.geometry.axes import check_elements, check_extents, check_rank
+from mlirad.te.nn.geometry.windows import Padding, PerAxis, Windows, windows
 from mlirad.te.nn.statistics import count_of
-from mlirad.te.nn.windows import Padding, PerAxis, Windows, windows
-from mlirad.te.operators import Operator, operator
-from mlirad.te.reductions import greatest
-from mlirad.te.reductions import sum as sum_over
 from mlirad.te.tensor import Tensor
 
 # of an element of a window, whether it is no padding, the indices of the window

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from mlirad.te.arguments import refuse
-from mlirad.te.compute import compute
+from mlirad.te.definitions.arguments import refuse
+from mlirad.te.definitions.compute import compute
+from mlirad.te.definitions.functions import maximum, minimum
+from mlirad.te.definitions.operators import operator
 from mlirad.te.expressions import Expr, cast
-from mlirad.te.functions import maximum, minimum
-from mlirad.te.nn.axes import check_elements, check_rank, extent_of, known
-from mlirad.te.nn.windows import PerAxis, per_axis
-from mlirad.te.operators import operator
+from mlirad.te.nn.geometry.axes import check_elements, check_rank, extent_of, known
+from mlirad.te.nn.geometry.windows import PerAxis, per_axis
 from mlirad.te.tensor import Tensor
 from mlirad.types import DataType
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from mlirad.te.arguments import refuse, shown
-from mlirad.te.compute import compute
+from mlirad.te.definitions.arguments import refuse, shown
+from mlirad.te.definitions.compute import compute
+from mlirad.te.definitions.operators import operator
 from mlirad.te.expressions import Expr, Extent, expr, same_extent, select, shown_extent
-from mlirad.te.nn.axes import (
+from mlirad.te.nn.geometry.axes import (
     axes_of,
     axis_of,
     check_least_rank,
@@ -17,8 +18,7 @@ from mlirad.te.nn.axes import (
     known,
     shown_shape,
 )
-from mlirad.te.nn.completed_shapes import completed, product, refuse_shape, times
-from mlirad.te.operators import operator
+from mlirad.te.nn.geometry.completed_shapes import completed, product, refuse_shape, times
 from mlirad.te.tensor import Shape, Tensor, checked_shape, same_shape
 
 _FAR = 1 << 62  # no diagonal of a tensor

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlirad.te.compute import compute
+from mlirad.te.definitions.compute import compute
+from mlirad.te.definitions.functions import exp, log
+from mlirad.te.definitions.logsumexp import logsumexp as logsumexp_over
+from mlirad.te.definitions.operators import operator, stop_gradient
+from mlirad.te.definitions.reductions import greatest
+from mlirad.te.definitions.reductions import sum as sum_over
 from mlirad.te.expressions import Expr
-from mlirad.te.functions import exp, log
-from mlirad.te.logsumexp import logsumexp as logsumexp_over
-from mlirad.te.nn.axes import axis_of
+from mlirad.te.nn.geometry.axes import axis_of
 from mlirad.te.nn.statistics import at_kept, over
-from mlirad.te.operators import operator, stop_gradient
-from mlirad.te.reductions import greatest
-from mlirad.te.reductions import sum as sum_over
 from mlirad.te.tensor import Tensor
 
 

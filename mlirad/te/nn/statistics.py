@@ -8,15 +8,15 @@ from math import nan
 from operator import mul
 from typing import Any
 
-from mlirad.te.axes import reduce_axis
-from mlirad.te.compute import compute
+from mlirad.te.definitions.axes import reduce_axis
+from mlirad.te.definitions.compute import compute
+from mlirad.te.definitions.functions import sqrt
+from mlirad.te.definitions.operators import operator
+from mlirad.te.definitions.reductions import greatest, least
+from mlirad.te.definitions.reductions import prod as product_over
+from mlirad.te.definitions.reductions import sum as sum_over
 from mlirad.te.expressions import Axis, Expr, Extent, as_float, cast, comparison, expr, select
-from mlirad.te.functions import sqrt
-from mlirad.te.nn.axes import axes_of, check_elements
-from mlirad.te.operators import operator
-from mlirad.te.reductions import greatest, least
-from mlirad.te.reductions import prod as product_over
-from mlirad.te.reductions import sum as sum_over
+from mlirad.te.nn.geometry.axes import axes_of, check_elements
 from mlirad.te.tensor import Tensor
 from mlirad.types import f16, f32
 

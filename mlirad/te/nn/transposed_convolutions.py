@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mlirad.errors import TaichiTypeError
-from mlirad.te.arguments import refuse, shown
-from mlirad.te.compute import compute, placeholder
-from mlirad.te.differentiate import differentiate
+from mlirad.te.definitions.arguments import refuse, shown
+from mlirad.te.definitions.compute import compute, placeholder
+from mlirad.te.definitions.operators import operator
+from mlirad.te.derivation.differentiate import differentiate
 from mlirad.te.expressions import Extent
-from mlirad.te.nn.axes import check_extents, check_rank, check_same, extent_of, known
 from mlirad.te.nn.convolutions import SPACE, conv1d, conv2d, conv3d, kernel_of
+from mlirad.te.nn.geometry.axes import check_extents, check_rank, check_same, extent_of, known
+from mlirad.te.nn.geometry.windows import PerAxis, per_axis
 from mlirad.te.nn.joins import slices
-from mlirad.te.nn.windows import PerAxis, per_axis
-from mlirad.te.operators import operator
 from mlirad.te.places import place
 from mlirad.te.tensor import Tensor
 

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from mlirad.te.axes import reduce_axis
-from mlirad.te.compute import compute
+from mlirad.te.definitions.axes import reduce_axis
+from mlirad.te.definitions.compute import compute
+from mlirad.te.definitions.operators import operator
+from mlirad.te.definitions.reductions import greatest
+from mlirad.te.definitions.reductions import sum as sum_over
 from mlirad.te.expressions import Axis, Expr, expr
-from mlirad.te.nn.axes import check_elements, check_least_rank, known
+from mlirad.te.nn.geometry.axes import check_elements, check_least_rank, known
+from mlirad.te.nn.geometry.windows import PerAxis, joined, per_axis
 from mlirad.te.nn.statistics import averaged, count_of, over
-from mlirad.te.nn.windows import PerAxis, joined, per_axis
-from mlirad.te.operators import operator
-from mlirad.te.reductions import greatest
-from mlirad.te.reductions import sum as sum_over
 from mlirad.te.tensor import Tensor
 
 IMAGES = "images (batch, channels, ...)"

@@ -17,7 +17,7 @@ from mlirad import te
 from mlirad.dialect.te import is_read
 from mlirad.ir.walk import operations, owner_operation
 from mlirad.te import nn
-from mlirad.te.dependencies import behind
+from mlirad.te.definitions.dependencies import behind
 
 
 @pytest.fixture(autouse=True)

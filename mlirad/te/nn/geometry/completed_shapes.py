@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from mlirad.te.arguments import refuse, shown
+from mlirad.te.definitions.arguments import refuse, shown
 from mlirad.te.expressions import Call, Extent, Number
-from mlirad.te.nn.axes import shown_shape
+from mlirad.te.nn.geometry.axes import shown_shape
 from mlirad.te.tensor import Shape, Tensor, checked_shape, same_shape
 
 

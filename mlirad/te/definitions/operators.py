@@ -8,9 +8,9 @@ from functools import update_wrapper
 from typing import Any
 
 from mlirad.errors import TaichiTypeError
-from mlirad.te.arguments import Parameters, checked, refuse, shown
-from mlirad.te.compute import compute
-from mlirad.te.dependencies import stop
+from mlirad.te.definitions.arguments import Parameters, checked, refuse, shown
+from mlirad.te.definitions.compute import compute
+from mlirad.te.definitions.dependencies import stop
 from mlirad.te.graph import graph
 from mlirad.te.places import place
 from mlirad.te.tensor import Tensor

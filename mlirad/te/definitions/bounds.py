@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from mlirad.analysis.linear import Linear, number, unknown
 from mlirad.errors import SourceLocation, TaichiIndexError
+from mlirad.te.definitions.size_needs import SizeNeed, SumOfSizes
 from mlirad.te.expressions import (
     Axis,
     Branches,
@@ -20,7 +21,6 @@ from mlirad.te.expressions import (
     in_order,
     shown_extent,
 )
-from mlirad.te.size_needs import SizeNeed, SumOfSizes
 
 Interval = tuple[int, int]  # first and last
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from mlirad.dialect.turn import in_turn
 from mlirad.sweeps.tensors.te_forward import tangent
-from mlirad.te.arguments import checked, refuse
-from mlirad.te.dependencies import behind, consumed, is_stopped
-from mlirad.te.differentiate import check_float, differentiate, zeros
+from mlirad.te.definitions.arguments import checked, refuse
+from mlirad.te.definitions.dependencies import behind, consumed, is_stopped
+from mlirad.te.definitions.size_needs import inherit_needs
+from mlirad.te.derivation.differentiate import check_float, differentiate, zeros
 from mlirad.te.graph import graph
-from mlirad.te.size_needs import inherit_needs
 from mlirad.te.tensor import Tensor, same_shape
 
 

@@ -23,10 +23,10 @@ from mlirad.kernel.module import GivenDerivatives, KernelModule, OwnArray
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.runtime.kernel_ir import declare_trees
 from mlirad.runtime.program import Program
-from mlirad.te.binding import Binding, Slot
+from mlirad.te.definitions.sizes import evaluator
 from mlirad.te.emission import dtype_of_type
-from mlirad.te.explanation import explained
-from mlirad.te.sizes import evaluator
+from mlirad.te.programs.binding import Binding, Slot
+from mlirad.te.programs.explanation import explained
 
 SIMPLIFY = "canonicalize,cse,merge-te-computes,canonicalize,cse,remove-te-zeros,canonicalize,cse"
 LOWER = "lower-te-to-field,canonicalize,cse"

@@ -12,8 +12,8 @@ import numpy as np
 
 from mlirad.data_classes import data_class
 from mlirad.errors import TaichiIndexError
-from mlirad.lang.host_array import HostArray, Values
-from mlirad.lang.host_values import array_of
+from mlirad.lang.host.host_array import HostArray, Values
+from mlirad.lang.host.host_values import array_of
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.memory.memory import Elements
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import prod
 
-from mlirad.te.compute import compute
+from mlirad.te.definitions.compute import compute
+from mlirad.te.definitions.operators import operator
 from mlirad.te.expressions import Expr
-from mlirad.te.nn.axes import check_rank, known
-from mlirad.te.nn.windows import Padding, PerAxis, windows
-from mlirad.te.operators import operator
+from mlirad.te.nn.geometry.axes import check_rank, known
+from mlirad.te.nn.geometry.windows import Padding, PerAxis, windows
 from mlirad.te.tensor import Tensor
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mlirad.te.arguments import refuse, shown
-from mlirad.te.axes import reduce_axis
+from mlirad.te.definitions.arguments import refuse, shown
+from mlirad.te.definitions.axes import reduce_axis
+from mlirad.te.definitions.functions import all as all_of
 from mlirad.te.expressions import Axis, Expr, Extent, Operand, expr, select
-from mlirad.te.functions import all as all_of
-from mlirad.te.nn.axes import extent_of
+from mlirad.te.nn.geometry.axes import extent_of
 
 PerAxis = int | Sequence[int]  # one for all axes, or one for each
 Padding = str | int | Sequence[int | Sequence[int]]  # at both ends, or before and behind

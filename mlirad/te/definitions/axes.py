@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
-from mlirad.te.arguments import checked, refuse, shown
+from mlirad.te.definitions.arguments import checked, refuse, shown
 from mlirad.te.expressions import INDEX, Axis, Expr, Size
 from mlirad.te.tensor import checked_extent
 

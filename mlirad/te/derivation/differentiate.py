@@ -8,14 +8,14 @@ from typing import Any
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiTypeError
 from mlirad.sweeps.tensors.te_adjoints import added, adjoint
-from mlirad.te.arguments import called, checked, refuse
-from mlirad.te.compute import compute
-from mlirad.te.dependencies import behind, consumed, is_stopped
+from mlirad.te.definitions.arguments import called, checked, refuse
+from mlirad.te.definitions.compute import compute
+from mlirad.te.definitions.dependencies import behind, consumed, is_stopped
+from mlirad.te.definitions.functions import all as all_of
+from mlirad.te.definitions.size_needs import inherit_needs
 from mlirad.te.expressions import Number, select, shown_extent
-from mlirad.te.functions import all as all_of
 from mlirad.te.graph import graph
 from mlirad.te.places import place
-from mlirad.te.size_needs import inherit_needs
 from mlirad.te.tensor import Shape, Tensor, same_shape
 
 # the tensors that the adjoint flows to, and what gives their adjoints: f(tensor, inputs, head)

@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from math import inf
 
-from mlirad.te.arguments import checked
+from mlirad.te.definitions.arguments import checked
+from mlirad.te.definitions.functions import abs as abs_of
+from mlirad.te.definitions.functions import exp, log
+from mlirad.te.definitions.reductions import Axes, checked_axes, greatest, with_start
+from mlirad.te.definitions.reductions import sum as sum_over
 from mlirad.te.expressions import (
     INDEX,
     Axis,
@@ -20,10 +24,6 @@ from mlirad.te.expressions import (
     select,
 )
 from mlirad.te.expressions.normal_form import renamed
-from mlirad.te.functions import abs as abs_of
-from mlirad.te.functions import exp, log
-from mlirad.te.reductions import Axes, checked_axes, greatest, with_start
-from mlirad.te.reductions import sum as sum_over
 
 
 @checked

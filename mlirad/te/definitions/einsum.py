@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import reduce
 
-from mlirad.te.arguments import checked, refuse
-from mlirad.te.axes import reduce_axis
-from mlirad.te.compute import compute
+from mlirad.te.definitions.arguments import checked, refuse
+from mlirad.te.definitions.axes import reduce_axis
+from mlirad.te.definitions.compute import compute
+from mlirad.te.definitions.reductions import sum as sum_over
 from mlirad.te.expressions import Expr, Extent, same_extent, shown_extent
-from mlirad.te.reductions import sum as sum_over
 from mlirad.te.tensor import Tensor
 
 

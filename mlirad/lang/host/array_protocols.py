@@ -9,7 +9,7 @@ from numpy.typing import DTypeLike
 
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.callers import caller
-from mlirad.lang.shown import shown
+from mlirad.lang.host.shown import shown
 from mlirad.runtime.html import heading
 from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.memory.values import Values

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from mlirad.errors import TaichiTypeError
-from mlirad.te.arguments import refuse, shown
+from mlirad.te.definitions.arguments import refuse, shown
 from mlirad.te.expressions import Extent, shown_extent
 from mlirad.te.places import place
 from mlirad.te.tensor import Tensor, checked_extent, same_shape

@@ -16,10 +16,10 @@ from mlirad.lang.arguments.overlaps import are_apart, overlap, same_key
 from mlirad.lang.field.field import Field
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
-from mlirad.te.binding import Binding, Slot
-from mlirad.te.derivatives import TensorDerivatives
+from mlirad.te.programs.binding import Binding, Slot
+from mlirad.te.programs.derivatives import TensorDerivatives
+from mlirad.te.programs.tensor_kernel import Passed, tensor_kernel
 from mlirad.te.tensor import Tensor
-from mlirad.te.tensor_kernel import Passed, tensor_kernel
 
 Places = tuple[str | int, ...]
 

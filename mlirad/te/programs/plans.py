@@ -9,9 +9,9 @@ from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.errors import TaichiTypeError
 from mlirad.ir.walk import defining_op
+from mlirad.te.definitions.schedule import Schedule, set_schedule
 from mlirad.te.graph import graph
 from mlirad.te.places import place
-from mlirad.te.schedule import Schedule, set_schedule
 from mlirad.te.tensor import Tensor
 
 

@@ -13,7 +13,7 @@ from mlirad.ir.te_regions import Copier, erase_unused
 from mlirad.ir.walk import block_operations, captured, owner_operation
 from mlirad.te.expressions import Size
 from mlirad.te.places import location, place
-from mlirad.te.plans import NO_PLANS, Plans
+from mlirad.te.programs.plans import NO_PLANS, Plans
 from mlirad.te.tensor import Tensor
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from mlirad.frontend.python.building.builder import refuse_in_kernel
-from mlirad.lang.element_arrays import OfElements
-from mlirad.lang.host_values import array_of, fitting_array
+from mlirad.lang.host.element_arrays import OfElements
+from mlirad.lang.host.host_values import array_of, fitting_array
 from mlirad.lang.matrix import ElementMatrix
 from mlirad.runtime.memory.memory import Elements, Index
 from mlirad.runtime.program import Program

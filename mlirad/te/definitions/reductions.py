@@ -11,7 +11,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.errors import TaichiTypeError
 from mlirad.ir import build as b
-from mlirad.te.arguments import called, checked, fits, refuse, shown
+from mlirad.te.definitions.arguments import called, checked, fits, refuse, shown
 from mlirad.te.emission import Emitter
 from mlirad.te.expressions import (
     FLOAT,

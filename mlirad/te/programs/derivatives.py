@@ -8,14 +8,14 @@ from mlirad.dialect.turn import in_turn
 from mlirad.errors import SourceLocation
 from mlirad.kernel.module import GivenFlow, KernelModule
 from mlirad.runtime.program import Program
-from mlirad.te.binding import Binding, Slot
-from mlirad.te.compute import placeholder
-from mlirad.te.dependencies import is_given
-from mlirad.te.differentiate import Override, adjoints_of, sources_of, zeros
-from mlirad.te.forward import jvp
-from mlirad.te.programs import program_of
+from mlirad.te.definitions.compute import placeholder
+from mlirad.te.definitions.dependencies import is_given
+from mlirad.te.derivation.differentiate import Override, adjoints_of, sources_of, zeros
+from mlirad.te.derivation.forward import jvp
+from mlirad.te.programs.binding import Binding, Slot
+from mlirad.te.programs.programs import program_of
+from mlirad.te.programs.tensor_kernel import Passed, tensor_kernel
 from mlirad.te.tensor import Tensor
-from mlirad.te.tensor_kernel import Passed, tensor_kernel
 
 Slots = dict[Slot, Tensor]
 

@@ -13,7 +13,7 @@ from mlirad.dialect import te
 from mlirad.errors import SourceLocation, TaichiTypeError
 from mlirad.ir.marks.axis_choices import AxisChoice, set_choices
 from mlirad.ir.walk import block_operations, constant_integer
-from mlirad.te.arguments import check_fields
+from mlirad.te.definitions.arguments import check_fields
 from mlirad.te.expressions import INDEX, Axis, Extent, Size
 from mlirad.te.places import place
 from mlirad.te.tensor import Tensor

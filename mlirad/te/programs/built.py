@@ -17,18 +17,18 @@ from mlirad.lang.read_only import check_writeable
 from mlirad.pipeline.mode import PRIMAL
 from mlirad.runtime.program import Program, program
 from mlirad.runtime.variant import RECORDED, Variant
-from mlirad.te.derivatives import cuts_at, like
-from mlirad.te.differentiate import adjoints_of, zeros
+from mlirad.te.definitions.integers import with_integers
+from mlirad.te.definitions.size_needs import needs_of
+from mlirad.te.definitions.sizes import Sizes, known_shape, refused
+from mlirad.te.derivation.differentiate import adjoints_of, zeros
+from mlirad.te.derivation.forward import jvp
 from mlirad.te.expressions import number
-from mlirad.te.forward import jvp
-from mlirad.te.integers import with_integers
-from mlirad.te.launched import Launched, Launches
 from mlirad.te.places import place
-from mlirad.te.programs import program_of
-from mlirad.te.size_needs import needs_of
-from mlirad.te.sizes import Sizes, known_shape, refused
+from mlirad.te.programs.derivatives import cuts_at, like
+from mlirad.te.programs.launched import Launched, Launches
+from mlirad.te.programs.programs import program_of
+from mlirad.te.programs.tensor_kernel import definitions
 from mlirad.te.tensor import Tensor
-from mlirad.te.tensor_kernel import definitions
 
 
 class Built:

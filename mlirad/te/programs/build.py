@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from mlirad.dialect.turn import in_turn
-from mlirad.te.arguments import checked, refuse
-from mlirad.te.built import Built
+from mlirad.te.definitions.arguments import checked, refuse
+from mlirad.te.definitions.schedule import Schedule
 from mlirad.te.places import place
-from mlirad.te.plans import Plans
-from mlirad.te.programs import program_of
-from mlirad.te.schedule import Schedule
+from mlirad.te.programs.built import Built
+from mlirad.te.programs.plans import Plans
+from mlirad.te.programs.programs import program_of
 from mlirad.te.tensor import Tensor
 
 

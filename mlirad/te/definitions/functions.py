@@ -7,7 +7,7 @@ from functools import reduce
 from math import pi
 
 from mlirad.signatures import signature_of
-from mlirad.te.arguments import checked, refuse
+from mlirad.te.definitions.arguments import checked, refuse
 from mlirad.te.expressions import (
     FLOAT,
     Call,

@@ -10,9 +10,10 @@ from mlirad.dialect import te
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiTypeError
 from mlirad.ir.walk import has_uses
-from mlirad.te.arguments import called, checked, described, fits, refuse, shown
-from mlirad.te.bounds import check_reads
-from mlirad.te.compute import check_axes, compute, define, placeholder, tensor_type
+from mlirad.te.definitions.arguments import called, checked, described, fits, refuse, shown
+from mlirad.te.definitions.bounds import check_reads
+from mlirad.te.definitions.compute import check_axes, compute, define, placeholder, tensor_type
+from mlirad.te.definitions.size_needs import note_needs
 from mlirad.te.emission import Emitter
 from mlirad.te.expressions import (
     INDEX,
@@ -31,7 +32,6 @@ from mlirad.te.expressions import (
 from mlirad.te.expressions.normal_form import renamed
 from mlirad.te.graph import graph
 from mlirad.te.places import place
-from mlirad.te.size_needs import note_needs
 from mlirad.te.tensor import Tensor, checked_extent, same_shape
 
 UNROLLED = 64  # steps of recurrences that go from all states to all

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.te.sizes import dtype_of, refused
+from mlirad.te.definitions.sizes import dtype_of, refused
 from mlirad.te.tensor import Tensor
 
 

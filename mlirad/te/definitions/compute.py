@@ -10,9 +10,11 @@ from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiTypeError
-from mlirad.te.arguments import called, checked, described, fits, refuse, shown
-from mlirad.te.bounds import check_reads
-from mlirad.te.dependencies import stop
+from mlirad.te.definitions.arguments import called, checked, described, fits, refuse, shown
+from mlirad.te.definitions.bounds import check_reads
+from mlirad.te.definitions.dependencies import stop
+from mlirad.te.definitions.schedule import named, names_in
+from mlirad.te.definitions.size_needs import note_needs
 from mlirad.te.emission import Emitter, mlir_type
 from mlirad.te.expressions import (
     INDEX,
@@ -31,8 +33,6 @@ from mlirad.te.expressions import (
 from mlirad.te.expressions.normal_form import normal_form, renamed
 from mlirad.te.graph import graph
 from mlirad.te.places import place
-from mlirad.te.schedule import named, names_in
-from mlirad.te.size_needs import note_needs
 from mlirad.te.tensor import Shape, Tensor, checked_shape
 from mlirad.types import DataType, TypeLike, i64
 

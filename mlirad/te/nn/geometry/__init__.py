@@ -1,0 +1,1 @@
+"""Axes, windows and shapes that several operators share."""

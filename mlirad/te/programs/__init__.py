@@ -1,0 +1,1 @@
+"""From tensor expressions to kernels and launches."""
