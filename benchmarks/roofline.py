@@ -149,11 +149,11 @@ def work_of(workload: Workload) -> tuple[Work, Work]:
     """The work of a workload's launches, and of their reverses. Raises UncountedError where it
     depends on data."""
     launches, counter, threads = Launches(), Counter(), program().threads
-    threads.recorder = launches
+    threads.record_by(launches)
     try:
         workload.forward()
     finally:
-        threads.recorder = None
+        threads.record_by(None)
     return (
         sum((counter.primal(*launch) for launch in launches.found), Work()),
         sum((counter.reverse(*launch) for launch in launches.found), Work()),

@@ -14,8 +14,8 @@ from mlirad.dialect import context
 from mlirad.ir.structured import Structured, is_branch, is_for, is_parallel, is_while
 from mlirad.ir.walk import block_operations, functions
 from mlirad.kernel.array_arguments import copy_of
-from mlirad.lang.arguments.array_buffer import ArrayBuffer
-from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Recorder, Target
+from mlirad.lang.launch import Launch
+from mlirad.lang.recorder import GivenGradient, Recorder, Target
 from mlirad.lang.transfer import Transfer
 from mlirad.pipeline.mode import PRIMAL, REVERSE, Mode
 from mlirad.pipeline.runner import run_pipeline
@@ -54,31 +54,17 @@ class Launches(Recorder):
     def __init__(self) -> None:
         self.found: list[tuple[Variant, Sequence[Any]]] = []
 
-    def launch(
-        self,
-        kernel: LaunchedKernel,
-        variant: Variant,
-        values: Sequence[Any],
-        buffers: Sequence[ArrayBuffer],
-    ) -> Any:
-        self.found.append((variant, tuple(values)))
-        return variant.launch(PRIMAL, values, ())
+    def launch(self, launch: Launch) -> Any:
+        self.found.append((launch.variant, tuple(launch.values)))
+        return launch.run()
 
-    def launch_reverse(
-        self,
-        kernel: LaunchedKernel,
-        variant: Variant,
-        values: Sequence[Any],
-        buffers: Sequence[ArrayBuffer],
-    ) -> None:
-        raise UncountedError(f"the reverse of '{kernel.__name__}'")
+    def launch_reverse(self, launch: Launch) -> None:
+        raise UncountedError(f"the reverse of '{launch.kernel.__name__}'")
 
     def clear_gradients(self) -> None:
         pass
 
-    def result(
-        self, kernel: LaunchedKernel, variant: Variant, buffers: Sequence[ArrayBuffer]
-    ) -> None:
+    def result(self, launch: Launch) -> None:
         pass
 
     def replaced(

@@ -19,18 +19,19 @@ from mlirad.frontend.python.building.builder import in_kernel
 from mlirad.frontend.python.source.function import Function
 from mlirad.frontend.python.source.function_source import FunctionSource
 from mlirad.frontend.python.values.annotations import evaluate_annotations
-from mlirad.lang.arguments.array_buffer import ArrayBuffer, allocations, write_back
+from mlirad.lang.arguments.array_buffer import allocations
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.kernel_declaration import KernelDeclaration
-from mlirad.lang.kernel_variants import KernelVariants, Prepared
+from mlirad.lang.kernel_variants import KernelVariants
+from mlirad.lang.launch import Launch
 from mlirad.lang.read_only import check_arrays
 from mlirad.lang.ready import Ready
 from mlirad.lang.results import shaped
+from mlirad.lang.reverse_alone import launch_reverse_alone
 from mlirad.pipeline.mode import PRIMAL, REVERSE, Mode, parse_mode
 from mlirad.runtime.explanation import Explanation, explained
 from mlirad.runtime.html import heading, preformatted
 from mlirad.runtime.program import Program, program
-from mlirad.runtime.reverse_alone import launch_reverse_alone
 from mlirad.runtime.variant import RECORDED, Variant
 
 
@@ -72,26 +73,20 @@ class Kernel:
     # Launch.
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        current = program()
-        ready = self._ready
+        current, ready = program(), self._ready
         if ready is None or kwargs or ready.program is not current or current.trees.pending:
             return self._launch(current, args, kwargs, PRIMAL)
-        arrays = ready.arrays(args)
-        if arrays is None or (arrays and current.threads.watchers):
+        arrays, variant, threads = ready.arrays(args), ready.variant, current.threads
+        if arrays is None or (arrays and threads.watchers):
             return self._launch(current, args, kwargs, PRIMAL)
-        variant = ready.variant
-        current.threads.changes = variant.launched_at = current.threads.changes + 1
-        if current.threads.watchers:
-            own = current.threads.own
-            own.changed, own.changes = current.threads.changes, own.changes + 1
-            if own.recorder is not None:
-                variant.launched_at = RECORDED
-                recorded = own.recorder.launch(self, variant, args, ())
-                if variant.kernel.results:
-                    own.recorder.result(self, variant, ())
-                return shaped(variant.kernel, recorded)
-        found = ready.code.launch(args, arrays)
-        return shaped(variant.kernel, found) if found else None
+        if not threads.watchers:  # `count_change`, without its call
+            threads.changes = variant.launched_at = threads.changes + 1
+        elif (recorder := threads.of_thread.own.recorder) is not None:
+            return shaped(variant.kernel, Launch(self, variant, args).record_by(recorder))
+        else:
+            variant.launched_at = threads.count_change()
+        results = ready.code.launch(args, arrays)
+        return shaped(variant.kernel, results) if results else None
 
     def _note_ready(self, variant: Variant, args: tuple[Any, ...]) -> None:
         """From now on launch without looking arguments up, where they are like these."""
@@ -129,46 +124,25 @@ class Kernel:
                 "kernels cannot be called from kernels: make the callee a @ti.func"
             )
         try:
-            return self._run(current, args, kwargs, mode)
+            launch = self.prepare(current, args, kwargs)
+            if launch.arrays:
+                is_derived = mode.is_reverse or current.threads.recorder is not None
+                check_arrays(launch.variant, launch.arrays, is_derived=is_derived)
+            if launch.variant.kernel.uses_seed:
+                _draw_seed(launch, current, mode)
+            if mode.is_reverse:
+                return _run_reverse(launch)
+            results = launch.execute()
         except TaichiCompilationError as error:  # the message has the user's place
             raise _shortened(error) from error.__cause__
+        if current.config.debug:
+            current.check_ends(f"kernel '{self.__name__}'", allocations(launch.arrays))
+        elif self._ready is None and not kwargs:
+            self._note_ready(launch.variant, args)
+        return shaped(launch.variant.kernel, results)
 
-    def _run(
-        self, current: Program, args: tuple[Any, ...], kwargs: dict[str, Any], mode: Mode
-    ) -> Any:
-        variant, values, buffers = self.prepare(current, args, kwargs)
-        if buffers:
-            is_derived = mode.is_reverse or current.threads.recorder is not None
-            check_arrays(variant, buffers, is_derived=is_derived)
-        if variant.kernel.uses_seed:
-            seeds = current.threads.own.seeds
-            # a reverse repeats the draws of the thread's last launch
-            if mode == PRIMAL or variant not in seeds:
-                seeds[variant] = current.random.next_seed()
-            values.append(seeds[variant])
-        if mode == PRIMAL:
-            count, recorder = current.threads.count_change(), current.threads.recorder
-            variant.launched_at = RECORDED if recorder is not None else count
-            if buffers and (keeper := current.threads.keeper) is not None:
-                keeper.before_launch(variant, values, buffers)
-            if recorder is not None:
-                found = recorder.launch(self, variant, values, buffers)
-                if variant.kernel.results:
-                    recorder.result(self, variant, buffers)
-            else:
-                found = variant.unrecorded.launch(values, buffers)
-            write_back(buffers, variant.notes.written_arrays)
-            if current.config.debug:
-                current.check_ends(f"kernel '{self.__name__}'", allocations(buffers))
-            elif self._ready is None and not kwargs:
-                self._note_ready(variant, args)
-            return shaped(variant.kernel, found)
-        _run_reverse(self, variant, values, buffers)
-        return None
-
-    def prepare(self, current: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Prepared:
-        """The variant for some arguments, and what a launch passes: a value for each argument of
-        the kernel's function, None in the place of an array, and the arrays.
+    def prepare(self, current: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Launch:
+        """The launch for some arguments.
 
         Raises TaichiRuntimeTypeError for a wrong number or type of arguments.
         """
@@ -178,7 +152,7 @@ class Kernel:
         if variants is None or variants.program is not current:
             variants = self._begin(current)
         try:
-            return variants.prepare(args, kwargs)
+            return variants.prepare(self, args, kwargs)
         except TaichiRuntimeTypeError as error:
             raise TaichiRuntimeTypeError(f"kernel '{self.__name__}': {error}") from None
 
@@ -204,7 +178,7 @@ class Kernel:
 
     def ir(self, *args: Any, stage: str = "field", mode: str = "primal") -> str:
         """The kernel's IR at a stage of the pipeline, as text that `mlirad-opt` reads."""
-        variant, _, _ = self.prepare(program(), args, {})
+        variant = self.prepare(program(), args, {}).variant
         return variant.stages.dump(stage, parse_mode(mode))
 
     def def_vjp(self, rule: object) -> None:
@@ -218,7 +192,7 @@ class Kernel:
     def explain(self, *args: Any) -> Explanation:
         """What the reverse of this kernel reads again, with the source lines, and what the compiler
         chose; see `ti.ad.Tape.explain` for bytes."""
-        variant, _, _ = self.prepare(program(), args, {})
+        variant = self.prepare(program(), args, {}).variant
         variant.refresh()
         parts = variant.parts()
         for part in parts:
@@ -229,19 +203,26 @@ class Kernel:
 
     def ptx(self, *args: Any, mode: str = "primal", chip: str = "sm_90") -> str:
         """The kernel as PTX for an NVIDIA GPU."""
-        variant, _, _ = self.prepare(program(), args, {})
+        variant = self.prepare(program(), args, {}).variant
         return variant.stages.ptx(parse_mode(mode), chip)
 
 
-def _run_reverse(
-    kernel: Kernel, variant: Variant, values: list[Any], buffers: list[ArrayBuffer]
-) -> None:
-    recorder = variant.program.threads.recorder
+def _draw_seed(launch: Launch, current: Program, mode: Mode) -> None:
+    """Pass a kernel that draws its seed: a reverse repeats the draws of the thread's last
+    launch."""
+    variant, seeds = launch.variant, current.threads.own.seeds
+    if not mode.is_reverse or variant not in seeds:
+        seeds[variant] = current.random.next_seed()
+    launch.values = [*launch.values, seeds[variant]]
+
+
+def _run_reverse(launch: Launch) -> None:
+    recorder = launch.variant.program.threads.recorder
     if recorder is None:
-        launch_reverse_alone(variant, values, buffers)
+        launch_reverse_alone(launch)
     else:
-        recorder.launch_reverse(kernel, variant, values, buffers)
-    variant.launched_at = RECORDED
+        recorder.launch_reverse(launch)
+    launch.variant.launched_at = RECORDED
 
 
 def _shortened(error: TaichiCompilationError) -> TaichiCompilationError:

@@ -13,7 +13,7 @@ from mlirad.frontend.python.building.builder import Builder
 from mlirad.frontend.python.kernel import build_kernel
 from mlirad.frontend.python.source.function import Function
 from mlirad.kernel.arguments import ConstantArgument, SameArgument
-from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
+from mlirad.lang.arguments.array_buffer import array_buffer
 from mlirad.lang.arguments.choice import frontend_argument, key_of
 from mlirad.lang.arguments.numbers import convert_scalar, entries_of, scalar_dtype
 from mlirad.lang.arguments.overlaps import same_arrays, with_gradients
@@ -21,13 +21,12 @@ from mlirad.lang.arguments.parameters import MATRIX, NDARRAY, SCALAR, STRUCT
 from mlirad.lang.arguments.structs import struct_entries
 from mlirad.lang.callers import program_frame
 from mlirad.lang.kernel_declaration import KernelDeclaration
+from mlirad.lang.launch import Launch, LaunchedKernel
 from mlirad.lang.ready import Ready, ready
 from mlirad.lang.watched import Name, Names, Read, watch
 from mlirad.runtime.kernel_ir import declare_trees
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
-
-Prepared = tuple[Variant, list[Any], list[ArrayBuffer]]
 
 
 class KernelVariants:
@@ -48,8 +47,10 @@ class KernelVariants:
         self._told: set[tuple[int, str]] = set()  # those of which the user was told
         self.names = Names(declaration.function)
 
-    def prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Prepared:
-        """The variant for some arguments, and what a launch passes; see `Kernel.prepare`."""
+    def prepare(
+        self, kernel: LaunchedKernel, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Launch:
+        """The launch of the kernel for some arguments; see `Kernel.prepare`."""
         given, config = self.declaration.bind(args, kwargs), self.program.config
         parameters = self.declaration.parameters
         forms = {p.name: key_of(p, v) for p, v in zip(parameters, given) if p.decides}
@@ -80,7 +81,7 @@ class KernelVariants:
             elif p.kind == NDARRAY and p.name not in same:
                 values += [None] * (2 if p.name in variant.kernel.gradients else 1)
         passed = {name: buffer for name, buffer in arrays.items() if name not in same}
-        return variant, values, with_gradients(passed, variant.kernel.gradients)
+        return Launch(kernel, variant, values, with_gradients(passed, variant.kernel.gradients))
 
     def ready(self, variant: Variant, args: tuple[Any, ...]) -> Ready | None:
         """How launches like one of a variant are made, where they need no more than `Ready`."""

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Protocol
 
-from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
+from mlirad.lang.launch import Launch
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.transfer import Transfer
-from mlirad.runtime.variant import Variant
 
 Target = Field | Ndarray
-
-
-class LaunchedKernel(Protocol):
-    """A kernel, as recorders know it."""
-
-    __name__: str
-
-    @property
-    def place(self) -> str:
-        """The line where it is defined."""
 
 
 class GivenGradient(Protocol):
@@ -47,23 +36,11 @@ class Recorder(ABC):
         """Whether launches check Taichi's rule for accesses now."""
 
     @abstractmethod
-    def launch(
-        self,
-        kernel: LaunchedKernel,
-        variant: Variant,
-        values: Sequence[Any],
-        buffers: Sequence[ArrayBuffer],
-    ) -> Any:
+    def launch(self, launch: Launch) -> Any:
         """Launch a kernel; what it returns."""
 
     @abstractmethod
-    def launch_reverse(
-        self,
-        kernel: LaunchedKernel,
-        variant: Variant,
-        values: Sequence[Any],
-        buffers: Sequence[ArrayBuffer],
-    ) -> None:
+    def launch_reverse(self, launch: Launch) -> None:
         """Launch the reverse of a kernel, as the program asks (`kernel.grad()`)."""
 
     def empties_gradient(self, symbol: str) -> bool:
@@ -76,9 +53,7 @@ class Recorder(ABC):
         """Python is about to set all gradients to 0."""
 
     @abstractmethod
-    def result(
-        self, kernel: LaunchedKernel, variant: Variant, buffers: Sequence[ArrayBuffer]
-    ) -> None:
+    def result(self, launch: Launch) -> None:
         """A launch returns something to Python."""
 
     @abstractmethod

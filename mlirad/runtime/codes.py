@@ -249,8 +249,8 @@ class Unrecorded:
         return self._codes.compiled.get(self._mode())
 
     def _mode(self) -> Mode:
-        derivatives = self._codes.program.derivatives
-        if not any(derivatives.of(symbol) for symbol in self._codes.stages.kernel.emptied):
+        emptied, derivatives = self._codes.stages.kernel.emptied, self._codes.program.derivatives
+        if not emptied or not any(derivatives.of(symbol) for symbol in emptied):
             return PRIMAL
         version = derivatives.gradient_version, derivatives.tangent_version
         if self._version != version:

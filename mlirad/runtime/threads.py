@@ -66,8 +66,8 @@ class Threads:
         """What records the launches of the calling thread, or None."""
         return self.of_thread.own.recorder if self.watchers else None
 
-    @recorder.setter
-    def recorder(self, recorder: Any) -> None:
+    def record_by(self, recorder: Any) -> None:
+        """Have a recorder, or None, record what the calling thread launches from now on."""
         if recorder is not None:
             self.watch(recorder)
         self.of_thread.own.recorder = recorder

@@ -17,7 +17,7 @@ from mlirad.kernel.array_arguments import (
     without_derivative,
 )
 from mlirad.kernel.module import KernelModule
-from mlirad.pipeline.mode import PRIMAL, Mode
+from mlirad.pipeline.mode import PRIMAL
 from mlirad.runtime.codes import Codes, Derivative, Primal, Unrecorded
 from mlirad.runtime.executor.executor import Code, PassedArray
 from mlirad.runtime.kernel_ir import KernelIR
@@ -119,13 +119,6 @@ class Variant:
         )
 
     # Launches.
-
-    def launch(
-        self, mode: Mode, values: Sequence[Any], arrays: Sequence[PassedArray] = ()
-    ) -> tuple[Any, ...]:
-        """Run a mode; the results of the kernel. Raises TaichiAssertionError where an assertion or
-        an index check failed."""
-        return self.codes.code(mode).launch(values, arrays)
 
     def reverse(
         self,

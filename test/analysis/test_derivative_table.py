@@ -93,7 +93,7 @@ class TableEntry:
     def values(self, points: list[np.ndarray]) -> np.ndarray:
         """The op at some points."""
         arrays = [p.astype(t) for p, t in zip([*points, points[0]], self.dtypes)]
-        self.variant.launch(PRIMAL, [], [array_buffer(a, "", False) for a in arrays])
+        self.variant.codes.code(PRIMAL).launch([], [array_buffer(a, "", False) for a in arrays])
         return arrays[-1]
 
     def gradients(self, points: list[np.ndarray]) -> list[np.ndarray]:
@@ -104,7 +104,7 @@ class TableEntry:
         buffers = [array_buffer(a, "", False) for a in arrays]
         gradients = [array_buffer(a, "", False) for a in adjoints]
         passed = [replace(one, grad=own) for one, own in zip(buffers, gradients)]
-        self.variant.launch(REVERSE, [], passed)
+        self.variant.codes.code(REVERSE).launch([], passed)
         return adjoints[:-1]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from mlirad.ad.budget.copies import Copies
 from mlirad.ad.budget.explanation import explained
@@ -16,7 +15,7 @@ from mlirad.ad.budget.use import KernelUse
 from mlirad.ad.tape.order import Order
 from mlirad.ad.tape.versions import Key
 from mlirad.errors import TaichiMemoryError, TaichiRuntimeError
-from mlirad.lang.arguments.array_buffer import ArrayBuffer
+from mlirad.lang.launch import Launch
 from mlirad.pipeline.mode import Mode
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.explanation import Explanation
@@ -66,26 +65,19 @@ class Budget:
 
     # While the program runs: each before it is done.
 
-    def launch(
-        self,
-        variant: Variant,
-        values: Sequence[Any],
-        buffers: Sequence[ArrayBuffer],
-        mode: Mode,
-        footprints: Footprints | None,
-    ) -> None:
+    def launch(self, launch: Launch, mode: Mode, footprints: Footprints | None) -> None:
         """A kernel is launched, whose reverse has footprints, if there is one.
 
         Raises TaichiRuntimeError for what cannot be within a budget.
         """
-        use = self._uses.get((variant, id(footprints)))
+        key = launch.variant, id(footprints)
+        use = self._uses.get(key)
         if use is None:
-            use = KernelUse(self.program, variant, footprints)
-            self._uses[variant, id(footprints)] = use
+            use = self._uses[key] = KernelUse(self.program, launch.variant, footprints)
         self._written.clear()
         beside = self.order.beside if self.order.tangents_beside else None
-        again = use.again(mode, values, buffers, beside) if use.is_repeatable else None
-        self._record(use.step(self.units, values, buffers), again)
+        again = use.again(mode, launch, beside) if use.is_repeatable else None
+        self._record(use.step(self.units, launch), again)
         self.names[self.plan.steps - 1] = use.name
 
     def write(self, key: Key, elements: Elements, box: Box) -> None:

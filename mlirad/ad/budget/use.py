@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any
 
 from mlirad.ad.budget.graph import Step
 from mlirad.ad.budget.units import Units
-from mlirad.ad.tape.versions import Key, buffer_of
+from mlirad.ad.tape.versions import Key
 from mlirad.dialect import context
 from mlirad.dialect.field import PrintOp
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError
 from mlirad.ir.walk import functions, operations
-from mlirad.lang.arguments.array_buffer import ArrayBuffer
+from mlirad.lang.launch import Launch
 from mlirad.lang.ndarray import Ndarray
 from mlirad.pipeline.mode import Mode
 from mlirad.runtime.footprints import Footprint, Footprints
@@ -31,7 +30,7 @@ class KernelUse:
     """
 
     def __init__(self, program: Program, variant: Variant, found: Footprints | None) -> None:
-        self.program, self.variant, self.name = program, variant, variant.kernel.name
+        self.program, self.name = program, variant.kernel.name
         accesses = variant.notes.accesses()
         self.read = [one for one in accesses.read if one.part != "sum"]
         self.written = accesses.written
@@ -51,19 +50,21 @@ class KernelUse:
     def _is_derivative(self, one: Footprint) -> bool:
         return isinstance(one.array, str) and self.program.derivatives.are_derivatives(one.array)
 
-    def step(self, units: Units, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> Step:
+    def step(self, units: Units, launch: Launch) -> Step:
         """What a launch reads and writes. Raises TaichiRuntimeError for memory that cannot be
         within a budget."""
-        touched = (*(one.box(values) for one in self._every), *(one.address for one in buffers))
+        boxes = (one.box(launch.values) for one in self._every)
+        touched = (*boxes, *(array.address for array in launch.arrays))
         known = self._known.get(touched)
         if known is not None and known[0] == units.taken_apart:
             return known[1]
-        step = self._step(units, values, buffers)
+        step = self._step(units, launch)
         self._known[touched] = units.taken_apart, step
         return step
 
-    def _step(self, units: Units, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> Step:
-        found = {id(one): self._memory(one, buffers) for one in self._every}
+    def _step(self, units: Units, launch: Launch) -> Step:
+        values = launch.values
+        found = {id(one): self._memory(one, launch) for one in self._every}
         for one in self._every:  # which may take units apart
             memory = found[id(one)]
             if memory is not None:
@@ -90,7 +91,7 @@ class KernelUse:
             is_repeatable=self.is_repeatable,
         )
 
-    def _memory(self, one: Footprint, buffers: Sequence[ArrayBuffer]) -> _Memory | None:
+    def _memory(self, one: Footprint, launch: Launch) -> _Memory | None:
         """The array of an access; None where nothing of it is kept."""
         if isinstance(one.array, str):
             if self._is_derivative(one):
@@ -101,7 +102,7 @@ class KernelUse:
                     raise self._error(f"writes field '{one.array}' of a sparse block", one.place)
                 return None  # nothing writes there
             return one.array, elements
-        buffer = buffer_of(one.array, self.variant, buffers)
+        buffer = launch.array(one.array)
         assert isinstance(buffer.owner, Ndarray)  # ours, or a copy
         if buffer.owner.is_gradient and not buffer.is_mirror:
             raise self._error("uses the gradient of a ti.ndarray", one.place)
@@ -116,25 +117,23 @@ class KernelUse:
     def again(
         self,
         mode: Mode,
-        values: Sequence[Any],
-        buffers: Sequence[ArrayBuffer],
+        launch: Launch,
         beside: Callable[[Key], Sequence[Elements]] | None,
     ) -> Callable[[], None]:
         """How to launch again. `beside` gives the tangents of an array, if there are any: what has
         none yet is constant, and has tangents of 0 when it is made again."""
-        variant = self.variant
         if beside is None:
-            return lambda: (variant.launch(mode, values, buffers), None)[1]
-        memories = [(self._memory(one, buffers), one.box(values)) for one in self.written]
+            return lambda: (launch.run(mode), None)[1]
+        memories = [(self._memory(one, launch), one.box(launch.values)) for one in self.written]
         constant = [(m[0], box) for m, box in memories if m is not None and not beside(m[0])]
 
-        def launch() -> None:
-            variant.launch(mode, values, buffers)
+        def run() -> None:
+            launch.run(mode)
             for key, box in constant:
                 for tangents in beside(key):
                     tangents.fill(0, box)
 
-        return launch
+        return run
 
 
 @in_turn

@@ -17,10 +17,10 @@ from mlirad.data_classes import data_class
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
+from mlirad.lang.launch import Launch, LaunchedKernel
 from mlirad.lang.ndarray import Ndarray
-from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Target
+from mlirad.lang.recorder import GivenGradient, Target
 from mlirad.lang.transfer import Pass
-from mlirad.pipeline.mode import PRIMAL
 from mlirad.runtime.variant import Variant
 
 Step = Sequence[tuple["Action", tuple[Any, ...]]]
@@ -40,57 +40,37 @@ class Action(ABC):
 
 @data_class(frozen=True)
 class LaunchAgain(Action):
-    """One of the pieces of a kernel. The arguments are the launch's."""
+    """A part of a kernel. The arguments are the launch's."""
 
     kernel: LaunchedKernel
-    piece: Variant
+    part: Variant
+
+    def launch(self, arguments: tuple[Any, ...]) -> Launch:
+        """Its launch."""
+        return Launch(self.kernel, self.part, arguments)
 
     def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Launch it."""
-        tape.run(self.piece, arguments, ())
+        tape.run(self.launch(arguments))
 
     def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Launch it as a tape does."""
-        tape.record(self.kernel, self.piece, arguments, ())
+        tape.record(self.launch(arguments))
 
 
 @data_class(frozen=True)
-class LaunchOnArrays(Action):
-    """The same with array arguments, which come last."""
+class LaunchOnArrays(LaunchAgain):
+    """A part of a kernel with array arguments, which come last."""
 
-    kernel: LaunchedKernel
-    piece: Variant
-
-    def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
-        """Launch it."""
-        tape.run(self.piece, arguments[:-1], arguments[-1])
-
-    def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
-        """Launch it as a tape does."""
-        tape.record(self.kernel, self.piece, arguments[:-1], arguments[-1])
+    def launch(self, arguments: tuple[Any, ...]) -> Launch:
+        """Its launch."""
+        return Launch(self.kernel, self.part, arguments[:-1], arguments[-1])
 
 
-def _checked(
-    name: str, arguments: tuple[Any, ...]
-) -> tuple[tuple[Any, ...], tuple[ArrayBuffer, ...]]:
-    *values, buffers, sums = arguments
-    if checksums(buffers) != sums:
-        raise TaichiRuntimeError(
-            f"an array argument of kernel '{name}' holds something else than when the step of a "
-            "checkpointed loop was first run: pass a ti.ndarray, or a new array for each step"
-        )
-    return tuple(values), buffers
-
-
-def checksums(buffers: Sequence[ArrayBuffer]) -> tuple[int, ...]:
+def checksums(arrays: Sequence[ArrayBuffer]) -> tuple[int, ...]:
     """Checksums of the arrays that are not ours: of NumPy's and torch's."""
-    return tuple(
-        [
-            buffer.elements().checksum()
-            for buffer in buffers
-            if not isinstance(buffer.owner, Ndarray)
-        ]
-    )
+    theirs = [array for array in arrays if not isinstance(array.owner, Ndarray)]
+    return tuple([array.elements().checksum() for array in theirs])
 
 
 @data_class(frozen=True)
@@ -103,17 +83,26 @@ class LaunchAlone(Action):
 
     def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Launch it."""
-        values, buffers = _checked(self.variant.kernel.name, arguments)
-        self.variant.launch(PRIMAL, values, buffers)
+        self._launch(arguments).run()
 
     def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Launch it in a call that a tape records, or cut off from derivatives."""
-        values, buffers = _checked(self.variant.kernel.name, arguments)
+        launch = self._launch(arguments)
         if tape.call is None:
-            tape.launch(self.kernel, self.variant, values, buffers)
+            tape.launch(launch)
             return
-        tape.call.launch(self.variant, values, buffers)
-        self.variant.launch(PRIMAL, values, buffers)
+        tape.call.launch(launch)
+        launch.run()
+
+    def _launch(self, arguments: tuple[Any, ...]) -> Launch:
+        *values, arrays, sums = arguments
+        if checksums(arrays) != sums:
+            raise TaichiRuntimeError(
+                f"an array argument of kernel '{self.variant.kernel.name}' holds something else "
+                "than when the step of a checkpointed loop was first run: pass a ti.ndarray, or a "
+                "new array for each step"
+            )
+        return Launch(self.kernel, self.variant, tuple(values), arrays)
 
 
 @data_class(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from mlirad.ad.checkpoint.actions import (
@@ -14,10 +13,9 @@ from mlirad.ad.checkpoint.actions import (
     checksums,
 )
 from mlirad.ad.tape.entries import box_of, memory_of
-from mlirad.lang.arguments.array_buffer import ArrayBuffer
-from mlirad.lang.recorder import LaunchedKernel, Target
+from mlirad.lang.launch import Launch
+from mlirad.lang.recorder import Target
 from mlirad.runtime.memory.memory import Index
-from mlirad.runtime.variant import Variant
 
 
 class CurrentStep:
@@ -36,28 +34,17 @@ class CurrentStep:
         """Something is done."""
         self.actions.append((action, arguments))
 
-    def launch(
-        self,
-        kernel: LaunchedKernel,
-        piece: Variant,
-        values: Sequence[Any],
-        buffers: tuple[ArrayBuffer, ...],
-    ) -> None:
-        """One of the pieces of a kernel is launched."""
-        if buffers:
-            self.do(LaunchOnArrays(kernel, piece), *values, buffers)
+    def launch(self, launch: Launch) -> None:
+        """A part of a kernel is launched."""
+        if launch.arrays:
+            self.do(LaunchOnArrays(launch.kernel, launch.variant), *launch.values, launch.arrays)
         else:
-            self.do(LaunchAgain(kernel, piece), *values)
+            self.do(LaunchAgain(launch.kernel, launch.variant), *launch.values)
 
-    def launch_alone(
-        self,
-        kernel: LaunchedKernel,
-        variant: Variant,
-        values: Sequence[Any],
-        buffers: tuple[ArrayBuffer, ...],
-    ) -> None:
+    def launch_alone(self, launch: Launch) -> None:
         """A kernel is launched inside a function with a gradient of its own, or with none."""
-        self.do(LaunchAlone(kernel, variant), *values, buffers, checksums(buffers))
+        action, arrays = LaunchAlone(launch.kernel, launch.variant), launch.arrays
+        self.do(action, *launch.values, arrays, checksums(arrays))
 
     def write(self, target: Target, index: Index | None) -> None:
         """Python is about to write."""

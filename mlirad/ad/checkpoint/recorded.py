@@ -65,7 +65,7 @@ class Recorded(StepLog):
         self.sums: dict[Key, Elements] = {}  # only added to
         self.locals: dict[Key, Elements] = {}  # by which parts of kernels share locals
         self.constants: dict[Key, Elements] = {}  # only read
-        self.pieces: dict[Variant, None] = {}
+        self.parts: dict[Variant, None] = {}
         self.named: dict[Flow, None] = {}  # of copies, and of launches on arrays
         self.arrays: dict[int, ArrayBuffer] = {}
         self.calls_gradient = False
@@ -73,21 +73,21 @@ class Recorded(StepLog):
     def flows(self) -> dict[Flow, None]:
         """Which arrays pass derivatives to which."""
         found = dict(self.named)
-        for piece in self.pieces:
-            found.update(dict.fromkeys(piece.notes.footprints().flows.between))
+        for part in self.parts:
+            found.update(dict.fromkeys(part.notes.footprints().flows.between))
         return found
 
-    def note_piece(self, piece: Variant, named: Sequence[KnownArray]) -> None:
-        """Steps launch one of the pieces of a kernel; `named` stands for its array arguments."""
+    def note_part(self, part: Variant, named: Sequence[KnownArray]) -> None:
+        """Steps launch a part of a kernel; `named` stands for its array arguments."""
         if named:
-            flows = named_flows(piece.notes.footprints().flows.between, piece, named)
+            flows = named_flows(part.notes.footprints().flows.between, part, named)
             self.named.update(dict.fromkeys(flows))
         else:
-            self.pieces[piece] = None
+            self.parts[part] = None
 
     def take(self, inner: Recorded) -> None:
         """Add what the steps of a loop inside a step touch."""
-        self.pieces.update(inner.pieces)
+        self.parts.update(inner.parts)
         self.named.update(inner.named)
         self.arrays.update(inner.arrays)
         self.locals.update(inner.locals)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from mlirad.ad.checkpoint.actions import CallAgain, CopyAgain
@@ -15,13 +15,11 @@ from mlirad.ad.checkpoint.touched import Touched
 from mlirad.ad.tape.entries import touched_box
 from mlirad.ad.tape.lost import warn_of_views, warn_of_write
 from mlirad.ad.tape.recording import Recording
-from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
-from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Target
-from mlirad.pipeline.mode import PRIMAL
+from mlirad.lang.launch import Launch
+from mlirad.lang.recorder import GivenGradient, Target
 from mlirad.runtime.footprints import Flow
-from mlirad.runtime.variant import Variant
 
 
 class StepRecorder(StepTransfers):
@@ -57,7 +55,7 @@ class StepRecorder(StepTransfers):
         note_sum = None if self.loop is None else self.loop.note_written
         self.touched: Touched = Touched(self.tape.program, declared, self.log, around, note_sum)
         self.arrays = StepArrays(self.ledger, self.touched)
-        self.tape.program.threads.recorder = self
+        self.tape.program.threads.record_by(self)
 
     # Steps.
 
@@ -87,7 +85,7 @@ class StepRecorder(StepTransfers):
         if self.step.actions or (self.taped and self.number < (self.length or 0)):
             self.end_step()
         self.is_closed = True
-        self.tape.program.threads.recorder = self.outer
+        self.tape.program.threads.record_by(self.outer)
         if self.loop is not None:
             self.loop.finish(len(self.log))
         if isinstance(self.outer, StepRecorder):
@@ -113,49 +111,42 @@ class StepRecorder(StepTransfers):
         """Whether launches check Taichi's rule for accesses."""
         return self.tape.validates
 
-    def launch(
-        self,
-        kernel: LaunchedKernel,
-        variant: Variant,
-        values: Sequence[Any],
-        buffers: Sequence[ArrayBuffer],
-    ) -> Any:
+    def launch(self, launch: Launch) -> Any:
         """Launch a kernel and record it; what it returns. Raises TaichiRuntimeError where it writes
         what was not declared."""
         self.finish_write()
-        self.tape.refuse_emptied(variant)
+        self.tape.refuse_emptied(launch.variant)
         if self.is_replacing:
-            shared = self.arrays.shared(buffers)
-            self.touched.note_launch(kernel, variant, values, shared)
+            shared = self.arrays.shared(launch)
+            self.touched.note_launch(shared)
             if self.taped:
-                return self.tape.launch(kernel, variant, values, buffers)
-            self.step.launch_alone(kernel, variant, values, shared)
-            return variant.launch(PRIMAL, values, buffers)
-        found = None
-        if buffers:
-            variant, buffers = self.ledger.arrays.gradients.with_gradients(variant, buffers)
-            buffers = [self.arrays.mirrored(kernel, one, self.outermost()) for one in buffers]
-        pieces, buffers = self.ledger.pieces(variant, buffers)
-        shared = self.arrays.shared(buffers)
-        for piece in pieces:
-            self.touched.note_launch(kernel, piece, values, shared)
-            named = self.arrays.named(shared)
-            self.log.note_piece(piece, named)
-            if self.taped:
-                found = self.tape.record(kernel, piece, values, buffers)
-                continue
-            found = self.tape.run(piece, values, buffers)
-            self.arrays.note_carried(piece, values, named)
-            self.step.launch(kernel, piece, values, shared)
-        warn_of_views(self.ledger, variant, buffers)
-        return found
+                return self.tape.launch(launch)
+            self.step.launch_alone(shared)
+            return launch.run()
+        if launch.arrays:
+            launch = self.ledger.arrays.gradients.with_gradients(launch)
+            launch = self.arrays.mirrored(launch, self.outermost())
+        for part in self.ledger.parts(launch):
+            results = self._launch_part(part)
+        warn_of_views(self.ledger, launch)
+        return results
 
-    def result(
-        self, kernel: LaunchedKernel, variant: Variant, buffers: Sequence[ArrayBuffer]
-    ) -> None:
+    def _launch_part(self, launch: Launch) -> Any:
+        shared = self.arrays.shared(launch)
+        self.touched.note_launch(shared)
+        named = self.arrays.named(shared)
+        self.log.note_part(shared.variant, named)
+        if self.taped:
+            return self.tape.record(launch)
+        results = self.tape.run(launch)
+        self.arrays.note_carried(shared, named)
+        self.step.launch(shared)
+        return results
+
+    def result(self, launch: Launch) -> None:
         """A kernel returns something to Python."""
         if not self.is_replacing:
-            self.tape.result(kernel, variant, buffers)
+            self.tape.result(launch)
 
     def replaced(
         self,

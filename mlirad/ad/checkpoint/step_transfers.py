@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from mlirad.ad.checkpoint.actions import TransferAgain
 from mlirad.ad.checkpoint.current_step import CurrentStep
 from mlirad.ad.checkpoint.recorded import Recorded
@@ -12,11 +9,10 @@ from mlirad.ad.checkpoint.touched import Touched
 from mlirad.ad.tape.ledger import Ledger
 from mlirad.ad.tape.recording import Recording
 from mlirad.ad.tape.transferred import arrays_of, carried, flows_of
-from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.callers import caller
-from mlirad.lang.recorder import LaunchedKernel, Recorder
+from mlirad.lang.launch import Launch
+from mlirad.lang.recorder import Recorder
 from mlirad.lang.transfer import Pass, Transfer
-from mlirad.runtime.variant import Variant
 
 
 class StepTransfers(Recorder):
@@ -49,17 +45,11 @@ class StepTransfers(Recorder):
 
     # Gradients, which the reverse changes, are nothing that steps use.
 
-    def launch_reverse(
-        self,
-        kernel: LaunchedKernel,
-        variant: Variant,
-        values: Sequence[Any],
-        buffers: Sequence[ArrayBuffer],
-    ) -> None:
+    def launch_reverse(self, launch: Launch) -> None:
         """Raise TaichiRuntimeError: a step is run again while gradients hold adjoints."""
         raise self.touched.error(
-            f"{kernel.__name__}.grad(), called at {caller()}, writes to gradients, which the "
-            "reverse changes"
+            f"{launch.kernel.__name__}.grad(), called at {caller()}, writes to gradients, which "
+            "the reverse changes"
         )
 
     def clear_gradients(self) -> None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from mlirad.ad.checkpoint.recorded import Declared, Recorded
 from mlirad.ad.functions.custom_gradients import nothing
 from mlirad.ad.tape.accesses import Accesses, accesses_of
 from mlirad.ad.tape.entries import memory_of
-from mlirad.ad.tape.versions import Key, buffer_of
+from mlirad.ad.tape.versions import Key
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
+from mlirad.lang.launch import Launch
 from mlirad.lang.ndarray import Ndarray
-from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Target
+from mlirad.lang.recorder import GivenGradient, Target
 from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
@@ -41,25 +41,20 @@ class Touched:
         """Whether a step of this loop, or of one around it, has read an array."""
         return key in self.read or (self.outer is not None and self.outer.has_read(key))
 
-    def note_launch(
-        self,
-        kernel: LaunchedKernel,
-        piece: Variant,
-        values: Sequence[Any],
-        buffers: Sequence[ArrayBuffer],
-    ) -> None:
+    def note_launch(self, launch: Launch) -> None:
         """Raise TaichiRuntimeError where a launch writes what was not declared; note what it
         reads."""
-        found = self.known.get(piece)
-        if found is None:
-            found = self.known[piece] = accesses_of(piece)
-            self._note_fields(f"kernel '{kernel.__name__}'", found)
-        if buffers:
-            self.log.arrays.update({buffer.address: buffer for buffer in buffers})
-            self._note_locals(buffers[len(buffers) - piece.kernel.shared :])
-            self._note_arrays(f"kernel '{kernel.__name__}'", found, piece, buffers)
+        variant, arrays, who = launch.variant, launch.arrays, f"kernel '{launch.kernel.__name__}'"
+        accesses = self.known.get(variant)
+        if accesses is None:
+            accesses = self.known[variant] = accesses_of(variant)
+            self._note_fields(who, accesses)
+        if arrays:
+            self.log.arrays.update({array.address: array for array in arrays})
+            self._note_locals(arrays[len(arrays) - variant.kernel.shared :])
+            self._note_arrays(who, accesses, launch)
         if self.outer is not None:
-            self.outer.note_launch(kernel, piece, values, buffers)
+            self.outer.note_launch(launch)
 
     def _note_locals(self, buffers: Sequence[ArrayBuffer]) -> None:
         """The parts of a kernel share locals by some arrays: no step finds there what another one
@@ -88,9 +83,7 @@ class Touched:
                     name = _named(array, current)
                     note(array, current.fields[array].elements, name, who, place)
 
-    def _note_arrays(
-        self, who: str, found: Accesses, piece: Variant, buffers: Sequence[ArrayBuffer]
-    ) -> None:
+    def _note_arrays(self, who: str, found: Accesses, launch: Launch) -> None:
         for accesses, note in (
             (found.stored, self._note_stored),
             (found.added, self._note_added),
@@ -99,7 +92,7 @@ class Touched:
             for array, place in accesses.items():
                 if isinstance(array, str):
                     continue
-                buffer = buffer_of(array, piece, buffers)
+                buffer = launch.array(array)
                 if isinstance(buffer.owner, Ndarray) and buffer.owner.is_gradient:
                     raise self.error(
                         f"{who} uses the gradient of a ti.ndarray at {place}, which the reverse "

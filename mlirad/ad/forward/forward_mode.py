@@ -16,8 +16,9 @@ from mlirad.ad.tape.lost import warn_once
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.field.field import Field
+from mlirad.lang.launch import LaunchedKernel
 from mlirad.lang.ndarray import Ndarray
-from mlirad.lang.recorder import LaunchedKernel, Target
+from mlirad.lang.recorder import Target
 from mlirad.runtime.program import Program, program
 
 Array = np.ndarray[Any, Any]
@@ -106,7 +107,7 @@ class FwdMode:
         for one, seed in zip(self.param, self.seeds):
             for number in range(self.count):
                 recorder.tangent(one, number).from_numpy(seed[number])
-        current.threads.recorder = recorder
+        current.threads.record_by(recorder)
         return self
 
     def __exit__(

@@ -20,6 +20,7 @@ from mlirad.ad.tape.versions import Key
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
+from mlirad.lang.launch import Launch
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import GivenGradient, Target
 from mlirad.lang.transfer import Decision, Transfer
@@ -110,32 +111,25 @@ class ForwardOverReverse(Order):
             if self._prepared.get(variant) != version:
                 adjoints = self.program.derivatives.adjoints
                 self._give([symbol for symbol in variant.kernel.fields if symbol in adjoints])
-            self._before_write(variant, ())
+            self._before_write(variant)
         for variant in variants:
             if self._prepared.get(variant) != self.program.derivatives.tangent_version:
                 variant.refresh()
                 self._prepared[variant] = self.program.derivatives.tangent_version
 
-    def _before_write(self, variant: Variant, buffers: Sequence[ArrayBuffer]) -> None:
+    def _before_write(self, variant: Variant, arrays: Sequence[ArrayBuffer] = ()) -> None:
         """A kernel is about to write to fields and arrays."""
         if self.moved.are_directions:
             written = variant.notes.accesses().written
             self.moved.before_write(one.array for one in written if isinstance(one.array, str))
-            self.moved.before_arrays_write(buffers)
+            self.moved.before_arrays_write(arrays)
 
-    def before_run(
-        self,
-        variant: Variant,
-        values: Sequence[Any],
-        buffers: Sequence[ArrayBuffer],
-        *,
-        is_replacing: bool,
-    ) -> None:
+    def before_run(self, launch: Launch, *, is_replacing: bool) -> None:
         """Keep what it overwrites; a function without a derivative may launch what has none."""
-        self._before_write(variant, buffers)
-        notes = variant.notes
+        self._before_write(launch.variant, launch.arrays)
+        notes = launch.variant.notes
         written = notes.accesses().written if is_replacing else notes.footprints().written
-        self.overwritten.before_launch(written, values)
+        self.overwritten.before_launch(written, launch.values)
 
     def use_arrays(self, arrays: Iterable[Ndarray]) -> None:
         """Note arrays, beside which their tangents lie from now on."""

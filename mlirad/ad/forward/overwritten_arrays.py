@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from mlirad.ad.tape.entries import box_of
-from mlirad.ad.tape.versions import buffer_of
-from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.arguments.overlaps import same_key
+from mlirad.lang.launch import Launch
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.boxes import Box, Covered, within_shape
 from mlirad.runtime.memory.memory import Elements, Index, Kept
 from mlirad.runtime.program import Program
-from mlirad.runtime.variant import Variant
 
 
 class OverwrittenArrays:
@@ -26,18 +23,15 @@ class OverwrittenArrays:
         self._covered: dict[Hashable, Covered] = {}
         self._kept: list[Kept] = []
 
-    def before_launch(
-        self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
-    ) -> None:
+    def before_launch(self, launch: Launch) -> None:
         """A launch is about to write."""
-        for footprint in variant.notes.accesses().written:
+        for footprint in launch.variant.notes.accesses().written:
             if isinstance(footprint.array, int):
-                buffer = buffer_of(footprint.array, variant, buffers)
-                box = footprint.box(values)
-                if isinstance(buffer.owner, Ndarray):
-                    self.before_box(buffer.owner, box)
+                array, box = launch.array(footprint.array), footprint.box(launch.values)
+                if isinstance(array.owner, Ndarray):
+                    self.before_box(array.owner, box)
                 else:
-                    self._keep(same_key(buffer), buffer.their_elements(), box)
+                    self._keep(same_key(array), array.their_elements(), box)
 
     def before_write(self, array: Ndarray, index: Index | None) -> None:
         """Python is about to write to an ndarray: to a place, or to everything."""

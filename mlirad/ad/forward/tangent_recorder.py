@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from mlirad.ad.forward.duals import Duals
@@ -11,20 +11,18 @@ from mlirad.ad.functions.custom_gradients import nothing
 from mlirad.ad.tape.claims import Claims
 from mlirad.ad.tape.entries import box_of, clear_written, sparse_memory
 from mlirad.ad.tape.lost import warn_of_read, warn_of_result, warn_of_view
-from mlirad.ad.tape.versions import buffer_of
 from mlirad.errors import TaichiRuntimeError
-from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
+from mlirad.lang.launch import Launch, LaunchedKernel
 from mlirad.lang.ndarray import Ndarray
-from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Recorder, Target
+from mlirad.lang.recorder import GivenGradient, Recorder, Target
+from mlirad.lang.reverse_alone import reverse_launch
 from mlirad.lang.transfer import Pass, Transfer
 from mlirad.pipeline.mode import Mode, with_tangents
 from mlirad.runtime.derivative_kind import tangent
 from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.program import Program
-from mlirad.runtime.reverse_alone import reverse_kernel
-from mlirad.runtime.variant import Variant
 
 
 class TangentRecorder(Recorder):
@@ -42,7 +40,7 @@ class TangentRecorder(Recorder):
 
     def close(self) -> None:
         """Launch without tangents again."""
-        self.program.threads.recorder = None
+        self.program.threads.record_by(None)
 
     def tangent(self, one: Target, number: int) -> Target:
         """The tangents of a field or ndarray in one direction."""
@@ -52,41 +50,34 @@ class TangentRecorder(Recorder):
     def _mode(self) -> Mode:
         return with_tangents(self.count, is_constant=self.is_replacing)
 
-    def launch(
-        self,
-        kernel: LaunchedKernel,
-        variant: Variant,
-        values: Sequence[Any],
-        buffers: Sequence[ArrayBuffer],
-    ) -> Any:
+    def launch(self, launch: Launch) -> Any:
         """Launch a kernel with tangents; what it returns."""
-        emptied = frozenset(filter(self.empties_gradient, variant.kernel.emptied))
+        emptied = frozenset(filter(self.empties_gradient, launch.variant.kernel.emptied))
         if emptied:
-            variant = variant.with_adjoints_apart(emptied)
+            launch = launch.of(launch.variant.with_adjoints_apart(emptied))
+        variant, owners = launch.variant, [array.owner for array in launch.arrays]
         self.duals.prepare(variant, is_constant=self.is_replacing)
         self.claims.use_variant(variant)
-        self.claims.use_arrays(
-            [buffer.owner for buffer in buffers if isinstance(buffer.owner, Ndarray)]
-        )
-        self.calls.append(kernel)
-        variant.check(variant.codes.collision_check(self._mode), values, buffers)
+        self.claims.use_arrays([owner for owner in owners if isinstance(owner, Ndarray)])
+        self.calls.append(launch.kernel)
+        variant.check(variant.codes.collision_check(self._mode), launch.values, launch.arrays)
         if self.program.threads.views and not self.is_replacing:
-            self._warn_of_views(variant, buffers)
-        return variant.launch(self._mode, values, buffers)
+            self._warn_of_views(launch)
+        return launch.run(self._mode)
 
     def empties_gradient(self, symbol: str) -> bool:
         """As launches do that nothing records."""
         return symbol in self.program.derivatives.adjoints
 
-    def _warn_of_views(self, variant: Variant, buffers: Sequence[ArrayBuffer]) -> None:
+    def _warn_of_views(self, launch: Launch) -> None:
         """Say where Python has views of what a launch leaves tangents in."""
-        for flow in variant.notes.flows().between:
+        for flow in launch.variant.notes.flows().between:
             key, name = flow.target, f"'{flow.target}'"
             if isinstance(key, int):
-                buffer = buffer_of(key, variant, buffers)
-                key, name = buffer.address, f"a ti.ndarray of shape {buffer.dims}"
+                array = launch.array(key)
+                key, name = array.address, f"a ti.ndarray of shape {array.dims}"
             if key in self.program.threads.views and any(
-                self.duals.carries(variant, source) for source in flow.sources
+                self.duals.carries(launch.variant, source) for source in flow.sources
             ):
                 warn_of_view(self.program, key, name, "forward mode")
 
@@ -112,19 +103,12 @@ class TangentRecorder(Recorder):
             self.is_replacing = outer
             self.duals.look_again()
 
-    def launch_reverse(
-        self,
-        kernel: LaunchedKernel,
-        variant: Variant,
-        values: Sequence[Any],
-        buffers: Sequence[ArrayBuffer],
-    ) -> None:
+    def launch_reverse(self, launch: Launch) -> None:
         """Launch the reverse of a kernel, which is a kernel as any other.
 
         Raises TaichiRuntimeError, or TaichiCompilationError, where it has no derivative.
         """
-        reverse = reverse_kernel(variant, values, buffers, "forward mode")
-        self.launch(kernel, reverse, values, buffers)
+        self.launch(reverse_launch(launch, "forward mode"))
 
     def clear_gradients(self) -> None:
         """Tangents of gradients become 0."""
@@ -133,14 +117,12 @@ class TangentRecorder(Recorder):
             for dual in derivatives.duals.get(name, ()):
                 self.program.fields[dual].fill(0)
 
-    def result(
-        self, kernel: LaunchedKernel, variant: Variant, buffers: Sequence[ArrayBuffer]
-    ) -> None:
+    def result(self, launch: Launch) -> None:
         """Warn, once a line, where the result of a launch carries a derivative and is used in
         Python."""
-        sources = () if self.is_replacing else variant.notes.flows().results
-        if any(self.duals.carries(variant, source) for source in sources):
-            warn_of_result(self.program, kernel, "forward mode")
+        sources = () if self.is_replacing else launch.variant.notes.flows().results
+        if any(self.duals.carries(launch.variant, source) for source in sources):
+            warn_of_result(self.program, launch.kernel, "forward mode")
 
     def host_read(self, target: Target) -> None:
         """Warn, once a line, where a value that carries a derivative leaves the differentiated

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlirad.ad.checkpoint.snapshot import Snapshot
-from mlirad.ad.tape.entries import Entry, Launch
+from mlirad.ad.tape.entries import Entry, RecordedLaunch
 from mlirad.ad.tape.versions import Versions
 from mlirad.lang.recorder import Target
 from mlirad.runtime.program import Program
@@ -59,8 +59,8 @@ def _agrees_alone(entry: Entry, program: Program, random: np.random.Generator, r
         for _ in range(2)
     )
     saved = []
-    if isinstance(entry, Launch):
-        saved = Versions(program, "save").before_launch(entry.variant, entry.values, entry.buffers)
+    if isinstance(entry, RecordedLaunch):
+        saved = Versions(program, "save").before_launch(entry.launch)
     entry.repeat()
     for adjoint in adjoints.values():
         fields[adjoint].fill(0)

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from mlirad.ad.tape.known_arrays import KnownArray, KnownArrays
 from mlirad.errors import TaichiRuntimeError
-from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.callers import place_in_program
+from mlirad.lang.launch import Launch
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
@@ -24,15 +24,14 @@ class ArrayGradients:
         self.program, self.known = program, known
         self._choices: dict[tuple[Variant, tuple[bool, ...], int], _Choice] = {}
 
-    def with_gradients(
-        self, variant: Variant, buffers: Sequence[ArrayBuffer]
-    ) -> tuple[Variant, list[ArrayBuffer]]:
-        """A variant and its arrays, where derivatives pass through arrays without gradients: with
-        hidden ones.
+    def with_gradients(self, launch: Launch) -> Launch:
+        """A launch whose arrays have gradients, hidden ones where derivatives pass through arrays
+        without.
 
         Raises TaichiRuntimeError for arrays that carry a derivative and share memory with others.
         """
-        known = [self.known.know(buffer, variant.kernel.name) for buffer in buffers]
+        variant = launch.variant
+        known = [self.known.know(array, variant.kernel.name) for array in launch.arrays]
         while True:
             hidden = tuple([one.hidden is not None for one in known])
             key = (variant, hidden, self.program.derivatives.gradient_version)
@@ -45,13 +44,13 @@ class ArrayGradients:
             for position, place in missing.items():
                 dtype = variant.kernel.arrays[position].dtype
                 known[position].hide_gradient(place_in_program(place), dtype)
-        found = [
-            one.of_launch(buffer, needs)
-            for one, buffer, needs in zip(known, buffers, chosen.array_needs_grad)
+        arrays = [
+            one.of_launch(array, needs)
+            for one, array, needs in zip(known, launch.arrays, chosen.array_needs_grad)
         ]
         for one in known:
             _check_apart(one)
-        return chosen, found
+        return launch.of(chosen).on(arrays)
 
     def _choose(self, variant: Variant, hidden: Sequence[bool]) -> _Choice:
         """The variant for arrays some of which have hidden gradients, or which others need one, and

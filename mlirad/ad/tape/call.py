@@ -3,17 +3,15 @@ what it touches."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mlirad.ad.tape.entries import memory_of, touched_box
 from mlirad.ad.tape.versions import Key, Version, Versions
-from mlirad.lang.arguments.array_buffer import ArrayBuffer
+from mlirad.lang.launch import Launch
 from mlirad.lang.recorder import Target
 from mlirad.pipeline.mode import PRIMAL
 from mlirad.runtime.boxes import Box, Covered, Region
 from mlirad.runtime.memory.memory import Elements
-from mlirad.runtime.variant import Variant
 
 if TYPE_CHECKING:
     from mlirad.ad.budget.budget import Budget
@@ -36,21 +34,19 @@ class Call:
         self._written: dict[Key, Region] = {}
         self._kept: dict[Key, Covered] = {}  # what was looked at before the first write there
 
-    def launch(
-        self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
-    ) -> None:
+    def launch(self, launch: Launch) -> None:
         """A kernel is about to be launched."""
-        versions, accesses = self._versions, variant.notes.accesses()
+        versions, accesses = self._versions, launch.variant.notes.accesses()
         if self._budget is not None:
-            self._budget.launch(variant, values, buffers, PRIMAL, None)
+            self._budget.launch(launch, PRIMAL, None)
         for footprint in accesses.read:
-            key = versions.key_of(footprint, variant, buffers)
-            elements = versions.elements_of(footprint, variant, buffers)
-            self.read(key, elements, footprint.box(values))
+            key = versions.key_of(footprint, launch)
+            elements = versions.elements_of(footprint, launch)
+            self.read(key, elements, footprint.box(launch.values))
         for footprint in accesses.written:
-            key = versions.key_of(footprint, variant, buffers)
-            elements = versions.elements_of(footprint, variant, buffers)
-            self.write(key, elements, footprint.box(values), footprint.place)
+            key = versions.key_of(footprint, launch)
+            elements = versions.elements_of(footprint, launch)
+            self.write(key, elements, footprint.box(launch.values), footprint.place)
 
     def read_from_python(self, target: Target) -> None:
         """Python is about to read a field or an ndarray."""

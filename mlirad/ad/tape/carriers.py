@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from mlirad.ad.tape.entries import Entry, Launch, Replaced
+from mlirad.ad.tape.entries import Entry, RecordedLaunch, Replaced
 from mlirad.ad.tape.known_arrays import FlowArray, KnownArray
 from mlirad.runtime.boxes import Box, Region
 from mlirad.runtime.footprints import Flow
@@ -27,7 +27,7 @@ class Carriers:
         """Take note of what was recorded since the last time; steps of checkpointed loops come by
         `launched`."""
         for entry in entries[self._followed :]:
-            if isinstance(entry, Launch):
+            if isinstance(entry, RecordedLaunch):
                 self.launched(entry.flows(), entry.written_boxes)
             elif entry.is_copy():
                 self.launched(entry.flows(), lambda array: [_EVERYWHERE])

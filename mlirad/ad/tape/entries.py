@@ -13,9 +13,9 @@ from mlirad.data_classes import data_class
 from mlirad.ir.reports.location import source_location
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
+from mlirad.lang.launch import Launch
 from mlirad.lang.ndarray import Ndarray
-from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Target
-from mlirad.pipeline.mode import PRIMAL
+from mlirad.lang.recorder import GivenGradient, Target
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.codes import Derivative
 from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind
@@ -75,40 +75,36 @@ class Entry(ABC):
 
 
 @data_class
-class Launch(Entry):
-    """A launched kernel, and what it overwrote of what earlier reverses need."""
+class RecordedLaunch(Entry):
+    """A launch, with the arrays that its reverse is passed, and what it overwrote of what earlier
+    reverses need."""
 
-    kernel: LaunchedKernel
-    variant: Variant
-    values: Sequence[Any]
-    buffers: Sequence[Any]
+    launch: Launch
     saved: list[Version]
     derivative: Derivative  # for the gradients that fields had then: what was saved belongs to it
-    given: Sequence[
-        ArrayBuffer
-    ] = ()  # the arrays as the program has them; `buffers` are those of the reverse
+    given: Sequence[ArrayBuffer] = ()  # the arrays as the program has them
     named: Sequence[Hashable] = ()  # what stands for them in flows
-    is_checked: bool = (
-        False  # that iterations of its parallel loops do not meet, where that was not known before
-    )
+    # that iterations of its parallel loops do not meet, where that was not known before
+    is_checked: bool = False
 
     def flows(self) -> Sequence[Flow]:
         """Which arrays pass derivatives to which."""
-        return named_flows(self.derivative.footprints.flows.between, self.variant, self.named)
+        flows = self.derivative.footprints.flows.between
+        return named_flows(flows, self.launch.variant, self.named)
 
     def reverse(self) -> None:
         """Run its reverse."""
-        variant = self.variant
+        launch = self.launch
         if not self.is_checked:
-            variant.check(self.derivative.check, self.values, self.buffers)
+            launch.variant.check(self.derivative.check, launch.values, launch.arrays)
             self.is_checked = True
-        variant.reverse(self.derivative, self.values, self.buffers)
+        launch.variant.reverse(self.derivative, launch.values, launch.arrays)
 
     def move(self, apart: Apart) -> None:
         """Take the reverse that adds to these adjoints."""
-        variant = apart.variant(self.variant)
-        if variant is not self.variant:
-            self.variant = variant
+        variant = apart.variant(self.launch.variant)
+        if variant is not self.launch.variant:
+            self.launch = self.launch.of(variant)
             self.derivative = variant.codes.derivative(self.derivative.mode)
 
     def may_write(self, array: Hashable) -> bool:
@@ -117,13 +113,11 @@ class Launch(Entry):
 
     def written_boxes(self, array: Hashable) -> list[Box]:
         """What it writes of an array, as flows name it."""
-        return written_boxes(
-            array, self.derivative.footprints, self.variant, self.values, self.named
-        )
+        return written_boxes(array, self.derivative.footprints, self.launch, self.named)
 
     def arrays(self) -> Sequence[ArrayBuffer]:
         """Its array arguments."""
-        return self.buffers
+        return self.launch.arrays
 
     def writes_arrays(self) -> bool:
         """Whether it writes to one of them."""
@@ -132,13 +126,13 @@ class Launch(Entry):
         )
 
     def __str__(self) -> str:
-        place = source_location(self.variant.kernel.module.operation.location)
-        return f"kernel '{self.variant.kernel.name}'" + (f" ({place})" if place is not None else "")
+        kernel = self.launch.variant.kernel
+        place = source_location(kernel.module.operation.location)
+        return f"kernel '{kernel.name}'" + (f" ({place})" if place is not None else "")
 
     def repeat(self) -> None:
         """Run it again at the present state."""
-        buffers = [buffer.renewed() for buffer in self.given]
-        self.variant.launch(PRIMAL, self.values, buffers)
+        self.launch.on(self.given).repeat()
 
 
 @data_class
@@ -227,10 +221,7 @@ class HostCopy(Entry):
 class Aside(Entry):
     """A launch through which no derivative passes, and which writes to nothing with a gradient."""
 
-    kernel: LaunchedKernel
-    variant: Variant
-    values: Sequence[Any]
-    given: Sequence[ArrayBuffer]
+    launch: Launch
     saved: list[Version]
     is_done: bool = False  # else an exception ended it
 
@@ -246,12 +237,11 @@ class Aside(Entry):
         return True
 
     def __str__(self) -> str:
-        return f"kernel '{self.variant.kernel.name}'"
+        return f"kernel '{self.launch.variant.kernel.name}'"
 
     def repeat(self) -> None:
         """Run it again at the present state."""
-        buffers = [buffer.renewed() for buffer in self.given]
-        self.variant.launch(PRIMAL, self.values, buffers)
+        self.launch.repeat()
 
 
 @data_class
@@ -313,18 +303,19 @@ def named_flows(
 def written_boxes(
     array: Hashable,
     footprints: Footprints,
-    variant: Variant,
-    values: Sequence[Any],
+    launch: Launch,
     named: Sequence[Hashable],
 ) -> list[Box]:
     """What a launch writes of an array, as flows name it."""
     names: dict[str | int, Hashable] = (
-        {number: named[position] for number, position in variant.array_positions.items()}
+        {number: named[position] for number, position in launch.variant.array_positions.items()}
         if named
         else {}
     )
     return [
-        one.box(values) for one in footprints.written if names.get(one.array, one.array) == array
+        one.box(launch.values)
+        for one in footprints.written
+        if names.get(one.array, one.array) == array
     ]
 
 
@@ -407,7 +398,7 @@ __all__ = [
     "Entry",
     "HostCopy",
     "HostWrite",
-    "Launch",
+    "RecordedLaunch",
     "Replaced",
     "activities_of",
     "box_of",

@@ -4,11 +4,10 @@ these, and so do reverses."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from mlirad.ad.tape.known_arrays import KnownArray, KnownArrays
 from mlirad.errors import TaichiRuntimeError
-from mlirad.lang.arguments.array_buffer import ArrayBuffer
+from mlirad.lang.launch import Launch
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.footprints import Footprint
 from mlirad.runtime.variant import Variant
@@ -22,42 +21,41 @@ class HeldArrays:
         self.known = known
         self._written: set[KnownArray] = set()
 
-    def hold(
-        self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
-    ) -> list[ArrayBuffer]:
-        """Before a launch: its arrays, where they are not ours the copies.
+    def hold(self, launch: Launch) -> Launch:
+        """Before a launch: it on its arrays, where they are not ours on the copies.
 
         Raises TaichiRuntimeError where Python has changed an array since it was first an argument,
         and where arrays that kernels write to share memory.
         """
-        name, accesses = variant.kernel.name, variant.notes.accesses()
-        known = [self.known.know(buffer, name) for buffer in buffers]
+        name, accesses = launch.variant.kernel.name, launch.variant.notes.accesses()
+        known = [self.known.know(array, name) for array in launch.arrays]
         for one in known:
             if one.mirror is not None and not one.is_whole:
                 one.mirror.take(one.whole)
                 one.is_watched = one.is_whole = True
         for is_written, some in ((False, accesses.read), (True, accesses.written)):
             for access in some:
-                position = _position(variant, access)
+                position = _position(launch.variant, access)
                 if position < 0 or known[position].mirror is None:
                     continue
                 one = known[position]
                 if is_written:
                     self._written.add(one)
                 if not is_written or access.part != "whole":
-                    self._check(one, access.box(values), f"kernel '{name}'")
+                    self._check(one, access.box(launch.values), f"kernel '{name}'")
         for one in known:
             self._check_apart(one)
-        return [one.of_reverse(buffer) for one, buffer in zip(known, buffers)]
+        return launch.on([one.of_reverse(array) for one, array in zip(known, launch.arrays)])
 
-    def take(self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> None:
+    def take(self, launch: Launch) -> None:
         """After a launch: copy what it wrote."""
+        variant = launch.variant
         for access in variant.notes.accesses().written:
             position = _position(variant, access)
             if position >= 0:
-                one = self.known.know(buffers[position], variant.kernel.name)
+                one = self.known.know(launch.arrays[position], variant.kernel.name)
                 if one.mirror is not None:
-                    one.mirror.take(access.box(values))
+                    one.mirror.take(access.box(launch.values))
 
     def check_all(self, who: str) -> None:
         """Raise TaichiRuntimeError where Python has changed an array."""

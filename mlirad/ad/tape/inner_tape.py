@@ -3,7 +3,7 @@ are launches of the program, and are differentiated as these."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from mlirad.ad.tape.entries import memory_of, touched_box
@@ -13,13 +13,12 @@ from mlirad.ad.tape.order import FirstOrder
 from mlirad.ad.tape.seeds import check_loss
 from mlirad.ad.tape.versions import Key, Versions
 from mlirad.errors import TaichiRuntimeError
-from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
-from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Recorder, Target
+from mlirad.lang.launch import Launch
+from mlirad.lang.recorder import GivenGradient, Recorder, Target
 from mlirad.lang.transfer import Transfer
 from mlirad.runtime.program import Program
-from mlirad.runtime.variant import Variant
 
 
 class InnerTape(Recorder):
@@ -40,7 +39,7 @@ class InnerTape(Recorder):
         self.is_replacing, self.is_cut = outer.is_replacing, outer.is_cut
         self.ledger = Ledger(program, "refuse", FirstOrder())
         self.versions = _NothingKept(program, "refuse")
-        self.launches: list[tuple[LaunchedKernel, Variant, Sequence[Any]]] = []
+        self.launches: list[Launch] = []
 
     def begin(self, clear_gradients: Callable[[], None]) -> None:
         """Set gradients and the loss to 0, and follow launches from now on."""
@@ -48,66 +47,51 @@ class InnerTape(Recorder):
         self.outer.is_cut = True  # what the loss held before is meant to be lost
         self.loss.fill(0)
         self.outer.is_cut = self.is_cut
-        self.program.threads.recorder = self
+        self.program.threads.record_by(self)
 
     def close(self, *, has_failed: bool = True) -> None:
         """Follow no more, and launch the reverses unless the block was left by an exception."""
-        self.program.threads.recorder = self.outer
+        self.program.threads.record_by(self.outer)
         if not has_failed:
             self._reverse()
 
     def _reverse(self) -> None:
         """Launch the reverses, last first."""
-        written = [v.notes.footprints().written for _, v, _ in self.launches]
+        written = [one.variant.notes.footprints().written for one in self.launches]
         warn_of_unreached_inside(written, self.loss)
         warn_of_hidden_inside(self.ledger)
         gradient = self.loss.grad
         assert gradient is not None
         gradient.fill(1)
-        for kernel, variant, values in reversed(self.launches):
-            self.outer.launch_reverse(kernel, variant, values, ())
+        for launch in reversed(self.launches):
+            self.outer.launch_reverse(launch)
 
     def _refuse(self, what: str) -> NoReturn:
         raise TaichiRuntimeError(f"{caller()}: {what} is not differentiated")
 
     # What is done.
 
-    def launch(
-        self,
-        kernel: LaunchedKernel,
-        variant: Variant,
-        values: Sequence[Any],
-        buffers: Sequence[ArrayBuffer],
-    ) -> Any:
+    def launch(self, launch: Launch) -> Any:
         """Launch a kernel. Raises TaichiRuntimeError where it overwrites what reverses need."""
-        if buffers:
+        if launch.arrays:
             self._refuse("a kernel with array arguments, launched in a tape inside a tape,")
-        pieces, _ = self.ledger.pieces(variant, ())  # for which fields get gradients
-        for piece in pieces:
-            self.versions.before_launch(piece, values, ())
-            self.versions.after_launch(piece, values, ())
-        self.launches.append((kernel, variant, values))
-        return self.outer.launch(kernel, variant, values, buffers)
+        for part in self.ledger.parts(launch):  # for which fields get gradients
+            self.versions.before_launch(part)
+            self.versions.after_launch(part)
+        self.launches.append(launch)
+        return self.outer.launch(launch)
 
-    def launch_reverse(
-        self,
-        kernel: LaunchedKernel,
-        variant: Variant,
-        values: Sequence[Any],
-        buffers: Sequence[ArrayBuffer],
-    ) -> None:
+    def launch_reverse(self, launch: Launch) -> None:
         """Raise TaichiRuntimeError: that would be of the third order."""
-        self._refuse(f"{kernel.__name__}.grad() in a tape inside what takes derivatives")
+        self._refuse(f"{launch.kernel.__name__}.grad() in a tape inside what takes derivatives")
 
     def clear_gradients(self) -> None:
         """Python is about to set all gradients to 0."""
         self.outer.clear_gradients()
 
-    def result(
-        self, kernel: LaunchedKernel, variant: Variant, buffers: Sequence[ArrayBuffer]
-    ) -> None:
+    def result(self, launch: Launch) -> None:
         """A launch returns something to Python."""
-        self.outer.result(kernel, variant, buffers)
+        self.outer.result(launch)
 
     def replaced(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mlirad.ad.outer.apart import Apart
 from mlirad.ad.tape.arrays import Arrays
@@ -17,9 +17,9 @@ from mlirad.ad.tape.known_arrays import FlowArray
 from mlirad.ad.tape.order import Order
 from mlirad.ad.tape.versions import Versions
 from mlirad.dialect.turn import in_turn
-from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.callers import place_in_program
 from mlirad.lang.field.field import Field
+from mlirad.lang.launch import Launch
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import Target
 from mlirad.runtime.codes import Derivative
@@ -84,17 +84,11 @@ class Ledger:
             self.budget.detach()
         return self.entries.pop()
 
-    def plan(
-        self,
-        piece: Variant,
-        values: Sequence[Any],
-        buffers: Sequence[ArrayBuffer],
-        derivative: Derivative,
-    ) -> None:
+    def plan(self, launch: Launch, derivative: Derivative) -> None:
         """A launch is about to be recorded: within a budget, keep what it overwrites."""
         if self.budget is not None:
-            mode = self.order.primal_mode(piece, is_replacing=False, validates=False)
-            self.budget.launch(piece, values, buffers, mode, derivative.footprints)
+            mode = self.order.primal_mode(launch.variant, is_replacing=False, validates=False)
+            self.budget.launch(launch, mode, derivative.footprints)
 
     def explain(self) -> Explanation:
         """What is kept."""
@@ -102,19 +96,17 @@ class Ledger:
             return self.budget.explain()
         return Explanation(rows_of(self.entries))
 
-    def hold(
-        self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
-    ) -> Sequence[ArrayBuffer]:
-        """The arrays of a launch, for it to be done again: within a budget, copies of those that
-        are not ours. Raises TaichiRuntimeError for arrays that Python has changed."""
-        if self.budget is None or not buffers:
-            return buffers
-        return self.arrays.held.hold(variant, values, buffers)
+    def hold(self, launch: Launch) -> Launch:
+        """A launch as it can be done again: within a budget, on copies of arrays that are not
+        ours. Raises TaichiRuntimeError for arrays that Python has changed."""
+        if self.budget is None or not launch.arrays:
+            return launch
+        return self.arrays.held.hold(launch)
 
-    def take(self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> None:
+    def take(self, launch: Launch) -> None:
         """A launch is done: within a budget, copy what it wrote to arrays that are not ours."""
-        if self.budget is not None and buffers:
-            self.arrays.held.take(variant, values, buffers)
+        if self.budget is not None and launch.arrays:
+            self.arrays.held.take(launch)
 
     @contextmanager
     def aside(self) -> Iterator[list[Entry]]:
@@ -180,17 +172,18 @@ class Ledger:
 
     # Fields in which derivatives arrive, and which have no gradient, get a hidden one.
 
-    def pieces(
-        self, variant: Variant, buffers: Sequence[ArrayBuffer]
-    ) -> tuple[Sequence[Variant], Sequence[ArrayBuffer]]:
-        """What is launched, and differentiated, one after the other for a variant of a kernel, and
-        the arrays that each is passed."""
+    def parts(self, launch: Launch) -> list[Launch]:
+        """What is launched, and differentiated, one after the other for a launch of a kernel."""
+        variant = launch.variant
         if variant.gradient_version != self.program.derivatives.gradient_version:
             self._look_at_gradients(variant)
         self.claims.use_variant(variant)
-        found = self._parts(variant)
-        self.order.prepare_launches(found)
-        return found, self.arrays.locals.behind(buffers, found)
+        parts = self._parts(variant)
+        self.order.prepare_launches(parts)
+        if parts[0] is variant:
+            return [launch]
+        launch = launch.on(self.arrays.locals.behind(launch.arrays, parts))
+        return [launch.of(part) for part in parts]
 
     def _parts(self, variant: Variant) -> Sequence[Variant]:
         return variant.parts() if self.rules == "save" else [variant]

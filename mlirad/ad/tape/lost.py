@@ -9,18 +9,16 @@ from collections.abc import Iterable, Sequence
 from mlirad.ad.functions.chains import chain, next_on_the_way
 from mlirad.ad.tape.known_arrays import FlowArray, KnownArray
 from mlirad.ad.tape.ledger import Ledger
-from mlirad.ad.tape.versions import buffer_of
-from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.callers import caller, is_result_used, program_frame
 from mlirad.lang.field.field import Field
+from mlirad.lang.launch import Launch, LaunchedKernel
 from mlirad.lang.ndarray import Ndarray
-from mlirad.lang.recorder import LaunchedKernel, Target
+from mlirad.lang.recorder import Target
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.derivative_kind import ADJOINT
 from mlirad.runtime.footprints import Footprint
 from mlirad.runtime.program import Program
 from mlirad.runtime.threads import Views
-from mlirad.runtime.variant import Variant
 
 
 def warn_once(program: Program, key: str, message: str) -> None:
@@ -145,13 +143,11 @@ def _is_input(program: Program, target: Target) -> bool:
     return target.has(ADJOINT) and target.symbol not in program.derivatives.hidden
 
 
-def warn_of_views(
-    ledger: Ledger, variant: Variant | None = None, buffers: Sequence[ArrayBuffer] = ()
-) -> None:
+def warn_of_views(ledger: Ledger, launch: Launch | None = None) -> None:
     """Say where Python has views of what carries a derivative now, after a launch of a kernel or
     another change."""
     views = ledger.program.threads.views
-    if not views or (variant is not None and not _reaches(variant, buffers, views)):
+    if not views or (launch is not None and not _reaches(launch, views)):
         return
     ledger.carriers.follow(ledger.entries)
     for key in views:
@@ -160,12 +156,11 @@ def warn_of_views(
             warn_of_view(ledger.program, key, _quoted(array), "tape")
 
 
-def _reaches(variant: Variant, buffers: Sequence[ArrayBuffer], views: Views) -> bool:
+def _reaches(launch: Launch, views: Views) -> bool:
     """Whether floats made of others get to something of which there are views."""
-    targets = [flow.target for flow in variant.notes.flows().between]
+    targets = [flow.target for flow in launch.variant.notes.flows().between]
     return any(
-        (one if isinstance(one, str) else buffer_of(one, variant, buffers).address) in views
-        for one in targets
+        (one if isinstance(one, str) else launch.array(one).address) in views for one in targets
     )
 
 
@@ -182,23 +177,21 @@ def warn_of_write(ledger: Ledger, target: Target, box: Box, place: str) -> None:
         )
 
 
-def warn_of_carried_result(
-    ledger: Ledger, kernel: LaunchedKernel, variant: Variant, buffers: Sequence[ArrayBuffer]
-) -> None:
+def warn_of_carried_result(ledger: Ledger, launch: Launch) -> None:
     """A kernel returns something to Python, which may carry a derivative."""
     names: dict[int, KnownArray] = (
         {
-            number: ledger.arrays.known.know(buffers[position], kernel.__name__)
-            for number, position in variant.array_positions.items()
+            number: ledger.arrays.known.know(launch.arrays[position], launch.kernel.__name__)
+            for number, position in launch.variant.array_positions.items()
         }
-        if buffers
+        if launch.arrays
         else {}
     )
     if any(
         ledger.carriers.has_gradient(source if isinstance(source, str) else names[source])
-        for source in variant.notes.flows().results
+        for source in launch.variant.notes.flows().results
     ):
-        warn_of_result(ledger.program, kernel, "tape")
+        warn_of_result(ledger.program, launch.kernel, "tape")
 
 
 def _quoted(array: FlowArray) -> str:

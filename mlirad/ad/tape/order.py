@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from mlirad.ad.tape.claims import Claims
 from mlirad.ad.tape.versions import Key
 from mlirad.data_classes import data_class
-from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
+from mlirad.lang.launch import Launch
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import GivenGradient, Target
 from mlirad.lang.transfer import Decision, Transfer
@@ -59,14 +58,7 @@ class Order(ABC):
         """Before launches of kernels."""
 
     @abstractmethod
-    def before_run(
-        self,
-        variant: Variant,
-        values: Sequence[Any],
-        buffers: Sequence[ArrayBuffer],
-        *,
-        is_replacing: bool,
-    ) -> None:
+    def before_run(self, launch: Launch, *, is_replacing: bool) -> None:
         """A launch is about to run."""
 
     @abstractmethod
@@ -147,14 +139,7 @@ class FirstOrder(Order):
     def prepare_launches(self, variants: Sequence[Variant]) -> None:
         """Nothing."""
 
-    def before_run(
-        self,
-        variant: Variant,
-        values: Sequence[Any],
-        buffers: Sequence[ArrayBuffer],
-        *,
-        is_replacing: bool,
-    ) -> None:
+    def before_run(self, launch: Launch, *, is_replacing: bool) -> None:
         """Nothing."""
 
     def use_arrays(self, arrays: Iterable[Ndarray]) -> None:

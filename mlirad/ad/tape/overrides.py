@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlirad.ad.outer.apart import Apart
-from mlirad.ad.tape.entries import Entry, HostCopy, HostWrite, Launch
+from mlirad.ad.tape.entries import Entry, HostCopy, HostWrite, RecordedLaunch
 from mlirad.ad.tape.tape import Tape
 from mlirad.ad.tape.versions import Version
 from mlirad.errors import TaichiTypeError
@@ -70,7 +70,9 @@ def place_overrides(tape: Tape, overrides: Mapping[Any, Any]) -> None:
                 f"there"
             )
         writers = [entry for entry in tape.entries if _may_write(entry, field)]
-        if len(writers) > 1 or not all(isinstance(entry, Launch | HostCopy) for entry in writers):
+        if len(writers) > 1 or not all(
+            isinstance(entry, RecordedLaunch | HostCopy) for entry in writers
+        ):
             raise TaichiTypeError(
                 f"override of field '{field.symbol}': it is written by "
                 f"{', then '.join(map(str, writers))}; "
@@ -87,7 +89,7 @@ def place_overrides(tape: Tape, overrides: Mapping[Any, Any]) -> None:
 
 
 def _may_write(entry: Entry, field: Field) -> bool:
-    if isinstance(entry, Launch):
+    if isinstance(entry, RecordedLaunch):
         return any(
             footprint.array == field.symbol for footprint in entry.derivative.footprints.written
         )

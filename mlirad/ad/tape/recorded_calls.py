@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -13,10 +13,9 @@ from mlirad.ad.tape.entries import Aside, Replaced
 from mlirad.ad.tape.ledger import Ledger
 from mlirad.ad.tape.order import Order
 from mlirad.errors import TaichiRuntimeError
-from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.callers import caller
-from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Recorder
-from mlirad.runtime.variant import Variant
+from mlirad.lang.launch import Launch
+from mlirad.lang.recorder import GivenGradient, Recorder
 
 
 class RecordedCalls(Recorder):
@@ -63,16 +62,10 @@ class RecordedCalls(Recorder):
             finally:
                 self.is_replacing, self.call = False, None
 
-    def launch_alone(
-        self,
-        kernel: LaunchedKernel,
-        variant: Variant,
-        values: Sequence[Any],
-        buffers: Sequence[ArrayBuffer],
-    ) -> Any:
+    def launch_alone(self, launch: Launch) -> Any:
         """Launch a kernel whose reverse would do nothing."""
-        entry = Aside(kernel, variant, values, [b.without_copy() for b in buffers], [])
-        return self.record_call(entry, partial(self.launch, kernel, variant, values, buffers))
+        entry = Aside(launch.on([array.without_copy() for array in launch.arrays]), [])
+        return self.record_call(entry, partial(self.launch, launch))
 
     @contextmanager
     def _cutting(self) -> Iterator[None]:

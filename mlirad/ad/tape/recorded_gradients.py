@@ -9,14 +9,14 @@ from typing import Any
 from mlirad.ad.tape.entries import HostWrite, box_of
 from mlirad.ad.tape.recorded_transfers import RecordedTransfers
 from mlirad.errors import TaichiRuntimeError
-from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
-from mlirad.lang.recorder import LaunchedKernel, Target
+from mlirad.lang.launch import Launch
+from mlirad.lang.recorder import Target
+from mlirad.lang.reverse_alone import launch_reverse_alone, reverse_launch
 from mlirad.pipeline.mode import Mode
 from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.program import Program
-from mlirad.runtime.reverse_alone import launch_reverse_alone, reverse_kernel
 from mlirad.runtime.variant import Variant
 
 
@@ -25,24 +25,17 @@ class RecordedGradients(RecordedTransfers):
 
     program: Program
 
-    def launch_reverse(
-        self,
-        kernel: LaunchedKernel,
-        variant: Variant,
-        values: Sequence[Any],
-        buffers: Sequence[ArrayBuffer],
-    ) -> None:
+    def launch_reverse(self, launch: Launch) -> None:
         """Launch the reverse of a kernel, which is a kernel as any other: it reads and writes
         gradients.
 
         Raises TaichiRuntimeError, or TaichiCompilationError, where it has no derivative.
         """
         if self.call is not None:
-            self.use_gradients(variant.gradients())
-            launch_reverse_alone(variant, values, buffers)
+            self.use_gradients(launch.variant.gradients())
+            launch_reverse_alone(launch)
             return
-        reverse = reverse_kernel(variant, values, buffers, "tape")
-        self.launch(kernel, reverse, values, buffers)
+        self.launch(reverse_launch(launch, "tape"))
 
     def clear_gradients(self) -> None:
         """Set all gradients to 0: writes from Python."""
@@ -72,14 +65,13 @@ class RecordedGradients(RecordedTransfers):
                 "gradients again: take a plain loop"
             )
 
-    def compute(
-        self, piece: Variant, mode: Mode, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
-    ) -> Any:
+    def compute(self, launch: Launch, mode: Mode) -> Any:
         """Run code of a launch; in a function with a gradient of its own, where that uses gradients
         of what is deactivated, as launches run that nothing records."""
-        if self.call is not None and any(map(self.empties_gradient, piece.kernel.emptied)):
-            return piece.unrecorded.launch(values, buffers)
-        return piece.launch(mode, values, buffers)
+        variant = launch.variant
+        if self.call is not None and any(map(self.empties_gradient, variant.kernel.emptied)):
+            return variant.unrecorded.launch(launch.values, launch.arrays)
+        return launch.run(mode)
 
     def follows(self, gradient: Target) -> bool:
         """Whether what Python writes to a gradient is noted."""

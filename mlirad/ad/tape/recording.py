@@ -9,7 +9,7 @@ from mlirad.ad.tape.activity import activity_writes
 from mlirad.ad.tape.entries import (
     HostCopy,
     HostWrite,
-    Launch,
+    RecordedLaunch,
     activities_of,
     box_of,
     index_of_copy,
@@ -29,11 +29,11 @@ from mlirad.ad.tape.recorded_gradients import RecordedGradients
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, write_back
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
+from mlirad.lang.launch import Launch
 from mlirad.lang.ndarray import Ndarray
-from mlirad.lang.recorder import LaunchedKernel, Target
+from mlirad.lang.recorder import Target
 from mlirad.runtime.codes import Derivative
 from mlirad.runtime.program import Program
-from mlirad.runtime.variant import Variant
 
 
 class Recording(RecordedGradients):
@@ -56,11 +56,13 @@ class Recording(RecordedGradients):
 
     def begin(self) -> None:
         """Record from now on."""
-        self.program.threads.recorder, self.is_recording = self, True
+        self.program.threads.record_by(self)
+        self.is_recording = True
 
     def close(self) -> None:
         """Record no more."""
-        self.program.threads.recorder, self.is_recording = None, False
+        self.program.threads.record_by(None)
+        self.is_recording = False
         self.closed_at = self.program.threads.changes
         self.finish_write()
 
@@ -74,106 +76,88 @@ class Recording(RecordedGradients):
         if self.keeps_written:
             self.ledger.note_written()
 
-    def launch(
-        self,
-        kernel: LaunchedKernel,
-        variant: Variant,
-        values: Sequence[Any],
-        buffers: Sequence[ArrayBuffer],
-    ) -> Any:
+    def launch(self, launch: Launch) -> Any:
         """Launch a kernel, keeping what it overwrites of what reverses read; what it returns.
 
         Raises TaichiCompilationError where it cannot be differentiated.
         """
         self.finish_write()
-        ledger = self.ledger
+        ledger, variant = self.ledger, launch.variant
         if variant.used_gradients:
             self.use_gradients(variant.used_gradients, variant)
         if self.is_cut and self.call is None:
             if not variant.reaches_gradients():
-                return self.launch_alone(kernel, variant, values, buffers)
-            variant = variant.without_derivative()
+                return self.launch_alone(launch)
+            launch = launch.of(variant.without_derivative())
         if self.call is not None:
-            self.order.prepare_launches([variant])
-            ledger.claims.use_variant(variant)
-            self.call.launch(variant, values, ledger.hold(variant, values, buffers))
-            found = self.run(variant, values, buffers)
-            ledger.take(variant, values, buffers)
-            ledger.arrays.unseen.seen_by_call(buffers, kernel.__name__)
-            return found
+            self.order.prepare_launches([launch.variant])
+            ledger.claims.use_variant(launch.variant)
+            self.call.launch(ledger.hold(launch))
+            results = self.run(launch)
+            ledger.take(launch)
+            ledger.arrays.unseen.seen_by_call(launch)
+            return results
         if ledger.apart.symbols:
-            variant = ledger.apart.variant(variant)
-        if buffers:
-            ledger.claims.use_arrays([b.owner for b in buffers if isinstance(b.owner, Ndarray)])
-            variant, buffers = ledger.arrays.gradients.with_gradients(variant, buffers)
-        pieces, buffers = ledger.pieces(variant, buffers)
-        if len(pieces) > 1:
-            for piece in pieces:  # what has no reverse is refused before anything runs
-                piece.codes.derivative(self.order.reverse_mode)
-        found = [self.record(kernel, piece, values, buffers) for piece in pieces][-1]
-        warn_of_views(ledger, variant, buffers)
-        return found
+            launch = launch.of(ledger.apart.variant(launch.variant))
+        if launch.arrays:
+            owners = [array.owner for array in launch.arrays]
+            ledger.claims.use_arrays([owner for owner in owners if isinstance(owner, Ndarray)])
+            launch = ledger.arrays.gradients.with_gradients(launch)
+        parts = ledger.parts(launch)
+        if len(parts) > 1:
+            for part in parts:  # what has no reverse is refused before anything runs
+                part.variant.codes.derivative(self.order.reverse_mode)
+        for part in parts:
+            results = self.record(part)
+        warn_of_views(ledger, launch)
+        return results
 
-    def record(
-        self,
-        kernel: LaunchedKernel,
-        piece: Variant,
-        values: Sequence[Any],
-        buffers: Sequence[ArrayBuffer],
-    ) -> Any:
-        """Launch a piece of a kernel, keeping what it overwrites of what reverses read."""
-        derivative = piece.codes.derivative(self.order.reverse_mode)
-        if buffers:
-            return self._record_with_arrays(kernel, piece, values, buffers, derivative)
+    def record(self, launch: Launch) -> Any:
+        """Launch a part of a kernel, keeping what it overwrites of what reverses read."""
+        derivative = launch.variant.codes.derivative(self.order.reverse_mode)
+        if launch.arrays:
+            return self._record_with_arrays(launch, derivative)
         versions = self.ledger.versions
-        saved = versions.before_launch(piece, values, ())
-        self.ledger.plan(piece, values, (), derivative)
-        found = self.run(piece, values, ())
-        self.ledger.add(Launch(kernel, piece, values, (), saved, derivative))
-        versions.after_launch(piece, values, ())
-        return found
+        saved = versions.before_launch(launch)
+        self.ledger.plan(launch, derivative)
+        results = self.run(launch)
+        self.ledger.add(RecordedLaunch(launch, saved, derivative))
+        versions.after_launch(launch)
+        return results
 
-    def _record_with_arrays(
-        self,
-        kernel: LaunchedKernel,
-        piece: Variant,
-        values: Sequence[Any],
-        buffers: Sequence[ArrayBuffer],
-        derivative: Derivative,
-    ) -> Any:
+    def _record_with_arrays(self, launch: Launch, derivative: Derivative) -> Any:
         ledger = self.ledger
         arrays, versions = ledger.arrays, ledger.versions
-        known = [arrays.known.know(buffer, kernel.__name__) for buffer in buffers]
-        held = ledger.hold(piece, values, buffers)
-        own, unseen, saved = arrays.unseen.look(piece, values, buffers, known, versions)
-        self.order.use_arrays(_with_gradients(own))
+        known = [arrays.known.know(array, launch.kernel.__name__) for array in launch.arrays]
+        held = ledger.hold(launch)
+        of_reverse, unseen, saved = arrays.unseen.look(launch, known, versions)
+        self.order.use_arrays(_with_gradients(of_reverse.arrays))
         ledger.entries += unseen
-        ledger.plan(piece, values, held, derivative)
-        saved += versions.before_launch(piece, values, own)
-        found = self.run(piece, values, buffers)
-        arrays.unseen.take(piece, values, buffers, known)
-        ledger.take(piece, values, buffers)
-        given = [buffer.without_copy() for buffer in buffers]
-        ledger.add(Launch(kernel, piece, values, own, saved, derivative, given, known))
-        versions.after_launch(piece, values, own)
-        return found
+        ledger.plan(held, derivative)
+        saved += versions.before_launch(of_reverse)
+        results = self.run(launch)
+        arrays.unseen.take(launch, known)
+        ledger.take(launch)
+        given = [array.without_copy() for array in launch.arrays]
+        ledger.add(RecordedLaunch(of_reverse, saved, derivative, given, known))
+        versions.after_launch(of_reverse)
+        return results
 
-    def run(self, piece: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> Any:
-        """Launch one of the pieces of a kernel without recording it; what it returns."""
-        is_aside = self.is_replacing or self.is_cut
-        validates = self.validates and not piece.kernel.is_reverse
-        mode = self.order.primal_mode(piece, is_replacing=is_aside, validates=validates)
-        self.order.before_run(piece, values, buffers, is_replacing=is_aside)
-        found = self.compute(piece, mode, values, buffers)
-        write_back(buffers, piece.notes.written_arrays)
-        return found
+    def run(self, launch: Launch) -> Any:
+        """Launch a part of a kernel without recording it; what it returns."""
+        is_aside, variant = self.is_replacing or self.is_cut, launch.variant
+        validates = self.validates and not variant.kernel.is_reverse
+        mode = self.order.primal_mode(variant, is_replacing=is_aside, validates=validates)
+        self.order.before_run(launch, is_replacing=is_aside)
+        results = self.compute(launch, mode)
+        if launch.arrays:
+            write_back(launch.arrays, variant.notes.written_arrays)
+        return results
 
-    def result(
-        self, kernel: LaunchedKernel, variant: Variant, buffers: Sequence[ArrayBuffer]
-    ) -> None:
+    def result(self, launch: Launch) -> None:
         """A launch returns something to Python."""
         if not self.is_replacing and not self.is_cut:
-            warn_of_carried_result(self.ledger, kernel, variant, buffers)
+            warn_of_carried_result(self.ledger, launch)
 
     def host_read(self, target: Target) -> None:
         """Python reads a field or an ndarray."""
@@ -238,10 +222,10 @@ class Recording(RecordedGradients):
             warn_of_views(ledger)
 
 
-def _with_gradients(buffers: Sequence[ArrayBuffer]) -> list[Ndarray]:
+def _with_gradients(arrays: Sequence[ArrayBuffer]) -> list[Ndarray]:
     """The ndarrays that are passed with a gradient."""
     return [
-        buffer.owner
-        for buffer in buffers
-        if buffer.grad is not None and isinstance(buffer.owner, Ndarray)
+        array.owner
+        for array in arrays
+        if array.grad is not None and isinstance(array.owner, Ndarray)
     ]

@@ -10,7 +10,7 @@ from typing import Any
 from mlirad.ad.budget.sizes import kept_within
 from mlirad.ad.checkpoint.snapshot import Snapshot
 from mlirad.ad.functions.differences import check_loss_type, compare, fields_of, repeat
-from mlirad.ad.tape.entries import Aside, Entry, Launch, Replaced
+from mlirad.ad.tape.entries import Aside, Entry, RecordedLaunch, Replaced
 from mlirad.ad.tape.inner_tape import InnerTape
 from mlirad.ad.tape.ledger import Ledger
 from mlirad.ad.tape.lost import warn_of_unreached
@@ -24,7 +24,8 @@ from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.callers import caller, program_frame
 from mlirad.lang.field.field import Field
 from mlirad.lang.kernel import Kernel
-from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Target
+from mlirad.lang.launch import LaunchedKernel
+from mlirad.lang.recorder import GivenGradient, Target
 from mlirad.runtime.explanation import Explanation
 from mlirad.runtime.program import Program, program
 
@@ -193,9 +194,11 @@ class Tape:
         """What was recorded, with its arguments: kernels, and functions with a gradient of their
         own."""
         return [
-            (e.function, e.args) if isinstance(e, Replaced) else (e.kernel, tuple(e.values))
+            (e.function, e.args)
+            if isinstance(e, Replaced)
+            else (e.launch.kernel, tuple(e.launch.values))
             for e in self.entries
-            if isinstance(e, Launch | Aside | Replaced)
+            if isinstance(e, RecordedLaunch | Aside | Replaced)
         ]
 
     @property

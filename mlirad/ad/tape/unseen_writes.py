@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from mlirad.ad.tape.known_arrays import KnownArray, KnownArrays
 from mlirad.ad.tape.mirror import UnseenWrite
 from mlirad.ad.tape.versions import Version, Versions
 from mlirad.errors import TaichiRuntimeError
-from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.callers import caller
+from mlirad.lang.launch import Launch
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.footprints import Footprint
 from mlirad.runtime.memory.values import Values, same_bits
@@ -28,15 +27,10 @@ class UnseenWrites:
         self._given: dict[KnownArray, tuple[str, Values]] = {}
 
     def look(
-        self,
-        piece: Variant,
-        values: Sequence[Any],
-        buffers: Sequence[ArrayBuffer],
-        known: Sequence[KnownArray],
-        versions: Versions,
-    ) -> tuple[list[ArrayBuffer], list[UnseenWrite], list[Version]]:
-        """Before a launch: the arrays for its reverse, what Python wrote since the last one, and
-        what is kept for loops.
+        self, launch: Launch, known: Sequence[KnownArray], versions: Versions
+    ) -> tuple[Launch, list[UnseenWrite], list[Version]]:
+        """Before a launch: it on the arrays of its reverse, what Python wrote since the last one,
+        and what is kept for loops.
 
         Raises TaichiRuntimeError where Python wrote what an earlier reverse needs, and the tape's
         rules keep nothing.
@@ -46,11 +40,11 @@ class UnseenWrites:
         for one in known:
             if one.gradient is not None and not one.is_whole and not one.is_ours:
                 unseen += self.look_at(one, versions)
-        for position, footprint, is_written in self._of(piece):
-            one, buffer = known[position], buffers[position]
+        for position, footprint, is_written in self._of(launch.variant):
+            one, buffer = known[position], launch.arrays[position]
             if one.mirror is None or buffer.is_mirror:
                 continue
-            box = footprint.box(values)
+            box = footprint.box(launch.values)
             if (
                 is_written and buffer.address in versions.needed
             ):  # by a loop, or by a gradient that was given
@@ -58,7 +52,8 @@ class UnseenWrites:
                 saved += versions.before_write(buffer.address, elements, box, footprint.place)
             if one.is_watched or not is_written:
                 unseen += self.look_at(one, versions, box)
-        return [one.of_reverse(buffer) for one, buffer in zip(known, buffers)], unseen, saved
+        of_reverse = [one.of_reverse(array) for one, array in zip(known, launch.arrays)]
+        return launch.on(of_reverse), unseen, saved
 
     def look_at(
         self, one: KnownArray, versions: Versions, box: Box | None = None
@@ -100,21 +95,16 @@ class UnseenWrites:
             mirror.take(one.whole)
         return saved
 
-    def take(
-        self,
-        piece: Variant,
-        values: Sequence[Any],
-        buffers: Sequence[ArrayBuffer],
-        known: Sequence[KnownArray],
-    ) -> None:
+    def take(self, launch: Launch, known: Sequence[KnownArray]) -> None:
         """After a launch: hold what it wrote."""
-        for position, footprint, is_written in self._of(piece):
+        for position, footprint, is_written in self._of(launch.variant):
             if is_written:
                 one = known[position]
                 if one in self._given:
                     self._given[one] = self._given[one][0], one.theirs().copy()
-                if one.mirror is not None and one.is_watched and not buffers[position].is_mirror:
-                    one.mirror.take(footprint.box(values))
+                is_mirror = launch.arrays[position].is_mirror
+                if one.mirror is not None and one.is_watched and not is_mirror:
+                    one.mirror.take(footprint.box(launch.values))
 
     def _of(self, piece: Variant) -> list[tuple[int, Footprint, bool]]:
         """The accesses of a kernel to its array arguments, and whether each is a write."""
@@ -138,11 +128,11 @@ class UnseenWrites:
 
     # Functions with a gradient of their own.
 
-    def seen_by_call(self, buffers: Sequence[ArrayBuffer], kernel: str) -> None:
+    def seen_by_call(self, launch: Launch) -> None:
         """Note the arrays of a launch inside a function with a gradient of its own."""
-        self._called.update(
-            {self.known.know(buffer, kernel): None for buffer in buffers if not buffer.is_ours}
-        )
+        name = launch.kernel.__name__
+        theirs = [array for array in launch.arrays if not array.is_ours]
+        self._called.update({self.known.know(array, name): None for array in theirs})
 
     def called(self) -> list[KnownArray]:
         """The arrays of the function that is running."""

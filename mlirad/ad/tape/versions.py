@@ -9,15 +9,13 @@ before, so that every primal field holds what the forward program left there (do
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any
 
 from mlirad.errors import TaichiRuntimeError
-from mlirad.lang.arguments.array_buffer import ArrayBuffer
+from mlirad.lang.launch import Launch
 from mlirad.runtime.boxes import Box, Region, hull, meet
 from mlirad.runtime.footprints import Footprint, Footprints
 from mlirad.runtime.memory.memory import Arena, Elements, Kept
 from mlirad.runtime.program import Program
-from mlirad.runtime.variant import Variant
 
 Key = str | int  # a field's name, or the address of an array argument
 
@@ -119,26 +117,24 @@ class Versions:
         self.elements: dict[Key, Elements] = {}  # of the arrays that are needed
         self._arena = program.arena()
 
-    def before_launch(
-        self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
-    ) -> list[Version]:
+    def before_launch(self, launch: Launch) -> list[Version]:
         """Copy what a launch will overwrite of what earlier reverses, or its own, need.
 
         Raises TaichiRuntimeError instead where the tape's rules refuse that.
         """
-        footprints = variant.notes.footprints()
+        footprints = launch.variant.notes.footprints()
         if not self.needed and not self.left and not footprints.redone:
             return []
         written: dict[Key, tuple[Footprint, str, Elements, Region]] = {}
         for footprint in footprints.written:
             redone = footprint.array in footprints.redone
-            key = self.key_of(footprint, variant, buffers)
+            key = self.key_of(footprint, launch)
             if not redone and key not in self.needed and key not in self.left:
                 continue
-            box = footprint.box(values)
+            box = footprint.box(launch.values)
             reader = _own_reader(footprints, footprint) if redone else self._reader(key, box)
             if reader is not None:
-                elements = self.elements_of(footprint, variant, buffers)
+                elements = self.elements_of(footprint, launch)
                 written.setdefault(key, (footprint, reader, elements, Region()))[3].add(box)
         saved = []
         for key, (footprint, reader, elements, region) in written.items():
@@ -166,19 +162,17 @@ class Versions:
             for region in regions.values():
                 region.drop(box)
 
-    def after_launch(
-        self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
-    ) -> None:
+    def after_launch(self, launch: Launch) -> None:
         """Note what the reverse of a launch will read."""
-        for footprint in variant.notes.footprints().needed:
-            key = self.key_of(footprint, variant, buffers)
+        for footprint in launch.variant.notes.footprints().needed:
+            key = self.key_of(footprint, launch)
             places = self.needed.get(key)
             if places is None:
                 places = self.needed[key] = {}
-                self.elements[key] = self.elements_of(footprint, variant, buffers)
+                self.elements[key] = self.elements_of(footprint, launch)
             if footprint.place not in places:
                 places[footprint.place] = Region()
-            places[footprint.place].add(footprint.box(values))
+            places[footprint.place].add(footprint.box(launch.values))
 
     def before_write(
         self, key: Key, elements: Elements, box: Box, place: str, *, by_call: bool = False
@@ -251,24 +245,17 @@ class Versions:
                 f'{written}; rules="save" would keep it'
             )
 
-    def key_of(self, footprint: Footprint, variant: Variant, buffers: Sequence[ArrayBuffer]) -> Key:
+    def key_of(self, footprint: Footprint, launch: Launch) -> Key:
         """What stands for the array of an access."""
         if isinstance(footprint.array, str):
             return footprint.array
-        return buffer_of(footprint.array, variant, buffers).address
+        return launch.array(footprint.array).address
 
-    def elements_of(
-        self, footprint: Footprint, variant: Variant, buffers: Sequence[ArrayBuffer]
-    ) -> Elements:
+    def elements_of(self, footprint: Footprint, launch: Launch) -> Elements:
         """Those of the array of an access."""
         if isinstance(footprint.array, str):
             return self.program.fields[footprint.array].elements
-        return buffer_of(footprint.array, variant, buffers).elements()
-
-
-def buffer_of(number: int, variant: Variant, buffers: Sequence[ArrayBuffer]) -> ArrayBuffer:
-    """The array argument with a number among all arguments of a kernel."""
-    return buffers[variant.array_positions[number]]
+        return launch.array(footprint.array).elements()
 
 
 def _without_ends(box: Box, elements: Elements) -> Box:

@@ -12,11 +12,12 @@ from mlirad.dialect.turn import in_turn
 from mlirad.errors import SourceLocation, TaichiRuntimeError, located
 from mlirad.foreign.jax_function import JaxFunction
 from mlirad.foreign.torch_function import TorchFunction
-from mlirad.lang.arguments.array_buffer import ArrayBuffer, allocations, write_back
+from mlirad.lang.arguments.array_buffer import ArrayBuffer, allocations
+from mlirad.lang.launch import Launch
 from mlirad.lang.read_only import check_writeable
 from mlirad.pipeline.mode import PRIMAL
 from mlirad.runtime.program import Program, program
-from mlirad.runtime.variant import RECORDED, Variant
+from mlirad.runtime.variant import Variant
 from mlirad.te.definitions.integers import with_integers
 from mlirad.te.definitions.size_needs import needs_of
 from mlirad.te.definitions.sizes import Sizes, known_shape, refused
@@ -72,7 +73,7 @@ class Built:
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         current = program()
-        launches, recorder = self._launches_of(current), current.threads.recorder
+        launches, is_recorded = self._launches_of(current), current.threads.recorder is not None
         arrays = (*map(_as_array, arrays, self.inputs), *arrays[len(self.inputs) :])
         sizes = self._sizes.of(self.__name__, arrays)
         if self._needs:
@@ -82,37 +83,19 @@ class Built:
         if self._integers:
             arrays = with_integers(arrays, self._integers, self.__name__, self.inputs)
         results = self._results(sizes, out)
-        given, is_recorded = [*arrays, *results], recorder is not None
         try:
-            found, buffers = launches.prepare(given, with_gradients=is_recorded)
+            found, buffers = launches.prepare([*arrays, *results], with_gradients=is_recorded)
         except TaichiRuntimeError as error:
             raise type(error)(located(str(error), place())) from None
         self._last = found
-        check_writeable(found.variant, buffers, reverse=recorder is not None)
-        self._launch(current, found, found.values(sizes), buffers)
+        check_writeable(found.variant, buffers, reverse=is_recorded)
+        variant = _with_gradients(found.variant, buffers) if is_recorded else found.variant
+        Launch(self, variant, found.values(sizes), buffers).execute()
+        if current.config.debug:
+            current.check_ends(f"'{self.__name__}'", allocations(buffers))
         if out is not None:
             return out
         return results if self._gives_list else results[0]
-
-    def _launch(
-        self,
-        current: Program,
-        found: Launched,
-        values: Sequence[Any],
-        buffers: Sequence[ArrayBuffer],
-    ) -> None:
-        count, recorder = current.threads.count_change(), current.threads.recorder
-        variant = found.variant
-        variant.launched_at = count if recorder is None else RECORDED
-        if (keeper := current.threads.keeper) is not None:
-            keeper.before_launch(variant, values, buffers)
-        if recorder is None:
-            variant.launch(PRIMAL, values, buffers)
-        else:
-            recorder.launch(self, _with_gradients(variant, buffers), values, buffers)
-        write_back(buffers, variant.notes.written_arrays)
-        if current.config.debug:
-            current.check_ends(f"'{self.__name__}'", allocations(buffers))
 
     def shapes(self, arrays: Sequence[Any]) -> list[tuple[int, ...]]:
         """Those of the outputs for some arrays. Raises TaichiRuntimeTypeError where these do not

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.dialect.turn import in_turn
@@ -12,45 +9,43 @@ from mlirad.errors import TaichiRuntimeError
 from mlirad.ir.walk import fields_of, functions
 from mlirad.kernel.array_arguments import copy_of
 from mlirad.kernel.module import KernelModule
+from mlirad.lang.launch import Launch
 from mlirad.pipeline.mode import REVERSE
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.derivation import REVERSE_AGAIN
 from mlirad.runtime.codes import Primal
-from mlirad.runtime.executor.executor import PassedArray
 from mlirad.runtime.kernel_ir import KernelIR
 from mlirad.runtime.variant import Variant
 
 
-def launch_reverse_alone(
-    variant: Variant, values: Sequence[Any], arrays: Sequence[PassedArray]
-) -> None:
+def launch_reverse_alone(launch: Launch) -> None:
     """Run the reverse of a kernel. Raises TaichiRuntimeError where it needs a tape to put memory
     back."""
-    _check(variant, values, arrays)
+    _check(launch)
+    variant = launch.variant
     derivative = variant.codes.derivative(REVERSE)
-    variant.check(derivative.check, values, arrays)
-    variant.reverse(derivative, values, arrays)
+    variant.check(derivative.check, launch.values, launch.arrays)
+    variant.reverse(derivative, launch.values, launch.arrays)
     variant.program.derivatives.given |= derivative.gradients
 
 
-def reverse_kernel(
-    variant: Variant, values: Sequence[Any], arrays: Sequence[PassedArray], within: str
-) -> Variant:
-    """The reverse of a kernel as a kernel, to be launched within what takes derivatives, and
+def reverse_launch(launch: Launch, within: str) -> Launch:
+    """The reverse of a kernel as the launch of a kernel, within what takes derivatives, and
     differentiated as any other.
 
     Raises TaichiRuntimeError where it needs a tape to put memory back, where two iterations meet in
     an element, and for array arguments.
     """
-    if arrays or variant.kernel.derivatives is not None:
+    variant = launch.variant
+    if launch.arrays or variant.kernel.derivatives is not None:
         raise TaichiRuntimeError(
             f"{variant.kernel.name}.grad() is called inside a {within}, and not differentiated: "
             "that is done for kernels on fields alone, without array arguments"
         )
-    _check(variant, values, arrays)
+    _check(launch)
     if _may_collide(variant.stages):
-        variant.codes.code(REVERSE.collisions).launch(values, arrays)
-    return _reversed(variant)
+        launch.run(REVERSE.collisions)
+    return launch.of(_reversed(variant))
 
 
 @in_turn
@@ -91,9 +86,10 @@ def _may_collide(stages: KernelIR) -> bool:
         return any("grad.collisions" in op.attributes for op in noted)
 
 
-def _check(variant: Variant, values: Sequence[Any], arrays: Sequence[PassedArray]) -> None:
+def _check(launch: Launch) -> None:
     """Raise TaichiRuntimeError where the reverse needs a tape to put memory back."""
-    _check_unwritten(variant, values, arrays)
+    _check_unwritten(launch)
+    variant = launch.variant
     footprints = variant.notes.footprints()
     if footprints.redone:
         raise TaichiRuntimeError(
@@ -102,24 +98,23 @@ def _check(variant: Variant, values: Sequence[Any], arrays: Sequence[PassedArray
         )
 
 
-def _check_unwritten(
-    variant: Variant, values: Sequence[Any], arrays: Sequence[PassedArray]
-) -> None:
+def _check_unwritten(launch: Launch) -> None:
     """Raise TaichiRuntimeError where Python wrote to what the reverse reads, since the launch
     that it belongs to.
 
     That launch is the last one, where it had the same arguments.
     """
+    variant = launch.variant
     written, since = variant.program.threads.written, variant.launched_at
     code = variant.unrecorded.code()
     if not any(at > since for at in list(written.values())) or (
-        code is not None and not code.ran_last_with(values, arrays)
+        code is not None and not code.ran_last_with(launch.values, launch.arrays)
     ):
         return
     for footprint in variant.notes.footprints().needed:
         key = footprint.array
         if isinstance(key, int):
-            key = arrays[variant.array_positions[key]].address
+            key = launch.array(key).address
         if written.get(key, 0) > since:
             name = f"'{key}'" if isinstance(key, str) else "an array argument"
             raise TaichiRuntimeError(

@@ -1,0 +1,86 @@
+"""A launch of a kernel: its variant for the arguments, values, and arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from mlirad.lang.arguments.array_buffer import ArrayBuffer, write_back
+from mlirad.pipeline.mode import PRIMAL, Mode
+from mlirad.runtime.variant import RECORDED, Variant
+
+
+class LaunchedKernel(Protocol):
+    """A kernel, as recorders know it."""
+
+    __name__: str
+
+    @property
+    def place(self) -> str:
+        """The line where it is defined."""
+
+
+class Launch:
+    """A kernel, its variant, a value for each argument of its function (None in the place of an
+    array), and the arrays."""
+
+    __slots__ = ("arrays", "kernel", "values", "variant")
+
+    def __init__(
+        self,
+        kernel: LaunchedKernel,
+        variant: Variant,
+        values: Sequence[Any],
+        arrays: Sequence[ArrayBuffer] = (),
+    ) -> None:
+        self.kernel, self.variant, self.values, self.arrays = kernel, variant, values, arrays
+
+    def of(self, variant: Variant) -> Launch:
+        """The same launch of another variant."""
+        if variant is self.variant:
+            return self
+        return Launch(self.kernel, variant, self.values, self.arrays)
+
+    def on(self, arrays: Sequence[ArrayBuffer]) -> Launch:
+        """The same launch on other arrays."""
+        if arrays is self.arrays:
+            return self
+        return Launch(self.kernel, self.variant, self.values, arrays)
+
+    def array(self, number: int) -> ArrayBuffer:
+        """The array that is the argument with a number among all arguments."""
+        return self.arrays[self.variant.array_positions[number]]
+
+    def execute(self) -> tuple[Any, ...]:
+        """Do what the program asks for: run the primal, or have what records the thread's launches
+        run it; the results of the kernel."""
+        variant, arrays, threads = self.variant, self.arrays, self.variant.program.threads
+        if arrays and (keeper := threads.keeper) is not None:
+            keeper.before_launch(self)
+        if (recorder := threads.recorder) is None:
+            variant.launched_at = threads.count_change()
+            results = variant.unrecorded.launch(self.values, arrays)
+        else:
+            results = self.record_by(recorder)
+        if arrays:
+            write_back(arrays, variant.notes.written_arrays)
+        return results
+
+    def record_by(self, recorder: Any) -> tuple[Any, ...]:
+        """Have a `Recorder` run the primal; the results of the kernel."""
+        variant = self.variant
+        variant.program.threads.count_change()
+        variant.launched_at = RECORDED
+        results: tuple[Any, ...] = recorder.launch(self)
+        if variant.kernel.results:
+            recorder.result(self)
+        return results
+
+    def run(self, mode: Mode = PRIMAL) -> tuple[Any, ...]:
+        """Run a mode of the variant; the results of the kernel. Raises TaichiAssertionError where
+        an assertion or an index check failed."""
+        return self.variant.codes.code(mode).launch(self.values, self.arrays)
+
+    def repeat(self) -> None:
+        """Launch again, on the same arrays as they are now."""
+        self.on([array.renewed() for array in self.arrays]).run()
