@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mlirad.ad.functions.custom_gradients import grad_for, grad_replaced, no_grad
+from mlirad.ad.recorder.custom_gradients import grad_for, grad_replaced, no_grad
 from mlirad.ad.tape.tape import Tape, clear_all_gradients
 from mlirad.loading import later
 

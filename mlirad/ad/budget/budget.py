@@ -12,8 +12,8 @@ from mlirad.ad.budget.planner import Planner
 from mlirad.ad.budget.room import NoRoomError
 from mlirad.ad.budget.units import Units
 from mlirad.ad.budget.use import KernelUse
-from mlirad.ad.tape.order import Order
-from mlirad.ad.tape.versions import Key
+from mlirad.ad.recording.order import Order
+from mlirad.ad.recording.versions import Key
 from mlirad.errors import TaichiMemoryError, TaichiRuntimeError
 from mlirad.lang.launch import Launch
 from mlirad.pipeline.mode import Mode

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mlirad.ad.budget.units import size_of, span_of
-from mlirad.ad.tape.versions import Key, Version, Versions
+from mlirad.ad.recording.versions import Key, Version, Versions
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.program import Program

@@ -19,7 +19,7 @@ from mlirad.ad.budget.episodes import Episode, closure, in_the_way, last_uses
 from mlirad.ad.budget.graph import ROOT, Content, Graph, Step
 from mlirad.ad.budget.heuristics import Heuristic, balanced
 from mlirad.ad.budget.room import Machine, NoRoomError, Room
-from mlirad.ad.budget.states import States
+from mlirad.ad.budget.whole_states import States
 
 UNKNOWN = -2  # what a unit holds after a launch that had not found what it reads
 

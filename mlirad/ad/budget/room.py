@@ -7,10 +7,10 @@ from typing import Protocol
 
 from mlirad.ad.budget.components import Components
 from mlirad.ad.budget.cuts import Cuts
+from mlirad.ad.budget.eviction import EvictionQueue
 from mlirad.ad.budget.graph import Content, Graph
 from mlirad.ad.budget.held import Held
 from mlirad.ad.budget.heuristics import Heuristic
-from mlirad.ad.budget.order import Order
 
 
 class Machine(Protocol):
@@ -56,7 +56,7 @@ class Room:
         self.fixed: dict[Content, None] = {}
         self.cuts = Cuts(graph)
         self.held = Held(graph, self.cuts)
-        self.loose = Order(graph, self.components, heuristic, self.held)
+        self.loose = EvictionQueue(graph, self.components, heuristic, self.held)
         self.bytes = self.peak = 0
         self.reserved = 0  # for what is about to be fixed
         self.is_open = False  # what has to be kept is, within the budget or not, as it may grow

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from math import prod
 
-from mlirad.ad.tape.versions import Key
+from mlirad.ad.recording.versions import Key
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.memory.memory import Elements
 

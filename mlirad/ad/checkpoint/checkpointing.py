@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from typing import Any
 
-from mlirad.ad.budget.sizes import bytes_of
 from mlirad.ad.checkpoint.recorded import Declared, Statistics
 from mlirad.ad.checkpoint.step_recorder import StepRecorder
-from mlirad.ad.tape.entries import memory_of
-from mlirad.ad.tape.recording import Recording
+from mlirad.ad.recorder.recording import Recording
+from mlirad.ad.recording.entries import memory_of
+from mlirad.ad.recording.sizes import bytes_of
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field

@@ -18,11 +18,11 @@ from mlirad.ad.checkpoint.schedule import (
 )
 from mlirad.ad.checkpoint.scratch import check_scratch, forget_scratch, spoil_scratch
 from mlirad.ad.checkpoint.states import States
-from mlirad.ad.outer.apart import Apart
-from mlirad.ad.tape.entries import Entry
-from mlirad.ad.tape.recording import Recording
-from mlirad.ad.tape.reverse import sweep
-from mlirad.ad.tape.versions import Key, Version
+from mlirad.ad.recorder.recording import Recording
+from mlirad.ad.recording.apart import Apart
+from mlirad.ad.recording.entries import Entry
+from mlirad.ad.recording.sweep import sweep
+from mlirad.ad.recording.versions import Key, Version
 from mlirad.data_classes import data_class
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from mlirad.ad.checkpoint.touched import Touched
-from mlirad.ad.tape.entries import Entry, named_flows, written_boxes
-from mlirad.ad.tape.known_arrays import KnownArray
-from mlirad.ad.tape.ledger import Ledger
+from mlirad.ad.recording.entries import Entry, named_flows, written_boxes
+from mlirad.ad.recording.known_arrays import KnownArray
+from mlirad.ad.recording.ledger import Ledger
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.launch import Launch
 

@@ -6,9 +6,9 @@ from mlirad.ad.checkpoint.actions import TransferAgain
 from mlirad.ad.checkpoint.current_step import CurrentStep
 from mlirad.ad.checkpoint.recorded import Recorded
 from mlirad.ad.checkpoint.touched import Touched
-from mlirad.ad.tape.ledger import Ledger
-from mlirad.ad.tape.recording import Recording
-from mlirad.ad.tape.transferred import arrays_of, carried, flows_of
+from mlirad.ad.recorder.recording import Recording
+from mlirad.ad.recorder.transferred import arrays_of, carried, flows_of
+from mlirad.ad.recording.ledger import Ledger
 from mlirad.lang.callers import caller
 from mlirad.lang.launch import Launch
 from mlirad.lang.recorder import Recorder

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from mlirad.ad.checkpoint.accesses import Accesses, accesses_of
 from mlirad.ad.checkpoint.recorded import Declared, Recorded
-from mlirad.ad.functions.custom_gradients import nothing
-from mlirad.ad.tape.accesses import Accesses, accesses_of
-from mlirad.ad.tape.entries import memory_of
-from mlirad.ad.tape.versions import Key
+from mlirad.ad.recorder.custom_gradients import nothing
+from mlirad.ad.recording.entries import memory_of
+from mlirad.ad.recording.versions import Key
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.launch import Launch

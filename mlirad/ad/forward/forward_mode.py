@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.ad.forward.seeds import directions_of
+from mlirad.ad.forward.directions import directions_of
 from mlirad.ad.forward.tangent_recorder import TangentRecorder
-from mlirad.ad.functions.chains import chain, next_on_the_way
-from mlirad.ad.functions.targets import has_twice, listed
-from mlirad.ad.tape.lost import warn_once
+from mlirad.ad.recorder.lost import warn_once
+from mlirad.ad.recording.chains import chain, next_on_the_way
+from mlirad.ad.tape.targets import has_twice, listed
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.field.field import Field

@@ -11,12 +11,12 @@ from mlirad.ad.forward.moved_tangents import MovedTangents
 from mlirad.ad.forward.overwritten import Overwritten
 from mlirad.ad.forward.pushed import clear_copied, copy_tangents, push_tangents
 from mlirad.ad.forward.unread_tangents import UnreadTangents
-from mlirad.ad.functions.custom_gradients import nothing
-from mlirad.ad.tape.claims import Claims
-from mlirad.ad.tape.entries import activities_of, box_of, clear_written, touched_box
-from mlirad.ad.tape.order import Order
-from mlirad.ad.tape.transferred import box_of_piece
-from mlirad.ad.tape.versions import Key
+from mlirad.ad.recorder.custom_gradients import nothing
+from mlirad.ad.recorder.transferred import box_of_piece
+from mlirad.ad.recording.claims import Claims
+from mlirad.ad.recording.entries import activities_of, box_of, clear_written, touched_box
+from mlirad.ad.recording.order import Order
+from mlirad.ad.recording.versions import Key
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from mlirad.ad.forward.directions import floats
 from mlirad.ad.forward.forward_over_reverse import ForwardOverReverse
 from mlirad.ad.forward.overwritten_arrays import arrays_put_back
-from mlirad.ad.forward.seeds import floats
-from mlirad.ad.functions.targets import has_twice, listed
 from mlirad.ad.tape.tape import Tape
+from mlirad.ad.tape.targets import has_twice, listed
 from mlirad.errors import TaichiTypeError
 from mlirad.lang.field.field import Field
 from mlirad.runtime.program import program

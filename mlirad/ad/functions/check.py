@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mlirad.ad.checkpoint.snapshot import Snapshot
-from mlirad.ad.functions.differences import check_loss_type, compare, fields_of, repeat
+from mlirad.ad.tape.differences import check_loss_type, compare, fields_of, repeat
+from mlirad.ad.tape.snapshot import Snapshot
 from mlirad.ad.tape.tape import Tape
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.field.field import Field

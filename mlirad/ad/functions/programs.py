@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.ad.checkpoint.snapshot import Snapshot
 from mlirad.ad.forward.forward_mode import FwdMode
 from mlirad.ad.forward.overwritten_arrays import arrays_put_back
-from mlirad.ad.functions.targets import has_twice, listed
 from mlirad.ad.tape.overrides import place_overrides
 from mlirad.ad.tape.seeds import check_seeds, name_of
+from mlirad.ad.tape.snapshot import Snapshot
 from mlirad.ad.tape.tape import Tape
+from mlirad.ad.tape.targets import has_twice, listed
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.values.matrix import Matrix
 from mlirad.lang.field.field import Field

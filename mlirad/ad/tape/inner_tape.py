@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from mlirad.ad.tape.entries import memory_of, touched_box
-from mlirad.ad.tape.ledger import Ledger
-from mlirad.ad.tape.lost import warn_of_hidden_inside, warn_of_unreached_inside
-from mlirad.ad.tape.order import FirstOrder
+from mlirad.ad.recorder.lost import warn_of_hidden_inside, warn_of_unreached_inside
+from mlirad.ad.recording.entries import memory_of, touched_box
+from mlirad.ad.recording.ledger import Ledger
+from mlirad.ad.recording.order import FirstOrder
+from mlirad.ad.recording.versions import Key, Versions
 from mlirad.ad.tape.seeds import check_loss
-from mlirad.ad.tape.versions import Key, Versions
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.ad.outer.apart import Apart
-from mlirad.ad.tape.entries import Entry, HostCopy, HostWrite, RecordedLaunch
+from mlirad.ad.recording.apart import Apart
+from mlirad.ad.recording.entries import Entry, HostCopy, HostWrite, RecordedLaunch
+from mlirad.ad.recording.versions import Version
 from mlirad.ad.tape.tape import Tape
-from mlirad.ad.tape.versions import Version
 from mlirad.errors import TaichiTypeError
 from mlirad.lang.field.field import Field
 from mlirad.runtime.derivative_kind import ADJOINT

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mlirad.ad.tape.entries import Entry
-from mlirad.ad.tape.known_arrays import FlowArray
-from mlirad.ad.tape.ledger import Ledger
-from mlirad.ad.tape.lost import warn_of_hidden
+from mlirad.ad.recorder.lost import warn_of_hidden
+from mlirad.ad.recording.known_arrays import FlowArray
+from mlirad.ad.recording.ledger import Ledger
+from mlirad.ad.recording.sweep import sweep
+from mlirad.ad.recording.versions import WayBack
 from mlirad.ad.tape.seeds import Adjoints, check_seeds, fingerprint, ones_like
-from mlirad.ad.tape.versions import Version, WayBack
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.field.field import Field
 from mlirad.lang.recorder import Target
@@ -41,21 +41,6 @@ def _run(ledger: Ledger) -> None:
     finally:
         way.end()
         ledger.program.settle()
-
-
-def sweep(
-    entries: Sequence[Entry], give_back: Callable[[Version], None] = Version.give_back
-) -> None:
-    """Run reverses, last first, with memory as each needs it: as versions of it are given
-    back."""
-    for entry in reversed(entries):
-        for version in entry.saved:
-            if version.redone:
-                give_back(version)
-        entry.reverse()
-        for version in entry.saved:
-            if not version.redone:
-                give_back(version)
 
 
 def reverse_loss(ledger: Ledger, loss: Target) -> None:

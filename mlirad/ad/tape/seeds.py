@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.ad.tape.claims import Claims
-from mlirad.ad.tape.entries import Entry
+from mlirad.ad.recording.claims import Claims
+from mlirad.ad.recording.entries import Entry
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.values.matrix import Matrix
 from mlirad.lang.field.field import Field

@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from mlirad.ad.budget.sizes import kept_within
-from mlirad.ad.checkpoint.snapshot import Snapshot
-from mlirad.ad.functions.differences import check_loss_type, compare, fields_of, repeat
-from mlirad.ad.tape.entries import Aside, Entry, RecordedLaunch, Replaced
+from mlirad.ad.recorder.lost import warn_of_unreached
+from mlirad.ad.recorder.recording import Recording
+from mlirad.ad.recording.entries import Aside, Entry, RecordedLaunch, Replaced
+from mlirad.ad.recording.ledger import Ledger
+from mlirad.ad.recording.order import FirstOrder, Order
+from mlirad.ad.recording.sizes import kept_within
+from mlirad.ad.tape.differences import check_loss_type, compare, fields_of, repeat
 from mlirad.ad.tape.inner_tape import InnerTape
-from mlirad.ad.tape.ledger import Ledger
-from mlirad.ad.tape.lost import warn_of_unreached
-from mlirad.ad.tape.order import FirstOrder, Order
-from mlirad.ad.tape.recording import Recording
 from mlirad.ad.tape.reverse import contents, reverse_loss, reverse_present, reverse_seeds
 from mlirad.ad.tape.seeds import check_loss
+from mlirad.ad.tape.snapshot import Snapshot
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.building.builder import refuse_in_kernel
 from mlirad.lang.autodiff_mode import AutodiffMode

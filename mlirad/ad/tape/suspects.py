@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.ad.checkpoint.snapshot import Snapshot
-from mlirad.ad.tape.entries import Entry, RecordedLaunch
-from mlirad.ad.tape.versions import Versions
+from mlirad.ad.recording.entries import Entry, RecordedLaunch
+from mlirad.ad.recording.versions import Versions
+from mlirad.ad.tape.snapshot import Snapshot
 from mlirad.lang.recorder import Target
 from mlirad.runtime.program import Program
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mlirad.ad.tape.call import Call
-from mlirad.ad.tape.entries import HostWrite, activities_of, box_of
-from mlirad.ad.tape.versions import Versions
+from mlirad.ad.recording.call import Call
+from mlirad.ad.recording.entries import HostWrite, activities_of, box_of
+from mlirad.ad.recording.versions import Versions
 from mlirad.lang.recorder import Target
 
 

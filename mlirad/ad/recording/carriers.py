@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from mlirad.ad.tape.entries import Entry, RecordedLaunch, Replaced
-from mlirad.ad.tape.known_arrays import FlowArray, KnownArray
+from mlirad.ad.recording.entries import Entry, RecordedLaunch, Replaced
+from mlirad.ad.recording.known_arrays import FlowArray, KnownArray
 from mlirad.runtime.boxes import Box, Region
 from mlirad.runtime.footprints import Flow
 from mlirad.runtime.program import Program

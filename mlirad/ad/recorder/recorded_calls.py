@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from mlirad.ad.functions.custom_gradients import nothing
-from mlirad.ad.tape.call import Call
-from mlirad.ad.tape.entries import Aside, Replaced
-from mlirad.ad.tape.ledger import Ledger
-from mlirad.ad.tape.order import Order
+from mlirad.ad.recorder.custom_gradients import nothing
+from mlirad.ad.recording.call import Call
+from mlirad.ad.recording.entries import Aside, Replaced
+from mlirad.ad.recording.ledger import Ledger
+from mlirad.ad.recording.order import Order
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.callers import caller
 from mlirad.lang.launch import Launch

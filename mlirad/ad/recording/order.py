@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 
-from mlirad.ad.tape.claims import Claims
-from mlirad.ad.tape.versions import Key
+from mlirad.ad.recording.claims import Claims
+from mlirad.ad.recording.versions import Key
 from mlirad.data_classes import data_class
 from mlirad.lang.field.field import Field
 from mlirad.lang.launch import Launch

@@ -7,8 +7,8 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from mlirad.ad.outer.apart import Apart
-from mlirad.ad.tape.versions import Key, Version
+from mlirad.ad.recording.apart import Apart
+from mlirad.ad.recording.versions import Key, Version
 from mlirad.data_classes import data_class
 from mlirad.ir.reports.location import source_location
 from mlirad.lang.arguments.array_buffer import ArrayBuffer

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.ad.checkpoint.snapshot import Snapshot
-from mlirad.ad.functions.suspects import STEPS, agree, slope, suspicious
-from mlirad.ad.functions.targets import listed
-from mlirad.ad.tape.entries import Entry, HostWrite
+from mlirad.ad.recording.entries import Entry, HostWrite
+from mlirad.ad.tape.snapshot import Snapshot
+from mlirad.ad.tape.suspects import STEPS, agree, slope, suspicious
+from mlirad.ad.tape.targets import listed
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.field.field import Field
 from mlirad.lang.recorder import Target

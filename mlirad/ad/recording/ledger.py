@@ -7,15 +7,15 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mlirad.ad.outer.apart import Apart
-from mlirad.ad.tape.arrays import Arrays
-from mlirad.ad.tape.call import Call
-from mlirad.ad.tape.carriers import Carriers
-from mlirad.ad.tape.claims import Claims
-from mlirad.ad.tape.entries import Aside, Entry, HostWrite, Replaced, rows_of
-from mlirad.ad.tape.known_arrays import FlowArray
-from mlirad.ad.tape.order import Order
-from mlirad.ad.tape.versions import Versions
+from mlirad.ad.recording.apart import Apart
+from mlirad.ad.recording.arrays import Arrays
+from mlirad.ad.recording.call import Call
+from mlirad.ad.recording.carriers import Carriers
+from mlirad.ad.recording.claims import Claims
+from mlirad.ad.recording.entries import Aside, Entry, HostWrite, Replaced, rows_of
+from mlirad.ad.recording.known_arrays import FlowArray
+from mlirad.ad.recording.order import Order
+from mlirad.ad.recording.versions import Versions
 from mlirad.dialect.turn import in_turn
 from mlirad.lang.callers import place_in_program
 from mlirad.lang.field.field import Field

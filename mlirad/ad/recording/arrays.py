@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mlirad.ad.tape.array_gradients import ArrayGradients
-from mlirad.ad.tape.claims import Claims
-from mlirad.ad.tape.held_arrays import HeldArrays
-from mlirad.ad.tape.known_arrays import KnownArrays
-from mlirad.ad.tape.unseen_writes import UnseenWrites
+from mlirad.ad.recording.array_gradients import ArrayGradients
+from mlirad.ad.recording.claims import Claims
+from mlirad.ad.recording.held_arrays import HeldArrays
+from mlirad.ad.recording.known_arrays import KnownArrays
+from mlirad.ad.recording.unseen_writes import UnseenWrites
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.program import Program

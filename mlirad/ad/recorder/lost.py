@@ -6,9 +6,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 
-from mlirad.ad.functions.chains import chain, next_on_the_way
-from mlirad.ad.tape.known_arrays import FlowArray, KnownArray
-from mlirad.ad.tape.ledger import Ledger
+from mlirad.ad.recording.chains import chain, next_on_the_way
+from mlirad.ad.recording.known_arrays import FlowArray, KnownArray
+from mlirad.ad.recording.ledger import Ledger
 from mlirad.lang.callers import caller, is_result_used, program_frame
 from mlirad.lang.field.field import Field
 from mlirad.lang.launch import Launch, LaunchedKernel

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mlirad.ad.tape.entries import Entry
-from mlirad.ad.tape.versions import Version
+from mlirad.ad.recording.entries import Entry
+from mlirad.ad.recording.versions import Version
 from mlirad.data_classes import data_class
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mlirad.ad.tape.known_arrays import KnownArray, KnownArrays
+from mlirad.ad.recording.known_arrays import KnownArray, KnownArrays
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.launch import Launch
 from mlirad.runtime.boxes import Box

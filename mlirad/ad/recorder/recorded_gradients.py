@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mlirad.ad.tape.entries import HostWrite, box_of
-from mlirad.ad.tape.recorded_transfers import RecordedTransfers
+from mlirad.ad.recorder.recorded_transfers import RecordedTransfers
+from mlirad.ad.recording.entries import HostWrite, box_of
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field

@@ -16,7 +16,7 @@ HELD, STRAY = 1e9, 0.01  # by what scores are multiplied
 NEAREST, FARTHEST = 1.0, 8.0  # by how much an age grows before a score is computed again
 
 
-class Order:
+class EvictionQueue:
     """A heap by scores as they were when they were last computed.
 
     Scores that have grown since are seen to when their turn comes. They fall with age: while the

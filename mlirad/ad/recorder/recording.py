@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mlirad.ad.tape.activity import activity_writes
-from mlirad.ad.tape.entries import (
+from mlirad.ad.recorder.lost import (
+    warn_of_carried_read,
+    warn_of_carried_result,
+    warn_of_views,
+    warn_of_write,
+)
+from mlirad.ad.recorder.recorded_gradients import RecordedGradients
+from mlirad.ad.recording.activity import activity_writes
+from mlirad.ad.recording.entries import (
     HostCopy,
     HostWrite,
     RecordedLaunch,
@@ -17,15 +24,8 @@ from mlirad.ad.tape.entries import (
     sparse_memory,
     touched_box,
 )
-from mlirad.ad.tape.ledger import Ledger
-from mlirad.ad.tape.lost import (
-    warn_of_carried_read,
-    warn_of_carried_result,
-    warn_of_views,
-    warn_of_write,
-)
-from mlirad.ad.tape.order import Order
-from mlirad.ad.tape.recorded_gradients import RecordedGradients
+from mlirad.ad.recording.ledger import Ledger
+from mlirad.ad.recording.order import Order
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, write_back
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field

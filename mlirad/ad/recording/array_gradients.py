@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from mlirad.ad.tape.known_arrays import KnownArray, KnownArrays
+from mlirad.ad.recording.known_arrays import KnownArray, KnownArrays
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.callers import place_in_program
 from mlirad.lang.launch import Launch

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mlirad.ad.tape.entries import memory_of
-from mlirad.ad.tape.recorded_calls import RecordedCalls
-from mlirad.ad.tape.transferred import box_of_piece, record_transfer
+from mlirad.ad.recorder.recorded_calls import RecordedCalls
+from mlirad.ad.recorder.transferred import box_of_piece, record_transfer
+from mlirad.ad.recording.entries import memory_of
 from mlirad.lang.callers import caller
 from mlirad.lang.transfer import Pass, Transfer
 

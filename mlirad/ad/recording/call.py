@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mlirad.ad.tape.entries import memory_of, touched_box
-from mlirad.ad.tape.versions import Key, Version, Versions
+from mlirad.ad.recording.entries import memory_of, touched_box
+from mlirad.ad.recording.versions import Key, Version, Versions
 from mlirad.lang.launch import Launch
 from mlirad.lang.recorder import Target
 from mlirad.pipeline.mode import PRIMAL

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mlirad.ad.tape.known_arrays import KnownArray, KnownArrays
-from mlirad.ad.tape.mirror import UnseenWrite
-from mlirad.ad.tape.versions import Version, Versions
+from mlirad.ad.recording.known_arrays import KnownArray, KnownArrays
+from mlirad.ad.recording.mirror import UnseenWrite
+from mlirad.ad.recording.versions import Version, Versions
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.callers import caller
 from mlirad.lang.launch import Launch

@@ -1,2 +1,0 @@
-"""Programs on a tape that use gradients themselves: forces of an energy, in a simulation that is
-trained."""

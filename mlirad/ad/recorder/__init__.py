@@ -1,0 +1,1 @@
+"""What launches and writes from Python go to inside a tape."""

@@ -1,0 +1,1 @@
+"""What a tape has recorded, and what reverses need of it."""
