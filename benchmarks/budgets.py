@@ -20,6 +20,7 @@ import numpy as np
 
 import mlirad as ti
 from benchmarks.budget_programs import PROGRAMS, Program
+from mlirad.ad.budget.budget import Budget
 from mlirad.errors import TaichiMemoryError
 
 matplotlib.use("Agg")
@@ -95,8 +96,8 @@ def within(program: Program, memory: int) -> Cost:
         found = re.search(r"memory=(\d+) is the least", str(error))
         assert found, str(error)
         return within(program, int(found.group(1)))
-    seconds, budget = time.process_time() - begun, tape.ledger.budget
-    assert budget is not None
+    seconds, budget = time.process_time() - begun, tape.ledger.keeper
+    assert isinstance(budget, Budget)
     assert budget.copies.peak <= memory, "more was kept than the budget"
     again = sum(budget.planner.repeated.values())
     return Cost(f"memory={memory}", seconds, budget.copies.peak, again, program.wrt.grad.to_numpy())

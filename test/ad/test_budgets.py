@@ -14,6 +14,7 @@ import pytest
 from budgets import TooSmall, check_within_budgets, within
 
 import mlirad as ti
+from mlirad.ad.budget.budget import Budget
 from mlirad.ad.checkpoint.schedule import executions
 from mlirad.errors import TaichiMemoryError, TaichiRuntimeError, TaichiTypeError
 from mlirad.runtime.program import program as current_program
@@ -69,8 +70,8 @@ def test_launches_of_a_chain_are_as_many_as_the_schedule_needs() -> None:
     chain.prepare()
     states = 6
     tape = within(chain.loss, chain.run, (states + 1) * 8 * N + 64)
-    assert tape.ledger.budget is not None
-    repeated = sum(tape.ledger.budget.planner.repeated.values())
+    assert isinstance(tape.ledger.keeper, Budget)
+    repeated = sum(tape.ledger.keeper.planner.repeated.values())
     assert repeated + STEPS <= 1.25 * (executions(STEPS, states) - STEPS)
 
 
@@ -157,9 +158,9 @@ def test_elements_that_python_writes_one_by_one() -> None:
     check_within_budgets(chain.loss, run, prepare, [x, y], (0.9, 0.3))
     prepare()
     tape = within(chain.loss, run, 10**6)
-    assert tape.ledger.budget is not None
-    assert len(tape.ledger.budget.planner.graph.steps) < 3 * size
-    assert len(tape.ledger.budget.units.places) < size
+    assert isinstance(tape.ledger.keeper, Budget)
+    assert len(tape.ledger.keeper.planner.graph.steps) < 3 * size
+    assert len(tape.ledger.keeper.units.places) < size
 
 
 def test_ndarrays_and_arrays_that_are_read() -> None:
@@ -246,8 +247,8 @@ def test_a_kernel_that_prints_prints_once(capfd: pytest.CaptureFixture[str]) -> 
                 chain.step(t)
             speak(t)
         chain.total()
-    assert tape.ledger.budget is not None
-    assert tape.ledger.budget.planner.repeated
+    assert isinstance(tape.ledger.keeper, Budget)
+    assert tape.ledger.keeper.planner.repeated
     assert capfd.readouterr().out == "step 0\nstep 1\nstep 2\nstep 3\n"
 
 
@@ -393,10 +394,10 @@ def test_a_part_is_at_least_what_a_small_program_needs(count: int, ends_early: b
         within(chain.loss, run, 1)
     for part in parts:
         prepare()
-        budget = within(chain.loss, run, part).ledger.budget
-        assert budget is not None
+        budget = within(chain.loss, run, part).ledger.keeper
+        assert isinstance(budget, Budget)
         assert budget.limit == max(int(part * budget.would_keep), refused.value.least)
-        assert f"memory={part}: {budget.limit} bytes" in str(budget.explain())
+        assert f"memory={part}: {budget.limit} bytes" in str(budget.explain([]))
 
 
 @pytest.mark.filterwarnings("ignore:.*that derivative is lost")

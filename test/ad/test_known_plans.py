@@ -12,6 +12,7 @@ from planned_memory import Memory
 
 import mlirad as ti
 from mlirad.ad.budget import known_plans
+from mlirad.ad.budget.budget import Budget
 from mlirad.ad.budget.graph import Graph, Step
 from mlirad.ad.budget.known_plans import Following, Known
 from mlirad.ad.budget.planner import Planner
@@ -190,8 +191,8 @@ def test_programs_that_change_are_planned_anew(
         found, tape = training.gradient(memory=5 * 8 * N)
         np.testing.assert_array_equal(found, expected)
         assert planners.made == made
-        assert tape.ledger.budget is not None
-        assert tape.ledger.budget.copies.peak <= 5 * 8 * N
+        assert isinstance(tape.ledger.keeper, Budget)
+        assert tape.ledger.keeper.copies.peak <= 5 * 8 * N
 
 
 def test_another_budget_is_another_plan(training: Training, planners: Planners) -> None:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from mlirad.ad.budget.copies import Copies
+from mlirad.ad.budget.counted import CountedVersions
 from mlirad.ad.budget.explanation import explained
 from mlirad.ad.budget.graph import Step
+from mlirad.ad.budget.held_arrays import HeldArrays
 from mlirad.ad.budget.known_plans import Following, Known
 from mlirad.ad.budget.planner import Planner
 from mlirad.ad.budget.room import NoRoomError
 from mlirad.ad.budget.units import Units
 from mlirad.ad.budget.use import KernelUse
+from mlirad.ad.recording.entries import Aside, Entry, Replaced
+from mlirad.ad.recording.keeper import Keeper
+from mlirad.ad.recording.known_arrays import KnownArray, KnownArrays
 from mlirad.ad.recording.order import Order
-from mlirad.ad.recording.versions import Key
+from mlirad.ad.recording.versions import Key, Versions
 from mlirad.errors import TaichiMemoryError, TaichiRuntimeError
 from mlirad.lang.launch import Launch
-from mlirad.pipeline.mode import Mode
+from mlirad.pipeline.mode import PRIMAL
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.explanation import Explanation
 from mlirad.runtime.footprints import Footprints
@@ -25,12 +31,23 @@ from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
 
 
-class Budget:
+class Budget(Keeper):
     """What a tape keeps within `memory`: bytes, or a part of what would be kept without a
     budget, which is at least what the reverse cannot do without."""
 
-    def __init__(self, program: Program, memory: int | float, order: Order) -> None:
-        self.program, self.memory, self.order = program, memory, order
+    repeats_launches = True
+
+    def __init__(
+        self,
+        program: Program,
+        rules: str,
+        order: Order,
+        known: KnownArrays,
+        *,
+        memory: int | float,
+    ) -> None:
+        self.program, self.rules, self.order, self.memory = program, rules, order, memory
+        self.arrays = HeldArrays(known)
         self.would_keep = 0  # bytes
         self.copies = Copies(program, order.beside)
         self.plan = Following(self.copies, lambda: self.bytes, Known.of(program))
@@ -39,7 +56,7 @@ class Budget:
         self.copies.units = self.units
         self.names: dict[int, str] = {}  # of kernels, by step
         self._uses: dict[tuple[Variant, int], KernelUse] = {}
-        self._attached: list[object] = []  # entries
+        self._attached: list[Entry] = []
         self._written: set[int] = set()  # units, by Python since the last launch
 
     @property
@@ -63,9 +80,14 @@ class Budget:
         """Some bytes would be kept."""
         self.would_keep += size
 
+    def versions(self) -> Versions:
+        """Versions that are counted, and not kept."""
+        tangents = self.order.tangents_beside
+        return CountedVersions(self.program, self.rules, self.count, tangents)
+
     # While the program runs: each before it is done.
 
-    def launch(self, launch: Launch, mode: Mode, footprints: Footprints | None) -> None:
+    def launch(self, launch: Launch, footprints: Footprints | None) -> None:
         """A kernel is launched, whose reverse has footprints, if there is one.
 
         Raises TaichiRuntimeError for what cannot be within a budget.
@@ -76,6 +98,9 @@ class Budget:
             use = self._uses[key] = KernelUse(self.program, launch.variant, footprints)
         self._written.clear()
         beside = self.order.beside if self.order.tangents_beside else None
+        mode = PRIMAL
+        if footprints is not None:
+            mode = self.order.primal_mode(launch.variant, is_replacing=False, validates=False)
         again = use.again(mode, launch, beside) if use.is_repeatable else None
         self._record(use.step(self.units, launch), again)
         self.names[self.plan.steps - 1] = use.name
@@ -99,9 +124,25 @@ class Budget:
             )
         self._written.update(new)
 
-    def call(self, touched: Sequence[tuple[Key, Elements, Box]]) -> None:
-        """A function with a gradient of its own, which may read what the call has touched, has been
-        called."""
+    def transfer(self) -> None:
+        """Memory is transferred: a step by itself."""
+        self._call(())
+
+    def add_call(
+        self,
+        entry: Replaced | Aside,
+        touched: Sequence[tuple[Key, Elements, Box]],
+        arrays: Sequence[KnownArray],
+    ) -> None:
+        """Gradients that are given run on arrays of Python's as they were."""
+        self._call(touched)
+        if isinstance(entry, Aside):
+            self.add(entry)
+        else:
+            run = partial(_run_gradient, entry, self.units)
+            self._attach(entry, partial(self.arrays.lending, arrays, run))
+
+    def _call(self, touched: Sequence[tuple[Key, Elements, Box]]) -> None:
         self._written.clear()
         dense = [one for one in touched if not isinstance(one[1], SparseElements)]
         for one in dense:
@@ -109,29 +150,17 @@ class Budget:
         units = [u for one in dense for u in self.units.of(*one)]
         self._record(Step(needs=tuple(dict.fromkeys(units)), is_repeatable=False), None)
 
-    def run_given(self, run: Callable[[], None], name: str) -> None:
-        """Run a gradient that was given for a function. Raises TaichiRuntimeError where it leaves
-        something else in memory that launches may be made again from."""
-        parts = list(self.units.arrays.values())
-        before = [one.elements.checksum() for one in parts]
-        run()
-        for one, found in zip(parts, before):
-            if one.elements.checksum() != found:
-                raise TaichiRuntimeError(
-                    f"ti.ad.Tape(memory=...): the gradient given for {name} writes over "
-                    f"{'field ' if isinstance(one.key, str) else ''}'{one.key}', of which launches "
-                    "may have to be made again: let it write to fields that the recorded program "
-                    "does not use"
-                )
-
-    def attach(self, entry: object, reverse: Callable[[], None]) -> None:
+    def add(self, entry: Entry) -> None:
         """An entry of the tape stands for what was recorded last."""
+        self._attach(entry, entry.reverse)
+
+    def _attach(self, entry: Entry, reverse: Callable[[], None]) -> None:
         number = self.plan.steps - 1
         self._attached.append(entry)
         self.copies.reverses.setdefault(number, []).append(reverse)
 
-    def detach(self) -> None:
-        """The entry attached last is none."""
+    def take_back(self) -> None:
+        """The entry added last is none."""
         self._attached.pop()
         self.copies.reverses[self.plan.steps - 1].pop()
 
@@ -140,9 +169,24 @@ class Budget:
         if again is not None:
             self.copies.repeats[number] = again
 
+    # Arrays of Python's.
+
+    def hold(self, launch: Launch) -> Launch:
+        """A launch as it can be done again: on copies of arrays that are not ours."""
+        return self.arrays.hold(launch) if launch.arrays else launch
+
+    def take(self, launch: Launch) -> None:
+        """A launch is done: copy what it wrote to arrays that are not ours."""
+        if launch.arrays:
+            self.arrays.take(launch)
+
+    def check_arrays(self, who: str) -> None:
+        """Raise TaichiRuntimeError for arrays that Python has changed."""
+        self.arrays.check_all(who)
+
     # In reverse.
 
-    def reverse(self, entries: Sequence[object]) -> None:
+    def reverse(self, entries: Sequence[Entry]) -> None:
         """Run the reverses of a tape's entries. Raises TaichiMemoryError, before the first, where
         the budget cannot do."""
         assert [id(one) for one in entries] == [id(one) for one in self._attached]
@@ -151,7 +195,7 @@ class Budget:
         except NoRoomError:
             raise TaichiMemoryError(self._message()) from None
 
-    def explain(self) -> Explanation:
+    def explain(self, entries: Sequence[Entry]) -> Explanation:
         """What is kept, what was given up and made again, and where the time went."""
         head = f"memory={self.memory!r}: {self.limit} bytes, of {self.would_keep} without a budget"
         return explained(self.planner, self.units, self.copies, self.names, head)
@@ -162,3 +206,19 @@ class Budget:
             f"{self.planner.graph.least()} is the least that can, for what was in memory at first "
             "and is overwritten, for what cannot be made again, and for what the program leaves"
         )
+
+
+def _run_gradient(call: Replaced, units: Units) -> None:
+    """Run a gradient that was given for a function. Raises TaichiRuntimeError where it leaves
+    something else in memory that launches may be made again from."""
+    arrays = list(units.arrays.values())
+    before = [array.elements.checksum() for array in arrays]
+    call.reverse()
+    for array, checksum in zip(arrays, before):
+        if array.elements.checksum() != checksum:
+            raise TaichiRuntimeError(
+                f"ti.ad.Tape(memory=...): the gradient given for {call} writes over "
+                f"{'field ' if isinstance(array.key, str) else ''}'{array.key}', of which launches "
+                "may have to be made again: let it write to fields that the recorded program does "
+                "not use"
+            )

@@ -79,7 +79,8 @@ def _tape() -> Recording | None:
         raise TaichiRuntimeError(
             'ti.ad.checkpointed() keeps snapshots, which rules="refuse" does not allow'
         )
-    return tape if tape.order.repeats_steps and tape.ledger.budget is None else None
+    is_any_loop = tape.ledger.keeper.repeats_launches or not tape.order.repeats_steps
+    return None if is_any_loop else tape
 
 
 def declared_of(

@@ -84,7 +84,7 @@ class RecordedGradients(RecordedTransfers):
 
     @property
     def _may_follow(self) -> bool:
-        return self.order.uses_gradients and self.ledger.budget is None
+        return self.order.uses_gradients and not self.ledger.keeper.repeats_launches
 
     def _adjoints(self, symbol: str) -> list[Elements]:
         name = self.program.derivatives.adjoints.get(symbol)
@@ -102,7 +102,7 @@ class RecordedGradients(RecordedTransfers):
                 f"{used} what ti.ad.hvp or ti.ad.hessian differentiates twice: derivatives of the "
                 "third order are not computed"
             )
-        if ledger.budget is not None:
+        if ledger.keeper.repeats_launches:
             raise TaichiRuntimeError(
                 f"{used} ti.ad.Tape(memory=...), which cannot make gradients again: take a tape "
                 "without a budget"

@@ -24,6 +24,7 @@ from mlirad.ad.recording.entries import (
     sparse_memory,
     touched_box,
 )
+from mlirad.ad.recording.keeper import Keep, KeepAll
 from mlirad.ad.recording.ledger import Ledger
 from mlirad.ad.recording.order import Order
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, write_back
@@ -47,9 +48,9 @@ class Recording(RecordedGradients):
         *,
         validation: bool = False,
         keeps_written: bool = False,
-        memory: int | float | None = None,
+        keep: Keep = KeepAll,
     ) -> None:
-        self.ledger = Ledger(program, rules, order, memory)
+        self.ledger = Ledger(program, rules, order, keep)
         self.program, self.order, self.is_recording = program, order, False
         self.validation, self.keeps_written = validation, keeps_written
         self.closed_at = -1  # the program's count of changes when the recording ended
@@ -92,9 +93,9 @@ class Recording(RecordedGradients):
         if self.call is not None:
             self.order.prepare_launches([launch.variant])
             ledger.claims.use_variant(launch.variant)
-            self.call.launch(ledger.hold(launch))
+            self.call.launch(ledger.keeper.hold(launch))
             results = self.run(launch)
-            ledger.take(launch)
+            ledger.keeper.take(launch)
             ledger.arrays.unseen.seen_by_call(launch)
             return results
         if ledger.apart.symbols:
@@ -119,7 +120,7 @@ class Recording(RecordedGradients):
             return self._record_with_arrays(launch, derivative)
         versions = self.ledger.versions
         saved = versions.before_launch(launch)
-        self.ledger.plan(launch, derivative)
+        self.ledger.keeper.launch(launch, derivative.footprints)
         results = self.run(launch)
         self.ledger.add(RecordedLaunch(launch, saved, derivative))
         versions.after_launch(launch)
@@ -127,17 +128,17 @@ class Recording(RecordedGradients):
 
     def _record_with_arrays(self, launch: Launch, derivative: Derivative) -> Any:
         ledger = self.ledger
-        arrays, versions = ledger.arrays, ledger.versions
+        arrays, versions, keeper = ledger.arrays, ledger.versions, ledger.keeper
         known = [arrays.known.know(array, launch.kernel.__name__) for array in launch.arrays]
-        held = ledger.hold(launch)
+        held = keeper.hold(launch)
         of_reverse, unseen, saved = arrays.unseen.look(launch, known, versions)
         self.order.use_arrays(_with_gradients(of_reverse.arrays))
         ledger.entries += unseen
-        ledger.plan(held, derivative)
+        keeper.launch(held, derivative.footprints)
         saved += versions.before_launch(of_reverse)
         results = self.run(launch)
         arrays.unseen.take(launch, known)
-        ledger.take(launch)
+        keeper.take(launch)
         given = [array.without_copy() for array in launch.arrays]
         ledger.add(RecordedLaunch(of_reverse, saved, derivative, given, known))
         versions.after_launch(of_reverse)
@@ -188,8 +189,7 @@ class Recording(RecordedGradients):
         # else a step of a loop is done again
         if self.is_recording and not self.is_cut and not target.is_derivative:
             warn_of_write(ledger, target, touched, place)
-        if ledger.budget is not None:
-            ledger.budget.write(key, elements, touched)
+        ledger.keeper.write(key, elements, touched)
         if isinstance(target, Ndarray) and adjoint is not None:
             self.order.use_arrays([target])
         saved = ledger.versions.before_write(key, elements, touched, place)

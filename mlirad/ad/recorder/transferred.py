@@ -106,8 +106,7 @@ def record_transfer(
         order.prepare_transfer([one for one in transfer.named if isinstance(one, Field)])
     arrays = [one for one in transfer.named if isinstance(one, Ndarray)]
     order.use_arrays([one for one in arrays if one.grad is not None])
-    if ledger.budget is not None:
-        ledger.budget.call(())  # a step by itself
+    ledger.keeper.transfer()
     saved = before_targets(ledger, transfer, place)
     order.before_transfer(transfer)
     decision = transfer.run()
@@ -152,8 +151,7 @@ def before_targets(ledger: Ledger, transfer: Transfer, place: str) -> list[Versi
     for piece in transfer.targets:
         key, elements, _ = memory_of(piece.target)
         box = box_of_piece(piece)
-        if ledger.budget is not None:
-            ledger.budget.write(key, elements, box)
+        ledger.keeper.write(key, elements, box)
         saved += ledger.versions.before_write(key, elements, box, place)
     return saved
 

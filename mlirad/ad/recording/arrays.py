@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from mlirad.ad.recording.array_gradients import ArrayGradients
 from mlirad.ad.recording.claims import Claims
-from mlirad.ad.recording.held_arrays import HeldArrays
 from mlirad.ad.recording.known_arrays import KnownArrays
 from mlirad.ad.recording.unseen_writes import UnseenWrites
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
@@ -25,7 +24,6 @@ class Arrays:
         self.known = KnownArrays()
         self.gradients = ArrayGradients(program, self.known)
         self.unseen = UnseenWrites(self.known)
-        self.held = HeldArrays(self.known)  # within a budget
         self.locals = SharedLocals(claims)
 
 

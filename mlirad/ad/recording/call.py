@@ -3,18 +3,13 @@ what it touches."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from mlirad.ad.recording.entries import memory_of, touched_box
+from mlirad.ad.recording.keeper import Keeper
 from mlirad.ad.recording.versions import Key, Version, Versions
 from mlirad.lang.launch import Launch
 from mlirad.lang.recorder import Target
-from mlirad.pipeline.mode import PRIMAL
 from mlirad.runtime.boxes import Box, Covered, Region
 from mlirad.runtime.memory.memory import Elements
-
-if TYPE_CHECKING:
-    from mlirad.ad.budget.budget import Budget
 
 
 class Call:
@@ -24,9 +19,9 @@ class Call:
     """
 
     def __init__(
-        self, versions: Versions, place: str, saved: list[Version], budget: Budget | None = None
+        self, versions: Versions, place: str, saved: list[Version], keeper: Keeper
     ) -> None:
-        self.saved, self._budget = saved, budget
+        self.saved, self._keeper = saved, keeper
         self._versions, self._place = versions, place
         self.name: str | None = None  # of a function that has a gradient of its own
         self._elements: dict[Key, Elements] = {}
@@ -37,8 +32,7 @@ class Call:
     def launch(self, launch: Launch) -> None:
         """A kernel is about to be launched."""
         versions, accesses = self._versions, launch.variant.notes.accesses()
-        if self._budget is not None:
-            self._budget.launch(launch, PRIMAL, None)
+        self._keeper.launch(launch, None)
         for footprint in accesses.read:
             key = versions.key_of(footprint, launch)
             elements = versions.elements_of(footprint, launch)
@@ -68,8 +62,7 @@ class Call:
 
     def write_from_python(self, key: Key, elements: Elements, box: Box, place: str) -> None:
         """Python is about to write to a box."""
-        if self._budget is not None:
-            self._budget.write(key, elements, box)
+        self._keeper.write(key, elements, box)
         self.write(key, elements, box, place)
 
     def touched(self) -> list[tuple[Key, Elements, Box]]:

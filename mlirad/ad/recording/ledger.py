@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
-from typing import TYPE_CHECKING
 
 from mlirad.ad.recording.apart import Apart
 from mlirad.ad.recording.arrays import Arrays
 from mlirad.ad.recording.call import Call
 from mlirad.ad.recording.carriers import Carriers
 from mlirad.ad.recording.claims import Claims
-from mlirad.ad.recording.entries import Aside, Entry, HostWrite, Replaced, rows_of
+from mlirad.ad.recording.entries import Aside, Entry, HostWrite, Replaced
+from mlirad.ad.recording.keeper import Keep, KeepAll
 from mlirad.ad.recording.known_arrays import FlowArray
 from mlirad.ad.recording.order import Order
 from mlirad.ad.recording.versions import Versions
@@ -22,97 +21,45 @@ from mlirad.lang.field.field import Field
 from mlirad.lang.launch import Launch
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import Target
-from mlirad.runtime.codes import Derivative
 from mlirad.runtime.derivative_kind import ADJOINT
-from mlirad.runtime.explanation import Explanation
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
-
-if TYPE_CHECKING:
-    from mlirad.ad.budget.budget import Budget
-
-
-def _budget(program: Program, memory: int | float, order: Order) -> Budget:
-    from mlirad.ad.budget.budget import Budget  # few tapes have one
-
-    return Budget(program, memory, order)
-
-
-def _counted(budget: Budget, program: Program, rules: str, order: Order) -> Versions:
-    from mlirad.ad.budget.counted import CountedVersions  # few tapes have a budget
-
-    return CountedVersions(program, rules, budget.count, order.tangents_beside)
 
 
 class Ledger:
     """What was recorded since a tape was entered."""
 
-    def __init__(
-        self, program: Program, rules: str, order: Order, memory: int | float | None = None
-    ) -> None:
-        self.program, self.rules, self.order = program, rules, order
-        self.entries: list[Entry] = []
-        self.budget = None if memory is None else _budget(program, memory, order)
-        self.versions = self._versions()
-        self.claims = Claims(program)
-        self.arrays = Arrays(program, self.claims)
-        self.carriers = Carriers(program)
-        self.apart = Apart(program)
-        self.hidden: dict[str, str] = {}  # fields that were given a gradient, and why: a place
+    entries: list[Entry]
+    versions: Versions
 
-    def _versions(self) -> Versions:
-        if self.budget is not None:
-            return _counted(self.budget, self.program, self.rules, self.order)
-        return Versions(self.program, self.rules, self.order.beside)
+    def __init__(self, program: Program, rules: str, order: Order, keep: Keep = KeepAll) -> None:
+        self.program, self.rules, self.order, self._keep = program, rules, order, keep
+        self.claims = Claims(program)
+        self.carriers = Carriers(program)
+        self.forget()
+        self.hidden: dict[str, str] = {}  # fields that were given a gradient, and why: a place
 
     def forget(self) -> None:
         """Let go of everything."""
-        if self.budget is not None:
-            self.budget = _budget(self.program, self.budget.memory, self.order)
-        self.entries, self.versions = [], self._versions()
         self.arrays, self.apart = Arrays(self.program, self.claims), Apart(self.program)
+        self.keeper = self._keep(self.program, self.rules, self.order, self.arrays.known)
+        self.entries, self.versions = [], self.keeper.versions()
 
     def add(self, entry: Entry) -> None:
         """Note what has been done."""
         self.entries.append(entry)
-        if self.budget is not None:
-            self.budget.attach(entry, entry.reverse)
+        self.keeper.add(entry)
 
     def take_back(self) -> Entry:
         """Note no more what has been done last."""
-        if self.budget is not None:
-            self.budget.detach()
+        self.keeper.take_back()
         return self.entries.pop()
-
-    def plan(self, launch: Launch, derivative: Derivative) -> None:
-        """A launch is about to be recorded: within a budget, keep what it overwrites."""
-        if self.budget is not None:
-            mode = self.order.primal_mode(launch.variant, is_replacing=False, validates=False)
-            self.budget.launch(launch, mode, derivative.footprints)
-
-    def explain(self) -> Explanation:
-        """What is kept."""
-        if self.budget is not None:
-            return self.budget.explain()
-        return Explanation(rows_of(self.entries))
-
-    def hold(self, launch: Launch) -> Launch:
-        """A launch as it can be done again: within a budget, on copies of arrays that are not
-        ours. Raises TaichiRuntimeError for arrays that Python has changed."""
-        if self.budget is None or not launch.arrays:
-            return launch
-        return self.arrays.held.hold(launch)
-
-    def take(self, launch: Launch) -> None:
-        """A launch is done: within a budget, copy what it wrote to arrays that are not ours."""
-        if self.budget is not None and launch.arrays:
-            self.arrays.held.take(launch)
 
     @contextmanager
     def aside(self) -> Iterator[list[Entry]]:
         """Note entries elsewhere, as on a tape of their own."""
         outer = self.entries, self.versions
-        self.entries, self.versions = [], self._versions()
+        self.entries, self.versions = [], self.keeper.versions()
         try:
             yield self.entries
         finally:
@@ -148,12 +95,11 @@ class Ledger:
     def calling(self, entry: Replaced | Aside, place: str, *, is_recording: bool) -> Iterator[Call]:
         """Follow what it overwrites of what earlier reverses need, and note what its gradient may
         read."""
-        unseen, call = self.arrays.unseen, Call(self.versions, place, entry.saved, self.budget)
+        unseen, call = self.arrays.unseen, Call(self.versions, place, entry.saved, self.keeper)
         call.name = str(entry) if isinstance(entry, Replaced) else None
         if is_recording:
             unseen.check_given()
-        if self.budget is not None:
-            self.arrays.held.check_all(str(entry))
+        self.keeper.check_arrays(str(entry))
         changed = unseen.look_at_all(self.versions)
         self.entries += [*changed, entry]
         try:
@@ -161,9 +107,8 @@ class Ledger:
             entry.is_done = True
         finally:
             entry.saved[:0] = unseen.take_all(self.versions)
-            if self.budget is not None:
-                self.budget.call(call.touched() if isinstance(entry, Replaced) else ())
-                self.budget.attach(entry, _reverse_of_call(self, entry))
+            touched = call.touched() if isinstance(entry, Replaced) else ()
+            self.keeper.add_call(entry, touched, unseen.called())
         # else what it reads is not known, so every later write would be refused
         if self.rules != "refuse" and isinstance(entry, Replaced):
             if is_recording:
@@ -237,14 +182,3 @@ class Ledger:
             self._hide({target.symbol: place})
         self.claims.use([target.symbol, source.symbol])
         return carries
-
-
-def _reverse_of_call(ledger: Ledger, entry: Replaced | Aside) -> Callable[[], None]:
-    """Within a budget: with the arrays of Python's, on which gradients that are given run, as they
-    were."""
-    if isinstance(entry, Aside):
-        return entry.reverse
-    held, budget, given = ledger.arrays.held, ledger.budget, ledger.arrays.unseen.called()
-    assert budget is not None
-    checked = partial(budget.run_given, entry.reverse, str(entry))
-    return partial(held.lending, given, checked)

@@ -8,8 +8,6 @@ from typing import Any
 from mlirad.ad.recorder.lost import warn_of_hidden
 from mlirad.ad.recording.known_arrays import FlowArray
 from mlirad.ad.recording.ledger import Ledger
-from mlirad.ad.recording.sweep import sweep
-from mlirad.ad.recording.versions import WayBack
 from mlirad.ad.tape.seeds import Adjoints, check_seeds, fingerprint, ones_like
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.field.field import Field
@@ -29,17 +27,9 @@ def reverse(ledger: Ledger, outputs: Sequence[FlowArray]) -> None:
 
 
 def _run(ledger: Ledger) -> None:
-    if ledger.budget is not None:
-        try:
-            ledger.budget.reverse(ledger.entries)
-        finally:
-            ledger.program.settle()
-        return
-    way = WayBack((version for entry in ledger.entries for version in entry.saved), ledger.program)
     try:
-        sweep(ledger.entries, way.give_back)
+        ledger.keeper.reverse(ledger.entries)
     finally:
-        way.end()
         ledger.program.settle()
 
 

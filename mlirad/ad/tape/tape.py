@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any
 
 from mlirad.ad.recorder.lost import warn_of_unreached
 from mlirad.ad.recorder.recording import Recording
 from mlirad.ad.recording.entries import Aside, Entry, RecordedLaunch, Replaced
+from mlirad.ad.recording.keeper import Keep, KeepAll
 from mlirad.ad.recording.ledger import Ledger
 from mlirad.ad.recording.order import FirstOrder, Order
 from mlirad.ad.recording.sizes import kept_within
@@ -114,7 +116,7 @@ class Tape:
             self.order,
             validation=self.validation,
             keeps_written=self.grad_check is not None,
-            memory=self.memory,
+            keep=_keep(self.memory),
         )
 
     @property
@@ -213,7 +215,7 @@ class Tape:
     def explain(self) -> Explanation:
         """What the tape keeps, a row for each array with its bytes; within a budget, what it gave
         up and launched again."""
-        return self.ledger.explain()
+        return self.ledger.keeper.explain(self.entries)
 
     def grad(
         self, seeds: Mapping[Target, Any] | None = None, clear_gradients: bool | None = None
@@ -250,6 +252,15 @@ class Tape:
         closed."""
         own = self.ledger.claims.own
         return max(own.changed, self.program.threads.own.changed) > self.recording.closed_at
+
+
+def _keep(memory: int | float | None) -> Keep:
+    """How a tape keeps no more than some bytes, or all."""
+    if memory is None:
+        return KeepAll
+    from mlirad.ad.budget.budget import Budget  # few tapes have one
+
+    return partial(Budget, memory=memory)
 
 
 def _inside(tape: Tape, current: Program) -> InnerTape:
