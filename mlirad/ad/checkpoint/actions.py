@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mlirad.ad.recorder.recording import Recording
-from mlirad.ad.recording.entries import box_of, memory_of
+from mlirad.ad.recording.target_memory import box_of, memory_of
 from mlirad.data_classes import data_class
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer

@@ -9,8 +9,8 @@ from typing import Any
 from mlirad.ad.checkpoint.recorded import Declared, Statistics
 from mlirad.ad.checkpoint.step_recorder import StepRecorder
 from mlirad.ad.recorder.recording import Recording
-from mlirad.ad.recording.entries import memory_of
 from mlirad.ad.recording.sizes import bytes_of
+from mlirad.ad.recording.target_memory import memory_of
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field

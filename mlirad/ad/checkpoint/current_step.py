@@ -12,7 +12,7 @@ from mlirad.ad.checkpoint.actions import (
     WriteAgain,
     checksums,
 )
-from mlirad.ad.recording.entries import box_of, memory_of
+from mlirad.ad.recording.target_memory import box_of, memory_of
 from mlirad.lang.launch import Launch
 from mlirad.lang.recorder import Target
 from mlirad.runtime.memory.memory import Index

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mlirad.ad.checkpoint.steps import StepLog
-from mlirad.ad.recording.entries import activities_of, memory_of, named_flows
+from mlirad.ad.recording.entries import named_flows
 from mlirad.ad.recording.known_arrays import KnownArray
+from mlirad.ad.recording.target_memory import activities_of, memory_of
 from mlirad.ad.recording.versions import Key
 from mlirad.data_classes import data_class
 from mlirad.lang.arguments.array_buffer import ArrayBuffer

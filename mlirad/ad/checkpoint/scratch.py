@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlirad.ad.checkpoint.recorded import Declared
-from mlirad.ad.recording.entries import memory_of
+from mlirad.ad.recording.target_memory import memory_of
 from mlirad.errors import TaichiRuntimeError
 from mlirad.runtime.memory.memory import SparseElements
 

@@ -14,7 +14,7 @@ from mlirad.ad.checkpoint.step_transfers import StepTransfers
 from mlirad.ad.checkpoint.touched import Touched
 from mlirad.ad.recorder.lost import warn_of_views, warn_of_write
 from mlirad.ad.recorder.recording import Recording
-from mlirad.ad.recording.entries import touched_box
+from mlirad.ad.recording.target_memory import touched_box
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
 from mlirad.lang.launch import Launch

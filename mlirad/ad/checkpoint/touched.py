@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from mlirad.ad.checkpoint.accesses import Accesses, accesses_of
 from mlirad.ad.checkpoint.recorded import Declared, Recorded
 from mlirad.ad.recorder.custom_gradients import nothing
-from mlirad.ad.recording.entries import memory_of
+from mlirad.ad.recording.target_memory import memory_of
 from mlirad.ad.recording.versions import Key
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer

@@ -14,8 +14,8 @@ from mlirad.ad.forward.unread_tangents import UnreadTangents
 from mlirad.ad.recorder.custom_gradients import nothing
 from mlirad.ad.recorder.transferred import box_of_piece
 from mlirad.ad.recording.claims import Claims
-from mlirad.ad.recording.entries import activities_of, box_of, clear_written, touched_box
 from mlirad.ad.recording.order import Order
+from mlirad.ad.recording.target_memory import activities_of, box_of, clear_written, touched_box
 from mlirad.ad.recording.versions import Key
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer

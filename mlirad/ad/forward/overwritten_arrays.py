@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 
-from mlirad.ad.recording.entries import box_of
+from mlirad.ad.recording.target_memory import box_of
 from mlirad.lang.arguments.overlaps import same_key
 from mlirad.lang.launch import Launch
 from mlirad.lang.ndarray import Ndarray

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mlirad.ad.recording.entries import box_of, clear_written, index_of_copy, sparse_memory
+from mlirad.ad.recording.target_memory import box_of, clear_written, index_of_copy, sparse_memory
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.transfer import Decision, Transfer, clear, derivative_of, read, write

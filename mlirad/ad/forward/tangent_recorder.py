@@ -10,7 +10,7 @@ from mlirad.ad.forward.pushed import clear_copied, copy_tangents, push_tangents
 from mlirad.ad.recorder.custom_gradients import nothing
 from mlirad.ad.recorder.lost import warn_of_read, warn_of_result, warn_of_view
 from mlirad.ad.recording.claims import Claims
-from mlirad.ad.recording.entries import box_of, clear_written, sparse_memory
+from mlirad.ad.recording.target_memory import box_of, clear_written, sparse_memory
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from mlirad.ad.recorder.recorded_transfers import RecordedTransfers
-from mlirad.ad.recording.entries import HostWrite, box_of
+from mlirad.ad.recording.entries import HostWrite
+from mlirad.ad.recording.target_memory import box_of
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field

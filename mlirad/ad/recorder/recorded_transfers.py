@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mlirad.ad.recorder.recorded_calls import RecordedCalls
 from mlirad.ad.recorder.transferred import box_of_piece, record_transfer
-from mlirad.ad.recording.entries import memory_of
+from mlirad.ad.recording.target_memory import memory_of
 from mlirad.lang.callers import caller
 from mlirad.lang.transfer import Pass, Transfer
 

@@ -13,10 +13,11 @@ from mlirad.ad.recorder.lost import (
 )
 from mlirad.ad.recorder.recorded_gradients import RecordedGradients
 from mlirad.ad.recording.activity import activity_writes
-from mlirad.ad.recording.entries import (
-    HostCopy,
-    HostWrite,
-    RecordedLaunch,
+from mlirad.ad.recording.entries import HostCopy, HostWrite, RecordedLaunch
+from mlirad.ad.recording.keeper import Keep, KeepAll
+from mlirad.ad.recording.ledger import Ledger
+from mlirad.ad.recording.order import Order
+from mlirad.ad.recording.target_memory import (
     activities_of,
     box_of,
     index_of_copy,
@@ -24,9 +25,6 @@ from mlirad.ad.recording.entries import (
     sparse_memory,
     touched_box,
 )
-from mlirad.ad.recording.keeper import Keep, KeepAll
-from mlirad.ad.recording.ledger import Ledger
-from mlirad.ad.recording.order import Order
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, write_back
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mlirad.ad.recording.entries import Entry, memory_of, touched_box
+from mlirad.ad.recording.entries import Entry
 from mlirad.ad.recording.ledger import Ledger
 from mlirad.ad.recording.order import Order
+from mlirad.ad.recording.target_memory import memory_of, touched_box
 from mlirad.ad.recording.versions import Version
 from mlirad.data_classes import data_class
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mlirad.ad.recording.call import Call
-from mlirad.ad.recording.entries import HostWrite, activities_of, box_of
+from mlirad.ad.recording.entries import HostWrite
+from mlirad.ad.recording.target_memory import activities_of, box_of
 from mlirad.ad.recording.versions import Versions
 from mlirad.lang.recorder import Target
 

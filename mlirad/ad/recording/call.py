@@ -3,8 +3,8 @@ what it touches."""
 
 from __future__ import annotations
 
-from mlirad.ad.recording.entries import memory_of, touched_box
 from mlirad.ad.recording.keeper import Keeper
+from mlirad.ad.recording.target_memory import memory_of, touched_box
 from mlirad.ad.recording.versions import Key, Version, Versions
 from mlirad.lang.launch import Launch
 from mlirad.lang.recorder import Target
