@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from mlirad.lang.field.field import Field
@@ -42,6 +43,15 @@ class Recorder(ABC):
     @abstractmethod
     def launch_reverse(self, launch: Launch) -> None:
         """Launch the reverse of a kernel, as the program asks (`kernel.grad()`)."""
+
+    @contextmanager
+    def cutting(self) -> Iterator[None]:
+        """Have what is launched and written within carry no derivative."""
+        outside, self.is_cut = self.is_cut, True
+        try:
+            yield
+        finally:
+            self.is_cut = outside
 
     def empties_gradient(self, symbol: str) -> bool:
         """Whether launches that deactivate cells of a field clear its gradient too, as memory that

@@ -12,6 +12,10 @@ class Random:
         self._seed = seed
         self.launches = 0  # of kernels that draw
 
+    def rewind(self, launches: int) -> None:
+        """Draw again what launches drew after so many."""
+        self.launches = launches
+
     def next_seed(self) -> int:
         """A different number for every launch."""
         with compiling:

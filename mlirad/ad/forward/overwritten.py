@@ -45,6 +45,6 @@ class Overwritten:
     def restore(self) -> None:
         """Make memory what it was; the next launches draw the same random numbers."""
         self._program.threads.check_alone_since(self._others_changes)
-        self._program.random.launches = self._draws
+        self._program.random.rewind(self._draws)
         for elements, copies in self._kept.items():
             elements.waiting.put_back(copies, self._program.clearing)

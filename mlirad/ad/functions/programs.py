@@ -130,7 +130,7 @@ class ProgramFunction:
         finally:
             launches = current.random.launches  # random numbers go on
             before.restore()
-            current.random.launches = launches
+            current.random.rewind(launches)
             for one, value in own:
                 one.from_numpy(value)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -48,7 +47,7 @@ class RecordedCalls(Recorder):
             )
         self.finish_write()
         if function.grad is nothing:
-            with self._cutting():
+            with self.cutting():
                 return primal(*args, **keywords)
         entry = Replaced(function, primal, args, keywords, [])
         return self.record_call(entry, partial(primal, *args, **keywords))
@@ -66,11 +65,3 @@ class RecordedCalls(Recorder):
         """Launch a kernel whose reverse would do nothing."""
         entry = Aside(launch.on([array.without_copy() for array in launch.arrays]), [])
         return self.record_call(entry, partial(self.launch, launch))
-
-    @contextmanager
-    def _cutting(self) -> Iterator[None]:
-        self.is_cut = True
-        try:
-            yield
-        finally:
-            self.is_cut = False

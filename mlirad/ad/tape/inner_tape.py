@@ -44,9 +44,8 @@ class InnerTape(Recorder):
     def begin(self, clear_gradients: Callable[[], None]) -> None:
         """Set gradients and the loss to 0, and follow launches from now on."""
         clear_gradients()
-        self.outer.is_cut = True  # what the loss held before is meant to be lost
-        self.loss.fill(0)
-        self.outer.is_cut = self.is_cut
+        with self.outer.cutting():  # what the loss held before is meant to be lost
+            self.loss.fill(0)
         self.program.threads.record_by(self)
 
     def close(self, *, has_failed: bool = True) -> None:

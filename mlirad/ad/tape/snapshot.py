@@ -21,6 +21,6 @@ class Snapshot:
     def restore(self) -> None:
         """Make memory what it was; the next launches draw the same random numbers."""
         self.program.threads.check_alone_since(self.others_changes)
-        self.program.random.launches = self.launches
+        self.program.random.rewind(self.launches)
         for copy in self.copies.values():
             copy.restore()
