@@ -76,9 +76,11 @@ class Kernel:
         current, ready = program(), self._ready
         if ready is None or kwargs or ready.program is not current or current.trees.pending:
             return self._launch(current, args, kwargs, PRIMAL)
-        arrays, variant, threads = ready.arrays(args), ready.variant, current.threads
+        arrays = ready.arrays(args)
+        threads = current.threads
         if arrays is None or (arrays and threads.watchers):
             return self._launch(current, args, kwargs, PRIMAL)
+        variant = ready.variant
         if not threads.watchers:  # `count_change`, without its call
             threads.changes = variant.launched_at = threads.changes + 1
         elif (recorder := threads.of_thread.own.recorder) is not None:

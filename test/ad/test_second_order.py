@@ -12,8 +12,8 @@ from scipy.optimize import rosen_der, rosen_hess
 
 import mlirad as ti
 from mlirad.ad.forward.overwritten import Overwritten
+from mlirad.lang.launch import Launch
 from mlirad.pipeline.mode import Mode
-from mlirad.runtime.variant import Variant
 
 
 @pytest.fixture(autouse=True, params=[1, 2], ids=["one_thread", "two_threads"])
@@ -378,13 +378,13 @@ def test_tangents_that_nobody_reads(monkeypatch: pytest.MonkeyPatch) -> None:
         square()
 
     modes: list[str] = []
-    launch = Variant.launch
+    run = Launch.run
 
-    def noted(self: Variant, mode: Mode, *args: Any) -> Any:
-        modes.append(f"{self.kernel.name} {mode}")
-        return launch(self, mode, *args)
+    def note_mode(self: Launch, mode: Mode) -> Any:
+        modes.append(f"{self.variant.kernel.name} {mode}")
+        return run(self, mode)
 
-    monkeypatch.setattr(Variant, "launch", noted)
+    monkeypatch.setattr(Launch, "run", note_mode)
     at = x.to_numpy()
     gradient, total = 3 * at**2 * weights, (at**3 * weights).sum()
     alone = 6 * at * weights * v
