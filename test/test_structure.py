@@ -20,11 +20,11 @@ MODULES = read_tree()
 
 # how much breaks a rule as yet; a number only goes down
 ALLOWED = {
-    "at most 20 files a folder": 5,
+    "at most 20 files a folder": 4,
     "at most 400 lines a file": 0,
     "a basename once a layer": 6,
     "folders import one way": 20,
-    "no fillers as names": 3700,
+    "no fillers as names": 3439,
 }
 
 LEAVES = {
