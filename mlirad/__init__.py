@@ -43,8 +43,8 @@ from mlirad.frontend.python.values.functions import (
     raw_div,
     raw_mod,
     round,
-    rsqrt,
     select,
+    trunc,
     zero,
 )
 from mlirad.lang import graph

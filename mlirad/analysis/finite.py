@@ -16,13 +16,15 @@ from math import isfinite
 
 from mlirad.analysis.intervals import Intervals
 from mlirad.analysis.rules.table import RULES, primal_reads
-from mlirad.analysis.rules.terms import Apply, Choose, Operand, Result, Term, Where
 from mlirad.analysis.trips import certainly_runs
 from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicOp, is_atomic, is_load, is_read
 from mlirad.dialect.grad import CustomOp
 from mlirad.dialect.snode import INFINITE, places
 from mlirad.ir.build import OGE, OGT, OLE, OLT, ONE
+from mlirad.ir.elementary.function import Slope
+from mlirad.ir.elementary.table import FUNCTIONS
+from mlirad.ir.elementary.terms import Apply, Choose, Operand, Result, Term, Where
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.structured import is_branch, is_parallel
 from mlirad.ir.walk import Array
@@ -31,29 +33,20 @@ _POLES = frozenset(
     {
         "arith.divf",
         "arith.remf",
-        "math.log",
-        "math.log1p",
-        "math.sqrt",
-        "math.rsqrt",
-        "math.powf",
-        "math.asin",
-        "math.acos",
-        "math.tan",
-        "math.exp",
-        "math.expm1",
         CustomOp.OPERATION_NAME,
+        *(op for op, function in FUNCTIONS.items() if function.slope is Slope.POLE),
     }
 )
 _OVERFLOWING = frozenset(
-    {"math.exp", "math.expm1", "math.tan"}
-)  # infinite where their results are as good as
+    op for op, function in FUNCTIONS.items() if function.slope is Slope.OVERFLOW
+)
 _CHOICES = {"arith.select": (1, 2), "arith.maximumf": (0, 1), "arith.minimumf": (0, 1)}
 
 
 def has_pole(name: str) -> bool:
     """Whether the derivative of an op is infinite at some numbers at which, or near which, its
     result is not."""
-    return name in _POLES - _OVERFLOWING
+    return name in _POLES
 
 
 class Finiteness:
@@ -153,14 +146,8 @@ class Finiteness:
             return node.array in self.infinite
         if node.name == "arith.divf":
             return not self.intervals.is_away_from_zero(node.operands[1])
-        if node.name == "math.sqrt":
-            return self.intervals.of(node.operands[0])[0] < 0.0
-        if node.name in ("math.log", "math.rsqrt"):
-            return not self.intervals.of(node.operands[0])[0] > 0.0
-        if node.name == "math.log1p":
-            return not self.intervals.of(node.operands[0])[0] > -1.0
-        if node.name in ("math.exp", "math.expm1"):
-            return not self.intervals.exponential_is_finite(node.operands[0])
+        if node.name in FUNCTIONS:
+            return not self.intervals.is_number(FUNCTIONS[node.name], node)
         return node.name in _POLES or _is_infinite_constant(node)
 
     def _is_kept_from_zero(self, node: Node, value: int) -> bool:
@@ -244,7 +231,7 @@ class Finiteness:
         if term.name == "math.exp":
             return not _is_minus_a_square(term.arguments[0])
         if term.name != "arith.divf":
-            return term.name in _POLES
+            return term.name in _POLES or term.name in _OVERFLOWING
         divisor = term.arguments[1]
         if isinstance(divisor, Result):
             return not self.intervals.is_away_from_zero(node.results[0])

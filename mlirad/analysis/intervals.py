@@ -8,15 +8,14 @@ rounding of 16-bit floats.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import exp, inf, sqrt
+from math import inf, sqrt
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.elementary.function import ALL, Function, Interval, Shape, Slope
+from mlirad.ir.elementary.table import FUNCTIONS
 from mlirad.ir.graph import Graph, Node
 
-Interval = tuple[float, float]
-
-ALL: Interval = (-inf, inf)
 _SLACK = 4e-3
 _LARGEST = {"f16": 6e4, "bf16": 3e38, "f32": 3e38, "f64": 1e308}
 # normal numbers: below, digits are lost
@@ -55,10 +54,15 @@ class Intervals:
         least = sqrt(_SMALLEST[self._type(value)])
         return low > least or high < -least
 
-    def exponential_is_finite(self, value: int) -> bool:
-        """Whether `exp` of a value cannot overflow."""
-        high = self.of(value)[1]
-        return high < 700.0 and exp(high) < _LARGEST[self._type(value)]
+    def is_number(self, function: Function, node: Node) -> bool:
+        """Whether a function gives a finite number, of what its operands may be."""
+        least, most = function.domain
+        bounds = [self.of(operand) for operand in node.operands]
+        if not all(least <= low and high <= most for low, high in bounds):
+            return False
+        low, high = self.of(node.results[0])
+        largest = _LARGEST[self._type(node.results[0])]
+        return function.slope is not Slope.OVERFLOW or -largest < low <= high < largest
 
     def _type(self, value: int) -> str:
         return str(b.element_of(self.graph.values[value].type))
@@ -81,29 +85,34 @@ class Intervals:
         low, high = min(corners), max(corners)
         if node.operands[0] == node.operands[1] and a < 0.0:
             low = 0.0 if b > 0.0 else _product(b, b)
-        return _not_lost(low, self._type(node.results[0])), high
+        return _lower(low, self._type(node.results[0])), high
 
     def _divide(self, node: Node) -> Interval:
         (a, b), (c, d) = (self.of(v) for v in node.operands)
         if c <= 0.0 or a < 0.0:
             return ALL
-        return _not_lost(a / d if d < inf else 0.0, self._type(node.results[0])), b / c
+        return _lower(a / d if d < inf else 0.0, self._type(node.results[0])), b / c
 
     def _negate(self, node: Node) -> Interval:
         low, high = self.of(node.operands[0])
         return -high, -low
 
-    def _absolute(self, node: Node) -> Interval:
+    def _function(self, node: Node) -> Interval:
+        function = FUNCTIONS[node.name]
         low, high = self.of(node.operands[0])
-        return max(low, -high, 0.0), max(-low, high)
+        if function.shape is Shape.OTHER:
+            return self._rounded(node, *function.range)
+        if function.shape is Shape.VALLEY:
+            low, high = max(low, -high, 0.0), max(-low, high)
+        if function.shape is Shape.DECREASING:
+            low, high = high, low
+        least, most = function.range
+        return self._rounded(node, _at(function, low, least), _at(function, high, most))
 
-    def _root(self, node: Node) -> Interval:
-        low, high = self.of(node.operands[0])
-        return sqrt(max(low, 0.0)) * (1.0 - _SLACK), sqrt(max(high, 0.0)) * (1.0 + _SLACK)
-
-    def _exponential(self, node: Node) -> Interval:
-        low, high = self.of(node.operands[0])
-        return _not_lost(_exp(low), self._type(node.results[0])), _exp(high) * (1.0 + _SLACK)
+    def _rounded(self, node: Node, low: float, high: float) -> Interval:
+        """Bounds with room for the rounding of a node's result."""
+        type_ = self._type(node.results[0])
+        return _lower(low, type_), -_lower(-high, type_)
 
     def _larger(self, node: Node) -> Interval:
         (a, b), (c, d) = (self.of(v) for v in node.operands)
@@ -116,12 +125,6 @@ class Intervals:
     def _chosen(self, node: Node) -> Interval:
         (a, b), (c, d) = (self.of(v) for v in node.operands[1:])
         return min(a, c), max(b, d)
-
-    def _unit(self, node: Node) -> Interval:
-        return -1.0 - _SLACK, 1.0 + _SLACK
-
-    def _up_to_two(self, node: Node) -> Interval:
-        return 0.0, 2.0 + 2.0 * _SLACK
 
 
 def _sum(a: float, b: float, side: float) -> float:
@@ -136,13 +139,23 @@ def _product(a: float, b: float) -> float:
     return 0.0 if a == 0.0 or b == 0.0 else a * b
 
 
-def _exp(x: float) -> float:
-    return inf if x >= 700.0 else exp(x)
+def _at(function: Function, argument: float, end: float) -> float:
+    """A function of a bound of its argument; beyond its domain, or infinite, an end of its
+    range."""
+    low, high = function.domain
+    if not low <= argument <= high:
+        return end
+    try:
+        return float(function.python(argument))
+    except OverflowError:
+        return end
 
 
-def _not_lost(low: float, type_: str) -> float:
-    """A lower bound that is above 0 only as far as the type has normal numbers."""
-    return low * (1.0 - _SLACK) if low > _SMALLEST[type_] else min(low, 0.0)
+def _lower(low: float, type_: str) -> float:
+    """A lower bound with room for rounding, above 0 only as far as the type has normal numbers."""
+    if low > 0.0:
+        return low * (1.0 - _SLACK) if low > _SMALLEST[type_] else 0.0
+    return low * (1.0 + _SLACK)
 
 
 _RULES: dict[str, Callable[[Intervals, Node], Interval]] = {
@@ -157,12 +170,5 @@ _RULES: dict[str, Callable[[Intervals, Node], Interval]] = {
     "arith.maxnumf": Intervals._larger,
     "arith.minnumf": Intervals._smaller,
     "arith.select": Intervals._chosen,
-    "math.absf": Intervals._absolute,
-    "math.sqrt": Intervals._root,
-    "math.exp": Intervals._exponential,
-    "math.sin": Intervals._unit,
-    "math.cos": Intervals._unit,
-    "math.tanh": Intervals._unit,
-    "math.erf": Intervals._unit,
-    "math.erfc": Intervals._up_to_two,
+    **dict.fromkeys(FUNCTIONS, Intervals._function),
 }

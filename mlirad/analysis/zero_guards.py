@@ -6,6 +6,7 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 from mlirad.ir import build as b
+from mlirad.ir.elementary.table import FUNCTIONS
 from mlirad.ir.marks.rounding import DECISION
 from mlirad.ir.walk import constant_float, defining_op, is_zero
 
@@ -19,17 +20,8 @@ _STRICT = frozenset(
         *_SUMS,
         "arith.mulf",
         "arith.remf",
-        "math.absf",
-        "math.ceil",
-        "math.cos",
-        "math.exp",
-        "math.floor",
+        *(op for op, function in FUNCTIONS.items() if function.arity == 1),
         "math.fma",
-        "math.log",
-        "math.rsqrt",
-        "math.sin",
-        "math.sqrt",
-        "math.tanh",
     }
 )
 

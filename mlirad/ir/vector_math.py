@@ -8,33 +8,10 @@ does depend on the instructions.
 
 from __future__ import annotations
 
-ARGUMENTS = {
-    "acos": 1,
-    "acosh": 1,
-    "asin": 1,
-    "asinh": 1,
-    "atan": 1,
-    "atan2": 2,
-    "atanh": 1,
-    "cbrt": 1,
-    "cos": 1,
-    "cosh": 1,
-    "erf": 1,
-    "erfc": 1,
-    "exp": 1,
-    "exp2": 1,
-    "expm1": 1,
-    "log": 1,
-    "log10": 1,
-    "log1p": 1,
-    "log2": 1,
-    "pow": 2,
-    "sin": 1,
-    "sinh": 1,
-    "tan": 1,
-    "tanh": 1,
-}
-FUNCTIONS = {f"math.{'powf' if name == 'pow' else name}": name for name in ARGUMENTS}
+from mlirad.ir.elementary.table import FUNCTIONS as TABLE
+
+FUNCTIONS = {op: row.name for op, row in TABLE.items() if row.in_libmvec}
+ARGUMENTS = {row.name: row.arity for row in TABLE.values() if row.in_libmvec}
 _ISAS = {
     "sse": ("b", 16),
     "avx": ("c", 32),

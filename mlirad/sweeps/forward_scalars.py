@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mlirad.analysis.rules.table import RULES
-from mlirad.analysis.rules.terms import Values, convert_float, emit, guarded
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.custom import JVP, VJP, apply_region, is_given, unless_all_zero
+from mlirad.ir.elementary.terms import Values, convert_float, emit, guarded
 from mlirad.ir.graph import Node
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import is_zero

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mlirad.analysis.rules.table import RULES
-from mlirad.analysis.rules.terms import Values, convert_float, emit, guarded
 from mlirad.ir.custom import VJP, apply_region, unless_all_zero, vjp_reads
+from mlirad.ir.elementary.terms import Values, convert_float, emit, guarded
 from mlirad.ir.graph import Node
 from mlirad.sweeps.adjoints import Adjoints, AdjointSweep
 from mlirad.sweeps.recompute import Environment

@@ -9,6 +9,8 @@ from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.errors import TaichiTypeError
 from mlirad.ir import build as b
+from mlirad.ir.elementary.function import value_of
+from mlirad.ir.elementary.table import EXPANSIONS
 from mlirad.te.expressions import (
     INDEX,
     Branches,
@@ -150,6 +152,8 @@ def call(one: Call, values: list[ir.Value]) -> ir.Value:
         return _division(one, values)
     if one.name == "cast":
         return converted(values[0], operand, one.dtype)
+    if one.name in EXPANSIONS:
+        return value_of(EXPANSIONS[one.name], values)
     return b.make(one.name, type_, values)
 
 

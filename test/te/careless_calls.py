@@ -7,11 +7,23 @@ from typing import Any
 
 import mlirad as ti
 from mlirad import te
+from mlirad.ir.elementary.table import ELEMENTARY
 
-OF_NUMBERS = """
-abs acos asin atan ceil cos erf erfc exp expm1 floor gelu log log1p normal_density relu round rsqrt
-sigmoid sin softplus sqrt tan tanh trunc
-"""
+OF_NUMBERS = [
+    *(row.name for row in ELEMENTARY if row.arity == 1),
+    *(
+        "abs",
+        "ceil",
+        "floor",
+        "gelu",
+        "normal_density",
+        "relu",
+        "round",
+        "sigmoid",
+        "softplus",
+        "trunc",
+    ),
+]
 OF_TENSORS = """
 exp flatten gelu hard_sigmoid hard_swish log_sigmoid mish relu relu6 selu sigmoid silu softplus
 softsign tanh
@@ -54,7 +66,7 @@ def calls() -> dict[str, Call]:
     cube = te.placeholder((2, 4, 3), ti.f64)
     add = te.comm_reducer(lambda a, c: a + c, lambda t: 0, "add")
     nn, unary = te.nn, {}
-    for name in OF_NUMBERS.split():
+    for name in OF_NUMBERS:
         unary[f"te.{name}"] = Call(getattr(te, name), x[0, 0])
     for name in OF_TENSORS.split():
         unary[f"nn.{name}"] = Call(getattr(nn, name), x)
@@ -93,7 +105,11 @@ def calls() -> dict[str, Call]:
         "te.all": Call(te.all, x[0, 0] > 0, x[0, 1] > 0),
         "te.any": Call(te.any, x[0, 0] > 0, x[0, 1] > 0),
         "te.pow": Call(te.pow, x[0, 0], 2),
-        "te.atan2": Call(te.atan2, x[0, 0], x[0, 1]),
+        **{
+            f"te.{row.name}": Call(getattr(te, row.name), x[0, 0], x[0, 1])
+            for row in ELEMENTARY
+            if row.arity == 2
+        },
         "te.maximum": Call(te.maximum, x[0, 0], x[0, 1]),
         "te.minimum": Call(te.minimum, x[0, 0], x[0, 1]),
         "te.max": Call(te.max, x[0, k], axis=k, where=k > 1, init=0.0),

@@ -13,14 +13,10 @@ from te.derivatives import given
 
 import mlirad as ti
 from mlirad import te
+from mlirad.ir.elementary.table import ELEMENTARY
 
 UNARY: dict[str, Callable[[float], float]] = {
-    **{
-        name: getattr(math, name)
-        for name in ["sin", "cos", "tan", "asin", "acos", "atan", "tanh", "exp", "expm1"]
-    },
-    **{name: getattr(math, name) for name in ["log", "log1p", "sqrt", "erf", "erfc"]},
-    "rsqrt": lambda x: 1 / math.sqrt(x),
+    **{row.name: row.python for row in ELEMENTARY if row.arity == 1 and row.name != "acosh"},
     "sigmoid": lambda x: 1 / (1 + math.exp(-x)),
     "softplus": lambda x: math.log1p(math.exp(x)),
     "gelu": lambda x: x * math.erfc(-x / math.sqrt(2)) / 2,

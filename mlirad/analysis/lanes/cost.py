@@ -17,6 +17,7 @@ from mlirad.analysis.lanes.strides import Strides
 from mlirad.analysis.linear import linear_form
 from mlirad.analysis.trips import UNKNOWN, spans
 from mlirad.bindings import ir
+from mlirad.ir.elementary.table import INSTRUCTIONS
 from mlirad.ir.marks.rounding import is_bound
 from mlirad.ir.structured import (
     CONDITION,
@@ -33,7 +34,6 @@ from mlirad.ir.walk import block_operations, defining_op, operations
 
 MANY = 1024  # iterations that a part of a parallel loop is expected to have
 _DEAR = {"arith.divf": 5.0, "math.sqrt": 6.0, "math.rsqrt": 6.0, "arith.remf": 30.0}
-_EASY = ("math.fma", "math.absf", "math.floor", "math.ceil", "math.copysign", "math.trunc")
 _AROUND = 4  # ops of a loop that do not count beside one in it
 _FUNCTION, _DIVISION, _BRANCH, _TEST = 25.0, 12.0, 4.0, 4.0
 # LLVM takes several vectors of an innermost loop at once: of long bodies it keeps values in memory
@@ -54,7 +54,7 @@ def expected_trips(loop: ir.Operation) -> float:
 
 def is_function(op: ir.Operation) -> bool:
     """Whether an op becomes a call of an elementary function."""
-    return op.name.startswith("math.") and op.name not in _EASY and op.name not in _DEAR
+    return op.name.startswith("math.") and op.name not in INSTRUCTIONS and op.name not in _DEAR
 
 
 def op_cost(op: ir.Operation) -> float:

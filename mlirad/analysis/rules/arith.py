@@ -1,8 +1,8 @@
 """Derivatives of the arith dialect: one term for each operand, None where the derivative is zero
 everywhere."""
 
-from mlirad.analysis.rules.terms import Term, choose, convert, floor, r, t, where, x, y
 from mlirad.ir.build import OGT, OLT
+from mlirad.ir.elementary.terms import Term, choose, convert, floor, r, t, where, x, y
 
 RULES: dict[str, tuple[Term | None, ...]] = {
     "arith.addf": (t, t),

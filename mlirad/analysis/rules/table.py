@@ -1,10 +1,13 @@
 """All derivative rules, by op name."""
 
 from mlirad.analysis.rules import arith as _rules_arith
-from mlirad.analysis.rules import math as _rules_math
-from mlirad.analysis.rules.terms import Operand, Term, leaves
+from mlirad.ir.elementary.table import FUNCTIONS
+from mlirad.ir.elementary.terms import Operand, Term, leaves
 
-RULES: dict[str, tuple[Term | None, ...]] = {**_rules_arith.RULES, **_rules_math.RULES}
+RULES: dict[str, tuple[Term | None, ...]] = {
+    **_rules_arith.RULES,
+    **{op: function.derivative for op, function in FUNCTIONS.items()},
+}
 
 
 def primal_reads(name: str, operand: int) -> tuple[list[int], bool]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlirad.bindings import ir
+from mlirad.ir.elementary.table import FUNCTIONS
 from mlirad.ir.walk import block_operations, operations
 
 EXACT, FUSED, LOOSE, LANES = "field.exact", "field.fused", "field.loose", "field.lanes"
@@ -28,13 +29,7 @@ CHOICES = frozenset(
         "arith.maxnumf",
         "arith.minnumf",
         "arith.remf",
-        "math.absf",
-        "math.copysign",
-        "math.floor",
-        "math.ceil",
-        "math.round",
-        "math.roundeven",
-        "math.trunc",
+        *(op for op, function in FUNCTIONS.items() if function.jumps),
     }
 )
 _KEPT = frozenset(

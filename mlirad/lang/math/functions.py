@@ -21,6 +21,7 @@ from mlirad.frontend.python.values.functions import (  # noqa: F401 - part of th
     pow,
     round,
     sign,
+    trunc,
 )
 from mlirad.frontend.python.values.matrix import Value
 from mlirad.frontend.python.values.scalar import Scalar
@@ -91,11 +92,6 @@ def smoothstep(low: Value, high: Value, value: Value) -> Any:
 def mod(value: Value, modulus: Value) -> Any:
     """`value - modulus * floor(value / modulus)`, with the sign of the modulus, elementwise."""
     return value - modulus * fn.floor(value / modulus)
-
-
-def log2(value: Value) -> Any:
-    """The logarithm to base 2, as a float, elementwise."""
-    return fn.log(value) * (1.0 / _math.log(2.0))
 
 
 def degrees(value: Value) -> Any:

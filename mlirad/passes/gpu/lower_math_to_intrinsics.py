@@ -9,19 +9,10 @@ from collections.abc import Sequence
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.elementary.table import FUNCTIONS
 from mlirad.ir.marks.fast_math import allows, forbid
 from mlirad.ir.walk import before, defining_op, operations
 
-INTRINSICS = {
-    "math.absf": "fabs",
-    "math.ceil": "ceil",
-    "math.copysign": "copysign",
-    "math.floor": "floor",
-    "math.fma": "fma",
-    "math.roundeven": "roundeven",
-    "math.sqrt": "sqrt",
-    "math.trunc": "trunc",
-}
 _ESTIMATES = {"math.sqrt": "nvvm.sqrt.approx.f", "math.rsqrt": "nvvm.rsqrt.approx.f"}
 _RECIPROCAL_ROOT, _QUOTIENT = "nvvm.rsqrt.approx.f", "nvvm.div.full"
 
@@ -35,8 +26,9 @@ def lower_math_to_intrinsics(root: ir.Operation) -> None:
             _replace(op, _quotient(op, op.operands[1] in shared and allows(op, "arcp")))
     for op in [op for op in operations(root) if op.name.startswith("math.")]:
         estimate = _ESTIMATES.get(op.name) if _may_estimate(op) else None
-        name = estimate or INTRINSICS.get(op.name)
-        if name is not None:
+        function = FUNCTIONS.get(op.name)
+        name = estimate or (function.intrinsic if function is not None else "")
+        if name:
             with before(op):
                 _replace(op, _call(name, list(op.operands)))
         else:

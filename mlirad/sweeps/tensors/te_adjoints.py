@@ -12,7 +12,6 @@ from functools import reduce
 from itertools import product
 
 from mlirad.analysis.linear import number, unknown
-from mlirad.analysis.rules.terms import convert_float
 from mlirad.analysis.tensors.integer_systems import (
     Equation,
     Names,
@@ -22,6 +21,7 @@ from mlirad.analysis.tensors.te_accesses import Box, Forms, New, Piece, reads_of
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
+from mlirad.ir.elementary.terms import convert_float
 from mlirad.ir.te_regions import Copier
 from mlirad.ir.walk import block_operations, owner_operation
 from mlirad.sweeps.tensors.boxes import Covering

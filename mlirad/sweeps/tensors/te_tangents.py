@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 
 from mlirad.analysis.finite import has_pole
 from mlirad.analysis.rules.table import RULES
-from mlirad.analysis.rules.terms import Term, Values, emit, leaves, product_with_zeros
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.errors import TaichiDerivativeError
 from mlirad.ir import build as b
+from mlirad.ir.elementary.terms import Term, Values, emit, leaves, product_with_zeros
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.structured import If, is_branch
 from mlirad.ir.te_regions import Copier

@@ -1,15 +1,14 @@
-"""Functions of scalars in tensor expressions: each is one op, or made of a few."""
+"""Functions of scalars in tensor expressions that are made of several ops."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from math import pi
 
-from mlirad.signatures import signature_of
 from mlirad.te.definitions.arguments import checked, refuse
+from mlirad.te.definitions.elementary import erfc, exp, log1p
 from mlirad.te.expressions import (
-    FLOAT,
     Call,
     Condition,
     Expr,
@@ -27,61 +26,6 @@ from mlirad.te.expressions import (
 from mlirad.te.expressions import cast as cast_of
 from mlirad.te.expressions import select as select_of
 from mlirad.types import TypeLike
-
-_SAID = {
-    "sin": "The sine of radians",
-    "cos": "The cosine of radians",
-    "tan": "The tangent of radians",
-    "asin": "The angle in radians, from -π/2 to π/2, of a sine from -1 to 1 (else NaN)",
-    "acos": "The angle in radians, from 0 to π, of a cosine from -1 to 1 (else NaN)",
-    "atan": "The angle in radians, from -π/2 to π/2, of a tangent",
-    "atan2": "The angle of the point (x, y) in radians, from -π to π",
-    "tanh": "The hyperbolic tangent",
-    "exp": "The exponential function",
-    "expm1": "`exp(x) - 1`, exact also where x is small",
-    "log": "The natural logarithm, NaN below 0",
-    "log1p": "`log(1 + x)`, exact also where x is small",
-    "sqrt": "The square root, NaN below 0",
-    "rsqrt": "`1 / sqrt(x)`",
-    "erf": "The error function",
-    "erfc": "`1 - erf(x)`, exact also where that is small",
-    "floor": "The greatest integer up to x, as a float",
-    "ceil": "The least integer from x on, as a float",
-    "trunc": "The integer part towards 0, as a float",
-    "round": "The nearest integer, as a float, halves to the even one",
-}
-
-
-def _of_floats(name: str, takes: str = "x") -> Callable[..., Expr]:
-    """An op of floats, called as `takes` says; integers are converted first."""
-
-    def function(*arguments: Operand) -> Expr:
-        made = common([as_float(expr(one, FLOAT)) for one in arguments])
-        return Call(made[0].dtype, name, tuple(made))
-
-    function.__signature__ = signature_of(f"{takes}, /")  # type: ignore[attr-defined]
-    function.__annotations__ = dict.fromkeys(takes.split(", "), Operand)
-    function.__name__ = function.__qualname__ = name.partition(".")[2].removesuffix("even")
-    function.__doc__ = (
-        f"{_SAID[function.__name__]}, of an expression or a number, in its type; integers become "
-        "floats first. Raises TaichiTypeError for another number of arguments, and for what is no "
-        "number."
-    )
-    return checked(function)
-
-
-sin, cos, tan, asin, acos, atan = map(
-    _of_floats, ("math.sin", "math.cos", "math.tan", "math.asin", "math.acos", "math.atan")
-)
-tanh, exp, log, sqrt, rsqrt = map(
-    _of_floats, ("math.tanh", "math.exp", "math.log", "math.sqrt", "math.rsqrt")
-)
-expm1, log1p = map(_of_floats, ("math.expm1", "math.log1p"))
-erf, erfc, floor, ceil, trunc = map(
-    _of_floats, ("math.erf", "math.erfc", "math.floor", "math.ceil", "math.trunc")
-)
-round = _of_floats("math.roundeven")
-atan2 = _of_floats("math.atan2", "y, x")
 
 
 @checked

@@ -6,8 +6,8 @@ from dataclasses import replace
 from math import inf
 
 from mlirad.te.definitions.arguments import checked
+from mlirad.te.definitions.elementary import exp, log
 from mlirad.te.definitions.functions import abs as abs_of
-from mlirad.te.definitions.functions import exp, log
 from mlirad.te.definitions.reductions import Axes, checked_axes, greatest, with_start
 from mlirad.te.definitions.reductions import sum as sum_over
 from mlirad.te.expressions import (

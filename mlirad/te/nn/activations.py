@@ -6,14 +6,15 @@ from collections.abc import Callable
 
 from mlirad.te.definitions.arguments import refuse
 from mlirad.te.definitions.compute import compute
+from mlirad.te.definitions.elementary import exp as exp_of
+from mlirad.te.definitions.elementary import expm1
+from mlirad.te.definitions.elementary import tanh as tanh_of
 from mlirad.te.definitions.functions import abs as abs_of
-from mlirad.te.definitions.functions import clip, expm1
-from mlirad.te.definitions.functions import exp as exp_of
+from mlirad.te.definitions.functions import clip
 from mlirad.te.definitions.functions import gelu as gelu_of
 from mlirad.te.definitions.functions import relu as relu_of
 from mlirad.te.definitions.functions import sigmoid as sigmoid_of
 from mlirad.te.definitions.functions import softplus as softplus_of
-from mlirad.te.definitions.functions import tanh as tanh_of
 from mlirad.te.definitions.operators import Operator, operator
 from mlirad.te.expressions import Expr, select
 from mlirad.te.nn.geometry.axes import check_extents, check_least_rank

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mlirad.te.definitions.axes import reduce_axis
 from mlirad.te.definitions.compute import compute
-from mlirad.te.definitions.functions import exp
+from mlirad.te.definitions.elementary import exp
 from mlirad.te.definitions.operators import operator, stop_gradient
 from mlirad.te.definitions.reductions import greatest
 from mlirad.te.definitions.reductions import sum as sum_over

@@ -9,7 +9,7 @@ from mlirad.errors import TaichiTypeError
 from mlirad.te.definitions.arguments import refuse
 from mlirad.te.definitions.axes import reduce_axis
 from mlirad.te.definitions.compute import compute
-from mlirad.te.definitions.functions import rsqrt
+from mlirad.te.definitions.elementary import rsqrt
 from mlirad.te.definitions.operators import operator
 from mlirad.te.expressions import Expr
 from mlirad.te.nn.geometry.axes import check_extents, check_least_rank, known

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from mlirad.te.definitions.arguments import refuse
 from mlirad.te.definitions.compute import compute
-from mlirad.te.definitions.functions import maximum, minimum, sqrt
+from mlirad.te.definitions.elementary import sqrt
+from mlirad.te.definitions.functions import maximum, minimum
 from mlirad.te.definitions.operators import Operator, operator
 from mlirad.te.definitions.reductions import greatest
 from mlirad.te.definitions.reductions import sum as sum_over

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from mlirad.te.definitions.compute import compute
-from mlirad.te.definitions.functions import exp, log
+from mlirad.te.definitions.elementary import exp, log
 from mlirad.te.definitions.logsumexp import logsumexp as logsumexp_over
 from mlirad.te.definitions.operators import operator, stop_gradient
 from mlirad.te.definitions.reductions import greatest

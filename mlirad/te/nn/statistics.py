@@ -10,7 +10,7 @@ from typing import Any
 
 from mlirad.te.definitions.axes import reduce_axis
 from mlirad.te.definitions.compute import compute
-from mlirad.te.definitions.functions import sqrt
+from mlirad.te.definitions.elementary import sqrt
 from mlirad.te.definitions.operators import operator
 from mlirad.te.definitions.reductions import greatest, least
 from mlirad.te.definitions.reductions import prod as product_over

@@ -18,30 +18,28 @@ from mlirad.frontend.python.building.builder import current, emit, in_kernel, ml
 from mlirad.frontend.python.values import integer_division as division
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.elementary import *  # noqa: F403 - part of the namespace
-from mlirad.frontend.python.values.elementary import cos, log, mapped, on_floats, rsqrt, sqrt  # noqa: F401
+from mlirad.frontend.python.values.elementary import cos, log, sqrt
+from mlirad.frontend.python.values.float_functions import mapped, on_floats
 from mlirad.frontend.python.values.matrix_operators import Elementwise, Operand
 from mlirad.frontend.python.values.scalar import Expr, Scalar
+from mlirad.ir.elementary.function import Function
+from mlirad.ir.elementary.operators import ROUNDINGS
 from mlirad.types import DataType, TypeLike, promote, resolve, u1
 
-_floor = on_floats("math.floor", math.floor)
-_ceil = on_floats("math.ceil", math.ceil)
-_round = on_floats("math.round", lambda x: math.floor(abs(x) + 0.5) * (1 if x >= 0 else -1))
 
+def _rounding(row: Function) -> Callable[..., Any]:
+    function = on_floats(row)
 
-def _rounding(function: Callable[[Operand], Any], name: str) -> Callable[..., Any]:
     def apply(value: Operand, dtype: TypeLike | None = None) -> Any:
         rounded = function(value)
         return rounded if dtype is None else cast(rounded, dtype)
 
-    apply.__name__ = name
-    half = "; halves go away from 0" if name == "round" else ""
-    apply.__doc__ = f"`{name}` as a float, or converted to `dtype`, elementwise{half}."
+    apply.__name__ = row.name
+    apply.__doc__ = f"{row.sentence}, or converted to `dtype`, elementwise."
     return apply
 
 
-floor = _rounding(_floor, "floor")
-ceil = _rounding(_ceil, "ceil")
-round = _rounding(_round, "round")
+ceil, floor, round, _, trunc = map(_rounding, ROUNDINGS)
 
 
 def zero(value: Operand) -> Any:

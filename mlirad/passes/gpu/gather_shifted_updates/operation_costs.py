@@ -5,6 +5,7 @@ from __future__ import annotations
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_load
+from mlirad.ir.elementary.table import INSTRUCTIONS
 from mlirad.ir.structured import is_for
 from mlirad.ir.walk import block_operations
 
@@ -17,7 +18,7 @@ _DIVISIONS = (
     "math.sqrt",
     "math.rsqrt",
 )
-_SIMPLE = ("math.abs", "math.fma", "math.floor", "math.ceil", "math.copysign", "math.trunc")
+_SIMPLE = INSTRUCTIONS | {"math.absi"}
 
 
 def cost_of(op: ir.Operation) -> int:
@@ -30,7 +31,7 @@ def cost_of(op: ir.Operation) -> int:
         return LOAD
     if op.name.startswith(_DIVISIONS):
         return DIVISION
-    return FUNCTION if op.name.startswith("math.") and not op.name.startswith(_SIMPLE) else 1
+    return FUNCTION if op.name.startswith("math.") and op.name not in _SIMPLE else 1
 
 
 def _cost_inside(op: ir.Operation) -> int:

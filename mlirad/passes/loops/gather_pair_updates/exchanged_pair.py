@@ -8,6 +8,7 @@ from mlirad.analysis.linear import linear_form, unknown
 from mlirad.bindings import ir
 from mlirad.dialect.field import DimOp, GetOp, is_load, is_write, split_access
 from mlirad.ir import build as b
+from mlirad.ir.elementary.table import INSTRUCTIONS
 from mlirad.ir.structured import For, Parallel
 from mlirad.ir.walk import (
     accesses,
@@ -23,7 +24,6 @@ from mlirad.passes.loops.gather_pair_updates.pair_numbers import Number, PairNum
 
 LONGEST = 400  # operations that updates are computed by
 _DEAR = {"math.sqrt": 6.0, "math.rsqrt": 6.0, "arith.divf": 3.0}
-_EASY = ("math.absf", "math.fma", "math.floor", "math.ceil", "math.copysign", "math.trunc")
 _FUNCTION = 20.0
 Powers = frozenset[tuple[int, int]]
 Known = tuple[float, ir.Value]
@@ -187,6 +187,6 @@ class ExchangedPair:
 
 
 def _cost(op: ir.Operation) -> float:
-    if op.name.startswith("math.") and not op.name.startswith(_EASY):
+    if op.name.startswith("math.") and op.name not in INSTRUCTIONS:
         return _DEAR.get(op.name, _FUNCTION)
     return _DEAR.get(op.name, 1.0)

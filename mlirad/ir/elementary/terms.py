@@ -9,7 +9,7 @@ its result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
@@ -138,15 +138,20 @@ def function(name: str) -> Callable[[Term], Term]:
     return lambda argument: Apply(name, (argument,))
 
 
-sin, cos, tan, log, sqrt = (
-    function(f"math.{name}") for name in ("sin", "cos", "tan", "log", "sqrt")
+sin, cos, sinh, cosh, exp, log, sqrt, floor, magnitude = (
+    function(f"math.{name}")
+    for name in ("sin", "cos", "sinh", "cosh", "exp", "log", "sqrt", "floor", "absf")
 )
-floor = function("math.floor")
 
 
 def power(base: Term, exponent: Term | float) -> Term:
     """`base ** exponent`."""
     return Apply("math.powf", (base, as_term(exponent)))
+
+
+def copysign(size: Term | float, sign: Term) -> Term:
+    """The size of one number with the sign of another."""
+    return Apply("math.copysign", (as_term(size), sign))
 
 
 def leaves(term: Term) -> Iterator[Operand | Result]:
@@ -208,6 +213,16 @@ def emit(term: Term, values: Values) -> ir.Value:
         )
     assert isinstance(term, Apply), term
     return b.make(term.name, values.type, [emit(argument, values) for argument in term.arguments])
+
+
+def expand(term: Term, operands: Sequence[ir.Value]) -> ir.Value:
+    """Create the ops of a term that no tangent stands in."""
+    type_ = operands[0].type
+
+    def refuse() -> ir.Value:
+        raise AssertionError("an expansion reads its own result")
+
+    return emit(term, Values(operands[0], operands.__getitem__, refuse, type_, type_))
 
 
 def product_with_zeros(left: ir.Value, right: ir.Value) -> ir.Value:

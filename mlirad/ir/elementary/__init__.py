@@ -1,0 +1,2 @@
+"""Elementary functions: one table of them (`table.py`), and the algebra of their derivatives
+(`terms.py`)."""

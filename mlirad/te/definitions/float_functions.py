@@ -1,0 +1,29 @@
+"""Functions of floats in tensor expressions, by their rows in the table of functions
+(`ir/elementary/table.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mlirad.ir.elementary.function import Function
+from mlirad.signatures import signature_of
+from mlirad.te.definitions.arguments import checked
+from mlirad.te.expressions import FLOAT, Call, Expr, Operand, as_float, common, expr
+
+
+def of_floats(row: Function) -> Callable[..., Expr]:
+    """A function of the table; integers are converted first."""
+
+    def function(*arguments: Operand) -> Expr:
+        operands = common([as_float(expr(argument, FLOAT)) for argument in arguments])
+        return Call(operands[0].dtype, row.op or row.name, tuple(operands))
+
+    function.__signature__ = signature_of(f"{row.parameters}, /")  # type: ignore[attr-defined]
+    function.__annotations__ = dict.fromkeys(row.parameters.split(", "), Operand)
+    function.__name__ = function.__qualname__ = row.name.removesuffix("even")
+    function.__doc__ = (
+        f"{row.sentence}, of an expression or a number, in its type; integers become floats first. "
+        "Where it is not defined, it is NaN or infinite. Raises TaichiTypeError for another number "
+        "of arguments, and for what is no number."
+    )
+    return checked(function)
