@@ -19,6 +19,8 @@ from mlirad.bindings import ir
 from mlirad.data_classes import replace
 from mlirad.dialect import context
 from mlirad.frontend.python.values import functions
+from mlirad.ir.elementary.function import NOWHERE
+from mlirad.ir.elementary.table import FUNCTIONS
 from mlirad.ir.walk import operations
 from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.kernel.module import KernelModule
@@ -30,14 +32,12 @@ from mlirad.runtime.variant import Variant
 
 POINTS = np.array([-2.3, -1.4, -0.6, -0.21, 0.17, 0.45, 0.92, 1.35, 2.6])
 POSITIVE = POINTS[POINTS > 0]
-INSIDE = POINTS[np.abs(POINTS) < 1]
 DOMAINS = {
-    "math.log": [POSITIVE],
-    "math.log1p": [POSITIVE - 0.9],
-    "math.sqrt": [POSITIVE],
-    "math.rsqrt": [POSITIVE],
-    "math.asin": [INSIDE],
-    "math.acos": [INSIDE],
+    **{
+        op: [POINTS[(row.domain[0] <= POINTS) & (row.domain[1] >= POINTS)]]
+        for op, row in FUNCTIONS.items()
+        if row.arity == 1 and row.domain != NOWHERE
+    },
     "math.powf": [POSITIVE, POINTS],
 }
 ARITY = {name: len(terms) for name, terms in RULES.items()}
