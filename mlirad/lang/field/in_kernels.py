@@ -7,9 +7,10 @@ from typing import Protocol
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_type
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError, TaichiTypeError
-from mlirad.frontend.python.building import builder as fb
+from mlirad.frontend.python.building.builder import current, mlir_type
 from mlirad.frontend.python.places.arrays import ArrayRef
 from mlirad.frontend.python.places.blocks import ListRef, block_ref
+from mlirad.ir import build
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.types import DataType
 
@@ -32,16 +33,16 @@ class Named(Protocol):
 
 def array_ref(field: Named) -> ArrayRef:
     """The array of a field in the kernel that is being compiled, got once a kernel."""
-    builder = fb.current()
+    builder = current()
     try:
         memory = field.located()
     except TaichiRuntimeError as error:
         raise TaichiCompilationError(str(error)) from error
     if field.symbol not in builder.arrays:
         layout = memory.layout
-        type_ = array_type(fb.mlir_type(field.dtype), layout.shape)
+        type_ = array_type(mlir_type(field.dtype), layout.shape)
         with builder.at_entry():
-            builder.arrays[field.symbol] = fb.emit(
+            builder.arrays[field.symbol] = build.make(
                 "field.get", type_, [], field=ir.FlatSymbolRefAttr.get(field.symbol)
             )
     return ArrayRef(

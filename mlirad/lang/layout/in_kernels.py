@@ -9,7 +9,7 @@ from mlirad.dialect import field
 from mlirad.dialect.field import array_type
 from mlirad.dialect.field_layout import TreeBlock, activities_of
 from mlirad.errors import TaichiCompilationError
-from mlirad.frontend.python.building import builder as fb
+from mlirad.frontend.python.building.builder import current
 from mlirad.frontend.python.places.blocks import BlockRef
 from mlirad.runtime.program import Program
 
@@ -26,7 +26,7 @@ def block_ref(
     if not path:
         raise TaichiCompilationError("ti.root has no index: expected a block below it")
     program.trees.materialize()
-    builder = fb.current()
+    builder = current()
     for block in path:
         name = block.activity
         if name is None or name in builder.arrays:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from threading import get_ident
@@ -13,7 +13,7 @@ from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.building.open_regions import Region, user_place
-from mlirad.ir import build as b
+from mlirad.ir import build
 from mlirad.types import DataType, f32, i32, i64
 
 
@@ -110,8 +110,8 @@ class Builder:
     @contextmanager
     def stream(self, iteration: Callable[[], ir.Value]) -> Iterator[None]:
         """Number the random draws of one iteration, or of the serial part of a kernel, from 0."""
-        slot = b.slot(mlir_type(i64))
-        b.write(constant(0, i64), slot)
+        slot = build.slot(mlir_type(i64))
+        build.write(constant(0, i64), slot)
         self.streams.append((slot, iteration))
         try:
             yield
@@ -122,8 +122,8 @@ class Builder:
         """The counters of the next draw: launch, iteration, number within the iteration."""
         slot, iteration = self.streams[-1]
         type_ = mlir_type(i64)
-        draw = b.read(slot)
-        b.write(emit("arith.addi", type_, [draw, constant(1, i64)]), slot)
+        draw = build.read(slot)
+        build.write(build.make("arith.addi", type_, [draw, constant(1, i64)]), slot)
         return self.seed(), iteration(), draw
 
 
@@ -189,51 +189,16 @@ def mlir_type(dtype: DataType) -> ir.Type:
     return ir.Type.parse(dtype.mlir)
 
 
-@lru_cache(maxsize=1)
-def index_type() -> ir.Type:
-    """MLIR's `index`."""
-    return ir.IndexType.get()
-
-
-@lru_cache(maxsize=1)
-def i1_type() -> ir.Type:
-    """MLIR's `i1`."""
-    return ir.IntegerType.get_signless(1)
-
-
-@lru_cache(maxsize=64)
-def predicate(number: int) -> ir.Attribute:
-    """A comparison's predicate."""
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
-
-
-def emit(
-    name: str, result: ir.Type, operands: Sequence[ir.Value], **attributes: ir.Attribute
-) -> ir.Value:
-    """Create an op with one result at the insertion point."""
-    return ir.Operation.create(name, [result], operands, attributes).result
-
-
-def emit_effect(name: str, operands: Sequence[ir.Value], **attributes: ir.Attribute) -> Any:
-    """Create an op without results at the insertion point."""
-    return ir.Operation.create(name, [], operands, attributes)
-
-
 def constant(value: bool | int | float, dtype: DataType) -> ir.Value:
     """An `arith.constant` of a scalar type."""
     type_ = mlir_type(dtype)
     if dtype.is_float:
-        return emit("arith.constant", type_, [], value=ir.FloatAttr.get(type_, float(value)))
+        return build.make("arith.constant", type_, [], value=ir.FloatAttr.get(type_, float(value)))
     bits = int(value) & ((1 << dtype.bits) - 1)
     signed = bits - (1 << dtype.bits) if dtype.bits > 1 and bits >> (dtype.bits - 1) else bits
-    return emit(
+    return build.make(
         "arith.constant",
         type_,
         [],
         value=ir.IntegerAttr.get(type_, -signed if dtype.bits == 1 else signed),
     )
-
-
-def index_constant(value: int) -> ir.Value:
-    """An `arith.constant` of type index."""
-    return emit("arith.constant", index_type(), [], value=ir.IntegerAttr.get(index_type(), value))

@@ -6,13 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from mlirad.bindings import ir
-from mlirad.frontend.python.building.builder import current, emit, index_constant, index_type
-
-
-def _block(op: ir.Operation, region: int, arguments: Sequence[ir.Type] = ()) -> ir.Block:
-    return ir.Block.create_at_start(
-        op.regions[region], list(arguments), [op.location] * len(arguments)
-    )
+from mlirad.frontend.python.building.builder import current
+from mlirad.ir import build
 
 
 def _terminate(block: ir.Block, name: str = "scf.yield", operands: Sequence[ir.Value] = ()) -> None:
@@ -36,12 +31,12 @@ def if_op(
 ) -> ir.Operation:
     """`scf.if` without results; `is_tail` where nothing of the block around it runs after it."""
     op = ir.Operation.create("scf.if", [], [condition], regions=2)
-    block = _block(op, 0)
+    block = build.block(op, 0)
     with inside(block, "a branch", is_tail=is_tail):
         then()
     _terminate(block)
     if otherwise is not None:
-        alternative = _block(op, 1)
+        alternative = build.block(op, 1)
         with inside(alternative, "a branch"):
             otherwise()
         _terminate(alternative)
@@ -53,7 +48,7 @@ def for_op(
 ) -> ir.Operation:
     """`scf.for` over `index`."""
     op = ir.Operation.create("scf.for", [], [lower, upper, step], regions=1)
-    block = _block(op, 0, [index_type()])
+    block = build.block(op, 0, [build.index_type()])
     with inside(block, "a loop"):
         body(block.arguments[0])
     _terminate(block)
@@ -63,7 +58,7 @@ def for_op(
 def while_op(condition: Callable[[], ir.Value], body: Callable[[], None]) -> ir.Operation:
     """`scf.while` without carried values."""
     op = ir.Operation.create("scf.while", [], [], regions=2)
-    before, after = _block(op, 0), _block(op, 1)
+    before, after = build.block(op, 0), build.block(op, 1)
     with inside(before, "the condition of a loop"):
         test = condition()
     _terminate(before, "scf.condition", [test])
@@ -81,7 +76,7 @@ def parallel_op(
 ) -> ir.Operation:
     """`scf.parallel` over a box."""
     rank = len(lower)
-    step = index_constant(1)
+    step = build.index(1)
     sizes = ir.DenseI32ArrayAttr.get([rank, rank, rank, 0])
     op = ir.Operation.create(
         "scf.parallel",
@@ -90,7 +85,7 @@ def parallel_op(
         {**attributes, "operandSegmentSizes": sizes},
         regions=1,
     )
-    block = _block(op, 0, [index_type()] * rank)
+    block = build.block(op, 0, [build.index_type()] * rank)
     with inside(block, "a loop"):
         body(list(block.arguments))
     _terminate(block, "scf.reduce")
@@ -99,9 +94,9 @@ def parallel_op(
 
 def clamp(index: ir.Value, size: ir.Value) -> ir.Value:
     """Move an `index` value into `0 ... size - 1`."""
-    last = emit("arith.subi", index_type(), [size, index_constant(1)])
-    return emit(
+    last = build.sub(size, build.index(1))
+    return build.make(
         "arith.maxsi",
-        index_type(),
-        [emit("arith.minsi", index_type(), [index, last]), index_constant(0)],
+        build.index_type(),
+        [build.make("arith.minsi", build.index_type(), [index, last]), build.index(0)],
     )

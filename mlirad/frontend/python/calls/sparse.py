@@ -8,7 +8,6 @@ from typing import Any
 
 from mlirad.errors import TaichiTypeError
 from mlirad.frontend.python.building import effects
-from mlirad.frontend.python.building.builder import index_constant
 from mlirad.frontend.python.calls.specials import Special, special
 from mlirad.frontend.python.places.arrays import array_ref
 from mlirad.frontend.python.places.blocks import BlockRef, block_ref
@@ -17,6 +16,7 @@ from mlirad.frontend.python.translation.translator import Translator
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.matrix import Matrix
 from mlirad.frontend.python.values.scalar import Expr
+from mlirad.ir import build
 from mlirad.types import u1, u64
 
 __all__ = [
@@ -123,7 +123,7 @@ def get_addr(t: Translator, node: ast.Call) -> Expr:
         raise TaichiTypeError("ti.get_addr takes a field and an index")
     array = arrays.leaves()[0]
     component = array.component or (0,) * len(array.element_shape)
-    place = [*array.indices(arguments[1]), *map(index_constant, component)]
+    place = [*array.indices(arguments[1]), *map(build.index, component)]
     return Expr(effects.address(array.value, place), u64)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mlirad.bindings import ir
 from mlirad.dialect.field_layout import Activity, Kind
 from mlirad.frontend.python.building import effects
-from mlirad.frontend.python.building.builder import emit, index_constant, index_type
+from mlirad.ir import build
 
 
 def cell_of(activity: Activity, index: Sequence[ir.Value]) -> list[ir.Value]:
@@ -15,7 +15,7 @@ def cell_of(activity: Activity, index: Sequence[ir.Value]) -> list[ir.Value]:
     return [
         index[digits.axis]
         if digits.width == 1
-        else emit("arith.divui", index_type(), [index[digits.axis], index_constant(digits.width)])
+        else build.div(index[digits.axis], build.index(digits.width))
         for digits in activity.block_cell
     ]
 
@@ -37,7 +37,4 @@ def are_active(activities: Sequence[Activity], index: Sequence[ir.Value]) -> ir.
     if not deciding:
         return None
     answers = [effects.is_active(activity.field, cell_of(activity, index)) for activity in deciding]
-    result = answers[0]
-    for answer in answers[1:]:
-        result = emit("arith.andi", result.type, [result, answer])
-    return result
+    return build.all_of(answers)

@@ -6,13 +6,13 @@ from math import prod
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiTypeError
-from mlirad.frontend.python.building.builder import index_constant
 from mlirad.frontend.python.building.regions import clamp
 from mlirad.frontend.python.places.arrays import ArrayRef
 from mlirad.frontend.python.places.place import Subscript, flat_indices
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.matrix import check_indices
 from mlirad.frontend.python.values.scalar import Expr
+from mlirad.ir import build
 
 
 class ArrayArgument(ArrayRef):
@@ -54,7 +54,7 @@ class ClampedArray(ArrayArgument):
         constants = check_indices([0 if isinstance(i, Expr) else i for i in indices], shape)
         indices = tuple(i if isinstance(i, Expr) else c for i, c in zip(indices, constants))
         position = indices[0] if len(indices) == 1 else indices[0] * shape[1] + indices[1]
-        near = clamp(ex.as_index(position), index_constant(prod(shape)))
+        near = clamp(ex.as_index(position), build.index(prod(shape)))
         if len(indices) == 1:
             return (near,)
         flat = ex.from_index(near)

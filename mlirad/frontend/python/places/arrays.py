@@ -14,7 +14,7 @@ from mlirad.dialect.field import dim
 from mlirad.dialect.field_layout import Activity
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python.building import effects
-from mlirad.frontend.python.building.builder import current, index_constant
+from mlirad.frontend.python.building.builder import current
 from mlirad.frontend.python.building.open_regions import Region, refuse_use
 from mlirad.frontend.python.building.regions import for_op
 from mlirad.frontend.python.places.active_cells import activate
@@ -32,6 +32,7 @@ from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.matrix import Matrix, Value, check_indices, shown_type
 from mlirad.frontend.python.values.matrix_operators import Operand
 from mlirad.frontend.python.values.scalar import Expr
+from mlirad.ir import build
 from mlirad.types import DataType
 
 
@@ -69,7 +70,7 @@ class ArrayRef(Array):
     block: object = None  # whose cells hold the elements
 
     def element(self, key: Subscript) -> ElementPlace:
-        fixed = None if self.component is None else tuple(index_constant(c) for c in self.component)
+        fixed = None if self.component is None else tuple(build.index(c) for c in self.component)
         return ElementPlace(self, self.indices(key), fixed)
 
     def leaves(self) -> Sequence[ArrayRef]:
@@ -85,8 +86,8 @@ class ArrayRef(Array):
                 self.element(indices).store(value)
                 return
             start = self.offset[axis] if self.offset else 0
-            low, high = index_constant(start), ex.as_index(self.shape[axis] + start)
-            step = index_constant(1)
+            low, high = build.index(start), ex.as_index(self.shape[axis] + start)
+            step = build.index(1)
             for_op(low, high, step, lambda i: nest(axis + 1, [*indices, ex.from_index(i)]))
 
         nest(0, [])
@@ -126,7 +127,7 @@ class ElementPlace(Place):
             return [self.indices + list(self.component)]
         ranges = [range(extent) for extent in self.array.element_shape]
         return [
-            self.indices + [index_constant(c) for c in component] for component in product(*ranges)
+            self.indices + [build.index(c) for c in component] for component in product(*ranges)
         ]
 
     @property

@@ -10,7 +10,7 @@ from mlirad.data_classes import data_class
 from mlirad.dialect.field_layout import Activity, Kind
 from mlirad.errors import TaichiCompilationError, TaichiTypeError
 from mlirad.frontend.python.building import effects
-from mlirad.frontend.python.building.builder import current, emit, index_constant, index_type
+from mlirad.frontend.python.building.builder import current
 from mlirad.frontend.python.building.regions import if_op
 from mlirad.frontend.python.places.arrays import Array, array_ref
 from mlirad.frontend.python.places.place import Subscript, check_rank, flat_indices, indices_in
@@ -18,6 +18,7 @@ from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.matrix import Matrix
 from mlirad.frontend.python.values.scalar import Expr
 from mlirad.frontend.python.values.struct import Struct, members_of
+from mlirad.ir import build
 from mlirad.types import i32, u1
 
 
@@ -119,8 +120,8 @@ class ListRef:
         axes = {digits.axis: index for digits, index in zip(self.block.activity.cells, self.index)}
         position = ex.as_index(number)
         if item.axis in axes:
-            start = emit("arith.muli", index_type(), [axes[item.axis], index_constant(item.extent)])
-            position = emit("arith.addi", index_type(), [start, position])
+            start = build.mul(axes[item.axis], build.index(item.extent))
+            position = build.add(start, position)
         axes[item.axis] = position
         return [axes[axis] for axis in sorted(axes)]
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from mlirad.errors import TaichiTypeError
-from mlirad.frontend.python.building.builder import index_constant
 from mlirad.frontend.python.building.regions import if_op
 from mlirad.frontend.python.places.arrays import ArrayRef
 from mlirad.frontend.python.places.place import Place, Subscript, check_rank, flat_indices
 from mlirad.frontend.python.places.variables import Combine
 from mlirad.frontend.python.values import scalar as ex
+from mlirad.ir import build
 from mlirad.types import u1
 
 # Members of the pack of arrays behind a builder. They are no identifiers, so that no pack of a
@@ -85,7 +85,7 @@ class TripletPlace(Place):
                 f"a scalar is added to an entry of a sparse matrix, not a {type(value).__name__}"
             )
         triplets = self.triplets
-        number = triplets.count.at([index_constant(0)]).update(operator.add, "add", 1)
+        number = triplets.count.at([build.index(0)]).update(operator.add, "add", 1)
         has_room = ex.comparison("<")(number, triplets.rows.shape[0])
 
         def store() -> None:

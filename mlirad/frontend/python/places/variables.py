@@ -3,47 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_type
 from mlirad.errors import TaichiTypeError
 from mlirad.frontend.python.building import effects
-from mlirad.frontend.python.building.builder import constant, current, emit, emit_effect, mlir_type
+from mlirad.frontend.python.building.builder import constant, current, mlir_type
 from mlirad.frontend.python.building.open_regions import refuse_use
 from mlirad.frontend.python.building.regions import if_op
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.matrix import Matrix, Value
 from mlirad.frontend.python.values.scalar import Expr, Scalar
+from mlirad.ir import build
 from mlirad.types import DataType, u1
 
 Combine = Callable[[Value, Value], Any]  # of the old value and an operand
 
 
-@lru_cache(maxsize=1)
-def _no_operands() -> ir.Attribute:
-    return ir.DenseI32ArrayAttr.get([0, 0])
-
-
-@lru_cache(maxsize=64)
-def _slot_type(dtype: DataType) -> ir.Type:
-    return ir.Type.parse(f"memref<{dtype.mlir}>")
-
-
 def make_slot(dtype: DataType) -> ir.Value:
     """A scalar in memory, which `mem2reg` turns into values."""
-    return emit("memref.alloca", _slot_type(dtype), [], operandSegmentSizes=_no_operands())
+    return build.slot(mlir_type(dtype))
 
 
 def read_slot(slot: ir.Value, dtype: DataType) -> Expr:
     """The value in a slot."""
-    return Expr(emit("memref.load", mlir_type(dtype), [slot]), dtype)
+    return Expr(build.read(slot), dtype)
 
 
 def write_slot(slot: ir.Value, value: ir.Value) -> None:
     """Set a slot."""
-    emit_effect("memref.store", [value, slot])
+    build.write(value, slot)
 
 
 class Variable:

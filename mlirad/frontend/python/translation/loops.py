@@ -10,13 +10,7 @@ from typing import Any
 from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
-from mlirad.frontend.python.building.builder import (
-    current,
-    emit,
-    index_constant,
-    index_type,
-    mlir_type,
-)
+from mlirad.frontend.python.building.builder import current, mlir_type
 from mlirad.frontend.python.building.regions import for_op, if_op, parallel_op, while_op
 from mlirad.frontend.python.places.active_elements import ActivityTest, activity_test, if_active
 from mlirad.frontend.python.places.arrays import array_ref
@@ -41,6 +35,7 @@ from mlirad.frontend.python.values.domains import Bounds, GroupedDomain, NdRange
 from mlirad.frontend.python.values.matrix import Matrix
 from mlirad.frontend.python.values.python_numbers import in_range
 from mlirad.frontend.python.values.scalar import Expr
+from mlirad.ir import build
 from mlirad.types import DataType, i32, i64
 
 
@@ -204,7 +199,7 @@ def _parallel(
         if options.get(name)
     }
     if not bounds:
-        lower, upper, bounds = [index_constant(0)], [index_constant(1)], []
+        lower, upper, bounds = [build.index(0)], [build.index(1)], []
     shared = _share_outer_variables(t, node)
 
     def body(indices: list[ir.Value]) -> None:
@@ -260,7 +255,7 @@ def _serial(
     if jumps or isinstance(step, Expr) or step < 0:
         _while_form(t, node, bounds, dtypes, step, is_grouped, active)
         return
-    stride = index_constant(step)
+    stride = build.index(step)
 
     def nest(axis: int, indices: list[Expr]) -> None:
         if axis < len(bounds):
@@ -366,13 +361,8 @@ def _iteration_number(
     indices: Sequence[ir.Value], lower: Sequence[ir.Value], upper: Sequence[ir.Value]
 ) -> ir.Value:
     """The number of an iteration of a box, in row-major order, as i64."""
-    type_ = index_type()
-    result = index_constant(0)
+    result = build.index(0)
     for i, low, high in zip(indices, lower, upper):
-        width = emit("arith.subi", type_, [high, low])
-        result = emit(
-            "arith.addi",
-            type_,
-            [emit("arith.muli", type_, [result, width]), emit("arith.subi", type_, [i, low])],
-        )
-    return emit("arith.index_cast", mlir_type(i64), [result])
+        width = build.sub(high, low)
+        result = build.add(build.mul(result, width), build.sub(i, low))
+    return build.make("arith.index_cast", mlir_type(i64), [result])

@@ -8,7 +8,7 @@ from typing import Any
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 from mlirad.dialect import field
-from mlirad.frontend.python.building.builder import Anchor, current, emit, emit_effect, mlir_type
+from mlirad.frontend.python.building.builder import Anchor, current, mlir_type
 from mlirad.frontend.python.places.list_places import ListPlace, TuplePlace
 from mlirad.frontend.python.places.struct_places import StructPlace, make_local
 from mlirad.frontend.python.places.variables import Variable, cast_for_store
@@ -16,6 +16,7 @@ from mlirad.frontend.python.translation.scopes import Frame
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.matrix import Matrix, Value
 from mlirad.frontend.python.values.scalar import Expr
+from mlirad.ir import build
 from mlirad.types import DataType
 
 MAX_DEPTH = 1024
@@ -30,15 +31,14 @@ class Stack:
             "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0]),
             field.RECURSION: ir.StringAttr.get(function),
         }
-        self.memory = emit("memref.alloca", type_, [], **marks)
+        self.memory = build.make("memref.alloca", type_, [], **marks)
         self.dtype = dtype
 
     def read(self, level: Expr) -> Expr:
-        operands = [self.memory, ex.as_index(level)]
-        return Expr(emit("memref.load", mlir_type(self.dtype), operands), self.dtype)
+        return Expr(build.read(self.memory, [ex.as_index(level)]), self.dtype)
 
     def write(self, level: Expr, value: ir.Value) -> None:
-        emit_effect("memref.store", [value, self.memory, ex.as_index(level)])
+        build.write(value, self.memory, [ex.as_index(level)])
 
 
 class StackVariable(Variable):

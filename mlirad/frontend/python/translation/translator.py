@@ -138,13 +138,6 @@ class Translator:
             return VariablePlace(result)
         return result if isinstance(result, Place) else None
 
-    def visit_scalar(self, node: ast.AST, subject: str) -> Any:
-        """Translate an expression that has to be a scalar."""
-        value = self.visit_value(node)
-        if not ex.is_scalar(value):
-            raise TaichiTypeError(f"{subject} must be a scalar, not {type(value).__name__}")
-        return value
-
 
 def copy_value(value: object) -> Any:
     """Copy a matrix or a struct, so that later assignments cannot change the value."""

@@ -14,7 +14,7 @@ import numpy as np
 from mlirad.bindings import ir
 from mlirad.errors import TaichiTypeError
 from mlirad.frontend.python.building import effects
-from mlirad.frontend.python.building.builder import current, emit, in_kernel, mlir_type
+from mlirad.frontend.python.building.builder import current, in_kernel, mlir_type
 from mlirad.frontend.python.values import integer_division as division
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.elementary import *  # noqa: F403 - part of the namespace
@@ -24,6 +24,7 @@ from mlirad.frontend.python.values.matrix_operators import Elementwise, Operand
 from mlirad.frontend.python.values.scalar import Expr, Scalar
 from mlirad.ir.elementary.function import Function
 from mlirad.ir.elementary.operators import ROUNDINGS
+from mlirad.ir import build
 from mlirad.types import DataType, TypeLike, promote, resolve, u1
 
 
@@ -94,7 +95,7 @@ def bit_cast(value: Scalar, dtype: DataType) -> Any:
     source = ex.expression(value)
     if source.dtype.bits != dtype.bits:
         raise TaichiTypeError(f"bit_cast from {source.dtype} to {dtype}: sizes differ")
-    return Expr(emit("arith.bitcast", mlir_type(dtype), [source.value]), dtype)
+    return Expr(build.make("arith.bitcast", mlir_type(dtype), [source.value]), dtype)
 
 
 def _extremum(symbol: str, python: Callable[..., Any]) -> Callable[[Scalar, Scalar], Scalar]:
@@ -108,7 +109,7 @@ def _extremum(symbol: str, python: Callable[..., Any]) -> Callable[[Scalar, Scal
         if dtype.is_float:  # a tie's derivative follows the select: to the second operand
             return ex.select(compare(a, b), a, b)
         name = ("max" if symbol == ">" else "min") + ("si" if dtype.is_signed else "ui")
-        return Expr(emit(f"arith.{name}", mlir_type(dtype), [a.value, b.value]), dtype)
+        return Expr(build.make(f"arith.{name}", mlir_type(dtype), [a.value, b.value]), dtype)
 
     return apply
 
@@ -213,7 +214,7 @@ def _raw(
         a, b = ex.cast(left, dtype).value, ex.cast(right, dtype).value
         if dtype.is_integer:
             return Expr(integer(a, b, dtype), dtype)
-        return Expr(emit(f"arith.{float_name}", mlir_type(dtype), [a, b]), dtype)
+        return Expr(build.make(f"arith.{float_name}", mlir_type(dtype), [a, b]), dtype)
 
     return apply
 
@@ -236,7 +237,7 @@ def _bits(name: str, value: Scalar) -> Expr:
             f"{name.split('.')[1]} takes integral inputs only, not {operand.dtype}"
         )
     return ex.cast(
-        Expr(emit(name, mlir_type(operand.dtype), [operand.value]), operand.dtype),
+        Expr(build.make(name, mlir_type(operand.dtype), [operand.value]), operand.dtype),
         current().default_ip,
     )
 
@@ -260,7 +261,7 @@ def _float_class(value: Expr, test: Callable[[Expr], Expr]) -> Any:
 
 
 def _is_nan(value: Expr) -> Expr:
-    return Expr(emit("math.isnan", mlir_type(u1), [value.value]), u1)
+    return Expr(build.make("math.isnan", mlir_type(u1), [value.value]), u1)
 
 
 def _is_infinite(value: Expr) -> Expr:

@@ -9,13 +9,7 @@ from __future__ import annotations
 
 from mlirad.bindings import ir
 from mlirad.dialect import field
-from mlirad.frontend.python.building.builder import (
-    constant,
-    current,
-    emit,
-    i1_type,
-    mlir_type,
-)
+from mlirad.frontend.python.building.builder import constant, current, mlir_type
 from mlirad.ir import build
 from mlirad.types import DataType, u1
 
@@ -25,9 +19,9 @@ def floor_quotient(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
     if not dtype.is_signed:
         return raw_quotient(a, b, dtype)
     if _is_harmless(b, dtype):
-        return emit("arith.floordivsi", mlir_type(dtype), [a, b])
+        return build.make("arith.floordivsi", mlir_type(dtype), [a, b])
     quotient, remainder = _quotient(a, b, dtype), raw_remainder(a, b, dtype)
-    less = emit("arith.subi", quotient.type, [quotient, constant(1, dtype)])
+    less = build.sub(quotient, constant(1, dtype))
     return _unless_zero(b, _select(_is_below(remainder, b, dtype), less, quotient), dtype)
 
 
@@ -40,7 +34,7 @@ def raw_quotient(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
 def raw_remainder(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
     """The remainder of the quotient rounded towards 0."""
     name = "arith.remsi" if dtype.is_signed else "arith.remui"
-    return emit(name, mlir_type(dtype), [a, _divisor(a, b, dtype)])
+    return build.make(name, mlir_type(dtype), [a, _divisor(a, b, dtype)])
 
 
 def floor_remainder(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
@@ -51,11 +45,11 @@ def floor_remainder(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
         remainder = raw_remainder(a, b, dtype)
         return _select(
             _is_below(remainder, b, dtype),
-            emit("arith.addi", remainder.type, [remainder, b]),
+            build.add(remainder, b),
             remainder,
         )
-    quotient = emit("arith.floordivsi", mlir_type(dtype), [a, b])
-    return emit("arith.subi", a.type, [a, emit("arith.muli", a.type, [quotient, b])])
+    quotient = build.make("arith.floordivsi", mlir_type(dtype), [a, b])
+    return build.sub(a, build.mul(quotient, b))
 
 
 def power(base: ir.Value, exponent: ir.Value, dtype: DataType) -> ir.Value:
@@ -64,8 +58,8 @@ def power(base: ir.Value, exponent: ir.Value, dtype: DataType) -> ir.Value:
     negative = build.compare(build.SLT, exponent, zero)
     if current().debug:
         _check(_not(negative), base, "an integer to a negative power: the base is {}", dtype)
-    divides = emit("arith.andi", i1_type(), [negative, build.compare(build.EQ, base, zero)])
-    return emit(
+    divides = build.all_of([negative, build.compare(build.EQ, base, zero)])
+    return build.make(
         "math.ipowi", mlir_type(dtype), [_select(divides, constant(2, dtype), base), exponent]
     )
 
@@ -79,7 +73,7 @@ def _quotient(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
             f"the quotient of {{}} and -1 does not fit into {dtype}",
             dtype,
         )
-    return emit(
+    return build.make(
         "arith.divsi" if dtype.is_signed else "arith.divui",
         mlir_type(dtype),
         [a, _divisor(a, b, dtype)],
@@ -90,8 +84,10 @@ def _is_below(remainder: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
     """Whether a remainder says that the quotient rounded towards 0 is not rounded down: its sign
     is not that of the divisor."""
     zero = constant(0, dtype)
-    differ = build.compare(build.SLT, emit("arith.xori", remainder.type, [remainder, b]), zero)
-    return emit("arith.andi", i1_type(), [differ, _not(build.compare(build.EQ, remainder, zero))])
+    differ = build.compare(
+        build.SLT, build.make("arith.xori", remainder.type, [remainder, b]), zero
+    )
+    return build.all_of([differ, _not(build.compare(build.EQ, remainder, zero))])
 
 
 def _unless_zero(b: ir.Value, quotient: ir.Value, dtype: DataType) -> ir.Value:
@@ -108,7 +104,9 @@ def _divisor(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
     if current().debug:
         _check(_not(is_zero), a, "integer division by zero: {} by 0", dtype)
     bad = (
-        emit("arith.ori", i1_type(), [is_zero, _wraps(a, b, dtype)]) if dtype.is_signed else is_zero
+        build.make("arith.ori", build.integer_type(1), [is_zero, _wraps(a, b, dtype)])
+        if dtype.is_signed
+        else is_zero
     )
     return _select(bad, constant(1, dtype), b)
 
@@ -116,7 +114,7 @@ def _divisor(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
 def _wraps(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
     """Whether an operand is the least integer and the other one is -1."""
     least = build.compare(build.EQ, a, constant(-(1 << (dtype.bits - 1)), dtype))
-    return emit("arith.andi", i1_type(), [least, build.compare(build.EQ, b, constant(-1, dtype))])
+    return build.all_of([least, build.compare(build.EQ, b, constant(-1, dtype))])
 
 
 def _is_harmless(b: ir.Value, dtype: DataType) -> bool:
@@ -128,11 +126,11 @@ def _is_harmless(b: ir.Value, dtype: DataType) -> bool:
 
 
 def _not(condition: ir.Value) -> ir.Value:
-    return emit("arith.xori", i1_type(), [condition, constant(1, u1)])
+    return build.make("arith.xori", build.integer_type(1), [condition, constant(1, u1)])
 
 
 def _select(condition: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
-    return emit("arith.select", a.type, [condition, a, b])
+    return build.make("arith.select", a.type, [condition, a, b])
 
 
 def _check(condition: ir.Value, operand: ir.Value, message: str, dtype: DataType) -> None:

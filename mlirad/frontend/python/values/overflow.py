@@ -6,7 +6,7 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.frontend.python.building import effects
-from mlirad.frontend.python.building.builder import constant, current, emit
+from mlirad.frontend.python.building.builder import constant, current
 from mlirad.frontend.python.building.open_regions import user_place
 from mlirad.frontend.python.building.regions import if_op
 from mlirad.frontend.python.values.shifts import shift_bits
@@ -54,7 +54,7 @@ def _product_overflows(
     low, high = ir.Operation.create(name, [left.type, left.type], [left, right]).results
     if not dtype.is_signed:
         return build.compare(build.NE, high, constant(0, dtype))
-    sign = emit("arith.shrsi", left.type, [low, constant(dtype.bits - 1, dtype)])
+    sign = build.make("arith.shrsi", left.type, [low, constant(dtype.bits - 1, dtype)])
     return build.compare(build.NE, high, sign)
 
 
@@ -66,11 +66,11 @@ def _shift_overflows(
 
 
 def _differ(left: ir.Value, right: ir.Value) -> ir.Value:
-    return emit("arith.xori", left.type, [left, right])
+    return build.make("arith.xori", left.type, [left, right])
 
 
 def _have_sign(left: ir.Value, right: ir.Value, dtype: DataType) -> ir.Value:
-    both = emit("arith.andi", left.type, [left, right])
+    both = build.make("arith.andi", left.type, [left, right])
     return build.compare(build.SLT, both, constant(0, dtype))
 
 

@@ -11,13 +11,7 @@ import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiTypeError
-from mlirad.frontend.python.building.builder import (
-    current,
-    emit,
-    index_constant,
-    index_type,
-    mlir_type,
-)
+from mlirad.frontend.python.building.builder import current, mlir_type
 from mlirad.frontend.python.building.open_regions import refuse_use
 from mlirad.frontend.python.values import arithmetic
 from mlirad.frontend.python.values import integer_division as division
@@ -25,6 +19,7 @@ from mlirad.frontend.python.values.operators import Operators
 from mlirad.frontend.python.values.overflow import report_overflow
 from mlirad.frontend.python.values.python_numbers import number_constant, number_type
 from mlirad.frontend.python.values.shifts import shift_bits
+from mlirad.ir import build
 from mlirad.types import DataType, i32, i64, promote, u1
 
 if TYPE_CHECKING:
@@ -161,18 +156,18 @@ def as_index(value: Scalar) -> ir.Value:
     if not isinstance(value, Expr):
         if isinstance(value, float):
             raise TaichiTypeError(f"an index must be an integer, not {value}")
-        return index_constant(operator.index(value))
+        return build.index(operator.index(value))
     if value.index is not None:
         return value.index
     if value.dtype.is_float:
         raise TaichiTypeError(f"an index must be an integer, not {value.dtype}")
     name = "arith.index_cast" if value.dtype.is_signed else "arith.index_castui"
-    return emit(name, index_type(), [value.value])
+    return build.make(name, build.index_type(), [value.value])
 
 
 def from_index(index: ir.Value, dtype: DataType = i32) -> Expr:
     """An `index` value as a scalar integer."""
-    return Expr(emit("arith.index_cast", mlir_type(dtype), [index]), dtype, index)
+    return Expr(build.make("arith.index_cast", mlir_type(dtype), [index]), dtype, index)
 
 
 def promote_operands(left: Scalar, right: Scalar) -> tuple[Expr, Expr, DataType]:
@@ -192,7 +187,7 @@ def _as_numbers(left: Scalar, right: Scalar) -> tuple[Expr, Expr, DataType]:
 def _index_of(value: Scalar) -> ir.Value | None:
     if isinstance(value, Expr):
         return value.index
-    return index_constant(value) if isinstance(value, int) and not isinstance(value, bool) else None
+    return build.index(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _both_index(left: Scalar, right: Scalar) -> tuple[ir.Value, ir.Value] | None:
@@ -224,7 +219,7 @@ def divide(left: Scalar, right: Scalar) -> Expr:
     if not dtype.is_float:
         dtype = current().default_fp
         a, b = cast(a, dtype), cast(b, dtype)
-    return Expr(emit("arith.divf", mlir_type(dtype), [a.value, b.value]), dtype)
+    return Expr(build.make("arith.divf", mlir_type(dtype), [a.value, b.value]), dtype)
 
 
 def floor_divide(left: Scalar, right: Scalar) -> Expr:
@@ -255,7 +250,7 @@ def power(left: Scalar, right: Scalar) -> Expr:
     a, b, dtype = _as_numbers(left, right)
     if dtype.is_integer:
         return Expr(division.power(a.value, b.value, dtype), dtype)
-    return Expr(emit("math.powf", mlir_type(dtype), [a.value, b.value]), dtype)
+    return Expr(build.make("math.powf", mlir_type(dtype), [a.value, b.value]), dtype)
 
 
 def _product(base: Expr, exponent: int) -> Expr:
@@ -360,7 +355,7 @@ def select(condition: Scalar, left: Scalar, right: Scalar) -> Expr:
     a, b, dtype = promote_operands(left, right)
     if isinstance(test, bool):
         return a if test else b
-    return Expr(emit("arith.select", mlir_type(dtype), [test.value, a.value, b.value]), dtype)
+    return Expr(build.make("arith.select", mlir_type(dtype), [test.value, a.value, b.value]), dtype)
 
 
 _OPERATORS: dict[Callable[[Any, Any], Any], Callable[[Any, Any], Any]] = {

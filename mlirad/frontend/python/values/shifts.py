@@ -7,7 +7,8 @@ an 8-bit integer by 9 leaves 0 (or -1), one of a 32-bit integer by 33 shifts by 
 from __future__ import annotations
 
 from mlirad.bindings import ir
-from mlirad.frontend.python.building.builder import constant, emit, mlir_type
+from mlirad.frontend.python.building.builder import constant, mlir_type
+from mlirad.ir import build
 from mlirad.types import DataType, i32, u32
 
 
@@ -20,17 +21,17 @@ def shift_bits(symbol: str, value: ir.Value, count: ir.Value, dtype: DataType) -
         return _shift(symbol, value, _mask(count, dtype), dtype)
     wide = i32 if dtype.is_signed else u32
     extend = "arith.extsi" if dtype.is_signed else "arith.extui"
-    a, b = (emit(extend, mlir_type(wide), [operand]) for operand in (value, count))
-    return emit("arith.trunci", value.type, [_shift(symbol, a, _mask(b, wide), wide)])
+    a, b = (build.make(extend, mlir_type(wide), [operand]) for operand in (value, count))
+    return build.make("arith.trunci", value.type, [_shift(symbol, a, _mask(b, wide), wide)])
 
 
 def _shift(symbol: str, value: ir.Value, count: ir.Value, dtype: DataType) -> ir.Value:
     right = "arith.shrsi" if dtype.is_signed else "arith.shrui"
-    return emit("arith.shli" if symbol == "<<" else right, value.type, [value, count])
+    return build.make("arith.shli" if symbol == "<<" else right, value.type, [value, count])
 
 
 def _mask(count: ir.Value, dtype: DataType) -> ir.Value:
-    return emit("arith.andi", count.type, [count, constant(dtype.bits - 1, dtype)])
+    return build.make("arith.andi", count.type, [count, constant(dtype.bits - 1, dtype)])
 
 
 def _constant_value(value: ir.Value) -> int | None:
