@@ -22,9 +22,9 @@ from mlirad.frontend.python.values.elementary import cos, log, sqrt
 from mlirad.frontend.python.values.float_functions import mapped, on_floats
 from mlirad.frontend.python.values.matrix_operators import Elementwise, Operand
 from mlirad.frontend.python.values.scalar import Expr, Scalar
+from mlirad.ir import build
 from mlirad.ir.elementary.function import Function
 from mlirad.ir.elementary.operators import ROUNDINGS
-from mlirad.ir import build
 from mlirad.types import DataType, TypeLike, promote, resolve, u1
 
 
