@@ -50,7 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
         races.record(config.getoption("--races"))
         config.pluginmanager.register(races)
     if config.getoption("--stub"):
-        from runtime.cuda_machine import stub_the_driver  # and an LLVM that few tests need
+        from runtime.cuda.machine import stub_the_driver  # and an LLVM that few tests need
 
         config.stash[STUB] = stub_the_driver
         config.stash[DRIVER] = stub_the_driver()

@@ -1,6 +1,6 @@
 """A plugin, `-p small_budgets`: every tape keeps a tenth of what it would, or the least that it
 can, wherever it may be within a budget: `PYTHONPATH=test python -m pytest -p small_budgets
-test/ad/test_versions.py`. Tests of what is kept, and of what has no budget, fail."""
+test/ad/tape/test_versions.py`. Tests of what is kept, and of what has no budget, fail."""
 
 from __future__ import annotations
 

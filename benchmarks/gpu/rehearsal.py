@@ -21,6 +21,6 @@ def stub_if_asked() -> None:
     """Use the stub where the process that started this one does."""
     if STUBBED in os.environ:
         sys.path.insert(0, str(ROOT / "test"))
-        from runtime.cuda_machine import stub_the_driver
+        from runtime.cuda.machine import stub_the_driver
 
         stub_the_driver()

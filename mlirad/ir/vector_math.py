@@ -2,7 +2,7 @@
 
 A name is `_ZGV`, a letter for the instructions, `N` and how many numbers, a `v` for each argument,
 and the name of C's function. A result is at most 4 units in the last place off, and depends on its
-own argument alone, not on the lane nor on the other lanes (`test/runtime/test_vector_math.py`). It
+own argument alone, not on the lane nor on the other lanes (`test/passes/test_vector_math.py`). It
 does depend on the instructions.
 """
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from programs.features import FEATURES
-from runtime.cuda_machine import stub_the_driver
+from runtime.cuda.machine import stub_the_driver
 
 import mlirad as ti
 from mlirad.runtime.executor.choice import EXECUTORS

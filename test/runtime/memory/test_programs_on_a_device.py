@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ad.test_checkpointing import TestAround  # noqa: F401
-from ad.test_second_order import test_copies_and_fields_without_gradient  # noqa: F401
-from ad.test_tape_arrays import TestChains  # noqa: F401
-from ad.test_versions import (  # noqa: F401
+from ad.checkpoint.test_checkpointing import TestAround  # noqa: F401
+from ad.forward.test_second_order import test_copies_and_fields_without_gradient  # noqa: F401
+from ad.tape.test_tape_arrays import TestChains  # noqa: F401
+from ad.tape.test_versions import (  # noqa: F401
     test_a_copy_after_the_tape_was_closed,
     test_a_gradient_that_comes_between_two_launches,
     test_a_write_between_a_launch_and_its_reverse,

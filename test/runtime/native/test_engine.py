@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runtime.cuda_stub import Stub
-from runtime.test_cuda_host_code import compiled
+from runtime.cuda.stub import Stub
+from runtime.cuda.test_cuda_host_code import compiled
 
 from mlirad.bindings import ir
 from mlirad.dialect import context

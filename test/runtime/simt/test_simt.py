@@ -13,27 +13,27 @@ from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[2]
 AGAIN = [
     (
         "descending",
         "frontend/test_control_flow.py",
         "frontend/test_functions.py",
         "frontend/test_random.py",
-        "ad/test_forward_mode.py",
-        "ad/test_checked_tapes.py",
-        "ad/test_checkpointing.py::TestAround",
+        "ad/forward/test_forward_mode.py",
+        "ad/tape/test_checked_tapes.py",
+        "ad/checkpoint/test_checkpointing.py::TestAround",
     ),
     (
         "descending",
-        "ad/test_custom_gradients.py",
-        "ad/test_reverse_loops.py",
-        "ad/test_second_order.py::test_loops_branches_and_saved_values",
-        "ad/test_inplace_recurrences.py::test_a_stack_in_a_field",
-        "ad/test_inplace_recurrences.py::test_newton_iterations_in_place",
+        "ad/functions/test_custom_gradients.py",
+        "sweeps/test_reverse_loops.py",
+        "ad/forward/test_second_order.py::test_loops_branches_and_saved_values",
+        "sweeps/in_place/test_inplace_recurrences.py::test_a_stack_in_a_field",
+        "sweeps/in_place/test_inplace_recurrences.py::test_newton_iterations_in_place",
     ),
-    ("descending", "ad/test_reverse_memory.py", "ad/test_versions.py"),
-    ("shuffled", "ad/test_inplace_loops.py", "frontend/test_atomics.py"),
+    ("descending", "sweeps/test_reverse_memory.py", "ad/tape/test_versions.py"),
+    ("shuffled", "sweeps/in_place/test_inplace_loops.py", "frontend/test_atomics.py"),
 ]
 
 

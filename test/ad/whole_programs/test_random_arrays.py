@@ -1,7 +1,7 @@
 """Random programs that change ndarrays, fields and a NumPy array in place: values, gradients and
 products with Hessians against NumPy, twice, and memory as it was before.
 
-`python test/ad/test_random_arrays.py FIRST LAST` runs programs by number.
+`python test/ad/whole_programs/test_random_arrays.py FIRST LAST` runs programs by number.
 """
 
 from __future__ import annotations

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ad.test_checkpointing import TestAround  # noqa: F401
-from ad.test_forward_mode import *  # noqa: F403
-from ad.test_second_order import (  # noqa: F401
+from ad.checkpoint.test_checkpointing import TestAround  # noqa: F401
+from ad.forward.test_forward_mode import *  # noqa: F403
+from ad.forward.test_second_order import (  # noqa: F401
     test_copies_and_fields_without_gradient,
     test_serial_sweeps_in_place,
 )
-from ad.test_tape_arrays import TestChains, TestClearing  # noqa: F401
-from ad.test_versions import (  # noqa: F401
+from ad.tape.test_tape_arrays import TestChains, TestClearing  # noqa: F401
+from ad.tape.test_versions import (  # noqa: F401
     test_a_copy_after_the_tape_was_closed,
     test_a_gradient_that_comes_between_two_launches,
     test_a_write_between_a_launch_and_its_reverse,

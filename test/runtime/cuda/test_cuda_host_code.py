@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from runtime.cuda_machine import StubbedExecutor
-from runtime.cuda_stub import Stub
+from runtime.cuda.machine import StubbedExecutor
+from runtime.cuda.stub import Stub
 
 import mlirad as ti
 from mlirad.bindings import ir

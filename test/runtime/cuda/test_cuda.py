@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runtime.cuda_machine import stub_the_driver
-from runtime.cuda_stub import Stub
+from runtime.cuda.machine import stub_the_driver
+from runtime.cuda.stub import Stub
 
 import mlirad as ti
 from mlirad.runtime.cuda.constants import CUresult

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runtime.cuda_machine import stub_the_driver
+from runtime.cuda.machine import stub_the_driver
 
 import mlirad as ti
 from mlirad.pipeline import ptx

@@ -487,7 +487,7 @@ def test_what_cannot_be_within_a_budget_is_named() -> None:
 
 
 def test_the_program_of_the_documentation(tmp_path: Path) -> None:
-    text = (Path(__file__).parents[2] / "docs/checkpointing.md").read_text()
+    text = (Path(__file__).parents[3] / "docs/checkpointing.md").read_text()
     (program,) = (
         block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "memory=" in block
     )

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from runtime.cuda_stub import Kernel, Stub
+from runtime.cuda.stub import Kernel, Stub
 
 from mlirad.bindings import ExecutionEngine, ir
 from mlirad.ir.requirements import symbol_of

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runtime.cuda_library import driver_library
-from runtime.cuda_stub import Stub
+from runtime.cuda.library import driver_library
+from runtime.cuda.stub import Stub
 
 import mlirad as ti
 from mlirad.pipeline.ptx import CHIPS
@@ -252,7 +252,7 @@ def run_with(folder: Path) -> subprocess.CompletedProcess[str]:
         env={
             **os.environ,
             "LD_LIBRARY_PATH": str(folder),
-            "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *sys.path]),
+            "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[3]), *sys.path]),
         },
     )
 
