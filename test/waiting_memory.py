@@ -14,7 +14,7 @@ import pytest
 from mlirad.ir.memory import waiting
 from mlirad.passes.memory import insert_first_updates, mark_set_boxes
 from mlirad.runtime.boxes import Box
-from mlirad.runtime.memory.host.host_memory import host_waiting
+from mlirad.runtime.memory.host import host_waiting
 from mlirad.runtime.memory.host.host_waiting import HostWaiting
 from mlirad.runtime.memory.values import part
 from mlirad.runtime.memory.waiting import Clearing, KeptValues
