@@ -35,13 +35,13 @@ class Launch:
     ) -> None:
         self.kernel, self.variant, self.values, self.arrays = kernel, variant, values, arrays
 
-    def of(self, variant: Variant) -> Launch:
+    def with_variant(self, variant: Variant) -> Launch:
         """The same launch of another variant."""
         if variant is self.variant:
             return self
         return Launch(self.kernel, variant, self.values, self.arrays)
 
-    def on(self, arrays: Sequence[ArrayBuffer]) -> Launch:
+    def with_arrays(self, arrays: Sequence[ArrayBuffer]) -> Launch:
         """The same launch on other arrays."""
         if arrays is self.arrays:
             return self
@@ -83,4 +83,4 @@ class Launch:
 
     def repeat(self) -> None:
         """Launch again, on the same arrays as they are now."""
-        self.on([array.renewed() for array in self.arrays]).run()
+        self.with_arrays([array.renewed() for array in self.arrays]).run()

@@ -45,7 +45,7 @@ def reverse_launch(launch: Launch, within: str) -> Launch:
     _check(launch)
     if _may_collide(variant.stages):
         launch.run(REVERSE.collisions)
-    return launch.of(_reversed(variant))
+    return launch.with_variant(_reversed(variant))
 
 
 @in_turn

@@ -45,7 +45,9 @@ class HeldArrays:
                     self._check(one, access.box(launch.values), f"kernel '{name}'")
         for one in known:
             self._check_apart(one)
-        return launch.on([one.of_reverse(array) for one, array in zip(known, launch.arrays)])
+        return launch.with_arrays(
+            [one.of_reverse(array) for one, array in zip(known, launch.arrays)]
+        )
 
     def take(self, launch: Launch) -> None:
         """After a launch: copy what it wrote."""

@@ -38,7 +38,7 @@ class StepArrays:
 
         Raises TaichiRuntimeError where Python has changed one since a step that read it.
         """
-        return launch.on([self._mirror(launch, array, loop) for array in launch.arrays])
+        return launch.with_arrays([self._mirror(launch, array, loop) for array in launch.arrays])
 
     def _mirror(self, launch: Launch, buffer: ArrayBuffer, loop: Entry) -> ArrayBuffer:
         arrays, entries = self.ledger.arrays, self.ledger.entries
@@ -65,4 +65,4 @@ class StepArrays:
                 for b in launch.arrays
             ]
         )
-        return launch.on(self._shared.setdefault(key, tuple(launch.arrays)))
+        return launch.with_arrays(self._shared.setdefault(key, tuple(launch.arrays)))

@@ -54,7 +54,7 @@ class TangentRecorder(Recorder):
         """Launch a kernel with tangents; what it returns."""
         emptied = frozenset(filter(self.empties_gradient, launch.variant.kernel.emptied))
         if emptied:
-            launch = launch.of(launch.variant.with_adjoints_apart(emptied))
+            launch = launch.with_variant(launch.variant.with_adjoints_apart(emptied))
         variant, owners = launch.variant, [array.owner for array in launch.arrays]
         self.duals.prepare(variant, is_constant=self.is_replacing)
         self.claims.use_variant(variant)

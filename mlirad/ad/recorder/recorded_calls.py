@@ -63,5 +63,5 @@ class RecordedCalls(Recorder):
 
     def launch_alone(self, launch: Launch) -> Any:
         """Launch a kernel whose reverse would do nothing."""
-        entry = Aside(launch.on([array.without_copy() for array in launch.arrays]), [])
+        entry = Aside(launch.with_arrays([array.without_copy() for array in launch.arrays]), [])
         return self.record_call(entry, partial(self.launch, launch))

@@ -87,7 +87,7 @@ class Recording(RecordedGradients):
         if self.is_cut and self.call is None:
             if not variant.reaches_gradients():
                 return self.launch_alone(launch)
-            launch = launch.of(variant.without_derivative())
+            launch = launch.with_variant(variant.without_derivative())
         if self.call is not None:
             self.order.prepare_launches([launch.variant])
             ledger.claims.use_variant(launch.variant)
@@ -97,7 +97,7 @@ class Recording(RecordedGradients):
             ledger.arrays.unseen.seen_by_call(launch)
             return results
         if ledger.apart.symbols:
-            launch = launch.of(ledger.apart.variant(launch.variant))
+            launch = launch.with_variant(ledger.apart.variant(launch.variant))
         if launch.arrays:
             owners = [array.owner for array in launch.arrays]
             ledger.claims.use_arrays([owner for owner in owners if isinstance(owner, Ndarray)])

@@ -50,7 +50,7 @@ class ArrayGradients:
         ]
         for one in known:
             _check_apart(one)
-        return launch.of(chosen).on(arrays)
+        return launch.with_variant(chosen).with_arrays(arrays)
 
     def _choose(self, variant: Variant, hidden: Sequence[bool]) -> _Choice:
         """The variant for arrays some of which have hidden gradients, or which others need one, and

@@ -104,7 +104,7 @@ class RecordedLaunch(Entry):
         """Take the reverse that adds to these adjoints."""
         variant = apart.variant(self.launch.variant)
         if variant is not self.launch.variant:
-            self.launch = self.launch.of(variant)
+            self.launch = self.launch.with_variant(variant)
             self.derivative = variant.codes.derivative(self.derivative.mode)
 
     def may_write(self, array: Hashable) -> bool:
@@ -132,7 +132,7 @@ class RecordedLaunch(Entry):
 
     def repeat(self) -> None:
         """Run it again at the present state."""
-        self.launch.on(self.given).repeat()
+        self.launch.with_arrays(self.given).repeat()
 
 
 @data_class

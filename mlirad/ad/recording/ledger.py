@@ -127,8 +127,8 @@ class Ledger:
         self.order.prepare_launches(parts)
         if parts[0] is variant:
             return [launch]
-        launch = launch.on(self.arrays.locals.behind(launch.arrays, parts))
-        return [launch.of(part) for part in parts]
+        launch = launch.with_arrays(self.arrays.locals.behind(launch.arrays, parts))
+        return [launch.with_variant(part) for part in parts]
 
     def _parts(self, variant: Variant) -> Sequence[Variant]:
         return variant.parts() if self.rules == "save" else [variant]

@@ -53,7 +53,7 @@ class UnseenWrites:
             if one.is_watched or not is_written:
                 unseen += self.look_at(one, versions, box)
         of_reverse = [one.of_reverse(array) for one, array in zip(known, launch.arrays)]
-        return launch.on(of_reverse), unseen, saved
+        return launch.with_arrays(of_reverse), unseen, saved
 
     def look_at(
         self, one: KnownArray, versions: Versions, box: Box | None = None
