@@ -11,6 +11,7 @@ from mlirad.errors import TaichiTypeError
 from mlirad.ir import build as b
 from mlirad.ir.elementary.function import value_of
 from mlirad.ir.elementary.table import EXPANSIONS
+from mlirad.ir.typed_values import compare, convert
 from mlirad.te.expressions import (
     INDEX,
     Branches,
@@ -30,10 +31,7 @@ from mlirad.te.expressions import (
 from mlirad.te.places import location
 from mlirad.types import DataType, u1
 
-_ORDER = ("lt", "le", "gt", "ge", "eq", "ne")
-_FLOATS = dict(zip(_ORDER, (b.OLT, b.OLE, b.OGT, b.OGE, b.OEQ, b.UNE)))  # `ne`: also of NaN
-_SIGNED = dict(zip(_ORDER, (b.SLT, b.SLE, b.SGT, b.SGE, b.EQ, b.NE)))
-_UNSIGNED = dict(zip(_ORDER, (b.ULT, b.ULE, b.UGT, b.UGE, b.EQ, b.NE)))
+_ORDER = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 _ARITHMETIC = {
     "add": ("arith.addf", "arith.addi", "arith.addi"),
     "sub": ("arith.subf", "arith.subi", "arith.subi"),
@@ -143,7 +141,7 @@ def call(one: Call, values: list[ir.Value]) -> ir.Value:
     if one.name in _ARITHMETIC:
         return b.make(_of_type(_ARITHMETIC[one.name], operand), type_, values)
     if one.name in _ORDER:
-        return _comparison(one.name, operand, values)
+        return compare(_ORDER[one.name], values[0], values[1], operand)
     if one.name in ("and", "or"):
         return b.make("arith.andi" if one.name == "and" else "arith.ori", type_, values)
     if one.name == "not":
@@ -159,14 +157,6 @@ def call(one: Call, values: list[ir.Value]) -> ir.Value:
 
 def _of_type(names: tuple[str, str, str], dtype: DataType) -> str:
     return names[0] if dtype.is_float else names[1] if dtype.is_signed else names[2]
-
-
-def _comparison(name: str, dtype: DataType, values: list[ir.Value]) -> ir.Value:
-    one = b.integer_type(1)
-    if dtype.is_float:
-        return b.make("arith.cmpf", one, values, predicate=b.predicate(_FLOATS[name]))
-    kinds = _SIGNED if dtype.is_signed else _UNSIGNED
-    return b.make("arith.cmpi", one, values, predicate=b.predicate(kinds[name]))
 
 
 def _division(one: Call, values: list[ir.Value]) -> ir.Value:
@@ -194,22 +184,9 @@ def converted(value: ir.Value, source: DataType, target: DataType) -> ir.Value:
     type_ = mlir_type(target)
     if INDEX in (source, target):
         return _of_index(value, source, target)
-    if source.is_float and target.is_float:
-        return b.make("arith.extf" if target.bits > source.bits else "arith.truncf", type_, [value])
     if target == u1:
-        zero = b.number(0, value.type)
-        if source.is_float:
-            return b.make("arith.cmpf", type_, [value, zero], predicate=b.predicate(b.UNE))
-        return b.compare(b.NE, value, zero)
-    if source.is_float:
-        return b.make("arith.fptosi" if target.is_signed else "arith.fptoui", type_, [value])
-    if target.is_float:
-        return b.make("arith.sitofp" if source.is_signed else "arith.uitofp", type_, [value])
-    if source.bits == target.bits:
-        return value
-    if target.bits < source.bits:
-        return b.make("arith.trunci", type_, [value])
-    return b.make("arith.extsi" if source.is_signed else "arith.extui", type_, [value])
+        return compare("!=", value, b.number(0, value.type), source)
+    return convert(value, source, target, type_)
 
 
 def _of_index(value: ir.Value, source: DataType, target: DataType) -> ir.Value:

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from mlirad.bindings import ir
-from mlirad.frontend.python.building.builder import constant, mlir_type
+from mlirad.frontend.python.building.builder import constant
 from mlirad.frontend.python.values import integer_division
 from mlirad.frontend.python.values.overflow import report_overflow
 from mlirad.ir import build
 from mlirad.types import DataType
 
 _NAMES = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor"}
-# predicates of signed integers, unsigned ones and floats
-_PREDICATES = {
-    "==": (build.EQ, build.EQ, build.OEQ),
-    "!=": (build.NE, build.NE, build.UNE),
-    "<": (build.SLT, build.ULT, build.OLT),
-    "<=": (build.SLE, build.ULE, build.OLE),
-    ">": (build.SGT, build.UGT, build.OGT),
-    ">=": (build.SGE, build.UGE, build.OGE),
-}
 
 
 def calculate(symbol: str, a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
@@ -42,15 +33,6 @@ def floor_quotient(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
     return build.make("math.floor", a.type, [build.make("arith.divf", a.type, [a, b])])
 
 
-def compare(symbol: str, a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
-    """A comparison, as `i1`."""
-    signed, unsigned, ordered = _PREDICATES[symbol]
-    if not dtype.is_float:
-        return build.compare(signed if dtype.is_signed else unsigned, a, b)
-    predicate = build.predicate(ordered)
-    return build.make("arith.cmpf", build.integer_type(1), [a, b], predicate=predicate)
-
-
 def negate(value: ir.Value, dtype: DataType) -> ir.Value:
     """`-value`; without signs, the complement to 2ⁿ, which is no overflow."""
     if dtype.is_float:
@@ -64,20 +46,3 @@ def negate(value: ir.Value, dtype: DataType) -> ir.Value:
 def absolute(value: ir.Value, dtype: DataType) -> ir.Value:
     """The absolute value of a float or a signed integer."""
     return build.make("math.absf" if dtype.is_float else "math.absi", value.type, [value])
-
-
-def convert(value: ir.Value, source: DataType, target: DataType) -> ir.Value:
-    """A number in another type than `u1`, as C converts it."""
-    if source.is_float and target.is_float:
-        name = "extf" if target.bits > source.bits else "truncf"
-    elif source.is_float:
-        name = "fptosi" if target.is_signed else "fptoui"
-    elif target.is_float:
-        name = "sitofp" if source.is_signed else "uitofp"
-    elif target.bits == source.bits:
-        return value
-    elif target.bits < source.bits:
-        name = "trunci"
-    else:
-        name = "extsi" if source.is_signed else "extui"
-    return build.make(f"arith.{name}", mlir_type(target), [value])

@@ -19,7 +19,7 @@ from mlirad.frontend.python.values.operators import Operators
 from mlirad.frontend.python.values.overflow import report_overflow
 from mlirad.frontend.python.values.python_numbers import number_constant, number_type
 from mlirad.frontend.python.values.shifts import shift_bits
-from mlirad.ir import build
+from mlirad.ir import build, typed_values
 from mlirad.types import DataType, i32, i64, promote, u1
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def cast(value: Scalar, dtype: DataType) -> Expr:
         return value
     if dtype == u1:
         return comparison("!=")(value, 0.0 if source.is_float else 0)
-    converted = arithmetic.convert(value.value, source, dtype)
+    converted = typed_values.convert(value.value, source, dtype, mlir_type(dtype))
     return Expr(converted, dtype, value.index if dtype == i64 else None)
 
 
@@ -308,9 +308,9 @@ def comparison(symbol: str) -> Callable[[Scalar, Scalar], Any]:
             return COMPARISONS[symbol](left, right)
         indices = _both_index(left, right)
         if indices is not None:
-            return Expr(arithmetic.compare(symbol, *indices, i64), u1)
+            return Expr(typed_values.compare(symbol, *indices, i64), u1)
         a, b, dtype = promote_operands(left, right)
-        return Expr(arithmetic.compare(symbol, a.value, b.value, dtype), u1)
+        return Expr(typed_values.compare(symbol, a.value, b.value, dtype), u1)
 
     return apply
 
