@@ -41,7 +41,7 @@ def fresh_program() -> Iterator[None]:
 def with_duals(name: str) -> Variant:
     """A kernel whose fields, and their gradients, have tangents where they can."""
     kernel, arguments = KERNELS[name]()
-    variant: Variant = kernel.prepare(program(), arguments, {})[0]
+    variant: Variant = kernel.prepare(program(), arguments, {}).variant
     duals, adjoints = Duals(program(), 1), program().derivatives.adjoints
     for symbol in variant.kernel.fields:
         if symbol in adjoints:

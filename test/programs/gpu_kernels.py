@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import mlirad as ti
+from mlirad.ir.elementary.table import ELEMENTARY
 
 Make = Callable[[], tuple[Any, tuple[Any, ...]]]
 
@@ -107,6 +108,27 @@ def functions(dtype: Any) -> Make:
         return run, ()
 
     return make
+
+
+def elementary(dtype: Any) -> Make:
+    """A function that makes a kernel of every function of the table, on floats of a type."""
+    return lambda: _elementary(dtype)
+
+
+def _elementary(dtype: Any) -> tuple[Any, tuple[Any, ...]]:
+    x, y = (ti.field(dtype, 1000, needs_grad=True) for _ in range(2))
+    unary = [getattr(ti, row.name) for row in ELEMENTARY if row.arity == 1]
+    binary = [getattr(ti, row.name) for row in ELEMENTARY if row.arity == 2]
+
+    @ti.kernel
+    def run():
+        for i in x:
+            for k in ti.static(range(len(unary))):
+                y[i] += unary[k](x[i])
+            for k in ti.static(range(len(binary))):
+                y[i] += binary[k](x[i], 0.5)
+
+    return run, ()
 
 
 def loops() -> tuple[Any, tuple[Any, ...]]:
@@ -324,6 +346,8 @@ KERNELS: dict[str, Make] = {
     "functions-f32": functions(ti.f32),
     "functions-f64": functions(ti.f64),
     "functions-f16": functions(ti.f16),
+    "elementary-f32": elementary(ti.f32),
+    "elementary-f64": elementary(ti.f64),
     "loops": loops,
     "draws": draws,
     "ndarrays": ndarrays,
@@ -352,6 +376,8 @@ REVERSED = (
     "vectors",
     "functions-f32",
     "functions-f64",
+    "elementary-f32",
+    "elementary-f64",
     "exchanges",
     "sweeps",
     "halving",
