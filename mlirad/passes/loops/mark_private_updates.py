@@ -61,12 +61,16 @@ def _mark_loop(loop: ir.Operation, threads: int, every_axis: bool) -> None:
     for root, group in accesses_by_array(loop).items():
         if all(is_load(op) for op, _ in group):
             continue
-        own = isinstance(root, ir.Value) and is_defined_in(root, loop)
-        sums = [] if own else [cell for cell in summed_cells(meetings, group) if not cell.names]
+        is_private = isinstance(root, ir.Value) and is_defined_in(root, loop)
+        sums = (
+            [] if is_private else [cell for cell in summed_cells(meetings, group) if not cell.names]
+        )
         for number, cell in enumerate(sums):
             for op in cell.updates:
                 op.attributes[REDUCE_MARK] = ir.IntegerAttr.get(integer_type(64), number)
-        for op in _updates(group) if own or serial else private_updates(meetings, shared, group):
+        for op in (
+            _updates(group) if is_private or serial else private_updates(meetings, shared, group)
+        ):
             if REDUCE_MARK not in op.attributes:
                 op.attributes[PLAIN_MARK] = unit
 
@@ -75,10 +79,10 @@ def _chunk_axis(loop: ir.Operation, threads: int) -> int:
     """The first axis, unless it is known to be too short to share and another is longer."""
     extents = [span.trips for span in spans(loop)]
     first = extents[0]
-    known = [e for e in extents if e is not None]
-    if first is None or first >= 4 * threads or len(known) < len(extents):
+    constant_extents = [e for e in extents if e is not None]
+    if first is None or first >= 4 * threads or len(constant_extents) < len(extents):
         return 0
-    return extents.index(max(known))
+    return extents.index(max(constant_extents))
 
 
 def _updates(group: Group) -> list[ir.Operation]:

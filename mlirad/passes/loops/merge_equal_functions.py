@@ -18,12 +18,12 @@ def merge_equal_functions(module: ir.Operation) -> None:
     """Let calls of private functions that are written alike go to the first of them."""
     first: dict[str, ir.Attribute] = {}
     merged: dict[ir.Attribute, ir.Attribute] = {}
-    private = [one for one in functions(module) if is_private(one)]
+    private = [candidate for candidate in functions(module) if is_private(candidate)]
     for function in private if len(private) > 1 else ():
         name = _symbol(function)
-        kept = first.setdefault(_text(function), name)
-        if kept != name:
-            merged[name] = kept
+        first_name = first.setdefault(_text(function), name)
+        if first_name != name:
+            merged[name] = first_name
             function.erase()
     for op in operations(module) if merged else ():
         if op.name == "func.call" and op.attributes["callee"] in merged:

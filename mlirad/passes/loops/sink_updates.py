@@ -47,15 +47,15 @@ def _sinkable(loop: ir.Operation) -> list[list[ir.Operation]]:
     for op, root, _ in accesses(loop):
         by_array.setdefault(root, []).append(op)
     unnamed = sum(not isinstance(root, str) for root in by_array)
-    found: dict[tuple[Array, tuple[ir.Value, ...]], list[ir.Operation]] = {}
+    updates_of: dict[tuple[Array, tuple[ir.Value, ...]], list[ir.Operation]] = {}
     for root, ops in by_array.items():
         if not _is_one_sum(ops) or (unnamed > 1 and not isinstance(root, str)):
             continue
         for op in ops:
             array, indices = split_access(op)
             if not any(is_defined_in(value, loop) for value in (array, *indices)):
-                found.setdefault((root, tuple(indices)), []).append(op)
-    return list(found.values())
+                updates_of.setdefault((root, tuple(indices)), []).append(op)
+    return list(updates_of.values())
 
 
 def _is_one_sum(ops: list[ir.Operation]) -> bool:

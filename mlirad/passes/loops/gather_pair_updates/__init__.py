@@ -47,6 +47,6 @@ def _is_square(loop: ir.Operation, inner: ir.Operation, first: ir.BlockArgument)
     box, axis = Parallel(loop), first.arg_number
     bounds = zip((box.lower[axis], box.upper[axis], box.steps[axis]), list(inner.operands)[:3])
     return all(
-        mine == other or constant_integer(mine) == constant_integer(other) is not None
-        for mine, other in bounds
+        bound == other or constant_integer(bound) == constant_integer(other) is not None
+        for bound, other in bounds
     )

@@ -52,13 +52,13 @@ class ExchangedPair:
 
     def _tells(self, index: ir.Value, update: ir.Operation) -> bool:
         array, places = split_access(update)
-        rest = [place for place in places if linear_form(place) != unknown(index)]
+        other_places = [place for place in places if linear_form(place) != unknown(index)]
         return (
-            len(rest) < len(places)
-            and not any(is_defined_in(value, self.inner) for value in (array, *rest))
+            len(other_places) < len(places)
+            and not any(is_defined_in(value, self.inner) for value in (array, *other_places))
             and all(
                 leaf in self._others or not is_defined_in(leaf, self.loop)
-                for place in rest
+                for place in other_places
                 for leaf in linear_form(place).names
             )
         )
@@ -82,16 +82,16 @@ class ExchangedPair:
         in_order = self._operations()
         needed = self._producers_of(values) or set()
         numbers = PairNumbers(dict(self._values), fast=self._fast)
-        known: dict[Powers, list[Known]] = {}
+        values_by_powers: dict[Powers, list[Known]] = {}
         for op in in_order:
             number = numbers.note(op, exchanged=False)
-            known.setdefault(number.powers, []).append((number.constant, op.results[0]))
+            values_by_powers.setdefault(number.powers, []).append((number.constant, op.results[0]))
         for op in in_order:
             if op in needed:
                 numbers.note(op, exchanged=True)
-        wanted = self._missing_values(values, needed, numbers, known)
+        missing_ops = self._missing_values(values, needed, numbers, values_by_powers)
         for op in in_order:
-            if op in wanted:
+            if op in missing_ops:
                 self._make(op)
         return [self._values.get(value, value) for value in values]
 
@@ -100,33 +100,33 @@ class ExchangedPair:
         values: Sequence[ir.Value],
         needed: set[ir.Operation],
         numbers: PairNumbers,
-        known: dict[Powers, list[Known]],
+        values_by_powers: dict[Powers, list[Known]],
     ) -> set[ir.Operation]:
         """What has to be made, where a value that exists stands for all that it can."""
-        pending, wanted = list(values), set[ir.Operation]()
+        pending, missing_ops = list(values), set[ir.Operation]()
         while pending:
             value = pending.pop()
             op = defining_op(value)
-            if op is None or op not in needed or op in wanted or value in self._values:
+            if op is None or op not in needed or op in missing_ops or value in self._values:
                 continue
             number = numbers.number_of(value, exchanged=True)
-            if not self._reuse(value, number, known.get(number.powers, [])):
-                wanted.add(op)
+            if not self._reuse(value, number, values_by_powers.get(number.powers, [])):
+                missing_ops.add(op)
                 pending += op.operands
-        return wanted
+        return missing_ops
 
     def _operations(self) -> list[ir.Operation]:
         """What an iteration computes and reads, in order."""
         outer = block_operations(Parallel(self.loop).body)
-        both = [*outer[: outer.index(self.inner)], *block_operations(For(self.inner).body)]
-        return [op for op in both if self._only_reads(op)]
+        body_ops = [*outer[: outer.index(self.inner)], *block_operations(For(self.inner).body)]
+        return [op for op in body_ops if self._only_reads(op)]
 
-    def _reuse(self, value: ir.Value, number: Number, known: list[Known]) -> bool:
+    def _reuse(self, value: ir.Value, number: Number, candidates: list[Known]) -> bool:
         """Let a value that exists, or a multiple of it, stand for one of the exchanged pair."""
         if not number.powers:
             return False
         for factor in (1, -1):
-            for constant, same in known:
+            for constant, same in candidates:
                 if constant * factor == number.constant and same.type == value.type:
                     self._values[value] = same if factor == 1 else self._opposite(same)
                     return True
@@ -136,9 +136,9 @@ class ExchangedPair:
         within = is_defined_in(value, self.inner)
         end = block_operations(For(self.inner).body)[-1]
         with before(end if within else self.inner):
-            made = b.make("arith.negf", value.type, [value])
-        self._made.append(owner_operation(made))
-        return made
+            opposite = b.make("arith.negf", value.type, [value])
+        self._made.append(owner_operation(opposite))
+        return opposite
 
     def cost(self) -> float:
         """What an iteration computes more than before."""
@@ -151,12 +151,12 @@ class ExchangedPair:
 
     def _producers_of(self, values: Sequence[ir.Value]) -> set[ir.Operation] | None:
         """What values are made by; None where something cannot be made anew."""
-        found: set[ir.Operation] = set()
+        producers: set[ir.Operation] = set()
         pending = list(values)
         while pending:
             value = pending.pop()
             op = defining_op(value)
-            if not is_defined_in(value, self.loop) or op in found:
+            if not is_defined_in(value, self.loop) or op in producers:
                 continue
             if op is None:
                 if value in (self.first, self.second, *self._others):
@@ -164,9 +164,9 @@ class ExchangedPair:
                 return None
             if enclosing(op) not in (self.loop, self.inner) or not self._only_reads(op):
                 return None
-            found.add(op)
+            producers.add(op)
             pending += op.operands
-        return found
+        return producers
 
     def _only_reads(self, op: ir.Operation) -> bool:
         if is_load(op):
@@ -179,11 +179,11 @@ class ExchangedPair:
         within = any(is_defined_in(value, self.inner) for value in operands)
         end = block_operations(For(self.inner).body)[-1]
         with before(end if within else self.inner), op.location:
-            made = op.clone()
+            clone = op.clone()
             for position, operand in enumerate(operands):
-                made.operands[position] = operand
-        self._made.append(made)
-        self._values[op.results[0]] = made.results[0]
+                clone.operands[position] = operand
+        self._made.append(clone)
+        self._values[op.results[0]] = clone.results[0]
 
 
 def _cost(op: ir.Operation) -> float:

@@ -51,15 +51,15 @@ def _free(pair: ExchangedPair) -> list[ir.Operation]:
     by_array: dict[Array, list[ir.Operation]] = {}
     for op, root, _ in accesses(pair.loop):
         by_array.setdefault(root, []).append(op)
-    found: list[ir.Operation] = []
+    free_ops: list[ir.Operation] = []
     for ops in by_array.values():
         if not all(map(_is_sum, ops)):
             continue
         seconds = [op for op in ops if enclosing(op) == pair.inner and pair.is_of_second(op)]
         firsts = [op for op in ops if pair.is_of_first(op)]
         if firsts and len(firsts) + len(seconds) == len(ops):
-            found += seconds
-    return found
+            free_ops += seconds
+    return free_ops
 
 
 def _is_sum(op: ir.Operation) -> bool:
@@ -104,7 +104,7 @@ def _is_at(update: ir.Operation, op: ir.Operation, pair: ExchangedPair) -> bool:
     """Whether an update is of the element that the exchanged pair adds to."""
     array, places = split_access(update)
     return array_root(array) == array_root(split_access(op)[0]) and all(
-        linear_form(mine) == linear_form(other) for mine, other in zip(places, pair.element(op))
+        linear_form(place) == linear_form(other) for place, other in zip(places, pair.element(op))
     )
 
 

@@ -46,17 +46,17 @@ class PairNumbers:
 
     def number_of(self, value: ir.Value, *, exchanged: bool) -> Number:
         """The number of a value."""
-        found = self._found[exchanged].get(value)
-        if found is None:
+        number = self._found[exchanged].get(value)
+        if number is None:
             constant = constant_float(value)
             if constant is not None and constant and isfinite(constant) and is_float(value.type):
                 return Number(constant, frozenset())
             integer = constant_integer(value)
             if integer is not None:
                 return self._factor((integer, str(value.type)))
-            given = self._exchanged.get(value, value) if exchanged else value
-            found = self._found[exchanged][value] = self._factor(given)
-        return found
+            stand_in = self._exchanged.get(value, value) if exchanged else value
+            number = self._found[exchanged][value] = self._factor(stand_in)
+        return number
 
     def _factor(self, key: object) -> Number:
         return Number(1.0, frozenset({(self._factors.setdefault(key, len(self._factors)), 1)}))
@@ -69,9 +69,9 @@ class PairNumbers:
             return _scale(numbers[0], 2)
         if op.name in (_PRODUCT, _QUOTIENT) and free:
             divides = op.name == _QUOTIENT
-            found = _product(numbers[0], self._inverse(numbers[1]) if divides else numbers[1])
-            if found.constant and isfinite(found.constant):
-                return found
+            quotient = _product(numbers[0], self._inverse(numbers[1]) if divides else numbers[1])
+            if quotient.constant and isfinite(quotient.constant):
+                return quotient
         if op.name in (_PRODUCT, _MAGNITUDE) and len(set(numbers)) == 1:
             # the same of an operand and of its opposite, to the bit
             return self._factor(self._key(op, list(map(self._magnitude_of, numbers))))

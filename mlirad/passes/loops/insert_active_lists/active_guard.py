@@ -51,34 +51,34 @@ def guard_of(box: Parallel, blocks: Mapping[str, ir.Operation]) -> Guard | None:
     """The test of the innermost block under which all effects of a loop are, or None. `blocks`: by
     the fields of their activity."""
     body = block_operations(box.body)
-    found = [
+    guards = [
         guard
         for op in body
         if is_load(op) and array_root(split_access(op)[0]) in blocks
         for guard in _guards(box, op, blocks[str(array_root(split_access(op)[0]))])
         if _holds_all_effects(body, guard.condition)
     ]
-    return max(found, key=lambda guard: len(path_to(guard.block)), default=None)
+    return max(guards, key=lambda guard: len(path_to(guard.block)), default=None)
 
 
 def _guards(box: Parallel, load: ir.Operation, block: ir.Operation) -> list[Guard]:
-    cell = [_part(box, index) for index in split_access(load)[1]]
-    if any(part is None for part in cell):
+    cell = [_cell_axis(box, index) for index in split_access(load)[1]]
+    if any(cell_axis is None for cell_axis in cell):
         return []
-    known = tuple(part for part in cell if part is not None)
-    axes = [part.axis for part in known if part.axis is not None]
+    cell_axes = tuple(cell_axis for cell_axis in cell if cell_axis is not None)
+    axes = [cell_axis.axis for cell_axis in cell_axes if cell_axis.axis is not None]
     if len(set(axes)) != len(axes):
         return []
     is_list = declared(block).kind is Kind.DYNAMIC
-    found = []
+    guards = []
     for use in load.results[0].uses:
         test = use.owner.operation
         if test.name != "arith.cmpi":
             continue
         item = _item(box, test, load.results[0]) if is_list else None
         if item is not None if is_list else _is_test_of_byte(test):
-            found.append(Guard(test.results[0], load, block, known, item))
-    return found
+            guards.append(Guard(test.results[0], load, block, cell_axes, item))
+    return guards
 
 
 def _is_test_of_byte(test: ir.Operation) -> bool:
@@ -91,11 +91,11 @@ def _item(box: Parallel, test: ir.Operation, length: ir.Value) -> Part | None:
     predicate = ir.IntegerAttr(test.attributes["predicate"]).value
     left, right = test.operands
     if (predicate, left) == (b.SGT, length):
-        return _part(box, right)
-    return _part(box, left) if (predicate, right) == (b.SLT, length) else None
+        return _cell_axis(box, right)
+    return _cell_axis(box, left) if (predicate, right) == (b.SLT, length) else None
 
 
-def _part(box: Parallel, value: ir.Value) -> Part | None:
+def _cell_axis(box: Parallel, value: ir.Value) -> Part | None:
     """An index of a field of activity, as a part of an axis of the loop."""
     if constant_integer(value) == 0:
         return Part(None, 0, 1)
@@ -105,15 +105,17 @@ def _part(box: Parallel, value: ir.Value) -> Part | None:
     if op is None:
         return None
     if op.name in _CASTS:
-        return _part(box, op.operands[0])
-    known = constant_integer(op.operands[1]) if len(op.operands) == 2 else None
-    inner = None if known is None else _part(box, op.operands[0])
-    if inner is None or known is None:
+        return _cell_axis(box, op.operands[0])
+    constant = constant_integer(op.operands[1]) if len(op.operands) == 2 else None
+    inner = None if constant is None else _cell_axis(box, op.operands[0])
+    if inner is None or constant is None:
         return None
     if op.name == "arith.divui":
-        return inner._replace(width=inner.width * known)
+        return inner._replace(width=inner.width * constant)
     if inner.width == 1 and op.name in ("arith.addi", "arith.subi"):
-        return inner._replace(shift=inner.shift + (known if op.name == "arith.addi" else -known))
+        return inner._replace(
+            shift=inner.shift + (constant if op.name == "arith.addi" else -constant)
+        )
     return None
 
 

@@ -43,21 +43,21 @@ class ActiveList:
 
     def _made_in_parallel(self) -> tuple[ir.Value, ir.Value]:
         """Rows are counted, so that each knows its place in the list, and written."""
-        zero, one, rows = b.index(0), b.index(1), b.index(self.walk.rows)
+        zero, step, rows = b.index(0), b.index(1), b.index(self.walk.rows)
         starts = _room(rows)
-        counting = b.parallel_loop([zero], [rows], [one])
+        counting = b.parallel_loop([zero], [rows], [step])
         with at_end(counting.body, self.location):
             row = counting.indices[0]
             b.write(self.walk.count(row), starts, [row])
             b.end_parallel()
-        adding = b.for_loop(zero, rows, one, [zero])
+        adding = b.for_loop(zero, rows, step, [zero])
         with at_end(adding.body, self.location):
             start = adding.carried[0]
             end = b.add(start, b.read(starts, [adding.induction]))
             b.write(start, starts, [adding.induction])
             b.yield_([end])
         self.memory = _room(adding.results[0])
-        writing = b.parallel_loop([zero], [rows], [one])
+        writing = b.parallel_loop([zero], [rows], [step])
         with at_end(writing.body, self.location):
             row = writing.indices[0]
             self.walk.visit(row, b.read(starts, [row]), self._put)

@@ -29,12 +29,12 @@ class Choice:
     @property
     def axes(self) -> list[int]:
         """The axes of the loop that cells lie along."""
-        return [part.axis for part in self.cell if part.axis is not None]
+        return [cell_axis.axis for cell_axis in self.cell if cell_axis.axis is not None]
 
     @property
     def volume(self) -> int:
         """How many iterations there are for a cell, of the axes that cells lie along."""
-        return prod(part.width for part in self.cell)
+        return prod(cell_axis.width for cell_axis in self.cell)
 
 
 def choices(loop: ir.Operation, guard: Guard) -> list[Choice]:
@@ -43,29 +43,29 @@ def choices(loop: ir.Operation, guard: Guard) -> list[Choice]:
     block = declared(guard.block)
     is_list = block.kind is Kind.DYNAMIC
     path = [*path_to(guard.block), *([] if is_list else [block])]
-    found = [one for one in activities_of(path) if one.kind is not Kind.DYNAMIC]
+    activities = [activity for activity in activities_of(path) if activity.kind is not Kind.DYNAMIC]
     lengths, lows = [s.length for s in spans(loop)], [s.low for s in spans(loop)]
     result = []
-    for position, one in enumerate(found):
+    for position, activity in enumerate(activities):
         cell = tuple(
             guard.cell[digits.axis]._replace(width=guard.cell[digits.axis].width * digits.width)
-            for digits in one.cells
+            for digits in activity.cells
         )
-        if all(_is_whole(p, d.extent, lengths, lows) for p, d in zip(cell, one.cells)):
-            is_tested = not is_list and position == len(found) - 1
-            result.append(Choice(tuple(found[: position + 1]), cell, is_tested))
+        if all(_is_whole(p, d.extent, lengths, lows) for p, d in zip(cell, activity.cells)):
+            is_tested = not is_list and position == len(activities) - 1
+            result.append(Choice(tuple(activities[: position + 1]), cell, is_tested))
     return result[::-1]
 
 
 def _is_whole(
-    part: Part, extent: int, lengths: Sequence[int | None], lows: Sequence[int | None]
+    cell_axis: Part, extent: int, lengths: Sequence[int | None], lows: Sequence[int | None]
 ) -> bool:
     """Whether a loop runs through all cells along an axis."""
-    if part.axis is None:
+    if cell_axis.axis is None:
         return extent == 1
-    low = lows[part.axis]
-    starts = low is not None and low + part.shift == 0
-    return starts and lengths[part.axis] == extent * part.width
+    low = lows[cell_axis.axis]
+    starts = low is not None and low + cell_axis.shift == 0
+    return starts and lengths[cell_axis.axis] == extent * cell_axis.width
 
 
 class ActiveLoop:
@@ -81,16 +81,18 @@ class ActiveLoop:
     def insert(self) -> None:
         """Replace the loop."""
         with before(self.loop):
-            made = None if self.choice is None else ActiveList(self.module, self.choice.activities)
-            lower, upper, steps = self._bounds(made)
+            active_list = (
+                None if self.choice is None else ActiveList(self.module, self.choice.activities)
+            )
+            lower, upper, steps = self._bounds(active_list)
             attributes = attributes_of(self.loop)
             attributes.pop("operandSegmentSizes")
             new = b.parallel_loop(lower, upper, steps, attributes)
             with at_end(new.body, self.loop.location):
-                self._fill(new, made)
+                self._fill(new, active_list)
                 b.end_parallel()
-            if made is not None:
-                made.free()
+            if active_list is not None:
+                active_list.free()
         self.loop.erase()
 
     def _axis_of_items(self) -> int | None:
@@ -105,8 +107,8 @@ class ActiveLoop:
     def _unchanged_axes(self) -> list[int]:
         """The axes of the loop that stay as they are."""
         listed = [] if self.choice is None else self.choice.axes
-        kept = [axis for axis in range(self.box.rank) if axis not in listed]
-        return [axis for axis in kept if axis != self.item_axis or self._ends_outside]
+        unchanged = [axis for axis in range(self.box.rank) if axis not in listed]
+        return [axis for axis in unchanged if axis != self.item_axis or self._ends_outside]
 
     @property
     def _ends_outside(self) -> bool:
@@ -114,48 +116,50 @@ class ActiveLoop:
         return self.choice is None and self.box.rank == 1
 
     def _bounds(
-        self, made: ActiveList | None
+        self, active_list: ActiveList | None
     ) -> tuple[list[ir.Value], list[ir.Value], list[ir.Value]]:
-        zero, one = b.index(0), b.index(1)
+        zero, step = b.index(0), b.index(1)
         lower = [self.box.lower[axis] for axis in self._unchanged_axes]
         upper = [self.box.upper[axis] for axis in self._unchanged_axes]
         if self._ends_outside and self.item_axis is not None:
             upper = [self._end_of_items([])]
         steps = [self.box.steps[axis] for axis in self._unchanged_axes]
-        if made is not None and self.choice is not None:
-            widths = [part.width for part in self.choice.cell if part.width > 1]
+        if active_list is not None and self.choice is not None:
+            widths = [cell_axis.width for cell_axis in self.choice.cell if cell_axis.width > 1]
             lower = [zero] * (1 + len(widths)) + lower
-            upper = [made.count, *(b.index(width) for width in widths), *upper]
-            steps = [one] * (1 + len(widths)) + steps
+            upper = [active_list.count, *(b.index(width) for width in widths), *upper]
+            steps = [step] * (1 + len(widths)) + steps
         return lower, upper, steps
 
-    def _fill(self, new: Parallel, made: ActiveList | None) -> None:
+    def _fill(self, new: Parallel, active_list: ActiveList | None) -> None:
         """The body, for an entry of the list and an iteration in its cell."""
-        found: dict[int, ir.Value] = {}
+        index_of: dict[int, ir.Value] = {}
         inner = list(new.indices)
-        if made is not None and self.choice is not None:
-            for part, number in zip(self.choice.cell, made.at(inner.pop(0))):
+        if active_list is not None and self.choice is not None:
+            for cell_axis, number in zip(self.choice.cell, active_list.at(inner.pop(0))):
                 value = number
-                if part.width > 1:
-                    value = b.add(b.mul(number, b.index(part.width)), inner.pop(0))
-                if part.axis is not None:
-                    found[part.axis] = b.sub(value, b.index(part.shift)) if part.shift else value
-        found.update(zip(self._unchanged_axes, inner))
+                if cell_axis.width > 1:
+                    value = b.add(b.mul(number, b.index(cell_axis.width)), inner.pop(0))
+                if cell_axis.axis is not None:
+                    index_of[cell_axis.axis] = (
+                        b.sub(value, b.index(cell_axis.shift)) if cell_axis.shift else value
+                    )
+        index_of.update(zip(self._unchanged_axes, inner))
         if self.item_axis is None or self._ends_outside:
-            self._copy(found)
+            self._copy(index_of)
             return
-        loop = b.for_loop(self.box.lower[self.item_axis], self._end_of_items(found), b.index(1))
+        loop = b.for_loop(self.box.lower[self.item_axis], self._end_of_items(index_of), b.index(1))
         with at_end(loop.body, self.loop.location):
-            self._copy({**found, self.item_axis: loop.induction})
+            self._copy({**index_of, self.item_axis: loop.induction})
             b.yield_()
 
-    def _end_of_items(self, found: dict[int, ir.Value] | list[ir.Value]) -> ir.Value:
+    def _end_of_items(self, index_of: dict[int, ir.Value] | list[ir.Value]) -> ir.Value:
         """The index behind the last item of the list that an iteration goes through."""
         item = self.guard.item
         assert item is not None
         cell = [
-            b.index(0) if part.axis is None else _index(found[part.axis], part)
-            for part in self.guard.cell
+            b.index(0) if cell_axis.axis is None else _index(index_of[cell_axis.axis], cell_axis)
+            for cell_axis in self.guard.cell
         ]
         length = load(split_access(self.guard.load)[0], cell)
         end = b.make("arith.index_cast", b.index_type(), [length])
@@ -176,6 +180,6 @@ class ActiveLoop:
                 clone(op, values)
 
 
-def _index(index: ir.Value, part: Part) -> ir.Value:
-    value = b.add(index, b.index(part.shift)) if part.shift else index
-    return b.div(value, b.index(part.width)) if part.width > 1 else value
+def _index(index: ir.Value, cell_axis: Part) -> ir.Value:
+    value = b.add(index, b.index(cell_axis.shift)) if cell_axis.shift else index
+    return b.div(value, b.index(cell_axis.width)) if cell_axis.width > 1 else value

@@ -29,8 +29,8 @@ class ActiveWalk:
         self.module, self.activities, self.location = module, activities, ir.Location.current
         self.extents = [digits.extent for digits in activities[-1].cells]
         outermost = [digits.extent for digits in activities[0].cells]
-        parts = [size for size in range(LEAST, ROW + 1) if outermost[-1] % size == 0]
-        self._row = max(parts, default=outermost[-1])
+        sizes = [size for size in range(LEAST, ROW + 1) if outermost[-1] % size == 0]
+        self._row = max(sizes, default=outermost[-1])
         self._rows = [*outermost[:-1], outermost[-1] // self._row]
 
     @property
@@ -53,9 +53,9 @@ class ActiveWalk:
 
     def _inside(self, level: int, around: Cell, carried: ir.Value, visit: Visit | None) -> ir.Value:
         """Through the cells of a block in one of the block around it."""
-        own = {digits.axis: digits.extent for digits in self.activities[level].cells}
+        extents = {digits.axis: digits.extent for digits in self.activities[level].cells}
         above = {digits.axis: digits.extent for digits in self.activities[level - 1].cells}
-        widths = [(axis, own[axis] // above.get(axis, 1)) for axis in sorted(own)]
+        widths = [(axis, extents[axis] // above.get(axis, 1)) for axis in sorted(extents)]
         return self._nest(level, widths, around, carried, visit)
 
     def _nest(
@@ -66,13 +66,13 @@ class ActiveWalk:
         carried: ir.Value,
         visit: Visit | None,
     ) -> ir.Value:
-        (axis, width), *rest = widths
-        if not rest:
+        (axis, width), *inner_widths = widths
+        if not inner_widths:
             return self._along(level, axis, width, cell, carried, visit)
         loop = b.for_loop(b.index(0), b.index(width), b.index(1), [carried])
         with at_end(loop.body, self.location):
             inner = {**cell, axis: _number(cell.get(axis), width, loop.induction)}
-            b.yield_([self._nest(level, rest, inner, loop.carried[0], visit)])
+            b.yield_([self._nest(level, inner_widths, inner, loop.carried[0], visit)])
         return loop.results[0]
 
     def _along(
@@ -122,13 +122,13 @@ class ActiveWalk:
                 bits = b.mul(bits, b.number(8, flags.type))
                 flag = b.make("arith.shrui", flags.type, [flags, bits])
                 flag = b.make("arith.andi", flags.type, [flag, b.number(1, flags.type)])
-                one = b.if_else(_is_set(flag), [carried.type])
-                with at_end(one.then, self.location):
+                branch = b.if_else(_is_set(flag), [carried.type])
+                with at_end(branch.then, self.location):
                     inner = {**cell, axis: b.add(cell[axis], loop.induction)}
                     b.yield_([enter(inner, loop.carried[0])])
-                with at_end(one.otherwise, self.location):
+                with at_end(branch.otherwise, self.location):
                     b.yield_([loop.carried[0]])
-                b.yield_([one.results[0]])
+                b.yield_([branch.results[0]])
             b.yield_([loop.results[0]])
         with at_end(some.otherwise, self.location):
             b.yield_([carried])
@@ -137,20 +137,20 @@ class ActiveWalk:
     def _flags(self, level: int, cell: Cell, axis: int, size: int) -> ir.Value:
         """The lowest bits of the bytes of cells along an axis, as one number."""
         array, type_ = self._array(self.activities[level].field), b.integer_type(8 * size)
-        found: ir.Value | None = None
+        any_flag: ir.Value | None = None
         for number in range(size):
             at = {**cell, axis: b.add(cell[axis], b.index(number)) if number else cell[axis]}
-            byte = field.load(array, [at[one] for one in sorted(at)])
+            byte = field.load(array, [at[axis_number] for axis_number in sorted(at)])
             if size > 1:
                 byte = b.make("arith.extui", type_, [byte])
-            if found is None:
-                found = byte
+            if any_flag is None:
+                any_flag = byte
             else:
                 byte = b.make("arith.shli", type_, [byte, b.number(8 * number, type_)])
-                found = b.make("arith.ori", type_, [found, byte])
-        assert found is not None
+                any_flag = b.make("arith.ori", type_, [any_flag, byte])
+        assert any_flag is not None
         ones = int.from_bytes(b"\1" * size, "little")
-        return b.make("arith.andi", type_, [found, b.number(ones, type_)])
+        return b.make("arith.andi", type_, [any_flag, b.number(ones, type_)])
 
     def _array(self, name: str) -> ir.Value:
         place = place_of(self.module, name)
@@ -161,12 +161,12 @@ class ActiveWalk:
 
 def unpack_cell(entry: ir.Value, extents: Sequence[int]) -> list[ir.Value]:
     """The number of a cell along each axis."""
-    found: list[ir.Value] = []
+    digits: list[ir.Value] = []
     for extent in reversed(extents[1:]):
         width = b.index(extent)
-        found.append(b.make("arith.remui", b.index_type(), [entry, width]))
+        digits.append(b.make("arith.remui", b.index_type(), [entry, width]))
         entry = b.div(entry, width)
-    return [entry, *reversed(found)]
+    return [entry, *reversed(digits)]
 
 
 def _number(outer: ir.Value | None, width: int, inner: ir.Value) -> ir.Value:

@@ -44,15 +44,15 @@ def loop_over_lists(
 def _choose_block(loop: ir.Operation, guard: Guard) -> Choice | None:
     """The block of whose active cells a list is made: one whose cells are large, or, where the loop
     changes what it tests, the one that is tested. None where the cells are tested one by one."""
-    found = choices(loop, guard)
+    candidates = choices(loop, guard)
     changed = {root for op, root, _ in accesses(loop) if not is_load(op)}
     if guard.activity in changed:
-        return next((one for one in found if one.is_tested), None)
-    large = [one for one in found if one.volume >= SHORT]
-    if large or not found:
+        return next((candidate for candidate in candidates if candidate.is_tested), None)
+    large = [candidate for candidate in candidates if candidate.volume >= SHORT]
+    if large or not candidates:
         return large[0] if large else None
     cells = prod(span.expected_trips for span in spans(loop))
-    return None if cells <= SMALL else found[0]
+    return None if cells <= SMALL else candidates[0]
 
 
 def _mark_private(loop: ir.Operation, choice: Choice | None, every_axis: bool) -> None:

@@ -104,11 +104,11 @@ def _add_up(
     """A parallel loop behind the loop that adds the copies to the array, in the order of the
     threads."""
     with behind(loop):
-        zero, one = b.index(0), b.index(1)
+        zero, step = b.index(0), b.index(1)
         rank = len(moving)
         axis = {"field.axis": ir.IntegerAttr.get(b.integer_type(64), 0)}
         ends = [b.index(extent) for extent in extents]
-        total = b.parallel_loop([zero] * rank, ends, [one] * rank, axis)
+        total = b.parallel_loop([zero] * rank, ends, [step] * rank, axis)
         with ir.InsertionPoint(total.body):
             place = dict(zip(moving, total.indices))
             value = _sum(
@@ -119,9 +119,9 @@ def _add_up(
             b.end_parallel()
 
 
-def _sum(parts: list[ir.Value]) -> ir.Value:
-    total = parts[0]
-    for part in parts[1:]:
-        name = "arith.addf" if b.is_float(part.type) else "arith.addi"
-        total = b.make(name, part.type, [total, part])
+def _sum(addends: list[ir.Value]) -> ir.Value:
+    total = addends[0]
+    for addend in addends[1:]:
+        name = "arith.addf" if b.is_float(addend.type) else "arith.addi"
+        total = b.make(name, addend.type, [total, addend])
     return total

@@ -60,8 +60,8 @@ def _is_temporary(variable: ir.Value, loop: ir.Operation) -> bool:
     """Whether each iteration sets a variable before it reads it, and nothing else reads it."""
     if array_of(variable.type)[1]:
         return False
-    others = [op for op in _users(variable) if not is_inside(op, loop)]
-    if not all(map(is_store, others)):
+    outside_users = [op for op in _users(variable) if not is_inside(op, loop)]
+    if not all(map(is_store, outside_users)):
         return False
     return _first_use(Parallel(loop).body, variable) is not _FirstUse.READS
 
@@ -70,7 +70,7 @@ def _first_use(block: ir.Block, variable: ir.Value) -> _FirstUse:
     for op in block_operations(block):
         if is_access(op) and split_access(op)[0] == variable:
             return _FirstUse.SETS if is_store(op) else _FirstUse.READS
-        inner = [_first_use(one, variable) for one in Structured(op).blocks]
+        inner = [_first_use(inner_block, variable) for inner_block in Structured(op).blocks]
         if _FirstUse.READS in inner:
             return _FirstUse.READS
         if is_branch(op) and inner == [_FirstUse.SETS] * 2:
@@ -104,11 +104,11 @@ def _make_serial(loop: ir.Operation) -> None:
 
 def _nest(bounds: Sequence[tuple[ir.Value, ...]], indices: list[ir.Value]) -> ir.Operation:
     """Emit empty loops, each in the one before; the end of the innermost body."""
-    (low, high, step), *others = bounds
+    (low, high, step), *inner_bounds = bounds
     loop = b.for_loop(low, high, step)
     indices.append(loop.induction)
     with ir.InsertionPoint(loop.body):
-        end = _nest(others, indices) if others else None
+        end = _nest(inner_bounds, indices) if inner_bounds else None
         b.yield_()
     return block_operations(loop.body)[-1] if end is None else end
 

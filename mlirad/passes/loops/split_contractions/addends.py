@@ -57,8 +57,8 @@ def chain_addends(value: ir.Value, carried: ir.Value, at: ir.Operation) -> list[
     if op.name in ("arith.addf", "arith.subf"):
         left, right = op.operands
         sides = [(left, right)] if op.name == "arith.subf" else [(left, right), (right, left)]
-        for mine, other in sides:
-            earlier = chain_addends(mine, carried, op)
+        for side, other in sides:
+            earlier = chain_addends(side, carried, op)
             if earlier is not None:
                 return [*earlier, *value_addends(other, op, op.name == "arith.subf")]
         return None

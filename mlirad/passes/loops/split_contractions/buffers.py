@@ -55,25 +55,25 @@ class Buffers:
     def _make(self, type_: ir.Type, loops: tuple[ir.Operation, ...]) -> Buffer | None:
         if str(type_) not in ("f32", "f64") or not loops:
             return None
-        first, *others = [spans(loop)[0].trips for loop in loops]
-        size = prod(extent for extent in others if extent is not None)
+        first, *inner_extents = [spans(loop)[0].trips for loop in loops]
+        size = prod(extent for extent in inner_extents if extent is not None)
         size *= ir.FloatType(type_).width // 8
         if not 0 < size <= _LARGEST:
             return None
-        block = max(1, _BLOCK // size) if None not in others else _ROWS
+        block = max(1, _BLOCK // size) if None not in inner_extents else _ROWS
         block = block // 8 * 8 if block > 8 else block
         if first is not None:
             block = max(1, min(block, first))
         with before(self.root):
-            known = [_UNKNOWN if extent is None else extent for extent in others]
+            sizes = [_UNKNOWN if extent is None else extent for extent in inner_extents]
             unknown = [
                 bounds_of(loop)[0].trips()
-                for loop, extent in zip(loops[1:], others)
+                for loop, extent in zip(loops[1:], inner_extents)
                 if extent is None
             ]
             memref = b.make(
                 "memref.alloc",
-                ir.MemRefType.get([block, *known], type_),
+                ir.MemRefType.get([block, *sizes], type_),
                 unknown,
                 operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(unknown), 0]),
                 alignment=ir.IntegerAttr.get(b.integer_type(64), _LINE),
@@ -82,10 +82,10 @@ class Buffers:
             b.effect("memref.dealloc", [memref])
         return Buffer(memref, loops, block)
 
-    def keep_only(self, wanted: set[ir.Value]) -> None:
+    def keep_only(self, values: set[ir.Value]) -> None:
         """Erase the buffers of other values."""
         for value, buffer in list(self.made.items()):
-            if value not in wanted:
+            if value not in values:
                 del self.made[value]
                 for use in [] if buffer is None else list(buffer.memref.uses):
                     use.owner.operation.erase()
@@ -96,4 +96,6 @@ class Buffers:
     def block(self) -> int | None:
         """How many iterations of the outermost loop all buffers have room for; None where there are
         no buffers."""
-        return min((one.block for one in self.made.values() if one is not None), default=None)
+        return min(
+            (buffer.block for buffer in self.made.values() if buffer is not None), default=None
+        )

@@ -49,13 +49,13 @@ class SplitNest:
         if self._needs_blocks():
             self._cut()
         with before(self.root):
-            for one in self.taken.sums:
-                self._make_sum(one)
-        for one in self.taken.sums:
-            self._use_sum(one)
+            for sum_ in self.taken.sums:
+                self._make_sum(sum_)
+        for sum_ in self.taken.sums:
+            self._use_sum(sum_)
         updates = self.taken.updates
-        kept = {f.value: f for u in updates for p in u.products for f in _factors(p)}
-        for value in kept:
+        factors = {f.value: f for u in updates for p in u.products for f in _factors(p)}
+        for value in factors:
             self._keep(value)
         with behind(self.root):
             for update in updates:
@@ -109,14 +109,14 @@ class SplitNest:
         with behind(owner_operation(value)):
             b.write(value, element.memref, Places([]).indices_of(element, {}, {}))
 
-    def _make_sum(self, one: Sum) -> None:
+    def _make_sum(self, sum_: Sum) -> None:
         """Add up the products of a sum: in its place, or in its buffer."""
-        if one.target is None:
-            output, first = self._buffer(one.result).element, b.number(0.0, one.result.type)
+        if sum_.target is None:
+            output, first = self._buffer(sum_.result).element, b.number(0.0, sum_.result.type)
         else:
-            output, first = one.target.element, one.loop.operands[3 + one.position]
-        _fill(one.outer, output, first)
-        self._add_all(one.products, output)
+            output, first = sum_.target.element, sum_.loop.operands[3 + sum_.position]
+        _fill(sum_.outer, output, first)
+        self._add_all(sum_.products, output)
 
     def _add_all(self, products: Sequence[Product], output: Element) -> None:
         """Add products to elements, those in the same loops and of the same arrays together."""
@@ -126,21 +126,21 @@ class SplitNest:
         for some in together.values():
             self._add_up(some, output)
 
-    def _use_sum(self, one: Sum) -> None:
+    def _use_sum(self, sum_: Sum) -> None:
         """Read a sum where it was made."""
-        initial = one.loop.operands[3 + one.position]
-        if one.target is not None:
-            one.target.store.erase()
+        initial = sum_.loop.operands[3 + sum_.position]
+        if sum_.target is not None:
+            sum_.target.store.erase()
         else:
-            element = self._buffer(one.result).element
-            with behind(one.loop):
+            element = self._buffer(sum_.result).element
+            with behind(sum_.loop):
                 total = b.read(element.memref, Places([]).indices_of(element, {}, {}))
                 if not is_zero(initial):
                     total = b.make("arith.addf", total.type, [initial, total])
-            one.result.replace_all_uses_with(total)
-            self.totals[one.result] = total
-        body = For(one.loop).body
-        block_operations(body)[-1].operands[one.position] = body.arguments[1 + one.position]
+            sum_.result.replace_all_uses_with(total)
+            self.totals[sum_.result] = total
+        body = For(sum_.loop).body
+        block_operations(body)[-1].operands[sum_.position] = body.arguments[1 + sum_.position]
 
     def _add_up(self, products: Sequence[Product], output: Element) -> None:
         """A nest of loops that adds products to elements: one within its limits, or several, each
@@ -171,7 +171,9 @@ class SplitNest:
         """Add a product to an element at a point."""
         factors = [self._element(factor) for factor in (product.left, product.right)]
         with product.location:
-            reads = [b.read(one.memref, places.indices_of(one, point, {})) for one in factors]
+            reads = [
+                b.read(element.memref, places.indices_of(element, point, {})) for element in factors
+            ]
             value = b.make("arith.mulf", reads[0].type, reads)
             place = places.indices_of(output, point, {})
             name = "arith.subf" if product.is_negative else "arith.addf"
@@ -184,28 +186,28 @@ Bounds = dict[ir.Operation, tuple[ir.Value, ir.Value]]
 
 def _bounds(loops: Sequence[ir.Operation], limits: LimitsOf) -> Bounds:
     """The bounds of loops within limits, made in front of all of them."""
-    places, found = Places([]), {}
+    places, bounds = Places([]), {}
     for loop in loops:
         low, high = list(loop.operands)[:2]
-        here = limits.get(For(loop).induction, Limits())
-        for form in here.lower:
+        loop_limits = limits.get(For(loop).induction, Limits())
+        for form in loop_limits.lower:
             low = folded("arith.maxsi", low, places.sum(form, {}, {}), max)
-        for form in here.upper:
+        for form in loop_limits.upper:
             high = folded("arith.minsi", high, places.sum(form, {}, {}), min)
-        found[loop] = low, high
-    return found
+        bounds[loop] = low, high
+    return bounds
 
 
 def _tests(limits: LimitsOf, point: Point, places: Places) -> list[ir.Value]:
     """Whether a point is within limits."""
     tests = []
-    for index, one in limits.items():
+    for index, index_limits in limits.items():
         span = span_of(index)
         low, high = (None, None) if span is None else span[:2]
-        for form in one.lower:
+        for form in index_limits.lower:
             if form.terms or low is None or form.constant > low:
                 tests.append(b.compare(b.SGE, point[index], places.sum(form, {}, {})))
-        for form in one.upper:
+        for form in index_limits.upper:
             if form.terms or high is None or form.constant < high:
                 tests.append(b.compare(b.SLT, point[index], places.sum(form, {}, {})))
     return tests
@@ -218,12 +220,12 @@ def _nest(
     if not loops:
         run(point)
         return
-    first, *others = loops
+    first, *inner_loops = loops
     low, high = bounds.get(first, (first.operands[0], first.operands[1]))
     loop = b.for_loop(low, high, b.index(1))
     set_choice(loop.op, choice_of(first))
     with at_end(loop.body, first.location):
-        _nest(others, bounds, {**point, For(first).induction: loop.induction}, run)
+        _nest(inner_loops, bounds, {**point, For(first).induction: loop.induction}, run)
         b.yield_()
 
 
@@ -236,4 +238,4 @@ def _fill(loops: Sequence[ir.Operation], element: Element, value: ir.Value) -> N
 
 
 def _factors(product: Product) -> list[KeptValue]:
-    return [one for one in (product.left, product.right) if isinstance(one, KeptValue)]
+    return [factor for factor in (product.left, product.right) if isinstance(factor, KeptValue)]

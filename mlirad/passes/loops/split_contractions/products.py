@@ -64,8 +64,8 @@ class Product:
     def sources(self) -> frozenset[Hashable]:
         """What the factors are elements of: products of the same go into one nest."""
         return frozenset(
-            memory_of(one.memref) if isinstance(one, Element) else one.value
-            for one in (self.left, self.right)
+            memory_of(factor.memref) if isinstance(factor, Element) else factor.value
+            for factor in (self.left, self.right)
         )
 
 
@@ -168,10 +168,10 @@ class Products:
         """The updates by products of memory that the nest does nothing else with."""
         for memory, ops in self.touched.items():
             pairs = {op: update_step(op) for op in ops if op.name == STORE}
-            loads = [found[0] for found in pairs.values() if found is not None]
+            loads = [step[0] for step in pairs.values() if step is not None]
             if memory in self.written and len(loads) == len(pairs) == len(ops) - len(loads):
-                for store, found in pairs.items():
-                    update = None if found is None else self._update(store, *found)
+                for store, step in pairs.items():
+                    update = None if step is None else self._update(store, *step)
                     if update is not None:
                         yield update
 
@@ -239,13 +239,15 @@ class Products:
         if not terms or not b.is_float(loop.results[position].type):
             return []
         products = self._all_products(terms)
-        kept = any(isinstance(f, KeptValue) for one in products for f in (one.left, one.right))
-        return [] if kept else products
+        has_kept_values = any(
+            isinstance(f, KeptValue) for product in products for f in (product.left, product.right)
+        )
+        return [] if has_kept_values else products
 
     def _all_products(self, terms: Sequence[Term]) -> list[Product]:
         """The products that terms are; none where one is anything else."""
-        found = [self._product(value, op, negative) for value, op, negative in terms]
-        products = [one for one in found if one is not None]
+        candidates = [self._product(value, op, negative) for value, op, negative in terms]
+        products = [product for product in candidates if product is not None]
         return products if len(products) == len(terms) else []
 
     def _product(self, value: ir.Value, at: ir.Operation, is_negative: bool) -> Product | None:
@@ -255,9 +257,9 @@ class Products:
         loops, conditions = path
         limits: LimitsOf = {}
         factors = [self._factor(v, limits) for v in op.operands]
-        if None in factors or not all(narrow(limits, one, self.root) for one in conditions):
+        if None in factors or not all(narrow(limits, factor, self.root) for factor in conditions):
             return None
-        left, right = (one for one in factors if one is not None)
+        left, right = (factor for factor in factors if factor is not None)
         return Product(tuple(loops), limits, left, right, is_negative, op.location)
 
     def _factor(self, value: ir.Value, limits: LimitsOf) -> Factor | None:
@@ -290,12 +292,12 @@ class Products:
         return self._is_sum_of(element_of(op.operands[0], list(op.operands)[1:]))
 
     def _is_sum_of(self, element: Element, loops: tuple[ir.Operation, ...] = ()) -> bool:
-        own = [name for name in element.names if is_defined_in(name, self.root)]
+        inner_names = [name for name in element.names if is_defined_in(name, self.root)]
         return not is_defined_in(element.memref, self.root) and all(
             isinstance(name, ir.BlockArgument)
             and name.arg_number == 0
             and (not loops or name.owner.owner.operation in loops)
-            for name in own
+            for name in inner_names
         )
 
     def _path(self, op: ir.Operation) -> tuple[list[ir.Operation], list[ir.Value]] | None:

@@ -18,14 +18,14 @@ _TRIPS, _OPERATIONS = 5, 400  # of a loop that is written out; of what it become
 
 def write_out(root: ir.Operation) -> bool:
     """Write out the short loops of a nest that hide bounds; whether there were any."""
-    found = list(_hiding(root))
-    for loop in found:
+    short_loops = list(_hiding(root))
+    for loop in short_loops:
         span = spans(loop)[0]
         with before(loop):
             first, step = span.low or 0, span.step or 1
             indices = [b.index(first + trip * step) for trip in range(span.trips or 0)]
         unroll(loop, indices)
-    return bool(found)
+    return bool(short_loops)
 
 
 def _hiding(root: ir.Operation) -> Iterator[ir.Operation]:
@@ -48,5 +48,9 @@ def _mixed_indices(test: ir.Operation, root: ir.Operation) -> list[ir.Value]:
     """The indices of a nest that a comparison names, where it names several and no more."""
     left, right = (linear_form(operand) for operand in test.operands)
     names = list(left.plus(right, -1).names)
-    own = [name for name in names if is_defined_in(name, root)]
-    return own if len(own) > 1 and all(isinstance(x, ir.BlockArgument) for x in own) else []
+    indices = [name for name in names if is_defined_in(name, root)]
+    return (
+        indices
+        if len(indices) > 1 and all(isinstance(x, ir.BlockArgument) for x in indices)
+        else []
+    )

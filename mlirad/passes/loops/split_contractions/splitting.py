@@ -45,37 +45,37 @@ class Splitting:
             if all(self._pays(product, one.element) for product in one.products)
         ]
         sums = self._sums(products)
-        made = [p for one in updates for p in one.products] + [
+        all_products = [p for one in updates for p in one.products] + [
             p for one in sums for p in one.products
         ]
-        factors = [factor for product in made for factor in (product.left, product.right)]
-        kept = {one.value for one in factors if isinstance(one, KeptValue)}
+        factors = [factor for product in all_products for factor in (product.left, product.right)]
+        kept_values = {one.value for one in factors if isinstance(one, KeptValue)}
         read = {memory_of(one.memref) for one in factors if isinstance(one, Element)}
         clears = [write for memory, write in products.cleared.items() if memory in read]
-        self.buffers.keep_only(kept | {one.result for one in sums if one.target is None})
-        if made:
+        self.buffers.keep_only(kept_values | {one.result for one in sums if one.target is None})
+        if all_products:
             SplitNest(self.loop, NestParts(sums, updates, clears), self.buffers).run()
-        return bool(made)
+        return bool(all_products)
 
     def _sums(self, products: Products) -> list[Sum]:
         """The sums that pay; those of inner loops that are parts of others go with these."""
-        found: list[Sum] = []
-        parts: set[ir.Value] = set()
-        for one in products.sums():  # outer loops first
-            paid = None if one.result in parts else self._paying_sum(one)
+        sums: list[Sum] = []
+        inner_sums: set[ir.Value] = set()
+        for sum_ in products.sums():  # outer loops first
+            paid = None if sum_.result in inner_sums else self._paying_sum(sum_)
             if paid is not None:
-                found.append(paid)
-                parts.update(one.inner_sums())
-        return found
+                sums.append(paid)
+                inner_sums.update(sum_.inner_sums())
+        return sums
 
-    def _paying_sum(self, one: Sum) -> Sum | None:
+    def _paying_sum(self, sum_: Sum) -> Sum | None:
         """A sum, made in place if it may be; None where it does not pay."""
-        target = one.target
-        if target is not None and all(self._pays(p, target.element) for p in one.products):
-            return one
-        buffer = self.buffers.buffer_of(one.result, one.outer)
-        if buffer is not None and all(self._pays(p, buffer.element) for p in one.products):
-            return replace(one, target=None)
+        target = sum_.target
+        if target is not None and all(self._pays(p, target.element) for p in sum_.products):
+            return sum_
+        buffer = self.buffers.buffer_of(sum_.result, sum_.outer)
+        if buffer is not None and all(self._pays(p, buffer.element) for p in sum_.products):
+            return replace(sum_, target=None)
         return None
 
     def _pays(self, product: Product, output: Element) -> bool:
@@ -84,8 +84,8 @@ class Splitting:
             return False
         indices = tuple(_index(loop) for loop in product.loops)
         terms = (Term(left, right, product.is_negative, {}),)
-        found = Contraction(self.loop, indices, output, terms)
-        return size(found) >= self.least and plan(found, _LANES, _REGISTERS) is not None
+        nest = Contraction(self.loop, indices, output, terms)
+        return size(nest) >= self.least and plan(nest, _LANES, _REGISTERS) is not None
 
     def _element(self, factor: Factor) -> Element | None:
         if isinstance(factor, Element):

@@ -115,13 +115,13 @@ def _updates_neighbours(loop: ir.Operation) -> bool:
         if is_for(op) and op != loop:
             return False
         if op.name == "memref.store":
-            forms = [linear_form(one) for one in list(op.operands)[2:]]
+            forms = [linear_form(place) for place in list(op.operands)[2:]]
             steps, _ = ir.MemRefType(op.operands[1].type).get_strides_and_offset()
-            apart = sum(form.coefficient(index) * step for form, step in zip(forms, steps))
+            distance = sum(form.coefficient(index) * step for form, step in zip(forms, steps))
             along = tuple(form.constant for form in forms if form.coefficient(index))
-            if abs(apart) <= _TOGETHER:
+            if abs(distance) <= _TOGETHER:
                 places.setdefault(op.operands[1], set()).add(along)
-    return any(len(found) > 1 for found in places.values())
+    return any(len(distances) > 1 for distances in places.values())
 
 
 def _children(op: ir.Operation) -> Iterator[ir.Operation]:
@@ -134,27 +134,27 @@ def _split_around(loop: ir.Operation, stretch: Stretch) -> ir.Operation:
     """Make a loop three, or two where the stretch is known to be at an end; the one of the
     stretch."""
     low, high = list(loop.operands)[:2]
-    first, behind, parts = low, high, []
+    first, behind, ranges = low, high, []
     with before(loop):
         if stretch.first is not None:
             first = clip_index(stretch.first, low, high)
-            parts.append((low, first))
+            ranges.append((low, first))
         if stretch.last is not None:
             behind = clip_index(stretch.last + 1, first, high)
-        parts.append((first, behind))
+        ranges.append((first, behind))
         if behind != high:
-            parts.append((behind, high))
+            ranges.append((behind, high))
         values = list(loop.operands)[3:]
-        for begin, end in parts:
-            made = copy_loop(loop, begin, end, values)
-            values = list(made.op.results)
+        for begin, end in ranges:
+            copy = copy_loop(loop, begin, end, values)
+            values = list(copy.op.results)
             if begin == first and end == behind:
-                middle = made.op
+                middle = copy.op
                 continue
-            made.op.attributes[AT_END] = ir.UnitAttr.get()
-            forget_remarks(made.op)
-            if ANY_ORDER in made.op.attributes:
-                del made.op.attributes[ANY_ORDER]  # few iterations, which need no lanes
+            copy.op.attributes[AT_END] = ir.UnitAttr.get()
+            forget_remarks(copy.op)
+            if ANY_ORDER in copy.op.attributes:
+                del copy.op.attributes[ANY_ORDER]  # few iterations, which need no lanes
     for result, value in zip(list(loop.results), values):
         result.replace_all_uses_with(value)
     loop.erase()

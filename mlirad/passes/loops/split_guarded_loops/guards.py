@@ -62,42 +62,46 @@ class Answer(NamedTuple):
     number: int = 0
 
 
-def known_within(index: ir.Value, stretch: Stretch, known: Known) -> tuple[int, int]:
+def known_within(index: ir.Value, stretch: Stretch, extents: Known) -> tuple[int, int]:
     """The least and the greatest value that an index may have in a stretch of its loop."""
-    least, most = known.get(index, _WORD)
+    least, most = extents.get(index, _WORD)
     return (
         least if stretch.first is None else max(least, stretch.first),
         most if stretch.last is None else min(most, stretch.last),
     )
 
 
-def longest_stretch(loop: ir.Operation, known: Known) -> Stretch | None:
+def longest_stretch(loop: ir.Operation, extents: Known) -> Stretch | None:
     """The longest one between changes of answers, if it is not all of the loop and more is decided
     in it than in the loop; where the loop's bounds are not known, by what is usual of them."""
     index, span = For(loop).induction, spans(loop)[0]
-    guards = [one for one in _guards(loop) if one.decider.coefficient(index)]
-    cuts = {cut for guard in guards for cut in _cuts(guard, index, known)}
+    guards = [candidate for candidate in _guards(loop) if candidate.decider.coefficient(index)]
+    cuts = {cut for guard in guards for cut in _cuts(guard, index, extents)}
     low = 0 if span.low is None else span.low
     high = max([*cuts, _USUAL]) + 1 if span.high is None else span.high
     ends = [low, *sorted(cut for cut in cuts if low < cut < high), high]
     first, behind = max(pairwise(ends), key=lambda pair: pair[1] - pair[0])
     if behind - first < _SHORTEST:
         return None
-    found = Stretch(
+    stretch = Stretch(
         first if first in cuts and first != span.low else None,
         behind - 1 if behind in cuts and behind != span.high else None,
     )
-    within = {**known, index: known_within(index, found, known)}
-    gained = sum(_answer(one, within) is not None for one in guards) - sum(
-        _answer(one, known) is not None for one in guards
+    within = {**extents, index: known_within(index, stretch, extents)}
+    gained = sum(_answer(candidate, within) is not None for candidate in guards) - sum(
+        _answer(candidate, extents) is not None for candidate in guards
     )
-    return found if gained > 0 else None
+    return stretch if gained > 0 else None
 
 
-def decide(loop: ir.Operation, known: Known) -> None:
+def decide(loop: ir.Operation, extents: Known) -> None:
     """Put the answers into a loop that are known there."""
-    while found := [(one, answer) for one in _guards(loop) if (answer := _answer(one, known))]:
-        for guard, answer in found:
+    while answers := [
+        (candidate, answer)
+        for candidate in _guards(loop)
+        if (answer := _answer(candidate, extents))
+    ]:
+        for guard, answer in answers:
             op, result = guard.op, guard.op.results[0]
             if answer.operand is not None:
                 result.replace_all_uses_with(op.operands[answer.operand])
@@ -137,21 +141,21 @@ def _is_whole(value: ir.Value, depth: int = 16) -> bool:
             return False
     elif not isinstance(type_, ir.IndexType):
         return False
-    made = defining_op(value)
-    if made is None or depth == 0 or made.name not in _SUMS:
+    op = defining_op(value)
+    if op is None or depth == 0 or op.name not in _SUMS:
         return True
-    return all(_is_whole(operand, depth - 1) for operand in made.operands)
+    return all(_is_whole(operand, depth - 1) for operand in op.operands)
 
 
-def _cuts(guard: Guard, index: ir.Value, known: Known) -> Iterator[int]:
+def _cuts(guard: Guard, index: ir.Value, extents: Known) -> Iterator[int]:
     """The indices from which on the sum is on one side of a step, or on the other, whatever the
     other indices are."""
     factor = guard.decider.coefficient(index)
-    rest = extent_of(guard.decider.without(index), known)
-    if rest is None:
+    other_terms = extent_of(guard.decider.without(index), extents)
+    if other_terms is None:
         return
-    least, most = rest
-    for step in _steps(guard, known):
+    least, most = other_terms
+    for step in _steps(guard, extents):
         if factor > 0:
             yield -((least - step) // factor)
             yield (step - 1 - most) // factor + 1
@@ -160,28 +164,28 @@ def _cuts(guard: Guard, index: ir.Value, known: Known) -> Iterator[int]:
             yield (most - step) // -factor + 1
 
 
-def _steps(guard: Guard, known: Known) -> tuple[int, ...]:
+def _steps(guard: Guard, extents: Known) -> tuple[int, ...]:
     """From which values of its sum on the answer of a guard is another: of a quotient all, where
     it is known that there are few."""
-    extent = extent_of(guard.decider, known) if guard.op.name in _DIVISIONS else None
+    extent = extent_of(guard.decider, extents) if guard.op.name in _DIVISIONS else None
     if extent is None:
         return guard.steps
     divisor = guard.steps[-1]
-    found = range(-(-extent[0] // divisor) * divisor, extent[1] + 1, divisor)
-    return tuple(found) if len(found) <= _MULTIPLES else guard.steps
+    multiples = range(-(-extent[0] // divisor) * divisor, extent[1] + 1, divisor)
+    return tuple(multiples) if len(multiples) <= _MULTIPLES else guard.steps
 
 
-def _answer(guard: Guard, known: Known) -> Answer | None:
+def _answer(guard: Guard, extents: Known) -> Answer | None:
     """What a guard gives for all values that indices may have; None where that is not one thing."""
-    extent = extent_of(guard.decider, known)
-    if extent is None or not all(_fits(value, known) for value in guard.op.operands):
+    extent = extent_of(guard.decider, extents)
+    if extent is None or not all(_fits(value, extents) for value in guard.op.operands):
         return None
     low, high = extent
     name = guard.op.name
     if name == _COMPARISON:
         holds = _HOLDS[ir.IntegerAttr(guard.op.attributes["predicate"]).value]
-        found = {holds(x) for x in (low, high, *(x for x in (-1, 0, 1) if low <= x <= high))}
-        return Answer(None, -found.pop()) if len(found) == 1 else None
+        signs = {holds(x) for x in (low, high, *(x for x in (-1, 0, 1) if low <= x <= high))}
+        return Answer(None, -signs.pop()) if len(signs) == 1 else None
     if name in (_LARGER, _SMALLER):
         if low >= 0 or high <= 0:
             return Answer(int((low >= 0) != (name == _LARGER)))
@@ -194,13 +198,13 @@ def _answer(guard: Guard, known: Known) -> Answer | None:
     return Answer(None, low // divisor)
 
 
-def _fits(value: ir.Value, known: Known, depth: int = 16) -> bool:
+def _fits(value: ir.Value, extents: Known, depth: int = 16) -> bool:
     """Whether a sum is what it says, and not what is left of it in 32 bits, and so are those that
     it is made of."""
     if isinstance(value.type, ir.IntegerType) and value.type.width <= 32:
-        extent = extent_of(linear_form(value), known)
+        extent = extent_of(linear_form(value), extents)
         return extent is not None and extent[0] >= _WORD[0] and extent[1] <= _WORD[1]
-    made = defining_op(value)
-    if made is None or depth == 0 or made.name not in _SUMS:
+    op = defining_op(value)
+    if op is None or depth == 0 or op.name not in _SUMS:
         return True
-    return all(_fits(operand, known, depth - 1) for operand in made.operands)
+    return all(_fits(operand, extents, depth - 1) for operand in op.operands)

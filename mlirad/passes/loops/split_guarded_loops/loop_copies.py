@@ -29,16 +29,16 @@ def clip_index(index: int, low: ir.Value, high: ir.Value) -> ir.Value:
 
 def copy_loop(loop: ir.Operation, low: ir.Value, high: ir.Value, values: list[ir.Value]) -> For:
     """A copy of a loop with other bounds, which begins with other values."""
-    made = b.for_loop(low, high, b.index(1), values)
+    copy = b.for_loop(low, high, b.index(1), values)
     for name, attribute in attributes_of(loop).items():
-        made.op.attributes[name] = attribute
-    mapping: dict[ir.Value, ir.Value] = dict(zip(For(loop).body.arguments, made.body.arguments))
+        copy.op.attributes[name] = attribute
+    mapping: dict[ir.Value, ir.Value] = dict(zip(For(loop).body.arguments, copy.body.arguments))
     *ops, end = block_operations(For(loop).body)
-    with at_end(made.body, loop.location):
+    with at_end(copy.body, loop.location):
         for op in ops:
             clone(op, mapping)
         b.yield_([mapping.get(value, value) for value in end.operands])
-    return made
+    return copy
 
 
 def may_change_order(loop: ir.Operation, fast: bool) -> bool:
@@ -67,12 +67,12 @@ def may_change_order(loop: ir.Operation, fast: bool) -> bool:
 def _is_own(memref: ir.Value, loop: ir.Operation) -> bool:
     """Whether each iteration has elements of its own: one index is that of the loop in all
     accesses."""
-    found = [
+    other_uses = [
         list(op.operands)[list(op.operands).index(memref) + 1 :]
         for op in operations(loop)
         if op.name.startswith("memref.") and memref in list(op.operands)
     ]
-    return any(set(column) == {For(loop).induction} for column in zip(*found))
+    return any(set(column) == {For(loop).induction} for column in zip(*other_uses))
 
 
 def split_in_two(loop: ir.Operation, stretch: Stretch, width: int) -> ir.Operation:
@@ -87,8 +87,8 @@ def split_in_two(loop: ir.Operation, stretch: Stretch, width: int) -> ir.Operati
             behind = clip_index(stretch.last + 1, first, high)
         length = folded("arith.subi", behind, first, sub)
         length = folded("arith.maxsi", length, b.index(0), max)
-        rest = folded("arith.remui", length, b.index(width), mod)
-        behind = folded("arith.addi", first, folded("arith.subi", length, rest, sub), add)
+        remainder = folded("arith.remui", length, b.index(width), mod)
+        behind = folded("arith.addi", first, folded("arith.subi", length, remainder, sub), add)
         middle = copy_loop(loop, first, behind, []).op
         _outer_stretches(loop, low, first, behind, high)
     loop.erase()
@@ -102,19 +102,19 @@ def _outer_stretches(
     front = folded("arith.subi", first, low, sub)
     over = folded("arith.subi", behind, front, sub)
     count = folded("arith.addi", front, folded("arith.subi", high, behind, sub), add)
-    made = b.for_loop(b.index(0), count, b.index(1))
+    outer = b.for_loop(b.index(0), count, b.index(1))
     for name, attribute in attributes_of(loop).items():
-        made.op.attributes[name] = attribute
-    made.op.attributes[AT_END] = ir.UnitAttr.get()
-    with at_end(made.body, loop.location):
-        index = b.add(over, made.induction)
+        outer.op.attributes[name] = attribute
+    outer.op.attributes[AT_END] = ir.UnitAttr.get()
+    with at_end(outer.body, loop.location):
+        index = b.add(over, outer.induction)
         if constant_integer(front) != 0:
-            is_in_front = b.compare(b.SLT, made.induction, front)
-            operands = [is_in_front, b.add(low, made.induction), index]
+            is_in_front = b.compare(b.SLT, outer.induction, front)
+            operands = [is_in_front, b.add(low, outer.induction), index]
             distinct = {DISTINCT: ir.UnitAttr.get()}
             index = b.make("arith.select", index.type, operands, **distinct)
         mapping: dict[ir.Value, ir.Value] = {For(loop).induction: index}
         for op in block_operations(For(loop).body)[:-1]:
             clone(op, mapping)
         b.yield_()
-    forget_remarks(made.op)
+    forget_remarks(outer.op)

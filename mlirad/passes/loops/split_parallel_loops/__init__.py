@@ -177,8 +177,8 @@ class _Split:
     def _in_parallel(
         self, low: ir.Value, high: ir.Value, arguments: list[ir.Value], chunks: int
     ) -> list[ir.Value]:
-        zero, one, count = b.index(0), b.index(1), b.index(chunks)
-        parts = [
+        zero, step, count = b.index(0), b.index(1), b.index(chunks)
+        partial_sums = [
             b.make(
                 "memref.alloca",
                 ir.MemRefType.get([chunks, 64 // 4], r.type),
@@ -188,18 +188,21 @@ class _Split:
             for r in self.reductions
         ]
         length = b.sub(high, low)
-        loop = b.parallel_loop([zero], [count], [one])
+        loop = b.parallel_loop([zero], [count], [step])
         with at_end(loop.body, self.loop.location):
             k = loop.indices[0]
             first = b.add(low, b.div(b.mul(length, k), count))
-            last = b.add(low, b.div(b.mul(length, b.add(k, one)), count))
-            for part, value in zip(parts, self._call(first, last, k, arguments)):
-                b.write(value, part, [k, zero])
+            last = b.add(low, b.div(b.mul(length, b.add(k, step)), count))
+            for partial_sum, value in zip(partial_sums, self._call(first, last, k, arguments)):
+                b.write(value, partial_sum, [k, zero])
             b.end_parallel()
-        return [self._total(one, part, chunks) for one, part in zip(self.reductions, parts)]
+        return [
+            self._total(step, partial_sum, chunks)
+            for step, partial_sum in zip(self.reductions, partial_sums)
+        ]
 
-    def _total(self, reduction: Reduction, part: ir.Value, chunks: int) -> ir.Value:
-        values = [b.read(part, [b.index(k), b.index(0)]) for k in range(chunks)]
+    def _total(self, reduction: Reduction, partial_sums: ir.Value, chunks: int) -> ir.Value:
+        values = [b.read(partial_sums, [b.index(k), b.index(0)]) for k in range(chunks)]
         while len(values) > 1:
             paired = [reduction.combine(x, y) for x, y in zip(values[::2], values[1::2])]
             values = paired + values[len(paired) * 2 :]
@@ -210,8 +213,10 @@ class _Split:
         must be that of every other mode, whose loops hold more or less beside it."""
         if any(reduction.is_exact for reduction in self.reductions):
             return UNKNOWN
-        others = [span.expected_trips for axis, span in enumerate(self.spans) if axis != self.axis]
-        return max(1, _block_cost(self.body) * prod(others))
+        inner_trips = [
+            span.expected_trips for axis, span in enumerate(self.spans) if axis != self.axis
+        ]
+        return max(1, _block_cost(self.body) * prod(inner_trips))
 
 
 def _weight(op: ir.Operation) -> int:

@@ -112,8 +112,8 @@ class Chunk:
                 self._clone_body(mapping, inner)
             else:
                 after = axes[position + 1]
-                given = (self.loop.lower[after], self.loop.upper[after], self.loop.steps[after])
-                first, last, stride = (mapping.get(v, v) for v in given)
+                bounds = (self.loop.lower[after], self.loop.upper[after], self.loop.steps[after])
+                first, last, stride = (mapping.get(v, v) for v in bounds)
                 self._level(axes, position + 1, first, last, stride, mapping, inner)
             if inner is not sums:
                 join(self.reductions, sums, inner)

@@ -23,16 +23,16 @@ def bundles_of(updates: ShiftedUpdates, moved: list[Update]) -> list[Bundle]:
     groups: dict[object, list[Update]] = {}
     for update in moved:
         groups.setdefault(_target(updates, update), []).append(update)
-    found: list[Bundle] = []
+    bundles: list[Bundle] = []
     last: dict[object, Bundle] = {}
     for group in groups.values():
         way = tuple((*update.offsets, *update.guards) for update in group)
         bundle = last.get(way)
         if bundle is None or size_of(updates, [*bundle, group]) > LONGEST_BODY:
             bundle = last[way] = []
-            found.append(bundle)
+            bundles.append(bundle)
         bundle.append(group)
-    return found
+    return bundles
 
 
 def size_of(updates: ShiftedUpdates, bundle: Bundle) -> int:

@@ -28,17 +28,17 @@ Sources: TypeAlias = dict[Update, dict[ir.Value, ir.Value]]  # for the loop's in
 
 def gather_rows(loop: ir.Operation) -> None:
     """Move the shifted updates of a loop in front of it, if that changes nothing else."""
-    found = ShiftedUpdates(loop)
-    moved = found.find()
+    updates = ShiftedUpdates(loop)
+    moved = updates.find()
     if moved:
-        _Gather(loop, found).run(moved)
+        _Gather(loop, updates).run(moved)
 
 
 class _Gather:
     """The loops that take the place of the updates of one loop."""
 
-    def __init__(self, loop: ir.Operation, found: ShiftedUpdates) -> None:
-        self.loop, self.found = loop, found
+    def __init__(self, loop: ir.Operation, updates: ShiftedUpdates) -> None:
+        self.loop, self.found = loop, updates
 
     def run(self, moved: list[Update]) -> None:
         """Move the updates in front of the loop."""
@@ -83,23 +83,23 @@ class _Gather:
                 self._rows(bundle, [*target, block.arguments[0]])
                 b.yield_()
             return
-        here = {u: self._sources(u, target) for group in bundle for u in group}
-        reached = [self._reaches(update, here[update]) for update in bundle[0]]
+        sources = {u: self._sources(u, target) for group in bundle for u in group}
+        reached = [self._reaches(update, sources[update]) for update in bundle[0]]
         if len(bundle[0]) == 1 or size_of(self.found, bundle) > LONGEST_BODY:
-            self._one_by_one(bundle, here, reached)
+            self._one_by_one(bundle, sources, reached)
             return
         everywhere = b.if_else(b.all_of(reached), [])
         with ir.InsertionPoint(everywhere.then):
-            self._gather_last(bundle, here, parallel=False)
+            self._gather_last(bundle, sources, parallel=False)
             b.yield_()
         with ir.InsertionPoint(everywhere.otherwise):
-            self._one_by_one(bundle, here, reached)
+            self._one_by_one(bundle, sources, reached)
             b.yield_()
 
-    def _one_by_one(self, bundle: Bundle, here: Sources, reached: list[ir.Value]) -> None:
+    def _one_by_one(self, bundle: Bundle, sources: Sources, reached: list[ir.Value]) -> None:
         for group in bundle:
             for update, test in zip(group, reached):
-                self._if(test, partial(self._row_loop, update, here[update]))
+                self._if(test, partial(self._row_loop, update, sources[update]))
 
     def _if(self, test: ir.Value, body: Callable[[], None]) -> None:
         branch = b.if_else(test, [], with_else=False)
@@ -114,19 +114,19 @@ class _Gather:
             for iv, q, offset in zip(self.found.ivs, target, update.offsets)
         }
 
-    def _reaches(self, update: Update, here: dict[ir.Value, ir.Value]) -> ir.Value:
+    def _reaches(self, update: Update, sources: dict[ir.Value, ir.Value]) -> ir.Value:
         """Whether those indices lie in the loop and satisfy the guards."""
         tests = []
         for iv, bounds in zip(self.found.ivs, update.ranges):
-            if iv in here:
-                tests += [b.compare(b.SLE, low, here[iv]) for low in bounds.lower]
-                tests += [b.compare(b.SLT, here[iv], high) for high in bounds.upper]
+            if iv in sources:
+                tests += [b.compare(b.SLE, low, sources[iv]) for low in bounds.lower]
+                tests += [b.compare(b.SLT, sources[iv], high) for high in bounds.upper]
         return b.all_of(tests)
 
     def _row_loop(
         self,
         update: Update,
-        here: dict[ir.Value, ir.Value],
+        sources: dict[ir.Value, ir.Value],
         low: ir.Value | None = None,
         high: ir.Value | None = None,
     ) -> None:
@@ -138,10 +138,10 @@ class _Gather:
         loop = b.for_loop(_extreme(lows, "arith.maxsi"), _extreme(highs, "arith.minsi"), b.index(1))
         block = loop.body
         with ir.InsertionPoint(block), update.op.location:
-            self._update(update, {**here, self.found.ivs[-1]: block.arguments[0]})
+            self._update(update, {**sources, self.found.ivs[-1]: block.arguments[0]})
             b.yield_()
 
-    def _gather_last(self, bundle: Bundle, here: Sources, *, parallel: bool) -> None:
+    def _gather_last(self, bundle: Bundle, sources: Sources, *, parallel: bool) -> None:
         """A loop over the last axis of the target for all updates where all reach it, and loops for
         the ends."""
         lows, highs = [], []
@@ -152,24 +152,24 @@ class _Gather:
         low = _extreme(lows, "arith.maxsi")
         high = _extreme([low, _extreme(highs, "arith.minsi")], "arith.maxsi")
         for update in [update for group in bundle for update in group]:
-            self._row_loop(update, here.get(update, {}), high=low)
-            self._row_loop(update, here.get(update, {}), low=high)
+            self._row_loop(update, sources.get(update, {}), high=low)
+            self._row_loop(update, sources.get(update, {}), low=high)
         loop = self._parallel(low, high) if parallel else b.for_loop(low, high, b.index(1))
         with ir.InsertionPoint(loop.body):
-            sums = [self._sum(group, here, loop.body.arguments[0]) for group in bundle]
-            for update, mapping in [found for found in sums if found is not None]:
+            sums = [self._sum(group, sources, loop.body.arguments[0]) for group in bundle]
+            for update, mapping in [sum_ for sum_ in sums if sum_ is not None]:
                 clone(update.op, mapping)
             (b.end_parallel if parallel else b.yield_)()
 
     def _sum(
-        self, group: list[Update], here: Sources, target: ir.Value
+        self, group: list[Update], sources: Sources, target: ir.Value
     ) -> tuple[Update, dict[ir.Value, ir.Value]] | None:
         """All updates of one element: those without further guards as one, which is to be made of
         what is given."""
         total: ir.Value | None = None
         for update in group:
             mapping = {
-                **here.get(update, {}),
+                **sources.get(update, {}),
                 self.found.ivs[-1]: b.sub(target, b.index(update.offsets[-1])),
             }
             if update.left or any(enclosing(op) != self.loop for op in self.found.slice(update)):
@@ -209,13 +209,13 @@ class _Gather:
             for op in [*inner, update.op]:
                 clone(op, mapping)
             return
-        (condition, taken), rest = guards[0], guards[1:]
+        (condition, holds), inner_guards = guards[0], guards[1:]
         test = mapping.get(condition, condition)
-        if not taken:
+        if not holds:
             test = b.make("arith.xori", test.type, [test, b.number(-1, test.type)])
         branch = b.if_else(test, [], with_else=False)
         with ir.InsertionPoint(branch.then):
-            self._guarded_update(update, rest, inner, mapping)
+            self._guarded_update(update, inner_guards, inner, mapping)
             b.yield_()
 
 

@@ -89,8 +89,8 @@ class ShiftedUpdates:
             if len(along) != 1 or along[0].coefficient(iv) != 1 or along[0].without(iv).terms:
                 return None
             offsets.append(along[0].constant)
-        rest = [form for form in forms if not any(form.coefficient(iv) for iv in self.ivs)]
-        if any(is_defined_in(leaf, self.loop) for form in rest for leaf in form.names):
+        fixed_forms = [form for form in forms if not any(form.coefficient(iv) for iv in self.ivs)]
+        if any(is_defined_in(leaf, self.loop) for form in fixed_forms for leaf in form.names):
             return None
         return offsets
 
@@ -99,8 +99,8 @@ class ShiftedUpdates:
         current = op
         while enclosing(current) != self.loop:
             parent = enclosing(current)
-            taken = any(c.operation == current for c in parent.regions[0].blocks[0].operations)
-            guards.insert(0, (parent.operands[0], taken))
+            is_then = any(c.operation == current for c in parent.regions[0].blocks[0].operations)
+            guards.insert(0, (parent.operands[0], is_then))
             current = parent
         return guards
 
@@ -133,8 +133,8 @@ class ShiftedUpdates:
         return True
 
     def _never_meet(self, left: list[ir.Value], right: list[ir.Value]) -> bool:
-        for mine, other in zip(left, right):
-            a, c = linear_form(mine), linear_form(other)
+        for form, other in zip(left, right):
+            a, c = linear_form(form), linear_form(other)
             if (
                 a.terms == c.terms
                 and a.constant != c.constant
@@ -145,20 +145,20 @@ class ShiftedUpdates:
 
     def slice(self, update: Update) -> list[ir.Operation]:
         """The operations of the body that an update depends on, in order."""
-        wanted: set[ir.Operation] = set()
+        needed_ops: set[ir.Operation] = set()
         pending = [*update.op.operands, *(guard for guard, _ in update.guards)]
         while pending:
             value = pending.pop()
             if isinstance(value, ir.BlockArgument) or not is_defined_in(value, self.loop):
                 continue
             op = value.owner.operation
-            if op in wanted:
+            if op in needed_ops:
                 continue
-            wanted.add(op)
+            needed_ops.add(op)
             pending += list(op.operands)
             for inner in operations(op):
                 pending += list(inner.operands)
-        return [op for op in operations(self.loop) if op in wanted]
+        return [op for op in operations(self.loop) if op in needed_ops]
 
     # The loops that take their place.
     def ranges(self, update: Update) -> tuple[list[Range], list[tuple[ir.Value, bool]]]:
@@ -166,11 +166,11 @@ class ShiftedUpdates:
         bounds."""
         ranges = [Range([low], [high]) for low, high in zip(self.lower, self.upper)]
         left: list[tuple[ir.Value, bool]] = []
-        for condition, taken in update.guards:
-            parts = _conjuncts(condition) if taken else [condition]
-            for part in parts:
-                if not taken or not self._bound(part, ranges):
-                    left.append((part, taken))
+        for condition, holds in update.guards:
+            conjuncts = _conjuncts(condition) if holds else [condition]
+            for conjunct in conjuncts:
+                if not holds or not self._bound(conjunct, ranges):
+                    left.append((conjunct, holds))
         return ranges, left
 
     def _bound(self, test: ir.Value, ranges: list[Range]) -> bool:
@@ -216,22 +216,28 @@ class ShiftedUpdates:
 def _conjuncts(condition: ir.Value) -> list[ir.Value]:
     if isinstance(condition, ir.BlockArgument) or condition.owner.operation.name != "arith.andi":
         return [condition]
-    return [part for operand in condition.owner.operation.operands for part in _conjuncts(operand)]
+    return [
+        conjunct
+        for operand in condition.owner.operation.operands
+        for conjunct in _conjuncts(operand)
+    ]
 
 
 def _precedes(first: ir.Operation, second: ir.Operation, block: ir.Block) -> bool:
     """Whether an operation in a block, or in branches of it, runs before another one wherever both
     run."""
     for op in block_operations(block):
-        found = is_inside(first, op), is_inside(second, op)
-        if all(found):
+        sides = is_inside(first, op), is_inside(second, op)
+        if all(sides):
             branches = [region.blocks[0] for region in op.regions if len(region.blocks)]
-            both = [one for one in branches if _holds(one, first) and _holds(one, second)]
-            return all(_precedes(first, second, one) for one in both)
-        if any(found):
-            return found[0]
+            common_branches = [
+                branch for branch in branches if _holds(branch, first) and _holds(branch, second)
+            ]
+            return all(_precedes(first, second, branch) for branch in common_branches)
+        if any(sides):
+            return sides[0]
     return False
 
 
 def _holds(block: ir.Block, op: ir.Operation) -> bool:
-    return any(is_inside(op, one) for one in block_operations(block))
+    return any(is_inside(op, inner) for inner in block_operations(block))

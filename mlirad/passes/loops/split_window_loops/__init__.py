@@ -47,8 +47,8 @@ def _adds_products(op: ir.Operation) -> bool:
     """Whether an op is a loop that adds products to what it carries."""
     if not is_for(op) or not len(op.results):
         return False
-    given = block_operations(op.regions[0].blocks[0])[-1].operands
-    return any(_is_product_added(value) for value in given)
+    yielded = block_operations(op.regions[0].blocks[0])[-1].operands
+    return any(_is_product_added(value) for value in yielded)
 
 
 def _is_product_added(value: ir.Value) -> bool:

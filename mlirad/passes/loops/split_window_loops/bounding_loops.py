@@ -32,15 +32,15 @@ def move_bounding_out(root: ir.Operation) -> None:
 def _nest(root: ir.Operation) -> list[ir.Operation]:
     """The loops of a nest without results, each the only op with effects, or regions, of the one
     around it."""
-    found: list[ir.Operation] = []
+    nest: list[ir.Operation] = []
     op: ir.Operation | None = root
     while op is not None and runs_in_any_order(op) and not len(op.results):
         if any(is_defined_in(bound, root) for bound in list(op.operands)[:3]):
             break
-        found.append(op)
-        work = [one for one in block_operations(For(op).body)[:-1] if not _is_of_indices(one)]
+        nest.append(op)
+        work = [inner for inner in block_operations(For(op).body)[:-1] if not _is_of_indices(inner)]
         op = work[0] if len(work) == 1 else None
-    return found
+    return nest
 
 
 def _is_of_indices(op: ir.Operation) -> bool:
@@ -68,26 +68,26 @@ def _reorder(loops: Sequence[ir.Operation], ordered: Sequence[ir.Operation], out
     """Make the loops anew in an order, around what is in the innermost one; index arithmetic goes
     as far out as the first loops."""
     root, innermost = loops[0], loops[-1]
-    kept = [op for loop in loops[:-1] for op in block_operations(For(loop).body)[:-1]]
-    kept = [op for op in kept if op not in loops]
-    kept += block_operations(For(innermost).body)[:-1]
-    made: list[For] = []
+    body_ops = [op for loop in loops[:-1] for op in block_operations(For(loop).body)[:-1]]
+    body_ops = [op for op in body_ops if op not in loops]
+    body_ops += block_operations(For(innermost).body)[:-1]
+    new_loops: list[For] = []
     for loop in ordered:
-        end = before(root) if not made else at_end(made[-1].body, loop.location)
+        end = before(root) if not new_loops else at_end(new_loops[-1].body, loop.location)
         with end:
             low, high, step = list(loop.operands)
-            made.append(b.for_loop(low, high, step))
+            new_loops.append(b.for_loop(low, high, step))
             for name, attribute in attributes_of(loop).items():
-                made[-1].op.attributes[name] = attribute
-    for one in reversed(made):
-        with at_end(one.body, one.op.location):
+                new_loops[-1].op.attributes[name] = attribute
+    for new_loop in reversed(new_loops):
+        with at_end(new_loop.body, new_loop.op.location):
             b.yield_()
-    first = made[outer].op
-    for op in kept:
-        op.move_before(block_operations(made[-1].body)[-1])
-    for loop, one in zip(ordered, made):
-        For(loop).induction.replace_all_uses_with(one.induction)
-    for op in kept:
+    first = new_loops[outer].op
+    for op in body_ops:
+        op.move_before(block_operations(new_loops[-1].body)[-1])
+    for loop, new_loop in zip(ordered, new_loops):
+        For(loop).induction.replace_all_uses_with(new_loop.induction)
+    for op in body_ops:
         if _is_of_indices(op) and not any(is_defined_in(value, first) for value in op.operands):
             op.move_before(first)
     root.erase()

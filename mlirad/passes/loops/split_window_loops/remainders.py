@@ -52,15 +52,15 @@ def _of_remainder(loop: ir.Operation, divisor: int, remainder: int) -> None:
     """Make the loop over the indices of one remainder."""
 
     def first_behind(end: ir.Value) -> ir.Value:
-        rest = folded("arith.subi", end, b.index(remainder), lambda x, y: x - y)
-        return folded("arith.ceildivsi", rest, b.index(divisor), lambda x, y: -(-x // y))
+        distance = folded("arith.subi", end, b.index(remainder), lambda x, y: x - y)
+        return folded("arith.ceildivsi", distance, b.index(divisor), lambda x, y: -(-x // y))
 
     low, high = (first_behind(end) for end in list(loop.operands)[:2])
-    made = b.for_loop(low, high, b.index(1))
-    made.op.attributes[ANY_ORDER] = loop.attributes[ANY_ORDER]
-    set_choice(made.op, choice_of(loop))
-    with at_end(made.body, loop.location):
-        index = b.add(b.mul(made.induction, b.index(divisor)), b.index(remainder))
+    inner_loop = b.for_loop(low, high, b.index(1))
+    inner_loop.op.attributes[ANY_ORDER] = loop.attributes[ANY_ORDER]
+    set_choice(inner_loop.op, choice_of(loop))
+    with at_end(inner_loop.body, loop.location):
+        index = b.add(b.mul(inner_loop.induction, b.index(divisor)), b.index(remainder))
         mapping: dict[ir.Value, ir.Value] = {For(loop).induction: index}
         *ops, _ = block_operations(For(loop).body)
         for op in ops:

@@ -20,9 +20,9 @@ Sum = Linear[ir.Value]
 def write_out_windows(root: ir.Operation) -> None:
     """Write out loops over windows that carry something, inner ones first."""
     for loop in reversed([op for op in operations(root) if is_for(op) and len(op.results)]):
-        found = _window(loop)
-        if found is not None and found[1] * len(list(operations(loop))) <= _OPERATIONS:
-            _write_out(loop, *found)
+        window = _window(loop)
+        if window is not None and window[1] * len(list(operations(loop))) <= _OPERATIONS:
+            _write_out(loop, *window)
 
 
 def _window(loop: ir.Operation) -> tuple[Sum, int] | None:
@@ -46,20 +46,20 @@ def _write_out(loop: ir.Operation, first: Sum, trips: int) -> None:
     from mlirad.analysis.contractions.places import Places  # both where there are windows
     from mlirad.ir.unrolling import unroll
 
-    ends, known = ends_of(loop), dict(_known_around(loop))
+    ends, extents_around = ends_of(loop), dict(_known_around(loop))
     indices, conditions = [], []
     with before(loop):
         places = Places([])
         for trip in range(trips):
-            here = first.plus(number(trip))
-            demands = [here.plus(end_form(low), -1) for low in ends.lower]
-            demands += [end_form(high).plus(here, -1).plus(number(-1)) for high in ends.upper]
-            extents = [extent_of(one, known) for one in demands]
+            index = first.plus(number(trip))
+            demands = [index.plus(end_form(low), -1) for low in ends.lower]
+            demands += [end_form(high).plus(index, -1).plus(number(-1)) for high in ends.upper]
+            extents = [extent_of(demand, extents_around) for demand in demands]
             if any(extent is not None and extent[1] < 0 for extent in extents):
                 continue
             open_ = [d for d, extent in zip(demands, extents) if extent is None or extent[0] < 0]
             zero = b.index(0)
-            indices.append(places.sum(here, {}, {}))
+            indices.append(places.sum(index, {}, {}))
             conditions.append([b.compare(b.SGE, places.sum(d, {}, {}), zero) for d in open_])
     unroll(loop, indices, conditions)
 

@@ -67,19 +67,19 @@ class Columns:
     def _columns(self, point: Point, run: Callable[[Point, Masks], None]) -> None:
         """Run something at the first column of each tile, with masks for its vectors."""
         column, lanes = self.plan.column, self.plan.lanes
-        for part in split_index(column.lower, column.upper, self.plan.columns * lanes, lanes):
+        for stretch in split_index(column.lower, column.upper, self.plan.columns * lanes, lanes):
 
-            def at(start: ir.Value, part: Part = part) -> None:
+            def at(start: ir.Value, stretch: Part = stretch) -> None:
                 masks: list[ir.Value | None] = []
-                for done in range(0, part.size, lanes):
-                    if part.is_whole and done + lanes <= part.size:
+                for done in range(0, stretch.size, lanes):
+                    if stretch.is_whole and done + lanes <= stretch.size:
                         masks.append(None)
                     else:
-                        left = b.sub(part.upper, b.add(start, b.index(done)))
+                        left = b.sub(stretch.upper, b.add(start, b.index(done)))
                         masks.append(v.first_lanes(lanes, left))
                 run({**point, column.value: start}, masks)
 
-            for_each_step(part, at)
+            for_each_step(stretch, at)
 
     def _copy_whole_factor(self, point: Point, memory: ir.Value) -> None:
         """Copy the right factor for all of the sum, and go through all rows with it."""
@@ -88,7 +88,7 @@ class Columns:
         inner = [i for i in self.plan.free if not self._moves(i)]
         (term,), column = self.nest.terms, self.plan.column.value
 
-        def at_column(here: Point, masks: Masks) -> None:
+        def at_column(column_point: Point, masks: Masks) -> None:
             def copy(at: Point) -> None:
                 for k in range(len(masks)):
                     first = k * self.plan.lanes
@@ -99,8 +99,8 @@ class Columns:
                     vector = v.load_apart(term.right.memref, places)
                     v.store_lanes(vector, memory, [rows.of_sum(at), b.index(first)])
 
-            nest([index for index, _ in sums], here, copy)
-            rows.emit_around(inner, here, masks)
+            nest([index for index, _ in sums], column_point, copy)
+            rows.emit_around(inner, column_point, masks)
 
         self._columns(point, at_column)
 
@@ -108,16 +108,16 @@ class Columns:
         """Copy the right factor for some trips of the sum, and go through all rows with it."""
         index, size = self.plan.inner, self.plan.panel
         inner = [i for i in self.plan.free if not self._moves(i)]
-        whole = Part(index.lower, index.upper, size, False)
+        stretch = Part(index.lower, index.upper, size, False)
 
         def at(first: ir.Value) -> None:
             end = b.make("arith.minsi", b.index_type(), [b.add(first, b.index(size)), index.upper])
-            trips = Part(first, index.upper if whole.is_single else end, 1, True)
+            trips = Part(first, index.upper if stretch.is_single else end, 1, True)
             rows = Rows(self, [(index, trips)], Panel(memory, first))
 
-            def at_column(block: Part, here: Point, masks: Masks) -> None:
-                self._copy(here, masks, trips, memory)
-                nest(inner, here, lambda at_all: rows.emit(at_all, masks, block))
+            def at_column(block: Part, column_point: Point, masks: Masks) -> None:
+                self._copy(column_point, masks, trips, memory)
+                nest(inner, column_point, lambda at_all: rows.emit(at_all, masks, block))
 
             def at_block(block: Part) -> None:
                 if self.left is not None:
@@ -126,22 +126,22 @@ class Columns:
 
             self._blocks(at_block)
 
-        for_each_step(whole, at)
+        for_each_step(stretch, at)
 
     def _blocks(self, run: Callable[[Part], None]) -> None:
         """Run something for each block of rows, whose part of the left factor stays in the second
         cache while all columns go by."""
         row, size = self.plan.row, self.plan.block
-        whole = Part(row.lower, row.upper, size, False)
+        stretch = Part(row.lower, row.upper, size, False)
 
         def at(first: ir.Value) -> None:
             end = b.make("arith.minsi", b.index_type(), [b.add(first, b.index(size)), row.upper])
             run(Part(first, end, 1, True))
 
         if row.extent is not None and row.extent <= size:
-            run(whole)
+            run(stretch)
         else:
-            for_each_step(whole, at)
+            for_each_step(stretch, at)
 
     def _copy(self, point: Point, masks: Masks, trips: Part, memory: ir.Value) -> None:
         """Make the panel of a tile's columns: for every trip a row of each term."""
@@ -213,22 +213,24 @@ class Rows:
     def emit(self, point: Point, masks: Masks, block: Part | None = None) -> None:
         """All rows, or those of a block."""
         rows = self.plan.row if block is None else block
-        for part in split_index(rows.lower, rows.upper, self.plan.rows, 1):
-            self.block = block if part.size == self.plan.rows else None
-            for_each_step(part, partial(self._tile, point, part.size, masks))
+        for stretch in split_index(rows.lower, rows.upper, self.plan.rows, 1):
+            self.block = block if stretch.size == self.plan.rows else None
+            for_each_step(stretch, partial(self._tile, point, stretch.size, masks))
 
     def emit_around(self, inner: Sequence[Index], point: Point, masks: Masks) -> None:
         """All rows, and inside of each tile's other indices: what a tile reads of the left factor
         stays in the first cache."""
         rows, row = self.plan.row, self.plan.row.value
-        for part in split_index(rows.lower, rows.upper, self.plan.rows, 1):
+        for stretch in split_index(rows.lower, rows.upper, self.plan.rows, 1):
 
-            def at(first: ir.Value, size: int = part.size) -> None:
+            def at(first: ir.Value, size: int = stretch.size) -> None:
                 nest(
-                    inner, {**point, row: first}, lambda here: self._tile(here, size, masks, first)
+                    inner,
+                    {**point, row: first},
+                    lambda inner_point: self._tile(inner_point, size, masks, first),
                 )
 
-            for_each_step(part, at)
+            for_each_step(stretch, at)
 
     def _tile(self, point: Point, rows: int, masks: Masks, first: ir.Value) -> None:
         output, row, column = self.nest.output, self.plan.row.value, self.plan.column.value
@@ -258,9 +260,9 @@ class Rows:
             ]
             for offset in offsets
         ]
-        totals = [v.load_apart(output.memref, one) for one in places]
-        for total, one in zip(self._sum_loops(list(self.sums), point, totals, masks), places):
-            v.store_apart(total, output.memref, one)
+        totals = [v.load_apart(output.memref, place) for place in places]
+        for total, place in zip(self._sum_loops(list(self.sums), point, totals, masks), places):
+            v.store_apart(total, output.memref, place)
 
     def of_sum(self, point: Point) -> ir.Value:
         """The number of a point of the whole sum."""
@@ -279,11 +281,11 @@ class Rows:
     ) -> list[ir.Value]:
         if not sums:
             return self._products(point, totals, masks)
-        (index, trips), *others = sums
+        (index, trips), *inner_sums = sums
         return carry_values(
             trips,
             totals,
-            lambda trip, now: self._sum_loops(others, {**point, index.value: trip}, now, masks),
+            lambda trip, now: self._sum_loops(inner_sums, {**point, index.value: trip}, now, masks),
         )
 
     def _products(self, point: Point, totals: Sequence[ir.Value], masks: Masks) -> list[ir.Value]:

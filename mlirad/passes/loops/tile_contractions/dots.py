@@ -35,13 +35,13 @@ class Dots:
 
     def _rows(self, point: Point) -> None:
         row = self.plan.row
-        for part in split_index(row.lower, row.upper, self.plan.rows, 1):
-            for_each_step(part, partial(self._row, point, part.size))
+        for stretch in split_index(row.lower, row.upper, self.plan.rows, 1):
+            for_each_step(stretch, partial(self._row, point, stretch.size))
 
     def _row(self, point: Point, rows: int, row: ir.Value) -> None:
         column, point = self.plan.column, {**point, self.plan.row.value: row}
-        for part in split_index(column.lower, column.upper, self.plan.columns, 1):
-            for_each_step(part, partial(self._tile, point, (rows, part.size)))
+        for stretch in split_index(column.lower, column.upper, self.plan.columns, 1):
+            for_each_step(stretch, partial(self._tile, point, (rows, stretch.size)))
 
     def _tile(self, point: Point, shape: tuple[int, int], column: ir.Value) -> None:
         point = {**point, self.plan.column.value: column}
@@ -67,28 +67,31 @@ class Dots:
     ) -> list[ir.Value]:
         if not sums:
             return self._lanes(point, totals, shape)
-        index, *others = sums
+        index, *inner_sums = sums
         trips = Part(index.lower, index.upper, 1, True)
         return carry_values(
             trips,
             totals,
-            lambda trip, now: self._sum_loops(others, {**point, index.value: trip}, now, shape),
+            lambda trip, now: self._sum_loops(inner_sums, {**point, index.value: trip}, now, shape),
         )
 
     def _lanes(
         self, point: Point, totals: Sequence[ir.Value], shape: tuple[int, int]
     ) -> list[ir.Value]:
         inner, lanes = self.plan.inner, self.plan.lanes
-        for part in split_index(inner.lower, inner.upper, lanes, lanes):
-            is_full = part.is_whole and part.size == lanes
+        for stretch in split_index(inner.lower, inner.upper, lanes, lanes):
+            is_full = stretch.is_whole and stretch.size == lanes
 
             def at(
-                trip: ir.Value, now: Sequence[ir.Value], part: Part = part, full: bool = is_full
+                trip: ir.Value,
+                now: Sequence[ir.Value],
+                stretch: Part = stretch,
+                full: bool = is_full,
             ) -> list[ir.Value]:
-                mask = None if full else v.first_lanes(lanes, b.sub(part.upper, trip))
+                mask = None if full else v.first_lanes(lanes, b.sub(stretch.upper, trip))
                 return self._products({**point, inner.value: trip}, now, shape, mask)
 
-            totals = carry_values(part, totals, at)
+            totals = carry_values(stretch, totals, at)
         return list(totals)
 
     def _products(

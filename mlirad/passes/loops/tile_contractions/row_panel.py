@@ -31,9 +31,9 @@ class RowPanel:
             v.store_lanes(numbers, self.memory, [self._place(block, first, trips, trip)])
 
         def tiles(trip: ir.Value) -> None:
-            for part in split_index(block.lower, block.upper, rows, 1):
-                if part.is_whole and part.size == rows:
-                    for_each_step(part, lambda first: copy(first, trip))
+            for stretch in split_index(block.lower, block.upper, rows, 1):
+                if stretch.is_whole and stretch.size == rows:
+                    for_each_step(stretch, lambda first: copy(first, trip))
 
         for_each_step(trips, tiles)
 

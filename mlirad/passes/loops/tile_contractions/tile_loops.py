@@ -30,29 +30,29 @@ class Part(NamedTuple):
         return low is not None and high is not None and 0 < high - low <= self.size
 
 
-def split_index(lower: ir.Value, upper: ir.Value, size: int, rest: int) -> list[Part]:
+def split_index(lower: ir.Value, upper: ir.Value, size: int, last_size: int) -> list[Part]:
     """A stretch in whole steps of a size, and what is left: in one step where that is known, else
     in steps of another size."""
     low, high = constant_integer(lower), constant_integer(upper)
     if low is not None and high is not None:
         middle = low + max(0, high - low) // size * size
-        whole = [Part(lower, b.index(middle), size, True)] * (middle > low)
+        full_steps = [Part(lower, b.index(middle), size, True)] * (middle > low)
         left = [Part(b.index(middle), upper, high - middle, True)] * (high > middle)
-        return [*whole, *left]
+        return [*full_steps, *left]
     count = Bounds(lower, upper, b.index(1)).trips()
     steps = b.mul(b.div(count, b.index(size)), b.index(size))
     end = b.add(lower, steps)
     if size == 1:
         return [Part(lower, upper, 1, True)]
-    return [Part(lower, end, size, True), Part(end, upper, rest, rest == 1)]
+    return [Part(lower, end, size, True), Part(end, upper, last_size, last_size == 1)]
 
 
-def for_each_step(part: Part, run: Body) -> None:
+def for_each_step(stretch: Part, run: Body) -> None:
     """Run something for the beginning of every step of a part."""
-    if part.is_single:
-        run(part.lower)
+    if stretch.is_single:
+        run(stretch.lower)
         return
-    loop = b.for_loop(part.lower, part.upper, b.index(part.size))
+    loop = b.for_loop(stretch.lower, stretch.upper, b.index(stretch.size))
     with at_end(loop.body, loop.op.location):
         run(loop.induction)
         b.yield_()
@@ -63,20 +63,20 @@ def nest(indices: Sequence[Index], point: Point, run: Callable[[Point], None]) -
     if not indices:
         run(point)
         return
-    first, *others = indices
-    part = Part(first.lower, first.upper, 1, True)
-    for_each_step(part, lambda value: nest(others, {**point, first.value: value}, run))
+    first, *inner_indices = indices
+    stretch = Part(first.lower, first.upper, 1, True)
+    for_each_step(stretch, lambda value: nest(inner_indices, {**point, first.value: value}, run))
 
 
 def carry_values(
-    part: Part,
+    stretch: Part,
     values: Sequence[ir.Value],
     run: Callable[[ir.Value, Sequence[ir.Value]], list[ir.Value]],
 ) -> list[ir.Value]:
     """Run something that makes new values of some for every step of a part."""
-    if part.is_single:
-        return run(part.lower, values)
-    loop = b.for_loop(part.lower, part.upper, b.index(part.size), values)
+    if stretch.is_single:
+        return run(stretch.lower, values)
+    loop = b.for_loop(stretch.lower, stretch.upper, b.index(stretch.size), values)
     with at_end(loop.body, loop.op.location):
         b.yield_(run(loop.induction, loop.carried))
     return list(loop.results)

@@ -17,25 +17,25 @@ _LINE = 64  # bytes of a cache line
 
 def make_tiles(loop: ir.Operation, width: int, least: int, *, fused: bool) -> bool:
     """Make the tiles of a contraction in front of it; False where a loop is none, or too small."""
-    found = contraction(loop)
-    if found is None or size(found) < least:
+    nest = contraction(loop)
+    if nest is None or size(nest) < least:
         return False
-    lanes = width // (ir.FloatType(found.element_type).width // 8)
-    plans = _plans(found, lanes, 32 if width >= _LINE else 16)
+    lanes = width // (ir.FloatType(nest.element_type).width // 8)
+    plans = _plans(nest, lanes, 32 if width >= _LINE else 16)
     for chosen in plans:
         _emit(chosen, fused=fused)
     return bool(plans)
 
 
-def _plans(found: Contraction, lanes: int, registers: int) -> list[Plan]:
+def _plans(nest: Contraction, lanes: int, registers: int) -> list[Plan]:
     """One tile for all terms, or one for each; none where some have none."""
-    if len(found.terms) > 1 or not found.terms[0].limits:
-        together = plan(found, lanes, registers)
+    if len(nest.terms) > 1 or not nest.terms[0].limits:
+        together = plan(nest, lanes, registers)
         if together is not None:
             return [together]
-    with before(found.loop):
-        alone = [plan(found.alone(term), lanes, registers) for term in found.terms]
-    plans = [one for one in alone if one is not None]
+    with before(nest.loop):
+        alone = [plan(nest.alone(term), lanes, registers) for term in nest.terms]
+    plans = [candidate for candidate in alone if candidate is not None]
     return plans if len(plans) == len(alone) else []
 
 
@@ -53,8 +53,8 @@ def _emit(chosen: Plan, *, fused: bool) -> None:
         for copies in (memory, of_rows):
             if copies is not None:
                 b.effect("memref.dealloc", [copies])
-    for made in _loops_before(loop)[earlier:][:1]:
-        remark(made, str(chosen))
+    for new_loop in _loops_before(loop)[earlier:][:1]:
+        remark(new_loop, str(chosen))
 
 
 def _loops_before(loop: ir.Operation) -> list[ir.Operation]:

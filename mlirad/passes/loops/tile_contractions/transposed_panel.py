@@ -39,12 +39,12 @@ class Across:
         """Copy as many columns as there are lanes."""
         begin = b.add(point[self.plan.column.value], b.index(start))
         columns = Part(begin, b.add(begin, b.index(self.lanes)), 1, True)
-        for part in split_index(trips.lower, trips.upper, self.lanes, 1):
-            if part.is_whole and part.size == self.lanes:
-                for_each_step(part, lambda trip: self._square(point, start, trip, trips.lower))
+        for stretch in split_index(trips.lower, trips.upper, self.lanes, 1):
+            if stretch.is_whole and stretch.size == self.lanes:
+                for_each_step(stretch, lambda trip: self._square(point, start, trip, trips.lower))
             else:
-                rest = Part(part.lower, part.upper, 1, True)
-                self._numbers(point, columns, rest, trips.lower)
+                remaining_stretch = Part(stretch.lower, stretch.upper, 1, True)
+                self._numbers(point, columns, remaining_stretch, trips.lower)
 
     def _square(self, point: Point, start: int, trip: ir.Value, lower: ir.Value) -> None:
         """Copy as many trips of these."""
