@@ -69,5 +69,5 @@ def quotient_of(value: ir.Value) -> Quotient | None:
 def end_form(value: ir.Value) -> Linear[ir.Value]:
     """A value as a sum, also where it is a quotient of multiples."""
     quotient = quotient_of(value)
-    whole = None if quotient is None else quotient.whole()
-    return linear_form(value) if whole is None else whole
+    form = None if quotient is None else quotient.whole()
+    return linear_form(value) if form is None else form

@@ -25,10 +25,10 @@ class Cell(NamedTuple):
 
 def accesses_by_array(loop: ir.Operation) -> dict[Array, Group]:
     """The accesses of a loop, array by array."""
-    found: dict[Array, Group] = {}
+    groups: dict[Array, Group] = {}
     for op, root, indices in accesses(loop):
-        found.setdefault(root, []).append((op, indices))
-    return found
+        groups.setdefault(root, []).append((op, indices))
+    return groups
 
 
 def summed_cells(meetings: Meetings, group: Group) -> Iterator[Cell]:
@@ -37,23 +37,23 @@ def summed_cells(meetings: Meetings, group: Group) -> Iterator[Cell]:
     places: dict[tuple[Linear[ir.Value], ...], Group] = {}
     for op, indices in group:
         places.setdefault(tuple(linear_form(i) for i in indices), []).append((op, indices))
-    for forms, found in places.items():
-        cell = meetings.residues(found[0][1])
-        others = (other[0][1] for place, other in places.items() if place != forms)
-        if _is_one_sum(found) and all(
-            meetings.never(cell, meetings.residues(other)) for other in others
+    for forms, members in places.items():
+        cell = meetings.residues(members[0][1])
+        other_ops = (other[0][1] for place, other in places.items() if place != forms)
+        if _is_one_sum(members) and all(
+            meetings.never(cell, meetings.residues(other)) for other in other_ops
         ):
             names = {leaf for form in forms for leaf in form.names}
             inside = frozenset(leaf for leaf in names if is_defined_in(leaf, meetings.loop))
-            yield Cell([op for op, _ in found], inside)
+            yield Cell([op for op, _ in members], inside)
 
 
-def _is_one_sum(found: Group) -> bool:
-    kinds = {AtomicOp(op).kind.value if is_atomic(op) else None for op, _ in found}
+def _is_one_sum(group: Group) -> bool:
+    kinds = {AtomicOp(op).kind.value if is_atomic(op) else None for op, _ in group}
     return (
         len(kinds) == 1
         and not kinds & {None, "exchange"}
-        and not any(has_uses(op.results[0]) for op, _ in found)
+        and not any(has_uses(op.results[0]) for op, _ in group)
     )
 
 
@@ -62,11 +62,11 @@ def private_updates(
 ) -> list[ir.Operation]:
     """The updates of an array whose element no access reaches in an iteration with another value
     of the shared indices."""
-    found = {op: meetings.residues(indices) for op, indices in group}
-    places = list(dict.fromkeys(found.values()))
+    residues = {op: meetings.residues(indices) for op, indices in group}
+    places = list(dict.fromkeys(residues.values()))
     private = {
         place
-        for place in {found[op] for op in [op for op, _ in group if is_atomic(op)]}
+        for place in {residues[op] for op in [op for op, _ in group if is_atomic(op)]}
         if all(meetings.apart(place, other, iv) for iv in shared for other in places)
     }
-    return [op for op, _ in group if is_atomic(op) and found[op] in private]
+    return [op for op, _ in group if is_atomic(op) and residues[op] in private]

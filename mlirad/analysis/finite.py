@@ -61,45 +61,45 @@ class Finiteness:
 
     def _made_of(self, is_seed: Callable[[Node], bool]) -> set[int]:
         """The floats that the results of some nodes pass to."""
-        found: set[int] = set()
-        while self._spread(self.graph.body, is_seed, found):
+        sources: set[int] = set()
+        while self._spread(self.graph.body, is_seed, sources):
             pass
-        return found
+        return sources
 
-    def _spread(self, block: BlockNode, is_seed: Callable[[Node], bool], found: set[int]) -> bool:
-        before = len(found)
+    def _spread(self, block: BlockNode, is_seed: Callable[[Node], bool], values: set[int]) -> bool:
+        before = len(values)
         changed = False
         for node in block.nodes:
             for inner in node.blocks:
-                changed |= self._spread(inner, is_seed, found)
+                changed |= self._spread(inner, is_seed, values)
             reached = (
-                [v for source, targets in node.edges if source in found for v in targets]
+                [v for source, targets in node.edges if source in values for v in targets]
                 if node.is_passage
                 else node.results
-                if is_seed(node) or any(v in found for v in node.operands)
+                if is_seed(node) or any(v in values for v in node.operands)
                 else []
             )
-            found.update(v for v in reached if self.graph.floats[v])
-        return changed or len(found) > before
+            values.update(v for v in reached if self.graph.floats[v])
+        return changed or len(values) > before
 
     def _dropped(self) -> set[int]:
         """The floats whose adjoint a choice may make 0: a `select`, or a block that may not run;
         with what makes them."""
         nodes = list(self.graph.nodes())
-        found = {v for node in nodes for v in self._choices(node) if self.graph.floats[v]}
+        floats = {v for node in nodes for v in self._choices(node) if self.graph.floats[v]}
         size = -1
-        while size < len(found):
-            size = len(found)
+        while size < len(floats):
+            size = len(floats)
             for node in reversed(nodes):
                 sources = (
-                    [source for source, targets in node.edges if not found.isdisjoint(targets)]
+                    [source for source, targets in node.edges if not floats.isdisjoint(targets)]
                     if node.is_passage
                     else node.operands
-                    if not found.isdisjoint(node.results)
+                    if not floats.isdisjoint(node.results)
                     else []
                 )
-                found.update(v for v in sources if self.graph.floats[v])
-        return found
+                floats.update(v for v in sources if self.graph.floats[v])
+        return floats
 
     def _choices(self, node: Node) -> list[int]:
         """The operands that a node may not use, or that a block around it does not define."""
@@ -134,11 +134,11 @@ class Finiteness:
         )
 
     def _is_softened(self, value: int) -> bool:
-        made = self.graph.defined[value]
+        node = self.graph.defined[value]
         return (
-            isinstance(made, Node)
-            and made.name == "arith.addf"
-            and any(low == high > 0.0 for low, high in map(self.intervals.of, made.operands))
+            isinstance(node, Node)
+            and node.name == "arith.addf"
+            and any(low == high > 0.0 for low, high in map(self.intervals.of, node.operands))
         )
 
     def _has_pole(self, node: Node) -> bool:
@@ -169,7 +169,7 @@ class Finiteness:
         if isinstance(test, BlockNode):
             return False
         if test.name == "arith.andi":
-            return any(self._excludes_zero(part, value) for part in test.operands)
+            return any(self._excludes_zero(inner, value) for inner in test.operands)
         if test.name != "arith.cmpf" or not any(
             self._is_same(value, operand) for operand in test.operands
         ):
@@ -194,11 +194,13 @@ class Finiteness:
             isinstance(load, BlockNode) or not is_load(load) for load in loads
         ):
             return value == other
-        here, there = (load for load in loads if isinstance(load, Node))
+        first, there = (node for node in loads if isinstance(node, Node))
         return (
-            here.array == there.array
-            and here.indices == there.indices
-            and not any(node.array == here.array and not is_load(node) for node in here.block.nodes)
+            first.array == there.array
+            and first.indices == there.indices
+            and not any(
+                node.array == first.array and not is_load(node) for node in first.block.nodes
+            )
         )
 
     def may_be_infinite(self, node: Node, position: int) -> bool:
@@ -219,8 +221,8 @@ class Finiteness:
     def _divides(self, node: Node, term: Term) -> bool:
         if isinstance(term, Where):
             return any(
-                self._divides(node, part)
-                for part in (term.left, term.right, term.then, term.otherwise)
+                self._divides(node, term_part)
+                for term_part in (term.left, term.right, term.then, term.otherwise)
             )
         if isinstance(term, Choose):
             return self._divides(node, term.then) or self._divides(node, term.otherwise)
@@ -260,9 +262,9 @@ def _is_minus_a_square(term: Term) -> bool:
 def infinite_arrays(module: ir.Operation, graph: Graph) -> set[Array]:
     """The arrays that may hold infinities: fields whose placement says so, and arguments, of whose
     numbers nothing is known."""
-    found: set[Array] = {
+    arrays: set[Array] = {
         ir.StringAttr(place.attributes["sym_name"]).value
         for place in places(module)
         if INFINITE in place.attributes
     }
-    return found.union(graph.values[v] for v in graph.body.arguments if graph.is_array(v))
+    return arrays.union(graph.values[v] for v in graph.body.arguments if graph.is_array(v))

@@ -69,15 +69,15 @@ class Segment:
     def results(self) -> dict[ir.Value, list[tuple[ir.Operation, int]]]:
         """What is made of guards and used by others than the ops in front, with the uses."""
         front = set(self.front)
-        found: dict[ir.Value, list[tuple[ir.Operation, int]]] = {}
+        uses_of: dict[ir.Value, list[tuple[ir.Operation, int]]] = {}
         for op in self.front:
             for value in op.results:
                 if value in self.made:
                     uses = [(use.owner.operation, use.operand_number) for use in value.uses]
-                    others = [use for use in uses if use[0] not in front]
-                    if others:
-                        found[value] = others
-        return found
+                    late_uses = [use for use in uses if use[0] not in front]
+                    if late_uses:
+                        uses_of[value] = late_uses
+        return uses_of
 
 
 def segments(block: ir.Block) -> Iterator[tuple[Segment, ir.Operation]]:
@@ -103,8 +103,8 @@ def is_pure(op: ir.Operation) -> bool:
 def is_opaque(op: ir.Operation) -> bool:
     """Whether it is not known what an op, or one within it, does beside giving its results, as it
     is not of a call."""
-    known = (*_PURE, "memref.", "scf.")
-    return any(not inner.name.startswith(known) for inner in (op, *operations(op)))
+    transparent = (*_PURE, "memref.", "scf.")
+    return any(not inner.name.startswith(transparent) for inner in (op, *operations(op)))
 
 
 def used_values(op: ir.Operation) -> list[ir.Value]:
@@ -124,26 +124,28 @@ def touched_memory(op: ir.Operation) -> tuple[set[ir.Value], set[ir.Value]]:
 
 def _late_ops(block: ir.Block, ops: list[ir.Operation]) -> set[ir.Operation]:
     """The ops by which what is made of guards is added to memory, and to what a loop carries."""
-    made: set[ir.Value] = set()
+    late_values: set[ir.Value] = set()
     sums: set[ir.Value] = set()
     if is_for(block.owner.operation):
         sums.update(list(block.arguments)[1:])
-    found: set[ir.Operation] = set()
+    late_ops: set[ir.Operation] = set()
     updates = Updates()
     for op in ops:
         if op.name == "memref.store":
             update = updates.update_of(op)
-            if update is not None and not made.isdisjoint(
+            if update is not None and not late_values.isdisjoint(
                 v for step in update.steps for v in step.operands
             ):
-                found.update((update.load, *update.steps, op))
-        elif is_pure(op) and (guard_of(op) is not None or any(v in made for v in op.operands)):
-            made.update(op.results)
+                late_ops.update((update.load, *update.steps, op))
+        elif is_pure(op) and (
+            guard_of(op) is not None or any(v in late_values for v in op.operands)
+        ):
+            late_values.update(op.results)
             if (
                 op.name in FLOAT_STEPS
                 and any(v in sums for v in op.operands)
                 and len(list(op.results[0].uses)) == 1
             ):
                 sums.update(op.results)
-                found.add(op)
-    return found
+                late_ops.add(op)
+    return late_ops

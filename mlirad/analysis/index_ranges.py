@@ -15,9 +15,9 @@ _WIDEST = 1 << 31  # casts to 32 bits keep what lies below
 def index_range(value: ir.Value, depth: int = 12) -> Range | None:
     """The range of an integer that is an index of loops, or made of such; None where it is not
     known."""
-    known = constant_integer(value)
-    if known is not None:
-        return known, known + 1
+    constant = constant_integer(value)
+    if constant is not None:
+        return constant, constant + 1
     op = defining_op(value)
     if op is None:
         return _of_loop(value)
@@ -43,8 +43,8 @@ def index_range(value: ir.Value, depth: int = 12) -> Range | None:
 
 def is_below(value: ir.Value, extent: int) -> bool:
     """Whether an index is known to be one of `0 ... extent - 1`."""
-    found = index_range(value)
-    return found is not None and found[0] >= 0 and found[1] <= extent
+    interval = index_range(value)
+    return interval is not None and interval[0] >= 0 and interval[1] <= extent
 
 
 def _of_division(name: str, left: Range | None, right: Range | None) -> Range | None:

@@ -46,8 +46,8 @@ class Linear(NamedTuple, Generic[Name]):
         if not self.terms and factor == 1:
             return Linear(other.terms, constant)
         factors = dict(self.terms)
-        for name, own in other.terms:
-            factors[name] = factors.get(name, 0) + factor * own
+        for name, factor_of_name in other.terms:
+            factors[name] = factors.get(name, 0) + factor * factor_of_name
         return Linear(frozenset((n, f) for n, f in factors.items() if f), constant)
 
     def times(self, factor: int) -> Linear[Name]:
@@ -85,13 +85,13 @@ def evaluate_sum(total: Linear[Name], values: Values[Name]) -> int:
     return total.constant + sum(factor * values[name] for name, factor in total.terms)
 
 
-def extent_of(total: Linear[Name], known: Intervals[Name]) -> tuple[int, int] | None:
+def extent_of(total: Linear[Name], intervals: Intervals[Name]) -> tuple[int, int] | None:
     """The least and the greatest value of a sum; None where those of its names are not known."""
     low = high = total.constant
     for name, factor in total.terms:
-        if name not in known:
+        if name not in intervals:
             return None
-        ends = sorted(factor * end for end in known[name])
+        ends = sorted(factor * end for end in intervals[name])
         low, high = low + ends[0], high + ends[1]
     return low, high
 
@@ -102,9 +102,9 @@ _CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.trunci
 def linear_form(value: ir.Value, depth: int = 16) -> Linear[ir.Value]:
     """An integer as a sum of values, seen through casts and arithmetic; what cannot be looked into
     is a name, and so is a number of fewer than 32 bits, of which sums wrap around."""
-    known = constant_integer(value)
-    if known is not None:
-        return number(known)
+    constant = constant_integer(value)
+    if constant is not None:
+        return number(constant)
     if isinstance(value, ir.BlockArgument) or depth == 0 or _is_narrow(value.type):
         return unknown(value)
     op = value.owner.operation
@@ -133,7 +133,7 @@ class LinearForms:
 
     def of(self, value: ir.Value) -> Linear[ir.Value]:
         """The sum that a value is."""
-        found = self._found.get(value)
-        if found is None:
-            found = self._found[value] = linear_form(value)
-        return found
+        form = self._found.get(value)
+        if form is None:
+            form = self._found[value] = linear_form(value)
+        return form

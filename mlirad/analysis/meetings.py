@@ -46,10 +46,10 @@ class Meetings:
 
     def residue(self, index: ir.Value) -> Residue:
         """What is known of an index."""
-        found = self._residues.get(index)
-        if found is None:
-            found = self._residues[index] = self._residue_of(self._forms.of(index))
-        return found
+        residue = self._residues.get(index)
+        if residue is None:
+            residue = self._residues[index] = self._residue_of(self._forms.of(index))
+        return residue
 
     def residues(self, indices: Iterable[ir.Value]) -> tuple[Residue, ...]:
         """What is known of the indices of an access."""
@@ -57,13 +57,13 @@ class Meetings:
 
     def never(self, left: Sequence[Residue], right: Sequence[Residue]) -> bool:
         """Whether two accesses meet neither in one iteration nor in two."""
-        return any(self._differ(mine, other) for mine, other in zip(left, right))
+        return any(self._differ(residue_left, other) for residue_left, other in zip(left, right))
 
     def apart(self, left: Sequence[Residue], right: Sequence[Residue], iv: ir.Value) -> bool:
         """Whether two accesses never meet in iterations that differ in an index of the loop."""
         return any(
-            self._differ(mine, other) or self._fixes(mine, other, iv)
-            for mine, other in zip(left, right)
+            self._differ(residue_left, other) or self._fixes(residue_left, other, iv)
+            for residue_left, other in zip(left, right)
         )
 
     def varying(self, total: Linear[ir.Value]) -> dict[ir.Value, int]:
@@ -73,15 +73,15 @@ class Meetings:
     def changes(self, value: ir.Value) -> bool:
         """Whether iterations may have different values: other than what is computed of values from
         outside."""
-        found = self._changed.get(value)
-        if found is None:
+        changed = self._changed.get(value)
+        if changed is None:
             op = defining_op(value)
-            found = self._changed[value] = is_defined_in(value, self.loop) and (
+            changed = self._changed[value] = is_defined_in(value, self.loop) and (
                 op is None
                 or not op.name.startswith("arith.")
                 or any(self.changes(operand) for operand in op.operands)
             )
-        return found
+        return changed
 
     def _residue_of(self, form: Linear[ir.Value]) -> Residue:
         for leaf, factor in form.terms:
@@ -89,21 +89,21 @@ class Meetings:
             divisor = None if op is None else _divisor(op)
             if op is None or divisor is None:
                 continue
-            rest, divided = form.without(leaf), self._forms.of(op.operands[0])
+            other_terms, divided = form.without(leaf), self._forms.of(op.operands[0])
             if op.name != _QUOTIENT:
-                alone = factor == 1 and rest == number(0)
-                return Residue(rest.plus(divided, factor), abs(factor) * divisor, alone)
-            if factor % divisor == 0 and rest.plus(divided, factor // divisor) == number(0):
-                return Residue(rest, abs(factor), factor == -divisor)
+                alone = factor == 1 and other_terms == number(0)
+                return Residue(other_terms.plus(divided, factor), abs(factor) * divisor, alone)
+            if factor % divisor == 0 and other_terms.plus(divided, factor // divisor) == number(0):
+                return Residue(other_terms, abs(factor), factor == -divisor)
         return Residue(form)
 
     def _differ(self, left: Residue, right: Residue) -> bool:
         """Whether two indices are never equal, in one iteration or in two."""
         modulus = gcd(left.modulus, right.modulus)
-        mine, other = self.varying(left.total), self.varying(right.total)
+        varying_left, other = self.varying(left.total), self.varying(right.total)
         if any(not self.changes(leaf) for leaf in left.total.plus(right.total, -1).names):
             return False
-        divisor = gcd(modulus, *mine.values(), *other.values())
+        divisor = gcd(modulus, *varying_left.values(), *other.values())
         distance = left.total.constant - right.total.constant
         return bool(distance % divisor if divisor else distance)
 

@@ -74,8 +74,8 @@ def most_trips(loop: ir.Operation) -> int | None:
     grows by a step is below another; None where that is not known."""
     box = While(loop)
     condition = block_operations(box.before)[-1].operands[0]
-    found = [_most_below(box, loop, test) for test in _tests(condition)]
-    return min((most for most in found if most is not None), default=None)
+    trips = [_most_below(box, loop, test) for test in _tests(condition)]
+    return min((most for most in trips if most is not None), default=None)
 
 
 def _tests(condition: ir.Value) -> list[ir.Operation]:

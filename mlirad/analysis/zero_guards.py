@@ -45,11 +45,13 @@ def guard_of(op: ir.Operation) -> Guard | None:
     if test is None:
         return None
     if test.name == "arith.andi":
-        parts = [defining_op(part) for part in test.operands]
-        found = [part for part in parts if part is not None and _is_nan_test(part)]
-        if not found:
+        operand_ops = [defining_op(operand) for operand in test.operands]
+        nan_tests = [
+            operand for operand in operand_ops if operand is not None and _is_nan_test(operand)
+        ]
+        if not nan_tests:
             return None
-        witness = found[0].operands[0]
+        witness = nan_tests[0].operands[0]
         return Guard(op, value, None if witness == value else witness)
     tangent = _compared_with_zero(test)
     if tangent is None or not _is_multiple(value, tangent):

@@ -64,19 +64,19 @@ class Contraction:
 
     def with_factors_swapped(self) -> Contraction:
         """The same, with the factors in the other order."""
-        terms = tuple(one._replace(left=one.right, right=one.left) for one in self.terms)
+        terms = tuple(term._replace(left=term.right, right=term.left) for term in self.terms)
         return replace(self, terms=terms)
 
     def moving(self, *, output: bool, left: bool, right: bool) -> list[Index]:
         """The indices that some of the elements depend on, and the others do not, in all terms."""
-        wanted = (output, left, right)
+        is_moving = (output, left, right)
         return [
             index
             for index in self.indices
             if all(
-                tuple(x.moves_with(index.value) for x in (self.output, one.left, one.right))
-                == wanted
-                for one in self.terms
+                tuple(x.moves_with(index.value) for x in (self.output, term.left, term.right))
+                == is_moving
+                for term in self.terms
             )
         ]
 
@@ -93,8 +93,8 @@ class Contraction:
             for form in limits.upper:
                 high = folded("arith.minsi", high, places.sum(form, {}, {}), min)
             first, last = constant_integer(low), constant_integer(high)
-            known = None if first is None or last is None else max(0, last - first)
-            indices.append(Index(index.value, low, high, known, index.choice))
+            count = None if first is None or last is None else max(0, last - first)
+            indices.append(Index(index.value, low, high, count, index.choice))
         return replace(self, indices=tuple(indices), terms=(term._replace(limits={}),))
 
 
@@ -113,11 +113,11 @@ def contraction(loop: ir.Operation) -> Contraction | None:
         if len(work) != 1 or not is_for(work[0]):
             break
         op = work[0]
-    found = _updates(work, {}, loop)
-    if not found or any(output != found[0][0] for output, _ in found):
+    updates = _updates(work, {}, loop)
+    if not updates or any(output != updates[0][0] for output, _ in updates):
         return None
-    terms = tuple(term for _, term in found)
-    result = Contraction(loop, tuple(indices), found[0][0], terms)
+    terms = tuple(term for _, term in updates)
+    result = Contraction(loop, tuple(indices), updates[0][0], terms)
     return result if _is_sound(result) else None
 
 
@@ -139,7 +139,7 @@ def _updates(
 ) -> list[tuple[Element, Term]]:
     """The elements that a body adds products to, and what it adds; none where it does anything
     else."""
-    found: list[tuple[Element, Term]] = []
+    pairs: list[tuple[Element, Term]] = []
     accounted: set[ir.Operation] = set()
     for op in work:
         if is_branch(op):
@@ -150,15 +150,15 @@ def _updates(
             updates = _updates(_work(If(op).then), inner, nest)
             if not updates:
                 return []
-            found += updates
+            pairs += updates
             accounted.add(op)
         elif op.name == "memref.store":
             update = _update(op, limits)
             if update is None:
                 return []
-            found.append(update[0])
+            pairs.append(update[0])
             accounted |= update[1]
-    return found if accounted == set(work) else []
+    return pairs if accounted == set(work) else []
 
 
 def _update(
@@ -170,8 +170,8 @@ def _update(
         return None
     is_negative = _STEPS[step.name]
     pairs = [(0, 1)] if is_negative else [(0, 1), (1, 0)]
-    for mine, other in pairs:
-        old, product = defining_op(step.operands[mine]), defining_op(step.operands[other])
+    for addend, other in pairs:
+        old, product = defining_op(step.operands[addend]), defining_op(step.operands[other])
         if old is None or product is None or product.name != "arith.mulf" or is_bound(product):
             continue
         factors = [defining_op(factor) for factor in product.operands]
@@ -185,19 +185,19 @@ def _update(
     return None
 
 
-def _is_sound(found: Contraction) -> bool:
+def _is_sound(nest: Contraction) -> bool:
     """Whether the factors are certainly not what is written, and elements are known by sums of the
     indices and of what the nest does not change."""
-    indices = {index.value for index in found.indices}
-    factors = [factor for one in found.terms for factor in (one.left, one.right)]
-    elements = (found.output, *factors)
+    indices = {index.value for index in nest.indices}
+    factors = [factor for term in nest.terms for factor in (term.left, term.right)]
+    elements = (nest.output, *factors)
     names = {name for element in elements for name in element.names}
     types = {str(ir.MemRefType(element.memref.type).element_type) for element in elements}
     return (
         len(types) == 1
         and types <= {"f32", "f64"}
-        and all(are_apart(found.output.memref, factor.memref) for factor in factors)
-        and not any(is_defined_in(name, found.loop) for name in names - indices)
-        and not any(is_defined_in(element.memref, found.loop) for element in elements)
-        and all(index in indices for one in found.terms for index in one.limits)
+        and all(are_apart(nest.output.memref, factor.memref) for factor in factors)
+        and not any(is_defined_in(name, nest.loop) for name in names - indices)
+        and not any(is_defined_in(element.memref, nest.loop) for element in elements)
+        and all(index in indices for term in nest.terms for index in term.limits)
     )

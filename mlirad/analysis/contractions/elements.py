@@ -42,9 +42,9 @@ class Element(NamedTuple):
             return None
         return self.forms[-1].coefficient(index) if self.strides[-1] == 1 else None
 
-    def tells_apart(self, one: ir.Value, other: ir.Value) -> bool:
+    def tells_apart(self, first: ir.Value, other: ir.Value) -> bool:
         """Whether two points that differ in two indices at most certainly are two elements."""
-        has_one = [form.coefficient(one) != 0 for form in self.forms]
+        has_one = [form.coefficient(first) != 0 for form in self.forms]
         has_other = [form.coefficient(other) != 0 for form in self.forms]
         pairs = list(zip(has_one, has_other))
         return (True, False) in pairs and (False, True) in pairs
@@ -97,11 +97,11 @@ def memory_of(memref: ir.Value) -> ir.Value | None:
     function = pointer.owner.owner.operation
     if function.name != "func.func":
         return None
-    known = parameter_attributes(function)[pointer.arg_number]
-    return pointer if NOALIAS in known else None
+    attributes = parameter_attributes(function)[pointer.arg_number]
+    return pointer if NOALIAS in attributes else None
 
 
 def are_apart(left: ir.Value, right: ir.Value) -> bool:
     """Whether two memrefs certainly have no element in common."""
-    mine, other = memory_of(left), memory_of(right)
-    return mine is not None and other is not None and mine != other
+    memory, other = memory_of(left), memory_of(right)
+    return memory is not None and other is not None and memory != other

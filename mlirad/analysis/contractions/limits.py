@@ -23,7 +23,10 @@ LimitsOf = dict[ir.Value, Limits]
 
 def copy_limits(limits: LimitsOf) -> LimitsOf:
     """The same limits, to be narrowed."""
-    return {index: Limits([*one.lower], [*one.upper]) for index, one in limits.items()}
+    return {
+        index: Limits([*index_limits.lower], [*index_limits.upper])
+        for index, index_limits in limits.items()
+    }
 
 
 def narrow(limits: LimitsOf, condition: ir.Value, nest: ir.Operation) -> bool:
@@ -35,24 +38,24 @@ def narrow(limits: LimitsOf, condition: ir.Value, nest: ir.Operation) -> bool:
     gap = _gap(op)
     if gap is None:
         return False
-    own = [name for name in gap.names if is_defined_in(name, nest)]
-    if not own:
+    inner_names = [name for name in gap.names if is_defined_in(name, nest)]
+    if not inner_names:
         return not gap.terms and gap.constant >= 0
-    index, factor = own[0], gap.coefficient(own[0])
-    if len(own) > 1 or not isinstance(index, ir.BlockArgument):
+    index, factor = inner_names[0], gap.coefficient(inner_names[0])
+    if len(inner_names) > 1 or not isinstance(index, ir.BlockArgument):
         return False
     if not is_for(index.owner.owner.operation) or index.arg_number:
         return False
-    rest = gap.without(index)
+    bound = gap.without(index)
     if abs(factor) != 1:
-        if rest.terms:
+        if bound.terms:
             return False
-        rest = number(rest.constant // abs(factor))
-    here = limits.setdefault(index, Limits())
+        bound = number(bound.constant // abs(factor))
+    index_limits = limits.setdefault(index, Limits())
     if factor > 0:  # index + rest >= 0
-        here.lower.append(rest.times(-1))
+        index_limits.lower.append(bound.times(-1))
     else:  # rest - index >= 0
-        here.upper.append(rest.plus(number(1)))
+        index_limits.upper.append(bound.plus(number(1)))
     return True
 
 

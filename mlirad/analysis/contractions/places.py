@@ -31,9 +31,9 @@ class Places:
         terms: list[tuple[ir.Value, int]] = []
         for name, factor in self._in_order(form):
             value = point.get(name, name)
-            known = constant_integer(value)
-            constant += factor * (offset.get(name, 0) + (known or 0))
-            if known is None:
+            constant_value = constant_integer(value)
+            constant += factor * (offset.get(name, 0) + (constant_value or 0))
+            if constant_value is None:
                 terms.append((value, factor))
         key = (ir.InsertionPoint.current.block, tuple(terms), constant)
         if key not in self.known:
@@ -43,11 +43,11 @@ class Places:
     def _in_order(self, form: Linear[ir.Value]) -> list[tuple[ir.Value, int]]:
         """The terms of a sum as they stand in any run of the compiler: those from outside of the
         nest first, by names, which take as long as the function is."""
-        own = [term for term in form.terms if term[0] in self.order]
-        others = [term for term in form.terms if term[0] not in self.order]
-        if len(others) > 1:
-            others.sort(key=lambda term: term[0].get_name(use_local_scope=True))
-        return [*others, *sorted(own, key=lambda term: self.order[term[0]])]
+        ordered_terms = [term for term in form.terms if term[0] in self.order]
+        outer_terms = [term for term in form.terms if term[0] not in self.order]
+        if len(outer_terms) > 1:
+            outer_terms.sort(key=lambda term: term[0].get_name(use_local_scope=True))
+        return [*outer_terms, *sorted(ordered_terms, key=lambda term: self.order[term[0]])]
 
 
 def _total(terms: Sequence[tuple[ir.Value, int]], constant: int) -> ir.Value:

@@ -83,7 +83,7 @@ class Plan:
             return []
         sums = self.sums
         for count in range(len(sums), 0, -1):
-            if prod(one.expected_trips for one in (*sums[count:], self.inner)) >= _ENOUGH:
+            if prod(index.expected_trips for index in (*sums[count:], self.inner)) >= _ENOUGH:
                 return sums[:count]
         return []
 
@@ -109,11 +109,11 @@ class Plan:
     def copies_rows(self) -> bool:
         """Whether tiles read a copy of the left factor, too: the next row lies beside a row, the
         next trip of the sum far behind, and many columns read them again."""
-        (term, *others), (row, inner) = self.nest.terms, (self.row.value, self.inner.value)
+        (term, *other_terms), (row, inner) = self.nest.terms, (self.row.value, self.inner.value)
         return (
             self.is_packed
             and not self.is_apart
-            and not others
+            and not other_terms
             and not term.limits
             and self.rows > 1
             and term.left.is_next_to_next(row)
@@ -147,30 +147,30 @@ def _along(index: Index) -> str:
 
 def plan(nest: Contraction, lanes: int, registers: int) -> Plan | None:
     """The cheapest tile; None where none is better than the loops as they are."""
-    found = [
-        one
+    plans = [
+        candidate
         for ordered in (nest, nest.with_factors_swapped())
         for make in (_columns, _columns_apart, _dots)
-        for one in make(ordered, lanes, registers)
-        if (len(nest.terms) == 1 or _is_together(one)) and _is_as_asked(one)
+        for candidate in make(ordered, lanes, registers)
+        if (len(nest.terms) == 1 or _is_together(candidate)) and _is_as_asked(candidate)
     ]
-    return min(found, key=lambda one: one.cost, default=None)
+    return min(plans, key=lambda candidate: candidate.cost, default=None)
 
 
-def _is_as_asked(one: Plan) -> bool:
+def _is_as_asked(candidate: Plan) -> bool:
     """Whether the lanes are along the index that the program names, if it names one."""
-    asked = [index for index in one.nest.indices if index.choice.in_lanes]
-    return not asked or (one.inner if one.is_dots else one.column) in asked
+    asked = [index for index in candidate.nest.indices if index.choice.in_lanes]
+    return not asked or (candidate.inner if candidate.is_dots else candidate.column) in asked
 
 
-def _is_together(one: Plan) -> bool:
+def _is_together(candidate: Plan) -> bool:
     """Whether a tile takes several terms: by one panel of copies that are 0 where a term is outside
     of its limits, which do not depend on the rows."""
-    nest, column = one.nest, one.column.value
+    nest, column = candidate.nest, candidate.column.value
     same = {index for kind in _KINDS for index in nest.moving(**kind)} == set(nest.indices)
     return (
-        one.is_packed
-        and not one.is_apart
+        candidate.is_packed
+        and not candidate.is_apart
         and same
         and all(term.right.is_near_to_next(column) for term in nest.terms)
         and all(
@@ -261,8 +261,8 @@ def _dots(nest: Contraction, lanes: int, registers: int) -> Iterator[Plan]:
         index
         for index in sums
         if all(
-            one.left.is_near_to_next(index.value) and one.right.is_near_to_next(index.value)
-            for one in nest.terms
+            factor.left.is_near_to_next(index.value) and factor.right.is_near_to_next(index.value)
+            for factor in nest.terms
         )
     ]
     if not (rows and columns and inner):
@@ -273,12 +273,16 @@ def _dots(nest: Contraction, lanes: int, registers: int) -> Iterator[Plan]:
     height, width = _height(row, 4), _height(column, 4 if registers >= _MANY else 3)
     if height * width > _MOST_ROWS:
         width = max(1, _MOST_ROWS // height)
-    near = [one.steps(inner[0].value) or 1 for one in (nest.terms[0].left, nest.terms[0].right)]
+    near = [
+        factor.steps(inner[0].value) or 1 for factor in (nest.terms[0].left, nest.terms[0].right)
+    ]
     loads = height * (2 * near[0] - 1) + width * (2 * near[1] - 1)
     cost = _padding(inner[0], lanes) + loads / (2 * height * width)
     cost += _ACROSS * lanes / prod(index.expected_trips for index in sums)
     shared = (_LARGE if column.extent is None else column.expected_trips) * inner[0].expected_trips
-    cost += max((one for least, one in _STREAMED.items() if shared > least), default=0.0) / height
+    cost += (
+        max((factor for least, factor in _STREAMED.items() if shared > least), default=0.0) / height
+    )
     yield Plan(nest, row, column, inner[0], height, width, lanes, True, False, cost)
 
 

@@ -60,8 +60,8 @@ class Activity:
 
     def _find_duals(self, module: ir.Operation, function: ir.Operation) -> None:
         for place in places(module):
-            if found := duals_of(place):
-                self.duals[ir.StringAttr(place.attributes["sym_name"]).value] = found
+            if duals := duals_of(place):
+                self.duals[ir.StringAttr(place.attributes["sym_name"]).value] = duals
         for number, attributes in zip(self.graph.body.arguments, _argument_attributes(function)):
             if "field.needs_grad" in attributes or "field.adjoint" in attributes:
                 self.duals[self.graph.values[number]] = ()
@@ -196,7 +196,9 @@ class Activity:
 def _argument_attributes(function: ir.Operation) -> list[ir.DictAttr]:
     if "arg_attrs" not in function.attributes:
         return []
-    return [ir.DictAttr(given) for given in ir.ArrayAttr(function.attributes["arg_attrs"])]
+    return [
+        ir.DictAttr(attributes) for attributes in ir.ArrayAttr(function.attributes["arg_attrs"])
+    ]
 
 
 def stack_of(node: Node) -> tuple[str, int]:

@@ -42,9 +42,9 @@ class ArrayFlows:
     def _node(self, node: Node) -> bool:
         changed = self.is_marked(node) and self._add(node.results, frozenset({MARKED}))
         if is_write(node):
-            found = self._sources_of(node.operands[0]) - self.into.setdefault(node.array, set())
-            if found:
-                self.into[node.array] |= found
+            sources = self._sources_of(node.operands[0]) - self.into.setdefault(node.array, set())
+            if sources:
+                self.into[node.array] |= sources
                 self.writer.setdefault(node.array, node)
                 changed = True
         if is_read(node):
@@ -69,10 +69,10 @@ class ArrayFlows:
     def _sources_of(self, value: int) -> frozenset[Array]:
         return self.sources.get(value, frozenset())
 
-    def _add(self, values: list[int], found: frozenset[Array]) -> bool:
+    def _add(self, values: list[int], arrays: frozenset[Array]) -> bool:
         changed = False
         for value in values:
-            if self.graph.floats[value] and not found <= self._sources_of(value):
-                self.sources[value] = self._sources_of(value) | found
+            if self.graph.floats[value] and not arrays <= self._sources_of(value):
+                self.sources[value] = self._sources_of(value) | arrays
                 changed = True
         return changed

@@ -65,7 +65,9 @@ def _require(root: ir.Operation, is_differentiable: Callable[[ir.Operation], boo
 def _array_arguments(graph: Graph, function: ir.Operation) -> set[Array]:
     if "arg_attrs" not in function.attributes:
         return set()
-    labels = [ir.DictAttr(given) for given in ir.ArrayAttr(function.attributes["arg_attrs"])]
+    labels = [
+        ir.DictAttr(attributes) for attributes in ir.ArrayAttr(function.attributes["arg_attrs"])
+    ]
     return {
         graph.values[number]
         for number, label in zip(graph.body.arguments, labels)

@@ -40,10 +40,10 @@ def stacks(graph: Graph) -> dict[int, Stack]:
 
 
 def _stack(graph: Graph, stack: int, nodes: list[Node]) -> Stack:
-    made = graph.defined[stack]
-    if not isinstance(made, Node) or not AllocOp.holds(made):
+    allocation = graph.defined[stack]
+    if not isinstance(allocation, Node) or not AllocOp.holds(allocation):
         _refuse(nodes[0], "a stack that no 'grad.alloc' of this function makes")
-    depth = made.block.depth
+    depth = allocation.block.depth
     pushes = [node for node in nodes if PushOp.holds(node)]
     frees = [node for node in nodes if FreeOp.holds(node)]
     read = [node.order[depth] for node in nodes if PopOp.holds(node)]
@@ -51,10 +51,10 @@ def _stack(graph: Graph, stack: int, nodes: list[Node]) -> Stack:
         if node.order[depth] >= min(read, default=node.order[depth] + 1):
             _refuse(node, "a stack is written to that was read: its reverse has no reverse itself")
     for node in frees:
-        if node.block is not made.block:
+        if node.block is not allocation.block:
             _refuse(node, "a stack is freed in another block than it is made in")
-    around = {one for push in pushes for one in push.owners if one.block.depth >= depth}
-    return Stack(made, pushes, frees, tuple(around))
+    around = {owner for push in pushes for owner in push.owners if owner.block.depth >= depth}
+    return Stack(allocation, pushes, frees, tuple(around))
 
 
 def _refuse(node: Node, message: str) -> NoReturn:

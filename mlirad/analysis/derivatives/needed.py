@@ -77,37 +77,37 @@ class Needed:
             self._pending.append(key)
 
     def _seed(self, block: BlockNode) -> None:
-        here = block.depth + 1
+        depth = block.depth + 1
         for node in block.nodes:
             if node not in self.work:
                 continue
-            self._seed_node(node, here)
+            self._seed_node(node, depth)
             for inner in node.blocks:
                 self._seed(inner)
 
-    def _seed_node(self, node: Node, here: int) -> None:
+    def _seed_node(self, node: Node, depth: int) -> None:
         if is_access(node):
             for index in node.indices:
-                self._need(index, here, node)
+                self._need(index, depth, node)
             if is_write(node) and not (replaces(node.op) or _is_add(node)):
-                self._need(node.operands[0], here, node)
+                self._need(node.operands[0], depth, node)
         elif PushOp.holds(node) or PopOp.holds(node):
-            self._need(node.operands[-1], here, node)
-            made = self._stacks[stack_of(node)[1]].made
-            self._need(made.operands[0], made.block.depth + 1, node)
+            self._need(node.operands[-1], depth, node)
+            allocation = self._stacks[stack_of(node)[1]].made
+            self._need(allocation.operands[0], allocation.block.depth + 1, node)
         elif node.blocks:
-            self._need_control(node, here, node)
+            self._need_control(node, depth, node)
         elif node.name in RULES:
             for position, operand in enumerate(node.operands):
                 if operand in self.activity.varied and RULES[node.name][position] is not None:
                     reads, reads_result = primal_reads(node.name, position)
                     for read in reads:
-                        self._need(node.operands[read], here, node)
+                        self._need(node.operands[read], depth, node)
                     if reads_result:
-                        self._need(node.results[0], here, node)
+                        self._need(node.results[0], depth, node)
         elif CustomOp.holds(node):
             for value in vjp_reads(node, self.activity.varied):
-                self._need(value, here, node)
+                self._need(value, depth, node)
 
     def _redo(self) -> None:
         """Need what the writes that are done again need, in every way their blocks run."""
@@ -232,7 +232,9 @@ def _may_follow(read: Node, write: Node) -> bool:
     """Whether a read runs after a write of the same iteration of a parallel loop: it stands behind
     it, or a loop goes round both."""
     depth = base_depth(write)
-    around = {one for one in write.owners if one.block.depth >= depth and one.name in (FOR, WHILE)}
+    around = {
+        outer for outer in write.owners if outer.block.depth >= depth and outer.name in (FOR, WHILE)
+    }
     return read.order > write.order or any(owner in around for owner in read.owners)
 
 

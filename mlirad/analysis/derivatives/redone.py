@@ -12,10 +12,10 @@ def redone_arrays(function: ir.Operation, graph: Graph) -> frozenset[Array]:
     number."""
     if "grad.redone" not in function.attributes:
         return frozenset()
-    found: set[Array] = set()
+    arrays: set[Array] = set()
     for item in ir.ArrayAttr(function.attributes["grad.redone"]):
         if isinstance(item, ir.FlatSymbolRefAttr):
-            found.add(item.value)
+            arrays.add(item.value)
         else:
-            found.add(graph.values[graph.body.arguments[ir.IntegerAttr(item).value]])
-    return frozenset(found)
+            arrays.add(graph.values[graph.body.arguments[ir.IntegerAttr(item).value]])
+    return frozenset(arrays)

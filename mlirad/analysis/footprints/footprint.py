@@ -61,13 +61,13 @@ def _axis(form: Linear[ir.Value]) -> Axis:
 
 def _bound(form: Linear[ir.Value], upper: bool, depth: int) -> Bound | None:
     """The least or greatest value of a form over all iterations."""
-    parts: dict[ir.Value, Bound] = {}
+    leaf_bounds: dict[ir.Value, Bound] = {}
     for leaf, factor in form.terms:
-        part = _leaf(leaf, upper == (factor > 0), depth)
-        if part is None:
+        leaf_bound = _leaf(leaf, upper == (factor > 0), depth)
+        if leaf_bound is None:
             return None
-        parts[leaf] = part
-    return form.substitute(parts)
+        leaf_bounds[leaf] = leaf_bound
+    return form.substitute(leaf_bounds)
 
 
 def _leaf(value: ir.Value, upper: bool, depth: int) -> Bound | None:

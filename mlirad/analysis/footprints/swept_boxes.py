@@ -79,14 +79,14 @@ def _goes_around(form: Form, ranges: Mapping[ir.Value, _Range]) -> tuple[ir.Valu
         op = defining_op(quotient)
         if op is None or op.name != _FLOOR or constant_integer(op.operands[1]) != -factor:
             continue
-        whole = _without(form, [(quotient, factor)])
-        if whole != linear_form(op.operands[0]) or len(whole.terms) != 1:
+        other_terms = _without(form, [(quotient, factor)])
+        if other_terms != linear_form(op.operands[0]) or len(other_terms.terms) != 1:
             continue
-        ((index, step),) = whole.terms
+        ((index, step),) = other_terms.terms
         ends = ranges.get(index)
         if ends is None or abs(step) != 1 or ends.high.plus(ends.low, -1) != number(-factor - 1):
             continue
-        last = ends.high.constant + abs(whole.constant)
+        last = ends.high.constant + abs(other_terms.constant)
         if not ends.high.terms and last < _LARGEST:
             return index, -factor
     return None

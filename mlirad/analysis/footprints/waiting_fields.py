@@ -26,29 +26,29 @@ class Access(NamedTuple):
 def accesses_by_field(kernel: ir.Operation) -> dict[str, list[Access]]:
     """All accesses to each field of which a kernel does nothing else but ask for its extents, and
     whose rows are those of its memory."""
-    found, others = dict[str, list[Access]](), set[str]()
+    accesses, excluded = dict[str, list[Access]](), set[str]()
     for op in operations(kernel):
         if is_access(op):
             array, indices = split_access(op)
             root = array_root(array)
             if isinstance(root, str):
-                found.setdefault(root, []).append(Access(op, array, indices))
+                accesses.setdefault(root, []).append(Access(op, array, indices))
         elif GetOp.holds(op) and not _is_only_accessed(op.results[0]):
-            others.add(ir.FlatSymbolRefAttr(op.attributes["field"]).value)
-    others |= _without_rows(enclosing(kernel))
-    return {name: group for name, group in found.items() if name not in others}
+            excluded.add(ir.FlatSymbolRefAttr(op.attributes["field"]).value)
+    excluded |= _without_rows(enclosing(kernel))
+    return {name: group for name, group in accesses.items() if name not in excluded}
 
 
 def _without_rows(module: ir.Operation) -> set[str]:
     """The fields of which several blocks share an axis, so that their memory has more axes than
     they; and those in sparse blocks, which never wait."""
-    found = set[str]()
+    fields = set[str]()
     for place in places(module):
         blocks = path_to(place)
         axes = [axis for block in blocks for axis in block.axes]
         if len(set(axes)) < len(axes) or any(block.kind.is_sparse for block in blocks):
-            found.add(ir.StringAttr(place.attributes["sym_name"]).value)
-    return found
+            fields.add(ir.StringAttr(place.attributes["sym_name"]).value)
+    return fields
 
 
 def _is_only_accessed(array: ir.Value) -> bool:
@@ -59,17 +59,17 @@ def are_apart(left: Access, right: Access) -> bool:
     """Whether accesses to one array have a place along an axis that differs by a number in every
     launch."""
     return any(
-        one.terms == other.terms
-        and one.constant != other.constant
-        and all(map(is_of_function, one.names))
-        for one, other in zip(map(linear_form, left.indices), map(linear_form, right.indices))
+        index.terms == other.terms
+        and index.constant != other.constant
+        and all(map(is_of_function, index.names))
+        for index, other in zip(map(linear_form, left.indices), map(linear_form, right.indices))
     )
 
 
 def is_outside_before(first: Access, second: Access) -> bool:
     """Whether all that an access does is done before what is around the other begins."""
-    one, other = _outermost(first.op), _outermost(second.op)
-    return one != other and one.is_before_in_block(other)
+    first_outer, other = _outermost(first.op), _outermost(second.op)
+    return first_outer != other and first_outer.is_before_in_block(other)
 
 
 def _outermost(op: ir.Operation) -> ir.Operation:

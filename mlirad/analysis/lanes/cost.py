@@ -152,10 +152,10 @@ class Scalar:
         if _has_many_places(op, strides):
             return None
         vectors = trips // self.width
-        rest = (trips % self.width) * self.block(For(op).body)
-        each = Lanes(strides, Meetings(strides, self.fast), self.width).block(For(op).body)
-        each += _SPILLED * max(0, len(block_operations(For(op).body)) - _IN_REGISTERS)
-        return vectors * (each + 0.5) + rest + 6.0 + 8.0 * len(op.results)
+        remaining_cost = (trips % self.width) * self.block(For(op).body)
+        vector_cost = Lanes(strides, Meetings(strides, self.fast), self.width).block(For(op).body)
+        vector_cost += _SPILLED * max(0, len(block_operations(For(op).body)) - _IN_REGISTERS)
+        return vectors * (vector_cost + 0.5) + remaining_cost + 6.0 + 8.0 * len(op.results)
 
 
 def is_long(loop: ir.Operation) -> bool:
@@ -187,16 +187,16 @@ def _has_many_places(loop: ir.Operation, strides: Strides) -> bool:
     """Whether a loop accesses an array that it stores to at more places than LLVM is told never to
     meet (`mark-disjoint-accesses`), and lanes lie apart: it then compares address ranges, which
     overlap."""
-    found: dict[ir.Value, set[tuple[ir.Value, ...]]] = {}
+    places_of: dict[ir.Value, set[tuple[ir.Value, ...]]] = {}
     stored = set()
     for op in operations(loop):
         place = accessed_element(op)
         if place is not None and is_far(op, strides):
             memref, indices = place
-            found.setdefault(memref, set()).add(tuple(indices))
+            places_of.setdefault(memref, set()).add(tuple(indices))
             if op.name == "memref.store":
                 stored.add(memref)
-    return any(len(found[memref]) > _TOLD for memref in stored)
+    return any(len(places_of[memref]) > _TOLD for memref in stored)
 
 
 def _reads_what_it_stores(loop: ir.Operation, strides: Strides) -> bool:
@@ -214,9 +214,9 @@ def _reads_what_it_stores(loop: ir.Operation, strides: Strides) -> bool:
 
 def _is_apart(left: list[ir.Value], right: list[ir.Value], strides: Strides) -> bool:
     """Whether indices that all iterations share differ by a number."""
-    for one, other in zip(left, right):
-        if strides.is_uniform(one) and strides.is_uniform(other):
-            gap = linear_form(one).plus(linear_form(other), -1)
+    for index, other in zip(left, right):
+        if strides.is_uniform(index) and strides.is_uniform(other):
+            gap = linear_form(index).plus(linear_form(other), -1)
             if gap.constant and not gap.terms:
                 return True
     return False
@@ -256,12 +256,12 @@ def is_far(op: ir.Operation, strides: Strides) -> bool:
 def pages_at_once(loop: ir.Operation, strides: Strides, width: int) -> int:
     """In how many pages of memory lanes lie that have one each: at every step of a loop within,
     in all of them."""
-    found = set()
+    arrays = set()
     for op in operations(loop):
         place = accessed_element(op)
         if place is not None:
-            found.add(spread_over(strides, *place))
-    return width * len(found - {None})
+            arrays.add(spread_over(strides, *place))
+    return width * len(arrays - {None})
 
 
 class Lanes:
@@ -323,21 +323,21 @@ class Lanes:
         return 2.0 if wide else 1.0
 
     def _access(
-        self, memref: ir.Value, indices: list[ir.Value], masked: bool, each: float
+        self, memref: ir.Value, indices: list[ir.Value], masked: bool, lane_cost: float
     ) -> float:
         if memref in self.strides.private:
-            apart = any(self.strides.stride_of(index) is None for index in indices)
-            step: int | None = None if apart else 1
+            is_gathered = any(self.strides.stride_of(index) is None for index in indices)
+            step: int | None = None if is_gathered else 1
         else:
             step = address_step(self.strides, memref, indices)
         if step == 0 and all(map(self.strides.is_uniform, indices)):
             return 1.5
         if step == 1:
             return 1.0 + masked
-        if step in (2, 3, 4) and not masked and each == 1.0:
+        if step in (2, 3, 4) and not masked and lane_cost == 1.0:
             return 2.0 * step
         page = self.page if self.page and spread_over(self.strides, memref, indices) else 0.0
-        return self.width * (1.4 * each + 0.6 * masked + page) + (step is None)
+        return self.width * (1.4 * lane_cost + 0.6 * masked + page) + (step is None)
 
     def _store(self, op: ir.Operation, masked: bool) -> float:
         indices = list(op.operands)[2:]

@@ -99,13 +99,13 @@ class Groups:
             or DYNAMIC in steps
         ):
             return None
-        apart = address_step(self._strides, memref, indices)
-        if apart is None or apart not in _APART:
+        distance = address_step(self._strides, memref, indices)
+        if distance is None or distance not in _APART:
             return None
         total: Linear[ir.Value] = number(0)
         for index, step in zip(indices, steps):
             total = total.plus(linear_form(index), step)
-        return Access(op, position, apart, Linear(total.terms, 0), total.constant)
+        return Access(op, position, distance, Linear(total.terms, 0), total.constant)
 
 
 def _memref(op: ir.Operation) -> ir.Value:
@@ -122,10 +122,10 @@ def _rows(accesses: Sequence[Access], is_load: bool) -> Iterator[list[Access]]:
     waiting = sorted(first)
     while waiting:
         row = [offset for offset in waiting if offset < waiting[0] + ROW]
-        taken = row if len(row) >= least else row[:1]
+        group_row = row if len(row) >= least else row[:1]
         if len(row) >= least:
             yield [first[offset] for offset in row]
-        waiting = waiting[len(taken) :]
+        waiting = waiting[len(group_row) :]
 
 
 def _group(row: list[Access], is_load: bool) -> Group:
@@ -149,7 +149,7 @@ class _Order:
         self.moved = {op: position for position, op in enumerate(ops)}
         self._users: dict[ir.Value, list[ir.Operation]] = {}
         for op in ops:
-            for memref in {v for one in (op, *operations(op)) for v in one.operands}:
+            for memref in {v for inner in (op, *operations(op)) for v in inner.operands}:
                 if isinstance(memref.type, ir.MemRefType):
                     self._users.setdefault(memref, []).append(op)
 
@@ -157,15 +157,15 @@ class _Order:
         """Whether nothing is between them that may touch their elements; they are moved then."""
         positions = [access.position for access in row]
         low, high = min(positions), max(positions)
-        own = {access.op for access in row}
+        row_ops = {access.op for access in row}
         for op in self._users[_memref(row[0].op)]:
-            if op in own or not low < self.moved[op] < high or (is_load and op.name == _LOAD):
+            if op in row_ops or not low < self.moved[op] < high or (is_load and op.name == _LOAD):
                 continue
             place = self.moved[op]
             passed = [a for a in row if (a.position > place if is_load else a.position < place)]
             if self._may_meet(op, passed):
                 return False
-        self.moved.update((op, low if is_load else high) for op in own)
+        self.moved.update((op, low if is_load else high) for op in row_ops)
         return True
 
     def _may_meet(self, op: ir.Operation, row: list[Access]) -> bool:

@@ -27,7 +27,7 @@ class Meetings:
         self.updates: dict[ir.Operation, Update] = {}  # by store
         self.combined: set[ir.Operation] = set()  # what is done at those stores
         self.reason = ""
-        found = Updates()
+        updates = Updates()
         self._loads: dict[ir.Value, list[ir.Operation]] = {}
         self._stores: dict[ir.Value, list[ir.Operation]] = {}
         for op in operations(strides.loop):
@@ -38,7 +38,7 @@ class Meetings:
         for memref, stores in self._stores.items():
             if memref not in strides.private and memref in self._loads:
                 for store in stores:
-                    self._store(memref, store, found.update_of(store))
+                    self._store(memref, store, updates.update_of(store))
         self.combined |= {
             op for update in self.updates.values() for op in (update.load, *update.steps)
         }
@@ -72,7 +72,7 @@ class Meetings:
 
     def _depends(self, value: ir.Value, memref: ir.Value) -> bool:
         """Whether a value is made of what is loaded from a memref."""
-        pending, seen = [value], {value}
+        pending, visited = [value], {value}
         while pending:
             value = pending.pop()
             op = defining_op(value)
@@ -90,8 +90,8 @@ class Meetings:
                 for inner in operations(op)
             ):
                 return True
-            new = [source for source in sources if source not in seen]
-            seen.update(new)
+            new = [source for source in sources if source not in visited]
+            visited.update(new)
             pending += new
         return False
 
@@ -138,16 +138,16 @@ def _block_of(value: ir.Value) -> ir.Block:
 
 def _branch_of(uses: list[ir.Operation], value: ir.Value, last: ir.Value) -> ir.Operation | None:
     """The one branch of a block in which all uses of a value are."""
-    found: set[ir.Operation] = set()
+    branches: set[ir.Operation] = set()
     for user in uses:
         while user.block != _block_of(last):
             parent = enclosing(user)
             if parent.name == "func.func":
                 return None
             user = parent
-        found.add(user)
-    one = found.pop() if len(found) == 1 else None
-    return one if one is not None and is_branch(one) else None
+        branches.add(user)
+    branch = branches.pop() if len(branches) == 1 else None
+    return branch if branch is not None and is_branch(branch) else None
 
 
 def _position(branch: ir.Operation, value: ir.Value, steps: list[ir.Operation]) -> int | None:
@@ -181,14 +181,14 @@ def _within(value: ir.Value, end: ir.Value, steps: list[ir.Operation]) -> bool:
 def reductions_of(loop: ir.Operation, may_reorder: bool) -> list[ir.Operation] | None:
     """A step of each sum that a loop carries; None where one is not a sum that may be taken in
     another order."""
-    box, found = For(loop), []
+    box, reductions = For(loop), []
     ends = list(block_operations(box.body)[-1].operands)
     for carried, end in zip(box.carried, ends):
         steps = _reduction_steps(carried, end)
         if not steps or not all(is_free(step, may_reorder) for step in steps):
             return None
-        found.append(steps[0])
-    return found
+        reductions.append(steps[0])
+    return reductions
 
 
 def are_vector_sums(loop: ir.Operation, may_reorder: bool) -> bool:

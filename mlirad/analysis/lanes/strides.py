@@ -89,12 +89,12 @@ class Strides:
         """Whether lanes have different results as they have different operands."""
         if DISTINCT in op.attributes:
             return enclosing(op) == self.loop
-        apart = [value in self._distinct for value in op.operands]
+        distinct = [value in self._distinct for value in op.operands]
         if op.name in ("arith.addi", "arith.subi"):
-            return any(apart) and any(map(self.is_uniform, op.operands))
+            return any(distinct) and any(map(self.is_uniform, op.operands))
         if op.name == "arith.muli":
-            return any(apart) and any(map(constant_integer, op.operands))
-        return op.name == "arith.index_cast" and apart[0]
+            return any(distinct) and any(map(constant_integer, op.operands))
+        return op.name == "arith.index_cast" and distinct[0]
 
     def _is_private(self, op: ir.Operation) -> bool:
         return op.operands[0] in self.private
@@ -176,19 +176,19 @@ def _linear(op: ir.Operation, strides: list[int | None]) -> int | None:
 def _private_buffers(loop: ir.Operation) -> set[ir.Value]:
     """The buffers that only the iterations of a loop use, each for itself: nothing that one leaves
     there may reach another, because they run in any order."""
-    found = set()
+    buffers = set()
     for op in operations(loop):
         for value in op.operands:
-            made = defining_op(value)
+            allocation = defining_op(value)
             if (
-                made is not None
-                and made.name in ("memref.alloca", "memref.alloc")
-                and (made.name == "memref.alloc" or not is_inside(made, loop))
+                allocation is not None
+                and allocation.name in ("memref.alloca", "memref.alloc")
+                and (allocation.name == "memref.alloc" or not is_inside(allocation, loop))
                 and all(
                     is_inside(use.owner.operation, loop)
                     or use.owner.operation.name == "memref.dealloc"
                     for use in value.uses
                 )
             ):
-                found.add(value)
-    return found
+                buffers.add(value)
+    return buffers

@@ -126,10 +126,10 @@ class Updates:
         return Update(load, tuple(steps), store)
 
     def _order(self, block: ir.Block) -> _Order:
-        found = self._orders.get(block)
-        if found is None:
-            found = self._orders[block] = _Order(block)
-        return found
+        order = self._orders.get(block)
+        if order is None:
+            order = self._orders[block] = _Order(block)
+        return order
 
 
 def _is_same_element(load: ir.Operation, store: ir.Operation) -> bool:

@@ -76,13 +76,13 @@ class Collisions:
 
     def _accesses(self, loop: Node) -> list[Neighbours]:
         """The accesses to each array that iterations share and write to."""
-        found: dict[Array, list[Node]] = {}
+        accesses: dict[Array, list[Node]] = {}
         for node in loop.walk():
             if node.is_access and is_shared(self.graph, node, loop):
-                found.setdefault(node.array, []).append(node)
+                accesses.setdefault(node.array, []).append(node)
         return [
             Neighbours(self.overwrites, group)
-            for group in found.values()
+            for group in accesses.values()
             if any(not is_load(node) for node in group)
         ]
 
@@ -101,10 +101,12 @@ class Collisions:
         no pair twice, and none of which both only add."""
         place = {node: number for number, node in enumerate(group.nodes)}
         adding = {node for node in group.nodes if self._only_adds(node, needed, redone)}
-        others = Neighbours(self.overwrites, [node for node in group.nodes if node not in adding])
+        neighbours = Neighbours(
+            self.overwrites, [node for node in group.nodes if node not in adding]
+        )
         for write in group.nodes:
             if not is_load(write):
-                near = (others if write in adding else group).of(write)
+                near = (neighbours if write in adding else group).of(write)
                 yield from ((node, write) for node in near if place[node] <= place[write])
                 yield from (
                     (node, write) for node in near if place[node] > place[write] and is_load(node)
@@ -122,8 +124,8 @@ class Collisions:
     def _matters(self, node: Node, write: Node, needed: set[int], redone: set[Node]) -> bool:
         if any(
             value in self.activity.active or value in needed
-            for one in (node, write)
-            for value in one.results
+            for access in (node, write)
+            for value in access.results
         ):
             return True
         if is_load(node):
@@ -132,9 +134,9 @@ class Collisions:
             return True
         if not self.activity.is_differentiable(node):
             return False
-        kinds = {_kind(one) for one in (node, write)}
+        kinds = {_kind(access) for access in (node, write)}
         if "store" in kinds:
-            return any(one.operands[0] in self.activity.varied for one in (node, write))
+            return any(access.operands[0] in self.activity.varied for access in (node, write))
         return len(kinds) > 1 or kinds == {"mul"}
 
 

@@ -64,18 +64,20 @@ class Deactivations:
     def _decided_activities(self, read: ir.Operation) -> set[Array] | None:
         """The activities of the blocks of which a value that is read only decides whether the cell
         that it was read from is deactivated; None where it does more."""
-        waiting, seen, decided = [read.results[0]], set[ir.Value](), set[Array]()
+        waiting, visited, decided = [read.results[0]], set[ir.Value](), set[Array]()
         while waiting:
             value = waiting.pop()
-            if value in seen:
+            if value in visited:
                 continue
-            seen.add(value)
+            visited.add(value)
             for use in value.uses:
                 op = use.owner.operation
                 if op.name == YIELD and is_branch(enclosing(op)):
                     op = enclosing(op)
-                elif is_branch(op) and all(self._fits(read, one) for one in _effects(op)):
-                    decided |= {array_root(split_access(one)[0]) for one in _cells(op)}
+                elif is_branch(op) and all(
+                    self._fits(read, cell_read) for cell_read in _effects(op)
+                ):
+                    decided |= {array_root(split_access(cell_read)[0]) for cell_read in _cells(op)}
                 elif not _is_pure(op):
                     return None
                 waiting += op.results
@@ -93,8 +95,8 @@ class Deactivations:
         (array, element), (activity, cell) = split_access(read), split_access(store)
         digits = _digits(module_of(read), array_root(array), array_root(activity))
         return len(digits) == len(cell) > 0 and all(
-            self._quotient(element[one.axis], one.width) == self._quotient(index, 1)
-            for one, index in zip(digits, cell)
+            self._quotient(element[digit.axis], digit.width) == self._quotient(index, 1)
+            for digit, index in zip(digits, cell)
         )
 
     def _quotient(self, value: ir.Value, divisor: int) -> Quotient:
@@ -102,10 +104,10 @@ class Deactivations:
         op = defining_op(value)
         while op is not None and op.name in (*_CASTS, *_QUOTIENTS, *_SHIFTS):
             if op.name not in _CASTS:
-                known = constant_integer(op.operands[1])
-                if known is None or known <= 0:
+                constant = constant_integer(op.operands[1])
+                if constant is None or constant <= 0:
                     break
-                divisor *= known if op.name in _QUOTIENTS else 1 << known
+                divisor *= constant if op.name in _QUOTIENTS else 1 << constant
             value = op.operands[0]
             op = defining_op(value)
         form = self._forms.of(value)
@@ -149,8 +151,10 @@ def _lie_in(activities: set[Array], outer: ir.Operation | None) -> bool:
     if outer is None:
         return False
     blocks = blocks_by_activity(module_of(outer))
-    found = [blocks.get(str(activity)) for activity in activities]
-    return all(one is not None and (one == outer or outer in trees_around(one)) for one in found)
+    places = [blocks.get(str(activity)) for activity in activities]
+    return all(
+        place is not None and (place == outer or outer in trees_around(place)) for place in places
+    )
 
 
 def cure(access: Node, also: str = "") -> str:
@@ -174,10 +178,12 @@ def _digits(module: ir.Operation, array: Array, activity: Array) -> tuple[Digits
     block = blocks_by_activity(module).get(array)
     place = place_of(module, array)
     if block is not None:
-        own = declared(block)
-        path = [*path_to(block), *([] if own.kind is Kind.DYNAMIC else [own])]
+        block_digits = declared(block)
+        path = [*path_to(block), *([] if block_digits.kind is Kind.DYNAMIC else [block_digits])]
     elif place is not None:
         path = path_to(place)
     else:
         return ()
-    return next((one.cells for one in activities_of(path) if one.field == activity), ())
+    return next(
+        (activities.cells for activities in activities_of(path) if activities.field == activity), ()
+    )

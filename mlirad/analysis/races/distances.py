@@ -72,12 +72,12 @@ class Indices:
 
     def sum_of(self, index: ir.Value) -> Sum:
         """The sum that an index is."""
-        found = self._sums.get(index)
-        if found is None:
+        total = self._sums.get(index)
+        if total is None:
             form = self.forms.of(index)
             sums = {leaf: self._leaf(leaf) for leaf in form.names}
-            found = self._sums[index] = form.substitute(sums)
-        return found
+            total = self._sums[index] = form.substitute(sums)
+        return total
 
     def _leaf(self, leaf: ir.Value) -> Sum:
         """What stands for a term: of an index that is counted, where its loop begins, and trips."""
@@ -89,17 +89,17 @@ class Indices:
 
     def interval(self, index: ir.Value) -> Interval:
         """The values that an index may take."""
-        found = self._intervals.get(index)
-        if found is None:
-            found = self._intervals[index] = self.interval_of(self.sum_of(index))
-        return found
+        interval = self._intervals.get(index)
+        if interval is None:
+            interval = self._intervals[index] = self.interval_of(self.sum_of(index))
+        return interval
 
     def interval_of(self, total: Sum) -> Interval:
         """The values of a sum."""
-        found = Interval(total.constant, total.constant)
+        total_interval = Interval(total.constant, total.constant)
         for leaf, factor in total.terms:
-            found = found.plus(self.bounds(leaf), factor)
-        return found
+            total_interval = total_interval.plus(self.bounds(leaf), factor)
+        return total_interval
 
     def bounds(self, leaf: ir.Value) -> Interval:
         """The values of an index of a loop, or of its trips."""
@@ -149,47 +149,53 @@ class Axis:
         """
         terms, slack, is_all = [], Interval(0, 0), True
         for leaf in {*self.left.names, *self.right.names}:
-            mine, other = self.left.coefficient(leaf), self.right.coefficient(leaf)
-            if mine == other and leaf in moving:
-                terms.append(Term(leaf, mine, self.indices.reach(leaf)))
+            coefficient, other = self.left.coefficient(leaf), self.right.coefficient(leaf)
+            if coefficient == other and leaf in moving:
+                terms.append(Term(leaf, coefficient, self.indices.reach(leaf)))
             elif leaf in moving or differs(leaf):
                 bounds, is_all = self.indices.bounds(leaf), False
-                slack = slack.plus(bounds, other).plus(bounds, -mine)
-            elif mine != other:
-                slack, is_all = slack.plus(self.indices.bounds(leaf), other - mine), False
+                slack = slack.plus(bounds, other).plus(bounds, -coefficient)
+            elif coefficient != other:
+                slack, is_all = slack.plus(self.indices.bounds(leaf), other - coefficient), False
         needed = Interval(self.gap, self.gap).plus(slack, -1)
         if None in needed:
             return Solution({}, False)
-        found = _solutions(sorted(terms, key=lambda term: -abs(term.factor)), needed)
-        return None if found is None else Solution(found, is_all and len(found) == len(terms))
+        distances = _solutions(sorted(terms, key=lambda term: -abs(term.factor)), needed)
+        return (
+            None
+            if distances is None
+            else Solution(distances, is_all and len(distances) == len(terms))
+        )
 
 
 def _solutions(terms: Sequence[Term], needed: Interval) -> Distances | None:
     """Distances that are the same wherever `Σ factor · distance` lies in an interval; None where it
     never does."""
-    found: Distances = {}
+    solutions: Distances = {}
     low, high = needed
     assert low is not None and high is not None
     if not terms and not low <= 0 <= high:
         return None
     for position, term in enumerate(terms):
-        others = Interval(0, 0)
+        other_terms = Interval(0, 0)
         for other in terms[position + 1 :]:
             most = other.reach
             span = Interval(None, None) if most is None else Interval(-most, most)
-            others = others.plus(span, other.factor)
-        if None in others:
+            other_terms = other_terms.plus(span, other.factor)
+        if None in other_terms:
             break
-        first, last = _multiples(term.factor, low - (others.high or 0), high - (others.low or 0))
+        first, last = _multiples(
+            term.factor, low - (other_terms.high or 0), high - (other_terms.low or 0)
+        )
         if term.reach is not None:
             first, last = max(first, -term.reach), min(last, term.reach)
         if first > last:
             return None
         if first < last:
             break
-        found[term.leaf] = first
+        solutions[term.leaf] = first
         low, high = low - term.factor * first, high - term.factor * first
-    return found
+    return solutions
 
 
 def _multiples(factor: int, low: int, high: int) -> tuple[int, int]:

@@ -105,20 +105,22 @@ def contradict(facts: list[Fact]) -> bool:
         ):
             return True
         _narrow(ranges, fact)
-    return any(one.is_empty for one in ranges.values())
+    return any(range_.is_empty for range_ in ranges.values())
 
 
 def _parity(fact: Fact) -> Fact:
     """What is not one of two remainders is the other."""
     for name, factor in fact.sum.terms:
         if fact.relation is Relation.DIFFERENT and abs(factor) == 2 and isinstance(name, Quotient):
-            rest = fact.sum.plus(unknown(name), -factor).plus(
+            other_terms = fact.sum.plus(unknown(name), -factor).plus(
                 name.dividend, 1 if factor > 0 else -1
             )
             sign = 1 if factor < 0 else -1
-            remainder = -sign * rest.constant  # that it is not, for then the sum is 0
-            if not rest.terms and remainder in (0, 1):
-                return Fact.equal(fact.sum.plus(number(-rest.constant - sign * (1 - remainder))))
+            remainder = -sign * other_terms.constant  # that it is not, for then the sum is 0
+            if not other_terms.terms and remainder in (0, 1):
+                return Fact.equal(
+                    fact.sum.plus(number(-other_terms.constant - sign * (1 - remainder)))
+                )
     return fact
 
 
@@ -131,11 +133,11 @@ def _solve_equations(facts: list[Fact]) -> list[Fact]:
             continue
         name = next((n for n, f in fact.sum.terms if abs(f) == 1 and isinstance(n, OfSide)), None)
         if name is not None:
-            own = fact.sum.coefficient(name)
+            coefficient = fact.sum.coefficient(name)
             facts = [
                 f
                 if k == position
-                else Fact(f.relation, f.sum.plus(fact.sum, -own * f.sum.coefficient(name)))
+                else Fact(f.relation, f.sum.plus(fact.sum, -coefficient * f.sum.coefficient(name)))
                 for k, f in enumerate(facts)
             ]
     return facts
@@ -169,15 +171,15 @@ def _narrow(ranges: dict[Terms, _Range], fact: Fact) -> None:
     opposite = frozenset((n, -f) for n, f in terms)
     if opposite in ranges:
         terms, sign = opposite, -1
-    one = ranges.setdefault(terms, _Range(*((0, 0) if not terms else (None, None))))
+    range_ = ranges.setdefault(terms, _Range(*((0, 0) if not terms else (None, None))))
     value = -sign * fact.sum.constant
     if fact.relation is Relation.DIFFERENT:
-        one.never.add(value)
+        range_.never.add(value)
         return
     if fact.relation is Relation.EQUAL and fact.sum.constant % shared:
-        one.low, one.high = 1, 0
+        range_.low, range_.high = 1, 0
         return
     if fact.relation is Relation.EQUAL or sign > 0:
-        one.low = value if one.low is None else max(one.low, value)
+        range_.low = value if range_.low is None else max(range_.low, value)
     if fact.relation is Relation.EQUAL or sign < 0:
-        one.high = value if one.high is None else min(one.high, value)
+        range_.high = value if range_.high is None else min(range_.high, value)

@@ -47,22 +47,22 @@ class Guards:
             sides[0],
             [
                 [
-                    Fact.equal(first.index(mine).plus(second.index(other), -1))
-                    for mine, other in zip(left.indices, right.indices)
+                    Fact.equal(first.index(index).plus(second.index(other), -1))
+                    for index, other in zip(left.indices, right.indices)
                 ]
             ],
         )
         ivs = [self.graph.values[number] for number in loop.blocks[0].arguments]
         free = [iv for iv in ivs if iv not in distances]
         moved = any(distances.get(iv) for iv in ivs)
-        for facts, others in product(*sides):
-            if moved and not contradict([*facts, *others]):
+        for facts, other_facts in product(*sides):
+            if moved and not contradict([*facts, *other_facts]):
                 return False
             if not moved and any(
                 not contradict(
                     [
                         *facts,
-                        *others,
+                        *other_facts,
                         Fact.different(first.own(iv).plus(second.own(iv), -1)),
                     ]
                 )
@@ -82,18 +82,18 @@ class _Side:
 
     def alternatives(self, node: Node) -> Alternatives:
         """What holds where a node runs."""
-        found: Alternatives = [self._bounds(self.loop)]
+        conditions: Alternatives = [self._bounds(self.loop)]
         block = node.block
         while block.owner is not None and block.owner is not self.loop:
             owner = block.owner
             if is_branch(owner):
-                found = _conjunction(
-                    found, self._holds(owner.op.operands[0], block is owner.blocks[0])
+                conditions = _conjunction(
+                    conditions, self._holds(owner.op.operands[0], block is owner.blocks[0])
                 )
             elif is_for(owner):
-                found = _conjunction(found, [self._bounds(owner)])
+                conditions = _conjunction(conditions, [self._bounds(owner)])
             block = owner.block
-        return found
+        return conditions
 
     def _bounds(self, loop: Node) -> list[Fact]:
         """The indices of a loop lie between its bounds."""
@@ -120,8 +120,12 @@ class _Side:
             return self._opaque(value, truth)
         is_bit = value.type == b.integer_type(1)
         if is_bit and op.name in ("arith.andi", "arith.ori"):
-            parts = [self._holds(operand, truth, depth - 1) for operand in op.operands]
-            return _conjunction(*parts) if (op.name == "arith.andi") == truth else _either(*parts)
+            operand_conditions = [self._holds(operand, truth, depth - 1) for operand in op.operands]
+            return (
+                _conjunction(*operand_conditions)
+                if (op.name == "arith.andi") == truth
+                else _either(*operand_conditions)
+            )
         if (
             is_bit
             and op.name == "arith.xori"
@@ -162,11 +166,11 @@ class _Side:
         position = ir.OpResult(value).result_number
         ways = []
         for side, region in enumerate(op.regions):
-            given = list(region.blocks[0].operations)[-1].operation.operands[position]
+            yielded = list(region.blocks[0].operations)[-1].operation.operands[position]
             ways.append(
                 _conjunction(
                     self._holds(op.operands[0], side == 0, depth - 1),
-                    self._holds(given, truth, depth - 1),
+                    self._holds(yielded, truth, depth - 1),
                 )
             )
         return _either(*ways)

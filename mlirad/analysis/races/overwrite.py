@@ -55,21 +55,23 @@ class Overwrites:
     def judge(self, load: Node, write: Node) -> tuple[str | None, bool]:
         """`meeting`, and whether the indices decide which iterations meet."""
         common = self._common_loops(load, write)
-        found = self._meeting(load, write, common)
-        if found is None:
+        meeting = self._meeting(load, write, common)
+        if meeting is None:
             return None, True
-        where = self._later(load, write, common, found)
+        where = self._later(load, write, common, meeting)
         if where != "another":
-            return where, found.is_decided
+            return where, meeting.is_decided
         loop = next(loop for loop in common if is_parallel(loop))
-        if not self._exclude(load, write, loop, found.distances):
-            return where, found.is_decided
+        if not self._exclude(load, write, loop, meeting.distances):
+            return where, meeting.is_decided
         together = {self.graph.values[number]: 0 for number in loop.induction}
-        if any(found.distances.get(iv) for iv in together):
-            return None, found.is_decided
-        distances = {**found.distances, **together}
-        where = self._later(load, write, common, Meeting(distances, found.within, found.is_decided))
-        return where, found.is_decided
+        if any(meeting.distances.get(iv) for iv in together):
+            return None, meeting.is_decided
+        distances = {**meeting.distances, **together}
+        where = self._later(
+            load, write, common, Meeting(distances, meeting.within, meeting.is_decided)
+        )
+        return where, meeting.is_decided
 
     def are_apart(self, left: Node, right: Node, loop: Node) -> bool:
         """Whether it is certain that different iterations of a parallel loop do not meet in two
@@ -111,8 +113,8 @@ class Overwrites:
         distances: Distances = {}
         is_decided = True
         around = tuple(loops)
-        for mine, other in zip(load.indices, write.indices):
-            key = mine, other, around
+        for index, other in zip(load.indices, write.indices):
+            key = index, other, around
             if key not in self._solutions:
                 self._solutions[key] = self._axis(*key)
             solution = self._solutions[key]
@@ -124,8 +126,8 @@ class Overwrites:
                     return None
         return distances, is_decided
 
-    def _axis(self, mine: int, other: int, loops: Sequence[Node]) -> Solution | None:
-        left, right = self.graph.values[mine], self.graph.values[other]
+    def _axis(self, index: int, other: int, loops: Sequence[Node]) -> Solution | None:
+        left, right = self.graph.values[index], self.graph.values[other]
         if not self.indices.interval(left).meets(self.indices.interval(right)):
             return None
         moving = {self.graph.values[v] for loop in loops for v in loop.induction}
@@ -136,9 +138,9 @@ class Overwrites:
         """The indices of an access that are constants, by axis."""
         intervals = [self.indices.interval(self.graph.values[index]) for index in node.indices]
         return {
-            axis: one.low
-            for axis, one in enumerate(intervals)
-            if one.low is not None and one.low == one.high
+            axis: interval.low
+            for axis, interval in enumerate(intervals)
+            if interval.low is not None and interval.low == interval.high
         }
 
     def _common_loops(self, load: Node, write: Node) -> list[Node]:
@@ -185,18 +187,18 @@ class Neighbours:
         self._known = [overwrites.constants(node) for node in nodes]
         # the numbers of the nodes that have constants along some axes
         self._by_axes: dict[tuple[int, ...], list[int]] = {}
-        for number, known in enumerate(self._known):
-            self._by_axes.setdefault(tuple(known), []).append(number)
+        for number, constants in enumerate(self._known):
+            self._by_axes.setdefault(tuple(constants), []).append(number)
         self._tables: dict[tuple[object, ...], dict[tuple[int, ...], list[int]]] = {}
 
     def of(self, node: Node) -> list[Node]:
         """Those that may meet an access to the array, in order."""
-        own = self._constants(node)
+        constants = self._constants(node)
         numbers: list[int] = []
         for axes in self._by_axes:
-            shared = tuple([axis for axis in axes if axis in own])
+            shared = tuple([axis for axis in axes if axis in constants])
             table = self._table(axes, shared)
-            numbers += table.get(tuple([own[axis] for axis in shared]), ())
+            numbers += table.get(tuple([constants[axis] for axis in shared]), ())
         return [self.nodes[number] for number in sorted(numbers)]
 
     def _table(
@@ -204,13 +206,13 @@ class Neighbours:
     ) -> dict[tuple[int, ...], list[int]]:
         """The numbers of those with constants along some axes, by those that another access has
         too."""
-        found = self._tables.get((axes, shared))
-        if found is None:
-            found = self._tables[axes, shared] = {}
+        table = self._tables.get((axes, shared))
+        if table is None:
+            table = self._tables[axes, shared] = {}
             for number in self._by_axes[axes]:
                 key = tuple([self._known[number][axis] for axis in shared])
-                found.setdefault(key, []).append(number)
-        return found
+                table.setdefault(key, []).append(number)
+        return table
 
 
 def _branch(owner: Node, node: Node) -> BlockNode:

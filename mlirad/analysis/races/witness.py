@@ -39,8 +39,8 @@ class Witness:
     def find(self, node: Node, write: Node, loop: Node) -> tuple[Iteration, Iteration] | None:
         """Iterations, not the same, of which one runs `node` and the other `write` on one element;
         None if none is found."""
-        mine, other = self._elements(node, loop), self._elements(write, loop)
-        for element, iterations in mine.items():
+        elements, other = self._elements(node, loop), self._elements(write, loop)
+        for element, iterations in elements.items():
             for second in sorted(other.get(element, ())):
                 first = next(
                     (iteration for iteration in sorted(iterations) if iteration != second), None
@@ -60,28 +60,28 @@ class Witness:
         return self._touched[node]
 
     def _try_points(self, node: Node, loop: Node) -> Elements:
-        found: Elements = {}
+        elements: Elements = {}
         steps = list(_steps(node, loop))
-        each = max(2, int(POINTS ** (1 / max(1, sum(not is_branch(owner) for owner, _ in steps)))))
-        for point in self._points(steps, _Point(loop, {}, {}), each):
+        most = max(2, int(POINTS ** (1 / max(1, sum(not is_branch(owner) for owner, _ in steps)))))
+        for point in self._points(steps, _Point(loop, {}, {}), most):
             element = tuple(point.number(self.graph.values[index]) for index in node.indices)
             iteration = tuple(point.indices[self.graph.values[v]].constant for v in loop.induction)
-            found.setdefault(element, set()).add(iteration)
-        return found
+            elements.setdefault(element, set()).add(iteration)
+        return elements
 
-    def _points(self, steps: Sequence[Step], point: _Point, each: int) -> Iterator[_Point]:
+    def _points(self, steps: Sequence[Step], point: _Point, most: int) -> Iterator[_Point]:
         """Some of the points that steps lead to."""
         if not steps:
             yield point
             return
-        (owner, number), *rest = steps
+        (owner, number), *inner_steps = steps
         if is_branch(owner):
             if point.integer(self.graph.values[owner.operands[0]]) == number:
-                yield from self._points(rest, point, each)
+                yield from self._points(inner_steps, point, most)
             return
         index = self.graph.values[owner.induction[number]]
-        for value in _ends(_range(point, bounds_of(owner.op)[number], each), each):
-            yield from self._points(rest, point.where(index, value), each)
+        for value in _ends(_range(point, bounds_of(owner.op)[number], most), most):
+            yield from self._points(inner_steps, point.where(index, value), most)
 
 
 class _Point:
@@ -100,17 +100,17 @@ class _Point:
 
     def integer(self, value: ir.Value) -> int:
         """A value that is a number. Raises Unknown."""
-        found = self.number(value)
-        if found.terms:
+        form = self.number(value)
+        if form.terms:
             raise Unknown
-        return found.constant
+        return form.constant
 
     def number(self, value: ir.Value) -> Number:
         """A value. Raises Unknown where it comes from memory, or is passed around a loop."""
-        found = self.fixed.get(value) or self._computed.get(value) or self._from_outside(value)
-        if found is None:
-            found = self._computed[value] = self._inside(value)
-        return found
+        form = self.fixed.get(value) or self._computed.get(value) or self._from_outside(value)
+        if form is None:
+            form = self._computed[value] = self._inside(value)
+        return form
 
     def _from_outside(self, value: ir.Value) -> Number | None:
         """A value that the loop does not change; None for others."""
@@ -148,11 +148,11 @@ class _Point:
         return number(rule(left, right))
 
 
-def _range(point: _Point, bounds: Bounds, each: int) -> range:
+def _range(point: _Point, bounds: Bounds, most: int) -> range:
     """The values of an index; of a length that is not known while compiling, enough."""
     first, stride = point.integer(bounds.lower), point.integer(bounds.step)
     last = point.number(bounds.upper)
-    return range(first, first + each * stride if last.terms else last.constant, stride)
+    return range(first, first + most * stride if last.terms else last.constant, stride)
 
 
 def _fitting(result: int, width: int) -> int:

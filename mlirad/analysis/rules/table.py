@@ -14,6 +14,6 @@ def primal_reads(name: str, operand: int) -> tuple[list[int], bool]:
     """Which operands' values, and whether the result's value, the derivative in one operand
     reads."""
     term = RULES[name][operand]
-    found = list(leaves(term)) if term is not None else []
-    positions = sorted({leaf.position for leaf in found if isinstance(leaf, Operand)})
-    return positions, any(not isinstance(leaf, Operand) for leaf in found)
+    values = list(leaves(term)) if term is not None else []
+    positions = sorted({leaf.position for leaf in values if isinstance(leaf, Operand)})
+    return positions, any(not isinstance(leaf, Operand) for leaf in values)

@@ -100,8 +100,8 @@ def solve(
     least and the greatest value are `known`. Indices that come first are determined before others,
     which are left free.
     """
-    matrix = [[one.left.coefficient(name) for name in indices] for one in equations]
-    rests = [_remaining_sum(one, indices) for one in equations]
+    matrix = [[equation.left.coefficient(name) for name in indices] for equation in equations]
+    rests = [_remaining_sum(equation, indices) for equation in equations]
     reduced, unimodular, pivots = hermite(matrix, len(indices))
     solution: Solution[Name] = Solution()
     found = _solve_pivots(reduced, pivots, rests, names, solution)
@@ -110,7 +110,7 @@ def solve(
     for name, row in rows.items():
         fixed, factors = _combine(row[: len(found)], found), row[len(found) :]
         solution.point[name] = fixed.plus(_combine(factors, [unknown(free) for free in frees]))
-    bounds = [_bound(one, rows, found) for one in constraints]
+    bounds = [_bound(equation, rows, found) for equation in constraints]
     _Order(frees, known or {}).write(bounds, solution)
     return solution
 
@@ -131,7 +131,9 @@ def _bound(
         factor = constraint.coefficient(name)
         if factor:
             rest = rest.without(name).plus(_combine(row[:count], known), factor)
-            factors = [own + factor * free for own, free in zip(factors, row[count:])]
+            factors = [
+                factor_of_free + factor * free for factor_of_free, free in zip(factors, row[count:])
+            ]
     return Bound(tuple(factors), rest)
 
 
@@ -145,8 +147,8 @@ def _remaining_sum(equation: Equation[Name], indices: Sequence[Name]) -> Linear[
 
 def _combine(factors: Sequence[int], sums: Sequence[Linear[Name]]) -> Linear[Name]:
     total: Linear[Name] = number(0)
-    for factor, one in zip(factors, sums):
-        total = total.plus(one, factor)
+    for factor, sum_ in zip(factors, sums):
+        total = total.plus(sum_, factor)
     return total
 
 
@@ -185,16 +187,16 @@ def hermite(matrix: Matrix, columns: int) -> tuple[Matrix, Matrix, dict[int, int
     rows, pivots = reduced + unimodular, dict[int, int]()
     for position, row in enumerate(reduced):
         first = len(pivots)
-        others = [column for column in range(first, columns) if row[column]]
-        while len(others) > 1:  # Euclid's algorithm
-            least = min(others, key=lambda column: abs(row[column]))
-            for column in others:
+        other_columns = [column for column in range(first, columns) if row[column]]
+        while len(other_columns) > 1:  # Euclid's algorithm
+            least = min(other_columns, key=lambda column: abs(row[column]))
+            for column in other_columns:
                 if column != least:
                     _subtract(rows, column, least, row[column] // row[least])
-            others = [column for column in range(first, columns) if row[column]]
-        if others:
+            other_columns = [column for column in range(first, columns) if row[column]]
+        if other_columns:
             for each in rows:
-                each.insert(first, each.pop(others[0]))
+                each.insert(first, each.pop(other_columns[0]))
             pivots[position] = first
     return reduced, unimodular, pivots
 
@@ -207,16 +209,16 @@ def _subtract(rows: Matrix, column: int, other: int, factor: int) -> None:
 def hulls(solution: Solution[Name], known: Intervals[Name]) -> dict[Name, tuple[int, int]] | None:
     """The least and the greatest value of each free index, whatever the parameters are; None where
     that is not known."""
-    found = dict(known)
-    for one in solution.free:
-        least = [extent_of(end.sum, found) for end in one.least]
-        most = [extent_of(end.sum, found) for end in one.most]
+    intervals = dict(known)
+    for free in solution.free:
+        least = [extent_of(end.sum, intervals) for end in free.least]
+        most = [extent_of(end.sum, intervals) for end in free.most]
         if None in least or None in most:
             return None
-        lows = [-(-e[0] // f.divisor) for e, f in zip(least, one.least) if e is not None]
-        highs = [e[1] // f.divisor for e, f in zip(most, one.most) if e is not None]
-        found[one.name] = max(lows), min(highs)
-    return found
+        lows = [-(-e[0] // f.divisor) for e, f in zip(least, free.least) if e is not None]
+        highs = [e[1] // f.divisor for e, f in zip(most, free.most) if e is not None]
+        intervals[free.name] = max(lows), min(highs)
+    return intervals
 
 
 def widen_indices(
@@ -225,18 +227,18 @@ def widen_indices(
     """The free indices, of which those with at most so many values go through all that they ever
     have; and sums that are negative at points that are then none of the solution's."""
     ranges, beyond = [], []
-    for one in solution.free:
-        low, high = hull[one.name]
-        bounds = [*one.least, *one.most]
+    for free in solution.free:
+        low, high = hull[free.name]
+        bounds = [*free.least, *free.most]
         if high - low >= trips or not any(end.sum.terms for end in bounds):
-            ranges.append(one)
+            ranges.append(free)
             continue
         first: Linear[Name] = number(low)
         last: Linear[Name] = number(high)
-        ranges.append(Range(one.name, (Fraction(first),), (Fraction(last),)))
-        own = unknown(one.name)
-        sums = [own.times(end.divisor).plus(end.sum, -1) for end in one.least]
-        sums += [end.sum.plus(own, -end.divisor) for end in one.most]
+        ranges.append(Range(free.name, (Fraction(first),), (Fraction(last),)))
+        own = unknown(free.name)
+        sums = [own.times(end.divisor).plus(end.sum, -1) for end in free.least]
+        sums += [end.sum.plus(own, -end.divisor) for end in free.most]
         beyond += [total for total in sums if (extent_of(total, hull) or (-1, 0))[0] < 0]
     return ranges, beyond
 
@@ -272,15 +274,15 @@ class _Order(Generic[Name]):
 
     def _without_redundant(self, bounds: Sequence[Bound[Name]]) -> list[Bound[Name]]:
         """Without those that always hold, and those that another one implies."""
-        kept: list[Bound[Name]] = []
+        needed_bounds: list[Bound[Name]] = []
         for bound in map(_smallest, bounds):
             if not any(bound.factors) and self._is_never_negative(bound.rest):
                 continue
-            if any(self._implies(other, bound) for other in kept):
+            if any(self._implies(other, bound) for other in needed_bounds):
                 continue
-            kept = [other for other in kept if not self._implies(bound, other)]
-            kept.append(bound)
-        return kept
+            needed_bounds = [other for other in needed_bounds if not self._implies(bound, other)]
+            needed_bounds.append(bound)
+        return needed_bounds
 
     def _implies(self, left: Bound[Name], right: Bound[Name]) -> bool:
         """Whether a bound holds wherever another one of the same form does."""
@@ -289,20 +291,20 @@ class _Order(Generic[Name]):
         )
 
     def _is_never_negative(self, total: Linear[Name]) -> bool:
-        found = extent_of(total, self.known)
-        return found is not None and found[0] >= 0
+        extent = extent_of(total, self.known)
+        return extent is not None and extent[0] >= 0
 
 
 def _eliminate(bounds: list[Bound[Name]], variable: int) -> list[Bound[Name]]:
     """What bounds say of the other variables."""
-    kept = [bound for bound in bounds if not bound.factors[variable]]
+    unaffected = [bound for bound in bounds if not bound.factors[variable]]
     lower = [bound for bound in bounds if bound.factors[variable] > 0]
     upper = [bound for bound in bounds if bound.factors[variable] < 0]
     for low, high in product(lower, upper):
         a, b = low.factors[variable], -high.factors[variable]
         factors = tuple(b * x + a * y for x, y in zip(low.factors, high.factors))
-        kept.append(Bound(factors, low.rest.times(b).plus(high.rest, a)))
-    return kept
+        unaffected.append(Bound(factors, low.rest.times(b).plus(high.rest, a)))
+    return unaffected
 
 
 def _smallest(bound: Bound[Name]) -> Bound[Name]:

@@ -69,9 +69,9 @@ class Forms:
 
     def of(self, value: ir.Value, depth: int = 64) -> list[Piece] | None:
         """The pieces of an index; None where it depends on data, or on too many cases."""
-        known = constant_integer(value)
-        if known is not None:
-            return [Piece(number(known))]
+        constant = constant_integer(value)
+        if constant is not None:
+            return [Piece(number(constant))]
         if value in self._names:
             return [Piece(unknown(value))]
         op = defining_op(value)
@@ -104,14 +104,14 @@ class Forms:
     def _either(
         self, condition: ir.Value, values: tuple[ir.Value, ir.Value], depth: int
     ) -> list[Piece] | None:
-        found: list[Piece] = []
+        joined_pieces: list[Piece] = []
         for value, holds in zip(values, (True, False)):
             pieces = self.of(value, depth - 1)
             if pieces is None:
                 return None
-            own = Piece(number(0), (), ((condition, holds),))
-            found += [own.with_form(piece.form, piece) for piece in pieces]
-        return found
+            condition_piece = Piece(number(0), (), ((condition, holds),))
+            joined_pieces += [condition_piece.with_form(piece.form, piece) for piece in pieces]
+        return joined_pieces
 
     def _combine(self, name: str, choice: Sequence[Piece]) -> Iterator[Piece | None]:
         if len(choice) == 1:
@@ -129,10 +129,10 @@ class Forms:
         elif name in ("arith.minsi", "arith.maxsi"):
             less = c.plus(a, -1)  # not negative where a <= c
             first, second = (a, c) if name == "arith.minsi" else (c, a)
-            both = left.with_form(first, right)
-            yield Piece(first, (*both.constraints, less), both.conditions, both.quotients)
+            total = left.with_form(first, right)
+            yield Piece(first, (*total.constraints, less), total.conditions, total.quotients)
             more = less.times(-1).plus(number(-1))
-            yield Piece(second, (*both.constraints, more), both.conditions, both.quotients)
+            yield Piece(second, (*total.constraints, more), total.conditions, total.quotients)
         else:  # a quotient, rounded down
             yield self._quotient(left, right)
 
@@ -144,9 +144,9 @@ class Forms:
         if key not in self._quotients:
             self._quotients[key] = self.new()
         new = self._quotients[key]
-        made = left.with_form(unknown(new), right)
-        quotients = (*made.quotients, (new, left.form, divisor))
-        return Piece(made.form, made.constraints, made.conditions, quotients)
+        piece = left.with_form(unknown(new), right)
+        quotients = (*piece.quotients, (new, left.form, divisor))
+        return Piece(piece.form, piece.constraints, piece.conditions, quotients)
 
 
 _OPS = (
@@ -167,14 +167,14 @@ def reads_of(block: ir.Block, tensor: ir.Value) -> list[ir.Operation]:
 
 def reads_within(block: ir.Block) -> list[ir.Operation]:
     """The reads in a block, also within branches, but not within reductions."""
-    found = []
+    reads = []
     for op in block_operations(block):
         if te.is_read(op):
-            found.append(op)
+            reads.append(op)
         elif is_branch(op):
             for inner in (If(op).then, If(op).otherwise):
-                found += reads_within(inner)
-    return found
+                reads += reads_within(inner)
+    return reads
 
 
 def least_of(value: ir.Value, forms: Forms) -> list[tuple[Form, int]] | None:

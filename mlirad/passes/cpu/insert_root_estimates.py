@@ -78,13 +78,13 @@ def _estimate(root: ir.Operation) -> None:
 
 def _with_one_divisor(module: ir.Operation) -> list[list[ir.Operation]]:
     """The quotients in one block, by one divisor, that may be products."""
-    found: dict[ir.Value, list[ir.Operation]] = {}
+    quotients_by_divisor: dict[ir.Value, list[ir.Operation]] = {}
     for op in operations(module):
         if op.name == _QUOTIENT and _SEED not in op.attributes and allows(op, "arcp"):
-            others = found.setdefault(op.operands[1], [])
-            if not others or others[0].block == op.block:
-                others.append(op)
-    return [quotients for quotients in found.values() if len(quotients) > 1]
+            same_divisor = quotients_by_divisor.setdefault(op.operands[1], [])
+            if not same_divisor or same_divisor[0].block == op.block:
+                same_divisor.append(op)
+    return [quotients for quotients in quotients_by_divisor.values() if len(quotients) > 1]
 
 
 def _share(quotients: list[ir.Operation]) -> None:

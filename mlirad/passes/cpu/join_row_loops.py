@@ -56,14 +56,14 @@ REQUIRES = KERNELS
 def join_row_loops(root: ir.Operation) -> None:
     """Join the parallel loops of every function that go through the same rows."""
     for function in functions(root):
-        own = [
+        candidates = [
             array
             for array, label in zip(entry_of(function).arguments, parameter_attributes(function))
             if is_own(label)
         ]
         for group in list(_groups(function)):
             joined = _join(group)
-            for array in own:
+            for array in candidates:
                 _keep_a_row(array, joined, group.depth)
 
 
@@ -119,16 +119,16 @@ def _row_bytes(array: ir.Value, depth: int) -> int | None:
 def _groups(function: ir.Operation) -> Iterator[_Group]:
     group: _Group | None = None
     for op in block_operations(entry_of(function)):
-        found = _row_loop(op) if is_parallel(op) else None
-        larger = None if group is None or found is None else _with(group, found)
+        row_loop = _row_loop(op) if is_parallel(op) else None
+        larger = None if group is None or row_loop is None else _with(group, row_loop)
         if larger is None and group is not None and (is_parallel(op) or not _may_be_passed(op)):
             if len(group.loops) > 1:
                 yield group
             group = None
         if larger is not None:
             group = larger
-        elif found is not None:
-            group = _Group([found], found.loop.rank)
+        elif row_loop is not None:
+            group = _Group([row_loop], row_loop.loop.rank)
 
 
 def _may_be_passed(op: ir.Operation) -> bool:
@@ -139,29 +139,29 @@ def _may_be_passed(op: ir.Operation) -> bool:
 def _row_loop(op: ir.Operation) -> _RowLoop | None:
     loop = Parallel(op)
     inner = list(operations(op))
-    loops = [one for one in inner if is_for(one)]
+    loops = [inner_op for inner_op in inner if is_for(inner_op)]
     said = [*choices_of(op, loop.rank), *map(choice_of, loops)]
-    if any(one != AxisChoice(one.name) for one in said):
+    if any(inner_op != AxisChoice(inner_op.name) for inner_op in said):
         return None
-    if not all(are_vector_sums(one, may_reorder=True) for one in loops):
+    if not all(are_vector_sums(inner_op, may_reorder=True) for inner_op in loops):
         return None
-    if op.results or any(not one.name.startswith(_INSIDE) for one in inner):
+    if op.results or any(not inner_op.name.startswith(_INSIDE) for inner_op in inner):
         return None
     if any(constant_integer(low) != 0 for low in loop.lower):
         return None
     if any(constant_integer(step) != 1 for step in loop.steps):
         return None
-    found = _RowLoop(loop, {}, set(), [])
+    row_loop = _RowLoop(loop, {}, set(), [])
     for access, _, indices in accesses(op):
         array = field.split_access(access)[0]
         if is_defined_in(array, op):
             return None
-        found.uses.setdefault(array, []).append(indices)
+        row_loop.uses.setdefault(array, []).append(indices)
         if field.is_write(access):
-            found.written.add(array)
+            row_loop.written.add(array)
         if _is_added_up(access, op):
-            found.sums.append(indices)
-    return found
+            row_loop.sums.append(indices)
+    return row_loop
 
 
 def _is_added_up(access: ir.Operation, loop: ir.Operation) -> bool:
@@ -177,20 +177,20 @@ def _is_added_up(access: ir.Operation, loop: ir.Operation) -> bool:
 def _with(group: _Group, other: _RowLoop) -> _Group | None:
     """A group with one loop more; None where that cannot be, or gains nothing."""
     loops = [*group.loops, other]
-    depth = min(one.loop.rank for one in loops)
-    for one in loops:
-        same = zip(one.loop.upper, other.loop.upper)
+    depth = min(other_loop.loop.rank for other_loop in loops)
+    for other_loop in loops:
+        same = zip(other_loop.loop.upper, other.loop.upper)
         depth = next((k for k, (a, c) in enumerate(same) if a != c and k < depth), depth)
     for earlier in group.loops:
         for array in earlier.uses.keys() & other.uses.keys():
             if array in earlier.written or array in other.written:
-                for one in (earlier, other):
-                    depth = min(depth, *(one.first(at) for at in one.uses[array]))
-    if depth == 0 or not all(one.is_row_by_row(depth) for one in loops):
+                for other_loop in (earlier, other):
+                    depth = min(depth, *(other_loop.first(at) for at in other_loop.uses[array]))
+    if depth == 0 or not all(other_loop.is_row_by_row(depth) for other_loop in loops):
         return None
     rows: dict[ir.Value, int | None] = {}
-    for one in group.loops:
-        rows |= one.rows(depth)
+    for other_loop in group.loops:
+        rows |= other_loop.rows(depth)
     new = other.rows(depth)
     sizes = list((rows | new).values())
     if not rows.keys() & new.keys() or None in sizes:
@@ -205,11 +205,11 @@ def _join(group: _Group) -> Parallel:
     with before(first.op):
         joined = b.parallel_loop(first.lower[:depth], first.upper[:depth], first.steps[:depth])
     set_choices(joined.op, choices_of(first.op, first.rank)[:depth])
-    for one in group.loops:
-        values: dict[ir.Value, ir.Value] = dict(zip(one.loop.indices, joined.indices))
-        _append(one.loop, depth, joined.body, values)
-        copy_remarks(one.loop.op, [joined.op])
-        one.loop.op.erase()
+    for row_loop in group.loops:
+        values: dict[ir.Value, ir.Value] = dict(zip(row_loop.loop.indices, joined.indices))
+        _append(row_loop.loop, depth, joined.body, values)
+        copy_remarks(row_loop.loop.op, [joined.op])
+        row_loop.loop.op.erase()
     with at_end(joined.body, joined.op.location):
         b.end_parallel()
     remark(joined.op, f"{len(group.loops)} loops go through its rows together")
@@ -227,18 +227,18 @@ def _move_up(first: ir.Operation, last: ir.Operation) -> None:
 def _append(loop: Parallel, depth: int, block: ir.Block, values: dict[ir.Value, ir.Value]) -> None:
     """What a loop does for one row, at the end of a block."""
     axes = zip(loop.indices, loop.lower, loop.upper, loop.steps)
-    made: list[ir.Block] = []
+    blocks: list[ir.Block] = []
     for index, low, high, step in list(axes)[depth:]:
         with at_end(block, loop.op.location):
             inner = b.for_loop(low, high, step)
         inner.op.attributes[ANY_ORDER] = ir.UnitAttr.get()
         values[index] = inner.induction
         block = inner.body
-        made.append(block)
+        blocks.append(block)
     for op in block_operations(loop.body)[:-1]:
         with at_end(block, op.location):
             clone(op, values)
-    for body in made:
+    for body in blocks:
         with at_end(body, loop.op.location):
             b.yield_()
 
@@ -262,9 +262,11 @@ def _keep_a_row(array: ir.Value, joined: Parallel, depth: int) -> None:
         row = field.alloca(type_, is_set=True)
     for op, at in zip(users, places):
         value = list(op.operands)[: -len(at) - 1]
-        types, given = [result.type for result in op.results], attributes_of(op)
+        types, attributes = [result.type for result in op.results], attributes_of(op)
         with before(op):
-            new = ir.Operation.create(op.name, types, [*value, row, *(at[a] for a in axes)], given)
+            new = ir.Operation.create(
+                op.name, types, [*value, row, *(at[a] for a in axes)], attributes
+            )
         for old, result in zip(op.results, new.results):
             old.replace_all_uses_with(result)
         op.erase()

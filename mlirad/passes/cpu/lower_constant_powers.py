@@ -35,8 +35,8 @@ class _Power:
 
     def of(self, exponent: float) -> ir.Value:
         """The power of an exponent."""
-        whole, half = divmod(abs(exponent), 1.0)
-        value = self._integer_power(int(whole))
+        integer_part, half = divmod(abs(exponent), 1.0)
+        value = self._integer_power(int(integer_part))
         if half:
             value = self._make("arith.mulf", value, self._make("math.sqrt", self.base))
         return value if exponent > 0 else self._make("arith.divf", b.number(1.0, self.type), value)

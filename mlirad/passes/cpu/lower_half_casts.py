@@ -29,7 +29,7 @@ def _to_odd(value: ir.Value) -> ir.Value:
     word, flag = (b.with_element(value.type, b.integer_type(bits)) for bits in (32, 1))
     nearest = b.make("arith.truncf", single, [value])
     back = b.make("arith.extf", value.type, [nearest])
-    sizes = [b.make("math.absf", value.type, [one]) for one in (back, value)]
+    sizes = [b.make("math.absf", value.type, [operand]) for operand in (back, value)]
     is_larger = b.make("arith.cmpf", flag, sizes, predicate=b.predicate(b.OGT))
     is_other = b.make("arith.cmpf", flag, [back, value], predicate=b.predicate(b.ONE))
     bits = b.make("arith.bitcast", word, [nearest])

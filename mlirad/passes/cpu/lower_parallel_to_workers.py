@@ -36,7 +36,7 @@ def loops_over_pieces(root: ir.Operation) -> None:
     """Require parallel loops to go from 0 in steps of 1 along one axis, and to use numbers,
     pointers, and memory of which no extent is given."""
     for function in functions(root):
-        for op in [one for one in operations(function) if is_parallel(one)]:
+        for op in [inner for inner in operations(function) if is_parallel(inner)]:
             loop = Parallel(op)
             bounds = [constant_integer(value) for value in (*loop.lower, *loop.steps)]
             if loop.rank != 1 or bounds != [0, 1]:
@@ -95,8 +95,8 @@ def _share(
             b.write(_as_word(value), frame, [b.index(position)])
         share = b.make("llvm.load", pointer_type(), [state])
         count = b.make("arith.index_cast", i64, [loop.upper[0]])
-        given = [state, _address(name), pointer_of(frame), count, b.number(threads, i64)]
-        _call(share, given)
+        arguments = [state, _address(name), pointer_of(frame), count, b.number(threads, i64)]
+        _call(share, arguments)
     loop.op.erase()
 
 
@@ -184,10 +184,10 @@ def _address(name: str) -> ir.Value:
     return b.make("builtin.unrealized_conversion_cast", pointer_type(), [function])
 
 
-def _call(function: ir.Value, given: list[ir.Value]) -> None:
+def _call(function: ir.Value, arguments: list[ir.Value]) -> None:
     b.effect(
         "llvm.call",
-        [function, *given],
+        [function, *arguments],
         op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1 + len(given), 0]),
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1 + len(arguments), 0]),
     )

@@ -25,6 +25,10 @@ def mark_vector_width(module: ir.Operation, *, width: Annotated[int, Range(16, 6
 
 def _mark(function: ir.Operation, mark: ir.Attribute) -> None:
     attributes = function.attributes
-    others = attributes[_ATTRIBUTES] if _ATTRIBUTES in attributes else ir.ArrayAttr.get([])
-    kept = [one for one in ir.ArrayAttr(others) if not str(one).startswith(f'["{_WIDTH}"')]
-    attributes[_ATTRIBUTES] = ir.ArrayAttr.get([*kept, mark])
+    passthrough = attributes[_ATTRIBUTES] if _ATTRIBUTES in attributes else ir.ArrayAttr.get([])
+    other_attributes = [
+        attribute
+        for attribute in ir.ArrayAttr(passthrough)
+        if not str(attribute).startswith(f'["{_WIDTH}"')
+    ]
+    attributes[_ATTRIBUTES] = ir.ArrayAttr.get([*other_attributes, mark])

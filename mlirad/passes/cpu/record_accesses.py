@@ -132,9 +132,9 @@ def record_accesses(module: ir.Operation, *, log: Annotated[int, Range(8, 2**63 
         if symbol_of(function) in pieces:
             with at_start(entry_of(function), function.location):
                 _note(_number(1, 1), _stack(), _word(RecordKind.STACK))
-    made = ir.Module.parse(_TEXT.format(name=_NAME, log=log))
+    log_module = ir.Module.parse(_TEXT.format(name=_NAME, log=log))
     with at_start(module.regions[0].blocks[0], module.location):
-        for op in block_operations(made.body):
+        for op in block_operations(log_module.body):
             op.clone()
 
 
@@ -142,10 +142,10 @@ def _record(op: ir.Operation) -> None:
     if op.name == "llvm.call":
         _record_call(op)
     elif op.name in _POINTERS:
-        for position, what in _POINTERS[op.name]:
+        for position, record_kind in _POINTERS[op.name]:
             if not _is_own(op.operands[position]):
                 with before(op):
-                    _record_access(op, op.operands[position], what)
+                    _record_access(op, op.operands[position], record_kind)
     elif op.name not in _HARMLESS and any(_is_pointer(value.type) for value in op.operands):
         refuse(op, "an op of which no record is known")
 
@@ -163,18 +163,18 @@ def _record_call(op: ir.Operation) -> None:
             _note(_number(1, 1), op.operands[0], _word(RecordKind.FREE, _line(op)))
 
 
-def _record_access(op: ir.Operation, pointer: ir.Value, what: RecordKind) -> None:
+def _record_access(op: ir.Operation, pointer: ir.Value, record_kind: RecordKind) -> None:
     if op.name in _LENGTHS:
-        _note(_number(1, 1), pointer, _word(what, _line(op), op.operands[_LENGTHS[op.name]]))
+        _note(_number(1, 1), pointer, _word(record_kind, _line(op), op.operands[_LENGTHS[op.name]]))
         return
-    accessed = op.operands[0].type if what is RecordKind.WRITE else op.results[0].type
+    accessed = op.operands[0].type if record_kind is RecordKind.WRITE else op.results[0].type
     if op.name == "llvm.cmpxchg":
         accessed = op.operands[1].type
     if op.name not in _MASKS:
-        _note(_number(1, 1), pointer, _word(what, _line(op), _number(_bytes(accessed))))
+        _note(_number(1, 1), pointer, _word(record_kind, _line(op), _number(_bytes(accessed))))
         return
     element = _bytes(ir.VectorType(accessed).element_type)
-    word = _word(what, _line(op), _number(element))
+    word = _word(record_kind, _line(op), _number(element))
     mask = _mask(op, pointer)
     for lane in range(ir.VectorType(accessed).shape[0]):
         number = _number(lane)
@@ -189,12 +189,16 @@ def _mask(op: ir.Operation, pointer: ir.Value) -> ir.Value:
     """Which lanes are on, or used: a gather without a mask, which is the faster one, reads the
     first element where it should not read."""
     mask: ir.Value = op.operands[_MASKS[op.name]]
-    made = defining_op(pointer)
-    while made is not None and made.name in _INDICES:
-        made = defining_op(made.operands[-1])
-    if made is None or made.name != "llvm.select" or op.name != "llvm.intr.masked.gather":
+    pointer_op = defining_op(pointer)
+    while pointer_op is not None and pointer_op.name in _INDICES:
+        pointer_op = defining_op(pointer_op.operands[-1])
+    if (
+        pointer_op is None
+        or pointer_op.name != "llvm.select"
+        or op.name != "llvm.intr.masked.gather"
+    ):
         return mask
-    return made.operands[0] if made.operands[0].type == mask.type else mask
+    return pointer_op.operands[0] if pointer_op.operands[0].type == mask.type else mask
 
 
 def _note(is_made: ir.Value, pointer: ir.Value, word: ir.Value, behind: int = 0) -> None:
@@ -210,9 +214,9 @@ def _note(is_made: ir.Value, pointer: ir.Value, word: ir.Value, behind: int = 0)
     )
 
 
-def _word(what: RecordKind, line: int = 0, length: ir.Value | None = None) -> ir.Value:
-    rest = _number(what << _WHAT | line << LINE)
-    return rest if length is None else b.make("llvm.or", b.integer_type(64), [length, rest])
+def _word(record_kind: RecordKind, line: int = 0, length: ir.Value | None = None) -> ir.Value:
+    word = _number(record_kind << _WHAT | line << LINE)
+    return word if length is None else b.make("llvm.or", b.integer_type(64), [length, word])
 
 
 def _number(value: int, bits: int = 64) -> ir.Value:
@@ -239,10 +243,10 @@ def _stack() -> ir.Value:
 
 def _is_own(pointer: ir.Value) -> bool:
     """Whether a pointer is known to go to the stack of its function."""
-    made = defining_op(pointer)
-    while made is not None and made.name == "llvm.getelementptr":
-        made = defining_op(made.operands[0])
-    return made is not None and made.name == "llvm.alloca"
+    pointer_op = defining_op(pointer)
+    while pointer_op is not None and pointer_op.name == "llvm.getelementptr":
+        pointer_op = defining_op(pointer_op.operands[0])
+    return pointer_op is not None and pointer_op.name == "llvm.alloca"
 
 
 def _is_pointer(type_: ir.Type) -> bool:

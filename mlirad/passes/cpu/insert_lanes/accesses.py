@@ -30,15 +30,15 @@ class Memory:
 
     def prepare(self, memref: ir.Value, loop: ir.Operation) -> None:
         """See an array that the loop accesses as one axis, in front of the loop."""
-        made = defining_op(memref)
-        if memref in self._flat or (made is not None and is_inside(made, loop)):
+        allocation = defining_op(memref)
+        if memref in self._flat or (allocation is not None and is_inside(allocation, loop)):
             return
         if memref in self.values.strides.private:
             self._expand(memref)
             return
         outermost = loop
         while enclosing(outermost).name != "func.func" and (
-            made is None or enclosing(outermost) != enclosing(made)
+            allocation is None or enclosing(outermost) != enclosing(allocation)
         ):
             outermost = enclosing(outermost)
         with before(outermost):

@@ -30,31 +30,31 @@ class Addresses:
         self.values = values
 
     def place(
-        self, flat: ir.Value, steps: list[ir.Value | int], own: bool, indices: list[ir.Value]
+        self, flat: ir.Value, steps: list[ir.Value | int], is_private: bool, indices: list[ir.Value]
     ) -> Place:
         """Where an access goes, in an array whose indices go on in steps; in a buffer of their
         `own`, lanes lie side by side."""
         strides = [self.values.strides.stride_of(index) for index in indices]
         offset = b.index(0)
-        known: int | None = int(own)
+        constant_offset: int | None = int(is_private)
         offsets: ir.Value | None = None
         for index, stride, step in zip(indices, strides, steps):
             if stride is None:
-                part = self._times(self._narrow(self.values.vector(index), flat), step)
-                offsets = part if offsets is None else b.add(offsets, part)
+                lane_offset = self._times(self._narrow(self.values.vector(index), flat), step)
+                offsets = lane_offset if offsets is None else b.add(offsets, lane_offset)
                 continue
             offset = b.add(offset, _product(self.values.first(index), step))
             if stride and not isinstance(step, int):
                 lanes = self.values.steps(stride, b.index_type())
-                part = self._times(self._narrow(lanes, flat), step)
-                offsets = part if offsets is None else b.add(offsets, part)
-            elif known is not None and isinstance(step, int):
-                known += stride * step
+                lane_offset = self._times(self._narrow(lanes, flat), step)
+                offsets = lane_offset if offsets is None else b.add(offsets, lane_offset)
+            elif constant_offset is not None and isinstance(step, int):
+                constant_offset += stride * step
         if offsets is None:
-            return Place(flat, offset, known, None)
+            return Place(flat, offset, constant_offset, None)
         type_ = ir.VectorType(offsets.type).element_type
-        if known:
-            offsets = b.add(offsets, self.values.steps(known, type_))
+        if constant_offset:
+            offsets = b.add(offsets, self.values.steps(constant_offset, type_))
         return Place(flat, offset, None, offsets)
 
     def apart(self, place: Place) -> ir.Value:
@@ -71,13 +71,13 @@ class Addresses:
         if place.offsets is None:
             assert place.stride is not None
             return [b.add(place.offset, b.index(place.stride * k)) for k in range(width)]
-        found = []
+        offsets = []
         for number in range(width):
-            one = extract(place.offsets, number)
-            if not isinstance(one.type, ir.IndexType):
-                one = b.make("arith.index_cast", b.index_type(), [one])
-            found.append(b.add(place.offset, one))
-        return found
+            offset = extract(place.offsets, number)
+            if not isinstance(offset.type, ir.IndexType):
+                offset = b.make("arith.index_cast", b.index_type(), [offset])
+            offsets.append(b.add(place.offset, offset))
+        return offsets
 
     def safe(self, place: Place, mask: ir.Value) -> ir.Value:
         """The offsets of active lanes, and 0 in others: where any lane accesses an element, there
@@ -126,13 +126,13 @@ def flatten_memref(memref: ir.Value) -> tuple[ir.Value, list[ir.Value | int]]:
         described = ir.Operation.create(
             "memref.extract_strided_metadata", [base, *[index] * (2 * rank + 1)], [memref]
         )
-        count, found = b.index(1), list(described.results)[2 + rank :]
+        count, element_steps = b.index(1), list(described.results)[2 + rank :]
         for extent in list(described.results)[2 : 2 + rank]:
             count = b.mul(count, extent)
-        steps = [s if s != DYNAMIC else v for s, v in zip(strides, found)]
+        steps = [s if s != DYNAMIC else v for s, v in zip(strides, element_steps)]
     flat = ir.MemRefType.get([size], type_.element_type)
     dynamic = [count] if size == DYNAMIC else []
-    made = ir.Operation.create(
+    description = ir.Operation.create(
         "memref.reinterpret_cast",
         [flat],
         [memref, *dynamic],
@@ -143,4 +143,4 @@ def flatten_memref(memref: ir.Value) -> tuple[ir.Value, list[ir.Value | int]]:
             "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, len(dynamic), 0]),
         },
     )
-    return made.results[0], steps
+    return description.results[0], steps

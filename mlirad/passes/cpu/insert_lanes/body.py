@@ -82,18 +82,18 @@ class Body:
             for old, new in zip(op.results, copy.results):
                 values.set(old, new)
             return
-        made = self._compare_indices(op)
-        if made is None:
+        comparison = self._compare_indices(op)
+        if comparison is None:
             operands = [self._operand(op, position) for position in range(len(op.operands))]
             if mask is not None and op.name in DIVISIONS:
-                one = values.splat(1, op.operands[1].type)
-                operands[1] = values.select(mask, operands[1], one)
+                ones = values.splat(1, op.operands[1].type)
+                operands[1] = values.select(mask, operands[1], ones)
             types = [values.vector_type(result.type) for result in op.results]
             created = ir.Operation.create(op.name, types, operands, attributes_of(op))
             for old, new in zip(op.results, created.results):
                 values.set(old, new)
             return
-        values.set(op.results[0], made)
+        values.set(op.results[0], comparison)
 
     def _operand(self, op: ir.Operation, position: int) -> ir.Value:
         value = op.operands[position]
@@ -163,27 +163,27 @@ class Body:
 
     def _one_by_one(self, ops: Sequence[ir.Operation], result: ir.Operation, mask: Mask) -> None:
         """Run ops in one lane after the other, and keep what one of them gives."""
-        values, found = self.values, []
-        wanted = any(
+        values, lane_results = self.values, []
+        has_results = any(
             use.owner.operation not in ops for value in result.results for use in value.uses
         )
         for number in range(values.width):
             lane = self._lane(ops, number, result)
             if mask is None:
-                found.append(lane())
+                lane_results.append(lane())
                 continue
             type_ = result.results[0].type
             active = extract(mask, number)
-            choice = b.if_else(active, [type_] if wanted else [], with_else=wanted)
+            choice = b.if_else(active, [type_] if has_results else [], with_else=has_results)
             with ir.InsertionPoint(choice.then), values.scope():
                 value = lane()
-                b.yield_([value] if wanted else [])
-            if wanted:
+                b.yield_([value] if has_results else [])
+            if has_results:
                 with ir.InsertionPoint(choice.otherwise):
                     b.yield_([b.number(0, type_)])
-                found.append(choice.results[0])
-        if wanted:
-            values.set(result.results[0], from_elements(found))
+                lane_results.append(choice.results[0])
+        if has_results:
+            values.set(result.results[0], from_elements(lane_results))
 
     def _lane(
         self, ops: Sequence[ir.Operation], number: int, result: ir.Operation
@@ -191,7 +191,7 @@ class Body:
         """What runs ops in one lane, and gives what one of them gives there."""
 
         def run() -> ir.Value:
-            known: dict[ir.Value, ir.Value] = {}
+            lane_values: dict[ir.Value, ir.Value] = {}
             inside: set[ir.Value] = {v for op in ops for v in op.results}
             for op in ops:
                 for inner in (op, *operations(op)):
@@ -199,10 +199,10 @@ class Body:
                     for region in inner.regions:
                         inside.update(a for block in region.blocks for a in block.arguments)
                     for operand in inner.operands:
-                        if operand not in inside and operand not in known:
-                            known[operand] = self._in_lane(operand, number)
-                clone(op, known)
-            return known[result.results[0]]
+                        if operand not in inside and operand not in lane_values:
+                            lane_values[operand] = self._in_lane(operand, number)
+                clone(op, lane_values)
+            return lane_values[result.results[0]]
 
         return run
 

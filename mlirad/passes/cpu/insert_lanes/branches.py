@@ -45,12 +45,12 @@ def branch(body: Emitter, op: ir.Operation, mask: Mask) -> None:
         _or_nothing(body, op, condition, mask)
         return
     ways = [condition, flipped(condition)] if len(box.blocks) > 1 else [condition]
-    found = [
+    results = [
         _way(body, op, block, values.and_condition(mask, way))
         for block, way in zip(box.blocks, ways)
     ]
     for position, result in enumerate(op.results):
-        values.set(result, values.select(condition, found[0][position], found[1][position]))
+        values.set(result, values.select(condition, results[0][position], results[1][position]))
 
 
 def _or_nothing(body: Emitter, op: ir.Operation, condition: ir.Value, mask: Mask) -> None:
@@ -59,14 +59,14 @@ def _or_nothing(body: Emitter, op: ir.Operation, condition: ir.Value, mask: Mask
     values, box = body.values, If(op)
     active = values.and_condition(mask, condition)
     body.block(box.otherwise, mask)
-    given = [values.vector(v) for v in block_operations(box.otherwise)[-1].operands]
-    choice = b.if_else(any_lane(active), [v.type for v in given])
+    yielded = [values.vector(v) for v in block_operations(box.otherwise)[-1].operands]
+    choice = b.if_else(any_lane(active), [v.type for v in yielded])
     with ir.InsertionPoint(choice.then), values.scope():
         body.block(box.then, active)
         ends = block_operations(box.then)[-1].operands
-        b.yield_([values.select(active, values.vector(v), w) for v, w in zip(ends, given)])
+        b.yield_([values.select(active, values.vector(v), w) for v, w in zip(ends, yielded)])
     with ir.InsertionPoint(choice.otherwise):
-        b.yield_(given)
+        b.yield_(yielded)
     for result, value in zip(op.results, choice.results):
         values.set(result, value)
 

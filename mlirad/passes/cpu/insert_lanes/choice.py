@@ -141,11 +141,11 @@ def _ends(loop: ir.Operation, scalar: Scalar) -> Iterator[Candidate]:
     for other in block_operations(loop.block):
         if AT_END in other.attributes and runs_in_any_order(other):
             trips = spans(other)[0].trips
-            found = _candidate(other, scalar, always=False)
-            if trips is None or trips < scalar.width or isinstance(found, str):
+            candidate = _candidate(other, scalar, always=False)
+            if trips is None or trips < scalar.width or isinstance(candidate, str):
                 continue
-            if _cost(found, 0.0) < scalar.loop(other):
-                yield found
+            if _cost(candidate, 0.0) < scalar.loop(other):
+                yield candidate
 
 
 def _branches_rarely(loop: ir.Operation) -> bool:
@@ -157,7 +157,9 @@ def _branches_rarely(loop: ir.Operation) -> bool:
 def _cost_of_nest(
     nest: ir.Operation, candidate: Candidate, scalar: Scalar, page: float = 0.0
 ) -> float:
-    scalar.replaced = {one.loop: _cost(one, page) for one in (candidate, *candidate.ends)}
+    scalar.replaced = {
+        chosen_loop.loop: _cost(chosen_loop, page) for chosen_loop in (candidate, *candidate.ends)
+    }
     return scalar.op(nest)
 
 
@@ -165,8 +167,8 @@ def _cost(candidate: Candidate, page: float) -> float:
     loop, width = candidate.loop, candidate.width
     trips = expected_trips(loop)
     lanes = Lanes(candidate.strides, candidate.meetings, width, page=page, groups=candidate.groups)
-    each = lanes.block(For(loop).body) + 1.0
-    return each * -(-trips // width) + 6.0 + 8.0 * len(loop.results)
+    trip_cost = lanes.block(For(loop).body) + 1.0
+    return trip_cost * -(-trips // width) + 6.0 + 8.0 * len(loop.results)
 
 
 def _is_large(loop: ir.Operation, strides: Strides) -> bool:

@@ -16,7 +16,7 @@ def emit_for(body: Emitter, op: ir.Operation, mask: Mask) -> None:
     if body.values.strides.is_counted_alike(op):
         _together(body, op, mask)
     else:
-        _apart(body, op, mask)
+        _emit_apart(body, op, mask)
 
 
 def _together(body: Emitter, op: ir.Operation, mask: Mask) -> None:
@@ -37,21 +37,21 @@ def _together(body: Emitter, op: ir.Operation, mask: Mask) -> None:
         values.set(result, value)
 
 
-def _apart(body: Emitter, op: ir.Operation, mask: Mask) -> None:
+def _emit_apart(body: Emitter, op: ir.Operation, mask: Mask) -> None:
     """A trip at a time, with the lanes that make it."""
     values, box = body.values, For(op)
     low, high, step = list(op.operands)[:3]
-    one = values.first(step)
+    first_step = values.first(step)
     length = b.sub(values.vector(high), values.vector(low))
     zero = values.splat(0, b.index_type())
     trips = b.make("arith.maxsi", length.type, [length, zero])
-    if constant_integer(one) != 1:
-        trips = b.make("arith.ceildivsi", trips.type, [trips, values.broadcast(one)])
+    if constant_integer(first_step) != 1:
+        trips = b.make("arith.ceildivsi", trips.type, [trips, values.broadcast(first_step)])
     trips = values.select(mask, trips, zero)
     initial = [values.vector(v) for v in list(op.operands)[3:]]
     loop = b.for_loop(b.index(0), reduce_lanes(trips, "maxsi"), b.index(1), initial)
     with ir.InsertionPoint(loop.body), values.scope():
-        distance = b.mul(loop.induction, one)
+        distance = b.mul(loop.induction, first_step)
         if values.strides.stride_of(box.induction) is None:
             values.set(box.induction, b.add(values.vector(low), values.broadcast(distance)))
         else:
@@ -80,8 +80,8 @@ def emit_while(body: Emitter, op: ir.Operation, mask: Mask) -> None:
         _name(values, box.before, loop.before)
         body.block(box.before, mask)
         condition, *passed = block_operations(box.before)[-1].operands
-        kept = [values.in_form_of(v, like) for v, like in zip(passed, box.after.arguments)]
-        b.go_on_if(values.first(condition), kept)
+        carried_on = [values.in_form_of(v, like) for v, like in zip(passed, box.after.arguments)]
+        b.go_on_if(values.first(condition), carried_on)
     with ir.InsertionPoint(loop.after), values.scope():
         _name(values, box.after, loop.after)
         body.block(box.after, mask)
@@ -123,21 +123,26 @@ class _Until:
         values, box = self.values, self.box
         with ir.InsertionPoint(loop.before), values.scope():
             _name(values, box.before, loop.before)
-            *given, active = list(loop.before.arguments)[len(box.before.arguments) :]
+            *earlier_values, active = list(loop.before.arguments)[len(box.before.arguments) :]
             self.body.block(box.before, active)
             condition, *passed = block_operations(box.before)[-1].operands
-            wanted = [passed[k] for k in self.wanted]
+            requested = [passed[k] for k in self.wanted]
             going = values.and_condition(active, values.vector(condition))
-            left = [values.select(active, values.vector(v), old) for v, old in zip(wanted, given)]
-            kept = [values.in_form_of(v, like) for v, like in zip(passed, box.after.arguments)]
-            b.go_on_if(any_lane(going), [*kept, *left, going])
+            left = [
+                values.select(active, values.vector(v), old)
+                for v, old in zip(requested, earlier_values)
+            ]
+            carried_on = [
+                values.in_form_of(v, like) for v, like in zip(passed, box.after.arguments)
+            ]
+            b.go_on_if(any_lane(going), [*carried_on, *left, going])
 
     def _after(self, loop: While) -> None:
         values, box = self.values, self.box
         with ir.InsertionPoint(loop.after), values.scope():
             _name(values, box.after, loop.after)
-            others = list(loop.after.arguments)[len(box.after.arguments) :]
-            self.body.block(box.after, others[-1])
+            saved_values = list(loop.after.arguments)[len(box.after.arguments) :]
+            self.body.block(box.after, saved_values[-1])
             ends = block_operations(box.after)[-1].operands
-            kept = [values.in_form_of(v, like) for v, like in zip(ends, box.before.arguments)]
-            b.yield_([*kept, *others])
+            carried_on = [values.in_form_of(v, like) for v, like in zip(ends, box.before.arguments)]
+            b.yield_([*carried_on, *saved_values])

@@ -68,10 +68,18 @@ def _against_access(op: ir.Operation, strides: Strides, may_reorder: bool) -> st
     position = 0 if op.name in ("memref.load", "memref.generic_atomic_rmw") else 1
     memref = op.operands[position]
     type_ = ir.MemRefType(memref.type)
-    made = defining_op(memref)
-    if made is not None and is_inside(made, strides.loop) and memref not in strides.private:
+    allocation = defining_op(memref)
+    if (
+        allocation is not None
+        and is_inside(allocation, strides.loop)
+        and memref not in strides.private
+    ):
         return "it allocates memory"
-    if made is not None and made.name == "memref.alloca" and memref not in strides.private:
+    if (
+        allocation is not None
+        and allocation.name == "memref.alloca"
+        and memref not in strides.private
+    ):
         return "it uses a buffer that others use too"
     element = type_.element_type
     if not isinstance(element, ir.IndexType | ir.IntegerType | ir.FloatType):

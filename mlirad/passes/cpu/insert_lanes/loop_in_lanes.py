@@ -46,10 +46,10 @@ class LoopInLanes:
                 for s, r in zip(self.steps, loop.results)
             ]
             trips = bounds.trips()
-            rest = _remaining_trips(trips, self.width)
-            whole = b.sub(trips, rest)
-            last = b.add(bounds.lower, b.mul(whole, bounds.step))
-            is_even = constant_integer(rest) == 0
+            remainder = _remaining_trips(trips, self.width)
+            vector_trips = b.sub(trips, remainder)
+            last = b.add(bounds.lower, b.mul(vector_trips, bounds.step))
+            is_even = constant_integer(remainder) == 0
             if self.candidate.is_masked and not is_even:
                 sums = self._full(memory, bounds.upper, sums, text, trips)
             else:
@@ -57,7 +57,7 @@ class LoopInLanes:
                 if self.candidate.is_large and not is_even:
                     self._go_on(last, sums)
                     return
-                sums = self._remainder(memory, rest, last, sums)
+                sums = self._remainder(memory, remainder, last, sums)
             for result, total in zip(loop.results, self._combine_sums(sums)):
                 result.replace_all_uses_with(total)
         loop.erase()
@@ -127,16 +127,16 @@ class LoopInLanes:
 
     def _combine_sums(self, sums: list[ir.Value]) -> list[ir.Value]:
         """The sums over all lanes, and what the loop began with."""
-        found = []
+        totals = []
         for step, initial, lanes in zip(self.steps, list(self.loop.operands)[3:], sums):
             name = STEPS[step.name]
             operands = [initial, halved(lanes, name, attributes_of(step))]
-            found.append(b.make(name, initial.type, operands, **attributes_of(step)))
-        return found
+            totals.append(b.make(name, initial.type, operands, **attributes_of(step)))
+        return totals
 
 
 def _remaining_trips(trips: ir.Value, width: int) -> ir.Value:
-    known = constant_integer(trips)
-    if known is not None:
-        return b.index(known % width)
+    constant = constant_integer(trips)
+    if constant is not None:
+        return b.index(constant % width)
     return b.make("arith.remui", trips.type, [trips, b.index(width)])

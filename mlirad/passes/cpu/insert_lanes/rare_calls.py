@@ -34,8 +34,8 @@ def rare_branch(values: Values, op: ir.Operation, mask: Mask) -> None:
     active = values.and_condition(mask, values.vector(op.operands[0]))
     choice = b.if_else(any_lane(active), [v.type for v in quick])
     with ir.InsertionPoint(choice.then), values.scope():
-        found = _call_results(values, rare_call(op), active)
-        b.yield_([values.select(active, new, old) for new, old in zip(found, quick)])
+        results = _call_results(values, rare_call(op), active)
+        b.yield_([values.select(active, new, old) for new, old in zip(results, quick)])
     with ir.InsertionPoint(choice.otherwise):
         b.yield_(quick)
     for result, value in zip(op.results, choice.results):
@@ -62,9 +62,9 @@ def _rows(values: Values, call: ir.Operation) -> _Rows:
         sizes[kind] = sizes.get(kind, 0) + 1
         return kind, sizes[kind] - 1
 
-    given = [None if values.strides.is_uniform(v) else row(v.type) for v in call.operands]
-    made = [row(v.type) for v in call.results]
-    return _Rows(sizes, given, made, row(b.integer_type(1)))
+    operand_rows = [None if values.strides.is_uniform(v) else row(v.type) for v in call.operands]
+    result_rows = [row(v.type) for v in call.results]
+    return _Rows(sizes, operand_rows, result_rows, row(b.integer_type(1)))
 
 
 def _call_results(values: Values, call: ir.Operation, active: ir.Value) -> list[ir.Value]:
@@ -127,8 +127,8 @@ def _lane_function(
         RARE: ir.UnitAttr.get(),
     }
     with ir.InsertionPoint(function), function.location:
-        made = ir.Operation.create("func.func", [], [], attributes, regions=1)
-        entry = b.block(made, 0, types)
+        lane_function = ir.Operation.create("func.func", [], [], attributes, regions=1)
+        entry = b.block(lane_function, 0, types)
     with at_end(entry, function.location):
         _lane_loop(call, rows, list(entry.arguments), width)
         b.effect("func.return", [])
@@ -142,7 +142,7 @@ def _name(function: ir.Operation) -> str:
 def _lane_loop(call: ir.Operation, rows: _Rows, arguments: Sequence[ir.Value], width: int) -> None:
     count = len(arguments) - len(rows.sizes)
     shared, memory = iter(arguments[:count]), dict(zip(rows.sizes, arguments[count:]))
-    given = [next(shared) if at is None else at for at in rows.given]
+    operand_rows = [next(shared) if at is None else at for at in rows.given]
     loop = b.for_loop(b.index(0), b.index(width), b.index(1))
     with ir.InsertionPoint(loop.body):
 
@@ -153,12 +153,12 @@ def _lane_loop(call: ir.Operation, rows: _Rows, arguments: Sequence[ir.Value], w
         lane = b.if_else(element(rows.active, b.integer_type(1)), [], with_else=False)
         with ir.InsertionPoint(lane.then):
             operands = [
-                element(one, v.type) if isinstance(one, tuple) else one
-                for one, v in zip(given, call.operands)
+                element(operand_row, v.type) if isinstance(operand_row, tuple) else operand_row
+                for operand_row, v in zip(operand_rows, call.operands)
             ]
             types = [v.type for v in call.results]
-            made = ir.Operation.create(CALL, types, operands, attributes_of(call))
-            for (kind, row), result in zip(rows.made, made.results):
+            lane_call = ir.Operation.create(CALL, types, operands, attributes_of(call))
+            for (kind, row), result in zip(rows.made, lane_call.results):
                 value: ir.Value = result
                 if kind != value.type:
                     value = b.make("arith.extui", kind, [value])

@@ -72,11 +72,13 @@ class LaneSums:
         type_, shape = ir.MemRefType(memref.type), self._shape(memref)
         with before(block_operations(entry_of(_function_of(self.nest)))[0]):
             kind = ir.MemRefType.get([*shape, self.values.width], type_.element_type)
-            own = b.make("memref.alloca", kind, [], operandSegmentSizes=_no_sizes())
+            lane_sums = b.make("memref.alloca", kind, [], operandSegmentSizes=_no_sizes())
         with before(self.nest):
             zero = self.values.splat(0, type_.element_type)
-            _for_each(shape, lambda at: b.effect("vector.store", [zero, own, *at, b.index(0)]))
-        return own
+            _for_each(
+                shape, lambda at: b.effect("vector.store", [zero, lane_sums, *at, b.index(0)])
+            )
+        return lane_sums
 
     def _shape(self, memref: ir.Value) -> list[int]:
         extents = ir.MemRefType(memref.type).shape
@@ -85,11 +87,13 @@ class LaneSums:
     def _add_up(self, memref: ir.Value, update: Update) -> None:
         """Behind the nest, add the sums of all lanes to the array."""
         step, moving = update.steps[0], self._moving[memref]
-        own, name, attributes = self._own[memref], STEPS[step.name], attributes_of(step)
+        lane_sums, name, attributes = self._own[memref], STEPS[step.name], attributes_of(step)
         element = ir.MemRefType(memref.type).element_type
 
         def add(at: Sequence[ir.Value]) -> None:
-            lanes = b.make("vector.load", self.values.vector_type(element), [own, *at, b.index(0)])
+            lanes = b.make(
+                "vector.load", self.values.vector_type(element), [lane_sums, *at, b.index(0)]
+            )
             total = halved(lanes, name, attributes)
             place = list(update.load.operands)[1:]
             for axis, index in zip(moving, at):
@@ -136,7 +140,7 @@ def _function_of(op: ir.Operation) -> ir.Operation:
 
 def _moving_axes(updates: Sequence[Update], nest: ir.Operation) -> list[int]:
     """The axes but those along which all updates have one index, of before the nest."""
-    columns = list(zip(*(list(one.load.operands)[1:] for one in updates)))
+    columns = list(zip(*(list(update.load.operands)[1:] for update in updates)))
     return [
         axis
         for axis, indices in enumerate(columns)
@@ -169,15 +173,18 @@ def _is_shared(function: ir.Operation) -> bool:
 
 def _by_array(meetings: Meetings) -> dict[ir.Value, list[Update]]:
     """Updates by array, of those arrays of which they are sums of all lanes."""
-    found: dict[ir.Value, list[Update]] = {}
+    updates_by_array: dict[ir.Value, list[Update]] = {}
     for update in meetings.updates.values():
-        found.setdefault(update.load.operands[0], []).append(update)
+        updates_by_array.setdefault(update.load.operands[0], []).append(update)
     uniform = meetings.strides.is_uniform
     return {
         memref: updates
-        for memref, updates in found.items()
-        if all(one.is_sum and all(map(uniform, list(one.load.operands)[1:])) for one in updates)
-        and {STEPS[one.steps[0].name] for one in updates} <= {*_SUMS}
+        for memref, updates in updates_by_array.items()
+        if all(
+            array_update.is_sum and all(map(uniform, list(array_update.load.operands)[1:]))
+            for array_update in updates
+        )
+        and {STEPS[array_update.steps[0].name] for array_update in updates} <= {*_SUMS}
     }
 
 
@@ -198,12 +205,12 @@ def _pays(
         return False
     if is_defined_in(memref, nest):
         return False
-    own = {op for one in updates for op in (one.load, one.store)}
+    update_ops = {op for update in updates for op in (update.load, update.store)}
     for use in memref.uses:
         user = use.owner.operation
-        if user not in own and is_inside(user, nest):
+        if user not in update_ops and is_inside(user, nest):
             return False
-    vectors = sum(_runs(one.store, nest) for one in updates) / width
+    vectors = sum(_runs(update.store, nest) for update in updates) / width
     return vectors >= 2 * size
 
 

@@ -53,19 +53,19 @@ class Values:
 
     def first(self, value: ir.Value) -> ir.Value:
         """A value of stride 0, or what another with a stride is in the first lane."""
-        for known in reversed(self._first):
-            if value in known:
-                return known[value]
+        for scope_values in reversed(self._first):
+            if value in scope_values:
+                return scope_values[value]
         assert value not in self.strides.known, value
         return value
 
     def vector(self, value: ir.Value) -> ir.Value:
         """A value in all lanes, made at the insertion point where it is not known."""
-        for known in reversed(self._vectors):
-            if value in known:
-                return known[value]
-        made = self._vectors[-1][value] = self._spread(value)
-        return made
+        for scope_vectors in reversed(self._vectors):
+            if value in scope_vectors:
+                return scope_vectors[value]
+        lanes = self._vectors[-1][value] = self._spread(value)
+        return lanes
 
     def _spread(self, value: ir.Value) -> ir.Value:
         stride, op = self.strides.stride_of(value), defining_op(value)

@@ -54,8 +54,8 @@ def _alive(block: ir.Block, strides: Strides) -> int:
     """How many numbers that differ between lanes are alive at once in the body of a loop: what is
     made around it is all the time."""
     ops = block_operations(block)
-    made: dict[ir.Value, int] = dict.fromkeys(block.arguments, -1)
-    made.update((result, at) for at, op in enumerate(ops) for result in op.results)
+    position_of: dict[ir.Value, int] = dict.fromkeys(block.arguments, -1)
+    position_of.update((result, at) for at, op in enumerate(ops) for result in op.results)
     last: dict[ir.Value, int] = {}
     inside = set[ir.Value]()
     for at, op in enumerate(ops):
@@ -65,8 +65,8 @@ def _alive(block: ir.Block, strides: Strides) -> int:
             last.update((v, at) for v in user.operands if strides.stride_of(v) is None)
     changes = [0] * (len(ops) + 1)
     for value, until in last.items():
-        if value in made:
-            changes[made[value] + 1] += 1
+        if value in position_of:
+            changes[position_of[value] + 1] += 1
             changes[until + 1] -= until + 1 < len(changes)
         elif value not in inside:
             changes[0] += 1

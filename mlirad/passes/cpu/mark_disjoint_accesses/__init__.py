@@ -45,8 +45,8 @@ class Residue:
 ANY = Residue(1, 0)
 
 
-def _residue(step: int, rest: int) -> Residue:
-    return Residue(step, rest % step if step else rest)
+def _residue(step: int, remainder: int) -> Residue:
+    return Residue(step, remainder % step if step else remainder)
 
 
 def mark_disjoint_accesses(module: ir.Operation) -> None:
@@ -78,8 +78,8 @@ class Part(NamedTuple):
         """Whether no element is in both."""
         if None not in (self.rest, other.rest) and self.rest != other.rest:
             return True
-        mine, its = self.slab, other.slab
-        return mine is not None and its is not None and mine.is_apart(its)
+        slab, its = self.slab, other.slab
+        return slab is not None and its is not None and slab.is_apart(its)
 
 
 class _Function:
@@ -105,17 +105,17 @@ class _Function:
         address = op.operands[_POINTERS[op.name]]
         if isinstance(address, ir.BlockArgument):
             return
-        made = address.owner.operation
+        address_op = address.owner.operation
         if (
-            made.name != "llvm.getelementptr"
-            or made.operands[0] not in self.pointers
-            or len(made.operands) != 2
-            or str(made.attributes["rawConstantIndices"]) != _DYNAMIC
+            address_op.name != "llvm.getelementptr"
+            or address_op.operands[0] not in self.pointers
+            or len(address_op.operands) != 2
+            or str(address_op.attributes["rawConstantIndices"]) != _DYNAMIC
         ):
             return
         type_ = op.operands[0].type if op.name == "llvm.store" else op.results[0].type
-        if ir.TypeAttr(made.attributes["elem_type"]).value == type_:
-            number, offset = self.pointers[made.operands[0]], made.operands[1]
+        if ir.TypeAttr(address_op.attributes["elem_type"]).value == type_:
+            number, offset = self.pointers[address_op.operands[0]], address_op.operands[1]
             slab = self.slabs[number].slab_of(offset) if number in self.slabs else None
             self.accesses.setdefault(number, []).append(Access(op, self._residue(offset), slab))
 
@@ -138,24 +138,28 @@ class _Function:
     def mark(self) -> None:
         """Give the accesses to each pointer their scopes."""
         for number, accesses in self.accesses.items():
-            parts = _array_parts(accesses)
-            if len(set(parts)) > MOST_CLASSES:
-                parts = [Part(part.rest, None) for part in parts]
-            classes = {part: k for k, part in enumerate(dict.fromkeys(parts))}
+            array_parts = _array_parts(accesses)
+            if len(set(array_parts)) > MOST_CLASSES:
+                array_parts = [Part(array_class.rest, None) for array_class in array_parts]
+            classes = {array_class: k for k, array_class in enumerate(dict.fromkeys(array_parts))}
             if not 1 < len(classes) <= MOST_CLASSES:
                 continue
             domain = f'#llvm.alias_scope_domain<id = "{self.name}.{number}">'
             scopes = {
-                part: ir.Attribute.parse(
+                array_class: ir.Attribute.parse(
                     f'#llvm.alias_scope<id = "{self.name}.{number}.{k}", domain = {domain}>'
                 )
-                for part, k in classes.items()
+                for array_class, k in classes.items()
             }
-            for access, own in zip(accesses, parts):
-                others = [scopes[part] for part in classes if own.is_apart(part)]
-                if others:
-                    access.op.attributes["alias_scopes"] = ir.ArrayAttr.get([scopes[own]])
-                    access.op.attributes["noalias_scopes"] = ir.ArrayAttr.get(others)
+            for access, array_part in zip(accesses, array_parts):
+                distinct_scopes = [
+                    scopes[array_class]
+                    for array_class in classes
+                    if array_part.is_apart(array_class)
+                ]
+                if distinct_scopes:
+                    access.op.attributes["alias_scopes"] = ir.ArrayAttr.get([scopes[array_part]])
+                    access.op.attributes["noalias_scopes"] = ir.ArrayAttr.get(distinct_scopes)
 
 
 def _array_parts(accesses: list[Access]) -> list[Part]:

@@ -28,10 +28,10 @@ def slab_sizes(function: ir.Operation) -> dict[int, int]:
     known."""
     if "arg_attrs" not in function.attributes:
         return {}
-    given = map(ir.DictAttr, ir.ArrayAttr(function.attributes["arg_attrs"]))
+    argument_attributes = map(ir.DictAttr, ir.ArrayAttr(function.attributes["arg_attrs"]))
     return {
         position: ir.IntegerAttr(attributes[SLAB]).value
-        for position, attributes in enumerate(given)
+        for position, attributes in enumerate(argument_attributes)
         if SLAB in attributes
     }
 
@@ -45,24 +45,24 @@ class Slabs:
 
     def slab_of(self, offset: ir.Value) -> Slab | None:
         """The slab, where it is told by what the function is given."""
-        found = self._terms(offset)
-        return found[0] if len(found) == 1 else None
+        terms = self._terms(offset)
+        return terms[0] if len(terms) == 1 else None
 
     def _terms(self, value: ir.Value) -> tuple[Slab | None, ...]:
         """What the products with the size say that a sum is made of; None where they do not."""
-        found = self._found.get(value)
-        if found is None:
+        terms = self._found.get(value)
+        if terms is None:
             op = _defining_op(value)
             if op is None or op.name not in ("llvm.add", "llvm.mul"):
-                found = ()
+                terms = ()
             elif op.name == "llvm.add":
                 left, right = op.operands
-                found = self._terms(left) + self._terms(right)
+                terms = self._terms(left) + self._terms(right)
             else:
                 number = _times(op, self._size)
-                found = () if number is None else (self._slab(number),)
-            self._found[value] = found
-        return found
+                terms = () if number is None else (self._slab(number),)
+            self._found[value] = terms
+        return terms
 
     def _slab(self, number: ir.Value) -> Slab | None:
         distance = 0
@@ -82,10 +82,10 @@ def called_again(everything: Iterable[ir.Operation]) -> set[str]:
     """The functions that a loop calls, in which what they are given may change, and those that they
     call."""
     calls = [op for op in everything if op.name == "llvm.call" and "callee" in op.attributes]
-    found = {_callee(op) for op in calls if _is_in_a_cycle(op)}
-    while more := {_callee(op) for op in calls if _caller(op) in found} - found:
-        found |= more
-    return found
+    recursive = {_callee(op) for op in calls if _is_in_a_cycle(op)}
+    while more := {_callee(op) for op in calls if _caller(op) in recursive} - recursive:
+        recursive |= more
+    return recursive
 
 
 def _callee(call: ir.Operation) -> str:
@@ -104,13 +104,13 @@ def _is_in_a_cycle(op: ir.Operation) -> bool:
     while op.name != "llvm.func":
         if op.parent is None:  # code that is not LLVM's yet
             return True
-        seen, pending = set[ir.Block](), list(op.block.successors)
+        visited, pending = set[ir.Block](), list(op.block.successors)
         while pending:
             block = pending.pop()
             if block == op.block:
                 return True
-            if block not in seen:
-                seen.add(block)
+            if block not in visited:
+                visited.add(block)
                 pending += block.successors
         op = enclosing(op)
     return False

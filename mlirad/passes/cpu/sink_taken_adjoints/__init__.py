@@ -30,18 +30,18 @@ def sink_taken_adjoints(
     """
     for function in functions(module):
         for loop in [op for op in operations(function) if is_for(op)]:
-            taken = _taken_values(loop)
-            if taken:
+            adjoints = _taken_values(loop)
+            if adjoints:
                 from mlirad.passes.cpu.sink_taken_adjoints.adjoints import (
                     sink,  # few loops have such
                 )
 
-                sink(loop, taken, fewest)
+                sink(loop, adjoints, fewest)
 
 
 def _taken_values(loop: ir.Operation) -> list[ir.Value]:
     """What an iteration takes of carried values that it takes or hands on."""
-    box, found = For(loop), dict[ir.Value, None]()
+    box, taken_values = For(loop), dict[ir.Value, None]()
     ends = block_operations(box.body)[-1].operands
     for carried, end in zip(box.carried, ends):
         handed = defining_op(end)
@@ -51,13 +51,13 @@ def _taken_values(loop: ir.Operation) -> list[ir.Value]:
             other = use.owner.operation
             is_choice = other.name == _SELECT and other.block == box.body
             if is_choice and _are_exclusive(handed, other, carried):
-                found[other.results[0]] = None
-    return list(found)
+                taken_values[other.results[0]] = None
+    return list(taken_values)
 
 
-def _are_exclusive(one: ir.Operation, other: ir.Operation, carried: ir.Value) -> bool:
+def _are_exclusive(first: ir.Operation, other: ir.Operation, carried: ir.Value) -> bool:
     """Whether of two choices one gives a carried value where the other gives 0."""
-    (test, *ways), (other_test, *other_ways) = one.operands, other.operands
+    (test, *ways), (other_test, *other_ways) = first.operands, other.operands
     return (
         test == other_test
         and carried in ways

@@ -17,12 +17,12 @@ _SUMS = ("arith.addf", "arith.subf")
 _OF_FIRST = ("arith.divf", "arith.negf", "arith.extf", "arith.truncf")
 
 
-def sink(loop: ir.Operation, taken: Sequence[ir.Value], fewest: int) -> None:
+def sink(loop: ir.Operation, adjoints: Sequence[ir.Value], fewest: int) -> None:
     """Let what a body makes of some adjoints run where one of them is not 0."""
-    made = _AdjointUsers(For(loop).body, taken)
-    made.place()
-    if len(made.sunk) >= fewest:
-        made.move()
+    users = _AdjointUsers(For(loop).body, adjoints)
+    users.place()
+    if len(users.sunk) >= fewest:
+        users.move()
 
 
 class _AdjointUsers:
@@ -30,9 +30,9 @@ class _AdjointUsers:
     places: `sunk` are those that may run under a condition, `behind` those that then come behind
     it."""
 
-    def __init__(self, block: ir.Block, taken: Sequence[ir.Value]) -> None:
+    def __init__(self, block: ir.Block, adjoints: Sequence[ir.Value]) -> None:
         *self.ops, self.end = block_operations(block)
-        self.taken, self.zeros = taken, set(taken)
+        self.taken, self.zeros = adjoints, set(adjoints)
         self.kept: dict[ir.Value, ir.Value] = {}  # of sums: what they are where 0 is added
         self.updates: dict[ir.Operation, Update] = {}  # by each of their ops
         updates = Updates()
@@ -107,18 +107,18 @@ class _AdjointUsers:
         update, and that is not known where nothing is taken."""
         if op in self.updates:
             update = self.updates[op]
-            return any(one not in sunk for one in (update.load, *update.steps, update.store))
+            return any(step not in sunk for step in (update.load, *update.steps, update.store))
         return not self._is_made(op) and any(
             use.owner.operation not in sunk for result in op.results for use in result.uses
         )
 
     def _take_along(self, sunk: set[ir.Operation]) -> None:
         """Sink what only those use that are sunk."""
-        staying, kept = set(self.behind), {*self.taken, *self.kept.values()}
+        staying, kept_values = set(self.behind), {*self.taken, *self.kept.values()}
         for op in reversed(self.ops):
             if op in sunk or op in staying or not is_pure(op) or op.name == _CONSTANT:
                 continue
-            if op.results[0] in kept:
+            if op.results[0] in kept_values:
                 continue
             users = [use.owner.operation for result in op.results for use in result.uses]
             if users and all(user in sunk for user in users):
@@ -129,15 +129,15 @@ class _AdjointUsers:
         """Put ops where they go."""
         sunk = set(self.sunk)
         uses = {
-            value: others
+            value: outside_uses
             for op in self.sunk
             for value in op.results
-            if (others := [use for use in value.uses if use.owner.operation not in sunk])
+            if (outside_uses := [use for use in value.uses if use.owner.operation not in sunk])
         }
         places = [
             (position, use.owner.operation, use.operand_number)
-            for position, others in enumerate(uses.values())
-            for use in others
+            for position, outside_uses in enumerate(uses.values())
+            for use in outside_uses
         ]
         for op in self.behind:
             op.move_before(self.end)
@@ -210,7 +210,7 @@ def _is_any(values: Sequence[ir.Value]) -> ir.Value:
         b.make("arith.cmpf", bit, [v, b.number(0, v.type)], predicate=b.predicate(b.UNE))
         for v in values
     ]
-    found = tests[0]
+    condition = tests[0]
     for test in tests[1:]:
-        found = b.make("arith.ori", bit, [found, test])
-    return found
+        condition = b.make("arith.ori", bit, [condition, test])
+    return condition

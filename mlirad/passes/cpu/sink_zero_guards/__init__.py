@@ -33,7 +33,9 @@ def sink_zero_guards(
     Not of loops that LLVM makes vectors of `width` numbers of, but where `always` lanes are made of
     them; `fast`: sums may be taken in another order.
     """
-    for function in [one for one in functions(module) if RARE not in one.attributes]:
+    for function in [
+        candidate for candidate in functions(module) if RARE not in candidate.attributes
+    ]:
         if sum(map(_chooses_zero, operations(function))) >= _FEWEST:
             from mlirad.passes.cpu.sink_zero_guards.stretch import sink  # few have so many
 

@@ -20,20 +20,20 @@ def looked_at_for_nans(
     """Those of the results, and others where a NaN is not passed on: of `witnesses`, and of what
     is made of `doubtful` numbers."""
     reached = _NanReach(ops, [v for v in results if b.is_float(v.type)])
-    found = dict.fromkeys(v for v in reached.ends if not reached.goes_on(v))
-    found.update(dict.fromkeys(v for v in witnesses if not reached.is_seen(v)))
+    last_values = dict.fromkeys(v for v in reached.ends if not reached.goes_on(v))
+    last_values.update(dict.fromkeys(v for v in witnesses if not reached.is_seen(v)))
     doubted = set(doubtful)
     for op in ops:
         operands = [v for v in op.operands if v in doubted]
         if operands and is_pure(op):
             doubted.update(op.results)
             if op.name != "arith.select" and not is_strict(op):
-                found.update(
+                last_values.update(
                     dict.fromkeys(
                         v for v in operands if b.is_float(v.type) and not reached.is_seen(v)
                     )
                 )
-    return list(found)
+    return list(last_values)
 
 
 class _NanReach:
@@ -45,10 +45,10 @@ class _NanReach:
 
     def is_seen(self, value: ir.Value) -> bool:
         """Whether a NaN there shows at an end."""
-        found = self._seen.get(value)
-        if found is None:
-            found = self._seen[value] = self.goes_on(value)
-        return found
+        is_tested = self._seen.get(value)
+        if is_tested is None:
+            is_tested = self._seen[value] = self.goes_on(value)
+        return is_tested
 
     def goes_on(self, value: ir.Value) -> bool:
         """Whether it shows at another end."""

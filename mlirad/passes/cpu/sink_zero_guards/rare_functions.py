@@ -38,8 +38,8 @@ class RareFunctions:
         inside = {result for op in ops for result in op.results}
         used = dict.fromkeys(v for op in ops for v in op.operands if v not in inside)
         constants = [op for op in map(defining_op, used) if op is not None and _is_constant(op)]
-        own = {result for op in constants for result in op.results}
-        arguments = [v for v in used if v not in own]
+        constant_results = {result for op in constants for result in op.results}
+        arguments = [v for v in used if v not in constant_results]
         types = [v.type for v in values]
         base = ir.StringAttr(self.function.attributes["sym_name"]).value
         name = f"{base}.guarded{len(self.names)}"
@@ -52,18 +52,18 @@ class RareFunctions:
             RARE: ir.UnitAttr.get(),
         }
         with ir.InsertionPoint(self.function), self.function.location:
-            made = ir.Operation.create("func.func", [], [], attributes, regions=1)
-            entry = b.block(made, 0, [v.type for v in arguments])
+            function = ir.Operation.create("func.func", [], [], attributes, regions=1)
+            entry = b.block(function, 0, [v.type for v in arguments])
         mapping: dict[ir.Value, ir.Value] = dict(zip(arguments, entry.arguments))
         with at_end(entry, self.function.location):
             for op in (*constants, *ops):
                 clone(op, mapping)
             b.effect("func.return", [mapping[v] for v in values])
-        text = made.get_asm(use_local_scope=True).partition("(")[2]
-        kept = self.names.setdefault(text, name)
-        if kept != name:
-            made.erase()
-        return RareFunction(kept, arguments, types)
+        text = function.get_asm(use_local_scope=True).partition("(")[2]
+        first_name = self.names.setdefault(text, name)
+        if first_name != name:
+            function.erase()
+        return RareFunction(first_name, arguments, types)
 
 
 def _is_constant(op: ir.Operation) -> bool:

@@ -24,16 +24,16 @@ _MOST, _PART = 8, 3
 def sink(function: ir.Operation, by_llvm: tuple[bool, int] | None) -> None:
     """Sink the guards of a function, but of loops that LLVM makes vectors of: with sums in another
     order or not, and of how many numbers."""
-    kept = RareFunctions(function)
+    rare_functions = RareFunctions(function)
     for block in _blocks(function, None if by_llvm is None else Scalar(*by_llvm)):
         for segment, end in list(segments(block)):
-            _Stretch(segment, end).run(kept)
+            _Stretch(segment, end).run(rare_functions)
 
 
 def _blocks(function: ir.Operation, costs: Scalar | None) -> list[ir.Block]:
     """The blocks of a function, those within before those around, but for loops that are left to
     LLVM."""
-    found, left = [], set[ir.Operation]()
+    blocks, left = [], set[ir.Operation]()
     for op in operations(function):
         owner = enclosing(op)
         if owner in left:
@@ -44,8 +44,8 @@ def _blocks(function: ir.Operation, costs: Scalar | None) -> list[ir.Block]:
         ):
             left.add(op)
             continue
-        found += [block for region in op.regions for block in region.blocks]
-    return [*reversed(found), *function.regions[0].blocks]
+        blocks += [block for region in op.regions for block in region.blocks]
+    return [*reversed(blocks), *function.regions[0].blocks]
 
 
 class _Stretch:
@@ -54,18 +54,18 @@ class _Stretch:
     def __init__(self, segment: Segment, end: ir.Operation) -> None:
         self.segment, self.end = segment, end
         self.uses = segment.results()
-        found = map(guard_of, segment.guards)  # as stretches in front have left them
-        self.guards = [guard for guard in found if guard is not None]
+        guards = map(guard_of, segment.guards)  # as stretches in front have left them
+        self.guards = [guard for guard in guards if guard is not None]
 
-    def run(self, kept: RareFunctions) -> None:
+    def run(self, rare_functions: RareFunctions) -> None:
         """Leave the guards out, where that pays."""
         results = list(self.uses)
         if 2 * len(self.guards) < _FIXED + len(results):
             return
         ops = self._slice(results)
-        if _MOST * len(self.guards) < len(ops) or _PART * len(ops) < kept.size:
+        if _MOST * len(self.guards) < len(ops) or _PART * len(ops) < rare_functions.size:
             return
-        function = kept.function_of(ops, results)
+        function = rare_functions.function_of(ops, results)
         uses = list(self.uses.values())
         quick = self._without_guards(results)
         looked_at = looked_at_for_nans(self.segment.front, quick, self.doubtful, self.witnesses)
@@ -85,21 +85,23 @@ class _Stretch:
 
     def _slice(self, results: Sequence[ir.Value]) -> list[ir.Operation]:
         """The ops that compute values from what is in memory, and from elementary functions."""
-        wanted, found = set(results), list[ir.Operation]()
+        needed_values, slice_ops = set(results), list[ir.Operation]()
         written: set[ir.Value] = set()
         for op in reversed(self.segment.front):
-            if any(v in wanted for v in op.results) and self._is_made_again(op, written):
-                found.append(op)
-                wanted.update(op.operands)
+            if any(v in needed_values for v in op.results) and self._is_made_again(op, written):
+                slice_ops.append(op)
+                needed_values.update(op.operands)
             written |= touched_memory(op)[1]
-        return found[::-1]
+        return slice_ops[::-1]
 
     def _is_made_again(self, op: ir.Operation, written: set[ir.Value]) -> bool:
         """Whether an op is better done again than what it gives kept for a function that hardly
         ever runs."""
         if op.name == "memref.load":
-            made = defining_op(op.operands[0])
-            is_own = made is not None and made.name in ALLOCATIONS  # lanes have buffers of theirs
+            producer = defining_op(op.operands[0])
+            is_own = (
+                producer is not None and producer.name in ALLOCATIONS
+            )  # lanes have buffers of theirs
             return not is_own and op.operands[0] not in written
         if not is_pure(op):
             return False
@@ -107,24 +109,24 @@ class _Stretch:
 
     def _without_guards(self, results: Sequence[ir.Value]) -> list[ir.Value]:
         """Leave them out; what stands for some values then."""
-        others: dict[ir.Value, ir.Value] = {}
+        replacements: dict[ir.Value, ir.Value] = {}
         for guard in self.guards:
-            value = others.get(guard.value, guard.value)
-            others[guard.op.results[0]] = value
+            value = replacements.get(guard.value, guard.value)
+            replacements[guard.op.results[0]] = value
             guard.op.results[0].replace_all_uses_with(value)
-        self.doubtful = set(others.values())
+        self.doubtful = set(replacements.values())
         self.witnesses = [
-            others.get(guard.witness, guard.witness)
+            replacements.get(guard.witness, guard.witness)
             for guard in self.guards
             if guard.witness is not None
         ]
-        found = [others.get(v, v) for v in results]
-        kept = set(self.witnesses)  # nothing else may use these
+        replaced_results = [replacements.get(v, v) for v in results]
+        reserved = set(self.witnesses)  # nothing else may use these
         for op in reversed(list(self.segment.front)):
-            if is_pure(op) and not any(has_uses(v) or v in kept for v in op.results):
+            if is_pure(op) and not any(has_uses(v) or v in reserved for v in op.results):
                 self.segment.front.remove(op)
                 op.erase()
-        return found
+        return replaced_results
 
 
 def is_nan_anywhere(values: Sequence[ir.Value]) -> ir.Value:
@@ -136,7 +138,7 @@ def is_nan_anywhere(values: Sequence[ir.Value]) -> ir.Value:
     for group in alike.values():
         for left, right in zip(group[::2], [*group[1::2], group[-1]]):
             tests.append(b.make("arith.cmpf", bit, [left, right], predicate=b.predicate(b.UNO)))
-    found = tests[0] if tests else b.number(0, bit)
+    any_nan = tests[0] if tests else b.number(0, bit)
     for test in tests[1:]:
-        found = b.make("arith.ori", bit, [found, test])
-    return found
+        any_nan = b.make("arith.ori", bit, [any_nan, test])
+    return any_nan

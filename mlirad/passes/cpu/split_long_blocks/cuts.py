@@ -47,23 +47,23 @@ class Cuts:
             if uses and not is_done_again(value):
                 changes[at + 1] += 1
                 changes[uses[-1].at + 1] -= 1
-        alive, found = 0, []
+        alive, counts = 0, []
         for change in changes:
             alive += change
-            found.append(alive)
-        return found
+            counts.append(alive)
+        return counts
 
     def _cut(self, run: list[int]) -> None:
         """Make pieces of ops that follow one another; nothing of few."""
-        rest = sum(self.sizes[at] for at in run)
-        if 4 * rest < self.length:
+        remaining_size = sum(self.sizes[at] for at in run)
+        if 4 * remaining_size < self.length:
             return
         start = 0
         while start < len(run):
-            count = -(-rest // self.length)
-            end = len(run) if count <= 1 else self._end(run, start, rest / count)
+            count = -(-remaining_size // self.length)
+            end = len(run) if count <= 1 else self._end(run, start, remaining_size / count)
             self._piece(run[start:end])
-            rest -= sum(self.sizes[at] for at in run[start:end])
+            remaining_size -= sum(self.sizes[at] for at in run[start:end])
             start = end
 
     def _end(self, run: list[int], start: int, mean: float) -> int:

@@ -83,8 +83,8 @@ class Frame:
         """A value from its place."""
         stored = stored_type(value.type)
         assert stored is not None
-        found = b.make("llvm.load", stored, [self._place(value, memory)], **_alignment(value))
-        return _read(found, value.type)
+        loaded = b.make("llvm.load", stored, [self._place(value, memory)], **_alignment(value))
+        return _read(loaded, value.type)
 
     def _place(self, value: ir.Value, memory: ir.Value) -> ir.Value:
         return b.make(

@@ -53,10 +53,10 @@ class LongFunction:
         flows = _Flows(values, cuts)
         with at_start(entry_of(self.function), self.function.location):
             memory = flows.frame.memory()
-        for numbers, given, read in zip(cuts.pieces, flows.given, flows.read):
+        for numbers, given_uses, read in zip(cuts.pieces, flows.given, flows.read):
             flows.read_around(ops, memory, numbers[0])
             name = f"{symbol_of(self.function)}.part{self.count}"
-            piece = Piece(ops, numbers, given, read)
+            piece = Piece(ops, numbers, given_uses, read)
             piece.outline(self.function, name, flows.frame, memory, flows.origins)
             self.count += 1
         flows.read_around(ops, memory, len(ops))
@@ -72,7 +72,7 @@ class _Flows:
         self.given: list[dict[ir.Value, list[Use]]] = [{} for _ in range(count)]
         self.read: list[dict[ir.Value, list[Use]]] = [{} for _ in range(count)]
         self.frame = Frame()
-        kept: dict[tuple[ir.Value, int], list[Use]] = {}
+        uses_of: dict[tuple[ir.Value, int], list[Use]] = {}
         for value, uses in values.uses.items():
             at = values.made.get(value)
             home = STAYS if at is None else cuts.homes[at]
@@ -81,14 +81,14 @@ class _Flows:
                 if piece == home:
                     continue
                 if piece == STAYS:
-                    kept.setdefault((value, use.at), []).append(use)
+                    uses_of.setdefault((value, use.at), []).append(use)
                 else:
                     flow = self.given if home == STAYS else self.read
                     flow[piece].setdefault(value, []).append(use)
         self.origins = Origins()
         for value in values.uses:  # while all are made where they are
             self.origins.of(value)
-        self.kept = sorted(((at, value, uses) for (value, at), uses in kept.items()), key=_first)
+        self.kept = sorted(((at, value, uses) for (value, at), uses in uses_of.items()), key=_first)
         self._take_places(values, cuts)
 
     def read_around(self, ops: list[ir.Operation], memory: ir.Value, end: int) -> None:
@@ -96,10 +96,10 @@ class _Flows:
         while self.kept and self.kept[0][0] < end:
             at, value, uses = self.kept.pop(0)
             with before(ops[at]):
-                found = self.frame.read(value, memory)
-            self.origins.stands_for(found, value)
+                loaded = self.frame.read(value, memory)
+            self.origins.stands_for(loaded, value)
             for use in uses:
-                use.user.operands[use.position] = found
+                use.user.operands[use.position] = loaded
 
     def _take_places(self, values: BlockValues, cuts: Cuts) -> None:
         """Give values places in the frame, from the piece that makes them to the last that reads
@@ -108,19 +108,19 @@ class _Flows:
         for piece, read in enumerate(self.read):
             last.update((value, piece) for value in read)
         last.update((value, len(cuts.pieces)) for _, value, _ in self.kept)
-        made: list[list[ir.Value]] = [[] for _ in cuts.pieces]
+        values_of_pieces: list[list[ir.Value]] = [[] for _ in cuts.pieces]
         over: list[list[ir.Value]] = [[] for _ in range(len(cuts.pieces) + 1)]
         for value, end in last.items():
-            made[cuts.homes[values.made[value]]].append(value)
+            values_of_pieces[cuts.homes[values.made[value]]].append(value)
             over[end].append(value)
-        for new, old in zip(made, over):
+        for new, old in zip(values_of_pieces, over):
             for value in new:
                 self.frame.take(value)
             self.frame.give_back(old)
 
 
-def _first(kept: tuple[int, ir.Value, list[Use]]) -> int:
-    return kept[0]
+def _first(kept_value: tuple[int, ir.Value, list[Use]]) -> int:
+    return kept_value[0]
 
 
 def _calls(op: ir.Operation) -> int:

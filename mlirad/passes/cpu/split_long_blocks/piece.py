@@ -20,9 +20,9 @@ class Piece:
     what stays around them, or `read` from where earlier pieces have written them."""
 
     def __init__(
-        self, ops: Sequence[ir.Operation], numbers: Sequence[int], given: Uses, read: Uses
+        self, ops: Sequence[ir.Operation], numbers: Sequence[int], given_uses: Uses, read: Uses
     ) -> None:
-        self.ops, self.numbers, self.given, self.read = ops, numbers, given, read
+        self.ops, self.numbers, self.given, self.read = ops, numbers, given_uses, read
 
     def outline(
         self,
@@ -39,25 +39,25 @@ class Piece:
         first, end = self.ops[self.numbers[0]], self.ops[self.numbers[-1] + 1]
         labels = _labels(function, list(passed), list(self.read), origins)
         entry = _function(function, name, list(passed), labels, first.location)
-        known: dict[ir.Value, ir.Value] = dict(zip(passed, entry.arguments))
+        replacements: dict[ir.Value, ir.Value] = dict(zip(passed, entry.arguments))
         with at_end(entry, first.location):
             for value in self.given:
-                _find(value, known)
+                _find(value, replacements)
             last = ir.Operation.create("func.return", [], [])
-        _replace(self.given, known)
+        _replace(self.given, replacements)
         self._move(last, frame, entry.arguments[0])
         with before(end):
             b.effect("func.call", list(passed), callee=ir.FlatSymbolRefAttr.get(name))
 
     def _move(self, last: ir.Operation, frame: Frame, memory: ir.Value) -> None:
         """Move the ops, with what reads and writes the frame beside them."""
-        wanted: dict[int, list[ir.Value]] = {}
+        values_of_op: dict[int, list[ir.Value]] = {}
         for value, uses in self.read.items():
-            wanted.setdefault(uses[0].at, []).append(value)
+            values_of_op.setdefault(uses[0].at, []).append(value)
         for at in self.numbers:
             op = self.ops[at]
             with ir.InsertionPoint(last), op.location:
-                for value in wanted.get(at, ()):
+                for value in values_of_op.get(at, ()):
                     _replace({value: self.read[value]}, {value: frame.read(value, memory)})
                 op.move_before(last)
                 for result in op.results:
@@ -65,10 +65,10 @@ class Piece:
                         frame.write(result, memory)
 
 
-def _replace(uses: Uses, known: Mapping[ir.Value, ir.Value]) -> None:
+def _replace(uses: Uses, replacements: Mapping[ir.Value, ir.Value]) -> None:
     for value, places in uses.items():
         for use in places:
-            use.user.operands[use.position] = known[value]
+            use.user.operands[use.position] = replacements[value]
 
 
 def _gather(value: ir.Value, passed: dict[ir.Value, None]) -> None:
@@ -80,14 +80,14 @@ def _gather(value: ir.Value, passed: dict[ir.Value, None]) -> None:
         _gather(operand, passed)
 
 
-def _find(value: ir.Value, known: dict[ir.Value, ir.Value]) -> None:
+def _find(value: ir.Value, replacements: dict[ir.Value, ir.Value]) -> None:
     """Make a value again of what is handed over, where it is not known."""
-    if value in known:
+    if value in replacements:
         return
     op = owner_operation(value)
     for operand in op.operands:
-        _find(operand, known)
-    clone(op, known)
+        _find(operand, replacements)
+    clone(op, replacements)
 
 
 def _function(
@@ -100,7 +100,7 @@ def _function(
     """The block of a new function, empty."""
     inputs = [value.type for value in arguments]
     with ir.InsertionPoint(around), location:
-        made = ir.Operation.create(
+        function = ir.Operation.create(
             "func.func",
             [],
             [],
@@ -113,7 +113,7 @@ def _function(
             },
             regions=1,
         )
-        return b.block(made, 0, inputs)
+        return b.block(function, 0, inputs)
 
 
 def _labels(
@@ -126,8 +126,8 @@ def _labels(
     has, others are what they are in the function around. But nothing says that no other pointer
     leads to an array where the function has one of those, too."""
     parameters: list[ir.Value] = list(entry_of(around).arguments)
-    known = dict(zip(parameters, parameter_attributes(around)))
+    labels = dict(zip(parameters, parameter_attributes(around)))
     yield {NOALIAS: ir.UnitAttr.get()}
     for value, is_alone in zip(arguments[1:], origins.are_alone(arguments[1:], read)):
-        given = known.get(value, {})
-        yield {name: given[name] for name in given if is_alone or name != NOALIAS}
+        attributes = labels.get(value, {})
+        yield {name: attributes[name] for name in attributes if is_alone or name != NOALIAS}
