@@ -63,7 +63,7 @@ class Builder:
         return ir.InsertionPoint.at_block_begin(self.entry)
 
     @contextmanager
-    def entered(self, kind: str, *, is_tail: bool = False) -> Iterator[Region]:
+    def enter_block(self, kind: str, *, is_tail: bool = False) -> Iterator[Region]:
         """Open a block inside the present one, and shut it afterwards."""
         outer = self.region
         self.region = Region(kind, ir.Location.current, outer, is_tail=is_tail)
@@ -74,14 +74,14 @@ class Builder:
             self.region = outer
 
     @contextmanager
-    def isolated(self, function: str) -> Iterator[None]:
+    def enter_isolated(self, function: str) -> Iterator[None]:
         """Open a block that sees nothing of those around it."""
         with (
             self.region.shut_as(
                 f"was made outside '{function}', which has derivatives of its own and computes "
                 "with its arguments only: pass it as an argument"
             ),
-            self.entered(f"'{function}'"),
+            self.enter_block(f"'{function}'"),
         ):
             yield
 

@@ -18,7 +18,7 @@ def _terminate(block: ir.Block, name: str = "scf.yield", operands: Sequence[ir.V
 @contextmanager
 def inside(block: ir.Block, kind: str, *, is_tail: bool = False) -> Iterator[None]:
     """Insert at the end of a block; what is made there cannot be used afterwards."""
-    with ir.InsertionPoint(block), current().entered(kind, is_tail=is_tail):
+    with ir.InsertionPoint(block), current().enter_block(kind, is_tail=is_tail):
         yield
 
 

@@ -165,7 +165,7 @@ def _region(
 ) -> Iterator[list[ir.Value]]:
     """Fill a region with a function that sees nothing but the values of some types."""
     block = ir.Block.create_at_start(op.regions[number], list(types), [op.location] * len(types))
-    with ir.InsertionPoint(block), t.builder.isolated(function.__name__):
+    with ir.InsertionPoint(block), t.builder.enter_isolated(function.__name__):
         yield list(block.arguments)
 
 

@@ -47,7 +47,7 @@ def emit_jvp(
     draft = ir.Operation.create(JvpOp.OPERATION_NAME, [], [], regions=1)
     types = [mlir_type(dtype)] * len(primals)
     block = ir.Block.create_at_start(draft.regions[0], types, [draft.location] * len(primals))
-    with ir.InsertionPoint(block), t.builder.entered("a function that is differentiated"):
+    with ir.InsertionPoint(block), t.builder.enter_block("a function that is differentiated"):
         parameters = [Expr(value, dtype) for value in block.arguments]
         with t.at_run_time():
             value = body([ex.cast(v, primal.dtype) for v, primal in zip(parameters, primals)])

@@ -67,7 +67,7 @@ def call_python(
         _refuse(positional[0], region)
     before = _Snapshot([callee, *positional, *named.values()])
     result = callee(*positional, **named)
-    for changed in before.changed():
+    for changed in before.changed_objects():
         if not new_objects.belongs(changed, region):
             _refuse(changed, region)
     for item, _ in _Snapshot([result]).contents.values():
@@ -118,7 +118,7 @@ class _Snapshot:
                 self.contents[id(item)] = item, objects
                 queue += objects
 
-    def changed(self) -> Iterator[Any]:
+    def changed_objects(self) -> Iterator[Any]:
         """The objects whose contents differ now."""
         for item, before in self.contents.values():
             now = _contents(item) or []
