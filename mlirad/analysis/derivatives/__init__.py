@@ -1,0 +1,1 @@
+"""What carries derivatives, and what a reverse needs of the forward run."""

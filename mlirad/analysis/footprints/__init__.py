@@ -1,0 +1,1 @@
+"""The elements that a kernel touches, as boxes."""

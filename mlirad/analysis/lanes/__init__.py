@@ -1,0 +1,1 @@
+"""Iterations as lanes of vectors: what differs between them, what they share, what they cost."""

@@ -1,0 +1,1 @@
+"""Points of definitions of tensors: accesses, and systems of integer equations."""

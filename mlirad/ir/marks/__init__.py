@@ -1,0 +1,1 @@
+"""Attributes that say how an op is to be compiled: rounding, axes, hints."""

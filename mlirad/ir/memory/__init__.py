@@ -1,0 +1,1 @@
+"""Memory as pointers and descriptors, and memory of one launch."""

@@ -1,0 +1,1 @@
+"""Places in a user's program, remarks, and messages of failures."""
