@@ -162,9 +162,10 @@ class Running:
         return (self.names["m"], self.names["o"]) if self.cell.place.is_argument else ()
 
     def state(self) -> list[Any]:
-        """The memory that passes from step to step; a solve has a gradient of its own, which may
-        read anything."""
-        return [self.names["m"], *[self.loss] * (self.cell.way.name == "solve")]
+        """The memory that passes from step to step, and what a step empties; a solve has a gradient
+        of its own, which may read anything."""
+        others = {"solve": [self.loss], "deactivation of everything": [self.names["o"]]}
+        return [self.names["m"], *others.get(self.cell.way.name, [])]
 
     def values(self) -> Array:
         """What the memory holds, for comparison."""
