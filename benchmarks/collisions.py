@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import mlirad as ti
-from mlirad.runtime.variant import Variant
+from mlirad.runtime.kernels.variant import Variant
 
 WAYS = ("checked", "unchecked")
 

@@ -14,7 +14,7 @@ from mlirad.dialect import context
 from mlirad.ir.structured import Structured, is_branch, is_for, is_parallel, is_while
 from mlirad.ir.walk import block_operations, functions
 from mlirad.kernel.array_arguments import copy_of
-from mlirad.lang.launch import Launch
+from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.recorder import GivenGradient, Recorder, Target
 from mlirad.lang.transfer import Transfer
 from mlirad.pipeline.mode import PRIMAL, REVERSE, Mode
@@ -22,8 +22,8 @@ from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.stage import join
 from mlirad.runtime.boxes import Box, hull
 from mlirad.runtime.footprints import Footprint
+from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.program import program
-from mlirad.runtime.variant import Variant
 
 # of a function that a processor has no instruction for: about the terms of its polynomial
 FUNCTION = 16

@@ -55,7 +55,7 @@ from mlirad.lang.colours import hex_to_rgb, rgb_to_hex
 from mlirad.lang.field.declaration import field
 from mlirad.lang.field.kinds import Field, MatrixField, ScalarField
 from mlirad.lang.field.struct_field import StructField
-from mlirad.lang.kernel import data_oriented, func, kernel, real_func
+from mlirad.lang.kernels.kernel import data_oriented, func, kernel, real_func
 from mlirad.lang.layout.axes import NAMED_AXES as _NAMED_AXES
 from mlirad.lang.layout.axes import axes
 from mlirad.lang.layout.builder import FieldsBuilder

@@ -16,7 +16,7 @@ import pytest
 
 from benchmarks.assembler import assemble
 from mlirad.pipeline.mode import Mode
-from mlirad.runtime.codes import Codes
+from mlirad.runtime.kernels.codes import Codes
 
 CHIPS = os.environ.get("PTX_CHIPS", "sm_90").split(",")
 

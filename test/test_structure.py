@@ -20,7 +20,7 @@ MODULES = read_tree()
 
 # how much breaks a rule as yet; a number only goes down
 ALLOWED = {
-    "at most 20 files a folder": 2,
+    "at most 20 files a folder": 0,
     "at most 400 lines a file": 0,
     "a basename once a layer": 6,
     "folders import one way": 20,

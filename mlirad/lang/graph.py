@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlirad.checks import instance, integer, text
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError, did_you_mean
-from mlirad.lang.kernel import Kernel
+from mlirad.lang.kernels.kernel import Kernel
 
 if TYPE_CHECKING:
     from mlirad.types import TypeLike

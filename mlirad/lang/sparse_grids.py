@@ -9,7 +9,7 @@ from typing import Any
 from mlirad.errors import TaichiRuntimeError
 from mlirad.frontend.python.calls.specials import grouped
 from mlirad.lang.field.struct_field import StructField, declare
-from mlirad.lang.kernel import kernel
+from mlirad.lang.kernels.kernel import kernel
 from mlirad.lang.layout.axes import Axes, Shape, sizes_of
 from mlirad.lang.layout.tree import SNode
 from mlirad.lang.types_namespace import template

@@ -19,7 +19,7 @@ from mlirad.frontend.python.values.scalar import Expr
 from mlirad.frontend.python.values.struct_type import StructType
 from mlirad.lang import types_namespace as types
 from mlirad.lang.autodiff_mode import AutodiffMode, SNodeGradType
-from mlirad.lang.kernel import Kernel
+from mlirad.lang.kernels.kernel import Kernel
 from mlirad.lang.layout.builder import Trees
 from mlirad.lang.layout.member_order import Layout
 from mlirad.lang.math import functions as mathematics

@@ -5,7 +5,7 @@
 from mlirad.frontend.python.calls.specials import grouped
 from mlirad.frontend.python.values.annotations import Template
 from mlirad.frontend.python.values.functions import cast
-from mlirad.lang.kernel import kernel
+from mlirad.lang.kernels.kernel import kernel
 from mlirad.types import f64
 
 

@@ -27,8 +27,8 @@ from mlirad.kernel.module import KernelModule
 from mlirad.lang.arguments.array_buffer import array_buffer
 from mlirad.lang.math import functions as mathematics
 from mlirad.pipeline.mode import PRIMAL, REVERSE
+from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.program import program
-from mlirad.runtime.variant import Variant
 
 POINTS = np.array([-2.3, -1.4, -0.6, -0.21, 0.17, 0.45, 0.92, 1.35, 2.6])
 POSITIVE = POINTS[POINTS > 0]

@@ -13,8 +13,8 @@ import mlirad as ti
 from benchmarks.workload import GRADIENT_SIZES
 from mlirad.examples import gravity, throw
 from mlirad.pipeline.mode import Mode
-from mlirad.runtime.codes import Codes
 from mlirad.runtime.executor.executor import Code
+from mlirad.runtime.kernels.codes import Codes
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from benchmarks.workload import GRADIENT_SIZES
 from mlirad.ad.forward.duals import Duals
 from mlirad.examples import gravity, throw
 from mlirad.pipeline.mode import parse_mode
+from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.program import program
-from mlirad.runtime.variant import Variant
 
 CHIP = "sm_90"
 CHIPS = ("sm_80", "sm_90", "sm_100")

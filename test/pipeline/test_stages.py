@@ -18,7 +18,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.errors import TaichiCompilationError
 from mlirad.kernel.array_arguments import copy_of
-from mlirad.lang.kernel import Kernel
+from mlirad.lang.kernels.kernel import Kernel
 from mlirad.pipeline.mode import parse_mode
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.cpu import cpu_stages

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import mlirad as ti
-from mlirad.lang.kernel_variants import KernelVariants
+from mlirad.lang.kernels.kernel_variants import KernelVariants
 from mlirad.runtime.program import program
 
 SIZE = 64
@@ -338,7 +338,7 @@ def test_a_kernel_has_its_variants_once_however_many_threads_begin(
             time.sleep(0.02)
             super().__init__(*arguments)
 
-    monkeypatch.setattr("mlirad.lang.kernel.KernelVariants", Slow)
+    monkeypatch.setattr("mlirad.lang.kernels.kernel.KernelVariants", Slow)
     x = ti.field(ti.f64, 1)
 
     @ti.kernel

@@ -21,14 +21,14 @@ from mlirad.ad.recording.known_arrays import KnownArray, KnownArrays
 from mlirad.ad.recording.order import Order
 from mlirad.ad.recording.versions import Key, Versions
 from mlirad.errors import TaichiMemoryError, TaichiRuntimeError
-from mlirad.lang.launch import Launch
+from mlirad.lang.kernels.launch import Launch
 from mlirad.pipeline.mode import PRIMAL
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.explanation import Explanation
 from mlirad.runtime.footprints import Footprints
+from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.memory.memory import Elements, SparseElements
 from mlirad.runtime.program import Program
-from mlirad.runtime.variant import Variant
 
 
 class Budget(Keeper):

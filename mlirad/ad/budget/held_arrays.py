@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 
 from mlirad.ad.recording.known_arrays import KnownArray, KnownArrays
 from mlirad.errors import TaichiRuntimeError
-from mlirad.lang.launch import Launch
+from mlirad.lang.kernels.launch import Launch
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.footprints import Footprint
-from mlirad.runtime.variant import Variant
+from mlirad.runtime.kernels.variant import Variant
 
 
 class HeldArrays:

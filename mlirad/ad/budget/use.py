@@ -12,13 +12,13 @@ from mlirad.dialect.field import PrintOp
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError
 from mlirad.ir.walk import functions, operations
-from mlirad.lang.launch import Launch
+from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.ndarray import Ndarray
 from mlirad.pipeline.mode import Mode
 from mlirad.runtime.footprints import Footprint, Footprints
+from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.memory.memory import Elements, SparseElements
 from mlirad.runtime.program import Program
-from mlirad.runtime.variant import Variant
 
 _Memory = tuple[Key, Elements]
 

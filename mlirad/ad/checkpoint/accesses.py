@@ -12,7 +12,7 @@ from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import array_root, functions, has_uses, operations
 from mlirad.kernel.array_arguments import copy_of, own_numbers
 from mlirad.pipeline.runner import run_pipeline
-from mlirad.runtime.variant import Variant
+from mlirad.runtime.kernels.variant import Variant
 
 Array = str | int  # a field's name, or the number of an argument
 

@@ -17,11 +17,11 @@ from mlirad.data_classes import data_class
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
-from mlirad.lang.launch import Launch, LaunchedKernel
+from mlirad.lang.kernels.launch import Launch, LaunchedKernel
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import GivenGradient, Target
 from mlirad.lang.transfer import Pass
-from mlirad.runtime.variant import Variant
+from mlirad.runtime.kernels.variant import Variant
 
 Step = Sequence[tuple["Action", tuple[Any, ...]]]
 

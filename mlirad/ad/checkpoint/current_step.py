@@ -13,7 +13,7 @@ from mlirad.ad.checkpoint.actions import (
     checksums,
 )
 from mlirad.ad.recording.target_memory import box_of, memory_of
-from mlirad.lang.launch import Launch
+from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.recorder import Target
 from mlirad.runtime.memory.memory import Index
 

@@ -14,8 +14,8 @@ from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
 from mlirad.lang.recorder import Target
 from mlirad.runtime.footprints import Flow
+from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.memory.memory import Elements
-from mlirad.runtime.variant import Variant
 
 
 @data_class(frozen=True)

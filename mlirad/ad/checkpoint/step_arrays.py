@@ -9,7 +9,7 @@ from mlirad.ad.recording.entries import Entry, named_flows, written_boxes
 from mlirad.ad.recording.known_arrays import KnownArray
 from mlirad.ad.recording.ledger import Ledger
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
-from mlirad.lang.launch import Launch
+from mlirad.lang.kernels.launch import Launch
 
 
 class StepArrays:

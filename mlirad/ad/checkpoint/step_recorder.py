@@ -17,7 +17,7 @@ from mlirad.ad.recorder.recording import Recording
 from mlirad.ad.recording.target_memory import touched_box
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
-from mlirad.lang.launch import Launch
+from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.recorder import GivenGradient, Target
 from mlirad.runtime.footprints import Flow
 

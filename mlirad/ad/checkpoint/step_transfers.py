@@ -10,7 +10,7 @@ from mlirad.ad.recorder.recording import Recording
 from mlirad.ad.recorder.transferred import arrays_of, carried, flows_of
 from mlirad.ad.recording.ledger import Ledger
 from mlirad.lang.callers import caller
-from mlirad.lang.launch import Launch
+from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.recorder import Recorder
 from mlirad.lang.transfer import Pass, Transfer
 

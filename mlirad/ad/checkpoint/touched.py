@@ -11,12 +11,12 @@ from mlirad.ad.recording.target_memory import memory_of
 from mlirad.ad.recording.versions import Key
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
-from mlirad.lang.launch import Launch
+from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import GivenGradient, Target
+from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.program import Program
-from mlirad.runtime.variant import Variant
 
 
 class Touched:

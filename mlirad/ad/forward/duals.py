@@ -9,8 +9,8 @@ from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.callers import place_in_program
 from mlirad.runtime.derivative_kind import tangent
 from mlirad.runtime.footprints import Flow
+from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.program import Program
-from mlirad.runtime.variant import Variant
 
 
 class Duals:

@@ -16,7 +16,7 @@ from mlirad.ad.tape.targets import has_twice, listed
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.field.field import Field
-from mlirad.lang.launch import LaunchedKernel
+from mlirad.lang.kernels.launch import LaunchedKernel
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import Target
 from mlirad.runtime.program import Program, program

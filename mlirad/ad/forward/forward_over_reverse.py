@@ -20,16 +20,16 @@ from mlirad.ad.recording.versions import Key
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
-from mlirad.lang.launch import Launch
+from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import GivenGradient, Target
 from mlirad.lang.transfer import Decision, Transfer
 from mlirad.pipeline.mode import PRIMAL, Mode, with_tangents
 from mlirad.runtime.derivative_kind import ADJOINT, tangent, tangent_of_adjoint
+from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.program import Program
-from mlirad.runtime.variant import Variant
 
 Array = np.ndarray[Any, Any]
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from mlirad.ad.recording.target_memory import box_of
 from mlirad.lang.arguments.overlaps import same_key
-from mlirad.lang.launch import Launch
+from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.boxes import Box, Covered, within_shape
 from mlirad.runtime.memory.memory import Elements, Index, Kept

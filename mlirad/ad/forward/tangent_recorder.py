@@ -14,10 +14,10 @@ from mlirad.ad.recording.target_memory import box_of, clear_written, sparse_memo
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
-from mlirad.lang.launch import Launch, LaunchedKernel
+from mlirad.lang.kernels.launch import Launch, LaunchedKernel
+from mlirad.lang.kernels.reverse_alone import reverse_launch
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import GivenGradient, Recorder, Target
-from mlirad.lang.reverse_alone import reverse_launch
 from mlirad.lang.transfer import Pass, Transfer
 from mlirad.pipeline.mode import Mode, with_tangents
 from mlirad.runtime.derivative_kind import tangent

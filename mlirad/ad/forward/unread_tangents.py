@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from mlirad.data_classes import data_class
 from mlirad.pipeline.mode import Mode
+from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.program import Program
-from mlirad.runtime.variant import Variant
 
 
 @data_class(frozen=True)

@@ -16,7 +16,7 @@ from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.annotations import NdarrayType, is_template
 from mlirad.frontend.python.values.leaves import float_leaves
 from mlirad.frontend.python.values.matrix import Matrix
-from mlirad.lang.kernel import kernel
+from mlirad.lang.kernels.kernel import kernel
 from mlirad.lang.ndarray import Ndarray, ndarray
 from mlirad.types import f64
 

@@ -25,7 +25,7 @@ from mlirad.frontend.python.values.struct import Struct, map_members
 from mlirad.frontend.python.values.struct_type import StructType, type_of
 from mlirad.lang import matrix as lm
 from mlirad.lang.arguments.constants import constant_key
-from mlirad.lang.kernel import Kernel
+from mlirad.lang.kernels.kernel import Kernel
 from mlirad.types import DataType
 
 MAX_ENTRIES = 1024

@@ -10,7 +10,7 @@ from typing import Any
 from mlirad.errors import TaichiRuntimeError
 from mlirad.frontend.python.source.function import Function
 from mlirad.lang.autodiff_mode import AutodiffMode
-from mlirad.lang.kernel import Kernel
+from mlirad.lang.kernels.kernel import Kernel
 from mlirad.runtime.program import program
 
 _NOT_A_KERNEL = (

@@ -11,7 +11,7 @@ from mlirad.ad.recording.known_arrays import FlowArray, KnownArray
 from mlirad.ad.recording.ledger import Ledger
 from mlirad.lang.callers import caller, is_result_used, program_frame
 from mlirad.lang.field.field import Field
-from mlirad.lang.launch import Launch, LaunchedKernel
+from mlirad.lang.kernels.launch import Launch, LaunchedKernel
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import Target
 from mlirad.runtime.boxes import Box

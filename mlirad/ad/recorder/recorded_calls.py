@@ -13,7 +13,7 @@ from mlirad.ad.recording.ledger import Ledger
 from mlirad.ad.recording.order import Order
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.callers import caller
-from mlirad.lang.launch import Launch
+from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.recorder import GivenGradient, Recorder
 
 

@@ -12,13 +12,13 @@ from mlirad.ad.recording.target_memory import box_of
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
-from mlirad.lang.launch import Launch
+from mlirad.lang.kernels.launch import Launch
+from mlirad.lang.kernels.reverse_alone import launch_reverse_alone, reverse_launch
 from mlirad.lang.recorder import Target
-from mlirad.lang.reverse_alone import launch_reverse_alone, reverse_launch
 from mlirad.pipeline.mode import Mode
+from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.program import Program
-from mlirad.runtime.variant import Variant
 
 
 class RecordedGradients(RecordedTransfers):

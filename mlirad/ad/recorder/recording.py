@@ -28,10 +28,10 @@ from mlirad.ad.recording.target_memory import (
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, write_back
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
-from mlirad.lang.launch import Launch
+from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import Target
-from mlirad.runtime.codes import Derivative
+from mlirad.runtime.kernels.codes import Derivative
 from mlirad.runtime.program import Program
 
 

@@ -14,10 +14,10 @@ from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.field.field import Field
 from mlirad.runtime.derivative_kind import ADJOINT, OUTER, DerivativeKind
+from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Elements, Kept
 from mlirad.runtime.program import Program
-from mlirad.runtime.variant import Variant
 
 
 class Apart:

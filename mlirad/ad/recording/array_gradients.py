@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from mlirad.ad.recording.known_arrays import KnownArray, KnownArrays
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.callers import place_in_program
-from mlirad.lang.launch import Launch
+from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.ndarray import Ndarray
+from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.program import Program
-from mlirad.runtime.variant import Variant
 
 _Choice = tuple[Variant, dict[int, str]]
 

@@ -10,8 +10,8 @@ from mlirad.ad.recording.known_arrays import KnownArrays
 from mlirad.ad.recording.unseen_writes import UnseenWrites
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
 from mlirad.lang.ndarray import Ndarray
+from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.program import Program
-from mlirad.runtime.variant import Variant
 
 _LOCAL = "a local"  # what messages call memory by which the parts of a kernel share one
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from mlirad.ad.recording.keeper import Keeper
 from mlirad.ad.recording.target_memory import memory_of, touched_box
 from mlirad.ad.recording.versions import Key, Version, Versions
-from mlirad.lang.launch import Launch
+from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.recorder import Target
 from mlirad.runtime.boxes import Box, Covered, Region
 from mlirad.runtime.memory.memory import Elements

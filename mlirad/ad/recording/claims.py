@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from mlirad.lang.ndarray import Ndarray
+from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.program import Program
-from mlirad.runtime.variant import Variant
 
 
 class Claims:

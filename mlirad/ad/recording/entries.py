@@ -14,17 +14,17 @@ from mlirad.data_classes import data_class
 from mlirad.ir.reports.location import source_location
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
-from mlirad.lang.launch import Launch
+from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.recorder import GivenGradient
 from mlirad.runtime.boxes import Box
-from mlirad.runtime.codes import Derivative
 from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind
 from mlirad.runtime.explanation import Row
 from mlirad.runtime.footprints import Flow, Footprints
+from mlirad.runtime.kernels.codes import Derivative
+from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Elements, Kept, SparseElements
 from mlirad.runtime.memory.values import Values
-from mlirad.runtime.variant import Variant
 
 
 class Entry(ABC):

@@ -10,7 +10,7 @@ from mlirad.ad.recording.known_arrays import KnownArray, KnownArrays
 from mlirad.ad.recording.order import Order
 from mlirad.ad.recording.sweep import sweep
 from mlirad.ad.recording.versions import Key, Versions, WayBack
-from mlirad.lang.launch import Launch
+from mlirad.lang.kernels.launch import Launch
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.explanation import Explanation
 from mlirad.runtime.footprints import Footprints

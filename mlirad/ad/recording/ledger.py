@@ -18,12 +18,12 @@ from mlirad.ad.recording.versions import Versions
 from mlirad.dialect.turn import in_turn
 from mlirad.lang.callers import place_in_program
 from mlirad.lang.field.field import Field
-from mlirad.lang.launch import Launch
+from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import Target
 from mlirad.runtime.derivative_kind import ADJOINT
+from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.program import Program
-from mlirad.runtime.variant import Variant
 
 
 class Ledger:

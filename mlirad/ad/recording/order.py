@@ -9,7 +9,7 @@ from mlirad.ad.recording.claims import Claims
 from mlirad.ad.recording.versions import Key
 from mlirad.data_classes import data_class
 from mlirad.lang.field.field import Field
-from mlirad.lang.launch import Launch
+from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import GivenGradient, Target
 from mlirad.lang.transfer import Decision, Transfer
@@ -23,9 +23,9 @@ from mlirad.pipeline.mode import (
     Mode,
 )
 from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind
+from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Elements
-from mlirad.runtime.variant import Variant
 
 
 class Order(ABC):

@@ -9,11 +9,11 @@ from mlirad.ad.recording.mirror import UnseenWrite
 from mlirad.ad.recording.versions import Version, Versions
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.callers import caller
-from mlirad.lang.launch import Launch
+from mlirad.lang.kernels.launch import Launch
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.footprints import Footprint
+from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.memory.values import Values, same_bits
-from mlirad.runtime.variant import Variant
 
 
 class UnseenWrites:

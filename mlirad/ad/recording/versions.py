@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from mlirad.errors import TaichiRuntimeError
-from mlirad.lang.launch import Launch
+from mlirad.lang.kernels.launch import Launch
 from mlirad.runtime.boxes import Box, Region, hull, meet
 from mlirad.runtime.footprints import Footprint, Footprints
 from mlirad.runtime.memory.memory import Arena, Elements, Kept

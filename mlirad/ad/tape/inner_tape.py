@@ -15,7 +15,7 @@ from mlirad.ad.tape.seeds import check_loss
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
-from mlirad.lang.launch import Launch
+from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.recorder import GivenGradient, Recorder, Target
 from mlirad.lang.transfer import Transfer
 from mlirad.runtime.program import Program

@@ -25,8 +25,8 @@ from mlirad.frontend.python.building.builder import refuse_in_kernel
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.callers import caller, program_frame
 from mlirad.lang.field.field import Field
-from mlirad.lang.kernel import Kernel
-from mlirad.lang.launch import LaunchedKernel
+from mlirad.lang.kernels.kernel import Kernel
+from mlirad.lang.kernels.launch import LaunchedKernel
 from mlirad.lang.recorder import GivenGradient, Target
 from mlirad.runtime.explanation import Explanation
 from mlirad.runtime.program import Program, program

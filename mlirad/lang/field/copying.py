@@ -14,7 +14,7 @@ from mlirad.frontend.python.values.matrix import Matrix
 from mlirad.lang.field.access import FieldAccess
 from mlirad.lang.field.field import Field
 from mlirad.lang.field.split_field import SplitField
-from mlirad.lang.kernel import kernel
+from mlirad.lang.kernels.kernel import kernel
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.types_namespace import ndarray, template
 from mlirad.types import i32

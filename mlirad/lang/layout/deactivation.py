@@ -4,7 +4,7 @@ that what records launches records them."""
 from mlirad.dialect.field_layout import Kind
 from mlirad.frontend.python.calls.sparse import deactivate, deactivate_fields
 from mlirad.frontend.python.calls.specials import Special, grouped
-from mlirad.lang.kernel import kernel
+from mlirad.lang.kernels.kernel import kernel
 from mlirad.lang.layout.tree import Leaf, SNode
 from mlirad.lang.types_namespace import template
 from mlirad.runtime.derivative_kind import ADJOINT

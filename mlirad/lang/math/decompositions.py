@@ -10,7 +10,7 @@ from mlirad.errors import TaichiCompilationError
 from mlirad.frontend.python.calls.specials import static, static_assert
 from mlirad.frontend.python.values import functions as fn
 from mlirad.frontend.python.values import matrix as fm
-from mlirad.lang.kernel import func
+from mlirad.lang.kernels.kernel import func
 from mlirad.lang.math.decomposition_rules import (
     EPSILON,
     MANTISSAS,

@@ -13,11 +13,11 @@ from mlirad.errors import SourceLocation, TaichiRuntimeError, located
 from mlirad.foreign.jax_function import JaxFunction
 from mlirad.foreign.torch_function import TorchFunction
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, allocations
-from mlirad.lang.launch import Launch
-from mlirad.lang.read_only import check_writeable
+from mlirad.lang.kernels.launch import Launch
+from mlirad.lang.kernels.read_only import check_writeable
 from mlirad.pipeline.mode import PRIMAL
+from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.program import Program, program
-from mlirad.runtime.variant import Variant
 from mlirad.te.definitions.integers import with_integers
 from mlirad.te.definitions.size_needs import needs_of
 from mlirad.te.definitions.sizes import Sizes, known_shape, refused

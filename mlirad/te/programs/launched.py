@@ -14,8 +14,8 @@ from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
 from mlirad.lang.arguments.overlaps import are_apart, overlap, same_key
 from mlirad.lang.field.field import Field
+from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.program import Program
-from mlirad.runtime.variant import Variant
 from mlirad.te.programs.binding import Binding, Slot
 from mlirad.te.programs.derivatives import TensorDerivatives
 from mlirad.te.programs.tensor_kernel import Passed, tensor_kernel

@@ -21,7 +21,7 @@ from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.kernel.array_arguments import copy_of
 from mlirad.kernel.module import GivenDerivatives, KernelModule, OwnArray
 from mlirad.pipeline.runner import run_pipeline
-from mlirad.runtime.kernel_ir import declare_trees
+from mlirad.runtime.kernels.kernel_ir import declare_trees
 from mlirad.runtime.program import Program
 from mlirad.te.definitions.sizes import evaluator
 from mlirad.te.emission import dtype_of_type

@@ -12,7 +12,7 @@ from scipy.optimize import rosen_der, rosen_hess
 
 import mlirad as ti
 from mlirad.ad.forward.overwritten import Overwritten
-from mlirad.lang.launch import Launch
+from mlirad.lang.kernels.launch import Launch
 from mlirad.pipeline.mode import Mode
 
 

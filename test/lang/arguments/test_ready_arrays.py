@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mlirad as ti
-from mlirad.lang.kernel import Kernel
+from mlirad.lang.kernels.kernel import Kernel
 
 ARRAY = ti.types.ndarray()
 

@@ -21,18 +21,18 @@ from mlirad.frontend.python.source.function_source import FunctionSource
 from mlirad.frontend.python.values.annotations import evaluate_annotations
 from mlirad.lang.arguments.array_buffer import allocations
 from mlirad.lang.autodiff_mode import AutodiffMode
-from mlirad.lang.kernel_declaration import KernelDeclaration
-from mlirad.lang.kernel_variants import KernelVariants
-from mlirad.lang.launch import Launch
-from mlirad.lang.read_only import check_arrays
-from mlirad.lang.ready import Ready
-from mlirad.lang.results import shaped
-from mlirad.lang.reverse_alone import launch_reverse_alone
+from mlirad.lang.kernels.kernel_declaration import KernelDeclaration
+from mlirad.lang.kernels.kernel_variants import KernelVariants
+from mlirad.lang.kernels.launch import Launch
+from mlirad.lang.kernels.read_only import check_arrays
+from mlirad.lang.kernels.ready import Ready
+from mlirad.lang.kernels.results import shaped
+from mlirad.lang.kernels.reverse_alone import launch_reverse_alone
 from mlirad.pipeline.mode import PRIMAL, REVERSE, Mode, parse_mode
 from mlirad.runtime.explanation import Explanation, explained
 from mlirad.runtime.html import heading, preformatted
+from mlirad.runtime.kernels.variant import RECORDED, Variant
 from mlirad.runtime.program import Program, program
-from mlirad.runtime.variant import RECORDED, Variant
 
 
 class Kernel:

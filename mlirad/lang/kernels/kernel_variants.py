@@ -20,13 +20,13 @@ from mlirad.lang.arguments.overlaps import same_arrays, with_gradients
 from mlirad.lang.arguments.parameters import MATRIX, NDARRAY, SCALAR, STRUCT
 from mlirad.lang.arguments.structs import struct_entries
 from mlirad.lang.callers import program_frame
-from mlirad.lang.kernel_declaration import KernelDeclaration
-from mlirad.lang.launch import Launch, LaunchedKernel
-from mlirad.lang.ready import Ready, ready
-from mlirad.lang.watched import Name, Names, Read, watch
-from mlirad.runtime.kernel_ir import declare_trees
+from mlirad.lang.kernels.kernel_declaration import KernelDeclaration
+from mlirad.lang.kernels.launch import Launch, LaunchedKernel
+from mlirad.lang.kernels.ready import Ready, ready
+from mlirad.lang.kernels.watched import Name, Names, Read, watch
+from mlirad.runtime.kernels.kernel_ir import declare_trees
+from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.program import Program
-from mlirad.runtime.variant import Variant
 
 
 class KernelVariants:

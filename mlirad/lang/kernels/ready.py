@@ -15,9 +15,9 @@ from mlirad.lang.arguments.parameters import NDARRAY, SCALAR, Parameter
 from mlirad.lang.arguments.passed import Passed, share_memory
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.executor.executor import Code
+from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.memory.memory import DType
 from mlirad.runtime.program import Program
-from mlirad.runtime.variant import Variant
 
 # of an array: the number of its argument; what `Ndarray.form` is; of NumPy's, the type, how many
 # axes, and the extents of an element

@@ -25,7 +25,7 @@ from mlirad.pipeline.stages.gpu import cuda_stages
 from mlirad.pipeline.stages.stage import Stage, behind, join, up_to
 from mlirad.runtime.executor.executor import KeptCode, Lowered
 from mlirad.runtime.footprints import read_touched
-from mlirad.runtime.kept_notes import KeptNotes
+from mlirad.runtime.kernels.kept_notes import KeptNotes
 from mlirad.runtime.poles import mark_infinite
 from mlirad.runtime.program import Program
 

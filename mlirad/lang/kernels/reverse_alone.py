@@ -9,13 +9,13 @@ from mlirad.errors import TaichiRuntimeError
 from mlirad.ir.walk import fields_of, functions
 from mlirad.kernel.array_arguments import copy_of
 from mlirad.kernel.module import KernelModule
-from mlirad.lang.launch import Launch
+from mlirad.lang.kernels.launch import Launch
 from mlirad.pipeline.mode import REVERSE
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.derivation import REVERSE_AGAIN
-from mlirad.runtime.codes import Primal
-from mlirad.runtime.kernel_ir import KernelIR
-from mlirad.runtime.variant import Variant
+from mlirad.runtime.kernels.codes import Primal
+from mlirad.runtime.kernels.kernel_ir import KernelIR
+from mlirad.runtime.kernels.variant import Variant
 
 
 def launch_reverse_alone(launch: Launch) -> None:

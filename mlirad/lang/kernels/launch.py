@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, write_back
 from mlirad.pipeline.mode import PRIMAL, Mode
-from mlirad.runtime.variant import RECORDED, Variant
+from mlirad.runtime.kernels.variant import RECORDED, Variant
 
 
 class LaunchedKernel(Protocol):

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from mlirad.errors import TaichiRuntimeTypeError, located
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
+from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.memory.values import Values
-from mlirad.runtime.variant import Variant
 
 
 def check_writeable(variant: Variant, buffers: Sequence[ArrayBuffer], *, reverse: bool) -> None:

@@ -18,10 +18,10 @@ from mlirad.kernel.array_arguments import (
 )
 from mlirad.kernel.module import KernelModule
 from mlirad.pipeline.mode import PRIMAL
-from mlirad.runtime.codes import Codes, Derivative, Primal, Unrecorded
 from mlirad.runtime.executor.executor import Code, PassedArray
-from mlirad.runtime.kernel_ir import KernelIR
-from mlirad.runtime.notes import Notes
+from mlirad.runtime.kernels.codes import Codes, Derivative, Primal, Unrecorded
+from mlirad.runtime.kernels.kernel_ir import KernelIR
+from mlirad.runtime.kernels.notes import Notes
 from mlirad.runtime.program import Program
 
 # in place of when a variant was launched: by a tape, or its reverse ran since

@@ -16,10 +16,10 @@ from mlirad.pipeline.mode import CLEARING, PRIMAL, Mode
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.executor.executor import Code, Located, PassedArray
 from mlirad.runtime.footprints import Footprints
-from mlirad.runtime.kernel_ir import KernelIR, LoweredMode
+from mlirad.runtime.kernels.kernel_ir import KernelIR, LoweredMode
+from mlirad.runtime.kernels.notes import Notes
+from mlirad.runtime.kernels.own_arrays import CodeWithOwnArrays
 from mlirad.runtime.memory.waiting import Clearing, Waiting
-from mlirad.runtime.notes import Notes
-from mlirad.runtime.own_arrays import CodeWithOwnArrays
 from mlirad.runtime.profile import COMPILING, ProfiledCode
 
 

@@ -19,7 +19,7 @@ from mlirad.runtime.footprints import (
     read_flows,
     read_footprints,
 )
-from mlirad.runtime.kernel_ir import KernelIR
+from mlirad.runtime.kernels.kernel_ir import KernelIR
 
 
 class Notes:

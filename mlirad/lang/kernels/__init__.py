@@ -1,0 +1,1 @@
+"""Kernels as Python sees them, and their launches."""

@@ -1,0 +1,1 @@
+"""A kernel from its module to code of all its modes."""
