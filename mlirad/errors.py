@@ -6,11 +6,10 @@ import linecache
 import os
 from collections.abc import Iterable, Sequence
 
-from mlirad.data_classes import data_class
+import msgspec
 
 
-@data_class(frozen=True)
-class SourceLocation:
+class SourceLocation(msgspec.Struct, frozen=True):
     """A place in a user's program; lines and columns count from 1."""
 
     file: str

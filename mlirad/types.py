@@ -5,13 +5,11 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+import msgspec
 import numpy as np
 
-from mlirad.data_classes import data_class
 
-
-@data_class(frozen=True)
-class DataType:
+class DataType(msgspec.Struct, frozen=True, dict=True):
     """A scalar type: `kind` is "f" (float), "i" (signed) or "u" (unsigned; `u1` is the boolean)."""
 
     name: str

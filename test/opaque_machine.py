@@ -14,8 +14,8 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import pytest
+from msgspec.structs import replace
 
-from mlirad.data_classes import replace
 from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.boxes import Box

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 import pytest
+from msgspec.structs import replace
 
-from mlirad.data_classes import replace
 from mlirad.passes.cpu.record_accesses import LINE, RecordKind
 from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.stage import Stage

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from mlirad.analysis.linear import Linear, linear_form
 from mlirad.bindings import ir
 from mlirad.ir.walk import constant_integer, defining_op
-from mlirad.named_tuples import NamedTuple
 
 SHORT = 5  # values between two ends that move along: a window
 QUOTIENTS = ("arith.ceildivsi", "arith.floordivsi")

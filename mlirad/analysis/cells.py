@@ -4,13 +4,13 @@ parts."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from mlirad.analysis.linear import Linear, linear_form
 from mlirad.analysis.meetings import Meetings
 from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicOp, is_atomic
 from mlirad.ir.walk import Array, accesses, has_uses, is_defined_in
-from mlirad.named_tuples import NamedTuple
 
 Group = list[tuple[ir.Operation, list[ir.Value]]]  # accesses of one array, with their indices
 

@@ -7,11 +7,10 @@ arguments. Sums are tuples, because an analysis makes and compares very many of 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from mlirad.bindings import ir
 from mlirad.ir.walk import constant_integer
-from mlirad.named_tuples import NamedTuple
 
 Name = TypeVar("Name", bound=Hashable)
 Other = TypeVar("Other", bound=Hashable)

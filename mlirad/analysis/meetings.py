@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import gcd
+from typing import NamedTuple
 
 from mlirad.analysis.linear import Linear, LinearForms, number
 from mlirad.analysis.trips import span_of
 from mlirad.bindings import ir
 from mlirad.ir.walk import constant_integer, defining_op, is_defined_in
-from mlirad.named_tuples import NamedTuple
 
 _QUOTIENT, _REMAINDER, _UNSIGNED = "arith.floordivsi", "arith.remsi", "arith.remui"
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.box import Bounds, bounds_of, bounds_of_index
 from mlirad.ir.structured import While, is_for
 from mlirad.ir.walk import block_operations, constant_integer, defining_op
-from mlirad.named_tuples import NamedTuple
 
 UNKNOWN = 8  # trips that a loop is expected to make where nothing is known
 

@@ -3,8 +3,9 @@ multiplied by, and what they may be left out for."""
 
 from __future__ import annotations
 
+import msgspec
+
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.ir import build as b
 from mlirad.ir.elementary.table import FUNCTIONS
 from mlirad.ir.marks.rounding import DECISION
@@ -26,8 +27,7 @@ _STRICT = frozenset(
 )
 
 
-@data_class(frozen=True)
-class Guard:
+class Guard(msgspec.Struct, frozen=True):
     """A choice, and what it comes to where it does not choose 0. Without it either the same number
     comes out or a NaN, unless `witness` is a NaN."""
 

@@ -13,10 +13,11 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import cached_property
 from math import prod
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+import msgspec
 
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.dialect.layout_rules import (
     ELEMENT_SIZES,
     children_of,
@@ -25,7 +26,6 @@ from mlirad.dialect.layout_rules import (
     is_sparse,
 )
 from mlirad.dialect.snode import activity_of, roots, trees_around
-from mlirad.named_tuples import NamedTuple
 
 
 class Kind(Enum):
@@ -42,8 +42,7 @@ class Kind(Enum):
         return self is not Kind.DENSE
 
 
-@data_class(frozen=True)
-class Level:
+class Level(msgspec.Struct, frozen=True):
     """One block above a field, as seen by one axis: how many cells, and how far apart in bytes."""
 
     kind: Kind
@@ -52,8 +51,7 @@ class Level:
     stride: int
 
 
-@data_class(frozen=True)
-class Digits:
+class Digits(msgspec.Struct, frozen=True):
     """Some digits of an index of a field: `index[axis] // width % extent`."""
 
     axis: int
@@ -61,8 +59,7 @@ class Digits:
     extent: int
 
 
-@data_class(frozen=True)
-class Activity:
+class Activity(msgspec.Struct, frozen=True):
     """A sparse block above a field. `field` has an element for each cell of a pointer or bitmasked
     block, an i8 that is 1 or 0, or for each list of a dynamic block, its length as an i32; its
     indices are `cells` of the index of the field. `item` is the number in the list."""
@@ -130,8 +127,7 @@ def _extents(blocks: Sequence[TreeBlock]) -> dict[int, int]:
     return extents_along((block.axes, block.extents) for block in blocks)
 
 
-@data_class(frozen=True)
-class DeclaredBlock:
+class DeclaredBlock(msgspec.Struct, frozen=True):
     """A block, read from its op."""
 
     kind: Kind
@@ -153,8 +149,7 @@ def path_to(op: ir.Operation) -> list[DeclaredBlock]:
     return [declared(block) for block in reversed(around)]
 
 
-@data_class(frozen=True)
-class FieldLayout:
+class FieldLayout(msgspec.Struct, frozen=True, dict=True):
     """Where a field lies. Levels are from the outermost block inwards; bytes count from the start
     of `root`."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.data_classes import data_class
+import msgspec
 from mlirad.dist.collectives import carry_out, check
 from mlirad.dist.halo import Collected, Exchanged, Flight, Link
 from mlirad.dist.mpi import MPI
@@ -24,8 +24,7 @@ from mlirad.types import TypeLike
 Range = tuple[int, int]
 
 
-@data_class(frozen=True)
-class Cut:
+class Cut(msgspec.Struct, frozen=True):
     """The cells of one axis, over so many ranks: blocks of equal sizes, but for one cell."""
 
     cells: int

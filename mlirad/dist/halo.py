@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mlirad.data_classes import data_class
+import msgspec
 from mlirad.dist.collectives import carry_out
 from mlirad.dist.ranks import Ranks
 from mlirad.dist.transfers import Linear
@@ -19,8 +19,7 @@ from mlirad.runtime.boxes import Box
 Array = np.ndarray[Any, Any]
 
 
-@data_class(frozen=True)
-class Link:
+class Link(msgspec.Struct, frozen=True):
     """A neighbour `step` away: the cells that it has in its halo, and those of it in ours."""
 
     step: tuple[int, ...]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.data_classes import data_class
+import msgspec
 from mlirad.dist.collectives import carry_out, check
 from mlirad.dist.ranks import Ranks, ranks
 from mlirad.dist.transfers import Communication
@@ -44,8 +44,7 @@ def migrate(count: Field, destination: Field, *fields: Field) -> None:
     carry_out(Migration(ranks(), count, destination, fields))
 
 
-@data_class(frozen=True)
-class Moves:
+class Moves(msgspec.Struct, frozen=True):
     """Who went: rows in the order in which they were sent, and how many to each rank and from
     each."""
 

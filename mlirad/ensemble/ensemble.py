@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from mlirad.data_classes import data_class
 from mlirad.errors import TaichiRuntimeError
 
 try:
@@ -23,8 +23,7 @@ Scene = Any
 Program = Callable[[Array, Scene], tuple[float, Array]]
 
 
-@data_class(frozen=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """The sum of the losses of all scenes and its gradient, the loss of each, and how many workers
     died meanwhile."""
 

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
 import mlirad as ti
-from mlirad.data_classes import data_class
 from mlirad.examples.orbits import draw
 
 Array = NDArray[np.float64]
@@ -90,8 +90,7 @@ class Bodies:
         return float(self.kinetic()) + float(self.potential[None])
 
 
-@data_class
-class Run:
+class Run(msgspec.Struct):
     """Positions by step and body, total energies by step."""
 
     path: Array

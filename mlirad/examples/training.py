@@ -10,15 +10,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from tqdm import tqdm
 
 import mlirad as ti
-from mlirad.data_classes import data_class
 from mlirad.examples.pictures import Picture, save
 
 
-@data_class(frozen=True)
-class Known:
+class Known(msgspec.Struct, frozen=True):
     """A figure of a simulation beside what it must be."""
 
     what: str

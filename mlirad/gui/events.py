@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from mlirad.checks import text
-from mlirad.data_classes import data_class, field
 
 PRESS, RELEASE, MOTION = "Press", "Release", "Motion"
 SHIFT, ALT, CTRL = "Shift", "Alt", "Control"
@@ -14,8 +15,7 @@ EXIT, WHEEL, MOVE = "WMClose", "Wheel", "Motion"
 SIDES = (SHIFT, ALT, CTRL)  # keys that there are twice
 
 
-@data_class
-class Event:
+class Event(msgspec.Struct):
     """A key or a button that was pressed or released, or a motion; `pos` is in parts of the
     window."""
 
@@ -23,7 +23,7 @@ class Event:
     key: str
     pos: tuple[float, float] = (0.0, 0.0)
     delta: tuple[float, float] = (0.0, 0.0)
-    modifier: list[str] = field(default_factory=list)
+    modifier: list[str] = msgspec.field(default_factory=list)
 
 
 def is_held(pressed: set[str], key: str) -> bool:

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import mul, sub
+from typing import NamedTuple
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.structured import is_for, is_parallel
 from mlirad.ir.walk import at_end, constant_integer
-from mlirad.named_tuples import NamedTuple
 
 
 class Bounds(NamedTuple):

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
-from mlirad.data_classes import data_class
+import msgspec
+
 from mlirad.ir.structured import FOR, IF, PARALLEL, WHILE
-from mlirad.named_tuples import NamedTuple
 
 Edge = tuple[int, list[int]]
 
@@ -40,8 +41,7 @@ class Chosen(NamedTuple):
     result: int
 
 
-@data_class(frozen=True)
-class Flow:
+class Flow(msgspec.Struct, frozen=True, dict=True):
     """`control` decides which blocks run, and how often: a condition, or bounds."""
 
     control: Sequence[int] = ()

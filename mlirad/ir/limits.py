@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from mlirad.data_classes import data_class
+import msgspec
 
 
-@data_class(frozen=True)
-class Range:
+class Range(msgspec.Struct, frozen=True):
     """The integers from one to another, both included."""
 
     least: int
@@ -23,8 +22,7 @@ class Range:
         return f"{self.least} to {self.most}"
 
 
-@data_class(frozen=True)
-class OneOf:
+class OneOf(msgspec.Struct, frozen=True):
     """One of some words."""
 
     words: tuple[str, ...]
@@ -37,8 +35,7 @@ class OneOf:
         return f"one of {', '.join(self.words)}"
 
 
-@data_class(frozen=True)
-class SomeOf:
+class SomeOf(msgspec.Struct, frozen=True):
     """Some words, joined by `+`."""
 
     words: tuple[str, ...]

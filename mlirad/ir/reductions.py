@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class, field
 from mlirad.dialect.field import AtomicOp, is_atomic, split_access
 from mlirad.ir import build as b
 from mlirad.ir.marks.rounding import EXACT, round_like
@@ -14,15 +15,14 @@ PLAIN_MARK = "field.plain"  # of an update that none at the same time meets
 REDUCE_MARK = "field.reduce"  # of an update: the number of the cell, among those of its loop
 
 
-@data_class
-class Reduction:
+class Reduction(msgspec.Struct):
     """One cell that all iterations update."""
 
     kind: str
     array: ir.Value
     indices: list[ir.Value]
     type: ir.Type
-    updates: list[ir.Operation] = field(default_factory=list)
+    updates: list[ir.Operation] = msgspec.field(default_factory=list)
 
     def neutral(self) -> ir.Value:
         """What changes nothing where it is combined with a value."""

@@ -17,8 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
+
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.ir.walk import block_operations
 
 _ARGUMENT, _EXTENT, _TANGENT = "field.argument", "field.extent", "field.tangent"
@@ -37,8 +38,7 @@ NOALIAS, ALIGN = "llvm.noalias", "llvm.align"
 Attributes = dict[str, ir.Attribute]
 
 
-@data_class(frozen=True)
-class Argument:
+class Argument(msgspec.Struct, frozen=True):
     """A scalar of a launch, the address of an array, or, of an `extent`, one of its sizes.
 
     Arguments are numbered as the kernel's function takes them before it is lowered. The array may
@@ -53,23 +53,20 @@ class Argument:
     is_written: bool = False
 
 
-@data_class(frozen=True)
-class FieldAddress:
+class FieldAddress(msgspec.Struct, frozen=True):
     """The address of a field."""
 
     symbol: str
 
 
-@data_class(frozen=True)
-class CheckBits:
+class CheckBits(msgspec.Struct, frozen=True):
     """The address of a byte for each element of a field (see `insert-access-checks`), which belong
     to the thread."""
 
     symbol: str
 
 
-@data_class(frozen=True)
-class Anew:
+class Anew(msgspec.Struct, frozen=True):
     """The address of a byte: 1 where a box of a field counts as cleared before the launch, whatever
     memory holds, and the launch sets all of it (see `insert-first-updates`). `number` is that of
     the box, among those of the field."""
@@ -78,32 +75,27 @@ class Anew:
     number: int
 
 
-@data_class(frozen=True)
-class Results:
+class Results(msgspec.Struct, frozen=True):
     """The address of 8 bytes for each result."""
 
 
-@data_class(frozen=True)
-class Errors:
+class Errors(msgspec.Struct, frozen=True):
     """The address of the record of failures (see `lower-field-assert`)."""
 
 
-@data_class(frozen=True)
-class Result:
+class Result(msgspec.Struct, frozen=True):
     """The address of the 8 bytes of one result."""
 
     number: int
 
 
-@data_class(frozen=True)
-class Scratch:
+class Scratch(msgspec.Struct, frozen=True):
     """The address of so many bytes that belong to the launch."""
 
     size: int
 
 
-@data_class(frozen=True)
-class WorkersState:
+class WorkersState(msgspec.Struct, frozen=True):
     """The address of the state of the threads that share parallel loops."""
 
 
@@ -112,8 +104,7 @@ Label = (
 )
 
 
-@data_class(frozen=True)
-class Parameter:
+class Parameter(msgspec.Struct, frozen=True):
     """A parameter of a lowered kernel: its type, and what it is for."""
 
     type: str

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlirad.data_classes import data_class, replace
+import msgspec
+from msgspec.structs import replace
+
 from mlirad.kernel.form import Form
 from mlirad.types import DataType
 
 
-@data_class(frozen=True)
-class ValueArgument:
+class ValueArgument(msgspec.Struct, frozen=True):
     """A value passed at launch, scalar by scalar."""
 
     form: Form
     dtypes: tuple[DataType, ...]
 
 
-@data_class(frozen=True)
-class NdarrayArgument:
+class NdarrayArgument(msgspec.Struct, frozen=True):
     """An array passed at launch: index axes known in number, not in size."""
 
     dtype: DataType
@@ -34,8 +34,7 @@ def gradient_of(array: NdarrayArgument) -> NdarrayArgument:
     return replace(array, needs_grad=False, is_cut=True)
 
 
-@data_class(frozen=True)
-class ConstantArgument:
+class ConstantArgument(msgspec.Struct, frozen=True):
     """Something that is part of the compiled kernel."""
 
     value: Any
@@ -44,8 +43,7 @@ class ConstantArgument:
         return id(self.value)
 
 
-@data_class(frozen=True)
-class SameArgument:
+class SameArgument(msgspec.Struct, frozen=True):
     """The array that another parameter stands for too."""
 
     name: str

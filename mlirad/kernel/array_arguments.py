@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from mlirad.bindings import ir
-from mlirad.data_classes import replace
 from mlirad.dialect import context
 from mlirad.dialect.field import array_of, is_array, is_store
 from mlirad.ir.signature import is_shared, parameter_attributes

@@ -4,31 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mlirad.data_classes import data_class, field
+import msgspec
 
 
-@data_class(frozen=True)
-class ScalarForm:
+class ScalarForm(msgspec.Struct, frozen=True):
     """One scalar."""
 
 
-@data_class(frozen=True)
-class MatrixForm:
+class MatrixForm(msgspec.Struct, frozen=True):
     """A vector or matrix, row by row."""
 
     shape: tuple[int, ...]
 
 
-@data_class(frozen=True)
-class StructForm:
+class StructForm(msgspec.Struct, frozen=True, eq=False):
     """A struct, member by member; `methods` are what its values can be asked to do."""
 
     members: tuple[tuple[str, Form], ...]
-    methods: Mapping[str, object] = field(default_factory=dict, compare=False)
+    methods: Mapping[str, object] = msgspec.field(default_factory=dict)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StructForm) and self.members == other.members
+
+    def __hash__(self) -> int:
+        return hash(self.members)
 
 
-@data_class(frozen=True)
-class TupleForm:
+class TupleForm(msgspec.Struct, frozen=True):
     """A tuple, part by part."""
 
     parts: tuple[Form, ...]

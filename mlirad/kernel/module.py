@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+import msgspec
+
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.kernel.form import Form
 from mlirad.types import DataType
 
 
-@data_class(frozen=True)
-class OwnArray:
+class OwnArray(msgspec.Struct, frozen=True):
     """An array that a launch makes for itself: its type, and its extents for the arguments of the
     launch."""
 
@@ -21,8 +21,7 @@ class OwnArray:
     extents: Callable[[Sequence[Any]], tuple[int, ...]]
 
 
-@data_class(frozen=True)
-class GivenFlow:
+class GivenFlow(msgspec.Struct, frozen=True):
     """An array that gets floats made of others: a field's name, or the number of an argument."""
 
     target: str | int
@@ -49,8 +48,7 @@ class GivenDerivatives(Protocol):
         """The same where none passes."""
 
 
-@data_class
-class KernelModule:
+class KernelModule(msgspec.Struct):
     """The field-level module of one kernel, and what a launch has to pass and gets back.
 
     `arrays` ends in the arrays of a launch's own; where it is one of several parts of a kernel, in

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
-from mlirad.data_classes import data_class
+import msgspec
+
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.field.field import Field
 from mlirad.lang.host.host_array import Values
@@ -28,8 +29,7 @@ class Pass(Enum):
     REVERSE = "a tape's reverse"
 
 
-@data_class(frozen=True)
-class Piece:
+class Piece(msgspec.Struct, frozen=True):
     """A box of a field or an ndarray, in the axes of its elements; None for all of it."""
 
     target: Field | Ndarray

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from functools import cache
 
-from mlirad.data_classes import data_class, field
+import msgspec
 
 
 class Kind(Enum):
@@ -23,8 +23,7 @@ class Check(Enum):
     FINITE = "anomaly"  # a NaN or an infinity that is written
 
 
-@data_class(frozen=True)
-class Mode:
+class Mode(msgspec.Struct, frozen=True, cache_hash=True):
     """Primal, reverse, or a check; with tangents, which `constant` code sets to zero. A primal that
     `clears` sets derivatives of what it deactivates to zero: nothing else does."""
 
@@ -33,14 +32,6 @@ class Mode:
     is_constant: bool = False
     checks: frozenset[Check] = frozenset()
     clears: bool = False
-    _hash: int = field(init=False, compare=False)  # a launch looks its code up
-
-    def __post_init__(self) -> None:
-        key = self.kind, self.tangents, self.is_constant, self.checks, self.clears
-        object.__setattr__(self, "_hash", hash(key))
-
-    def __hash__(self) -> int:
-        return self._hash
 
     @property
     def is_reverse(self) -> bool:

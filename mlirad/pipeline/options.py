@@ -9,7 +9,8 @@ from functools import cache
 from types import FunctionType
 from typing import Any, get_args
 
-from mlirad.data_classes import data_class
+import msgspec
+
 from mlirad.ir.limits import Limit, OneOf, Range, SomeOf
 
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
@@ -19,8 +20,7 @@ class PipelineError(ValueError):
     """A pipeline that cannot be run: malformed text, an unknown pass, a wrong option."""
 
 
-@data_class(frozen=True)
-class Option:
+class Option(msgspec.Struct, frozen=True):
     """An option with its type, what its values may be, and its value where it is not given."""
 
     owner: str

@@ -8,8 +8,9 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
+import msgspec
+
 from mlirad.bindings import PassManager, ir
-from mlirad.data_classes import data_class
 from mlirad.errors import MLIRError
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import block_operations
@@ -26,8 +27,7 @@ VERIFY = "MLIRAD_VERIFY_EACH"  # in the environment, as for all tests: verify be
 _KEPT = frozenset({"canonicalize", "cse", "mem2reg"})
 
 
-@data_class(frozen=True)
-class Watcher:
+class Watcher(msgspec.Struct, frozen=True):
     """Who is told of every pass of a run, by its name and what it runs on."""
 
     before: Observer | None = None

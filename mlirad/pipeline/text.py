@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from mlirad.data_classes import data_class
+import msgspec
+
 from mlirad.pipeline.options import PipelineError
 from mlirad.pipeline.registry import is_pass
 
 
-@data_class(frozen=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """A pass with its options, or an anchor with its steps."""
 
     name: str

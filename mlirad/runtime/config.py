@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import msgspec
+
 from mlirad.checks import flag, whole
-from mlirad.data_classes import data_class, field, fields_of
 from mlirad.errors import did_you_mean
 from mlirad.runtime.cache.cleaning import POLICIES
 from mlirad.types import DataType, f32, i32
@@ -131,40 +132,39 @@ def _cache_path() -> str:
     return os.environ.get(_CACHE_NAMES[1]) or own
 
 
-@data_class
-class Config:
+class Config(msgspec.Struct):
     """What a program was initialised with."""
 
-    arch: str = field(default_factory=_arch)
+    arch: str = msgspec.field(default_factory=_arch)
     default_fp: DataType = f32
     default_ip: DataType = i32
     debug: bool = False
     random_seed: int = 0
-    cpu_max_num_threads: int = field(default_factory=_threads)
+    cpu_max_num_threads: int = msgspec.field(default_factory=_threads)
     fast_math: bool = True
     opt_level: int = 3  # of LLVM: 0 compiles fastest
     # iterations of parallel loops that run together, as the lanes of vectors; None: as many as the
     # processor's vectors have, where that pays
-    lanes: int | None = field(default_factory=_lanes)
+    lanes: int | None = msgspec.field(default_factory=_lanes)
     print_ir: Any = False
     kernel_profiler: bool = False  # launches are timed
     enable_fallback: bool = True  # to the CPU, where `arch` is not there
     # of the threads that arch=ti.simt runs one after the other
-    simt_order: str = field(default_factory=_simt_order)
-    offline_cache: bool = field(default_factory=_offline_cache)
-    offline_cache_file_path: str = field(default_factory=_cache_path)
+    simt_order: str = msgspec.field(default_factory=_simt_order)
+    offline_cache: bool = msgspec.field(default_factory=_offline_cache)
+    offline_cache_file_path: str = msgspec.field(default_factory=_cache_path)
     offline_cache_max_size_of_files: int = 100 << 20  # bytes
     offline_cache_cleaning_policy: str = "lru"
     offline_cache_cleaning_factor: float = 0.25
     asks_for_cache: bool = False  # so that the user is told where there is none
     thread_worth: int = 100_000  # operations in a loop that pay for waking threads
-    ignored: dict[str, Any] = field(default_factory=dict)
+    ignored: dict[str, Any] = msgspec.field(default_factory=dict)
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> Config:
         """A configuration from the keyword arguments of `ti.init`. Raises KeyError for unknown
         names."""
-        known = set(fields_of(cls)) - {"ignored", "thread_worth", "asks_for_cache"}
+        known = set(cls.__struct_fields__) - {"ignored", "thread_worth", "asks_for_cache"}
         unknown = [name for name in options if name not in known | IGNORED]
         if unknown:
             raise KeyError(

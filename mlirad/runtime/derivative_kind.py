@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from mlirad.data_classes import data_class, replace
+import msgspec
+from msgspec.structs import replace
 
 
-@data_class(frozen=True)
-class DerivativeKind:
+class DerivativeKind(msgspec.Struct, frozen=True):
     """The adjoint of a field, its tangent in a direction, or one of these of its gradient."""
 
     direction: int = -1  # of the tangents, from 0; -1 for an adjoint

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from mlirad.data_classes import data_class, fields_of
+import msgspec
+
 from mlirad.runtime.footprints import Footprints
 from mlirad.runtime.html import preformatted, table
 
 _HEAD = ("array", "read at", "overwritten at", "verdict", "bytes")
 
 
-@data_class(frozen=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """One array that is read and overwritten: where, the verdict, and the bytes kept for it."""
 
     array: str
@@ -43,7 +43,7 @@ class Explanation:
 
     def _cells(self) -> list[tuple[str, ...]]:
         return [
-            tuple(map(str, (getattr(row, name) for name in fields_of(row)))) for row in self.rows
+            tuple([str(getattr(row, name)) for name in row.__struct_fields__]) for row in self.rows
         ]
 
     def _repr_html_(self) -> str:

@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from mlirad.analysis.footprints.footprint import Axes, Axis, Bound, read_box
 from mlirad.analysis.linear import evaluate_sum
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.ir.reports.location import read_place
 from mlirad.runtime.boxes import Box
 
@@ -27,8 +28,7 @@ class Footprint:
         self.box = _box(axes)
 
 
-@data_class(frozen=True)
-class Flow:
+class Flow(msgspec.Struct, frozen=True):
     """An array that gets floats made of others, and where.
 
     An array is a field's name, the number of an argument, or, of a launch, whatever stands for its
@@ -51,16 +51,14 @@ class Flow:
         )
 
 
-@data_class(frozen=True)
-class Flows:
+class Flows(msgspec.Struct, frozen=True):
     """How derivatives pass through a kernel."""
 
     between: tuple[Flow, ...]
     results: tuple[str | int, ...]  # the arrays of whose floats its results are made
 
 
-@data_class(frozen=True)
-class Footprints:
+class Footprints(msgspec.Struct, frozen=True):
     """The accesses of a kernel that matter to a tape."""
 
     needed: tuple[Footprint, ...]
@@ -70,8 +68,7 @@ class Footprints:
     flows: Flows  # between arrays, and to results
 
 
-@data_class(frozen=True)
-class Touched:
+class Touched(msgspec.Struct, frozen=True):
     """What a launch does to memory of which some waits, by field."""
 
     rows: Mapping[str, Sequence[Rows]]  # that it touches, of fields of which these are not all
@@ -83,8 +80,7 @@ class Touched:
 NOTHING_TOUCHED = Touched({}, {}, {}, {})
 
 
-@data_class(frozen=True)
-class Accesses:
+class Accesses(msgspec.Struct, frozen=True):
     """All that a kernel does to fields and array arguments."""
 
     read: tuple[Footprint, ...]

@@ -8,15 +8,15 @@ from threading import Lock
 from time import perf_counter
 from typing import Any
 
-from mlirad.data_classes import data_class, field
+import msgspec
+
 from mlirad.dialect.turn import free_in_forks
 from mlirad.runtime.executor.executor import Code, PassedArray
 
 _KEPT = 100_000  # launches that can be told one by one
 
 
-@data_class
-class Launches:
+class Launches(msgspec.Struct):
     """How often a kernel was launched, and for how many milliseconds."""
 
     name: str
@@ -31,13 +31,12 @@ class Launches:
         return self.total / self.counter if self.counter else 0.0
 
 
-@data_class
-class Profile:
+class Profile(msgspec.Struct):
     """What a program's launches took, by kernel and derivative."""
 
-    kernels: dict[str, Launches] = field(default_factory=dict)
-    last: deque[tuple[str, float]] = field(default_factory=lambda: deque(maxlen=_KEPT))
-    _lock: Any = field(default_factory=lambda: free_in_forks(Lock()), compare=False)
+    kernels: dict[str, Launches] = msgspec.field(default_factory=dict)
+    last: deque[tuple[str, float]] = msgspec.field(default_factory=lambda: deque(maxlen=_KEPT))
+    _lock: Any = msgspec.field(default_factory=lambda: free_in_forks(Lock()))
 
     def note(self, name: str, milliseconds: float) -> None:
         """Count a launch."""
@@ -83,11 +82,10 @@ class ProfiledCode(Code):
         return self._code.ran_last_with(values, arrays)
 
 
-@data_class
-class Compiling:
+class Compiling(msgspec.Struct):
     """Seconds that this process has spent on making code, by kernel and derivative."""
 
-    seconds: dict[str, float] = field(default_factory=dict)
+    seconds: dict[str, float] = msgspec.field(default_factory=dict)
 
     def note(self, name: str, seconds: float) -> None:
         """Count one."""

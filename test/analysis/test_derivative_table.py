@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import mlirad as ti
 from mlirad.analysis.rules.table import RULES
 from mlirad.bindings import ir
-from mlirad.data_classes import replace
 from mlirad.dialect import context
 from mlirad.frontend.python.values import functions
 from mlirad.ir.elementary.function import NOWHERE

@@ -4,11 +4,9 @@ are: `loss` is a sum of squares of the last rows, which are linear in the first 
 from __future__ import annotations
 
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-
-from mlirad.named_tuples import NamedTuple
 
 STEPS, SIZE, MORE = 6, 8, 3  # extents: rows, elements of a row, and along a third axis
 Array = np.ndarray[Any, Any]

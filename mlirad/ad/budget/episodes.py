@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Sequence
 from heapq import heapify, heappop, heappush
 
+import msgspec
+
 from mlirad.ad.budget.graph import Content, Graph
-from mlirad.data_classes import data_class
 
 Holds = Callable[[int], int]  # the launch that made what a unit holds
 
 
-@data_class
-class Episode:
+class Episode(msgspec.Struct):
     """What has to be done for contents to be in memory: launches in order; `taken`: contents of
     copies; `standing`: those in memory already."""
 

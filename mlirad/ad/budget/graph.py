@@ -10,15 +10,15 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
-from mlirad.data_classes import data_class, replace
+import msgspec
+from msgspec.structs import replace
 
 ROOT = -1
 
 Content = tuple[int, int]  # a unit, and the launch that made it
 
 
-@data_class(frozen=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """What one launch does to units, and what its reverse needs of them.
 
     `reads`: what its results are made of. `writes`: what it changes; of `blends`, which are among

@@ -9,8 +9,7 @@ which r are run again for each at most, the gaps of a binomial schedule grow wit
 from __future__ import annotations
 
 from collections.abc import Callable
-
-from mlirad.named_tuples import NamedTuple
+from typing import NamedTuple
 
 
 class Candidate(NamedTuple):

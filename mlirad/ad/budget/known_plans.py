@@ -12,10 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import msgspec
+
 from mlirad.ad.budget.graph import Content, Step
 from mlirad.ad.budget.planner import Planner
 from mlirad.ad.budget.room import Machine
-from mlirad.data_classes import data_class
 from mlirad.runtime.program import Program
 
 PLANS = 4  # of a program
@@ -25,8 +26,7 @@ Place = Callable[[Sequence[int]], None]
 Event = tuple[str, int, tuple[Any, ...]]  # what a planner is told, within so many bytes
 
 
-@data_class(frozen=True)
-class Turn:
+class Turn(msgspec.Struct, frozen=True):
     """What a planner was told, what it answered, and what it did: methods of a machine and
     arguments."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class, field
 from mlirad.dialect import context
 from mlirad.dialect.activity import is_on_activity
 from mlirad.dialect.field import AtomicOp, DimOp, is_array, is_atomic, is_load, is_store
@@ -17,14 +18,13 @@ from mlirad.runtime.kernels.variant import Variant
 Array = str | int  # a field's name, or the number of an argument
 
 
-@data_class
-class Accesses:
+class Accesses(msgspec.Struct):
     """Arrays with the place of a first access; `added` has those that nothing is done to but
     adding."""
 
-    read: dict[Array, str] = field(default_factory=dict)
-    stored: dict[Array, str] = field(default_factory=dict)
-    added: dict[Array, str] = field(default_factory=dict)
+    read: dict[Array, str] = msgspec.field(default_factory=dict)
+    stored: dict[Array, str] = msgspec.field(default_factory=dict)
+    added: dict[Array, str] = msgspec.field(default_factory=dict)
 
 
 @in_turn

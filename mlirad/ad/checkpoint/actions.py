@@ -9,11 +9,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 
+from mlirad.abstract_struct import AbstractStruct
 from mlirad.ad.recorder.recording import Recording
 from mlirad.ad.recording.target_memory import box_of, memory_of
-from mlirad.data_classes import data_class
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
@@ -38,8 +39,7 @@ class Action(ABC):
         """Do it, recorded by a tape."""
 
 
-@data_class(frozen=True)
-class LaunchAgain(Action):
+class LaunchAgain(Action, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     """A part of a kernel. The arguments are the launch's."""
 
     kernel: LaunchedKernel
@@ -58,8 +58,7 @@ class LaunchAgain(Action):
         tape.record(self.launch(arguments))
 
 
-@data_class(frozen=True)
-class LaunchOnArrays(LaunchAgain):
+class LaunchOnArrays(LaunchAgain, frozen=True):
     """A part of a kernel with array arguments, which come last."""
 
     def launch(self, arguments: tuple[Any, ...]) -> Launch:
@@ -73,8 +72,7 @@ def checksums(arrays: Sequence[ArrayBuffer]) -> tuple[int, ...]:
     return tuple([array.elements().checksum() for array in theirs])
 
 
-@data_class(frozen=True)
-class LaunchAlone(Action):
+class LaunchAlone(Action, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     """A kernel launched by a function with a gradient of its own. The arguments: values, the
     arrays, their checksums."""
 
@@ -105,8 +103,7 @@ class LaunchAlone(Action):
         return Launch(self.kernel, self.variant, tuple(values), arrays)
 
 
-@data_class(frozen=True)
-class WriteAgain(Action):
+class WriteAgain(Action, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     """A write from Python: to an element, whose index comes first (`rank` integers), or to all;
     then what was written."""
 
@@ -134,8 +131,7 @@ class WriteAgain(Action):
         self.replay(tape, arguments)
 
 
-@data_class(frozen=True)
-class CopyAgain(Action):
+class CopyAgain(Action, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     """A copy of one field to another."""
 
     target: Field
@@ -151,8 +147,7 @@ class CopyAgain(Action):
         self.replay(tape, arguments)
 
 
-@data_class(frozen=True)
-class TransferAgain(Action):
+class TransferAgain(Action, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     """A transfer between memory. The arguments: the transfer and its number."""
 
     def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
@@ -166,8 +161,7 @@ class TransferAgain(Action):
         tape.transfer_again(*arguments)
 
 
-@data_class(frozen=True)
-class CallAgain(Action):
+class CallAgain(Action, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     """A call of a function with a gradient of its own: its arguments, its keywords, and what it
     did."""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from mlirad.ad.checkpoint.steps import StepLog
 from mlirad.ad.recording.entries import named_flows
 from mlirad.ad.recording.known_arrays import KnownArray
 from mlirad.ad.recording.target_memory import activities_of, memory_of
 from mlirad.ad.recording.versions import Key
-from mlirad.data_classes import data_class
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
 from mlirad.lang.recorder import Target
@@ -18,8 +19,7 @@ from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.memory.memory import Elements
 
 
-@data_class(frozen=True)
-class Declared:
+class Declared(msgspec.Struct, frozen=True):
     """What makes the state of a loop, what each step writes anew, how many states are kept, and
     where the loop is."""
 
@@ -43,8 +43,7 @@ def _memory(targets: Sequence[Target]) -> list[tuple[Key, Elements]]:
     return list(dict(found).items())
 
 
-@data_class
-class Statistics:
+class Statistics(msgspec.Struct):
     """What a checkpointed loop cost so far."""
 
     steps: int = 0

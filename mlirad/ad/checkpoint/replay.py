@@ -7,6 +7,9 @@ import weakref
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+import msgspec
+
+from mlirad.abstract_struct import AbstractStruct
 from mlirad.ad.checkpoint.actions import Action, Step
 from mlirad.ad.checkpoint.recorded import Declared, Recorded, Statistics
 from mlirad.ad.checkpoint.schedule import (
@@ -23,7 +26,6 @@ from mlirad.ad.recording.apart import Apart
 from mlirad.ad.recording.entries import Entry
 from mlirad.ad.recording.sweep import sweep
 from mlirad.ad.recording.versions import Key, Version
-from mlirad.data_classes import data_class
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.ndarray import Ndarray
@@ -245,8 +247,7 @@ def record(tape: Recording, step: Step) -> None:
         action.record(tape, arguments)
 
 
-@data_class(frozen=True)
-class LoopAgain(Action):
+class LoopAgain(Action, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     """A checkpointed loop inside a step of another. The argument: its steps."""
 
     declared: Declared

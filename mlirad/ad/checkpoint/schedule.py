@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from math import comb
 
-from mlirad.data_classes import data_class
+import msgspec
 
 
 def repetitions(steps: int, snapshots: int) -> int:
@@ -59,8 +59,7 @@ def _climb(kept: Sequence[int], end: int, snapshots: int) -> Iterator[int]:
         yield at
 
 
-@data_class(frozen=True)
-class Reversal:
+class Reversal(msgspec.Struct, frozen=True):
     """How to come to one step and reverse it: begin at a kept state, keep others on the way, forget
     what is behind it."""
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mlirad.data_classes import data_class
+import msgspec
+
 from mlirad.pipeline.mode import Mode
 from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.program import Program
 
 
-@data_class(frozen=True)
-class Passing:
+class Passing(msgspec.Struct, frozen=True):
     """One thing that passes tangents on: fields whose tangents its reverse reads, those that it
     reads, and those that it sets."""
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
+from mlirad.abstract_struct import AbstractStruct
 from mlirad.ad.recording.entries import Entry
 from mlirad.ad.recording.ledger import Ledger
 from mlirad.ad.recording.order import Order
 from mlirad.ad.recording.target_memory import memory_of, touched_box
 from mlirad.ad.recording.versions import Version
-from mlirad.data_classes import data_class
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
@@ -22,8 +24,7 @@ from mlirad.runtime.explanation import Row
 from mlirad.runtime.footprints import Flow
 
 
-@data_class
-class Transferred(Entry):
+class Transferred(Entry, msgspec.Struct, metaclass=AbstractStruct):
     """A transfer, its number, and what it chose; `kinds` are the derivatives that go back."""
 
     transfer: Transfer

@@ -7,10 +7,12 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
+import msgspec
+
+from mlirad.abstract_struct import AbstractStruct
 from mlirad.ad.recording.apart import Apart
 from mlirad.ad.recording.target_memory import box_of, clear_written, index_of_copy, sparse_memory
 from mlirad.ad.recording.versions import Version
-from mlirad.data_classes import data_class
 from mlirad.ir.reports.location import source_location
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
@@ -74,8 +76,7 @@ class Entry(ABC):
         return any(flow.target == array for flow in self.flows())
 
 
-@data_class
-class RecordedLaunch(Entry):
+class RecordedLaunch(Entry, msgspec.Struct, metaclass=AbstractStruct):
     """A launch, with the arrays that its reverse is passed, and what it overwrote of what earlier
     reverses need."""
 
@@ -135,8 +136,7 @@ class RecordedLaunch(Entry):
         self.launch.with_arrays(self.given).repeat()
 
 
-@data_class
-class HostWrite(Entry):
+class HostWrite(Entry, msgspec.Struct, metaclass=AbstractStruct):
     """A write from Python: a store of constants."""
 
     elements: Elements
@@ -177,8 +177,7 @@ class HostWrite(Entry):
             self.elements.write(self.written, self.box)
 
 
-@data_class
-class HostCopy(Entry):
+class HostCopy(Entry, msgspec.Struct, metaclass=AbstractStruct):
     """A copy of one field to another; `kinds` are the derivatives of a field that go back with
     it."""
 
@@ -217,8 +216,7 @@ class HostCopy(Entry):
         self.target.located().copy(self.source.located())
 
 
-@data_class
-class Aside(Entry):
+class Aside(Entry, msgspec.Struct, metaclass=AbstractStruct):
     """A launch through which no derivative passes, and which writes to nothing with a gradient."""
 
     launch: Launch
@@ -244,8 +242,7 @@ class Aside(Entry):
         self.launch.repeat()
 
 
-@data_class
-class Replaced(Entry):
+class Replaced(Entry, msgspec.Struct, metaclass=AbstractStruct):
     """A call of a function whose gradient is another function (`ti.ad.grad_replaced`)."""
 
     function: GivenGradient

@@ -5,8 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Hashable
 
+from msgspec.structs import replace
+
 from mlirad.ad.recording.mirror import Mirror
-from mlirad.data_classes import replace
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
 from mlirad.lang.arguments.overlaps import extent, overlap, same_key
 from mlirad.lang.ndarray import Ndarray

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import msgspec
+
+from mlirad.abstract_struct import AbstractStruct
 from mlirad.ad.recording.entries import Entry
 from mlirad.ad.recording.versions import Version
-from mlirad.data_classes import data_class
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.ndarray import Ndarray
@@ -55,8 +57,7 @@ class Mirror:
         return UnseenWrite(saved, box, changed, adjoint)
 
 
-@data_class
-class UnseenWrite(Entry):
+class UnseenWrite(Entry, msgspec.Struct, metaclass=AbstractStruct):
     """A write from Python to an array argument: a store of constants to the elements that differ
     since."""
 

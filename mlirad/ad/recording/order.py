@@ -5,9 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
+from mlirad.abstract_struct import AbstractStruct
 from mlirad.ad.recording.claims import Claims
 from mlirad.ad.recording.versions import Key
-from mlirad.data_classes import data_class
 from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.ndarray import Ndarray
@@ -107,8 +109,7 @@ class Order(ABC):
         """What lies beside goes with what was transferred; without a derivative it is 0."""
 
 
-@data_class(frozen=True)
-class FirstOrder(Order):
+class FirstOrder(Order, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     """Gradients, of launches that may be checked."""
 
     anomaly: bool = False

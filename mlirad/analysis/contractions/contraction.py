@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
 from mlirad.analysis.contractions.elements import Element, are_apart, element_of
 from mlirad.analysis.contractions.limits import Limits, LimitsOf, copy_limits, narrow
 from mlirad.analysis.contractions.places import Places
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class, replace
 from mlirad.ir.box import folded
 from mlirad.ir.marks.axis_choices import NO_CHOICE, AxisChoice, choice_of
 from mlirad.ir.marks.rounding import is_bound
@@ -18,13 +22,11 @@ from mlirad.ir.walk import (
     defining_op,
     is_defined_in,
 )
-from mlirad.named_tuples import NamedTuple
 
 _STEPS = {"arith.addf": False, "arith.subf": True}
 
 
-@data_class(frozen=True, eq=False)
-class Index:
+class Index(msgspec.Struct, frozen=True, eq=False):
     """One index of a nest, which goes up in ones."""
 
     value: ir.Value
@@ -48,8 +50,7 @@ class Term(NamedTuple):
     limits: LimitsOf
 
 
-@data_class(frozen=True, eq=False)
-class Contraction:
+class Contraction(msgspec.Struct, frozen=True, eq=False):
     """`output += left * right`, or `-=`, for every point of a box; or several such, in turn."""
 
     loop: ir.Operation

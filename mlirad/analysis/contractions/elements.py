@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from mlirad.analysis.linear import Linear, linear_form
 from mlirad.bindings import ir
 from mlirad.ir.memory.descriptor import pointer_behind
 from mlirad.ir.signature import NOALIAS, parameter_attributes
 from mlirad.ir.walk import defining_op
-from mlirad.named_tuples import NamedTuple
 
 NEAR = 4  # steps between elements that are loaded with those between them
 _ALLOCATIONS = ("memref.alloc", "memref.alloca")

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from mlirad.analysis.linear import Linear, linear_form, number
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class, field
 from mlirad.ir import build as b
 from mlirad.ir.structured import is_for
 from mlirad.ir.walk import defining_op, is_defined_in
 
 
-@data_class
-class Limits:
+class Limits(msgspec.Struct):
     """Further bounds of one index: it is at least, and below, some sums."""
 
-    lower: list[Linear[ir.Value]] = field(default_factory=list)
-    upper: list[Linear[ir.Value]] = field(default_factory=list)
+    lower: list[Linear[ir.Value]] = msgspec.field(default_factory=list)
+    upper: list[Linear[ir.Value]] = msgspec.field(default_factory=list)
 
 
 LimitsOf = dict[ir.Value, Limits]

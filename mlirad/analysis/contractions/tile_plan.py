@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
+import msgspec
+
 from mlirad.analysis.contractions.contraction import Contraction, Index
 from mlirad.analysis.contractions.elements import Element
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 
 _MANY = 32  # registers, of which a tile's sums take half, else three quarters
 _WHOLE = 1024  # points of a sum that one copy has
@@ -40,8 +41,7 @@ _LARGE = 1 << 10  # values of an index that may not be few
 _ENOUGH = 512  # trips of a dot product that pay for adding up lanes
 
 
-@data_class(frozen=True, eq=False)
-class Plan:
+class Plan(msgspec.Struct, frozen=True, eq=False):
     """A tile: `rows` of one index, by `columns` vectors (or numbers) of another."""
 
     nest: Contraction  # with its factors in the order that the tile takes them

@@ -6,16 +6,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NoReturn
 
+import msgspec
+
 from mlirad.analysis.derivatives.activity import stack_of
-from mlirad.data_classes import data_class
 from mlirad.dialect.grad import AllocOp, FreeOp, OpenOp, PopOp, PushOp
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.reports.location import nearest_location
 
 
-@data_class(frozen=True)
-class Stack:
+class Stack(msgspec.Struct, frozen=True):
     """What makes a stack, fills it and frees it; `around` are the loops and branches in which it is
     filled, inside of the block that makes it."""
 

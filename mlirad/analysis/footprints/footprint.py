@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from itertools import chain
 
+import msgspec
+
 from mlirad.analysis.linear import Linear, linear_form, number, unknown
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of_index
 from mlirad.ir.walk import Array
@@ -14,8 +15,7 @@ from mlirad.ir.walk import Array
 Bound = Linear[int]  # of the numbers of arguments
 
 
-@data_class(frozen=True)
-class Axis:
+class Axis(msgspec.Struct, frozen=True):
     """First and last index along an axis; None where not known before the launch."""
 
     low: Bound | None

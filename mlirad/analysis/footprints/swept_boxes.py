@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from mlirad.analysis.footprints.footprint import Axes, Axis, Bound
 from mlirad.analysis.linear import Linear, linear_form, number, unknown
@@ -11,7 +12,6 @@ from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of
 from mlirad.ir.structured import If, is_branch, is_for, is_parallel
 from mlirad.ir.walk import constant_integer, defining_op, enclosing
-from mlirad.named_tuples import NamedTuple
 
 _NEGATED = {b.SLT: b.SGE, b.SLE: b.SGT, b.SGT: b.SLE, b.SGE: b.SLT}
 _FLOOR, _LARGEST = "arith.floordivsi", 1 << 31

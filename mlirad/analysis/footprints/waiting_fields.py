@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
 from mlirad.analysis.footprints.footprint import Axes, Bound, box_attribute
 from mlirad.analysis.footprints.swept_boxes import is_of_function
@@ -12,7 +13,6 @@ from mlirad.dialect.field import DimOp, GetOp, is_access, split_access
 from mlirad.dialect.field_layout import path_to
 from mlirad.dialect.snode import places
 from mlirad.ir.walk import array_root, enclosing, operations
-from mlirad.named_tuples import NamedTuple
 
 
 class Access(NamedTuple):

@@ -8,15 +8,16 @@ No element is used that lies in front of the first that a lane accesses, or behi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
 
 from mlirad.analysis.lanes.lane_meetings import Meetings
 from mlirad.analysis.lanes.steps import DYNAMIC, accessed_element, address_step
 from mlirad.analysis.lanes.strides import Strides
 from mlirad.analysis.linear import Linear, linear_form, number
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.ir.walk import block_operations, operations
-from mlirad.named_tuples import NamedTuple
 
 ROW = 4  # elements: a quarter of a vector, or half of one, or all of it
 _APART = range(ROW, 65)  # elements between neighbouring iterations
@@ -35,8 +36,7 @@ class Access(NamedTuple):
     offset: int
 
 
-@data_class(frozen=True, eq=False)
-class Group:
+class Group(msgspec.Struct, frozen=True, eq=False):
     """Accesses to elements of a row, in the order of the elements: what is done in the place of
     one of them, `at`. `numbers` are their positions in the row, `start` is where the row begins,
     beside the element of `at`."""

@@ -3,8 +3,9 @@ exchanged for a value, where what was there is used."""
 
 from __future__ import annotations
 
+import msgspec
+
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.ir.walk import block_operations, defining_op, enclosing, has_uses, operations
 
 # What updates combine by, and whether it may be done in another order without a change.
@@ -26,8 +27,7 @@ TAKES_FIRST = ("arith.subf", "arith.subi")
 _CHOICES = ("arith.cmpf", "arith.cmpi", "arith.select")
 
 
-@data_class(frozen=True)
-class Update:
+class Update(msgspec.Struct, frozen=True):
     """An element that is loaded, combined with a value, and stored: `steps` are the ops in
     between, none where it is exchanged."""
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from mlirad.analysis.derivatives.activity import Activity
 from mlirad.analysis.derivatives.needed import Needed
 from mlirad.analysis.derivatives.redone import redone_arrays
@@ -17,15 +19,13 @@ from mlirad.analysis.races.deactivations import Deactivations
 from mlirad.analysis.races.overwrite import Neighbours, Overwrites
 from mlirad.analysis.races.slice import Slice
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.dialect.field import AllocaOp, AtomicOp, is_atomic, is_load, is_write, replaces
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import Array
 
 
-@data_class(frozen=True)
-class Pair:
+class Pair(msgspec.Struct, frozen=True):
     """Two accesses, of which `write` is a store or an atomic; they may be one."""
 
     node: Node
@@ -140,8 +140,7 @@ class Collisions:
         return len(kinds) > 1 or kinds == {"mul"}
 
 
-@data_class(frozen=True)
-class Open:
+class Open(msgspec.Struct, frozen=True):
     """What a function leaves open, and the arrays that a check reads as the function's own writes
     leave them."""
 

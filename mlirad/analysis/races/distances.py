@@ -10,6 +10,7 @@ range(4 * b, 4 * b + 4)`, are digits too.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
+from typing import NamedTuple
 
 from mlirad.analysis.linear import Linear, LinearForms, unknown
 from mlirad.analysis.trips import span_of
@@ -17,7 +18,6 @@ from mlirad.bindings import ir
 from mlirad.ir.box import Bounds, bounds_of_index
 from mlirad.ir.structured import is_for
 from mlirad.ir.walk import constant_integer, owner_operation
-from mlirad.named_tuples import NamedTuple
 
 Sum = Linear[ir.Value]
 Distances = dict[ir.Value, int]  # of the second access from the first, by index of a loop

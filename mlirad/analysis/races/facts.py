@@ -12,29 +12,27 @@ from enum import Enum
 from math import gcd
 from typing import TypeAlias
 
+import msgspec
+
 from mlirad.analysis.linear import Linear, number, unknown
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class, field
 
 
-@data_class(frozen=True)
-class OfSide:
+class OfSide(msgspec.Struct, frozen=True):
     """A value as one of two accesses, number 0 or 1, sees it."""
 
     value: ir.Value
     side: int
 
 
-@data_class(frozen=True)
-class Quotient:
+class Quotient(msgspec.Struct, frozen=True):
     """A number divided by another, rounded down."""
 
     dividend: Sum
     divisor: int
 
 
-@data_class(frozen=True)
-class OperationResult:
+class OperationResult(msgspec.Struct, frozen=True):
     """What an operation, told by name and details, makes of numbers."""
 
     op: str
@@ -54,8 +52,7 @@ class Relation(Enum):
     NOT_BELOW = "≥"
 
 
-@data_class(frozen=True)
-class Fact:
+class Fact(msgspec.Struct, frozen=True):
     """`sum = 0`, `sum ≠ 0` or `sum ≥ 0`."""
 
     relation: Relation
@@ -80,11 +77,10 @@ class Fact:
 Terms: TypeAlias = frozenset[tuple[Unknown, int]]
 
 
-@data_class
-class _Range:
+class _Range(msgspec.Struct):
     low: int | None = None
     high: int | None = None
-    never: set[int] = field(default_factory=set)
+    never: set[int] = msgspec.field(default_factory=set)
 
     @property
     def is_empty(self) -> bool:

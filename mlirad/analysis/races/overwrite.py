@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from mlirad.analysis.linear import LinearForms
 from mlirad.analysis.races.distances import Axis, Distances, Indices, Solution
 from mlirad.analysis.races.guards import Guards
 from mlirad.analysis.trips import spans
-from mlirad.data_classes import data_class
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.structured import is_branch, is_parallel, is_while
 from mlirad.ir.walk import is_defined_in
 
 
-@data_class(frozen=True)
-class Meeting:
+class Meeting(msgspec.Struct, frozen=True):
     """The distances at which two accesses may be at one element; `within`, those where both are in
     one iteration of all parallel loops, None where they are not there together. With `is_decided`,
     the indices demand nothing else."""

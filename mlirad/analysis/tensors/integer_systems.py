@@ -15,31 +15,29 @@ from itertools import product
 from math import gcd
 from typing import Generic, TypeVar
 
+import msgspec
+
 from mlirad.analysis.linear import Intervals, Linear, extent_of, number, unknown
-from mlirad.data_classes import data_class, field
 
 Name = TypeVar("Name", bound=Hashable)
 Matrix = list[list[int]]
 
 
-@data_class(frozen=True)
-class Fraction(Generic[Name]):
+class Fraction(msgspec.Struct, Generic[Name], frozen=True):
     """A sum divided by a positive number, rounded as the bound or the value demands."""
 
     sum: Linear[Name]
     divisor: int = 1
 
 
-@data_class(frozen=True)
-class Quotient(Generic[Name]):
+class Quotient(msgspec.Struct, Generic[Name], frozen=True):
     """A name for a sum divided by a number, which has to leave no rest."""
 
     name: Name
     value: Fraction[Name]
 
 
-@data_class(frozen=True)
-class Range(Generic[Name]):
+class Range(msgspec.Struct, Generic[Name], frozen=True):
     """A free index: at least all of some fractions rounded up, at most all of others rounded
     down."""
 
@@ -48,27 +46,26 @@ class Range(Generic[Name]):
     most: tuple[Fraction[Name], ...]
 
 
-@data_class
-class Solution(Generic[Name]):
+class Solution(msgspec.Struct, Generic[Name]):
     """All points: for each choice of the free indices one, where the conditions hold."""
 
-    quotients: list[Quotient[Name]] = field(default_factory=list)
-    zero: list[Linear[Name]] = field(default_factory=list)  # sums that have to be 0
-    not_negative: list[Linear[Name]] = field(default_factory=list)  # those that have to be >= 0
-    free: list[Range[Name]] = field(default_factory=list)
-    point: dict[Name, Linear[Name]] = field(default_factory=dict)
+    quotients: list[Quotient[Name]] = msgspec.field(default_factory=list)
+    zero: list[Linear[Name]] = msgspec.field(default_factory=list)  # sums that have to be 0
+    not_negative: list[Linear[Name]] = msgspec.field(
+        default_factory=list
+    )  # sums that have to be >= 0
+    free: list[Range[Name]] = msgspec.field(default_factory=list)
+    point: dict[Name, Linear[Name]] = msgspec.field(default_factory=dict)
 
 
-@data_class(frozen=True)
-class Bound(Generic[Name]):
+class Bound(msgspec.Struct, Generic[Name], frozen=True):
     """`factors · free + rest >= 0`."""
 
     factors: tuple[int, ...]
     rest: Linear[Name]
 
 
-@data_class(frozen=True)
-class Equation(Generic[Name]):
+class Equation(msgspec.Struct, Generic[Name], frozen=True):
     """A sum of indices and parameters that is to be equal to a sum of parameters."""
 
     left: Linear[Name]

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count, product
+from typing import NamedTuple
 
 from mlirad.analysis.linear import Linear, number, unknown
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir.structured import If, is_branch
 from mlirad.ir.walk import block_operations, constant_integer, defining_op
-from mlirad.named_tuples import NamedTuple
 
 
 class New(NamedTuple):

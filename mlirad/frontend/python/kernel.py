@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from msgspec.structs import replace
+
 from mlirad.bindings import ir
-from mlirad.data_classes import replace
 from mlirad.dialect.field import array_type
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError
 from mlirad.frontend.python.building.builder import Anchor, Builder, building, constant, mlir_type

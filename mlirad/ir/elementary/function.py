@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from math import inf, nextafter
 
+import msgspec
+
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.ir import build as b
 from mlirad.ir.elementary.terms import Term, expand
 
@@ -40,8 +41,7 @@ class Slope(Enum):
     OVERFLOW = 3  # only where the result is as good as infinite
 
 
-@data_class(frozen=True)
-class Function:
+class Function(msgspec.Struct, frozen=True):
     """A function of floats.
 
     `python` computes it in Python scope. `sentence` documents it, `parameters` are its own.

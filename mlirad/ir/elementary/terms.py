@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+import msgspec
+
+from mlirad.abstract_struct import AbstractStruct
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.ir import build as b
 
 
@@ -41,40 +43,34 @@ class Term:
         return Apply("arith.negf", (self,))
 
 
-@data_class(frozen=True)
-class Tangent(Term):
+class Tangent(Term, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     """The tangent or adjoint that a rule is linear in."""
 
 
-@data_class(frozen=True)
-class Operand(Term):
+class Operand(Term, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     """The primal value of an operand."""
 
     position: int
 
 
-@data_class(frozen=True)
-class Result(Term):
+class Result(Term, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     """The primal value of the result."""
 
 
-@data_class(frozen=True)
-class Constant(Term):
+class Constant(Term, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     """A number of the op's type."""
 
     value: float
 
 
-@data_class(frozen=True)
-class Apply(Term):
+class Apply(Term, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     """An op on terms."""
 
     name: str
     arguments: tuple[Term, ...]
 
 
-@data_class(frozen=True)
-class Where(Term):
+class Where(Term, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     """`then` where the comparison of `left` and `right` holds, else `otherwise`."""
 
     kind: int
@@ -84,16 +80,14 @@ class Where(Term):
     otherwise: Term
 
 
-@data_class(frozen=True)
-class Quiet(Term):
+class Quiet(Term, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     """`term`, but 0 where the tangent is 0 and the term is NaN. Its derivative is that of `term`,
     also at a tangent of 0."""
 
     term: Term
 
 
-@data_class(frozen=True)
-class Choose(Term):
+class Choose(Term, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     """`then` where a boolean operand holds, else `otherwise`."""
 
     condition: Operand
@@ -101,8 +95,7 @@ class Choose(Term):
     otherwise: Term
 
 
-@data_class(frozen=True)
-class Convert(Term):
+class Convert(Term, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     """The tangent in the type it flows to."""
 
 
@@ -172,8 +165,7 @@ def leaves(term: Term) -> Iterator[Operand | Result]:
         yield from leaves(term.otherwise)
 
 
-@data_class
-class Values:
+class Values(msgspec.Struct):
     """What the leaves of a rule stand for at one op."""
 
     tangent: ir.Value

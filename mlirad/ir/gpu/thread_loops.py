@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.ir import build as b
 from mlirad.ir.gpu.thread_order import ThreadOrder
 from mlirad.ir.walk import at_end, before, block_operations
 
 
-@data_class(frozen=True)
-class BoxLoop:
+class BoxLoop(msgspec.Struct, frozen=True):
     """A loop over a box: the indices of an iteration, the number of the point, and the operation
     in front of which its body ends."""
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 
 AXES, CHOICE = "field.axes", "field.axis_choice"
 _FLAGS = ("in_lanes", "is_written_out", "is_serial")
 
 
-@data_class(frozen=True)
-class AxisChoice:
+class AxisChoice(msgspec.Struct, frozen=True):
     """One axis. `tile`: how much of it a tile holds, 0 where the compiler chooses."""
 
     name: str = ""

@@ -6,8 +6,9 @@ import re
 import struct
 from collections.abc import Sequence
 
+import msgspec
+
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.errors import SourceLocation
 from mlirad.ir.reports.location import place_attribute, read_place
 
@@ -17,8 +18,7 @@ RECORD_SIZE = 32  # words of the record of a failure
 _HOLE = re.compile(r"\{([^}]*)\}")
 
 
-@data_class(frozen=True)
-class Message:
+class Message(msgspec.Struct, frozen=True):
     """A text with holes for words of a launch, and the place in the source that it speaks of."""
 
     text: str

@@ -6,9 +6,10 @@ from collections.abc import Callable, Container, Sequence
 from ctypes import addressof, c_char
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
-from mlirad.data_classes import data_class, replace
 from mlirad.errors import TaichiRuntimeError, TaichiRuntimeTypeError
 from mlirad.lang.arguments.foreign_array import (
     ForeignArray,
@@ -24,8 +25,7 @@ from mlirad.runtime.memory.values import Values
 from mlirad.runtime.program import program
 
 
-@data_class
-class ArrayBuffer:
+class ArrayBuffer(msgspec.Struct):
     """An array argument as a launch needs it: where it is, and how large. Nobody changes one; it is
     not frozen because every launch makes one an array, which then takes three times as long.
 

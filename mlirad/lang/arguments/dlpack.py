@@ -5,9 +5,8 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+import msgspec
 import numpy as np
-
-from mlirad.data_classes import data_class
 
 _VERSION = 1, 0  # of DLPack, from which on an array says that it is read-only
 _READ_ONLY = 1
@@ -44,8 +43,7 @@ class _Versioned(ctypes.Structure):
     )
 
 
-@data_class(frozen=True)
-class Handed:
+class Handed(msgspec.Struct, frozen=True):
     """An array of another library. `strides` count elements; None where they lie side by side."""
 
     address: int

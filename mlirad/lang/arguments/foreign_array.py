@@ -6,9 +6,9 @@ from __future__ import annotations
 from math import prod
 from typing import Any, TypeGuard
 
+import msgspec
 import numpy as np
 
-from mlirad.data_classes import data_class
 from mlirad.errors import TaichiRuntimeTypeError
 from mlirad.lang.arguments.dlpack import handed_over
 from mlirad.lang.host.array_protocols import AsArray
@@ -19,8 +19,7 @@ _CPU = 1  # DLPack's kDLCPU
 _SHOWN = {1: "cpu", 2: "cuda"}
 
 
-@data_class(frozen=True)
-class ForeignArray:
+class ForeignArray(msgspec.Struct, frozen=True):
     """Elements side by side on the program's device, in memory that `owner` keeps."""
 
     address: int

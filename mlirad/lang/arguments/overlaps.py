@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Mapping
 
 import numpy as np
+from msgspec.structs import replace
 
-from mlirad.data_classes import replace
 from mlirad.errors import TaichiRuntimeTypeError
 from mlirad.frontend.python.values.matrix import shown_type
 from mlirad.kernel.arguments import NdarrayArgument

@@ -7,7 +7,8 @@ from enum import Enum
 from functools import cached_property
 from typing import Any
 
-from mlirad.data_classes import data_class
+import msgspec
+
 from mlirad.errors import TaichiSyntaxError
 from mlirad.frontend.python.values.annotations import MatrixType, NdarrayType, is_template
 from mlirad.frontend.python.values.struct_type import StructType
@@ -31,8 +32,7 @@ NDARRAY, TEMPLATE = ParameterKind.NDARRAY, ParameterKind.TEMPLATE
 PACK = ParameterKind.PACK
 
 
-@data_class(frozen=True)
-class Parameter:
+class Parameter(msgspec.Struct, frozen=True, dict=True):
     """A declared parameter of a kernel."""
 
     name: str

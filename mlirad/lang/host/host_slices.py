@@ -8,9 +8,9 @@ from itertools import product
 from operator import index as integer
 from typing import Any
 
+import msgspec
 import numpy as np
 
-from mlirad.data_classes import data_class
 from mlirad.errors import TaichiIndexError
 from mlirad.lang.host.host_array import HostArray, Values
 from mlirad.lang.host.host_values import array_of
@@ -18,8 +18,7 @@ from mlirad.runtime.boxes import Box
 from mlirad.runtime.memory.memory import Elements
 
 
-@data_class(frozen=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """Positions along each index axis, from 0 on; an axis that an integer names is not `kept`."""
 
     positions: tuple[range, ...]

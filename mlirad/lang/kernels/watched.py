@@ -12,9 +12,9 @@ from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleT
 from typing import Any
 from weakref import WeakMethod
 
+import msgspec
 import numpy as np
 
-from mlirad.data_classes import data_class
 from mlirad.frontend.python.source.function import Function
 from mlirad.frontend.python.source.source_text import without_places
 from mlirad.frontend.python.values.annotations import MatrixType
@@ -27,8 +27,7 @@ Note = Callable[[int, str], None]
 _Watchers = dict[tuple[int, str], list[Any]]
 
 
-@data_class(frozen=True)
-class Read:
+class Read(msgspec.Struct, frozen=True):
     """An attribute of an object, with the value that a kernel was compiled for."""
 
     owner: Any
@@ -93,8 +92,7 @@ _PLAIN = bool | int | float | str | np.generic
 _GONE = object()
 
 
-@data_class(frozen=True)
-class Name:
+class Name(msgspec.Struct, frozen=True):
     """A name from outside of functions, what holds it, and the value that a kernel was compiled
     for; `seen` holds the one that it was seen to have last."""
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from mlirad.checks import instance, integer, number
-from mlirad.data_classes import data_class
 from mlirad.errors import TaichiRuntimeError
 
 Shape = int | np.integer | Iterable[int]  # as users give it
 
 
-@data_class(frozen=True)
-class Axes:
+class Axes(msgspec.Struct, frozen=True):
     """Index axes, like `ti.ij`."""
 
     numbers: tuple[int, ...]

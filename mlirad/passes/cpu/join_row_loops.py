@@ -18,9 +18,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
+import msgspec
+
 from mlirad.analysis.lanes.lane_meetings import are_vector_sums
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.dialect import field
 from mlirad.ir import build as b
 from mlirad.ir.marks.axis_choices import AxisChoice, choice_of, choices_of, set_choices
@@ -67,8 +68,7 @@ def join_row_loops(root: ir.Operation) -> None:
                 _keep_a_row(array, joined, group.depth)
 
 
-@data_class
-class _RowLoop:
+class _RowLoop(msgspec.Struct):
     """A parallel loop that may be joined with others."""
 
     loop: Parallel
@@ -100,8 +100,7 @@ class _RowLoop:
         }
 
 
-@data_class
-class _Group:
+class _Group(msgspec.Struct):
     """Loops to be joined along their first `depth` axes."""
 
     loops: list[_RowLoop]

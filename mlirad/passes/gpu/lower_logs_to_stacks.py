@@ -6,8 +6,9 @@ Assumes that the number of a log's entries is known where it is opened (`insert-
 
 from __future__ import annotations
 
+import msgspec
+
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.dialect import field, grad
 from mlirad.dialect.field import array_of
 from mlirad.dialect.grad import (
@@ -28,8 +29,7 @@ REQUIRES = KERNELS
 _SHORT = 1 << 31  # extents below it have indices of 32 bits
 
 
-@data_class(frozen=True)
-class _Log:
+class _Log(msgspec.Struct, frozen=True):
     """What a log has become; the length is in memory."""
 
     elements: ir.Value

@@ -9,12 +9,12 @@ between them touches memory.
 from __future__ import annotations
 
 from collections import Counter
+from typing import NamedTuple
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.signature import ALIGN
 from mlirad.ir.walk import before, block_operations, defining_op, has_uses, operations
-from mlirad.named_tuples import NamedTuple
 
 _FADD = 11  # LLVM::AtomicBinOp
 _PAIR = 8  # bytes of two

@@ -9,12 +9,13 @@ inputs, each made of definitions, and the mark is gone.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
 from mlirad.ir.requirements import TENSORS, refuse
 from mlirad.ir.walk import before, block_operations, captured, entry_of, functions
-from mlirad.named_tuples import NamedTuple
 from mlirad.sweeps.tensors.definition import extents, type_with
 from mlirad.sweeps.tensors.te_adjoints import added, adjoint
 

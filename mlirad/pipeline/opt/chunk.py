@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
+import msgspec
+from msgspec.structs import replace
+
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class, replace
 from mlirad.dialect import context
 from mlirad.dialect.placements import conflicting_places
 from mlirad.dialect.well_formed import malformed_types
@@ -27,16 +29,14 @@ from mlirad.pipeline.runner import Watcher, compile_pipeline
 UNNAMED = "-"  # what upstream calls a text that is not read from a file
 
 
-@data_class(frozen=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """What came of a chunk; no output where an error was reported."""
 
     succeeded: bool
     output: str | bytes | None
 
 
-@data_class(frozen=True)
-class Chunk:
+class Chunk(msgspec.Struct, frozen=True):
     """A program of its own, from a file: text, or bytecode."""
 
     source: str | bytes

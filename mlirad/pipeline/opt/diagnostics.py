@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import msgspec
+
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.errors import SourceLocation, TaichiCompilationError
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.reports.remarks import take_remarks
 
 
-@data_class(frozen=True)
-class Diagnostic:
+class Diagnostic(msgspec.Struct, frozen=True):
     """A message and its place; `details` is what follows the message's line when it is shown."""
 
     severity: str

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from mlirad.data_classes import data_class
+import msgspec
+
 from mlirad.errors import MLIRError, SourceLocation
 from mlirad.pipeline.opt.diagnostics import Diagnostic
 
@@ -16,8 +17,7 @@ _EXPECTATION = re.compile(
 _INNER = re.compile(r"{{(.*?)}}")
 
 
-@data_class(frozen=True)
-class Expectation:
+class Expectation(msgspec.Struct, frozen=True):
     """A diagnostic that has to be reported at a line, or without a place where `line` is None."""
 
     severity: str

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 
+import msgspec
+
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.pipeline.opt.settings import Settings
 from mlirad.pipeline.runner import Watcher
 
 
-@data_class(frozen=True)
-class Style:
+class Style(msgspec.Struct, frozen=True):
     """With or without locations, aliases, custom syntax and large constants."""
 
     locations: bool = False

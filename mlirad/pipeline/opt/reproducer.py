@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import msgspec
+
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.pipeline.opt.printing import Style
 from mlirad.pipeline.options import PipelineError
 
@@ -22,8 +23,7 @@ def waiting_place(file: str) -> str:
     return str(path.with_name(f".{path.name}.running"))
 
 
-@data_class(frozen=True)
-class Reproducer:
+class Reproducer(msgspec.Struct, frozen=True):
     """The pipeline of a reproducer, and whether it verifies after each pass."""
 
     pipeline: str

@@ -6,13 +6,12 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from mlirad.data_classes import data_class
+import msgspec
 
 FORMS = ("mlir", "bytecode", "llvm", "ptx")
 
 
-@data_class
-class Settings:
+class Settings(msgspec.Struct):
     """The values of all options; `pipeline` is the text to run, passes given one by one joined."""
 
     input: str = "-"
@@ -48,8 +47,7 @@ class Request(Enum):
     HELP, VERSION, PASSES, DIALECTS = range(4)
 
 
-@data_class(frozen=True)
-class Flag:
+class Flag(msgspec.Struct, frozen=True):
     """An option of the tool: its names without dashes, the setting it changes, and what to."""
 
     names: tuple[str, ...]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mlirad.data_classes import data_class
+import msgspec
+
 from mlirad.pipeline.mode import PRIMAL, Mode
 from mlirad.pipeline.stages.derivation import derivation
 from mlirad.pipeline.stages.stage import Stage
@@ -43,8 +44,7 @@ _WIDTH = ",mark-vector-width{{width={width}}}"
 _LIBRARY = "lower-vector-math{{instructions={instructions} missing={missing}}},"
 
 
-@data_class(frozen=True)
-class VectorLibrary:
+class VectorLibrary(msgspec.Struct, frozen=True):
     """A machine's libmvec: for which instructions, and what it does not have."""
 
     instructions: str
@@ -56,8 +56,7 @@ class VectorLibrary:
         return _LIBRARY.format(instructions=self.instructions, missing=missing)
 
 
-@data_class(frozen=True)
-class LaneWidth:
+class LaneWidth(msgspec.Struct, frozen=True):
     """How many iterations of parallel loops run together, wherever it pays, or is possible."""
 
     count: int

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mlirad.data_classes import data_class
+import msgspec
 
 
-@data_class(frozen=True)
-class Stage:
+class Stage(msgspec.Struct, frozen=True):
     """What is dumped by its name, and the passes that make it, as text that `mlirad-opt`
     replays."""
 

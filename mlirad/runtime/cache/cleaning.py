@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from time import time_ns
+from typing import NamedTuple
 
-from mlirad.named_tuples import NamedTuple
 from mlirad.runtime.cache.private_folder import Held, PrivateFolder
 
 NEVER, VERSION, LRU, FIFO = "never", "version", "lru", "fifo"

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from errno import ELOOP, ENOENT
 from time import time_ns
+from typing import NamedTuple
 from weakref import finalize
 
 from mlirad.errors import TaichiRuntimeError
-from mlirad.named_tuples import NamedTuple
 
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _MOST_LINKS = 40

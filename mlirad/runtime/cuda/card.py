@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from mlirad.data_classes import data_class
+import msgspec
+
 from mlirad.pipeline.ptx import CHIPS
 from mlirad.runtime.cuda.constants import CUdevice_attribute, CUresult
 from mlirad.runtime.cuda.functions import Functions
@@ -15,8 +16,7 @@ OLDEST_DRIVER = 11020  # memory in the order of a stream
 _NAME_SIZE = 256
 
 
-@data_class(frozen=True)
-class Card:
+class Card(msgspec.Struct, frozen=True):
     """A device, and its primary context, which other libraries of the process use too."""
 
     number: int

@@ -6,7 +6,8 @@ import ctypes
 from collections.abc import Callable
 from functools import partial
 
-from mlirad.data_classes import replace
+from msgspec.structs import replace
+
 from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.cpu import LaneWidth, cpu_stages
 from mlirad.pipeline.stages.stage import Stage

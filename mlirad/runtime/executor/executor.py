@@ -9,14 +9,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
 
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
 from mlirad.ir.reports.message import Message
 from mlirad.ir.signature import FieldAddress, Signature
-from mlirad.named_tuples import NamedTuple
 from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.boxes import Box
@@ -90,8 +90,7 @@ class KeptCode(NamedTuple):
 NOT_KEPT = KeptCode()
 
 
-@data_class(frozen=True)
-class Lowered:
+class Lowered(msgspec.Struct, frozen=True, dict=True):
     """A kernel at the last stage of its pipeline, and what its launches need to know."""
 
     lower: Callable[[], ir.Module]  # which need not be done where the code is found

@@ -8,7 +8,8 @@ from time import perf_counter
 from typing import Any
 from weakref import WeakSet
 
-from mlirad.data_classes import data_class
+import msgspec
+
 from mlirad.dialect import context
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError
@@ -65,8 +66,7 @@ class Derivative:
             self._check = self._codes.collision_check(self._mode)
 
 
-@data_class(frozen=True)
-class Primal:
+class Primal(msgspec.Struct, frozen=True):
     """What computes the primal of a kernel: a mode of another kernel."""
 
     codes: Codes

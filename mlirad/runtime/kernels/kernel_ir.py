@@ -5,8 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 
+import msgspec
+from msgspec.structs import replace
+
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class, replace
 from mlirad.dialect import context
 from mlirad.dialect.snode import places, roots
 from mlirad.dialect.turn import in_turn
@@ -32,8 +34,7 @@ from mlirad.runtime.program import Program
 _KEEP = "builtin.module(keep-launch{{number={number}}},canonicalize,cse)"
 
 
-@data_class(frozen=True)
-class LoweredMode:
+class LoweredMode(msgspec.Struct, frozen=True):
     """A mode of a kernel before it is compiled."""
 
     kernel: Lowered

@@ -13,9 +13,9 @@ from collections.abc import Hashable, Sequence
 from math import prod
 from typing import Any
 
+import msgspec
 import numpy as np
 
-from mlirad.data_classes import data_class
 from mlirad.dialect.field_layout import Kind
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.capacity import Capacity
@@ -294,8 +294,7 @@ class SparseElements(Elements):
         """Memory is as launches left it: what is not active by now holds what they left there."""
 
 
-@data_class(frozen=True)
-class SparseBlock:
+class SparseBlock(msgspec.Struct, frozen=True):
     """A block whose cells may be inactive. `cells` has a byte for each of them (1: active, 0: never
     touched, else: holds what was left), or for each list its length; `order` are its axes, those of
     the outermost block first."""
@@ -315,8 +314,7 @@ class SparseBlock:
         return len(self.order) + self.is_list
 
 
-@data_class(frozen=True)
-class Nesting:
+class Nesting(msgspec.Struct, frozen=True):
     """The sparse blocks above elements, outermost first; `order` are the axes of the elements,
     those of the outermost block first, components last.
 

@@ -10,9 +10,8 @@ import struct
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from mlirad.named_tuples import NamedTuple
 from mlirad.runtime.native.object_file import (
     Relocation,
     Section,

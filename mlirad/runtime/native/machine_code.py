@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from mlirad.named_tuples import NamedTuple
 from mlirad.runtime.executor.executor import Lowered
 from mlirad.runtime.native.compiler_pages import give_back_compiler_pages
 from mlirad.runtime.native.engine import engine_of

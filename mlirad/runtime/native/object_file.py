@@ -4,8 +4,7 @@ supplement): their sections, symbols and relocations."""
 from __future__ import annotations
 
 import struct
-
-from mlirad.named_tuples import NamedTuple
+from typing import NamedTuple
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")

@@ -9,10 +9,10 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
-from mlirad.named_tuples import NamedTuple
 from mlirad.runtime.executor.executor import KeptCode, Lowered
 from mlirad.runtime.native.machine_code import machine_code
 from mlirad.runtime.workers.code import ADDRESSES, WORDS, Word, code

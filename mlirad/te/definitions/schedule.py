@@ -40,7 +40,7 @@ class Schedule:
     lanes: AxisName | None = None
     unroll: Sequence[AxisName] = ()
     parallel: Sequence[AxisName] | None = None
-    place: SourceLocation = field(default_factory=place, init=False)
+    place: SourceLocation = field(default_factory=place)
 
     def __post_init__(self) -> None:
         check_fields(self)

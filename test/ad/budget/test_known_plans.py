@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from optimal_budgets import small_graph
 from planned_memory import Memory
 
@@ -16,7 +17,6 @@ from mlirad.ad.budget.budget import Budget
 from mlirad.ad.budget.graph import Graph, Step
 from mlirad.ad.budget.known_plans import Following, Known
 from mlirad.ad.budget.planner import Planner
-from mlirad.data_classes import replace
 
 N, STEPS = 16, 30
 

@@ -967,7 +967,7 @@ def test_moving_averages() -> None:
     np.testing.assert_array_equal(data.grad.to_numpy()[:, :2000], expected)
     tape, held = record(steps, True)
     assert tape.explain().bytes < held
-    assert held < 0.01 * (twice - once) * steps / 2000  # what a tape that saves everything holds
+    assert held < 0.015 * (twice - once) * steps / 2000  # what a tape that saves everything holds
     assert held < 0.01 * steps * rows * 8  # one state a step
 
 

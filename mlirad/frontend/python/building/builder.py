@@ -9,8 +9,9 @@ from functools import lru_cache
 from threading import get_ident
 from typing import Any
 
+import msgspec
+
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.building.open_regions import Region, user_place
 from mlirad.ir import build
@@ -127,8 +128,7 @@ class Builder:
         return self.seed(), iteration(), draw
 
 
-@data_class(frozen=True)
-class Anchor:
+class Anchor(msgspec.Struct, frozen=True):
     """An op that later code is added in front of, and how deep it stands in run-time regions."""
 
     op: ir.Operation

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import msgspec
+
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.dialect.field import AllocaOp, PrintOp, is_write
 from mlirad.dialect.grad import JvpOp, yield_
 from mlirad.errors import TaichiCompilationError
@@ -20,8 +21,7 @@ from mlirad.frontend.python.values.leaves import float_leaves, like, widest
 from mlirad.frontend.python.values.scalar import Expr
 
 
-@data_class
-class Derivatives:
+class Derivatives(msgspec.Struct):
     """A function's value, and the tangents of its scalars: `tangents[d][j]` is that of scalar j
     along direction d."""
 

@@ -7,7 +7,8 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-from mlirad.data_classes import data_class
+import msgspec
+
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python.places.arrays import ArrayRef, array_ref
 from mlirad.frontend.python.places.place import Place
@@ -31,8 +32,7 @@ from mlirad.types import DataType, resolve
 MAX_INLINE_DEPTH = 64
 
 
-@data_class(frozen=True)
-class Binding:
+class Binding(msgspec.Struct, frozen=True):
     """The value of a parameter in one call, or the place that it stands for."""
 
     value: Any

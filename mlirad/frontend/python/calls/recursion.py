@@ -12,7 +12,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from mlirad.data_classes import replace
+from msgspec.structs import replace
+
 from mlirad.dialect import field
 from mlirad.errors import TaichiSyntaxError
 from mlirad.frontend.python.building.builder import Anchor, constant

@@ -8,8 +8,10 @@ from itertools import product
 from math import prod
 from typing import Any
 
+import msgspec
+
+from mlirad.abstract_struct import AbstractStruct
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class, field
 from mlirad.dialect.field import dim
 from mlirad.dialect.field_layout import Activity
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
@@ -54,8 +56,7 @@ class Array(ABC):
         """The arrays in memory that hold the elements."""
 
 
-@data_class
-class ArrayRef(Array):
+class ArrayRef(Array, msgspec.Struct, metaclass=AbstractStruct):
     """An array as a kernel sees it: index axes first, then the components of its elements."""
 
     value: ir.Value
@@ -65,7 +66,7 @@ class ArrayRef(Array):
     offset: tuple[int, ...] = ()
     name: str = ""
     component: tuple[int, ...] | None = None
-    region: Region = field(default_factory=lambda: current().root)
+    region: Region = msgspec.field(default_factory=lambda: current().root)
     activities: tuple[Activity, ...] = ()  # of the sparse blocks that hold it
     block: object = None  # whose cells hold the elements
 
@@ -188,8 +189,7 @@ class ElementPlace(Place):
         return ElementPlace(self.array, self.indices, self.array.components(key))
 
 
-@data_class
-class ComponentArrays(Array):
+class ComponentArrays(Array, msgspec.Struct, metaclass=AbstractStruct):
     """Arrays of one shape whose elements at an index make up a vector or a matrix."""
 
     arrays: Sequence[Array]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
+
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.dialect.field_layout import Activity, Kind
 from mlirad.errors import TaichiCompilationError, TaichiTypeError
 from mlirad.frontend.python.building import effects
@@ -22,8 +23,7 @@ from mlirad.ir import build
 from mlirad.types import i32, u1
 
 
-@data_class(frozen=True)
-class BlockRef:
+class BlockRef(msgspec.Struct, frozen=True):
     """A block as a kernel sees it: how many cells it has along each axis; the activities of the
     sparse blocks from the outermost one to itself; the objects that are placed in its cells, and
     those placed there or in blocks below."""
@@ -70,8 +70,7 @@ class BlockRef:
         return ListRef(self, indices_of(key, len(self.activity.cells), self.name))
 
 
-@data_class(frozen=True)
-class ListRef:
+class ListRef(msgspec.Struct, frozen=True):
     """A list of a dynamic block: `x[i]`, where `x[i, j]` are its items."""
 
     block: BlockRef

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeGuard
 
-from mlirad.data_classes import data_class
+import msgspec
+
+from mlirad.abstract_struct import AbstractStruct
 from mlirad.errors import TaichiTypeError, did_you_mean
 from mlirad.frontend.python.places.arrays import Array, ArrayRef
 from mlirad.frontend.python.places.list_places import ListPlace, TuplePlace
@@ -107,8 +109,7 @@ def is_unshared_local(binding: object) -> TypeGuard[Variable | Place]:
     )
 
 
-@data_class
-class StructArray(Array):
+class StructArray(Array, msgspec.Struct, metaclass=AbstractStruct):
     """Arrays of one shape whose elements at an index make up a struct."""
 
     members: dict[str, Array]

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from types import CellType
 from typing import Any
 
-from mlirad.data_classes import data_class, field
+import msgspec
+
 from mlirad.errors import SourceLocation, TaichiSyntaxError, spelled
 from mlirad.frontend.python.source.assigned_names import (
     assigned_more_than_once,
@@ -22,8 +23,7 @@ from mlirad.frontend.python.source.match_statements import MatchesAsBranches
 from mlirad.frontend.python.source.source_text import origin, text_of
 
 
-@data_class
-class FunctionSource:
+class FunctionSource(msgspec.Struct):
     """A function's syntax tree; lines and columns of its nodes are relative to the offsets."""
 
     node: ast.FunctionDef
@@ -31,7 +31,7 @@ class FunctionSource:
     line_offset: int
     column_offset: int
     names: Names
-    mutable: set[str] = field(default_factory=set)
+    mutable: set[str] = msgspec.field(default_factory=set)
     stored: frozenset[str] = frozenset()  # names that are assigned: its locals, as in Python
     with_parts: frozenset[str] = frozenset()  # names of which entries are assigned
     in_blocks: frozenset[str] = frozenset()  # names that are assigned again in an inner block

@@ -12,22 +12,21 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from typing import TypeVar
 
-from mlirad.data_classes import data_class, field
+import msgspec
+
 from mlirad.errors import TaichiSyntaxError
 from mlirad.frontend.python.source.jumps import may_leave
 
 TEMPORARY = "recursion."  # begins the names of variables that no program can name
 
 
-@data_class(frozen=True)
-class Jump:
+class Jump(msgspec.Struct, frozen=True):
     """Go on with another piece."""
 
     then: int
 
 
-@data_class(frozen=True)
-class Branch:
+class Branch(msgspec.Struct, frozen=True):
     """Go on with one of two pieces."""
 
     test: ast.expr
@@ -35,8 +34,7 @@ class Branch:
     otherwise: int
 
 
-@data_class(frozen=True)
-class Recurse:
+class Recurse(msgspec.Struct, frozen=True):
     """Call the function; its result goes into a variable, and another piece follows."""
 
     call: ast.Call
@@ -44,8 +42,7 @@ class Recurse:
     then: int
 
 
-@data_class(frozen=True)
-class Leave:
+class Leave(msgspec.Struct, frozen=True):
     """End the function."""
 
     statement: ast.Return | None
@@ -54,12 +51,11 @@ class Leave:
 End = Jump | Branch | Recurse | Leave
 
 
-@data_class
-class Piece:
+class Piece(msgspec.Struct):
     """Statements that run without interruption."""
 
-    statements: list[ast.stmt] = field(default_factory=list)
-    end: End = field(default_factory=lambda: Leave(None))
+    statements: list[ast.stmt] = msgspec.field(default_factory=list)
+    end: End = msgspec.field(default_factory=lambda: Leave(None))
 
 
 def pieces(body: Sequence[ast.stmt], recurses: Callable[[ast.Call], bool]) -> list[Piece]:

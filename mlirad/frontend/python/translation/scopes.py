@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import msgspec
+
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class, field
 from mlirad.errors import TaichiNameError, TaichiSyntaxError, did_you_mean
 from mlirad.frontend.python.building.builder import Anchor, constant, current
 from mlirad.frontend.python.places.variables import make_slot, read_slot, write_slot
@@ -30,8 +31,7 @@ class Flag:
         return read_slot(self.slot, u1).value
 
 
-@data_class
-class Loop:
+class Loop(msgspec.Struct):
     """A loop being translated: `live` guards the rest of this iteration, `running` the next
     ones."""
 
@@ -49,20 +49,19 @@ class Scope(dict[str, Any]):
         self.region = current().region
 
 
-@data_class
-class Frame:
+class Frame(msgspec.Struct):
     """One function being translated; an inlined `@ti.func` has its own."""
 
     name: str
     source: FunctionSource
     is_kernel: bool
     return_type: Any = None
-    scopes: list[Scope] = field(default_factory=lambda: [Scope()])
-    loops: list[Loop] = field(default_factory=list)
+    scopes: list[Scope] = msgspec.field(default_factory=lambda: [Scope()])
+    loops: list[Loop] = msgspec.field(default_factory=list)
     live: Flag | None = None
     result: Any = None
     has_returned: bool = False
-    entry_anchor: Anchor = field(init=False)
+    entry_anchor: Anchor = None  # type: ignore[assignment]  # set when the entry is there
 
     @contextmanager
     def scope(self) -> Iterator[None]:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.dialect import field
 from mlirad.frontend.python.building.builder import Anchor, current, mlir_type
 from mlirad.frontend.python.places.list_places import ListPlace, TuplePlace
@@ -64,7 +63,6 @@ class StackVariable(Variable):
         self._stacks[k].write(self._level(), cast_for_store(value, self.dtypes[k]).value)
 
 
-@data_class
 class StackFrame(Frame):
     """A function that calls itself, being translated; `level` is that of the innermost call."""
 

@@ -8,7 +8,8 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
-from mlirad.data_classes import data_class
+import msgspec
+
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python.building.builder import current, in_kernel
 from mlirad.frontend.python.values import scalar as ex
@@ -24,8 +25,7 @@ class Template:
         self.element_type, self.dim = element_type, dim
 
 
-@data_class(frozen=True)
-class Reference:
+class Reference(msgspec.Struct, frozen=True):
     """`ti.ref(dtype)`: a parameter of a function that stands for the variable of a call."""
 
     dtype: TypeLike | MatrixType
@@ -110,8 +110,7 @@ def _entries(argument: Operand) -> list[Any]:
     return [argument]
 
 
-@data_class(frozen=True)
-class NdarrayType:
+class NdarrayType(msgspec.Struct, frozen=True):
     """`ti.types.ndarray(dtype, ndim, needs_grad)`: an array argument; None leaves a property
     open."""
 

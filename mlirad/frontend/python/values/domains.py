@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from mlirad.data_classes import data_class
+import msgspec
+
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python.values.matrix import Matrix
 from mlirad.frontend.python.values.scalar import Expr, Scalar
@@ -62,8 +63,7 @@ class GroupedDomain:
         return NdRange(*shape).grouped()
 
 
-@data_class
-class Range:
+class Range(msgspec.Struct):
     """`range(...)` in a kernel."""
 
     lower: Any

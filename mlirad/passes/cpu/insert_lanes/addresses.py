@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from mlirad.analysis.lanes.steps import DYNAMIC
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.ir import build as b
 from mlirad.ir.vectors import extract
 from mlirad.passes.cpu.insert_lanes.values import Values
@@ -12,8 +13,7 @@ from mlirad.passes.cpu.insert_lanes.values import Values
 _FEW = 1 << 31  # elements that offsets of 32 bits reach
 
 
-@data_class(frozen=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """Where an access goes: offsets into a flat array, the same in all lanes and one for each, or
     by how many elements lanes are apart, where that is known."""
 

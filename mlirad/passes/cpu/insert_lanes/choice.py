@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from mlirad.analysis.lanes.cost import (
     Lanes,
     Scalar,
@@ -18,7 +20,6 @@ from mlirad.analysis.lanes.lane_meetings import Meetings
 from mlirad.analysis.lanes.strides import Strides
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.ir.marks.axis_choices import choice_of
 from mlirad.ir.marks.rare import is_rare
 from mlirad.ir.structured import AT_END, For, is_branch, runs_in_any_order
@@ -34,8 +35,7 @@ WORTH = 1.25  # how much faster lanes have to seem
 _PAGES, _PAGE = 64, 0.5
 
 
-@data_class(frozen=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True):
     """A loop that may run in lanes."""
 
     loop: ir.Operation
@@ -56,8 +56,7 @@ class Candidate:
         )
 
 
-@data_class(frozen=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """What becomes of a nest of loops: the one that runs in lanes, if any, and what to say."""
 
     nest: ir.Operation

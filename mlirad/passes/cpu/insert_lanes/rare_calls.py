@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.ir import build as b
 from mlirad.ir.marks.rare import CALL, RARE, rare_call
 from mlirad.ir.structured import If
@@ -42,8 +43,7 @@ def rare_branch(values: Values, op: ir.Operation, mask: Mask) -> None:
         values.set(result, value)
 
 
-@data_class(frozen=True)
-class _Rows:
+class _Rows(msgspec.Struct, frozen=True):
     """Where vectors lie in memory: for each type an array of rows of all lanes. `given` are the
     rows of arguments, None where all lanes have one; `made` those of results; `active` of the
     mask."""

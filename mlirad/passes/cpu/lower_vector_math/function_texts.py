@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlirad.data_classes import data_class
+import msgspec
 
 _PURE = (
     "memory_effects = #llvm.memory_effects<other = none, argMem = none, inaccessibleMem = none, "
@@ -10,8 +10,7 @@ _PURE = (
 )
 
 
-@data_class(frozen=True)
-class LibraryFunction:
+class LibraryFunction(msgspec.Struct, frozen=True):
     """A function of the library: of some vectors of an element type. `alone`: LLVM's function of
     scalars, where that is the faster for one by far."""
 

@@ -13,11 +13,12 @@ function is given t, each slab becomes a scope.
 from __future__ import annotations
 
 from math import gcd
+from typing import NamedTuple
+
+import msgspec
 
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.ir.walk import operations
-from mlirad.named_tuples import NamedTuple
 from mlirad.passes.cpu.mark_disjoint_accesses.slabs import Slab, Slabs, called_again, slab_sizes
 
 MOST_CLASSES = 16
@@ -25,8 +26,7 @@ _POINTERS = {"llvm.load": 0, "llvm.store": 1, "llvm.atomicrmw": 0}
 _DYNAMIC = "array<i32: -2147483648>"
 
 
-@data_class(frozen=True)
-class Residue:
+class Residue(msgspec.Struct, frozen=True):
     """The integers that are `rest` modulo `step`; a step of 0 for one integer, of 1 for any."""
 
     step: int

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from mlirad.bindings import ir
 from mlirad.ir.signature import SLAB
 from mlirad.ir.walk import enclosing
-from mlirad.named_tuples import NamedTuple
 
 FARTHEST = 1 << 30  # of two slabs of an array: 32-bit numbers that wrapped are farther
 

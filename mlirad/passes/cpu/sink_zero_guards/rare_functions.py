@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.ir import build as b
 from mlirad.ir.marks.rare import CALL, RARE
 from mlirad.ir.walk import at_end, clone, defining_op, operations
 
 
-@data_class(frozen=True)
-class RareFunction:
+class RareFunction(msgspec.Struct, frozen=True):
     """A function by its name, and what it is called with."""
 
     name: str

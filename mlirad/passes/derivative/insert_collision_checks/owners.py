@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
+import msgspec
+
 from mlirad.analysis.races.collisions import Collisions, Pair
-from mlirad.data_classes import data_class
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.reports.location import source_location
@@ -30,8 +31,7 @@ HARMLESS = (
 )
 
 
-@data_class
-class Owner:
+class Owner(msgspec.Struct):
     """Marks on the elements of one array: `axes` are those that the loop moves along in the
     accesses that mark.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from mlirad.analysis.linear import Linear, number
 from mlirad.analysis.meetings import Meetings
@@ -11,7 +12,6 @@ from mlirad.dialect.field import dim
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of_index
 from mlirad.ir.walk import constant_integer
-from mlirad.named_tuples import NamedTuple
 from mlirad.passes.gpu.gather_shifted_updates.repeated_body import evaluated, unchanged
 from mlirad.passes.gpu.gather_shifted_updates.solved_updates import Solution, Update
 

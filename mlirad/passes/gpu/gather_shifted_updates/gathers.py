@@ -7,13 +7,14 @@ nothing else in the loop sees them.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from mlirad.analysis.meetings import Meetings, Residue
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_load
 from mlirad.ir.structured import For, Parallel, is_for, is_while
 from mlirad.ir.walk import Array, accesses, enclosing, is_inside, operations
-from mlirad.named_tuples import NamedTuple
 from mlirad.passes.gpu.gather_shifted_updates.kept_values import KeptValues
 from mlirad.passes.gpu.gather_shifted_updates.operation_costs import ATOMIC, LOAD, cost_of
 from mlirad.passes.gpu.gather_shifted_updates.shares import Shares, shares

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from mlirad.analysis.linear import Linear, number, unknown
 from mlirad.analysis.meetings import Meetings
 from mlirad.bindings import ir
@@ -9,7 +11,6 @@ from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of_index
 from mlirad.ir.structured import Parallel
 from mlirad.ir.walk import constant_integer
-from mlirad.named_tuples import NamedTuple
 from mlirad.passes.gpu.gather_shifted_updates.element_boxes import Reach
 from mlirad.passes.gpu.gather_shifted_updates.repeated_body import (
     Anew,

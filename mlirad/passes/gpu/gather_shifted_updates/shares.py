@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import prod
 
+import msgspec
+
 from mlirad.analysis.meetings import Meetings
 from mlirad.analysis.trips import span_of
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.ir.box import bounds_of_index
 from mlirad.ir.structured import Parallel
 from mlirad.passes.gpu.gather_shifted_updates.solved_updates import Update
@@ -18,8 +19,7 @@ THREADS = 1 << 17  # that a GPU has, or less
 LEAST = 8  # iterations that pay for a thread, and threads that pay for its atomic
 
 
-@data_class(frozen=True)
-class Shares:
+class Shares(msgspec.Struct, frozen=True):
     """The iterations of an index that the element does not tell are shared out to `count` threads,
     each of which takes every so many-th; `is_last`: threads next to one another take neighbouring
     ones."""

@@ -4,12 +4,14 @@ fixed, or gives one of the indices of the loops around the update."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
 
 from mlirad.analysis.linear import Linear
 from mlirad.analysis.meetings import Meetings
 from mlirad.analysis.trips import span_of
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.dialect.field import AtomicOp, DimOp, GetOp, array_of, is_atomic, is_load, split_access
 from mlirad.ir.structured import YIELD, For, Parallel, is_branch, is_for
 from mlirad.ir.walk import (
@@ -21,7 +23,6 @@ from mlirad.ir.walk import (
     is_defined_in,
     operations,
 )
-from mlirad.named_tuples import NamedTuple
 
 
 class Solution(NamedTuple):
@@ -47,8 +48,7 @@ class Cell(NamedTuple):
         return tuple(axis for axis in self.axes if not isinstance(axis, Linear))
 
 
-@data_class(eq=False)
-class Update:
+class Update(msgspec.Struct, eq=False):
     """An update, the branches and loops around it within the parallel loop, outer first, and the
     operations that it is computed by."""
 

@@ -17,6 +17,7 @@ changes it is copied with all that undoes it, but for loops and branches that ar
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from mlirad.bindings import ir
 from mlirad.dialect import field, grad
@@ -39,7 +40,6 @@ from mlirad.ir.walk import (
     has_uses,
     operations,
 )
-from mlirad.named_tuples import NamedTuple
 from mlirad.passes.gpu.insert_size_counts.memory_changes import Way
 from mlirad.passes.gpu.insert_size_counts.size_copy import SizeCopy
 from mlirad.passes.gpu.insert_size_counts.size_slice import Conflict, SizeSlice

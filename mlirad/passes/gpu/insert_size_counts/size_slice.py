@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from mlirad.dialect.field import AllocaOp, is_store, is_write
 from mlirad.dialect.grad import AllocOp, MarkOp, PopOp, PushOp, RecordOp, UndoOp, is_again
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.structured import is_branch, is_while
 from mlirad.ir.walk import Array
-from mlirad.named_tuples import NamedTuple
 from mlirad.passes.gpu.insert_size_counts.bounded_loops import bounding_condition
 from mlirad.passes.gpu.insert_size_counts.memory_changes import (
     Changes,

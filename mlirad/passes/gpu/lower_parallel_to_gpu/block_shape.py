@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import NamedTuple
 
 from mlirad.ir.gpu.blocks import WARP
-from mlirad.named_tuples import NamedTuple
 
 _ROWS = 8
 MOST_BLOCKS_IN_ROW = (1 << 31) - 1  # along the first axis of a grid

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
@@ -10,7 +11,6 @@ from mlirad.ir.box import box_digits, product
 from mlirad.ir.gpu.blocks import WARP
 from mlirad.ir.structured import For
 from mlirad.ir.walk import at_end, block_operations, constant_integer
-from mlirad.named_tuples import NamedTuple
 from mlirad.passes.gpu.lower_parallel_to_gpu.block_shape import MOST_BLOCKS, Shape
 
 _ULT = 6  # arith::CmpIPredicate

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+import msgspec
+
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.dialect.field import AllocaOp, array_of, element_type
 from mlirad.dialect.grad import AllocOp, stack_element
 from mlirad.dialect.layout_rules import ELEMENT_SIZES
@@ -18,8 +19,7 @@ from mlirad.ir.walk import constant_integer
 LOCAL_BYTES = 128  # of an array that a thread keeps to itself
 
 
-@data_class(frozen=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """An array of a thread: in all threads' memory, where it lies beside those of the others, or in
     its own."""
 

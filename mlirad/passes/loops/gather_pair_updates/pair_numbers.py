@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isfinite
+from typing import NamedTuple
 
 from mlirad.bindings import ir
 from mlirad.ir.build import is_float
 from mlirad.ir.marks.rounding import FUSED, LOOSE, is_bound
 from mlirad.ir.walk import attributes_of, constant_float, constant_integer
-from mlirad.named_tuples import NamedTuple
 
 _PRODUCT, _QUOTIENT, _OPPOSITE = "arith.mulf", "arith.divf", "arith.negf"
 _SUM, _DIFFERENCE, _MAGNITUDE = "arith.addf", "arith.subf", "math.absf"

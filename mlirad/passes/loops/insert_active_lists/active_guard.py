@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
 
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.dialect.field import GetOp, is_load, split_access
 from mlirad.dialect.field_layout import Kind, declared, path_to
 from mlirad.ir import build as b
@@ -17,7 +19,6 @@ from mlirad.ir.walk import (
     defining_op,
     operations,
 )
-from mlirad.named_tuples import NamedTuple
 
 _CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi")
 
@@ -30,8 +31,7 @@ class Part(NamedTuple):
     width: int
 
 
-@data_class(frozen=True)
-class Guard:
+class Guard(msgspec.Struct, frozen=True):
     """What is tested: the cell of a block, or of a list's block that the item is one of the list.
     `cell` are the indices of the field of activity."""
 

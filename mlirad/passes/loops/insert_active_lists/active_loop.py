@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+import msgspec
+
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.dialect.field import load, split_access
 from mlirad.dialect.field_layout import Activity, Kind, activities_of, declared, path_to
 from mlirad.ir import build as b
@@ -17,8 +18,7 @@ from mlirad.passes.loops.insert_active_lists.active_guard import Guard, Part
 from mlirad.passes.loops.insert_active_lists.active_list import ActiveList
 
 
-@data_class(frozen=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """A block with a list of its active cells: the activities from the outermost one to its own,
     and its index as parts of the axes of the loop."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from typing import NamedTuple
 
 from mlirad.analysis.contractions.elements import Element
 from mlirad.analysis.linear import linear_form
@@ -12,7 +13,6 @@ from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of
 from mlirad.ir.structured import For
 from mlirad.ir.walk import before, behind, owner_operation
-from mlirad.named_tuples import NamedTuple
 
 _BLOCK = 1 << 17  # bytes of a buffer, where one iteration of the outermost loop does not need more
 _LARGEST = 1 << 22  # bytes of a buffer for one iteration

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
 
 from mlirad.analysis.contractions.elements import Element, element_of, memory_of
 from mlirad.analysis.contractions.limits import LimitsOf, copy_limits, narrow
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.ir import build as b
 from mlirad.ir.marks.rounding import is_bound
 from mlirad.ir.structured import For, If, is_branch, is_for
@@ -22,7 +24,6 @@ from mlirad.ir.walk import (
     is_zero,
     operations,
 )
-from mlirad.named_tuples import NamedTuple
 from mlirad.passes.loops.split_contractions.addends import (
     LOAD,
     STORE,
@@ -38,8 +39,7 @@ from mlirad.passes.loops.split_contractions.addends import (
 _QUIET = ("arith.", "math.", "scf.for", "scf.if", "scf.yield", LOAD, STORE)
 
 
-@data_class(frozen=True)
-class KeptValue:
+class KeptValue(msgspec.Struct, frozen=True):
     """A value that a nest computes once for every point of some of its loops."""
 
     value: ir.Value
@@ -49,8 +49,7 @@ class KeptValue:
 Factor = Element | KeptValue
 
 
-@data_class(frozen=True, eq=False)
-class Product:
+class Product(msgspec.Struct, frozen=True, eq=False):
     """A product that is added up, in some loops, for the indices within some limits."""
 
     loops: tuple[ir.Operation, ...]
@@ -69,8 +68,7 @@ class Product:
         )
 
 
-@data_class(frozen=True, eq=False)
-class Update:
+class Update(msgspec.Struct, frozen=True, eq=False):
     """`element += products` in memory."""
 
     store: ir.Operation
@@ -78,8 +76,7 @@ class Update:
     products: list[Product]
 
 
-@data_class(frozen=True, eq=False)
-class Write:
+class Write(msgspec.Struct, frozen=True, eq=False):
     """A store that is the only one to its element, of memory that the nest stores to nowhere
     else."""
 
@@ -88,8 +85,7 @@ class Write:
     loops: tuple[ir.Operation, ...]
 
 
-@data_class(frozen=True, eq=False)
-class Sum:
+class Sum(msgspec.Struct, frozen=True, eq=False):
     """A result of a loop that is a sum of products and of what it began with."""
 
     loop: ir.Operation

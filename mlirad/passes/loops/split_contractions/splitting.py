@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from mlirad.analysis.contractions.contraction import Contraction, Index, Term
 from mlirad.analysis.contractions.elements import Element, memory_of
 from mlirad.analysis.contractions.tile_plan import plan, size
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
-from mlirad.data_classes import replace
 from mlirad.ir.marks.axis_choices import choice_of
 from mlirad.ir.structured import For
 from mlirad.passes.loops.split_contractions.buffers import Buffers

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from typing import NamedTuple
 
 from mlirad.analysis.linear import Linear, extent_of, linear_form
 from mlirad.analysis.trips import spans
@@ -12,7 +13,6 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.structured import For
 from mlirad.ir.walk import before, defining_op, operations
-from mlirad.named_tuples import NamedTuple
 
 Sum = Linear[ir.Value]
 Known = dict[ir.Value, tuple[int, int]]  # the least value of an index, and the greatest

@@ -1,8 +1,9 @@
 """Finding the updates of a parallel loop that lie at constant offsets from its indices."""
 
+import msgspec
+
 from mlirad.analysis.linear import Linear, linear_form, number
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class, field
 from mlirad.dialect.field import AtomicOp, RandomOp, is_atomic, is_load, split_access
 from mlirad.ir import build as b
 from mlirad.ir.structured import is_serial_loop
@@ -22,24 +23,22 @@ from mlirad.ir.walk import (
 LONGEST_BODY = 400  # operations; every update computes anew what it needs of them
 
 
-@data_class
-class Range:
+class Range(msgspec.Struct):
     """Bounds of one loop variable."""
 
-    lower: list[ir.Value] = field(default_factory=list)
-    upper: list[ir.Value] = field(default_factory=list)
+    lower: list[ir.Value] = msgspec.field(default_factory=list)
+    upper: list[ir.Value] = msgspec.field(default_factory=list)
 
 
-@data_class(eq=False)
-class Update:
+class Update(msgspec.Struct, eq=False):
     """An update at constant offsets from the loop's indices, under some guards."""
 
     op: ir.Operation
     offsets: list[int]
     guards: list[tuple[ir.Value, bool]]
     # of the loop variables, under the guards that are bounds
-    ranges: list[Range] = field(default_factory=list)
-    left: list[tuple[ir.Value, bool]] = field(default_factory=list)  # the other guards
+    ranges: list[Range] = msgspec.field(default_factory=list)
+    left: list[tuple[ir.Value, bool]] = msgspec.field(default_factory=list)  # the other guards
 
 
 class ShiftedUpdates:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from mlirad.analysis.contractions.contraction import Index, Term
 from mlirad.analysis.contractions.places import Offset, Places, Point
@@ -12,7 +13,6 @@ from mlirad.analysis.contractions.tile_plan import Plan
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir import vectors as v
-from mlirad.named_tuples import NamedTuple
 from mlirad.passes.loops.tile_contractions.row_panel import RowPanel
 from mlirad.passes.loops.tile_contractions.tile_loops import (
     Part,

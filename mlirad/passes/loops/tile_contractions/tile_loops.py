@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from mlirad.analysis.contractions.contraction import Index
 from mlirad.analysis.contractions.places import Point
@@ -10,7 +11,6 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.box import Bounds
 from mlirad.ir.walk import at_end, constant_integer
-from mlirad.named_tuples import NamedTuple
 
 Body = Callable[[ir.Value], None]
 

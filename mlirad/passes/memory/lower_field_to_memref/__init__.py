@@ -9,8 +9,9 @@ their extents, and the results of a public function leave through a pointer; all
 from math import gcd, prod
 from typing import Annotated, Any
 
+import msgspec
+
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.dialect import field
 from mlirad.dialect.field import (
     DimOp,
@@ -100,8 +101,7 @@ def _callees_first(found: list[ir.Operation]) -> list[ir.Operation]:
     return sorted(found, key=lambda f: not is_private(f))
 
 
-@data_class
-class _Array:
+class _Array(msgspec.Struct):
     """An array after lowering: its memref, and what a callee needs to make it again."""
 
     memref: ir.Value

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import product
 
+import msgspec
+
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.ir import build as b
 from mlirad.ir.marks.axis_choices import AxisChoice, set_choice, set_choices
 from mlirad.ir.structured import ANY_ORDER
@@ -16,8 +17,7 @@ Run = Callable[[list[ir.Value]], None]
 Point = dict[int, ir.Value]  # where each axis stands
 
 
-@data_class(frozen=True)
-class Box:
+class Box(msgspec.Struct, frozen=True):
     """Axes from 0 to their extents. `is_cut`: loops go through tiles, and through what is in them;
     otherwise that is said of loops to passes that know better."""
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from enum import Enum
 
+import msgspec
+
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.dialect import field
 from mlirad.dialect.field import array_type, element_type
 from mlirad.ir import build as b
@@ -33,8 +34,7 @@ class Operation(Enum):
     SCATTER = "scatter"  # the first to the second there
 
 
-@data_class(frozen=True)
-class Service:
+class Service(msgspec.Struct, frozen=True):
     """A kernel: what it does, to what, in how many loops. Words are integers, but for sums."""
 
     operation: Operation

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from weakref import ref
 
+import msgspec
+
 from mlirad.bindings import ir
-from mlirad.data_classes import data_class
 from mlirad.dialect import context
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError
@@ -82,8 +83,7 @@ def _lowered(service: Service, executor: Executor, config: Config) -> Lowered:
     return Lowered(lambda: module, service.name, signature)
 
 
-@data_class(frozen=True)
-class _Passed:
+class _Passed(msgspec.Struct, frozen=True):
     """An array that is on the machine."""
 
     address: int

@@ -6,7 +6,8 @@ from collections.abc import Hashable, Sequence
 from math import gcd, prod
 from operator import index as as_index
 
-from mlirad.data_classes import data_class
+import msgspec
+
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.memory.memory import Index
 
@@ -104,8 +105,7 @@ def contiguous(address: int, shape: Sequence[int], itemsize: int) -> Strided:
     return Strided(address, tuple(shape), strides, itemsize)
 
 
-@data_class(frozen=True)
-class Loops:
+class Loops(msgspec.Struct, frozen=True):
     """How arrays of one shape are gone through together: loops over words of a width, and how many
     bytes each array goes on with an iteration of each."""
 

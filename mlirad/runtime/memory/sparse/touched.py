@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from math import gcd, prod
 
+import msgspec
 import numpy as np
 
-from mlirad.data_classes import data_class
 from mlirad.runtime.memory.values import Values
 
 PAGE = 4096  # bytes, of which all take memory where one does
@@ -18,8 +18,7 @@ Places = tuple[Values, ...]  # digits of each piece, in the order of the axes
 Rows = Callable[[Places], Values]  # of an array, at places of its first axes; without, all as one
 
 
-@data_class(frozen=True)
-class Around:
+class Around(msgspec.Struct, frozen=True):
     """A block around elements: how many of their first axes lead to its cells, or its items."""
 
     depth: int
