@@ -25,7 +25,7 @@ def test_what_is_slow() -> None:
     """Tests that take long together, unless their cases are very short; the first case is quick
     where it is short."""
     times = {
-        "test_x.py::test_short": [0.4],
+        "test_x.py::test_short": [0.3],
         "test_x.py::test_many_short": [0.01] * 1000,
         "test_x.py::test_long": [0.6],
         "test_x.py::test_long_cases": [0.3, 0.3],

@@ -3,7 +3,7 @@
     python -m pytest --junitxml=times.xml
     python tools/slow_tests.py times.xml
 
-writes `test/slow.txt`. A test is slow if all its cases together take more than half a second, and
+writes `test/slow.txt`. A test is slow if all its cases together take more than 0.4 seconds, and
 a case more than a twentieth. Of a slow test the first case stays quick if it takes no more than a
 fifth of a second. So does one case in a file of which nothing else is quick, if it takes no more
 than a second: every folder and every idea keeps its fastest tests.
@@ -18,7 +18,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 LIST = Path(__file__).parent.parent / "test" / "slow.txt"
-A_TEST, A_CASE, FIRST_CASE, ONLY_CASE = 0.5, 0.05, 0.2, 1.0  # seconds
+A_TEST, A_CASE, FIRST_CASE, ONLY_CASE = 0.4, 0.05, 0.2, 1.0  # seconds
 HEADER = "# Written by tools/slow_tests.py. [1:] are all cases of a test but the first.\n"
 
 
