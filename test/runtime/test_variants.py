@@ -52,7 +52,7 @@ def test_a_hessian_compiles_its_own_reverse_alone(squares: Any) -> None:
 
 def test_footprints_are_found_without_code(squares: Any) -> None:
     add, x, _ = squares
-    variant, *_ = add.prepare(program(), (), {})
+    variant = add.prepare(program(), (), {}).variant
     assert [access.array for access in variant.notes.footprints().needed] == [x.symbol]
     assert not variant.codes.compiled
 
