@@ -192,7 +192,7 @@ def test_a_changed_source_of_ours(folder: Path) -> None:
     changed.write_text(changed.read_text() + "\n# changed\n")
     sleep(0.1)
     assert run(folder, 1, copy.parent) == 2
-    front = copy / "frontend" / "python" / "loops.py"  # the key has what it makes
+    front = copy / "frontend" / "python" / "translation" / "loops.py"  # the key has what it makes
     front.write_text(front.read_text() + "\n# changed\n")
     sleep(0.1)
     assert run(folder, 1, copy.parent) == 0
