@@ -13,7 +13,7 @@ REASONS = {
     "is sparse: functions of tensors": "te functions take dense fields",
     "has a gradient of its own": "solves have a reverse only",
     "that is communicated and has no gradient": "communication gives ndarrays no hidden gradients",
-    "read in Python inside a": "a warning: a solve, and a view on a device, read an ndarray in Python",
+    "read in Python inside a": "a warning: a solve, or a device's view, is a read by Python",
     "the view is read-only": "views of fields and ndarrays are for reading",
 }
 
