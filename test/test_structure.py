@@ -24,7 +24,7 @@ ALLOWED = {
     "at most 400 lines a file": 0,
     "a basename once a layer": 6,
     "folders import one way": 20,
-    "no fillers as names": 2855,
+    "no fillers as names": 2853,
 }
 
 LEAVES = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mlirad.ad.checkpoint.accesses import Accesses, accesses_of
 from mlirad.ad.checkpoint.recorded import Declared, Recorded
 from mlirad.ad.recorder.custom_gradients import nothing
 from mlirad.ad.recording.target_memory import memory_of
@@ -14,6 +13,7 @@ from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import GivenGradient, Target
+from mlirad.runtime.kernels.array_accesses import ArrayAccesses
 from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.program import Program
@@ -35,7 +35,7 @@ class Touched:
         self.place = declared.place
         self.allowed = {key for key, _ in declared.memory()}
         self.read: dict[Key, str] = {}  # by fields and addresses, but for those allowed
-        self.known: dict[Variant, Accesses] = {}
+        self.known: dict[Variant, ArrayAccesses] = {}
 
     def has_read(self, key: Key) -> bool:
         """Whether a step of this loop, or of one around it, has read an array."""
@@ -47,7 +47,7 @@ class Touched:
         variant, arrays, who = launch.variant, launch.arrays, f"kernel '{launch.kernel.__name__}'"
         accesses = self.known.get(variant)
         if accesses is None:
-            accesses = self.known[variant] = accesses_of(variant)
+            accesses = self.known[variant] = variant.notes.array_accesses()
             self._note_fields(who, accesses)
         if arrays:
             self.log.arrays.update({array.address: array for array in arrays})
@@ -66,7 +66,7 @@ class Touched:
                 if self.note_sum is not None:
                     self.note_sum(buffer.address, buffer.elements())
 
-    def _note_fields(self, who: str, found: Accesses) -> None:
+    def _note_fields(self, who: str, found: ArrayAccesses) -> None:
         current = self.program
         for array, place in (*found.stored.items(), *found.added.items(), *found.read.items()):
             if array in current.derivatives.gradients:
@@ -83,7 +83,7 @@ class Touched:
                     name = _named(array, current)
                     note(array, current.fields[array].elements, name, who, place)
 
-    def _note_arrays(self, who: str, found: Accesses, launch: Launch) -> None:
+    def _note_arrays(self, who: str, found: ArrayAccesses, launch: Launch) -> None:
         for accesses, note in (
             (found.stored, self._note_stored),
             (found.added, self._note_added),

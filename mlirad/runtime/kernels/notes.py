@@ -19,6 +19,7 @@ from mlirad.runtime.footprints import (
     read_flows,
     read_footprints,
 )
+from mlirad.runtime.kernels.array_accesses import ArrayAccesses, array_accesses
 from mlirad.runtime.kernels.kernel_ir import KernelIR
 
 
@@ -31,6 +32,7 @@ class Notes:
         self._footprints: Footprints | None = None
         self._flows: Flows | None = None
         self._accesses: Accesses | None = None
+        self._array_accesses: ArrayAccesses | None = None
         self._written_arrays: dict[int, SourceLocation | None] | None = None
 
     def footprints(self) -> Footprints:
@@ -90,6 +92,17 @@ class Notes:
             own = set(own_numbers(self._stages.kernel))
             self._accesses = Accesses(_others(found.read, own), _others(found.written, own))
         return self._accesses
+
+    def array_accesses(self) -> ArrayAccesses:
+        """Which arrays a launch reads, stores to, and only adds to, and where."""
+        accesses = self._array_accesses
+        return accesses if accesses is not None else self._find_array_accesses()
+
+    @in_turn
+    def _find_array_accesses(self) -> ArrayAccesses:
+        if self._array_accesses is None:
+            self._array_accesses = array_accesses(self._stages.kernel)
+        return self._array_accesses
 
     def written_arrays(self) -> dict[int, SourceLocation | None]:
         """The array arguments that a launch writes to, by their position among these, and where."""

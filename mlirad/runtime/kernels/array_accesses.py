@@ -8,17 +8,16 @@ from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.dialect.activity import is_on_activity
 from mlirad.dialect.field import AtomicOp, DimOp, is_array, is_atomic, is_load, is_store
-from mlirad.dialect.turn import in_turn
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import array_root, functions, has_uses, operations
 from mlirad.kernel.array_arguments import copy_of, own_numbers
+from mlirad.kernel.module import KernelModule
 from mlirad.pipeline.runner import run_pipeline
-from mlirad.runtime.kernels.variant import Variant
 
 Array = str | int  # a field's name, or the number of an argument
 
 
-class Accesses(msgspec.Struct):
+class ArrayAccesses(msgspec.Struct):
     """Arrays with the place of a first access; `added` has those that nothing is done to but
     adding."""
 
@@ -27,25 +26,25 @@ class Accesses(msgspec.Struct):
     added: dict[Array, str] = msgspec.field(default_factory=dict)
 
 
-@in_turn
-def accesses_of(variant: Variant) -> Accesses:
-    """The accesses of a kernel, or of a piece of one."""
-    found = Accesses()
+def array_accesses(kernel: KernelModule) -> ArrayAccesses:
+    """Return the accesses of a kernel, or of a part of one."""
+    accesses = ArrayAccesses()
+    read, stored, added = accesses.read, accesses.stored, accesses.added
     with context():
-        module = _lowered(variant.kernel.module)
+        module = _lower_activity(kernel.module)
         for function in functions(module.operation):
             for op in operations(function):
-                _note(op, found)
-    for number in own_numbers(variant.kernel):
-        for noted in (found.read, found.stored, found.added):
-            noted.pop(number, None)
-    for array in [array for array in found.added if array in found.read or array in found.stored]:
-        found.stored.setdefault(array, found.added.pop(array))
-    return found
+                _note(op, accesses)
+    for number in own_numbers(kernel):
+        for places in (read, stored, added):
+            places.pop(number, None)
+    for array in [array for array in added if array in read or array in stored]:
+        stored.setdefault(array, added.pop(array))
+    return accesses
 
 
-def _lowered(module: ir.Module) -> ir.Module:
-    """A module whose changes of activity are accesses: to what a deactivation clears, too."""
+def _lower_activity(module: ir.Module) -> ir.Module:
+    """Return a module whose changes of activity, and what a deactivation clears, are accesses."""
     if not any(map(is_on_activity, operations(module.operation))):
         return module
     with module.operation.location:
@@ -54,23 +53,23 @@ def _lowered(module: ir.Module) -> ir.Module:
     return lowered
 
 
-def _note(op: ir.Operation, found: Accesses) -> None:
+def _note(op: ir.Operation, accesses: ArrayAccesses) -> None:
     arrays = [_name(operand) for operand in op.operands if is_array(operand.type)]
     if not arrays or DimOp.holds(op):
         return
-    place = source_location(op.location)
-    where = "" if place is None else str(place)
+    location = source_location(op.location)
+    place = "" if location is None else str(location)
     adds = is_atomic(op) and AtomicOp(op).kind.value == "add"
     for array in arrays:
         if array is None:
             continue
         if adds and not has_uses(op.results[0]):
-            found.added.setdefault(array, where)
+            accesses.added.setdefault(array, place)
             continue
         if not is_store(op):
-            found.read.setdefault(array, where)
+            accesses.read.setdefault(array, place)
         if not is_load(op):
-            found.stored.setdefault(array, where)
+            accesses.stored.setdefault(array, place)
 
 
 def _name(value: ir.Value) -> Array | None:
