@@ -55,10 +55,10 @@ class TangentRecorder(Recorder):
         emptied = frozenset(filter(self.empties_gradient, launch.variant.kernel.emptied))
         if emptied:
             launch = launch.with_variant(launch.variant.with_adjoints_apart(emptied))
-        variant, owners = launch.variant, [array.owner for array in launch.arrays]
+        variant = launch.variant
         self.duals.prepare(variant, is_constant=self.is_replacing)
         self.claims.use_variant(variant)
-        self.claims.use_arrays([owner for owner in owners if isinstance(owner, Ndarray)])
+        self.claims.use_arrays(launch.ndarrays())
         self.calls.append(launch.kernel)
         variant.check(variant.codes.collision_check(self._mode), launch.values, launch.arrays)
         if self.program.threads.views and not self.is_replacing:

@@ -99,8 +99,7 @@ class Recording(RecordedGradients):
         if ledger.apart.symbols:
             launch = launch.with_variant(ledger.apart.variant(launch.variant))
         if launch.arrays:
-            owners = [array.owner for array in launch.arrays]
-            ledger.claims.use_arrays([owner for owner in owners if isinstance(owner, Ndarray)])
+            ledger.claims.use_arrays(launch.ndarrays())
             launch = ledger.arrays.gradients.with_gradients(launch)
         parts = ledger.parts(launch)
         if len(parts) > 1:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, write_back
+from mlirad.lang.ndarray import Ndarray
 from mlirad.pipeline.mode import PRIMAL, Mode
 from mlirad.runtime.kernels.variant import RECORDED, Variant
 
@@ -50,6 +51,11 @@ class Launch:
     def array(self, number: int) -> ArrayBuffer:
         """The array that is the argument with a number among all arguments."""
         return self.arrays[self.variant.array_positions[number]]
+
+    def ndarrays(self) -> list[Ndarray]:
+        """The ndarrays among the arrays."""
+        owners = [array.owner for array in self.arrays]
+        return [owner for owner in owners if isinstance(owner, Ndarray)]
 
     def execute(self) -> tuple[Any, ...]:
         """Do what the program asks for: run the primal, or have what records the thread's launches
