@@ -1,22 +1,12 @@
 """One-line creation of the upstream ops that passes emit."""
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
+from typing import Protocol
 
 from mlirad.bindings import ir
-from mlirad.ir.structured import (
-    CONDITION,
-    FOR,
-    IF,
-    PARALLEL,
-    REDUCE,
-    WHILE,
-    YIELD,
-    For,
-    If,
-    Parallel,
-    While,
-)
+from mlirad.ir.ops import Arith, Builtin, Func, Llvm, Math, Memref, Scf
+from mlirad.ir.structured import For, If, Parallel, While
 
 
 @lru_cache(maxsize=1)
@@ -54,14 +44,74 @@ def effect(name: str, operands: Sequence[ir.Value], **attributes: ir.Attribute) 
     return ir.Operation.create(name, [], operands, attributes)
 
 
+class Elementwise(Protocol):
+    """A builder of an op on scalars or vectors whose result has the type of its last operand."""
+
+    def __call__(self, *operands: ir.Value, **attributes: ir.Attribute) -> ir.Value: ...
+
+
+class Conversion(Protocol):
+    """A builder of an op that converts a value to a type."""
+
+    def __call__(self, value: ir.Value, type_: ir.Type, **attributes: ir.Attribute) -> ir.Value: ...
+
+
+def elementwise(name: str) -> Elementwise:
+    """Return the builder of an op."""
+
+    def build(*operands: ir.Value, **attributes: ir.Attribute) -> ir.Value:
+        return make(name, operands[-1].type, operands, **attributes)
+
+    return build
+
+
+def conversion(name: str) -> Conversion:
+    """Return the builder of an op."""
+
+    def build(value: ir.Value, type_: ir.Type, **attributes: ir.Attribute) -> ir.Value:
+        return make(name, type_, [value], **attributes)
+
+    return build
+
+
+# of integers
+add, sub, mul = elementwise(Arith.ADDI), elementwise(Arith.SUBI), elementwise(Arith.MULI)
+div, rem = elementwise(Arith.DIVUI), elementwise(Arith.REMUI)  # of numbers that are not negative
+floordivsi, ceildivsi = elementwise(Arith.FLOORDIVSI), elementwise(Arith.CEILDIVSI)
+divsi, remsi = elementwise(Arith.DIVSI), elementwise(Arith.REMSI)
+minsi, maxsi = elementwise(Arith.MINSI), elementwise(Arith.MAXSI)
+minui, maxui = elementwise(Arith.MINUI), elementwise(Arith.MAXUI)
+andi, ori, xori = elementwise(Arith.ANDI), elementwise(Arith.ORI), elementwise(Arith.XORI)
+shli, shrsi, shrui = elementwise(Arith.SHLI), elementwise(Arith.SHRSI), elementwise(Arith.SHRUI)
+# of floats
+addf, subf = elementwise(Arith.ADDF), elementwise(Arith.SUBF)
+mulf, divf = elementwise(Arith.MULF), elementwise(Arith.DIVF)
+negf, fma = elementwise(Arith.NEGF), elementwise(Math.FMA)
+absf, floor, sqrt = elementwise(Math.ABSF), elementwise(Math.FLOOR), elementwise(Math.SQRT)
+# of a condition and two values
+select = elementwise(Arith.SELECT)
+
+extf, truncf = conversion(Arith.EXTF), conversion(Arith.TRUNCF)
+extsi, extui, trunci = map(conversion, (Arith.EXTSI, Arith.EXTUI, Arith.TRUNCI))
+sitofp, uitofp = conversion(Arith.SITOFP), conversion(Arith.UITOFP)
+index_cast, index_castui = conversion(Arith.INDEX_CAST), conversion(Arith.INDEX_CASTUI)
+bitcast, unrealized_cast = conversion(Arith.BITCAST), conversion(Builtin.UNREALIZED_CONVERSION_CAST)
+ptrtoint, inttoptr = conversion(Llvm.PTRTOINT), conversion(Llvm.INTTOPTR)
+
+
+def to_index(value: ir.Value) -> ir.Value:
+    """Convert an integer to `index`."""
+    return index_cast(value, index_type())
+
+
 def index(value: int) -> ir.Value:
     """An `index` constant."""
-    return make("arith.constant", index_type(), [], value=ir.IntegerAttr.get(index_type(), value))
+    return make(Arith.CONSTANT, index_type(), [], value=ir.IntegerAttr.get(index_type(), value))
 
 
 def number(value: float, type_: ir.Type) -> ir.Value:
     """A constant of a float, integer or index type; of a vector type the same in all elements."""
-    return make("arith.constant", type_, [], value=_constant(value, type_))
+    return make(Arith.CONSTANT, type_, [], value=_constant(value, type_))
 
 
 def _constant(value: float, type_: ir.Type) -> ir.Attribute:
@@ -72,30 +122,26 @@ def _constant(value: float, type_: ir.Type) -> ir.Attribute:
     return ir.FloatAttr.get(type_, value)
 
 
-def add(a: ir.Value, b: ir.Value) -> ir.Value:
-    """`a + b` on index values."""
-    return make("arith.addi", a.type, [a, b])
-
-
-def sub(a: ir.Value, b: ir.Value) -> ir.Value:
-    """`a - b` on index values."""
-    return make("arith.subi", a.type, [a, b])
-
-
-def mul(a: ir.Value, b: ir.Value) -> ir.Value:
-    """`a * b` on index values."""
-    return make("arith.muli", a.type, [a, b])
-
-
-def div(a: ir.Value, b: ir.Value) -> ir.Value:
-    """`a / b` on index values that are not negative."""
-    return make("arith.divui", a.type, [a, b])
+def llvm_constant(value: int, type_: ir.Type) -> ir.Value:
+    """An integer constant of LLVM's dialect."""
+    return make(Llvm.MLIR_CONSTANT, type_, [], value=ir.IntegerAttr.get(type_, value))
 
 
 def compare(kind: int, a: ir.Value, b: ir.Value) -> ir.Value:
-    """An integer comparison, of the elements of vectors too."""
+    """A comparison of integers, or of the elements of vectors."""
+    return _compare(Arith.CMPI, kind, a, b)
+
+
+def compare_floats(kind: int, a: ir.Value, b: ir.Value, **attributes: ir.Attribute) -> ir.Value:
+    """A comparison of floats, or of the elements of vectors."""
+    return _compare(Arith.CMPF, kind, a, b, **attributes)
+
+
+def _compare(
+    name: str, kind: int, a: ir.Value, b: ir.Value, **attributes: ir.Attribute
+) -> ir.Value:
     result = with_element(a.type, integer_type(1))
-    return make("arith.cmpi", result, [a, b], predicate=predicate(kind))
+    return make(name, result, [a, b], predicate=predicate(kind), **attributes)
 
 
 def element_of(type_: ir.Type) -> ir.Type:
@@ -109,11 +155,8 @@ def with_element(type_: ir.Type, element: ir.Type) -> ir.Type:
 
 
 def all_of(conditions: Sequence[ir.Value]) -> ir.Value:
-    """Whether all of some conditions hold, of which there is one at least."""
-    result = conditions[0]
-    for condition in conditions[1:]:
-        result = make("arith.andi", result.type, [result, condition])
-    return result
+    """The conjunction of conditions, of which there is one at least."""
+    return reduce(andi, conditions)
 
 
 def is_float(type_: ir.Type) -> bool:
@@ -133,7 +176,7 @@ def for_loop(
 ) -> For:
     """`scf.for`; the caller fills its body and yields."""
     types = [v.type for v in initial]
-    op = ir.Operation.create(FOR, types, [lower, upper, step, *initial], regions=1)
+    op = ir.Operation.create(Scf.FOR, types, [lower, upper, step, *initial], regions=1)
     block(op, 0, [index_type(), *types])
     return For(op)
 
@@ -144,7 +187,7 @@ def while_loop(
     attributes: Mapping[str, ir.Attribute] | None = None,
 ) -> While:
     """`scf.while`; the caller fills its blocks."""
-    op = ir.Operation.create(WHILE, results, initial, attributes, regions=2)
+    op = ir.Operation.create(Scf.WHILE, results, initial, attributes, regions=2)
     block(op, 0, [v.type for v in initial])
     block(op, 1, results)
     return While(op)
@@ -152,7 +195,7 @@ def while_loop(
 
 def if_else(condition: ir.Value, results: Sequence[ir.Type], with_else: bool = True) -> If:
     """`scf.if`; the caller fills its blocks and yields."""
-    op = ir.Operation.create(IF, list(results), [condition], regions=2)
+    op = ir.Operation.create(Scf.IF, list(results), [condition], regions=2)
     block(op, 0)
     if with_else:
         block(op, 1)
@@ -169,44 +212,61 @@ def parallel_loop(
     rank = len(lower)
     sizes = ir.DenseI32ArrayAttr.get([rank, rank, rank, 0])
     given = {**(attributes or {}), "operandSegmentSizes": sizes}
-    op = ir.Operation.create(PARALLEL, [], [*lower, *upper, *steps], given, regions=1)
+    op = ir.Operation.create(Scf.PARALLEL, [], [*lower, *upper, *steps], given, regions=1)
     block(op, 0, [index_type()] * rank)
     return Parallel(op)
 
 
 def yield_(values: Sequence[ir.Value] = ()) -> None:
     """`scf.yield`."""
-    effect(YIELD, values)
+    effect(Scf.YIELD, values)
 
 
 def go_on_if(condition: ir.Value, passed: Sequence[ir.Value] = ()) -> None:
     """`scf.condition`, the end of the first block of a while loop."""
-    effect(CONDITION, [condition, *passed])
+    effect(Scf.CONDITION, [condition, *passed])
 
 
 def end_parallel() -> None:
     """`scf.reduce` of nothing, the end of the body of a parallel loop."""
-    effect(REDUCE, [])
+    effect(Scf.REDUCE, [])
 
 
 def slot(type_: ir.Type) -> ir.Value:
     """A scalar in memory, for `mem2reg`."""
-    return make(
-        "memref.alloca",
-        ir.MemRefType.get([], type_),
-        [],
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]),
-    )
+    return alloca(ir.MemRefType.get([], type_))
+
+
+def alloca(type_: ir.Type, **attributes: ir.Attribute) -> ir.Value:
+    """Memory of known size on the stack."""
+    return _memory(Memref.ALLOCA, type_, (), **attributes)
+
+
+def alloc(type_: ir.Type, sizes: Sequence[ir.Value] = (), **attributes: ir.Attribute) -> ir.Value:
+    """Memory on the heap; `sizes` are those that the type leaves open."""
+    return _memory(Memref.ALLOC, type_, sizes, **attributes)
+
+
+def _memory(
+    name: str, type_: ir.Type, sizes: Sequence[ir.Value], **attributes: ir.Attribute
+) -> ir.Value:
+    segments = ir.DenseI32ArrayAttr.get([len(sizes), 0])
+    return make(name, type_, sizes, operandSegmentSizes=segments, **attributes)
+
+
+def dealloc(memory: ir.Value) -> ir.Operation:
+    """Give memory back."""
+    return effect(Memref.DEALLOC, [memory])
 
 
 def read(memory: ir.Value, indices: Sequence[ir.Value] = ()) -> ir.Value:
     """`memref.load`."""
-    return make("memref.load", ir.MemRefType(memory.type).element_type, [memory, *indices])
+    return make(Memref.LOAD, ir.MemRefType(memory.type).element_type, [memory, *indices])
 
 
 def write(value: ir.Value, memory: ir.Value, indices: Sequence[ir.Value] = ()) -> None:
     """`memref.store`."""
-    effect("memref.store", [value, memory, *indices])
+    effect(Memref.STORE, [value, memory, *indices])
 
 
 def combine(kind: str, a: ir.Value, b: ir.Value) -> ir.Value:
@@ -215,23 +275,42 @@ def combine(kind: str, a: ir.Value, b: ir.Value) -> ir.Value:
         return b
     if is_float(a.type):
         if kind in ("min", "max"):  # as the frontend does: a tie gives the second operand
-            test = make(
-                "arith.cmpf",
-                integer_type(1),
-                [a, b],
-                predicate=predicate(OLT if kind == "min" else OGT),
-            )
-            return make("arith.select", a.type, [test, a, b])
-        return make({"add": "arith.addf", "mul": "arith.mulf"}[kind], a.type, [a, b])
-    names = {
-        "add": "addi",
-        "mul": "muli",
-        "min": "minsi",
-        "max": "maxsi",
-        "minu": "minui",
-        "maxu": "maxui",
-        "and": "andi",
-        "or": "ori",
-        "xor": "xori",
-    }
-    return make(f"arith.{names[kind]}", a.type, [a, b])
+            return select(compare_floats(OLT if kind == "min" else OGT, a, b), a, b)
+        return {"add": addf, "mul": mulf}[kind](a, b)
+    return _ON_INTEGERS[kind](a, b)
+
+
+_ON_INTEGERS = {
+    "add": add,
+    "mul": mul,
+    "min": minsi,
+    "max": maxsi,
+    "minu": minui,
+    "maxu": maxui,
+    "and": andi,
+    "or": ori,
+    "xor": xori,
+}
+
+
+def function(
+    name: str,
+    inputs: Sequence[ir.Type],
+    results: Sequence[ir.Type] = (),
+    **attributes: ir.Attribute,
+) -> ir.Operation:
+    """`func.func` without a body."""
+    attributes["sym_name"] = ir.StringAttr.get(name)
+    attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
+    return ir.Operation.create(Func.FUNC, [], [], attributes, regions=1)
+
+
+def return_(values: Sequence[ir.Value] = ()) -> ir.Operation:
+    """`func.return`."""
+    return effect(Func.RETURN, values)
+
+
+def call(name: str, operands: Sequence[ir.Value], results: Sequence[ir.Type] = ()) -> ir.Operation:
+    """`func.call`."""
+    callee = {"callee": ir.FlatSymbolRefAttr.get(name)}
+    return ir.Operation.create(Func.CALL, results, operands, callee)

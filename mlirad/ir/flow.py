@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from mlirad.ir.structured import FOR, IF, PARALLEL, WHILE
+from mlirad.ir.ops import Scf
 
 Edge = tuple[int, list[int]]
 
@@ -115,10 +115,10 @@ def _parallel(operands: Sequence[int], blocks: Sequence[Block], results: Sequenc
 
 
 _FLOWS: dict[str, Callable[[Sequence[int], Sequence[Block], Sequence[int]], Flow]] = {
-    FOR: _for,
-    WHILE: _while,
-    IF: _if,
-    PARALLEL: _parallel,
+    Scf.FOR: _for,
+    Scf.WHILE: _while,
+    Scf.IF: _if,
+    Scf.PARALLEL: _parallel,
 }
 NO_FLOW = Flow()
 

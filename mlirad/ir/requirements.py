@@ -14,14 +14,15 @@ from mlirad.dialect import te
 from mlirad.dialect.field import is_array, makes_array
 from mlirad.dialect.grad import CustomOp, JvpOp
 from mlirad.errors import TaichiCompilationError
+from mlirad.ir.ops import Scf
 from mlirad.ir.reports.location import nearest_location
-from mlirad.ir.structured import REDUCE, STRUCTURED, is_branch, is_for, is_parallel
+from mlirad.ir.structured import STRUCTURED, is_branch, is_for, is_parallel
 from mlirad.ir.walk import block_operations, constant_integer, functions, operations
 
 Requirement = Callable[[ir.Operation], None]
 
 DEEPEST = 100  # loops and branches: what an analysis asks of each grows with those around it
-_HOLDERS = (*STRUCTURED, REDUCE, CustomOp.OPERATION_NAME, JvpOp.OPERATION_NAME)
+_HOLDERS = (*STRUCTURED, Scf.REDUCE, CustomOp.OPERATION_NAME, JvpOp.OPERATION_NAME)
 
 
 def structured(root: ir.Operation) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from mlirad.bindings import ir
 from mlirad.dialect.view import Named
+from mlirad.ir.ops import Scf
 
-FOR, WHILE, IF, PARALLEL = "scf.for", "scf.while", "scf.if", "scf.parallel"
-YIELD, CONDITION, REDUCE = "scf.yield", "scf.condition", "scf.reduce"
-_LOOPS = (FOR, WHILE)
 # of a `for` that came from a parallel loop: its iterations may run in any order, or together; what
 # it carries are sums
 ANY_ORDER = "field.any_order"
@@ -15,27 +13,27 @@ ANY_ORDER = "field.any_order"
 AT_END = "field.at_end"
 # of an op whose result is another one in each iteration of the innermost loop around it
 DISTINCT = "field.distinct"
-STRUCTURED = (FOR, WHILE, IF, PARALLEL)
+STRUCTURED = (Scf.FOR, Scf.WHILE, Scf.IF, Scf.PARALLEL)
 
 
 def is_for(op: Named) -> bool:
     """Whether an op is a loop whose trips are known before it runs, one after another."""
-    return op.name == FOR
+    return op.name == Scf.FOR
 
 
 def is_while(op: Named) -> bool:
     """Whether an op is a loop that runs as long as a condition holds."""
-    return op.name == WHILE
+    return op.name == Scf.WHILE
 
 
 def is_branch(op: Named) -> bool:
     """Whether an op runs one of its regions, or none."""
-    return op.name == IF
+    return op.name == Scf.IF
 
 
 def is_parallel(op: Named) -> bool:
     """Whether an op is a loop whose iterations run in any order."""
-    return op.name == PARALLEL
+    return op.name == Scf.PARALLEL
 
 
 def runs_in_any_order(op: ir.Operation) -> bool:
@@ -45,7 +43,7 @@ def runs_in_any_order(op: ir.Operation) -> bool:
 
 def is_serial_loop(op: Named) -> bool:
     """Whether an op is a loop whose iterations run one after another."""
-    return op.name in _LOOPS
+    return op.name in (Scf.FOR, Scf.WHILE)
 
 
 class Structured:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from mlirad.dialect import field, grad
 from mlirad.ir.graph import BlockNode, Node
-from mlirad.ir.structured import FOR, IF, PARALLEL, WHILE
+from mlirad.ir.ops import Scf
 from mlirad.sweeps import forward_kept as kept
 from mlirad.sweeps import forward_memory as memory
 from mlirad.sweeps import forward_regions as regions
@@ -43,9 +43,9 @@ _HANDLERS: dict[str, Callable[[TangentSweep, Node], None]] = {
     grad.RecordOp.OPERATION_NAME: kept.record,
     grad.UndoOp.OPERATION_NAME: kept.undo,
     grad.CloseOp.OPERATION_NAME: kept.close,
-    IF: regions.branch,
-    FOR: regions.for_loop,
-    WHILE: regions.while_loop,
-    PARALLEL: regions.parallel_loop,
+    Scf.IF: regions.branch,
+    Scf.FOR: regions.for_loop,
+    Scf.WHILE: regions.while_loop,
+    Scf.PARALLEL: regions.parallel_loop,
     grad.CustomOp.OPERATION_NAME: scalars.custom,
 }

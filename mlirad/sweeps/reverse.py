@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from mlirad.dialect import field, grad
 from mlirad.ir.graph import BlockNode, Node
-from mlirad.ir.structured import FOR, IF, PARALLEL, WHILE, is_branch, is_for, is_while
+from mlirad.ir.ops import Scf
+from mlirad.ir.structured import is_branch, is_for, is_while
 from mlirad.sweeps import reverse_kept as kept
 from mlirad.sweeps import reverse_loops as loops
 from mlirad.sweeps import reverse_memory as memory
@@ -56,9 +57,9 @@ _HANDLERS: dict[str, Callable[[AdjointSweep, Node, Environment, Adjoints], None]
     grad.PushOp.OPERATION_NAME: kept.push,
     grad.PopOp.OPERATION_NAME: kept.pop,
     grad.FreeOp.OPERATION_NAME: kept.free,
-    IF: regions.branch,
-    FOR: loops.for_loop,
-    WHILE: loops.while_loop,
-    PARALLEL: regions.parallel_loop,
+    Scf.IF: regions.branch,
+    Scf.FOR: loops.for_loop,
+    Scf.WHILE: loops.while_loop,
+    Scf.PARALLEL: regions.parallel_loop,
     grad.CustomOp.OPERATION_NAME: scalars.custom,
 }

@@ -16,8 +16,9 @@ from mlirad.dialect import field, grad
 from mlirad.dialect.field import GetOp, is_read, is_write
 from mlirad.dialect.snode import duals_of, places
 from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.ops import Scf
 from mlirad.ir.requirements import Requirement, is_private, refuse
-from mlirad.ir.structured import REDUCE, STRUCTURED
+from mlirad.ir.structured import STRUCTURED
 from mlirad.ir.walk import Array, functions
 
 # ops that take a float and give an integer: their derivative is 0 everywhere
@@ -34,7 +35,7 @@ DECISIONS = frozenset(
 )
 # ops that read a float and change nothing that a program can see
 REPORTS = frozenset((field.PrintOp.OPERATION_NAME, field.AssertOp.OPERATION_NAME))
-TERMINATORS = frozenset(("scf.yield", "scf.condition", REDUCE, "func.return"))
+TERMINATORS = frozenset(("scf.yield", "scf.condition", Scf.REDUCE, "func.return"))
 FLOWS = "field.flows"  # of a module: a tape knows which arrays pass derivatives to which
 
 

@@ -16,7 +16,7 @@ from mlirad.dialect.field import AtomicOp, is_access, is_load, is_write, replace
 from mlirad.dialect.grad import AllocOp, CustomOp, PopOp, PushOp
 from mlirad.ir.custom import vjp_reads
 from mlirad.ir.graph import BlockNode, Graph, Node
-from mlirad.ir.structured import FOR, WHILE, is_parallel
+from mlirad.ir.structured import is_parallel, is_serial_loop
 from mlirad.ir.walk import Array, has_uses
 
 Key = tuple[int, int]
@@ -233,7 +233,7 @@ def _may_follow(read: Node, write: Node) -> bool:
     it, or a loop goes round both."""
     depth = base_depth(write)
     around = {
-        outer for outer in write.owners if outer.block.depth >= depth and outer.name in (FOR, WHILE)
+        outer for outer in write.owners if outer.block.depth >= depth and is_serial_loop(outer)
     }
     return read.order > write.order or any(owner in around for owner in read.owners)
 

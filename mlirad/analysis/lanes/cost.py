@@ -19,9 +19,8 @@ from mlirad.analysis.trips import UNKNOWN, spans
 from mlirad.bindings import ir
 from mlirad.ir.elementary.table import INSTRUCTIONS
 from mlirad.ir.marks.rounding import is_bound
+from mlirad.ir.ops import Scf
 from mlirad.ir.structured import (
-    CONDITION,
-    YIELD,
     For,
     Structured,
     is_branch,
@@ -41,7 +40,7 @@ _IN_REGISTERS, _SPILLED = 64, 0.25
 LONG = 600  # ops in a body
 _TOLD = 16  # places of an array that LLVM knows to be apart
 _ROW = 2.5  # a lane's part in loading rows, or storing them, as columns
-_FREE = ("arith.constant", "arith.index_cast", YIELD, CONDITION)
+_FREE = ("arith.constant", "arith.index_cast", Scf.YIELD, Scf.CONDITION)
 
 
 def expected_trips(loop: ir.Operation) -> float:

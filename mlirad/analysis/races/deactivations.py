@@ -22,7 +22,8 @@ from mlirad.dialect.field import GetOp, is_load, is_report, is_write, split_acce
 from mlirad.dialect.field_layout import Digits, Kind, activities_of, declared, path_to
 from mlirad.dialect.snode import module_of, place_of, trees_around
 from mlirad.ir.graph import Node
-from mlirad.ir.structured import YIELD, is_branch, is_for, is_parallel
+from mlirad.ir.ops import Scf
+from mlirad.ir.structured import is_branch, is_for, is_parallel
 from mlirad.ir.walk import (
     Array,
     array_root,
@@ -72,7 +73,7 @@ class Deactivations:
             visited.add(value)
             for use in value.uses:
                 op = use.owner.operation
-                if op.name == YIELD and is_branch(enclosing(op)):
+                if op.name == Scf.YIELD and is_branch(enclosing(op)):
                     op = enclosing(op)
                 elif is_branch(op) and all(
                     self._fits(read, cell_read) for cell_read in _effects(op)
@@ -124,7 +125,7 @@ def _is_pure(op: ir.Operation) -> bool:
 def _effects(branch: ir.Operation) -> Iterator[ir.Operation]:
     """The ops in a branch that may change anything."""
     for op in operations(branch):
-        is_plain = _is_pure(op) or op.name == YIELD or GetOp.holds(op)
+        is_plain = _is_pure(op) or op.name == Scf.YIELD or GetOp.holds(op)
         if not (is_plain or is_branch(op) or is_for(op) or is_report(op) or is_load(op)):
             yield op
 

@@ -14,9 +14,10 @@ from mlirad.dialect.layout_rules import ELEMENT_SIZES
 from mlirad.ir import build as b
 from mlirad.ir.limits import Threads
 from mlirad.ir.memory.descriptor import memref_at, pointer_of, pointer_type
+from mlirad.ir.ops import Scf
 from mlirad.ir.requirements import KERNELS, refuse, symbol_of
 from mlirad.ir.signature import parameter_attributes, workers_label
-from mlirad.ir.structured import REDUCE, Parallel, is_parallel
+from mlirad.ir.structured import Parallel, is_parallel
 from mlirad.ir.walk import (
     at_end,
     at_start,
@@ -129,7 +130,7 @@ def _make_piece(module: ir.Operation, loop: Parallel, name: str, passed: list[ir
         number = b.make("arith.index_cast", b.index_type(), [entry.arguments[1]])
         values[loop.indices[0]] = number
         for op in block_operations(loop.body):
-            if op.name != REDUCE:
+            if op.name != Scf.REDUCE:
                 clone(op, values)
         ir.Operation.create("func.return", [], [])
 

@@ -6,16 +6,16 @@ from mlirad.analysis.derivatives.redone import redone_arrays
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_access, is_load
 from mlirad.ir.graph import Graph, Node
+from mlirad.ir.ops import Scf
 from mlirad.ir.reports.remarks import remark, shown_array, shown_place
 from mlirad.ir.requirements import KERNELS, is_private
-from mlirad.ir.structured import FOR, IF, PARALLEL, WHILE
 from mlirad.ir.walk import functions
 
 _ROLES = {
-    IF: "a condition",
-    FOR: "the bounds of a loop",
-    PARALLEL: "the bounds of a loop",
-    WHILE: "the condition of a loop",
+    Scf.IF: "a condition",
+    Scf.FOR: "the bounds of a loop",
+    Scf.PARALLEL: "the bounds of a loop",
+    Scf.WHILE: "the condition of a loop",
 }
 
 REQUIRES = KERNELS

@@ -10,7 +10,7 @@ from mlirad.bindings import ir
 from mlirad.ir.limits import Range, SomeOf
 from mlirad.ir.marks.fast_math import fast_math
 from mlirad.ir.marks.rounding import EXACT, is_marked, rounds
-from mlirad.ir.structured import YIELD
+from mlirad.ir.ops import Scf
 from mlirad.ir.walk import constant_float, operations
 
 Flags = Annotated[
@@ -59,7 +59,7 @@ def _is_chained(op: ir.Operation) -> bool:
     """Whether an op is a product of a derivative, or a sum that no loop goes on with: with a
     product it becomes one op, and long ones of those are as dear."""
     if op.name in ("arith.addf", "arith.subf"):
-        return not any(use.owner.operation.name == YIELD for use in op.results[0].uses)
+        return not any(use.owner.operation.name == Scf.YIELD for use in op.results[0].uses)
     return op.name == "arith.mulf" and not is_marked(op)
 
 

@@ -13,7 +13,8 @@ from mlirad.analysis.meetings import Meetings
 from mlirad.analysis.trips import span_of
 from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicOp, DimOp, GetOp, array_of, is_atomic, is_load, split_access
-from mlirad.ir.structured import YIELD, For, Parallel, is_branch, is_for
+from mlirad.ir.ops import Scf
+from mlirad.ir.structured import For, Parallel, is_branch, is_for
 from mlirad.ir.walk import (
     Array,
     accesses,
@@ -207,7 +208,7 @@ def only_reads(op: ir.Operation) -> bool:
         or is_load(op)
         or GetOp.holds(op)
         or DimOp.holds(op)
-        or op.name == YIELD
+        or op.name == Scf.YIELD
     )
 
 

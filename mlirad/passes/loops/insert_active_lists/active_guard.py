@@ -11,7 +11,8 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import GetOp, is_load, split_access
 from mlirad.dialect.field_layout import Kind, declared, path_to
 from mlirad.ir import build as b
-from mlirad.ir.structured import REDUCE, Parallel, is_branch
+from mlirad.ir.ops import Scf
+from mlirad.ir.structured import Parallel, is_branch
 from mlirad.ir.walk import (
     array_root,
     block_operations,
@@ -144,5 +145,5 @@ def _implies(value: ir.Value, condition: ir.Value) -> bool:
 def _is_pure(op: ir.Operation) -> bool:
     if is_branch(op):
         return all(_is_pure(inner) for inner in operations(op))
-    plain = op.name.startswith(("arith.", "math.")) or op.name in (REDUCE, "scf.yield")
+    plain = op.name.startswith(("arith.", "math.")) or op.name in (Scf.REDUCE, "scf.yield")
     return plain or is_load(op) or GetOp.holds(op) or op.name == "memref.load"

@@ -6,9 +6,10 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import ChunkOp, GetOp
 from mlirad.ir import build as b
 from mlirad.ir.marks.axis_choices import choices_of, set_choice
+from mlirad.ir.ops import Scf
 from mlirad.ir.reductions import Reduction, accumulators, join
 from mlirad.ir.reports.remarks import copy_remarks
-from mlirad.ir.structured import ANY_ORDER, REDUCE, Parallel
+from mlirad.ir.structured import ANY_ORDER, Parallel
 from mlirad.ir.walk import (
     at_end,
     at_start,
@@ -126,7 +127,7 @@ class Chunk:
             for op in reduction.updates
         }
         for op in block_operations(self.loop.body):
-            if op.name != REDUCE and not ChunkOp.holds(op):
+            if op.name != Scf.REDUCE and not ChunkOp.holds(op):
                 clone_with(op, mapping, slots)
 
 

@@ -19,9 +19,10 @@ from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
 from mlirad.ir.marks.rounding import decides
+from mlirad.ir.ops import Scf
 from mlirad.ir.reports.remarks import copy_remarks, remark
 from mlirad.ir.requirements import TENSORS
-from mlirad.ir.structured import YIELD, is_branch
+from mlirad.ir.structured import is_branch
 from mlirad.ir.te_regions import Copier, erase_unused
 from mlirad.ir.walk import (
     before,
@@ -143,7 +144,7 @@ def _is_view(op: ir.Operation, inner: Sequence[ir.Operation]) -> bool:
 
 
 def _is_of_indices(op: ir.Operation) -> bool:
-    if is_branch(op) or op.name in (YIELD, "arith.select") or not len(op.operands):
+    if is_branch(op) or op.name in (Scf.YIELD, "arith.select") or not len(op.operands):
         return True
     return not any(b.is_float(value.type) for value in (*op.operands, *op.results))
 
