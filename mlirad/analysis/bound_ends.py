@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from mlirad.analysis.linear import Linear, linear_form
 from mlirad.bindings import ir
+from mlirad.ir.ops import Arith
 from mlirad.ir.walk import constant_integer, defining_op
 
 SHORT = 5  # values between two ends that move along: a window
-QUOTIENTS = ("arith.ceildivsi", "arith.floordivsi")
+QUOTIENTS = (Arith.CEILDIVSI, Arith.FLOORDIVSI)
 
 
 class Ends(NamedTuple):
@@ -25,7 +26,7 @@ def ends_of(loop: ir.Operation) -> Ends:
     """Those of a `for` loop."""
     low, high = loop.operands[0], loop.operands[1]
     return Ends(
-        list(_operands_through(low, "arith.maxsi")), list(_operands_through(high, "arith.minsi"))
+        list(_operands_through(low, Arith.MAXSI)), list(_operands_through(high, Arith.MINSI))
     )
 
 

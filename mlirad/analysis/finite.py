@@ -26,13 +26,14 @@ from mlirad.ir.elementary.function import Slope
 from mlirad.ir.elementary.table import FUNCTIONS
 from mlirad.ir.elementary.terms import Apply, Choose, Operand, Result, Term, Where
 from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.ops import Arith, Math
 from mlirad.ir.structured import is_branch, is_parallel
 from mlirad.ir.walk import Array
 
 _POLES = frozenset(
     {
-        "arith.divf",
-        "arith.remf",
+        Arith.DIVF,
+        Arith.REMF,
         CustomOp.OPERATION_NAME,
         *(op for op, function in FUNCTIONS.items() if function.slope is Slope.POLE),
     }
@@ -40,7 +41,7 @@ _POLES = frozenset(
 _OVERFLOWING = frozenset(
     op for op, function in FUNCTIONS.items() if function.slope is Slope.OVERFLOW
 )
-_CHOICES = {"arith.select": (1, 2), "arith.maximumf": (0, 1), "arith.minimumf": (0, 1)}
+_CHOICES = {Arith.SELECT: (1, 2), Arith.MAXIMUMF: (0, 1), Arith.MINIMUMF: (0, 1)}
 
 
 def has_pole(name: str) -> bool:
@@ -126,7 +127,7 @@ class Finiteness:
         """Whether a node is expected to give infinite numbers: not a division that a comparison, or
         a constant added to what it divides by, is there to keep from 0."""
         return self._has_pole(node) and not (
-            node.name == "arith.divf"
+            node.name == Arith.DIVF
             and (
                 self._is_kept_from_zero(node, node.operands[1])
                 or self._is_softened(node.operands[1])
@@ -137,14 +138,14 @@ class Finiteness:
         node = self.graph.defined[value]
         return (
             isinstance(node, Node)
-            and node.name == "arith.addf"
+            and node.name == Arith.ADDF
             and any(low == high > 0.0 for low, high in map(self.intervals.of, node.operands))
         )
 
     def _has_pole(self, node: Node) -> bool:
         if is_read(node):
             return node.array in self.infinite
-        if node.name == "arith.divf":
+        if node.name == Arith.DIVF:
             return not self.intervals.is_away_from_zero(node.operands[1])
         if node.name in FUNCTIONS:
             return not self.intervals.is_number(FUNCTIONS[node.name], node)
@@ -168,9 +169,9 @@ class Finiteness:
         test = self.graph.defined[condition]
         if isinstance(test, BlockNode):
             return False
-        if test.name == "arith.andi":
+        if test.name == Arith.ANDI:
             return any(self._excludes_zero(inner, value) for inner in test.operands)
-        if test.name != "arith.cmpf" or not any(
+        if test.name != Arith.CMPF or not any(
             self._is_same(value, operand) for operand in test.operands
         ):
             return False
@@ -230,9 +231,9 @@ class Finiteness:
             return False
         if any(self._divides(node, argument) for argument in term.arguments):
             return True
-        if term.name == "math.exp":
+        if term.name == Math.EXP:
             return not _is_minus_a_square(term.arguments[0])
-        if term.name != "arith.divf":
+        if term.name != Arith.DIVF:
             return term.name in _POLES or term.name in _OVERFLOWING
         divisor = term.arguments[1]
         if isinstance(divisor, Result):
@@ -244,17 +245,17 @@ class Finiteness:
 
 
 def _is_infinite_constant(node: Node) -> bool:
-    if node.name != "arith.constant" or not isinstance(node.op.attributes["value"], ir.FloatAttr):
+    if node.name != Arith.CONSTANT or not isinstance(node.op.attributes["value"], ir.FloatAttr):
         return False
     return not isfinite(ir.FloatAttr(node.op.attributes["value"]).value)
 
 
 def _is_minus_a_square(term: Term) -> bool:
     """Whether a term is never above 0 by its form, so that its exponential is at most 1."""
-    square = term.arguments[0] if isinstance(term, Apply) and term.name == "arith.negf" else None
+    square = term.arguments[0] if isinstance(term, Apply) and term.name == Arith.NEGF else None
     return (
         isinstance(square, Apply)
-        and square.name == "arith.mulf"
+        and square.name == Arith.MULF
         and square.arguments[0] == square.arguments[1]
     )
 

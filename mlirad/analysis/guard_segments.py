@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from mlirad.analysis.lanes.updates import FLOAT_STEPS, Updates
 from mlirad.analysis.zero_guards import guard_of
 from mlirad.bindings import ir
+from mlirad.ir.ops import Func, Memref
 from mlirad.ir.structured import is_for
 from mlirad.ir.walk import block_operations, captured, operations
 
 _PURE = ("arith.", "math.")
-ALLOCATIONS = ("memref.alloca", "memref.alloc")
+ALLOCATIONS = (Memref.ALLOCA, Memref.ALLOC)
 
 
 class Segment:
@@ -33,7 +34,7 @@ class Segment:
     def takes(self, op: ir.Operation) -> bool:
         """Take the next op; not one that holds or calls others and would have to move."""
         if self._may_wait(op):
-            if op.regions or op.name == "func.call":
+            if op.regions or op.name == Func.CALL:
                 return False
             self._wait(op)
             return True
@@ -118,7 +119,7 @@ def touched_memory(op: ir.Operation) -> tuple[set[ir.Value], set[ir.Value]]:
     written: set[ir.Value] = set()
     for inner in (op, *operations(op)):
         memory = {v for v in inner.operands if isinstance(v.type, ir.MemRefType)}
-        (read if inner.name == "memref.load" else written).update(memory)
+        (read if inner.name == Memref.LOAD else written).update(memory)
     return read, written
 
 
@@ -131,7 +132,7 @@ def _late_ops(block: ir.Block, ops: list[ir.Operation]) -> set[ir.Operation]:
     late_ops: set[ir.Operation] = set()
     updates = Updates()
     for op in ops:
-        if op.name == "memref.store":
+        if op.name == Memref.STORE:
             update = updates.update_of(op)
             if update is not None and not late_values.isdisjoint(
                 v for step in update.steps for v in step.operands

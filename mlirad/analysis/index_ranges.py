@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from mlirad.bindings import ir
+from mlirad.ir.ops import Arith
 from mlirad.ir.structured import Parallel, is_for, is_parallel
 from mlirad.ir.walk import constant_integer, defining_op, owner_operation
 
 Range = tuple[int, int]  # the least number, and the one behind the greatest
 
-_CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi")
+_CASTS = (Arith.INDEX_CAST, Arith.INDEX_CASTUI, Arith.EXTSI)
 _WIDEST = 1 << 31  # casts to 32 bits keep what lies below
 
 
@@ -27,15 +28,15 @@ def index_range(value: ir.Value, depth: int = 12) -> Range | None:
     if op.name in _CASTS:
         return left if left is not None and left[0] >= -_WIDEST and left[1] <= _WIDEST else None
     right = index_range(op.operands[1], depth - 1) if len(op.operands) == 2 else None
-    if op.name in ("arith.remui", "arith.divui"):
+    if op.name in (Arith.REMUI, Arith.DIVUI):
         return _of_division(op.name, left, right)
     if left is None or right is None:
         return None
-    if op.name == "arith.addi":
+    if op.name == Arith.ADDI:
         return left[0] + right[0], left[1] + right[1] - 1
-    if op.name == "arith.subi":
+    if op.name == Arith.SUBI:
         return left[0] - right[1] + 1, left[1] - right[0]
-    if op.name == "arith.muli":
+    if op.name == Arith.MULI:
         ends = [a * b for a in (left[0], left[1] - 1) for b in (right[0], right[1] - 1)]
         return min(ends), max(ends) + 1
     return None
@@ -51,7 +52,7 @@ def _of_division(name: str, left: Range | None, right: Range | None) -> Range | 
     if right is None or right[1] != right[0] + 1 or right[0] <= 0:
         return None
     divisor, is_positive = right[0], left is not None and left[0] >= 0
-    if name == "arith.remui":
+    if name == Arith.REMUI:
         if left is not None and is_positive and left[1] <= divisor:
             return left
         return 0, divisor

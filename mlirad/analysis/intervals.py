@@ -15,6 +15,7 @@ from mlirad.ir import build as b
 from mlirad.ir.elementary.function import ALL, Function, Interval, Shape, Slope
 from mlirad.ir.elementary.table import FUNCTIONS
 from mlirad.ir.graph import Graph, Node
+from mlirad.ir.ops import Arith
 
 _SLACK = 4e-3
 _LARGEST = {"f16": 6e4, "bf16": 3e38, "f32": 3e38, "f64": 1e308}
@@ -159,16 +160,16 @@ def _lower(low: float, type_: str) -> float:
 
 
 _RULES: dict[str, Callable[[Intervals, Node], Interval]] = {
-    "arith.constant": Intervals._constant,
-    "arith.addf": Intervals._add,
-    "arith.subf": Intervals._subtract,
-    "arith.mulf": Intervals._multiply,
-    "arith.divf": Intervals._divide,
-    "arith.negf": Intervals._negate,
-    "arith.maximumf": Intervals._larger,
-    "arith.minimumf": Intervals._smaller,
-    "arith.maxnumf": Intervals._larger,
-    "arith.minnumf": Intervals._smaller,
-    "arith.select": Intervals._chosen,
+    Arith.CONSTANT: Intervals._constant,
+    Arith.ADDF: Intervals._add,
+    Arith.SUBF: Intervals._subtract,
+    Arith.MULF: Intervals._multiply,
+    Arith.DIVF: Intervals._divide,
+    Arith.NEGF: Intervals._negate,
+    Arith.MAXIMUMF: Intervals._larger,
+    Arith.MINIMUMF: Intervals._smaller,
+    Arith.MAXNUMF: Intervals._larger,
+    Arith.MINNUMF: Intervals._smaller,
+    Arith.SELECT: Intervals._chosen,
     **dict.fromkeys(FUNCTIONS, Intervals._function),
 }

@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from mlirad.bindings import ir
+from mlirad.ir.ops import Arith
 from mlirad.ir.walk import constant_integer
 
 Name = TypeVar("Name", bound=Hashable)
@@ -95,7 +96,7 @@ def extent_of(total: Linear[Name], intervals: Intervals[Name]) -> tuple[int, int
     return low, high
 
 
-_CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.trunci")
+_CASTS = (Arith.INDEX_CAST, Arith.INDEX_CASTUI, Arith.EXTSI, Arith.TRUNCI)
 
 
 def linear_form(value: ir.Value, depth: int = 16) -> Linear[ir.Value]:
@@ -109,10 +110,10 @@ def linear_form(value: ir.Value, depth: int = 16) -> Linear[ir.Value]:
     op = value.owner.operation
     if op.name in _CASTS:
         return linear_form(op.operands[0], depth - 1)
-    if op.name in ("arith.addi", "arith.subi", "arith.muli"):
+    if op.name in (Arith.ADDI, Arith.SUBI, Arith.MULI):
         left, right = (linear_form(operand, depth - 1) for operand in op.operands)
-        if op.name != "arith.muli":
-            return left.plus(right, 1 if op.name == "arith.addi" else -1)
+        if op.name != Arith.MULI:
+            return left.plus(right, 1 if op.name == Arith.ADDI else -1)
         if not right.terms:
             return left.times(right.constant)
         if not left.terms:

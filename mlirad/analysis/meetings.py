@@ -16,9 +16,8 @@ from typing import NamedTuple
 from mlirad.analysis.linear import Linear, LinearForms, number
 from mlirad.analysis.trips import span_of
 from mlirad.bindings import ir
+from mlirad.ir.ops import Arith
 from mlirad.ir.walk import constant_integer, defining_op, is_defined_in
-
-_QUOTIENT, _REMAINDER, _UNSIGNED = "arith.floordivsi", "arith.remsi", "arith.remui"
 
 
 class Residue(NamedTuple):
@@ -90,7 +89,7 @@ class Meetings:
             if op is None or divisor is None:
                 continue
             other_terms, divided = form.without(leaf), self._forms.of(op.operands[0])
-            if op.name != _QUOTIENT:
+            if op.name != Arith.FLOORDIVSI:
                 alone = factor == 1 and other_terms == number(0)
                 return Residue(other_terms.plus(divided, factor), abs(factor) * divisor, alone)
             if factor % divisor == 0 and other_terms.plus(divided, factor // divisor) == number(0):
@@ -127,10 +126,10 @@ class Meetings:
 def _divisor(op: ir.Operation) -> int | None:
     """What an op divides by, where its result is that of numbers without end: an unsigned number
     that wrapped has another remainder, but of powers of two."""
-    if op.name not in (_QUOTIENT, _REMAINDER, _UNSIGNED):
+    if op.name not in (Arith.FLOORDIVSI, Arith.REMSI, Arith.REMUI):
         return None
     divisor = constant_integer(op.operands[1])
-    if divisor is None or divisor <= 0 or (op.name == _UNSIGNED and divisor & (divisor - 1)):
+    if divisor is None or divisor <= 0 or (op.name == Arith.REMUI and divisor & (divisor - 1)):
         return None
     return divisor
 

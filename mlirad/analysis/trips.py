@@ -7,6 +7,7 @@ from typing import NamedTuple
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.box import Bounds, bounds_of, bounds_of_index
+from mlirad.ir.ops import Arith
 from mlirad.ir.structured import While, is_for
 from mlirad.ir.walk import block_operations, constant_integer, defining_op
 
@@ -84,9 +85,9 @@ def _tests(condition: ir.Value) -> list[ir.Operation]:
     op = defining_op(condition)
     if op is None:
         return []
-    if op.name == "arith.andi":
+    if op.name == Arith.ANDI:
         return [test for operand in op.operands for test in _tests(operand)]
-    return [op] * (op.name == "arith.cmpi")
+    return [op] * (op.name == Arith.CMPI)
 
 
 def _most_below(box: While, loop: ir.Operation, test: ir.Operation) -> int | None:
@@ -99,7 +100,7 @@ def _most_below(box: While, loop: ir.Operation, test: ir.Operation) -> int | Non
     passed = list(block_operations(box.before)[-1].operands)[1:]
     step = defining_op(block_operations(box.after)[-1].operands[position])
     first = constant_integer(loop.operands[position])
-    if step is None or step.name != "arith.addi" or first is None or number not in passed:
+    if step is None or step.name != Arith.ADDI or first is None or number not in passed:
         return None
     grows = constant_integer(step.operands[1])
     if step.operands[0] != box.after.arguments[passed.index(number)] or not grows or grows < 0:

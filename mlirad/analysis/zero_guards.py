@@ -9,20 +9,20 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.elementary.table import FUNCTIONS
 from mlirad.ir.marks.rounding import DECISION
+from mlirad.ir.ops import Arith, Math
 from mlirad.ir.walk import constant_float, defining_op, is_zero
 
-_SELECT, _COMPARE = "arith.select", "arith.cmpf"
-_FIRST = ("arith.divf", "arith.negf", "arith.extf", "arith.truncf")
-_SUMS = ("arith.addf", "arith.subf")
+_FIRST = (Arith.DIVF, Arith.NEGF, Arith.EXTF, Arith.TRUNCF)
+_SUMS = (Arith.ADDF, Arith.SUBF)
 # of a NaN they make a NaN
 _STRICT = frozenset(
     {
         *_FIRST,
         *_SUMS,
-        "arith.mulf",
-        "arith.remf",
+        Arith.MULF,
+        Arith.REMF,
         *(op for op, function in FUNCTIONS.items() if function.arity == 1),
-        "math.fma",
+        Math.FMA,
     }
 )
 
@@ -38,13 +38,13 @@ class Guard(msgspec.Struct, frozen=True):
 
 def guard_of(op: ir.Operation) -> Guard | None:
     """The guard that an op is."""
-    if op.name != _SELECT or not is_zero(op.operands[1]):
+    if op.name != Arith.SELECT or not is_zero(op.operands[1]):
         return None
     value = op.operands[2]
     test = defining_op(op.operands[0])
     if test is None:
         return None
-    if test.name == "arith.andi":
+    if test.name == Arith.ANDI:
         operand_ops = [defining_op(operand) for operand in test.operands]
         nan_tests = [
             operand for operand in operand_ops if operand is not None and _is_nan_test(operand)
@@ -66,7 +66,7 @@ def is_strict(op: ir.Operation) -> bool:
 
 def _is_nan_test(op: ir.Operation) -> bool:
     return (
-        op.name == _COMPARE
+        op.name == Arith.CMPF
         and ir.IntegerAttr(op.attributes["predicate"]).value == b.UNO
         and op.operands[0] == op.operands[1]
     )
@@ -75,7 +75,7 @@ def _is_nan_test(op: ir.Operation) -> bool:
 def _compared_with_zero(op: ir.Operation) -> ir.Value | None:
     """What a comparison of a derivative's finds to be 0."""
     if (
-        op.name != _COMPARE
+        op.name != Arith.CMPF
         or DECISION in op.attributes
         or ir.IntegerAttr(op.attributes["predicate"]).value != b.OEQ
     ):
@@ -92,12 +92,12 @@ def _is_multiple(value: ir.Value, of: ir.Value) -> bool:
     if op is None:
         return False
     operands = list(op.operands)
-    if op.name == "arith.mulf":
+    if op.name == Arith.MULF:
         return any(_is_multiple(operand, of) for operand in operands)
     if op.name in _FIRST:
         return _is_multiple(operands[0], of)
     if op.name in _SUMS:
         return all(_is_multiple(operand, of) for operand in operands)
-    if op.name == _SELECT:
+    if op.name == Arith.SELECT:
         return all(is_zero(operand) or _is_multiple(operand, of) for operand in operands[1:])
     return False

@@ -4,12 +4,13 @@ where they are not known while compiling.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
-from operator import mul, sub
 from typing import NamedTuple
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.ops import Arith
 from mlirad.ir.structured import is_for, is_parallel
 from mlirad.ir.walk import at_end, constant_integer
 
@@ -24,10 +25,10 @@ class Bounds(NamedTuple):
 
     def trips(self) -> ir.Value:
         """How many values there are, made at the insertion point."""
-        count = folded("arith.subi", self.upper, self.lower, sub)
+        count = fold(Arith.SUBI, self.upper, self.lower)
         if constant_integer(self.step) != 1:
-            count = folded("arith.ceildivsi", count, self.step, lambda x, y: -(-x // y))
-        return folded("arith.maxsi", count, b.index(0), max)
+            count = fold(Arith.CEILDIVSI, count, self.step)
+        return fold(Arith.MAXSI, count, b.index(0))
 
     def trip(self, index: ir.Value) -> ir.Value:
         """The number of the trip in which the index has a value, made at the insertion point."""
@@ -70,7 +71,7 @@ def product(extents: Sequence[ir.Value]) -> ir.Value:
     """How many points a box has, made at the insertion point."""
     total = extents[0] if extents else b.index(1)
     for extent in extents[1:]:
-        total = folded("arith.muli", total, extent, mul)
+        total = fold(Arith.MULI, total, extent)
     return total
 
 
@@ -89,7 +90,7 @@ def box_digits(number: ir.Value, extents: Sequence[ir.Value]) -> list[ir.Value]:
         return []
     digits = []
     for extent in reversed(extents[1:]):
-        digits.append(b.make("arith.remui", b.index_type(), [number, extent]))
+        digits.append(b.rem(number, extent))
         number = b.div(number, extent)
     return [number, *reversed(digits)]
 
@@ -108,6 +109,26 @@ def for_each_index(
     with at_end(loop.body, loop.op.location):
         for_each_index(extents, run, [*indices, loop.induction])
         b.yield_()
+
+
+def fold(name: str, x: ir.Value, y: ir.Value) -> ir.Value:
+    """Make an op on index values, or the constant that it computes from constants."""
+    left, right = constant_integer(x), constant_integer(y)
+    if left is not None and right is not None:
+        return b.index(_ON_CONSTANTS[name](left, right))
+    return b.make(name, x.type, [x, y])
+
+
+_ON_CONSTANTS: dict[str, Callable[[int, int], int]] = {
+    Arith.ADDI: operator.add,
+    Arith.SUBI: operator.sub,
+    Arith.MULI: operator.mul,
+    Arith.DIVUI: operator.floordiv,
+    Arith.REMUI: operator.mod,
+    Arith.CEILDIVSI: lambda x, y: -(-x // y),
+    Arith.MINSI: min,
+    Arith.MAXSI: max,
+}
 
 
 def folded(name: str, x: ir.Value, y: ir.Value, known: Callable[[int, int], int]) -> ir.Value:

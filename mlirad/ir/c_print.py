@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.memory.descriptor import pointer_type
+from mlirad.ir.ops import Llvm
 
 _STANDARD, _ERRORS = "printf", "dprintf"
 _ERROR_FILE = 2
@@ -34,7 +35,7 @@ def _call(
     ]:
         body.append(ir.Operation.parse(f"llvm.func @{function}({types}, ...) -> i32"))
     ir.Operation.create(
-        "llvm.call",
+        Llvm.CALL,
         [b.integer_type(32)],
         arguments,
         {
@@ -58,4 +59,4 @@ def _constant(module: ir.Operation, name: str, text: str) -> ir.Value:
     )
     module.regions[0].blocks[0].append(ir.Operation.parse(text))
     symbol = ir.FlatSymbolRefAttr.get(name)
-    return b.make("llvm.mlir.addressof", pointer_type(), [], global_name=symbol)
+    return b.make(Llvm.MLIR_ADDRESSOF, pointer_type(), [], global_name=symbol)

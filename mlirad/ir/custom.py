@@ -93,20 +93,11 @@ def unless_all_zero(factors: Sequence[ir.Value], products: Sequence[ir.Value]) -
     """
     idle: ir.Value | None = None
     for factor in factors:
-        test = b.make(
-            "arith.cmpf",
-            b.integer_type(1),
-            [factor, b.number(0.0, factor.type)],
-            predicate=b.predicate(b.OEQ),
-        )
-        idle = test if idle is None else b.make("arith.andi", test.type, [idle, test])
+        test = b.compare_floats(b.OEQ, factor, b.number(0.0, factor.type))
+        idle = test if idle is None else b.andi(idle, test)
     return [product if idle is None else _unless_nan(product, idle) for product in products]
 
 
 def _unless_nan(value: ir.Value, idle: ir.Value) -> ir.Value:
-    is_nan = b.make("arith.cmpf", idle.type, [value, value], predicate=b.predicate(b.UNO))
-    return b.make(
-        "arith.select",
-        value.type,
-        [b.make("arith.andi", idle.type, [idle, is_nan]), b.number(0.0, value.type), value],
-    )
+    is_nan = b.compare_floats(b.UNO, value, value)
+    return b.select(b.andi(idle, is_nan), b.number(0.0, value.type), value)

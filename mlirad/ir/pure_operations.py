@@ -1,26 +1,27 @@
 """Operations that compute values from values alone: they may be done elsewhere, or twice."""
 
 from mlirad.bindings import ir
+from mlirad.ir.ops import Builtin, Llvm, Memref
 
 _DIALECTS = ("arith", "math", "complex")
 _OTHERS = {
-    "builtin.unrealized_conversion_cast",
-    "llvm.extractvalue",
-    "llvm.getelementptr",
-    "llvm.insertvalue",
-    "llvm.inttoptr",
-    "llvm.mlir.addressof",
-    "llvm.mlir.constant",
-    "llvm.mlir.poison",
-    "llvm.ptrtoint",
-    "memref.cast",
-    "memref.dim",
-    "memref.extract_aligned_pointer_as_index",
-    "memref.get_global",
-    "memref.memory_space_cast",
-    "memref.reinterpret_cast",
-    "memref.subview",
-    "memref.view",
+    Builtin.UNREALIZED_CONVERSION_CAST,
+    Llvm.EXTRACTVALUE,
+    Llvm.GETELEMENTPTR,
+    Llvm.INSERTVALUE,
+    Llvm.INTTOPTR,
+    Llvm.MLIR_ADDRESSOF,
+    Llvm.MLIR_CONSTANT,
+    Llvm.MLIR_POISON,
+    Llvm.PTRTOINT,
+    Memref.CAST,
+    Memref.DIM,
+    Memref.EXTRACT_ALIGNED_POINTER_AS_INDEX,
+    Memref.GET_GLOBAL,
+    Memref.MEMORY_SPACE_CAST,
+    Memref.REINTERPRET_CAST,
+    Memref.SUBVIEW,
+    Memref.VIEW,
 }
 
 

@@ -14,7 +14,7 @@ from mlirad.dialect import te
 from mlirad.dialect.field import is_array, makes_array
 from mlirad.dialect.grad import CustomOp, JvpOp
 from mlirad.errors import TaichiCompilationError
-from mlirad.ir.ops import Scf
+from mlirad.ir.ops import Func, Gpu, Scf
 from mlirad.ir.reports.location import nearest_location
 from mlirad.ir.structured import STRUCTURED, is_branch, is_for, is_parallel
 from mlirad.ir.walk import block_operations, constant_integer, functions, operations
@@ -30,7 +30,7 @@ def structured(root: ir.Operation) -> None:
     operations."""
     for function in functions(root):
         _require_one_block(function)
-        if block_operations(function.regions[0].blocks[0])[-1].name != "func.return":
+        if block_operations(function.regions[0].blocks[0])[-1].name != Func.RETURN:
             refuse(function, "a function that does not end in 'func.return'")
         for op, depth in _with_depth(function):
             if any(len(r.blocks) for r in op.regions) and op.name not in _HOLDERS:
@@ -137,7 +137,7 @@ def calls_of_private_functions(root: ir.Operation) -> None:
     found = {symbol_of(function): function for function in functions(root)}
     for function in found.values():
         for op in operations(function):
-            if op.name != "func.call":
+            if op.name != Func.CALL:
                 continue
             callee = found.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
             if callee is None or not is_private(callee) or is_private(function):
@@ -150,16 +150,16 @@ def calls_of_private_functions(root: ir.Operation) -> None:
 
 def launches_of_outlined_kernels(root: ir.Operation) -> None:
     """Require every launch to be of a `gpu.func` in a `gpu.module` of this module."""
-    holders = [op for op in operations(root) if op.name == "gpu.module"]
+    holders = [op for op in operations(root) if op.name == Gpu.MODULE]
     found = {
         (symbol_of(holder), symbol_of(op))
         for holder in holders
         for op in operations(holder)
-        if op.name == "gpu.func"
+        if op.name == Gpu.FUNC
     }
     for op in operations(root):
         if (
-            op.name == "gpu.launch_func"
+            op.name == Gpu.LAUNCH_FUNC
             and tuple(ir.SymbolRefAttr(op.attributes["kernel"]).value) not in found
         ):
             refuse(

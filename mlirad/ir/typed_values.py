@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from mlirad.bindings import ir
 from mlirad.ir import build
+from mlirad.ir.ops import Arith
 from mlirad.types import DataType
 
 # predicates of signed integers, unsigned ones and floats
@@ -24,7 +25,7 @@ def compare(symbol: str, a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
     if not dtype.is_float:
         return build.compare(signed if dtype.is_signed else unsigned, a, b)
     predicate = build.predicate(ordered)
-    return build.make("arith.cmpf", build.integer_type(1), [a, b], predicate=predicate)
+    return build.make(Arith.CMPF, build.integer_type(1), [a, b], predicate=predicate)
 
 
 def convert(value: ir.Value, source: DataType, target: DataType, type_: ir.Type) -> ir.Value:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.ops import Arith, Vector
 from mlirad.ir.walk import defining_op
 
 
@@ -17,24 +18,24 @@ def vector_of(lanes: int, element: ir.Type) -> ir.Type:
 def spread(value: ir.Value, type_: ir.Type) -> ir.Value:
     """A vector of one number."""
     op = defining_op(value)
-    if op is not None and op.name == "arith.constant":
+    if op is not None and op.name == Arith.CONSTANT:
         return b.make(
-            "arith.constant",
+            Arith.CONSTANT,
             type_,
             [],
             value=ir.DenseElementsAttr.get_splat(type_, op.attributes["value"]),
         )
-    return b.make("vector.broadcast", type_, [value])
+    return b.make(Vector.BROADCAST, type_, [value])
 
 
 def first_lanes(lanes: int, count: ir.Value) -> ir.Value:
     """A mask of as many of the first lanes as a number says, if there are so many."""
-    return b.make("vector.create_mask", vector_of(lanes, b.integer_type(1)), [count])
+    return b.make(Vector.CREATE_MASK, vector_of(lanes, b.integer_type(1)), [count])
 
 
 def flipped(mask: ir.Value) -> ir.Value:
     """A mask that is on where another is off."""
-    return b.make("arith.xori", mask.type, [mask, b.number(1, mask.type)])
+    return b.xori(mask, b.number(1, mask.type))
 
 
 def load_lanes(
@@ -42,8 +43,8 @@ def load_lanes(
 ) -> ir.Value:
     """Neighbouring elements; 0 where a mask is off, and not touched there."""
     if mask is None:
-        return b.make("vector.load", type_, [memref, *indices])
-    return b.make("vector.maskedload", type_, [memref, *indices, mask, b.number(0.0, type_)])
+        return b.make(Vector.LOAD, type_, [memref, *indices])
+    return b.make(Vector.MASKEDLOAD, type_, [memref, *indices, mask, b.number(0.0, type_)])
 
 
 def load_steps(
@@ -87,7 +88,7 @@ def _mask_of_piece(mask: ir.Value, start: int, step: int) -> ir.Value:
 
 def _shuffled(left: ir.Value, right: ir.Value, picked: Sequence[int]) -> ir.Value:
     mask = ir.DenseI64ArrayAttr.get(list(picked))
-    return b.make("vector.shuffle", left.type, [left, right], mask=mask)
+    return b.make(Vector.SHUFFLE, left.type, [left, right], mask=mask)
 
 
 def transposed(rows: Sequence[ir.Value]) -> list[ir.Value]:
@@ -132,7 +133,7 @@ def joined(parts: Sequence[ir.Value]) -> ir.Value:
         kind = vector_of(lanes, ir.VectorType(parts[0].type).element_type)
         mask = ir.DenseI64ArrayAttr.get(list(range(lanes)))
         parts = [
-            b.make("vector.shuffle", kind, [left, right], mask=mask)
+            b.make(Vector.SHUFFLE, kind, [left, right], mask=mask)
             for left, right in zip(parts[::2], parts[1::2])
         ]
     return parts[0]
@@ -150,7 +151,7 @@ def part_of(vector: ir.Value, start: int, lanes: int) -> ir.Value:
     if lanes == kind.shape[0]:
         return vector
     return b.make(
-        "vector.extract_strided_slice",
+        Vector.EXTRACT_STRIDED_SLICE,
         vector_of(lanes, kind.element_type),
         [vector],
         offsets=_numbers(start),
@@ -164,22 +165,22 @@ def store_lanes(
 ) -> None:
     """Write neighbouring elements, but where a mask is off."""
     if mask is None:
-        b.effect("vector.store", [value, memref, *indices])
+        b.effect(Vector.STORE, [value, memref, *indices])
     else:
-        b.effect("vector.maskedstore", [memref, *indices, mask, value])
+        b.effect(Vector.MASKEDSTORE, [memref, *indices, mask, value])
 
 
 def extract(vector: ir.Value, number: int) -> ir.Value:
     """An element of a vector."""
     type_ = ir.VectorType(vector.type).element_type
     position = ir.DenseI64ArrayAttr.get([number])
-    return b.make("vector.extract", type_, [vector], static_position=position)
+    return b.make(Vector.EXTRACT, type_, [vector], static_position=position)
 
 
 def from_elements(values: Sequence[ir.Value]) -> ir.Value:
     """A vector of some values."""
     type_ = ir.VectorType.get([len(values)], values[0].type)
-    return b.make("vector.from_elements", type_, list(values))
+    return b.make(Vector.FROM_ELEMENTS, type_, list(values))
 
 
 def load_apart(memref: ir.Value, places: Sequence[Sequence[ir.Value]]) -> ir.Value:
@@ -196,8 +197,8 @@ def store_apart(value: ir.Value, memref: ir.Value, places: Sequence[Sequence[ir.
 def multiply_add(x: ir.Value, y: ir.Value, z: ir.Value, *, fused: bool) -> ir.Value:
     """`x * y + z`, rounded once where the target can."""
     if fused:
-        return b.make("math.fma", z.type, [x, y, z])
-    return b.make("arith.addf", z.type, [z, b.make("arith.mulf", z.type, [x, y])])
+        return b.fma(x, y, z)
+    return b.addf(z, b.mulf(x, y))
 
 
 def sum_of_lanes(vector: ir.Value) -> ir.Value:
@@ -205,7 +206,7 @@ def sum_of_lanes(vector: ir.Value) -> ir.Value:
     kind = ir.Attribute.parse("#vector.kind<add>")
     flags = ir.Attribute.parse("#arith.fastmath<reassoc>")
     element = ir.VectorType(vector.type).element_type
-    return b.make("vector.reduction", element, [vector], kind=kind, fastmath=flags)
+    return b.make(Vector.REDUCTION, element, [vector], kind=kind, fastmath=flags)
 
 
 def halved(vector: ir.Value, name: str, attributes: Mapping[str, ir.Attribute]) -> ir.Value:
@@ -217,7 +218,7 @@ def halved(vector: ir.Value, name: str, attributes: Mapping[str, ir.Attribute]) 
         parts = [part_of(vector, start, width) for start in (0, width)]
         vector = b.make(name, half, parts, **attributes)
     first = ir.DenseI64ArrayAttr.get([0])
-    return b.make("vector.extract", type_, [vector], static_position=first)
+    return b.make(Vector.EXTRACT, type_, [vector], static_position=first)
 
 
 def _numbers(value: int) -> ir.Attribute:

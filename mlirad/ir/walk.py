@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import GetOp, SpellOp, is_access, split_access
+from mlirad.ir.ops import Arith, Func
 
 # What tells arrays apart: a field's name, another array's value, a stack's kind and number.
 Array: TypeAlias = str | ir.Value | tuple[str, int]
@@ -45,7 +46,7 @@ def functions(root: ir.Operation) -> list[ir.Operation]:
     inside = [
         op for region in root.regions for block in region.blocks for op in block_operations(block)
     ]
-    found = [root] if root.name == "func.func" else [op for op in inside if op.name == "func.func"]
+    found = [root] if root.name == Func.FUNC else [op for op in inside if op.name == Func.FUNC]
     return [op for op in found if len(op.regions[0].blocks)]
 
 
@@ -137,7 +138,7 @@ def constant_integer(value: ir.Value) -> int | None:
     if isinstance(value, ir.BlockArgument):
         return None
     op = value.owner.operation
-    if op.name != "arith.constant":
+    if op.name != Arith.CONSTANT:
         return None
     attribute = op.attributes["value"]
     return ir.IntegerAttr(attribute).value if isinstance(attribute, ir.IntegerAttr) else None
@@ -145,7 +146,7 @@ def constant_integer(value: ir.Value) -> int | None:
 
 def constant_float(value: ir.Value) -> float | None:
     """The float a value, or each element of a vector, is known to be, or None."""
-    if isinstance(value, ir.BlockArgument) or value.owner.operation.name != "arith.constant":
+    if isinstance(value, ir.BlockArgument) or value.owner.operation.name != Arith.CONSTANT:
         return None
     attribute = value.owner.operation.attributes["value"]
     if isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat:

@@ -48,7 +48,7 @@ class AdjointSweep(ABC):
     def add(self, adj: Adjoints, value: int, part: ir.Value) -> None:
         """Add to the adjoint of a value."""
         old = adj.get(value)
-        adj[value] = part if old is None else b.make("arith.addf", part.type, [old, part])
+        adj[value] = part if old is None else b.addf(old, part)
 
     def zero(self, value: int) -> ir.Value:
         """A zero of the type of a value."""

@@ -80,22 +80,9 @@ def _combined_tangent(
     kind: str, old: ir.Value, value: ir.Value, before: ir.Value, tangent: ir.Value
 ) -> ir.Value:
     """The tangent of what an update leaves, as `build.combine` computes it."""
-    type_ = old.type
     if kind == "exchange":
         return tangent
     if kind == "mul":
-        return b.make(
-            "arith.addf",
-            type_,
-            [
-                b.make("arith.mulf", type_, [before, value]),
-                b.make("arith.mulf", type_, [old, tangent]),
-            ],
-        )
-    keeps = b.make(
-        "arith.cmpf",
-        b.integer_type(1),
-        [old, value],
-        predicate=b.predicate(b.OGT if kind == "max" else b.OLT),
-    )
-    return b.make("arith.select", type_, [keeps, before, tangent])
+        return b.addf(b.mulf(before, value), b.mulf(old, tangent))
+    keeps = b.compare_floats(b.OGT if kind == "max" else b.OLT, old, value)
+    return b.select(keeps, before, tangent)

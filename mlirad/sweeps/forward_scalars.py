@@ -50,7 +50,7 @@ def scalar(sweep: TangentSweep, node: Node) -> None:
                 result,
             )
             old = found[k]
-            found[k] = part if old is None else b.make("arith.addf", result, [old, part])
+            found[k] = part if old is None else b.addf(old, part)
     if any(one is not None for one in found):
         sweep.tangents[node.results[0]] = [
             b.number(0.0, result) if one is None else one for one in found
@@ -89,8 +89,6 @@ def _product(
     for operand, factor in zip(node.operands, row):
         if operand in sweep.tangents:
             tangent = sweep.tangents[operand][direction]
-            part = unless_all_zero(
-                [tangent], [b.make("arith.mulf", factor.type, [factor, tangent])]
-            )[0]
-            total = b.make("arith.addf", type_, [total, convert_float(part, type_)])
+            part = unless_all_zero([tangent], [b.mulf(factor, tangent)])[0]
+            total = b.addf(total, convert_float(part, type_))
     return total

@@ -34,7 +34,7 @@ class _Passing:
     def end(self, loop: For, found: Adjoints) -> None:
         """Give the iteration before what this one found."""
         sums = [
-            b.make("arith.addf", old.type, [old, found[value]]) if value in found else old
+            b.addf(old, found[value]) if value in found else old
             for value, old in zip(self.outside, loop.carried[len(self.carried) :])
         ]
         b.yield_([*(self.sweep.taken(found, one.argument) for one in self.carried), *sums])

@@ -68,12 +68,7 @@ def _claim(
     the others."""
     zero = b.number(0.0, type_)
     final = field.load(env[node.array_value], element[1])
-    supplied = b.make(
-        "arith.cmpf",
-        b.integer_type(1),
-        [final, env[node.operands[0]]],
-        predicate=b.predicate(b.OEQ),
-    )
+    supplied = b.compare_floats(b.OEQ, final, env[node.operands[0]])
     claim = b.if_else(supplied, [type_])
     with ir.InsertionPoint(claim.then):
         b.yield_([field.atomic(zero, *element, kind="exchange")])
@@ -95,19 +90,12 @@ def _combine(
     value, old = env[node.operands[0]], sweep.undo.old[node]
     adjoint = field.load(*element)
     if kind == "mul":
-        to_value, to_old = (
-            b.make("arith.mulf", value.type, [adjoint, other]) for other in (old, value)
-        )
+        to_value, to_old = (b.mulf(adjoint, other) for other in (old, value))
     else:
-        keeps = b.make(
-            "arith.cmpf",
-            b.integer_type(1),
-            [old, value],
-            predicate=b.predicate(b.OGT if kind == "max" else b.OLT),
-        )
+        keeps = b.compare_floats(b.OGT if kind == "max" else b.OLT, old, value)
         zero = b.number(0.0, value.type)
-        to_value = b.make("arith.select", value.type, [keeps, zero, adjoint])
-        to_old = b.make("arith.select", value.type, [keeps, adjoint, zero])
+        to_value = b.select(keeps, zero, adjoint)
+        to_old = b.select(keeps, adjoint, zero)
     if node.operands[0] in sweep.activity.varied:
         sweep.add(adj, node.operands[0], to_value)
     field.store(to_old, *element)

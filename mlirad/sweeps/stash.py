@@ -10,6 +10,7 @@ from mlirad.dialect import field
 from mlirad.dialect.field import AllocaOp, array_of, element_type
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph, Node
+from mlirad.ir.ops import Memref
 from mlirad.ir.walk import at_end
 
 
@@ -37,7 +38,7 @@ class Stash:
     def free(self) -> None:
         """Release the copies."""
         for _, copy in self._copies:
-            b.effect("memref.dealloc", [copy])
+            b.dealloc(copy)
 
 
 def _keep(array: ir.Value, copy: ir.Value, at: list[ir.Value]) -> None:
@@ -93,7 +94,7 @@ def allocated(array: ir.Value, axes: Iterable[int], element: ir.Type) -> ir.Valu
     )
     sizes = extents_of(array, [axis for axis in axes if extents[axis] < 0])
     return b.make(
-        "memref.alloc", type_, sizes, operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(sizes), 0])
+        Memref.ALLOC, type_, sizes, operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(sizes), 0])
     )
 
 

@@ -12,9 +12,10 @@ from mlirad.analysis.contractions.limits import Limits, LimitsOf, copy_limits, n
 from mlirad.analysis.contractions.places import Places
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
-from mlirad.ir.box import folded
+from mlirad.ir.box import fold
 from mlirad.ir.marks.axis_choices import NO_CHOICE, AxisChoice, choice_of
 from mlirad.ir.marks.rounding import is_bound
+from mlirad.ir.ops import Arith, Memref
 from mlirad.ir.structured import For, If, is_branch, is_for
 from mlirad.ir.walk import (
     block_operations,
@@ -23,7 +24,7 @@ from mlirad.ir.walk import (
     is_defined_in,
 )
 
-_STEPS = {"arith.addf": False, "arith.subf": True}
+_STEPS = {Arith.ADDF: False, Arith.SUBF: True}
 
 
 class Index(msgspec.Struct, frozen=True, eq=False):
@@ -90,9 +91,9 @@ class Contraction(msgspec.Struct, frozen=True, eq=False):
             low, high = index.lower, index.upper
             limits = term.limits.get(index.value, Limits())
             for form in limits.lower:
-                low = folded("arith.maxsi", low, places.sum(form, {}, {}), max)
+                low = fold(Arith.MAXSI, low, places.sum(form, {}, {}))
             for form in limits.upper:
-                high = folded("arith.minsi", high, places.sum(form, {}, {}), min)
+                high = fold(Arith.MINSI, high, places.sum(form, {}, {}))
             first, last = constant_integer(low), constant_integer(high)
             count = None if first is None or last is None else max(0, last - first)
             indices.append(Index(index.value, low, high, count, index.choice))
@@ -153,7 +154,7 @@ def _updates(
                 return []
             pairs += updates
             accounted.add(op)
-        elif op.name == "memref.store":
+        elif op.name == Memref.STORE:
             update = _update(op, limits)
             if update is None:
                 return []
@@ -173,10 +174,10 @@ def _update(
     pairs = [(0, 1)] if is_negative else [(0, 1), (1, 0)]
     for addend, other in pairs:
         old, product = defining_op(step.operands[addend]), defining_op(step.operands[other])
-        if old is None or product is None or product.name != "arith.mulf" or is_bound(product):
+        if old is None or product is None or product.name != Arith.MULF or is_bound(product):
             continue
         factors = [defining_op(factor) for factor in product.operands]
-        read = [op for op in (old, *factors) if op is not None and op.name == "memref.load"]
+        read = [op for op in (old, *factors) if op is not None and op.name == Memref.LOAD]
         if len(read) < 3 or any(op.block != store.block for op in (step, product, *read)):
             continue
         output, left, right = (element_of(op.operands[0], list(op.operands)[1:]) for op in read)

@@ -8,11 +8,12 @@ from typing import NamedTuple
 from mlirad.analysis.linear import Linear, linear_form
 from mlirad.bindings import ir
 from mlirad.ir.memory.descriptor import pointer_behind
+from mlirad.ir.ops import Func, Memref
 from mlirad.ir.signature import NOALIAS, parameter_attributes
 from mlirad.ir.walk import defining_op
 
 NEAR = 4  # steps between elements that are loaded with those between them
-_ALLOCATIONS = ("memref.alloc", "memref.alloca")
+_ALLOCATIONS = (Memref.ALLOC, Memref.ALLOCA)
 
 
 class Element(NamedTuple):
@@ -95,7 +96,7 @@ def memory_of(memref: ir.Value) -> ir.Value | None:
     if not isinstance(pointer, ir.BlockArgument):
         return None
     function = pointer.owner.owner.operation
-    if function.name != "func.func":
+    if function.name != Func.FUNC:
         return None
     attributes = parameter_attributes(function)[pointer.arg_number]
     return pointer if NOALIAS in attributes else None

@@ -7,6 +7,7 @@ import msgspec
 from mlirad.analysis.linear import Linear, linear_form, number
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.ops import Arith
 from mlirad.ir.structured import is_for
 from mlirad.ir.walk import defining_op, is_defined_in
 
@@ -33,7 +34,7 @@ def narrow(limits: LimitsOf, condition: ir.Value, nest: ir.Operation) -> bool:
     """Add to limits what a condition says of the indices of a nest; False where it says anything
     else than bounds that are known in front of the nest."""
     op = defining_op(condition)
-    if op is not None and op.name == "arith.andi":
+    if op is not None and op.name == Arith.ANDI:
         return all(narrow(limits, operand, nest) for operand in op.operands)
     gap = _gap(op)
     if gap is None:
@@ -61,7 +62,7 @@ def narrow(limits: LimitsOf, condition: ir.Value, nest: ir.Operation) -> bool:
 
 def _gap(op: ir.Operation | None) -> Linear[ir.Value] | None:
     """What a comparison says is not negative."""
-    if op is None or op.name != "arith.cmpi":
+    if op is None or op.name != Arith.CMPI:
         return None
     kind = ir.IntegerAttr(op.attributes["predicate"]).value
     left, right = (linear_form(operand) for operand in op.operands)

@@ -54,7 +54,7 @@ def _total(terms: Sequence[tuple[ir.Value, int]], constant: int) -> ir.Value:
     total: ir.Value | None = None
     for value, factor in terms:
         if not isinstance(value.type, ir.IndexType):
-            value = b.make("arith.index_cast", b.index_type(), [value])
+            value = b.to_index(value)
         term = value if factor == 1 else b.mul(value, b.index(factor))
         total = term if total is None else b.add(total, term)
     if total is None:

@@ -16,7 +16,7 @@ from mlirad.dialect import field, grad
 from mlirad.dialect.field import GetOp, is_read, is_write
 from mlirad.dialect.snode import duals_of, places
 from mlirad.ir.graph import BlockNode, Graph, Node
-from mlirad.ir.ops import Scf
+from mlirad.ir.ops import Arith, Func, Math, Memref, Scf
 from mlirad.ir.requirements import Requirement, is_private, refuse
 from mlirad.ir.structured import STRUCTURED
 from mlirad.ir.walk import Array, functions
@@ -24,18 +24,18 @@ from mlirad.ir.walk import Array, functions
 # ops that take a float and give an integer: their derivative is 0 everywhere
 DECISIONS = frozenset(
     (
-        "arith.cmpf",
-        "arith.fptosi",
-        "arith.fptoui",
-        "math.isfinite",
-        "math.isinf",
-        "math.isnan",
-        "math.isnormal",
+        Arith.CMPF,
+        Arith.FPTOSI,
+        Arith.FPTOUI,
+        Math.ISFINITE,
+        Math.ISINF,
+        Math.ISNAN,
+        Math.ISNORMAL,
     )
 )
 # ops that read a float and change nothing that a program can see
 REPORTS = frozenset((field.PrintOp.OPERATION_NAME, field.AssertOp.OPERATION_NAME))
-TERMINATORS = frozenset(("scf.yield", "scf.condition", Scf.REDUCE, "func.return"))
+TERMINATORS = frozenset((Scf.YIELD, Scf.CONDITION, Scf.REDUCE, Func.RETURN))
 FLOWS = "field.flows"  # of a module: a tape knows which arrays pass derivatives to which
 
 
@@ -157,9 +157,9 @@ class _Carriers:
         if node.is_access:
             self._check_memory(node)
         elif not self._is_reached(node) or node.name in (*DECISIONS, *REPORTS, *TERMINATORS):
-            if node.name == "func.return" and not self.knows_flows:
+            if node.name == Func.RETURN and not self.knows_flows:
                 self._check_results(node)
-        elif node.name == "memref.store":
+        elif node.name == Memref.STORE:
             refuse(
                 node.op,
                 "a value that carries a derivative is stored to a memref, where it would be lost: "

@@ -8,6 +8,7 @@ from mlirad.analysis.linear import linear_form
 from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicOp, is_atomic, is_load, is_store
 from mlirad.ir.graph import Graph, Node
+from mlirad.ir.ops import Arith
 from mlirad.ir.walk import is_defined_in
 
 
@@ -58,9 +59,9 @@ def _is_sum(loop: Node, argument: int, result: int) -> bool:
 
 
 def _is_sum_step(loop: Node, user: Node, result: int) -> bool:
-    if user.name not in ("arith.addf", "arith.subf"):
+    if user.name not in (Arith.ADDF, Arith.SUBF):
         return False
-    if user.name == "arith.subf" and user.operands[1] in loop.blocks[0].arguments:
+    if user.name == Arith.SUBF and user.operands[1] in loop.blocks[0].arguments:
         return False
     value = user.results[0]
     users = [n for n in loop.walk() if value in n.operands]
@@ -76,9 +77,9 @@ def _is_sum_step(loop: Node, user: Node, result: int) -> bool:
 
 
 def _is_addition_of(user: Node, value: int) -> bool:
-    if user.name == "arith.subf":
+    if user.name == Arith.SUBF:
         return user.operands[0] == value and user.operands[1] != value
-    return user.name == "arith.addf"
+    return user.name == Arith.ADDF
 
 
 def _moves(graph: Graph, loop: Node, node: Node, iv: ir.Value) -> bool:

@@ -6,6 +6,7 @@ from mlirad.analysis.linear import linear_form
 from mlirad.bindings import ir
 from mlirad.ir.box import Bounds, bounds_of, bounds_of_index
 from mlirad.ir.graph import Graph, Node
+from mlirad.ir.ops import Func
 from mlirad.ir.structured import is_for, is_parallel
 from mlirad.ir.walk import constant_integer
 
@@ -36,7 +37,7 @@ def covers_box(graph: Graph, node: Node) -> bool:
 
 def _is_argument(value: ir.Value) -> bool:
     """Whether a value is an argument of the kernel."""
-    return isinstance(value, ir.BlockArgument) and value.owner.owner.operation.name == "func.func"
+    return isinstance(value, ir.BlockArgument) and value.owner.owner.operation.name == Func.FUNC
 
 
 def _is_plain(bounds: Bounds) -> bool:

@@ -10,6 +10,7 @@ from mlirad.analysis.linear import Linear, linear_form, number, unknown
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of_index
+from mlirad.ir.ops import Func
 from mlirad.ir.walk import Array
 
 Bound = Linear[int]  # of the numbers of arguments
@@ -74,7 +75,7 @@ def _leaf(value: ir.Value, upper: bool, depth: int) -> Bound | None:
     if not isinstance(value, ir.BlockArgument) or depth == 0:
         return None
     owner = value.owner.owner.operation
-    if owner.name == "func.func":
+    if owner.name == Func.FUNC:
         return (
             unknown(value.arg_number)
             if isinstance(value.type, ir.IntegerType | ir.IndexType)

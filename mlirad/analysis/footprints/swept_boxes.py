@@ -10,11 +10,12 @@ from mlirad.analysis.linear import Linear, linear_form, number, unknown
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of
+from mlirad.ir.ops import Arith, Func
 from mlirad.ir.structured import If, is_branch, is_for, is_parallel
 from mlirad.ir.walk import constant_integer, defining_op, enclosing
 
 _NEGATED = {b.SLT: b.SGE, b.SLE: b.SGT, b.SGT: b.SLE, b.SGE: b.SLT}
-_FLOOR, _LARGEST = "arith.floordivsi", 1 << 31
+_FLOOR, _LARGEST = Arith.FLOORDIVSI, 1 << 31
 Form = Linear[ir.Value]
 
 
@@ -110,7 +111,7 @@ def is_of_function(value: ir.Value) -> bool:
     """Whether a value is an argument of the function, the same for all iterations."""
     if not isinstance(value, ir.BlockArgument):
         return False
-    return value.owner.owner.operation.name == "func.func"
+    return value.owner.owner.operation.name == Func.FUNC
 
 
 def _ranges_around(op: ir.Operation, numbers: Mapping[int, int]) -> dict[ir.Value, _Range] | None:
@@ -118,7 +119,7 @@ def _ranges_around(op: ir.Operation, numbers: Mapping[int, int]) -> dict[ir.Valu
     is something else, or bounds are not known before the launch."""
     ranges, conditions = dict[ir.Value, _Range](), list[tuple[ir.Value, bool]]()
     inner, parent = op, enclosing(op)
-    while parent.name != "func.func":
+    while parent.name != Func.FUNC:
         if is_branch(parent):
             conditions.append((parent.operands[0], inner.block == If(parent).then))
         elif not (is_for(parent) or is_parallel(parent)):
@@ -146,11 +147,11 @@ Limit = tuple[ir.Value | None, int | None, int | None]  # what is limited, from 
 def _limits(condition: ir.Value, is_met: bool) -> Iterator[Limit]:
     """What a condition says of single values; of None where it says something else."""
     op = defining_op(condition)
-    if op is not None and op.name == "arith.andi" and is_met:
+    if op is not None and op.name == Arith.ANDI and is_met:
         for operand in op.operands:
             yield from _limits(operand, is_met)
         return
-    if op is None or op.name != "arith.cmpi":
+    if op is None or op.name != Arith.CMPI:
         yield None, None, None
         return
     kind = ir.IntegerAttr(op.attributes["predicate"]).value

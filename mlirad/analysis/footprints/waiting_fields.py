@@ -12,6 +12,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import DimOp, GetOp, is_access, split_access
 from mlirad.dialect.field_layout import path_to
 from mlirad.dialect.snode import places
+from mlirad.ir.ops import Func
 from mlirad.ir.walk import array_root, enclosing, operations
 
 
@@ -74,7 +75,7 @@ def is_outside_before(first: Access, second: Access) -> bool:
 
 def _outermost(op: ir.Operation) -> ir.Operation:
     """The operation of the function's own block that one lies in."""
-    while enclosing(op).name != "func.func":
+    while enclosing(op).name != Func.FUNC:
         op = enclosing(op)
     return op
 

@@ -19,7 +19,7 @@ from mlirad.analysis.trips import UNKNOWN, spans
 from mlirad.bindings import ir
 from mlirad.ir.elementary.table import INSTRUCTIONS
 from mlirad.ir.marks.rounding import is_bound
-from mlirad.ir.ops import Scf
+from mlirad.ir.ops import Arith, Math, Memref, Scf
 from mlirad.ir.structured import (
     For,
     Structured,
@@ -32,7 +32,7 @@ from mlirad.ir.structured import (
 from mlirad.ir.walk import block_operations, defining_op, operations
 
 MANY = 1024  # iterations that a part of a parallel loop is expected to have
-_DEAR = {"arith.divf": 5.0, "math.sqrt": 6.0, "math.rsqrt": 6.0, "arith.remf": 30.0}
+_DEAR = {Arith.DIVF: 5.0, Math.SQRT: 6.0, Math.RSQRT: 6.0, Arith.REMF: 30.0}
 _AROUND = 4  # ops of a loop that do not count beside one in it
 _FUNCTION, _DIVISION, _BRANCH, _TEST = 25.0, 12.0, 4.0, 4.0
 # LLVM takes several vectors of an innermost loop at once: of long bodies it keeps values in memory
@@ -40,7 +40,7 @@ _IN_REGISTERS, _SPILLED = 64, 0.25
 LONG = 600  # ops in a body
 _TOLD = 16  # places of an array that LLVM knows to be apart
 _ROW = 2.5  # a lane's part in loading rows, or storing them, as columns
-_FREE = ("arith.constant", "arith.index_cast", Scf.YIELD, Scf.CONDITION)
+_FREE = (Arith.CONSTANT, Arith.INDEX_CAST, Scf.YIELD, Scf.CONDITION)
 
 
 def expected_trips(loop: ir.Operation) -> float:
@@ -73,8 +73,8 @@ def op_cost(op: ir.Operation) -> float:
 
 def _is_by_root(op: ir.Operation) -> bool:
     """Whether an op is a quotient by a root, which has an estimate that all such share."""
-    divisor = defining_op(op.operands[1]) if op.name == "arith.divf" else None
-    return divisor is not None and divisor.name == "math.sqrt" and not is_bound(op)
+    divisor = defining_op(op.operands[1]) if op.name == Arith.DIVF else None
+    return divisor is not None and divisor.name == Math.SQRT and not is_bound(op)
 
 
 class Scalar:
@@ -168,7 +168,7 @@ def is_smooth(loop: ir.Operation, strides: Strides) -> bool:
     for op in operations(loop):
         if (op.regions and not is_branch(op)) or is_far(op, strides):
             return False
-        if op.name == "memref.store" and address_step(
+        if op.name == Memref.STORE and address_step(
             strides, op.operands[1], list(op.operands)[2:]
         ) not in (0, 1):
             return False
@@ -177,7 +177,7 @@ def is_smooth(loop: ir.Operation, strides: Strides) -> bool:
 
 def _has_work(op: ir.Operation) -> bool:
     """Whether a branch is likely to become a jump."""
-    return any(inner.name == "memref.store" or inner.regions for inner in operations(op)) or (
+    return any(inner.name == Memref.STORE or inner.regions for inner in operations(op)) or (
         sum(1 for _ in operations(op)) > 8
     )
 
@@ -193,7 +193,7 @@ def _has_many_places(loop: ir.Operation, strides: Strides) -> bool:
         if place is not None and is_far(op, strides):
             memref, indices = place
             places_of.setdefault(memref, set()).add(tuple(indices))
-            if op.name == "memref.store":
+            if op.name == Memref.STORE:
                 stored.add(memref)
     return any(len(places_of[memref]) > _TOLD for memref in stored)
 
@@ -202,12 +202,12 @@ def _reads_what_it_stores(loop: ir.Operation, strides: Strides) -> bool:
     """Whether iterations of a loop may load what earlier ones have stored."""
     stored: dict[ir.Value, list[list[ir.Value]]] = {}
     for op in operations(loop):
-        if op.name == "memref.store":
+        if op.name == Memref.STORE:
             stored.setdefault(op.operands[1], []).append(list(op.operands)[2:])
     return any(
         place != list(op.operands)[1:] and not _is_apart(place, list(op.operands)[1:], strides)
         for op in operations(loop)
-        for place in (stored.get(op.operands[0], ()) if op.name == "memref.load" else ())
+        for place in (stored.get(op.operands[0], ()) if op.name == Memref.LOAD else ())
     )
 
 
@@ -225,10 +225,10 @@ def _is_regular(op: ir.Operation, strides: Strides, fast: bool) -> bool:
     if not are_vector_sums(op, fast):
         return False
     for inner in operations(op):
-        if inner.name == "memref.load":
+        if inner.name == Memref.LOAD:
             if address_step(strides, inner.operands[0], list(inner.operands)[1:]) is None:
                 return False
-        elif inner.name == "memref.store":
+        elif inner.name == Memref.STORE:
             step = address_step(strides, inner.operands[1], list(inner.operands)[2:])
             if not step or inner.block != For(op).body:
                 return False
@@ -292,9 +292,9 @@ class Lanes:
         group = self.groups.group_of(op) if self.groups is not None and not masked else None
         if group is not None:
             return self.width * _ROW / len(group.ops)
-        if op.name == "memref.load":
+        if op.name == Memref.LOAD:
             return self._access(op.operands[0], list(op.operands)[1:], masked, 1.0)
-        if op.name == "memref.store":
+        if op.name == Memref.STORE:
             return self._store(op, masked)
         if op.name.startswith("memref."):
             return self.width * (8.0 + 2.0 * masked)
@@ -309,7 +309,7 @@ class Lanes:
         cost = op_cost(op)
         if any(word in op.name for word in ("divs", "divu", "rems", "remu")):
             return cost * self.width / 2
-        if isinstance(op.operands[0].type, ir.IndexType) and op.name == "arith.cmpi":
+        if isinstance(op.operands[0].type, ir.IndexType) and op.name == Arith.CMPI:
             return 1.0
         return cost * registers
 

@@ -17,12 +17,12 @@ from mlirad.analysis.lanes.steps import DYNAMIC, accessed_element, address_step
 from mlirad.analysis.lanes.strides import Strides
 from mlirad.analysis.linear import Linear, linear_form, number
 from mlirad.bindings import ir
+from mlirad.ir.ops import Memref
 from mlirad.ir.walk import block_operations, operations
 
 ROW = 4  # elements: a quarter of a vector, or half of one, or all of it
 _APART = range(ROW, 65)  # elements between neighbouring iterations
 _BITS = (32, 64)
-_LOAD, _STORE = "memref.load", "memref.store"
 
 
 class Access(NamedTuple):
@@ -69,7 +69,7 @@ class Groups:
         for position, op in enumerate(ops):
             access = None if op in self._single else self.access(op, position)
             if access is not None:
-                key = (op.name == _LOAD, _memref(op), access.step, access.sum)
+                key = (op.name == Memref.LOAD, _memref(op), access.step, access.sum)
                 alike.setdefault(key, []).append(access)
         if all(len(accesses) == 1 for accesses in alike.values()):
             return
@@ -109,7 +109,7 @@ class Groups:
 
 
 def _memref(op: ir.Operation) -> ir.Value:
-    return op.operands[op.name == _STORE]
+    return op.operands[op.name == Memref.STORE]
 
 
 def _rows(accesses: Sequence[Access], is_load: bool) -> Iterator[list[Access]]:
@@ -159,7 +159,11 @@ class _Order:
         low, high = min(positions), max(positions)
         row_ops = {access.op for access in row}
         for op in self._users[_memref(row[0].op)]:
-            if op in row_ops or not low < self.moved[op] < high or (is_load and op.name == _LOAD):
+            if (
+                op in row_ops
+                or not low < self.moved[op] < high
+                or (is_load and op.name == Memref.LOAD)
+            ):
                 continue
             place = self.moved[op]
             passed = [a for a in row if (a.position > place if is_load else a.position < place)]

@@ -7,10 +7,11 @@ from mlirad.analysis.lanes.strides import Strides
 from mlirad.analysis.lanes.updates import FLOAT_STEPS, STEPS, TAKES_FIRST, Update, Updates
 from mlirad.bindings import ir
 from mlirad.ir.marks.rounding import EXACT
+from mlirad.ir.ops import Arith, Func, Memref
 from mlirad.ir.structured import For, If, is_branch
 from mlirad.ir.walk import block_operations, defining_op, enclosing, operations
 
-_EXTREMES = ("arith.maximumf", "arith.minimumf")
+_EXTREMES = (Arith.MAXIMUMF, Arith.MINIMUMF)
 
 
 def may_meet(op: ir.Operation, indices: list[ir.Value], strides: Strides) -> bool:
@@ -31,9 +32,9 @@ class Meetings:
         self._loads: dict[ir.Value, list[ir.Operation]] = {}
         self._stores: dict[ir.Value, list[ir.Operation]] = {}
         for op in operations(strides.loop):
-            if op.name == "memref.load":
+            if op.name == Memref.LOAD:
                 self._loads.setdefault(op.operands[0], []).append(op)
-            elif op.name == "memref.store":
+            elif op.name == Memref.STORE:
                 self._stores.setdefault(op.operands[1], []).append(op)
         for memref, stores in self._stores.items():
             if memref not in strides.private and memref in self._loads:
@@ -83,10 +84,10 @@ class Meetings:
             sources = list(op.operands)
             for inner in operations(op):
                 sources += inner.operands
-            if op.name == "memref.load" and op.operands[0] == memref:
+            if op.name == Memref.LOAD and op.operands[0] == memref:
                 return True
             if any(
-                inner.name == "memref.load" and inner.operands[0] == memref
+                inner.name == Memref.LOAD and inner.operands[0] == memref
                 for inner in operations(op)
             ):
                 return True
@@ -142,7 +143,7 @@ def _branch_of(uses: list[ir.Operation], value: ir.Value, last: ir.Value) -> ir.
     for user in uses:
         while user.block != _block_of(last):
             parent = enclosing(user)
-            if parent.name == "func.func":
+            if parent.name == Func.FUNC:
                 return None
             user = parent
         branches.add(user)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mlirad.analysis.lanes.strides import Strides
 from mlirad.bindings import ir
+from mlirad.ir.ops import Memref
 
 DYNAMIC = ir.ShapedType.get_dynamic_size()
 _PAGE = 1024  # elements of a page of memory
@@ -11,9 +12,9 @@ _PAGE = 1024  # elements of a page of memory
 
 def accessed_element(op: ir.Operation) -> tuple[ir.Value, list[ir.Value]] | None:
     """The array and the indices of a load or a store; None of another op."""
-    if op.name not in ("memref.load", "memref.store"):
+    if op.name not in (Memref.LOAD, Memref.STORE):
         return None
-    memref, *indices = list(op.operands)[op.name == "memref.store" :]
+    memref, *indices = list(op.operands)[op.name == Memref.STORE :]
     return memref, indices
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from mlirad.analysis.lanes.updates import left_behind
 from mlirad.bindings import ir
+from mlirad.ir.ops import Arith, Memref
 from mlirad.ir.structured import DISTINCT, For, If, While, is_branch, is_for, is_while
 from mlirad.ir.walk import (
     block_operations,
@@ -73,10 +74,10 @@ class Strides:
 
     def _op(self, op: ir.Operation) -> int | None:
         strides = [self.stride_of(operand) for operand in op.operands]
-        if op.name == "memref.load":
+        if op.name == Memref.LOAD:
             differs = any(s != 0 for s in strides) or op in self._left_behind
             return None if differs or self._is_private(op) else 0
-        if op.regions or op.name == "memref.atomic_rmw":
+        if op.regions or op.name == Memref.ATOMIC_RMW:
             return None
         if self._keeps_apart(op):
             self._distinct.update(op.results)
@@ -90,11 +91,11 @@ class Strides:
         if DISTINCT in op.attributes:
             return enclosing(op) == self.loop
         distinct = [value in self._distinct for value in op.operands]
-        if op.name in ("arith.addi", "arith.subi"):
+        if op.name in (Arith.ADDI, Arith.SUBI):
             return any(distinct) and any(map(self.is_uniform, op.operands))
-        if op.name == "arith.muli":
+        if op.name == Arith.MULI:
             return any(distinct) and any(map(constant_integer, op.operands))
-        return op.name == "arith.index_cast" and distinct[0]
+        return op.name == Arith.INDEX_CAST and distinct[0]
 
     def _is_private(self, op: ir.Operation) -> bool:
         return op.operands[0] in self.private
@@ -157,15 +158,15 @@ class Strides:
 def _linear(op: ir.Operation, strides: list[int | None]) -> int | None:
     """The stride of a sum, of a product with a constant, or of a conversion to or from `index`."""
     name = op.name
-    if name == "arith.index_cast":
+    if name == Arith.INDEX_CAST:
         return strides[0]
-    if name not in ("arith.addi", "arith.subi", "arith.muli"):
+    if name not in (Arith.ADDI, Arith.SUBI, Arith.MULI):
         return None
     left, right = strides
     if left is None or right is None:
         return None
-    if name != "arith.muli":
-        return left + right if name == "arith.addi" else left - right
+    if name != Arith.MULI:
+        return left + right if name == Arith.ADDI else left - right
     for stride, other in ((left, op.operands[1]), (right, op.operands[0])):
         factor = constant_integer(other)
         if factor is not None:
@@ -182,11 +183,11 @@ def _private_buffers(loop: ir.Operation) -> set[ir.Value]:
             allocation = defining_op(value)
             if (
                 allocation is not None
-                and allocation.name in ("memref.alloca", "memref.alloc")
-                and (allocation.name == "memref.alloc" or not is_inside(allocation, loop))
+                and allocation.name in (Memref.ALLOCA, Memref.ALLOC)
+                and (allocation.name == Memref.ALLOC or not is_inside(allocation, loop))
                 and all(
                     is_inside(use.owner.operation, loop)
-                    or use.owner.operation.name == "memref.dealloc"
+                    or use.owner.operation.name == Memref.DEALLOC
                     for use in value.uses
                 )
             ):

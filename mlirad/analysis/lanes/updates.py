@@ -6,25 +6,26 @@ from __future__ import annotations
 import msgspec
 
 from mlirad.bindings import ir
+from mlirad.ir.ops import Arith, Memref
 from mlirad.ir.walk import block_operations, defining_op, enclosing, has_uses, operations
 
 # What updates combine by, and whether it may be done in another order without a change.
-FLOAT_STEPS = {"arith.addf": "arith.addf", "arith.subf": "arith.addf", "arith.mulf": "arith.mulf"}
+FLOAT_STEPS = {Arith.ADDF: Arith.ADDF, Arith.SUBF: Arith.ADDF, Arith.MULF: Arith.MULF}
 _INTEGER_STEPS = {
-    "arith.addi": "arith.addi",
-    "arith.subi": "arith.addi",
-    "arith.muli": "arith.muli",
-    "arith.andi": "arith.andi",
-    "arith.ori": "arith.ori",
-    "arith.xori": "arith.xori",
-    "arith.minsi": "arith.minsi",
-    "arith.maxsi": "arith.maxsi",
-    "arith.minui": "arith.minui",
-    "arith.maxui": "arith.maxui",
+    Arith.ADDI: Arith.ADDI,
+    Arith.SUBI: Arith.ADDI,
+    Arith.MULI: Arith.MULI,
+    Arith.ANDI: Arith.ANDI,
+    Arith.ORI: Arith.ORI,
+    Arith.XORI: Arith.XORI,
+    Arith.MINSI: Arith.MINSI,
+    Arith.MAXSI: Arith.MAXSI,
+    Arith.MINUI: Arith.MINUI,
+    Arith.MAXUI: Arith.MAXUI,
 }
 STEPS = {**FLOAT_STEPS, **_INTEGER_STEPS}
-TAKES_FIRST = ("arith.subf", "arith.subi")
-_CHOICES = ("arith.cmpf", "arith.cmpi", "arith.select")
+TAKES_FIRST = (Arith.SUBF, Arith.SUBI)
+_CHOICES = (Arith.CMPF, Arith.CMPI, Arith.SELECT)
 
 
 class Update(msgspec.Struct, frozen=True):
@@ -62,7 +63,7 @@ class _Order:
         self.places = {op: place for place, op in enumerate(self.ops)}
         self.loads: dict[tuple[ir.Value, ...], list[ir.Operation]] = {}
         for op in self.ops:
-            if op.name == "memref.load":
+            if op.name == Memref.LOAD:
                 self.loads.setdefault(tuple(op.operands), []).append(op)
 
 
@@ -82,7 +83,7 @@ class Updates:
         if last is None or last.block != store.block:
             return None
         steps = [last]
-        if last.name == "arith.select":
+        if last.name == Arith.SELECT:
             test = defining_op(last.operands[0])
             if test is None or test.name not in _CHOICES or test.block != store.block:
                 return None
@@ -111,7 +112,7 @@ class Updates:
         order = self._order(load.block)
         first, last = order.places[load], order.places[store]
         between = order.ops[first + 1 : last]
-        if any(op.regions or op.name.startswith("memref.store") for op in between):
+        if any(op.regions or op.name.startswith(Memref.STORE) for op in between):
             return None
         for use in load.results[0].uses:
             user = use.owner.operation
@@ -134,7 +135,7 @@ class Updates:
 
 def _is_same_element(load: ir.Operation, store: ir.Operation) -> bool:
     return (
-        load.name == "memref.load"
+        load.name == Memref.LOAD
         and load.block == store.block
         and list(load.operands) == list(store.operands)[1:]
     )
@@ -143,6 +144,6 @@ def _is_same_element(load: ir.Operation, store: ir.Operation) -> bool:
 def left_behind(loop: ir.Operation) -> set[ir.Operation]:
     """The loads of updates of which someone asks what was there: where lanes meet, each has the
     value that the lanes before it left."""
-    stores = [op for op in operations(loop) if op.name == "memref.store"]
+    stores = [op for op in operations(loop) if op.name == Memref.STORE]
     updates = [update for update in map(Updates().update_of, stores) if update is not None]
     return {update.load for update in updates if not update.is_sum}

@@ -22,7 +22,7 @@ from mlirad.dialect.field import GetOp, is_load, is_report, is_write, split_acce
 from mlirad.dialect.field_layout import Digits, Kind, activities_of, declared, path_to
 from mlirad.dialect.snode import module_of, place_of, trees_around
 from mlirad.ir.graph import Node
-from mlirad.ir.ops import Scf
+from mlirad.ir.ops import Arith, Func, Scf
 from mlirad.ir.structured import is_branch, is_for, is_parallel
 from mlirad.ir.walk import (
     Array,
@@ -37,9 +37,9 @@ from mlirad.ir.walk import (
 _SERIALIZE = "put ti.loop_config(serialize=True) before the loop"
 _ASIDE = "note in a field which cells are to be deactivated, and do that in a loop of its own"
 _ELSEWHERE = f"{_SERIALIZE} if it does not go over active elements, or write to another field"
-_CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.trunci")
-_QUOTIENTS = ("arith.divui", "arith.floordivsi")
-_SHIFTS = ("arith.shrui", "arith.shrsi")
+_CASTS = (Arith.INDEX_CAST, Arith.INDEX_CASTUI, Arith.EXTSI, Arith.TRUNCI)
+_QUOTIENTS = (Arith.DIVUI, Arith.FLOORDIVSI)
+_SHIFTS = (Arith.SHRUI, Arith.SHRSI)
 
 Quotient = tuple[Linear[ir.Value], int]  # a sum, and what it is divided by
 
@@ -138,7 +138,7 @@ def _cells(branch: ir.Operation) -> Iterator[ir.Operation]:
 def _block_of(write: ir.Operation) -> ir.Operation | None:
     """The block of which a write deactivates a cell: the cell's activity is set with it."""
     op = write
-    while op.name != "func.func":
+    while op.name != Func.FUNC:
         for other in block_operations(op.block):
             if is_write(other) and deactivates_cell(other):
                 blocks = blocks_by_activity(module_of(write))

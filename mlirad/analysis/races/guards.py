@@ -19,6 +19,7 @@ from mlirad.dialect.field import is_load, is_write
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of
 from mlirad.ir.graph import Graph, Node
+from mlirad.ir.ops import Arith
 from mlirad.ir.structured import is_branch, is_for
 from mlirad.ir.walk import array_root, attributes_of, constant_integer, is_defined_in
 
@@ -119,22 +120,22 @@ class _Side:
         if op is None or depth == 0:
             return self._opaque(value, truth)
         is_bit = value.type == b.integer_type(1)
-        if is_bit and op.name in ("arith.andi", "arith.ori"):
+        if is_bit and op.name in (Arith.ANDI, Arith.ORI):
             operand_conditions = [self._holds(operand, truth, depth - 1) for operand in op.operands]
             return (
                 _conjunction(*operand_conditions)
-                if (op.name == "arith.andi") == truth
+                if (op.name == Arith.ANDI) == truth
                 else _either(*operand_conditions)
             )
         if (
             is_bit
-            and op.name == "arith.xori"
+            and op.name == Arith.XORI
             and (flips := _constant_truth(op.operands[1])) is not None
         ):
             return self._holds(op.operands[0], truth != flips, depth - 1)
-        if op.name in ("arith.extui", "arith.extsi"):
+        if op.name in (Arith.EXTUI, Arith.EXTSI):
             return self._holds(op.operands[0], truth, depth - 1)
-        if op.name == "arith.cmpi":
+        if op.name == Arith.CMPI:
             return self._comparison(op, truth, depth)
         if is_branch(op):
             return self._branch_condition(op, value, truth, depth)
@@ -203,7 +204,7 @@ class _Side:
             if array in self.guards.written:
                 return self.own(leaf)
             return self._operation_sum(op, array, list(op.operands)[1:], depth)
-        if op.name in ("arith.floordivsi", "arith.remui", "arith.andi"):
+        if op.name in (Arith.FLOORDIVSI, Arith.REMUI, Arith.ANDI):
             divisor = _divisor(op)
             if divisor is not None:
                 return self._quotient_sum(op, divisor, depth)
@@ -225,12 +226,12 @@ class _Side:
         """A quotient rounded down, or what remains of it."""
         dividend = self._sum(op.operands[0], depth - 1)
         quotient: Sum = unknown(Quotient(dividend, divisor))
-        return quotient if op.name == "arith.floordivsi" else dividend.plus(quotient, -divisor)
+        return quotient if op.name == Arith.FLOORDIVSI else dividend.plus(quotient, -divisor)
 
 
 def _constant_truth(value: ir.Value) -> bool | None:
     """Whether a condition is known to hold, or not to; None where neither is."""
-    if isinstance(value, ir.BlockArgument) or value.owner.operation.name != "arith.constant":
+    if isinstance(value, ir.BlockArgument) or value.owner.operation.name != Arith.CONSTANT:
         return None
     attribute = value.owner.operation.attributes["value"]
     if isinstance(attribute, ir.BoolAttr):
@@ -242,7 +243,7 @@ def _divisor(op: ir.Operation) -> int | None:
     value = constant_integer(op.operands[1])
     if value is None or value < 0:
         return None
-    if op.name == "arith.andi":
+    if op.name == Arith.ANDI:
         return value + 1 if value & (value + 1) == 0 else None
     return value or None
 
@@ -253,7 +254,7 @@ def _is_truth(value: ir.Value) -> bool:
         return False
     op = value.owner.operation
     return is_branch(op) or (
-        op.name in ("arith.extui", "arith.extsi") and op.operands[0].type == b.integer_type(1)
+        op.name in (Arith.EXTUI, Arith.EXTSI) and op.operands[0].type == b.integer_type(1)
     )
 
 

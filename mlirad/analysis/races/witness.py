@@ -15,6 +15,7 @@ from mlirad.analysis.linear import Linear, number, unknown
 from mlirad.bindings import ir
 from mlirad.ir.box import Bounds, bounds_of
 from mlirad.ir.graph import Graph, Node
+from mlirad.ir.ops import Arith
 from mlirad.ir.structured import is_branch
 from mlirad.ir.walk import constant_integer, is_inside, owner_operation
 
@@ -127,15 +128,15 @@ class _Point:
         op = value.owner.operation
         if op.name in _CASTS:
             return self.number(op.operands[0])
-        if op.name == "arith.trunci":
+        if op.name == Arith.TRUNCI:
             width = ir.IntegerType(value.type).width
             return number(_fitting(self.integer(op.operands[0]), width))
-        if op.name in ("arith.addi", "arith.subi"):
+        if op.name in (Arith.ADDI, Arith.SUBI):
             first, second = map(self.number, op.operands)
-            return first.plus(second, 1 if op.name == "arith.addi" else -1)
-        if op.name == "arith.select":
+            return first.plus(second, 1 if op.name == Arith.ADDI else -1)
+        if op.name == Arith.SELECT:
             return self.number(op.operands[1 if self.integer(op.operands[0]) else 2])
-        if op.name == "arith.cmpi":
+        if op.name == Arith.CMPI:
             left, right = map(self.integer, op.operands)
             predicate = ir.IntegerAttr(op.attributes["predicate"]).value
             if predicate >= len(_COMPARE):  # of unsigned numbers
@@ -195,7 +196,7 @@ def _floor(left: int, right: int) -> int:
     return left // right
 
 
-_CASTS = frozenset({"arith.index_cast", "arith.extsi"})
+_CASTS = frozenset({Arith.INDEX_CAST, Arith.EXTSI})
 _COMPARE: list[Callable[[int, int], bool]] = [
     operator.eq,
     operator.ne,
@@ -205,13 +206,13 @@ _COMPARE: list[Callable[[int, int], bool]] = [
     operator.ge,
 ]
 _RULES: dict[str, Callable[[int, int], int]] = {
-    "arith.muli": operator.mul,
-    "arith.divsi": _quotient,
-    "arith.floordivsi": _floor,
-    "arith.remsi": lambda a, b: a - b * _quotient(a, b),
-    "arith.minsi": min,
-    "arith.maxsi": max,
-    "arith.andi": operator.and_,
-    "arith.ori": operator.or_,
-    "arith.xori": operator.xor,
+    Arith.MULI: operator.mul,
+    Arith.DIVSI: _quotient,
+    Arith.FLOORDIVSI: _floor,
+    Arith.REMSI: lambda a, b: a - b * _quotient(a, b),
+    Arith.MINSI: min,
+    Arith.MAXSI: max,
+    Arith.ANDI: operator.and_,
+    Arith.ORI: operator.or_,
+    Arith.XORI: operator.xor,
 }

@@ -3,19 +3,20 @@ everywhere."""
 
 from mlirad.ir.build import OGT, OLT
 from mlirad.ir.elementary.terms import Term, choose, convert, floor, r, t, where, x, y
+from mlirad.ir.ops import Arith
 
 RULES: dict[str, tuple[Term | None, ...]] = {
-    "arith.addf": (t, t),
-    "arith.subf": (t, -t),
-    "arith.mulf": (t * y, t * x),
-    "arith.divf": (t / y, -((t / y) * r)),
-    "arith.negf": (-t,),
-    "arith.remf": (t, -(t * where(OLT, x / y, 0.0, -floor(-(x / y)), floor(x / y)))),
-    "arith.maximumf": (where(OGT, x, y, t, 0.0), where(OGT, x, y, 0.0, t)),
-    "arith.minimumf": (where(OLT, x, y, t, 0.0), where(OLT, x, y, 0.0, t)),
-    "arith.maxnumf": (where(OGT, x, y, t, 0.0), where(OGT, x, y, 0.0, t)),
-    "arith.minnumf": (where(OLT, x, y, t, 0.0), where(OLT, x, y, 0.0, t)),
-    "arith.select": (None, choose(x, t, 0.0), choose(x, 0.0, t)),
-    "arith.extf": (convert,),
-    "arith.truncf": (convert,),
+    Arith.ADDF: (t, t),
+    Arith.SUBF: (t, -t),
+    Arith.MULF: (t * y, t * x),
+    Arith.DIVF: (t / y, -((t / y) * r)),
+    Arith.NEGF: (-t,),
+    Arith.REMF: (t, -(t * where(OLT, x / y, 0.0, -floor(-(x / y)), floor(x / y)))),
+    Arith.MAXIMUMF: (where(OGT, x, y, t, 0.0), where(OGT, x, y, 0.0, t)),
+    Arith.MINIMUMF: (where(OLT, x, y, t, 0.0), where(OLT, x, y, 0.0, t)),
+    Arith.MAXNUMF: (where(OGT, x, y, t, 0.0), where(OGT, x, y, 0.0, t)),
+    Arith.MINNUMF: (where(OLT, x, y, t, 0.0), where(OLT, x, y, 0.0, t)),
+    Arith.SELECT: (None, choose(x, t, 0.0), choose(x, 0.0, t)),
+    Arith.EXTF: (convert,),
+    Arith.TRUNCF: (convert,),
 }

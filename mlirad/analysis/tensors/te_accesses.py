@@ -11,6 +11,7 @@ from typing import NamedTuple
 from mlirad.analysis.linear import Linear, number, unknown
 from mlirad.bindings import ir
 from mlirad.dialect import te
+from mlirad.ir.ops import Arith
 from mlirad.ir.structured import If, is_branch
 from mlirad.ir.walk import block_operations, constant_integer, defining_op
 
@@ -81,7 +82,7 @@ class Forms:
             return [Piece(unknown(value))]
         if is_branch(op):
             return self._branch_pieces(op, value, depth)
-        if op.name == "arith.select":
+        if op.name == Arith.SELECT:
             condition, then, otherwise = op.operands
             return self._either(condition, (then, otherwise), depth)
         parts = [self.of(operand, depth - 1) for operand in op.operands] if op.name in _OPS else []
@@ -119,16 +120,16 @@ class Forms:
             return
         left, right = choice
         a, c = left.form, right.form
-        if name in ("arith.addi", "arith.subi"):
-            yield left.with_form(a.plus(c, 1 if name == "arith.addi" else -1), right)
-        elif name == "arith.muli":
+        if name in (Arith.ADDI, Arith.SUBI):
+            yield left.with_form(a.plus(c, 1 if name == Arith.ADDI else -1), right)
+        elif name == Arith.MULI:
             if a.terms and c.terms:
                 yield None
             else:
                 yield left.with_form(a.times(c.constant) if a.terms else c.times(a.constant), right)
-        elif name in ("arith.minsi", "arith.maxsi"):
+        elif name in (Arith.MINSI, Arith.MAXSI):
             less = c.plus(a, -1)  # not negative where a <= c
-            first, second = (a, c) if name == "arith.minsi" else (c, a)
+            first, second = (a, c) if name == Arith.MINSI else (c, a)
             total = left.with_form(first, right)
             yield Piece(first, (*total.constraints, less), total.conditions, total.quotients)
             more = less.times(-1).plus(number(-1))
@@ -150,13 +151,13 @@ class Forms:
 
 
 _OPS = (
-    "arith.addi",
-    "arith.subi",
-    "arith.muli",
-    "arith.floordivsi",
-    "arith.minsi",
-    "arith.maxsi",
-    "arith.index_cast",
+    Arith.ADDI,
+    Arith.SUBI,
+    Arith.MULI,
+    Arith.FLOORDIVSI,
+    Arith.MINSI,
+    Arith.MAXSI,
+    Arith.INDEX_CAST,
 )
 
 
@@ -179,12 +180,12 @@ def reads_within(block: ir.Block) -> list[ir.Operation]:
 
 def least_of(value: ir.Value, forms: Forms) -> list[tuple[Form, int]] | None:
     """The sums, divided by numbers and rounded up, of which a bound is the greatest."""
-    return _ends(value, forms, "arith.maxsi", "arith.ceildivsi")
+    return _ends(value, forms, Arith.MAXSI, Arith.CEILDIVSI)
 
 
 def most_of(value: ir.Value, forms: Forms) -> list[tuple[Form, int]] | None:
     """The sums, divided by numbers and rounded down, of which a bound is the least."""
-    return _ends(value, forms, "arith.minsi", "arith.floordivsi")
+    return _ends(value, forms, Arith.MINSI, Arith.FLOORDIVSI)
 
 
 def _ends(

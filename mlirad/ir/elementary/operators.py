@@ -9,6 +9,7 @@ from collections.abc import Callable
 from mlirad.ir.build import OEQ, OGT, OLT
 from mlirad.ir.elementary.function import NOT_NEGATIVE, NOWHERE, Function, Shape, Slope
 from mlirad.ir.elementary.terms import log, power, r, t, where, x, y
+from mlirad.ir.ops import Math
 
 # d(x**p)/dx = p x**(p-1), and 0 for p = 0 at x = 0 too (where this is the case for both, lest its
 # derivative in p be 0 for p = 0 elsewhere); in p, 0 at x = 0 and NaN for x < 0.
@@ -50,7 +51,7 @@ OPERATORS = (
         abs,
         (where(OGT, x, 0.0, t, where(OLT, x, 0.0, -t, 0.0)),),
         "The absolute value",
-        op="math.absf",
+        op=Math.ABSF,
         range=NOT_NEGATIVE,
         shape=Shape.VALLEY,
         intrinsic="fabs",
@@ -62,7 +63,7 @@ OPERATORS = (
         (t * y, t * x, t),
         "`x * y + z`, rounded once",
         "x, y, z",
-        op="math.fma",
+        op=Math.FMA,
         intrinsic="fma",
     ),
     Function(
@@ -74,7 +75,7 @@ OPERATORS = (
         ),
         "`base ** exponent`",
         "base, exponent",
-        op="math.powf",
+        op=Math.POWF,
         domain=NOWHERE,
         slope=Slope.POLE,
         in_libmvec=True,

@@ -37,6 +37,7 @@ from mlirad.ir.elementary.terms import (
     x,
     y,
 )
+from mlirad.ir.ops import Math
 
 _BELL = exp(-(x * x)) * (2.0 * pi**-0.5)
 _ANGLE = x * x + y * y
@@ -160,7 +161,7 @@ ELEMENTARY = (
         (where(OEQ, x, 0.0, 0.0, t * copysign(1.0, x) * copysign(1.0, y)), None),
         "The magnitude of x with the sign of y",
         "x, y",
-        op="math.copysign",
+        op=Math.COPYSIGN,
         intrinsic="copysign",
         jumps=True,
     ),
@@ -251,7 +252,7 @@ ELEMENTARY = (
         _reciprocal_root,
         ((t * -0.5) * (r * r * r),),
         "`1 / sqrt(x)`",
-        op="math.rsqrt",
+        op=Math.RSQRT,
         domain=POSITIVE,
         range=NOT_NEGATIVE,
         shape=Shape.DECREASING,
@@ -270,7 +271,7 @@ ELEMENTARY = (
         math.sqrt,
         ((t * 0.5) / r,),
         "The square root",
-        op="math.sqrt",
+        op=Math.SQRT,
         domain=NOT_NEGATIVE,
         range=NOT_NEGATIVE,
         shape=Shape.INCREASING,
@@ -298,4 +299,4 @@ _ALL = (*ELEMENTARY, *ROUNDINGS, *OPERATORS)
 FUNCTIONS = {function.op: function for function in _ALL if function.op}
 EXPANSIONS = {function.name: function for function in _ALL if function.expansion is not None}
 # a GPU has an instruction for each, and so has a CPU; roots take longer
-INSTRUCTIONS = frozenset(op for op, row in FUNCTIONS.items() if row.intrinsic) - {"math.sqrt"}
+INSTRUCTIONS = frozenset(op for op, row in FUNCTIONS.items() if row.intrinsic) - {Math.SQRT}

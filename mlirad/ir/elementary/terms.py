@@ -16,31 +16,32 @@ import msgspec
 from mlirad.abstract_struct import AbstractStruct
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.ops import Arith, Math
 
 
 class Term:
     """An expression; operators build larger ones."""
 
     def __add__(self, other: Term | float) -> Term:
-        return Apply("arith.addf", (self, as_term(other)))
+        return Apply(Arith.ADDF, (self, as_term(other)))
 
     def __sub__(self, other: Term | float) -> Term:
-        return Apply("arith.subf", (self, as_term(other)))
+        return Apply(Arith.SUBF, (self, as_term(other)))
 
     def __rsub__(self, other: float) -> Term:
-        return Apply("arith.subf", (as_term(other), self))
+        return Apply(Arith.SUBF, (as_term(other), self))
 
     def __mul__(self, other: Term | float) -> Term:
-        return Apply("arith.mulf", (self, as_term(other)))
+        return Apply(Arith.MULF, (self, as_term(other)))
 
     def __rmul__(self, other: float) -> Term:
-        return Apply("arith.mulf", (as_term(other), self))
+        return Apply(Arith.MULF, (as_term(other), self))
 
     def __truediv__(self, other: Term | float) -> Term:
-        return Apply("arith.divf", (self, as_term(other)))
+        return Apply(Arith.DIVF, (self, as_term(other)))
 
     def __neg__(self) -> Term:
-        return Apply("arith.negf", (self,))
+        return Apply(Arith.NEGF, (self,))
 
 
 class Tangent(Term, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
@@ -139,12 +140,12 @@ sin, cos, sinh, cosh, exp, log, sqrt, floor, magnitude = (
 
 def power(base: Term, exponent: Term | float) -> Term:
     """`base ** exponent`."""
-    return Apply("math.powf", (base, as_term(exponent)))
+    return Apply(Math.POWF, (base, as_term(exponent)))
 
 
 def copysign(size: Term | float, sign: Term) -> Term:
     """The size of one number with the sign of another."""
-    return Apply("math.copysign", (as_term(size), sign))
+    return Apply(Math.COPYSIGN, (as_term(size), sign))
 
 
 def leaves(term: Term) -> Iterator[Operand | Result]:
@@ -188,17 +189,12 @@ def emit(term: Term, values: Values) -> ir.Value:
     if isinstance(term, Convert):
         return convert_float(values.tangent, values.target)
     if isinstance(term, Where):
-        test = b.make(
-            "arith.cmpf",
-            b.integer_type(1),
-            [emit(term.left, values), emit(term.right, values)],
-            predicate=b.predicate(term.kind),
-        )
-        return _select(test, emit(term.then, values), emit(term.otherwise, values))
+        test = b.compare_floats(term.kind, emit(term.left, values), emit(term.right, values))
+        return b.select(test, emit(term.then, values), emit(term.otherwise, values))
     if isinstance(term, Quiet):
         return _quiet(emit(term.term, values), values.tangent)
     if isinstance(term, Choose):
-        return _select(
+        return b.select(
             values.operand(term.condition.position),
             emit(term.then, values),
             emit(term.otherwise, values),
@@ -219,25 +215,14 @@ def expand(term: Term, operands: Sequence[ir.Value]) -> ir.Value:
 
 def product_with_zeros(left: ir.Value, right: ir.Value) -> ir.Value:
     """A product in which 0 of an infinity is 0; where it is differentiated, a product."""
-    value = b.make("arith.mulf", left.type, [left, right])
+    value = b.mulf(left, right)
     return _quiet(_quiet(value, left), right)
 
 
 def _quiet(value: ir.Value, tangent: ir.Value) -> ir.Value:
-    zero, bit = b.number(0.0, tangent.type), b.integer_type(1)
-    test = b.make(
-        "arith.andi",
-        bit,
-        [
-            b.make("arith.cmpf", bit, [value, value], predicate=b.predicate(b.UNO)),
-            b.make("arith.cmpf", bit, [tangent, zero], predicate=b.predicate(b.OEQ)),
-        ],
-    )
-    return _select(test, b.number(0.0, value.type), value)
-
-
-def _select(test: ir.Value, then: ir.Value, otherwise: ir.Value) -> ir.Value:
-    return b.make("arith.select", then.type, [test, then, otherwise])
+    zero = b.number(0.0, tangent.type)
+    test = b.andi(b.compare_floats(b.UNO, value, value), b.compare_floats(b.OEQ, tangent, zero))
+    return b.select(test, b.number(0.0, value.type), value)
 
 
 def convert_float(value: ir.Value, target: ir.Type) -> ir.Value:
@@ -245,4 +230,4 @@ def convert_float(value: ir.Value, target: ir.Type) -> ir.Value:
     if value.type == target:
         return value
     wider = ir.FloatType(target).width > ir.FloatType(value.type).width
-    return b.make("arith.extf" if wider else "arith.truncf", target, [value])
+    return (b.extf if wider else b.truncf)(value, target)

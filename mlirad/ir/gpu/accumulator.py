@@ -10,6 +10,7 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.gpu.blocks import reduce_in_block, thread_number
 from mlirad.ir.marks.rounding import round_as, update_marks
+from mlirad.ir.ops import Arith
 from mlirad.ir.reductions import Reduction
 from mlirad.ir.walk import at_end
 
@@ -34,14 +35,14 @@ class Accumulator:
         """A value of an update, as one of the sum."""
         if not self._is_wider:
             return value
-        integers = "arith.extui" if self.kind in ("minu", "maxu") else "arith.extsi"
-        return b.make("arith.extf" if self._is_float else integers, self.type, [value])
+        integers = Arith.EXTUI if self.kind in ("minu", "maxu") else Arith.EXTSI
+        return b.make(Arith.EXTF if self._is_float else integers, self.type, [value])
 
     def narrowed(self, value: ir.Value) -> ir.Value:
         """What the sum has come to, as a value of an update."""
         if not self._is_wider:
             return value
-        name = "arith.truncf" if self._is_float else "arith.trunci"
+        name = Arith.TRUNCF if self._is_float else Arith.TRUNCI
         return round_as(b.make(name, self.reduction.type, [value]), self.marks)
 
     def neutral(self) -> ir.Value:

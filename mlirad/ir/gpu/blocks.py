@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.ops import Gpu
 from mlirad.ir.structured import Parallel
 
 BLOCK_DIM = "block_dim"  # of a loop: how many iterations a block runs
@@ -15,7 +16,6 @@ FILLING_BLOCKS = 2048  # of 128 threads: about as many as a large GPU holds at o
 SUM_BYTES = 256  # of the sums of a loop: a thread has 255 registers of four
 WARP = 32  # threads that run together, and reach memory together
 
-_REDUCTION = "gpu.all_reduce"
 _KINDS = {
     "add": "add",
     "mul": "mul",
@@ -49,17 +49,17 @@ def threads_in_blocks(count: ir.Value, size: int) -> Parallel:
 
 def thread_number() -> ir.Value:
     """The number of a thread in its block, where blocks have one axis."""
-    return b.make("gpu.thread_id", b.index_type(), [], dimension=_along_x())
+    return b.make(Gpu.THREAD_ID, b.index_type(), [], dimension=_along_x())
 
 
 def block_number() -> ir.Value:
     """The number of a block, where the grid has one axis."""
-    return b.make("gpu.block_id", b.index_type(), [], dimension=_along_x())
+    return b.make(Gpu.BLOCK_ID, b.index_type(), [], dimension=_along_x())
 
 
 def barrier() -> None:
     """What no thread of a block passes before all have come to it."""
-    b.effect("gpu.barrier", [])
+    b.effect(Gpu.BARRIER, [])
 
 
 def reduce_in_block(kind: str, value: ir.Value) -> ir.Value:
@@ -70,14 +70,14 @@ def reduce_in_block(kind: str, value: ir.Value) -> ir.Value:
         "op": ir.Attribute.parse(f"#gpu<all_reduce_op {name}>"),
         "uniform": ir.UnitAttr.get(),
     }
-    op = ir.Operation.create(_REDUCTION, [value.type], [value], attributes, regions=1)
+    op = ir.Operation.create(Gpu.ALL_REDUCE, [value.type], [value], attributes, regions=1)
     return op.result
 
 
 def reduction_kind(op: ir.Operation) -> str | None:
     """The kind of update by which an op combines values of all threads of a block; None where it
     does not, or by another."""
-    if op.name != _REDUCTION or "op" not in op.attributes:
+    if op.name != Gpu.ALL_REDUCE or "op" not in op.attributes:
         return None
     kinds = _FLOAT_KINDS if b.is_float(op.operands[0].type) else _KINDS
     name = str(op.attributes["op"]).removeprefix("#gpu<all_reduce_op ").removesuffix(">")

@@ -7,6 +7,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.dialect.field import DimOp, FetchOp, GetOp
 from mlirad.ir import build as b
+from mlirad.ir.ops import Arith
 from mlirad.ir.walk import before, constant_integer, defining_op, enclosing
 
 _DIVISIONS = ("div", "rem")
@@ -71,8 +72,8 @@ class HostValues:
 def _fetched(value: ir.Value) -> ir.Value:
     if isinstance(value.type, ir.IndexType):
         return field.fetch([value])[0]
-    word = b.make("arith.index_cast", b.index_type(), [value])
-    return b.make("arith.index_cast", value.type, field.fetch([word]))
+    word = b.to_index(value)
+    return b.make(Arith.INDEX_CAST, value.type, field.fetch([word]))
 
 
 def _is_arithmetic(op: ir.Operation) -> bool:

@@ -47,7 +47,7 @@ class Iterations:
             with at_end(starts.body, self.loop.location):
                 inner = empty_slots(self.sums)
                 bounds = [b.add(starts.induction, far), end]
-                last = b.make("arith.minsi", b.index_type(), bounds)
+                last = b.minsi(*bounds)
                 self._run_each(starts.induction, last, step, inner)
                 add_slots(self.sums, slots, inner)
                 b.yield_()

@@ -38,7 +38,7 @@ class Box:
             number = self.order.at(loop.induction, self.count)
             rows = b.div(number, x)
             along_x = b.sub(number, b.mul(rows, x))
-            along_y = b.make("arith.remui", y.type, [rows, y])
+            along_y = b.rem(rows, y)
             indices = [along_x, along_y, b.div(rows, y)]
             b.yield_()
         return BoxLoop(op, indices, number, block_operations(body)[-1])

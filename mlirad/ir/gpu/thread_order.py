@@ -31,4 +31,4 @@ class ThreadOrder:
 
 
 def _remainder(value: ir.Value, modulus: ir.Value) -> ir.Value:
-    return b.make("arith.remui", value.type, [value, modulus])
+    return b.rem(value, modulus)

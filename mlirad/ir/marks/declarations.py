@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mlirad.bindings import ir
+from mlirad.ir.ops import Func
 from mlirad.ir.walk import functions
 
 
@@ -16,5 +17,5 @@ def declarations(module: ir.Module) -> ir.Module:
             attributes = {name: function.attributes[name] for name in function.attributes}
             attributes["sym_visibility"] = ir.StringAttr.get("private")
             with function.location:
-                ir.Operation.create("func.func", [], [], attributes, regions=1)
+                ir.Operation.create(Func.FUNC, [], [], attributes, regions=1)
     return found

@@ -4,11 +4,12 @@ not good enough, and the branch in which it is."""
 from __future__ import annotations
 
 from mlirad.bindings import ir
+from mlirad.ir.ops import Func
 from mlirad.ir.structured import If, is_branch
 from mlirad.ir.walk import block_operations
 
 RARE = "field.rare"  # of a function without effects, and of a branch that only calls it
-CALL = "func.call"
+CALL = Func.CALL
 
 
 def is_rare(op: ir.Operation) -> bool:

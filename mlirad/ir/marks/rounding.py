@@ -16,6 +16,7 @@ from collections.abc import Mapping
 
 from mlirad.bindings import ir
 from mlirad.ir.elementary.table import FUNCTIONS
+from mlirad.ir.ops import Arith
 from mlirad.ir.walk import block_operations, operations
 
 EXACT, FUSED, LOOSE, LANES = "field.exact", "field.fused", "field.loose", "field.lanes"
@@ -24,17 +25,15 @@ SETTLED = "field.settled"
 # ops that give floats, and jump, or turn, where an operand passes some value
 CHOICES = frozenset(
     {
-        "arith.maximumf",
-        "arith.minimumf",
-        "arith.maxnumf",
-        "arith.minnumf",
-        "arith.remf",
+        Arith.MAXIMUMF,
+        Arith.MINIMUMF,
+        Arith.MAXNUMF,
+        Arith.MINNUMF,
+        Arith.REMF,
         *(op for op, function in FUNCTIONS.items() if function.jumps),
     }
 )
-_KEPT = frozenset(
-    {"arith.constant", "arith.select", "arith.bitcast", "arith.sitofp", "arith.uitofp"}
-)
+_KEPT = frozenset({Arith.CONSTANT, Arith.SELECT, Arith.BITCAST, Arith.SITOFP, Arith.UITOFP})
 
 
 def is_marked(op: ir.Operation) -> bool:

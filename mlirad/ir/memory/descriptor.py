@@ -4,10 +4,9 @@ they do not alias."""
 from collections.abc import Sequence
 
 from mlirad.bindings import ir
-from mlirad.ir.build import index_type, integer_type, make
+from mlirad.ir import build as b
+from mlirad.ir.ops import Builtin, Llvm, Memref
 from mlirad.ir.walk import defining_op
-
-_INSERT = "llvm.insertvalue"
 
 
 def pointer_type() -> ir.Type:
@@ -33,23 +32,23 @@ def memref_at(
     rank = len(sizes)
     arrays = f", array<{rank} x i64>, array<{rank} x i64>" if rank else ""
     struct = ir.Type.parse(f"!llvm.struct<(ptr, ptr, i64{arrays})>")
-    value = make("llvm.mlir.poison", struct, [])
+    value = b.make(Llvm.MLIR_POISON, struct, [])
     value = _insert(value, pointer, [0])
     value = _insert(value, pointer, [1])
     value = _insert(value, _word(0), [2])
     for axis in range(rank):
         value = _insert(value, _word(sizes[axis]), [3, axis])
         value = _insert(value, _word(strides[axis]), [4, axis])
-    return make("builtin.unrealized_conversion_cast", type_, [value])
+    return b.unrealized_cast(value, type_)
 
 
 def pointer_behind(memref: ir.Value) -> ir.Value:
     """The pointer that `memref_at` made a memref of; the memref itself where it did not."""
     op = defining_op(memref)
-    if op is None or op.name != "builtin.unrealized_conversion_cast":
+    if op is None or op.name != Builtin.UNREALIZED_CONVERSION_CAST:
         return memref
     value = op.operands[0]
-    while (op := defining_op(value)) is not None and op.name == _INSERT:
+    while (op := defining_op(value)) is not None and op.name == Llvm.INSERTVALUE:
         if list(ir.DenseI64ArrayAttr(op.attributes["position"])) == [1]:
             return op.operands[1]
         value = op.operands[0]
@@ -57,18 +56,16 @@ def pointer_behind(memref: ir.Value) -> ir.Value:
 
 
 def _insert(into: ir.Value, value: ir.Value, position: list[int]) -> ir.Value:
-    return make(_INSERT, into.type, [into, value], position=ir.DenseI64ArrayAttr.get(position))
+    place = ir.DenseI64ArrayAttr.get(position)
+    return b.make(Llvm.INSERTVALUE, into.type, [into, value], position=place)
 
 
 def _word(value: ir.Value | int) -> ir.Value:
-    i64 = integer_type(64)
-    if isinstance(value, int):
-        return make("llvm.mlir.constant", i64, [], value=ir.IntegerAttr.get(i64, value))
-    return make("arith.index_cast", i64, [value])
+    i64 = b.integer_type(64)
+    return b.llvm_constant(value, i64) if isinstance(value, int) else b.index_cast(value, i64)
 
 
 def pointer_of(memref: ir.Value) -> ir.Value:
     """The address of a memref's first element."""
-    i64 = integer_type(64)
-    address = make("memref.extract_aligned_pointer_as_index", index_type(), [memref])
-    return make("llvm.inttoptr", pointer_type(), [make("arith.index_cast", i64, [address])])
+    address = b.make(Memref.EXTRACT_ALIGNED_POINTER_AS_INDEX, b.index_type(), [memref])
+    return b.inttoptr(b.index_cast(address, b.integer_type(64)), pointer_type())

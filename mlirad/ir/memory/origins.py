@@ -5,27 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mlirad.bindings import ir
+from mlirad.ir.ops import Arith, Builtin, Func, Llvm, Memref
 from mlirad.ir.walk import defining_op
 
 # Ops whose results point where their operands do; what they compute otherwise points nowhere.
 _VIEWS = (
-    "arith.select",
-    "builtin.unrealized_conversion_cast",
-    "llvm.extractvalue",
-    "llvm.getelementptr",
-    "llvm.insertvalue",
-    "llvm.select",
-    "memref.cast",
-    "memref.collapse_shape",
-    "memref.expand_shape",
-    "memref.extract_strided_metadata",
-    "memref.memory_space_cast",
-    "memref.reinterpret_cast",
-    "memref.subview",
-    "memref.view",
+    Arith.SELECT,
+    Builtin.UNREALIZED_CONVERSION_CAST,
+    Llvm.EXTRACTVALUE,
+    Llvm.GETELEMENTPTR,
+    Llvm.INSERTVALUE,
+    Llvm.SELECT,
+    Memref.CAST,
+    Memref.COLLAPSE_SHAPE,
+    Memref.EXPAND_SHAPE,
+    Memref.EXTRACT_STRIDED_METADATA,
+    Memref.MEMORY_SPACE_CAST,
+    Memref.REINTERPRET_CAST,
+    Memref.SUBVIEW,
+    Memref.VIEW,
 )
-_OWN = ("llvm.alloca", "memref.alloc", "memref.alloca", "memref.get_global", "llvm.mlir.addressof")
-_NOWHERE = ("llvm.mlir.poison", "llvm.mlir.undef", "llvm.mlir.zero")
+_OWN = (Llvm.ALLOCA, Memref.ALLOC, Memref.ALLOCA, Memref.GET_GLOBAL, Llvm.MLIR_ADDRESSOF)
+_NOWHERE = (Llvm.MLIR_POISON, Llvm.MLIR_UNDEF, Llvm.MLIR_ZERO)
 _KINDS = ("!llvm.ptr", "!llvm.struct", "memref<")  # the last: of unknown rank
 
 
@@ -72,13 +73,13 @@ def _followed(value: ir.Value) -> frozenset[ir.Value] | None:
         op = defining_op(one)
         if op is None:
             block = one.owner
-            if not isinstance(block, ir.Block) or block.owner.name != "func.func":
+            if not isinstance(block, ir.Block) or block.owner.name != Func.FUNC:
                 return None  # what a loop carries
             found.add(one)
         elif op.name in _OWN:
             found.add(one)
         elif op.name in _VIEWS:
             pending += op.operands
-        elif op.name not in _NOWHERE and op.name != "llvm.load":
+        elif op.name not in _NOWHERE and op.name != Llvm.LOAD:
             return None
     return frozenset(found)

@@ -17,6 +17,7 @@ from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
 from mlirad.ir.limits import Range
+from mlirad.ir.ops import Func
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.signature import parameter_attributes, tangent_label
@@ -61,7 +62,7 @@ def _differentiate(
     ]
     attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(one) for one in [*own, *duals]])
     with ir.InsertionPoint(function), function.location:
-        doubled = ir.Operation.create("func.func", [], [], attributes, regions=1)
+        doubled = ir.Operation.create(Func.FUNC, [], [], attributes, regions=1)
         entry = b.block(doubled, 0, types)
     arguments: list[ir.Value] = list(entry.arguments)
     forward = Forward(graph, activity, count, dict(zip(given, arguments)))
@@ -71,7 +72,7 @@ def _differentiate(
     with ir.InsertionPoint(entry), function.location:
         _get_duals(graph, activity, forward, count)
         forward.block(graph.body)
-        ir.Operation.create("func.return", [], forward.values(graph.body.terminator.operands))
+        b.return_(forward.values(graph.body.terminator.operands))
     function.erase()
 
 

@@ -20,6 +20,7 @@ from mlirad.dialect import field
 from mlirad.dialect.field import AllocaOp, GetOp
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
+from mlirad.ir.ops import Func
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.signature import adjoint_label, parameter_attributes
 from mlirad.ir.walk import Array, attributes_of, functions
@@ -53,7 +54,7 @@ def _differentiate(module: ir.Operation, function: ir.Operation, again: bool) ->
     labels = [ir.DictAttr.get(own) for own in [*given, *adjoint]]
     attributes["arg_attrs"] = ir.ArrayAttr.get(labels)
     with ir.InsertionPoint(function), function.location:
-        reverse = ir.Operation.create("func.func", [], [], attributes, regions=1)
+        reverse = ir.Operation.create(Func.FUNC, [], [], attributes, regions=1)
         entry = b.block(reverse, 0, types)
     arguments = list(entry.arguments)
     environment: dict[int, ir.Value] = dict(zip(graph.body.arguments, arguments))
@@ -67,7 +68,7 @@ def _differentiate(module: ir.Operation, function: ir.Operation, again: bool) ->
         Reverse(
             graph, activity, needed, recompute, adjoints, infinite=infinite, again=again
         ).function(environment)
-        ir.Operation.create("func.return", [], [])
+        b.return_()
     function.erase()
 
 

@@ -8,6 +8,7 @@ Afterwards no `grad.jvp` is left, and what it stood for is differentiated like a
 from mlirad.bindings import ir
 from mlirad.dialect.grad import JvpOp
 from mlirad.ir.graph import Graph
+from mlirad.ir.ops import Arith
 from mlirad.ir.walk import at_start, before, captured, operations
 
 
@@ -49,10 +50,7 @@ def _take_constants(op: ir.Operation) -> None:
     work."""
     body = op.regions[0].blocks[0]
     for value in captured(op):
-        if (
-            not isinstance(value, ir.BlockArgument)
-            and value.owner.operation.name == "arith.constant"
-        ):
+        if not isinstance(value, ir.BlockArgument) and value.owner.operation.name == Arith.CONSTANT:
             with at_start(body, op.location):
                 own = value.owner.operation.clone().results[0]
             for inner in operations(op):

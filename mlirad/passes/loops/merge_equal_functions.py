@@ -8,6 +8,7 @@ comes from: what is said of one is true of all.
 from __future__ import annotations
 
 from mlirad.bindings import ir
+from mlirad.ir.ops import Func
 from mlirad.ir.requirements import calls_of_private_functions, is_private
 from mlirad.ir.walk import functions, operations
 
@@ -26,7 +27,7 @@ def merge_equal_functions(module: ir.Operation) -> None:
             merged[name] = first_name
             function.erase()
     for op in operations(module) if merged else ():
-        if op.name == "func.call" and op.attributes["callee"] in merged:
+        if op.name == Func.CALL and op.attributes["callee"] in merged:
             op.attributes["callee"] = merged[op.attributes["callee"]]
 
 

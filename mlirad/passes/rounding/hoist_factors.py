@@ -13,6 +13,7 @@ from mlirad.analysis.trips import certainly_runs
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.marks.rounding import EXACT, FUSED, LANES
+from mlirad.ir.ops import Arith
 from mlirad.ir.structured import For, is_for
 from mlirad.ir.walk import (
     attributes_of,
@@ -25,9 +26,8 @@ from mlirad.ir.walk import (
     operations,
 )
 
-_PRODUCT, _QUOTIENT, _OPPOSITE = "arith.mulf", "arith.divf", "arith.negf"
 _MOST = 16  # factors that are tried in turn: code may be long
-_SUMS = ("arith.addf", "arith.subf")
+_SUMS = (Arith.ADDF, Arith.SUBF)
 
 
 def hoist_factors(root: ir.Operation) -> None:
@@ -43,11 +43,11 @@ def hoist_factors(root: ir.Operation) -> None:
 def _double(loop: ir.Operation) -> None:
     """Make products of the doubled terms of sums, so that 2 is a factor."""
     for op in _terms(loop):
-        if op.name == "arith.addf" and op.operands[0] == op.operands[1]:
+        if op.name == Arith.ADDF and op.operands[0] == op.operands[1]:
             with before(loop):
                 two = b.number(2.0, op.results[0].type)
             with before(op):
-                product = b.make(_PRODUCT, two.type, [op.operands[0], two], **attributes_of(op))
+                product = b.mulf(op.operands[0], two, **attributes_of(op))
             op.results[0].replace_all_uses_with(product)
             op.erase()
 
@@ -56,8 +56,8 @@ def _factors(loop: ir.Operation) -> list[ir.Value]:
     """What does not change in a loop, and is a factor in a term of a sum that it carries."""
     found: dict[ir.Value, None] = {}
     for op in _terms(loop):
-        for value in list(op.operands)[: 1 if op.name == _QUOTIENT else 2]:
-            if op.name in (_PRODUCT, _QUOTIENT) and not is_defined_in(value, loop):
+        for value in list(op.operands)[: 1 if op.name == Arith.DIVF else 2]:
+            if op.name in (Arith.MULF, Arith.DIVF) and not is_defined_in(value, loop):
                 found.setdefault(value)
     return [value for value in found if not _is_one(value)][:_MOST]
 
@@ -71,7 +71,7 @@ def _terms(loop: ir.Operation) -> list[ir.Operation]:
         op = pending.pop()
         if op is None or op.block != body or op in seen or not _is_free(op):
             continue
-        if op.name in (_PRODUCT, _QUOTIENT, _OPPOSITE, *_SUMS):
+        if op.name in (Arith.MULF, Arith.DIVF, Arith.NEGF, *_SUMS):
             seen[op] = None
             pending += [defining_op(value) for value in op.operands]
     return list(seen)
@@ -116,22 +116,22 @@ class Scaled:
         if op.name in _SUMS and not all(scaled):
             return self._is_sum(op, scaled)
         self.values.update(op.results)
-        return op.name in (*_SUMS, _OPPOSITE) or (
+        return op.name in (*_SUMS, Arith.NEGF) or (
             scaled.count(True) == 1
-            and (op.name == _PRODUCT or (op.name == _QUOTIENT and scaled[0]))
+            and (op.name == Arith.MULF or (op.name == Arith.DIVF and scaled[0]))
         )
 
     def _is_multiple(self, op: ir.Operation) -> bool:
         """Whether an op multiplies by the factor, or divides it."""
-        if op.name not in (_PRODUCT, _QUOTIENT) or not _is_free(op):
+        if op.name not in (Arith.MULF, Arith.DIVF) or not _is_free(op):
             return False
         times = [value == self.factor for value in op.operands]
-        return times == [True, False] or (op.name == _PRODUCT and times == [False, True])
+        return times == [True, False] or (op.name == Arith.MULF and times == [False, True])
 
     def _is_sum(self, op: ir.Operation, scaled: list[bool]) -> bool:
         """Whether an op adds a term to what the loop carries, which nothing else uses."""
         carried = op.operands[scaled.index(False)]
-        if (op.name == "arith.subf" and scaled[0]) or carried not in self.loop.carried:
+        if (op.name == Arith.SUBF and scaled[0]) or carried not in self.loop.carried:
             return False
         number = self.loop.carried.index(carried)
         uses = [*carried.uses, *op.results[0].uses]
@@ -158,16 +158,16 @@ def _hoist(scaled: Scaled) -> bool:
         with before(loop):
             loop.operands[3 + number] = b.number(0.0, result.type)
         with behind(loop):
-            times = b.make(_PRODUCT, result.type, [result, scaled.factor], **marks)
-            total = b.make("arith.addf", result.type, [first, times], **marks)
+            times = b.mulf(result, scaled.factor, **marks)
+            total = b.addf(first, times, **marks)
             if not certainly_runs(loop):
                 runs = b.compare(b.SLT, loop.operands[0], loop.operands[1])
-                total = b.make("arith.select", result.type, [runs, total, first])
+                total = b.select(runs, total, first)
         for use in others:
             use.owner.operation.operands[use.operand_number] = total
     for product in scaled.products:
         left, right = product.operands
-        if product.name == _QUOTIENT:
+        if product.name == Arith.DIVF:
             with before(loop):
                 product.operands[0] = b.number(1.0, left.type)
         else:

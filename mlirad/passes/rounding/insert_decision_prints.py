@@ -25,7 +25,6 @@ def insert_decision_prints(root: ir.Operation) -> None:
         text = f"decision {op.name}{where}" + " {u}" * len(floats) + "\n"
         with before(op):
             bits = [
-                b.make("arith.bitcast", b.integer_type(ir.FloatType(value.type).width), [value])
-                for value in floats
+                b.bitcast(value, b.integer_type(ir.FloatType(value.type).width)) for value in floats
             ]
             field.print_(text, bits)

@@ -10,7 +10,7 @@ from mlirad.bindings import ir
 from mlirad.ir.limits import Range, SomeOf
 from mlirad.ir.marks.fast_math import fast_math
 from mlirad.ir.marks.rounding import EXACT, is_marked, rounds
-from mlirad.ir.ops import Scf
+from mlirad.ir.ops import Arith, Math, Scf
 from mlirad.ir.walk import constant_float, operations
 
 Flags = Annotated[
@@ -51,33 +51,33 @@ def insert_fast_math(
             # LLVM makes an approximate power of an integer exponent a call of compiler-rt's
             # __powisf2, which is not there.
             op.attributes["fastmath"] = (
-                no_powi if op.name == "math.powf" else no_estimate if _needs_infinity(op) else fast
+                no_powi if op.name == Math.POWF else no_estimate if _needs_infinity(op) else fast
             )
 
 
 def _is_chained(op: ir.Operation) -> bool:
     """Whether an op is a product of a derivative, or a sum that no loop goes on with: with a
     product it becomes one op, and long ones of those are as dear."""
-    if op.name in ("arith.addf", "arith.subf"):
+    if op.name in (Arith.ADDF, Arith.SUBF):
         return not any(use.owner.operation.name == Scf.YIELD for use in op.results[0].uses)
-    return op.name == "arith.mulf" and not is_marked(op)
+    return op.name == Arith.MULF and not is_marked(op)
 
 
 def _needs_infinity(op: ir.Operation) -> bool:
     """Whether an op divides by a square root that may be 0: its estimate, refined, would be NaN
     there."""
-    if op.name == "math.rsqrt":
+    if op.name == Math.RSQRT:
         return not _is_raised(op.operands[0])
-    if op.name != "arith.divf" or isinstance(op.operands[1], ir.BlockArgument):
+    if op.name != Arith.DIVF or isinstance(op.operands[1], ir.BlockArgument):
         return False
     divisor = op.operands[1].owner.operation
-    return divisor.name == "math.sqrt" and not _is_raised(divisor.operands[0])
+    return divisor.name == Math.SQRT and not _is_raised(divisor.operands[0])
 
 
 def _is_raised(value: ir.Value) -> bool:
     """Whether a value is a sum with a positive constant, as in `sqrt(r.dot(r) + eps)`; estimates
     take smaller numbers for 0."""
-    if isinstance(value, ir.BlockArgument) or value.owner.operation.name != "arith.addf":
+    if isinstance(value, ir.BlockArgument) or value.owner.operation.name != Arith.ADDF:
         return False
     constants = map(constant_float, value.owner.operation.operands)
     return any(constant is not None and constant >= _NORMAL for constant in constants)

@@ -8,12 +8,13 @@ negative. A remainder, `x - x // d * d`, of a power of two is then a mask to LLV
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.ops import Arith
 from mlirad.ir.walk import before, constant_integer, operations
 
 
 def lower_floor_divisions(root: ir.Operation) -> None:
     """Lower those of integers by positive constants."""
-    for op in [op for op in operations(root) if op.name == "arith.floordivsi"]:
+    for op in [op for op in operations(root) if op.name == Arith.FLOORDIVSI]:
         divisor, type_ = constant_integer(op.operands[1]), op.results[0].type
         if divisor is None or divisor < 1 or not isinstance(type_, ir.IntegerType):
             continue
@@ -26,8 +27,8 @@ def lower_floor_divisions(root: ir.Operation) -> None:
 def _quotient(number: ir.Value, divisor: int, type_: ir.IntegerType) -> ir.Value:
     if divisor & (divisor - 1) == 0:
         width = b.number(divisor.bit_length() - 1, type_)
-        return b.make("arith.shrsi", type_, [number, width])
-    sign = b.make("arith.shrsi", type_, [number, b.number(type_.width - 1, type_)])
-    positive = b.make("arith.xori", type_, [number, sign])
-    quotient = b.make("arith.divui", type_, [positive, b.number(divisor, type_)])
-    return b.make("arith.xori", type_, [quotient, sign])
+        return b.shrsi(number, width)
+    sign = b.shrsi(number, b.number(type_.width - 1, type_))
+    positive = b.xori(number, sign)
+    quotient = b.div(positive, b.number(divisor, type_))
+    return b.xori(quotient, sign)

@@ -6,12 +6,13 @@ which is the same, and loses no digits.
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.ops import Math
 from mlirad.ir.walk import before, operations
 
 
 def lower_small_exponentials(root: ir.Operation) -> None:
     """Lower exponentials less 1 to products."""
-    for op in [op for op in operations(root) if op.name == "math.expm1"]:
+    for op in [op for op in operations(root) if op.name == Math.EXPM1]:
         (value,), type_ = op.operands, op.results[0].type
         with before(op):
             made = _product(value, type_)
@@ -20,8 +21,8 @@ def lower_small_exponentials(root: ir.Operation) -> None:
 
 
 def _product(value: ir.Value, type_: ir.Type) -> ir.Value:
-    half = b.make("arith.mulf", type_, [value, b.number(0.5, type_)])
-    tangent = b.make("math.tanh", type_, [half])
-    power = b.make("math.exp", type_, [value])
-    more = b.make("arith.addf", type_, [power, b.number(1.0, type_)])
-    return b.make("arith.mulf", type_, [tangent, more])
+    half = b.mulf(value, b.number(0.5, type_))
+    tangent = b.make(Math.TANH, type_, [half])
+    power = b.make(Math.EXP, type_, [value])
+    more = b.addf(power, b.number(1.0, type_))
+    return b.mulf(tangent, more)

@@ -7,6 +7,7 @@ Assumes a target with a fused multiply-add, and that nothing but sums uses a pro
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.marks.rounding import EXACT, FUSED
+from mlirad.ir.ops import Arith
 from mlirad.ir.walk import before, has_uses, operations
 
 
@@ -15,7 +16,7 @@ def merge_products(root: ir.Operation) -> None:
     for product in [op for op in operations(root) if FUSED in op.attributes]:
         for use in list(product.results[0].uses):
             user = use.owner.operation
-            if user.name in ("arith.addf", "arith.subf") and EXACT in user.attributes:
+            if user.name in (Arith.ADDF, Arith.SUBF) and EXACT in user.attributes:
                 _merge(product, user, use.operand_number)
         if has_uses(product.results[0]):
             del product.attributes[FUSED]
@@ -25,15 +26,14 @@ def merge_products(root: ir.Operation) -> None:
 
 
 def _merge(product: ir.Operation, user: ir.Operation, position: int) -> None:
-    type_ = user.results[0].type
     exact = {EXACT: ir.UnitAttr.get()}
     left, right = product.operands
     other = user.operands[1 - position]
     with before(user):
-        if user.name == "arith.subf" and position == 0:
-            other = b.make("arith.negf", type_, [other], **exact)
-        elif user.name == "arith.subf":
-            left = b.make("arith.negf", type_, [left], **exact)
-        value = b.make("math.fma", type_, [left, right, other], **exact)
+        if user.name == Arith.SUBF and position == 0:
+            other = b.negf(other, **exact)
+        elif user.name == Arith.SUBF:
+            left = b.negf(left, **exact)
+        value = b.fma(left, right, other, **exact)
     user.results[0].replace_all_uses_with(value)
     user.erase()

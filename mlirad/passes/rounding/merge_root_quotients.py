@@ -10,9 +10,8 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.marks.fast_math import allows
+from mlirad.ir.ops import Arith, Math
 from mlirad.ir.walk import before, defining_op, operations
-
-_QUOTIENT, _ROOT = "arith.divf", "math.sqrt"
 
 
 def merge_root_quotients(root: ir.Operation) -> None:
@@ -20,9 +19,9 @@ def merge_root_quotients(root: ir.Operation) -> None:
     estimates."""
     found: dict[tuple[ir.Value, ir.Block], list[ir.Operation]] = {}
     for op in operations(root):
-        if op.name == _QUOTIENT and allows(op, "reassoc") and not allows(op, "arcp"):
+        if op.name == Arith.DIVF and allows(op, "reassoc") and not allows(op, "arcp"):
             divisor = defining_op(op.operands[1])
-            if divisor is not None and divisor.name == _ROOT:
+            if divisor is not None and divisor.name == Math.SQRT:
                 found.setdefault((op.operands[1], op.block), []).append(op)
     for quotients in found.values():
         if len(quotients) > 1:
@@ -33,10 +32,10 @@ def _share(quotients: list[ir.Operation]) -> None:
     first = quotients[0]
     type_ = first.results[0].type
     with before(first):
-        reciprocal = b.make(_QUOTIENT, type_, [b.number(1.0, type_), first.operands[1]])
+        reciprocal = b.divf(b.number(1.0, type_), first.operands[1])
     for quotient in quotients:
         flags = quotient.attributes["fastmath"]
         with before(quotient):
-            value = b.make("arith.mulf", type_, [quotient.operands[0], reciprocal], fastmath=flags)
+            value = b.mulf(quotient.operands[0], reciprocal, fastmath=flags)
         quotient.results[0].replace_all_uses_with(value)
         quotient.erase()

@@ -80,7 +80,7 @@ def _differentiate(function: ir.Operation, mark: _Mark) -> None:
         given = [
             found[one] if one in found else _zeros(one, end.operands[0], head) for one in inputs
         ]
-        ir.Operation.create("func.return", [], given)
+        b.return_(given)
     end.erase()
     taken = [argument.type for argument in entry.arguments]
     type_ = ir.FunctionType.get(taken, [value.type for value in given])

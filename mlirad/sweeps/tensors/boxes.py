@@ -8,6 +8,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.errors import TaichiDerivativeError
 from mlirad.ir import build as b
+from mlirad.ir.ops import Arith
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import constant_integer, defining_op
 from mlirad.sweeps.tensors.copies import At
@@ -89,23 +90,23 @@ def _interval(value: ir.Value, known: Mapping[ir.Value, Interval]) -> Interval |
     if value in known or op is None:
         return known.get(value)
     parts = [_interval(operand, known) for operand in list(op.operands)[-2:]]
-    if op.name == "arith.select" and parts[0] is not None and parts[1] is not None:
+    if op.name == Arith.SELECT and parts[0] is not None and parts[1] is not None:
         return min(parts[0][0], parts[1][0]), max(parts[0][1], parts[1][1])
     if op.name not in _ENDS or len(parts) != 2 or parts[0] is None or parts[1] is None:
         return None
     (a, c), (d, e) = parts[0], parts[1]
-    if op.name in ("arith.floordivsi", "arith.ceildivsi") and not d == e > 0:
+    if op.name in (Arith.FLOORDIVSI, Arith.CEILDIVSI) and not d == e > 0:
         return None
     ends = [_ENDS[op.name](left, right) for left in (a, c) for right in (d, e)]
     return min(ends), max(ends)
 
 
 _ENDS: dict[str, Callable[[int, int], int]] = {
-    "arith.addi": lambda a, c: a + c,
-    "arith.subi": lambda a, c: a - c,
-    "arith.muli": lambda a, c: a * c,
-    "arith.minsi": min,
-    "arith.maxsi": max,
-    "arith.floordivsi": lambda a, c: a // c,
-    "arith.ceildivsi": lambda a, c: -(-a // c),
+    Arith.ADDI: lambda a, c: a + c,
+    Arith.SUBI: lambda a, c: a - c,
+    Arith.MULI: lambda a, c: a * c,
+    Arith.MINSI: min,
+    Arith.MAXSI: max,
+    Arith.FLOORDIVSI: lambda a, c: a // c,
+    Arith.CEILDIVSI: lambda a, c: -(-a // c),
 }

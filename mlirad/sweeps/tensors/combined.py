@@ -82,7 +82,7 @@ def _point(reduction: ir.Operation, copier: Copier, number: ir.Value) -> list[ir
         known = constant_integer(copier.value(high)), constant_integer(first)
         if known[0] is not None and known[1] is not None:
             extent = b.index(known[0] - known[1])
-        quotient = b.make("arith.floordivsi", number.type, [number, extent])
+        quotient = b.floordivsi(number, extent)
         found.insert(0, b.add(b.sub(number, b.mul(quotient, extent)), first))
         number = quotient
     return [b.add(number, copier.value(te.bounds_of(reduction)[0][0])), *found]

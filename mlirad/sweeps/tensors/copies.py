@@ -41,7 +41,7 @@ class At:
     def flag(self, value: ir.Value, wanted: bool) -> ir.Value:
         """Whether a condition is as it is to be."""
         made = self.value(value)
-        return made if wanted else b.make("arith.xori", made.type, [made, b.number(1, made.type)])
+        return made if wanted else b.xori(made, b.number(1, made.type))
 
     def reached(self, op: ir.Operation) -> ir.Value | None:
         """Whether the branches around an op are taken; None where there are none."""

@@ -12,6 +12,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.errors import MLIRError
 from mlirad.ir import build as b
+from mlirad.ir.ops import Arith, Tensor
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.structured import is_branch
 from mlirad.ir.te_regions import Copier
@@ -101,7 +102,7 @@ def _bounds(
     index: ir.Value, low: ir.Value, high: ir.Value, forms: Forms, box: Box
 ) -> list[Form] | None:
     chosen = defining_op(high)
-    if chosen is not None and chosen.name == "arith.select" and chosen.operands[2] == low:
+    if chosen is not None and chosen.name == Arith.SELECT and chosen.operands[2] == low:
         box.conditions.append(chosen.operands[0])  # without which there is no point
         high = chosen.operands[1]
     least, most = least_of(low, forms), most_of(high, forms)
@@ -139,7 +140,7 @@ def extents(value: ir.Value) -> list[ir.Value]:
         return te.extents_of(op, b.index)
     type_ = ir.RankedTensorType(value.type)
     return [
-        b.make("tensor.dim", b.index_type(), [value, b.index(axis)])
+        b.make(Tensor.DIM, b.index_type(), [value, b.index(axis)])
         if type_.is_dynamic_dim(axis)
         else b.index(type_.get_dim_size(axis))
         for axis in range(type_.rank)

@@ -11,6 +11,7 @@ from mlirad.analysis.tensors.te_accesses import Form, New
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
+from mlirad.ir.ops import Arith
 from mlirad.ir.walk import constant_integer
 
 Name = ir.Value | New
@@ -42,7 +43,7 @@ def conditions(solution: Solution[Name], environment: Environment) -> list[ir.Va
     for quotient in solution.quotients:
         whole = emitted(quotient.value.sum, environment)
         divisor = b.index(quotient.value.divisor)
-        value = b.make("arith.floordivsi", whole.type, [whole, divisor])
+        value = b.floordivsi(whole, divisor)
         environment[quotient.name] = value
         found.append(b.compare(b.EQ, b.mul(value, divisor), whole))
     zero = b.index(0)
@@ -65,14 +66,14 @@ def summed(
     box = [bounds(one, environment) for one in ranges[:count]]
     if holds is not None:
         low, high = box[0]
-        box[0] = low, b.make("arith.select", high.type, [holds, high, low])
+        box[0] = low, b.select(holds, high, low)
 
     def fill(indices: list[ir.Value]) -> list[ir.Value]:
         environment.update(zip([one.name for one in ranges], indices))
         return [summed(ranges[count:], environment, None, zero, point)]
 
     def combine(a: Sequence[ir.Value], c: Sequence[ir.Value]) -> list[ir.Value]:
-        return [b.make("arith.addf", a[0].type, [a[0], c[0]])]
+        return [b.addf(a[0], c[0])]
 
     return te.reduce("sum", box, [zero()], fill, combine)[0]
 
@@ -104,9 +105,9 @@ def guarded(
 
 def bounds(one: Range[Name], environment: Environment) -> tuple[ir.Value, ir.Value]:
     """The first value of a free index, and the one behind the last."""
-    least = [_rounded(end, environment, "arith.ceildivsi", 0) for end in one.least]
-    most = [_rounded(end, environment, "arith.floordivsi", end.divisor) for end in one.most]
-    return _extreme("arith.maxsi", least), _extreme("arith.minsi", most)
+    least = [_rounded(end, environment, Arith.CEILDIVSI, 0) for end in one.least]
+    most = [_rounded(end, environment, Arith.FLOORDIVSI, end.divisor) for end in one.most]
+    return _extreme(Arith.MAXSI, least), _extreme(Arith.MINSI, most)
 
 
 def _rounded(end: Fraction[Name], environment: Environment, name: str, more: int) -> ir.Value:
@@ -116,7 +117,7 @@ def _rounded(end: Fraction[Name], environment: Environment, name: str, more: int
         return value
     known, divisor = constant_integer(value), end.divisor
     if known is not None:
-        return b.index(known // divisor if name == "arith.floordivsi" else -(-known // divisor))
+        return b.index(known // divisor if name == Arith.FLOORDIVSI else -(-known // divisor))
     return b.make(name, value.type, [value, b.index(divisor)])
 
 

@@ -62,9 +62,9 @@ class _OfOne(Share):
             own = b.sub(at.copier.value(index), first)
             flat = b.add(b.mul(flat, b.sub(behind, first)), own)
         place = te.read(self.places, self._position(at))
-        here = b.make("arith.index_cast", place.type, [flat])
+        here = b.index_cast(flat, place.type)
         one, zero = (b.number(x, value.type) for x in (1.0, 0.0))
-        return b.make("arith.select", value.type, [b.compare(b.EQ, here, place), one, zero])
+        return b.select(b.compare(b.EQ, here, place), one, zero)
 
 
 _SHARES: dict[str, type[Share]] = {"max": _OfOne, "min": _OfOne}

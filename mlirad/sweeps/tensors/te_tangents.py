@@ -15,6 +15,7 @@ from mlirad.dialect import te
 from mlirad.errors import TaichiDerivativeError
 from mlirad.ir import build as b
 from mlirad.ir.elementary.terms import Term, Values, emit, leaves, product_with_zeros
+from mlirad.ir.ops import Arith
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.structured import If, is_branch
 from mlirad.ir.te_regions import Copier
@@ -143,14 +144,14 @@ class Tangents:
 
 def sum_of(left: ir.Value | None, right: ir.Value) -> ir.Value:
     """A sum, of which the first part may be none."""
-    return right if left is None else _marked("arith.addf", left, right)
+    return right if left is None else _marked(Arith.ADDF, left, right)
 
 
 def product_of(factors: Sequence[ir.Value]) -> ir.Value:
     """A product of numbers, of which there is one at least."""
     total = factors[0]
     for factor in factors[1:]:
-        total = _marked("arith.mulf", total, factor)
+        total = _marked(Arith.MULF, total, factor)
     return total
 
 

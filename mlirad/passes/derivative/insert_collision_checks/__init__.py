@@ -24,6 +24,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, is_report, is_write, split_access
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
+from mlirad.ir.ops import Func
 from mlirad.ir.reports.remarks import shown_array
 from mlirad.ir.requirements import KERNELS, is_private, refuse
 from mlirad.ir.walk import (
@@ -113,10 +114,10 @@ def _empty_like(function: ir.Operation) -> ir.Operation:
     attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))
     attributes.pop("res_attrs", None)
     with ir.InsertionPoint(function), function.location:
-        check = ir.Operation.create("func.func", [], [], attributes, regions=1)
+        check = ir.Operation.create(Func.FUNC, [], [], attributes, regions=1)
         entry = b.block(check, 0, inputs)
         with ir.InsertionPoint(entry):
-            ir.Operation.create("func.return", [], [])
+            b.return_()
     return check
 
 

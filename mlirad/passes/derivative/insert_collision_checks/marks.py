@@ -14,6 +14,7 @@ from mlirad.dialect.field import AtomicOp, is_atomic, is_load, is_store, split_a
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of, box_indices, box_size
 from mlirad.ir.graph import Graph, Node
+from mlirad.ir.ops import Arith
 from mlirad.ir.reports.remarks import shown_array, shown_place
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import at_end, before, constant_integer, enclosing, has_uses, is_inside
@@ -44,7 +45,7 @@ class Marks:
     def free(self) -> None:
         """Release the memory."""
         for memory in dict.fromkeys((self.first, self.second)):
-            b.effect("memref.dealloc", [memory])
+            b.dealloc(memory)
 
     def add(self, run: str, accesses: Accesses) -> None:
         """Add what is done in a run in front of the accesses."""
@@ -118,7 +119,7 @@ class Marks:
             if not tests:
                 return []
             ways.append(_all(tests))
-        return [_joined("arith.ori", ways)]
+        return [_joined(Arith.ORI, ways)]
 
     # What is done.
 
@@ -144,9 +145,7 @@ class Marks:
         mine, found = self._number(op), b.read(self.first, self._element(op))
         if self.owner.is_shared:
             second = b.read(self.second, self._element(op))
-            found = b.make(
-                "arith.select", self.type, [self._is_another(found, mine), found, second]
-            )
+            found = b.select(self._is_another(found, mine), found, second)
         branch = b.if_else(self._is_another(found, mine), [], with_else=False)
         with at_end(branch.then, op.location):
             self._fail(node, op, found)
@@ -164,12 +163,12 @@ class Marks:
             bounds_of(loop), extents, loop.regions[0].blocks[0].arguments
         ):
             number = b.add(b.mul(number, extent), bounds.trip(index))
-        return b.make("arith.index_cast", self.type, [b.add(number, b.index(1))])
+        return b.index_cast(b.add(number, b.index(1)), self.type)
 
     def _fail(self, node: Node, op: ir.Operation, found: ir.Value) -> None:
         loop = _parallel_loop(op)
         extents, _ = box_size(loop)
-        number = b.sub(b.make("arith.index_cast", b.index_type(), [found]), b.index(1))
+        number = b.sub(b.to_index(found), b.index(1))
         mine, other = loop.regions[0].blocks[0].arguments, box_indices(loop, extents, number)
         words = [*split_access(op)[1], *mine, *other]
         field.assert_(b.number(0, b.integer_type(1)), self._message(node, len(mine)), words)
@@ -249,4 +248,4 @@ def _joined(name: str, tests: Sequence[ir.Value]) -> ir.Value:
 
 
 def _all(tests: Sequence[ir.Value]) -> ir.Value:
-    return _joined("arith.andi", tests) if tests else b.number(1, b.integer_type(1))
+    return _joined(Arith.ANDI, tests) if tests else b.number(1, b.integer_type(1))

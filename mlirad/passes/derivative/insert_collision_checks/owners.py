@@ -15,19 +15,20 @@ import msgspec
 from mlirad.analysis.races.collisions import Collisions, Pair
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir.graph import Graph, Node
+from mlirad.ir.ops import Arith
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.structured import is_serial_loop
 from mlirad.ir.walk import constant_integer
 
 # What may be computed where the program does not: a division might be by 0.
 HARMLESS = (
-    "arith.constant",
-    "arith.index_cast",
-    "arith.extsi",
-    "arith.trunci",
-    "arith.addi",
-    "arith.subi",
-    "arith.muli",
+    Arith.CONSTANT,
+    Arith.INDEX_CAST,
+    Arith.EXTSI,
+    Arith.TRUNCI,
+    Arith.ADDI,
+    Arith.SUBI,
+    Arith.MULI,
 )
 
 

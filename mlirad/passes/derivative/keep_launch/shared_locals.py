@@ -16,6 +16,7 @@ from mlirad.dialect import field
 from mlirad.dialect.field import AllocaOp, array_of, array_type, element_type, is_load
 from mlirad.ir import build as b
 from mlirad.ir.box import for_each_index
+from mlirad.ir.ops import Arith
 from mlirad.ir.signature import Attributes, parameter_attributes, shared_label
 from mlirad.ir.walk import (
     Array,
@@ -158,6 +159,6 @@ def _cast(value: ir.Value, type_: ir.Type) -> ir.Value:
     if value.type == type_:
         return value
     if isinstance(value.type, ir.IndexType) or isinstance(type_, ir.IndexType):
-        return b.make("arith.index_cast", type_, [value])
-    name = "arith.extui" if value.type == b.integer_type(1) else "arith.trunci"
+        return b.index_cast(value, type_)
+    name = Arith.EXTUI if value.type == b.integer_type(1) else Arith.TRUNCI
     return b.make(name, type_, [value])

@@ -9,6 +9,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import DimOp, GetOp, is_load, is_write, split_access
 from mlirad.ir import build as b
 from mlirad.ir.elementary.table import INSTRUCTIONS
+from mlirad.ir.ops import Arith, Math
 from mlirad.ir.structured import For, Parallel
 from mlirad.ir.walk import (
     accesses,
@@ -23,7 +24,7 @@ from mlirad.ir.walk import (
 from mlirad.passes.loops.gather_pair_updates.pair_numbers import Number, PairNumbers
 
 LONGEST = 400  # operations that updates are computed by
-_DEAR = {"math.sqrt": 6.0, "math.rsqrt": 6.0, "arith.divf": 3.0}
+_DEAR = {Math.SQRT: 6.0, Math.RSQRT: 6.0, Arith.DIVF: 3.0}
 _FUNCTION = 20.0
 Powers = frozenset[tuple[int, int]]
 Known = tuple[float, ir.Value]
@@ -136,7 +137,7 @@ class ExchangedPair:
         within = is_defined_in(value, self.inner)
         end = block_operations(For(self.inner).body)[-1]
         with before(end if within else self.inner):
-            opposite = b.make("arith.negf", value.type, [value])
+            opposite = b.negf(value)
         self._made.append(owner_operation(opposite))
         return opposite
 

@@ -8,6 +8,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicOp, atomic, is_atomic, split_access
 from mlirad.ir import build as b
 from mlirad.ir.marks.rounding import is_bound, round_like
+from mlirad.ir.ops import Arith
 from mlirad.ir.reports.remarks import remark, shown_array
 from mlirad.ir.structured import For
 from mlirad.ir.walk import (
@@ -24,7 +25,7 @@ from mlirad.ir.walk import (
 from mlirad.passes.loops.gather_pair_updates.exchanged_pair import ExchangedPair
 
 _WORTH = 16.0  # operations that an update of a shared element takes
-_SUMS = ("arith.addf", "arith.subf", "arith.addi", "arith.subi")
+_SUMS = (Arith.ADDF, Arith.SUBF, Arith.ADDI, Arith.SUBI)
 
 
 def gather(pair: ExchangedPair) -> None:

@@ -15,11 +15,10 @@ from typing import NamedTuple
 from mlirad.bindings import ir
 from mlirad.ir.build import is_float
 from mlirad.ir.marks.rounding import FUSED, LOOSE, is_bound
+from mlirad.ir.ops import Arith, Math
 from mlirad.ir.walk import attributes_of, constant_float, constant_integer
 
-_PRODUCT, _QUOTIENT, _OPPOSITE = "arith.mulf", "arith.divf", "arith.negf"
-_SUM, _DIFFERENCE, _MAGNITUDE = "arith.addf", "arith.subf", "math.absf"
-_COMMUTING = (_SUM, _PRODUCT, "arith.addi", "arith.muli", "arith.andi", "arith.ori")
+_COMMUTING = (Arith.ADDF, Arith.MULF, Arith.ADDI, Arith.MULI, Arith.ANDI, Arith.ORI)
 
 
 class Number(NamedTuple):
@@ -63,19 +62,19 @@ class PairNumbers:
 
     def _number(self, op: ir.Operation, numbers: list[Number]) -> Number:
         free = self._fast and not is_bound(op) and FUSED not in op.attributes
-        if op.name == _OPPOSITE:
+        if op.name == Arith.NEGF:
             return _scale(numbers[0], -1)
-        if op.name == _SUM and numbers[0] == numbers[1]:
+        if op.name == Arith.ADDF and numbers[0] == numbers[1]:
             return _scale(numbers[0], 2)
-        if op.name in (_PRODUCT, _QUOTIENT) and free:
-            divides = op.name == _QUOTIENT
+        if op.name in (Arith.MULF, Arith.DIVF) and free:
+            divides = op.name == Arith.DIVF
             quotient = _product(numbers[0], self._inverse(numbers[1]) if divides else numbers[1])
             if quotient.constant and isfinite(quotient.constant):
                 return quotient
-        if op.name in (_PRODUCT, _MAGNITUDE) and len(set(numbers)) == 1:
+        if op.name in (Arith.MULF, Math.ABSF) and len(set(numbers)) == 1:
             # the same of an operand and of its opposite, to the bit
             return self._factor(self._key(op, list(map(self._magnitude_of, numbers))))
-        if op.name == _DIFFERENCE:
+        if op.name == Arith.SUBF:
             return self._difference(op, numbers, free)
         return self._factor(self._key(op, numbers))
 

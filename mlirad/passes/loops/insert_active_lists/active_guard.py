@@ -11,7 +11,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import GetOp, is_load, split_access
 from mlirad.dialect.field_layout import Kind, declared, path_to
 from mlirad.ir import build as b
-from mlirad.ir.ops import Scf
+from mlirad.ir.ops import Arith, Memref, Scf
 from mlirad.ir.structured import Parallel, is_branch
 from mlirad.ir.walk import (
     array_root,
@@ -21,7 +21,7 @@ from mlirad.ir.walk import (
     operations,
 )
 
-_CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi")
+_CASTS = (Arith.INDEX_CAST, Arith.INDEX_CASTUI, Arith.EXTSI)
 
 
 class Part(NamedTuple):
@@ -74,7 +74,7 @@ def _guards(box: Parallel, load: ir.Operation, block: ir.Operation) -> list[Guar
     guards = []
     for use in load.results[0].uses:
         test = use.owner.operation
-        if test.name != "arith.cmpi":
+        if test.name != Arith.CMPI:
             continue
         item = _item(box, test, load.results[0]) if is_list else None
         if item is not None if is_list else _is_test_of_byte(test):
@@ -111,11 +111,11 @@ def _cell_axis(box: Parallel, value: ir.Value) -> Part | None:
     inner = None if constant is None else _cell_axis(box, op.operands[0])
     if inner is None or constant is None:
         return None
-    if op.name == "arith.divui":
+    if op.name == Arith.DIVUI:
         return inner._replace(width=inner.width * constant)
-    if inner.width == 1 and op.name in ("arith.addi", "arith.subi"):
+    if inner.width == 1 and op.name in (Arith.ADDI, Arith.SUBI):
         return inner._replace(
-            shift=inner.shift + (constant if op.name == "arith.addi" else -constant)
+            shift=inner.shift + (constant if op.name == Arith.ADDI else -constant)
         )
     return None
 
@@ -137,7 +137,7 @@ def _implies(value: ir.Value, condition: ir.Value) -> bool:
     op = defining_op(value)
     return (
         op is not None
-        and op.name == "arith.andi"
+        and op.name == Arith.ANDI
         and any(_implies(operand, condition) for operand in op.operands)
     )
 
@@ -145,5 +145,5 @@ def _implies(value: ir.Value, condition: ir.Value) -> bool:
 def _is_pure(op: ir.Operation) -> bool:
     if is_branch(op):
         return all(_is_pure(inner) for inner in operations(op))
-    plain = op.name.startswith(("arith.", "math.")) or op.name in (Scf.REDUCE, "scf.yield")
-    return plain or is_load(op) or GetOp.holds(op) or op.name == "memref.load"
+    plain = op.name.startswith(("arith.", "math.")) or op.name in (Scf.REDUCE, Scf.YIELD)
+    return plain or is_load(op) or GetOp.holds(op) or op.name == Memref.LOAD

@@ -33,7 +33,7 @@ class ActiveList:
 
     def free(self) -> None:
         """Give the memory back."""
-        b.effect("memref.dealloc", [self.memory])
+        b.dealloc(self.memory)
 
     def _made_at_once(self) -> ir.Value:
         loop = b.for_loop(b.index(0), b.index(self.walk.rows), b.index(1), [b.index(0)])
@@ -62,7 +62,7 @@ class ActiveList:
             row = writing.indices[0]
             self.walk.visit(row, b.read(starts, [row]), self._put)
             b.end_parallel()
-        b.effect("memref.dealloc", [starts])
+        b.dealloc(starts)
         return self.memory, adding.results[0]
 
     def _put(self, cell: Cell, position: ir.Value) -> ir.Value:
@@ -74,9 +74,4 @@ class ActiveList:
 
 
 def _room(count: ir.Value) -> ir.Value:
-    return b.make(
-        "memref.alloc",
-        ir.MemRefType.get([ir.ShapedType.get_dynamic_size()], b.index_type()),
-        [count],
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 0]),
-    )
+    return b.alloc(ir.MemRefType.get([ir.ShapedType.get_dynamic_size()], b.index_type()), [count])

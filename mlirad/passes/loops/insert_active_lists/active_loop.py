@@ -162,7 +162,7 @@ class ActiveLoop:
             for cell_axis in self.guard.cell
         ]
         length = load(split_access(self.guard.load)[0], cell)
-        end = b.make("arith.index_cast", b.index_type(), [length])
+        end = b.to_index(length)
         if item.width > 1:
             end = b.mul(end, b.index(item.width))
         return b.sub(end, b.index(item.shift)) if item.shift else end

@@ -12,6 +12,7 @@ from mlirad.dialect.field import array_type
 from mlirad.dialect.field_layout import Activity
 from mlirad.dialect.snode import element_and_shape, place_of
 from mlirad.ir import build as b
+from mlirad.ir.ops import Math
 from mlirad.ir.walk import at_end
 
 WORD = 8  # bytes that are tested at once
@@ -118,10 +119,10 @@ class ActiveWalk:
         with at_end(some.then, self.location):
             loop = b.for_loop(b.index(0), b.index(size), b.index(1), [carried])
             with at_end(loop.body, self.location):
-                bits = b.make("arith.index_castui", flags.type, [loop.induction])
+                bits = b.index_castui(loop.induction, flags.type)
                 bits = b.mul(bits, b.number(8, flags.type))
-                flag = b.make("arith.shrui", flags.type, [flags, bits])
-                flag = b.make("arith.andi", flags.type, [flag, b.number(1, flags.type)])
+                flag = b.shrui(flags, bits)
+                flag = b.andi(flag, b.number(1, flags.type))
                 branch = b.if_else(_is_set(flag), [carried.type])
                 with at_end(branch.then, self.location):
                     inner = {**cell, axis: b.add(cell[axis], loop.induction)}
@@ -142,15 +143,15 @@ class ActiveWalk:
             at = {**cell, axis: b.add(cell[axis], b.index(number)) if number else cell[axis]}
             byte = field.load(array, [at[axis_number] for axis_number in sorted(at)])
             if size > 1:
-                byte = b.make("arith.extui", type_, [byte])
+                byte = b.extui(byte, type_)
             if any_flag is None:
                 any_flag = byte
             else:
-                byte = b.make("arith.shli", type_, [byte, b.number(8 * number, type_)])
-                any_flag = b.make("arith.ori", type_, [any_flag, byte])
+                byte = b.shli(byte, b.number(8 * number, type_))
+                any_flag = b.ori(any_flag, byte)
         assert any_flag is not None
         ones = int.from_bytes(b"\1" * size, "little")
-        return b.make("arith.andi", type_, [any_flag, b.number(ones, type_)])
+        return b.andi(any_flag, b.number(ones, type_))
 
     def _array(self, name: str) -> ir.Value:
         place = place_of(self.module, name)
@@ -164,7 +165,7 @@ def unpack_cell(entry: ir.Value, extents: Sequence[int]) -> list[ir.Value]:
     digits: list[ir.Value] = []
     for extent in reversed(extents[1:]):
         width = b.index(extent)
-        digits.append(b.make("arith.remui", b.index_type(), [entry, width]))
+        digits.append(b.rem(entry, width))
         entry = b.div(entry, width)
     return [entry, *reversed(digits)]
 
@@ -179,5 +180,5 @@ def _is_set(flags: ir.Value) -> ir.Value:
 
 def _population(flags: ir.Value) -> ir.Value:
     """How many flags are set."""
-    count = b.make("math.ctpop", flags.type, [flags])
-    return b.make("arith.index_castui", b.index_type(), [count])
+    count = b.make(Math.CTPOP, flags.type, [flags])
+    return b.index_castui(count, b.index_type())

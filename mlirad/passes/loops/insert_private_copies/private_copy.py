@@ -10,6 +10,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.dialect.field import array_of, array_type, element_type, split_access
 from mlirad.ir import build as b
+from mlirad.ir.ops import Arith
 from mlirad.ir.reductions import PLAIN_MARK
 from mlirad.ir.structured import is_for
 from mlirad.ir.walk import (
@@ -122,6 +123,6 @@ def _add_up(
 def _sum(addends: list[ir.Value]) -> ir.Value:
     total = addends[0]
     for addend in addends[1:]:
-        name = "arith.addf" if b.is_float(addend.type) else "arith.addi"
+        name = Arith.ADDF if b.is_float(addend.type) else Arith.ADDI
         total = b.make(name, addend.type, [total, addend])
     return total

@@ -21,6 +21,7 @@ from mlirad.analysis.linear import linear_form
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.ir.limits import Range
+from mlirad.ir.ops import Memref
 from mlirad.ir.reports.remarks import forget_remarks
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import ANY_ORDER, AT_END, For, is_for
@@ -114,7 +115,7 @@ def _updates_neighbours(loop: ir.Operation) -> bool:
     for op in operations(loop):
         if is_for(op) and op != loop:
             return False
-        if op.name == "memref.store":
+        if op.name == Memref.STORE:
             forms = [linear_form(place) for place in list(op.operands)[2:]]
             steps, _ = ir.MemRefType(op.operands[1].type).get_strides_and_offset()
             distance = sum(form.coefficient(index) * step for form, step in zip(forms, steps))

@@ -11,6 +11,7 @@ from mlirad.analysis.linear import Linear, extent_of, linear_form
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.ops import Arith
 from mlirad.ir.structured import For
 from mlirad.ir.walk import before, defining_op, operations
 
@@ -21,13 +22,11 @@ _WORD = (-(1 << 31), (1 << 31) - 1)  # an index of which nothing is known has 32
 _SHORTEST = 8  # iterations that are worth a loop of their own
 _MULTIPLES = 4  # of a divisor, where quotients change
 _USUAL = 16  # at least so many are expected where nothing is known
-_COMPARISON, _REMAINDER, _FLOOR = "arith.cmpi", "arith.remsi", "arith.floordivsi"
-_DIVISIONS = (_REMAINDER, _FLOOR, "arith.divsi")
+_DIVISIONS = (Arith.REMSI, Arith.FLOORDIVSI, Arith.DIVSI)
 _SUMS = {
-    *("arith.addi", "arith.subi", "arith.muli"),
-    *("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.trunci"),
+    *(Arith.ADDI, Arith.SUBI, Arith.MULI),
+    *(Arith.INDEX_CAST, Arith.INDEX_CASTUI, Arith.EXTSI, Arith.TRUNCI),
 }
-_LARGER, _SMALLER = "arith.maxsi", "arith.minsi"
 # the differences from which on the answer of a comparison is another
 _STEPS = {b.EQ: (0, 1), b.NE: (0, 1), b.SLT: (0,), b.SGE: (0,), b.SLE: (1,), b.SGT: (1,)}
 _HOLDS: dict[int, Callable[[int], bool]] = {
@@ -119,7 +118,7 @@ def _guards(loop: ir.Operation) -> Iterator[Guard]:
 
 
 def _guard_of(op: ir.Operation) -> Guard | None:
-    if op.name not in (_COMPARISON, _LARGER, _SMALLER, *_DIVISIONS):
+    if op.name not in (Arith.CMPI, Arith.MAXSI, Arith.MINSI, *_DIVISIONS):
         return None
     if not all(map(_is_whole, op.operands)):
         return None
@@ -127,7 +126,7 @@ def _guard_of(op: ir.Operation) -> Guard | None:
     if op.name in _DIVISIONS:
         return None if right.terms or right.constant <= 0 else Guard(op, left, (0, right.constant))
     difference = left.plus(right, -1)
-    if op.name != _COMPARISON:
+    if op.name != Arith.CMPI:
         return Guard(op, difference, (0,))
     kind = ir.IntegerAttr(op.attributes["predicate"]).value
     return Guard(op, difference, _STEPS[kind]) if kind in _STEPS else None
@@ -182,18 +181,18 @@ def _answer(guard: Guard, extents: Known) -> Answer | None:
         return None
     low, high = extent
     name = guard.op.name
-    if name == _COMPARISON:
+    if name == Arith.CMPI:
         holds = _HOLDS[ir.IntegerAttr(guard.op.attributes["predicate"]).value]
         signs = {holds(x) for x in (low, high, *(x for x in (-1, 0, 1) if low <= x <= high))}
         return Answer(None, -signs.pop()) if len(signs) == 1 else None
-    if name in (_LARGER, _SMALLER):
+    if name in (Arith.MAXSI, Arith.MINSI):
         if low >= 0 or high <= 0:
-            return Answer(int((low >= 0) != (name == _LARGER)))
+            return Answer(int((low >= 0) != (name == Arith.MAXSI)))
         return None
     divisor = guard.steps[-1]
-    if low // divisor != high // divisor or (low < 0 and name != _FLOOR):
+    if low // divisor != high // divisor or (low < 0 and name != Arith.FLOORDIVSI):
         return None
-    if name == _REMAINDER:
+    if name == Arith.REMSI:
         return Answer(0) if high < divisor else None
     return Answer(None, low // divisor)
 

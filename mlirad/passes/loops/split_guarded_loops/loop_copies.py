@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from operator import add, mod, sub
-
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.box import folded
+from mlirad.ir.box import fold
+from mlirad.ir.ops import Arith, Memref
 from mlirad.ir.reports.remarks import forget_remarks
 from mlirad.ir.structured import AT_END, DISTINCT, For, is_serial_loop, runs_in_any_order
 from mlirad.ir.walk import (
@@ -24,7 +23,7 @@ from mlirad.passes.loops.split_guarded_loops.guards import Stretch
 
 def clip_index(index: int, low: ir.Value, high: ir.Value) -> ir.Value:
     """An index, or the end of a loop that it is outside of."""
-    return folded("arith.minsi", folded("arith.maxsi", b.index(index), low, max), high, min)
+    return fold(Arith.MINSI, fold(Arith.MAXSI, b.index(index), low), high)
 
 
 def copy_loop(loop: ir.Operation, low: ir.Value, high: ir.Value, values: list[ir.Value]) -> For:
@@ -50,9 +49,9 @@ def may_change_order(loop: ir.Operation, fast: bool) -> bool:
     for op in operations(loop):
         if is_serial_loop(op):
             return False
-        if op.name == "memref.load":
+        if op.name == Memref.LOAD:
             loaded.add(tuple(op.operands))
-        elif op.name == "memref.store":
+        elif op.name == Memref.STORE:
             place = tuple(op.operands)[1:]
             is_update = place in loaded
             if not fast and is_update and not _is_own(op.operands[1], loop):
@@ -85,10 +84,10 @@ def split_in_two(loop: ir.Operation, stretch: Stretch, width: int) -> ir.Operati
             first = clip_index(stretch.first, low, high)
         if stretch.last is not None:
             behind = clip_index(stretch.last + 1, first, high)
-        length = folded("arith.subi", behind, first, sub)
-        length = folded("arith.maxsi", length, b.index(0), max)
-        remainder = folded("arith.remui", length, b.index(width), mod)
-        behind = folded("arith.addi", first, folded("arith.subi", length, remainder, sub), add)
+        length = fold(Arith.SUBI, behind, first)
+        length = fold(Arith.MAXSI, length, b.index(0))
+        remainder = fold(Arith.REMUI, length, b.index(width))
+        behind = fold(Arith.ADDI, first, fold(Arith.SUBI, length, remainder))
         middle = copy_loop(loop, first, behind, []).op
         _outer_stretches(loop, low, first, behind, high)
     loop.erase()
@@ -99,9 +98,9 @@ def _outer_stretches(
     loop: ir.Operation, low: ir.Value, first: ir.Value, behind: ir.Value, high: ir.Value
 ) -> None:
     """The iterations of a loop in front of a stretch, and those behind it."""
-    front = folded("arith.subi", first, low, sub)
-    over = folded("arith.subi", behind, front, sub)
-    count = folded("arith.addi", front, folded("arith.subi", high, behind, sub), add)
+    front = fold(Arith.SUBI, first, low)
+    over = fold(Arith.SUBI, behind, front)
+    count = fold(Arith.ADDI, front, fold(Arith.SUBI, high, behind))
     outer = b.for_loop(b.index(0), count, b.index(1))
     for name, attribute in attributes_of(loop).items():
         outer.op.attributes[name] = attribute
@@ -112,7 +111,7 @@ def _outer_stretches(
             is_in_front = b.compare(b.SLT, outer.induction, front)
             operands = [is_in_front, b.add(low, outer.induction), index]
             distinct = {DISTINCT: ir.UnitAttr.get()}
-            index = b.make("arith.select", index.type, operands, **distinct)
+            index = b.select(*operands, **distinct)
         mapping: dict[ir.Value, ir.Value] = {For(loop).induction: index}
         for op in block_operations(For(loop).body)[:-1]:
             clone(op, mapping)

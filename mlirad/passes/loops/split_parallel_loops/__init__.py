@@ -16,6 +16,7 @@ from mlirad.dialect.field import ChunkOp, atomic
 from mlirad.ir import build as b
 from mlirad.ir.limits import Threads, Worth
 from mlirad.ir.marks.rounding import update_marks
+from mlirad.ir.ops import Func
 from mlirad.ir.reductions import PLAIN_MARK, Reduction, find_reductions
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import Parallel, is_for, is_parallel, is_while
@@ -167,7 +168,7 @@ class _Split:
         self, low: ir.Value, high: ir.Value, number: ir.Value, arguments: list[ir.Value]
     ) -> list[ir.Value]:
         call = ir.Operation.create(
-            "func.call",
+            Func.CALL,
             [r.type for r in self.reductions],
             [low, high, number, *arguments],
             {"callee": ir.FlatSymbolRefAttr.get(self.name)},
@@ -179,13 +180,7 @@ class _Split:
     ) -> list[ir.Value]:
         zero, step, count = b.index(0), b.index(1), b.index(chunks)
         partial_sums = [
-            b.make(
-                "memref.alloca",
-                ir.MemRefType.get([chunks, 64 // 4], r.type),
-                [],
-                operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]),
-            )
-            for r in self.reductions
+            b.alloca(ir.MemRefType.get([chunks, 64 // 4], r.type)) for r in self.reductions
         ]
         length = b.sub(high, low)
         loop = b.parallel_loop([zero], [count], [step])

@@ -6,7 +6,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import ChunkOp, GetOp
 from mlirad.ir import build as b
 from mlirad.ir.marks.axis_choices import choices_of, set_choice
-from mlirad.ir.ops import Scf
+from mlirad.ir.ops import Arith, Func, Scf
 from mlirad.ir.reductions import Reduction, accumulators, join
 from mlirad.ir.reports.remarks import copy_remarks
 from mlirad.ir.structured import ANY_ORDER, Parallel
@@ -38,7 +38,7 @@ class Chunk:
         results = [r.type for r in self.reductions]
         with ir.InsertionPoint(module.regions[0].blocks[0]), self.loop.op.location:
             chunk = ir.Operation.create(
-                "func.func",
+                Func.FUNC,
                 [],
                 [],
                 {
@@ -66,7 +66,7 @@ class Chunk:
                     mapping[op.results[0]] = entry.arguments[2]
             sums = accumulators(self.reductions)
             self._nest(low, high, mapping, sums)
-            ir.Operation.create("func.return", [], [b.read(s) for s in sums])
+            b.return_([b.read(s) for s in sums])
 
     def _nest(
         self, low: ir.Value, high: ir.Value, mapping: dict[ir.Value, ir.Value], sums: list[ir.Value]
@@ -80,7 +80,7 @@ class Chunk:
             with at_end(start, self.loop.op.location):
                 inner = accumulators(self.reductions)
                 first = start.arguments[0]
-                last = b.make("arith.minsi", b.index_type(), [b.add(first, b.index(BLOCK)), high])
+                last = b.minsi(b.add(first, b.index(BLOCK)), high)
                 self._level(axes, 0, first, last, step, mapping, inner)
                 join(self.reductions, sums, inner)
                 b.yield_()
@@ -134,7 +134,7 @@ class Chunk:
 def is_made_again(value: ir.Value) -> bool:
     """Whether a value is better made again in the chunk than passed to it."""
     op = defining_op(value)
-    return op is not None and (op.name == "arith.constant" or GetOp.holds(op))
+    return op is not None and (op.name == Arith.CONSTANT or GetOp.holds(op))
 
 
 def clone_with(

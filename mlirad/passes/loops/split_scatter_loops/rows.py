@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.ops import Arith
 from mlirad.ir.structured import Parallel
 from mlirad.ir.walk import (
     at_end,
@@ -135,7 +136,7 @@ class _Gather:
         bounds, offset = update.ranges[-1], b.index(update.offsets[-1])
         lows = [*bounds.lower, *([b.sub(low, offset)] if low is not None else [])]
         highs = [*bounds.upper, *([b.sub(high, offset)] if high is not None else [])]
-        loop = b.for_loop(_extreme(lows, "arith.maxsi"), _extreme(highs, "arith.minsi"), b.index(1))
+        loop = b.for_loop(_extreme(lows, Arith.MAXSI), _extreme(highs, Arith.MINSI), b.index(1))
         block = loop.body
         with ir.InsertionPoint(block), update.op.location:
             self._update(update, {**sources, self.found.ivs[-1]: block.arguments[0]})
@@ -149,8 +150,8 @@ class _Gather:
             offset = b.index(update.offsets[-1])
             lows += [b.add(low, offset) for low in update.ranges[-1].lower]
             highs += [b.add(high, offset) for high in update.ranges[-1].upper]
-        low = _extreme(lows, "arith.maxsi")
-        high = _extreme([low, _extreme(highs, "arith.minsi")], "arith.maxsi")
+        low = _extreme(lows, Arith.MAXSI)
+        high = _extreme([low, _extreme(highs, Arith.MINSI)], Arith.MAXSI)
         for update in [update for group in bundle for update in group]:
             self._row_loop(update, sources.get(update, {}), high=low)
             self._row_loop(update, sources.get(update, {}), low=high)
@@ -179,7 +180,7 @@ class _Gather:
                 clone(op, mapping)
             value = mapping.get(update.op.operands[0], update.op.operands[0])
             last = update, mapping
-            name = "arith.addf" if b.is_float(value.type) else "arith.addi"
+            name = Arith.ADDF if b.is_float(value.type) else Arith.ADDI
             total = value if total is None else b.make(name, value.type, [total, value])
         if total is None:
             return None
@@ -212,7 +213,7 @@ class _Gather:
         (condition, holds), inner_guards = guards[0], guards[1:]
         test = mapping.get(condition, condition)
         if not holds:
-            test = b.make("arith.xori", test.type, [test, b.number(-1, test.type)])
+            test = b.xori(test, b.number(-1, test.type))
         branch = b.if_else(test, [], with_else=False)
         with ir.InsertionPoint(branch.then):
             self._guarded_update(update, inner_guards, inner, mapping)

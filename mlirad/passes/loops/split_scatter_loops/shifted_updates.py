@@ -6,6 +6,7 @@ from mlirad.analysis.linear import Linear, linear_form, number
 from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicOp, RandomOp, is_atomic, is_load, split_access
 from mlirad.ir import build as b
+from mlirad.ir.ops import Arith
 from mlirad.ir.structured import is_serial_loop
 from mlirad.ir.walk import (
     Array,
@@ -175,7 +176,7 @@ class ShiftedUpdates:
     def _bound(self, test: ir.Value, ranges: list[Range]) -> bool:
         """Turn a comparison of one loop variable with something constant in the loop into a
         bound."""
-        if isinstance(test, ir.BlockArgument) or test.owner.operation.name != "arith.cmpi":
+        if isinstance(test, ir.BlockArgument) or test.owner.operation.name != Arith.CMPI:
             return False
         op = test.owner.operation
         kind = ir.IntegerAttr(op.attributes["predicate"]).value
@@ -213,7 +214,7 @@ class ShiftedUpdates:
 
 
 def _conjuncts(condition: ir.Value) -> list[ir.Value]:
-    if isinstance(condition, ir.BlockArgument) or condition.owner.operation.name != "arith.andi":
+    if isinstance(condition, ir.BlockArgument) or condition.owner.operation.name != Arith.ANDI:
         return [condition]
     return [
         conjunct

@@ -11,6 +11,7 @@ none. What is left are loops over boxes, of which `split-contractions` makes nes
 from __future__ import annotations
 
 from mlirad.bindings import ir
+from mlirad.ir.ops import Arith
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import is_for
 from mlirad.ir.walk import block_operations, defining_op, entry_of, functions, operations
@@ -53,7 +54,7 @@ def _adds_products(op: ir.Operation) -> bool:
 
 def _is_product_added(value: ir.Value) -> bool:
     step = defining_op(value)
-    if step is None or step.name not in ("arith.addf", "arith.subf"):
+    if step is None or step.name not in (Arith.ADDF, Arith.SUBF):
         return False
     factors = (defining_op(operand) for operand in step.operands)
-    return any(factor is not None and factor.name == "arith.mulf" for factor in factors)
+    return any(factor is not None and factor.name == Arith.MULF for factor in factors)

@@ -9,8 +9,9 @@ from math import lcm
 from mlirad.analysis.bound_ends import SHORT, ends_of, quotient_of
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.box import folded
+from mlirad.ir.box import fold
 from mlirad.ir.marks.axis_choices import choice_of, set_choice
+from mlirad.ir.ops import Arith
 from mlirad.ir.structured import ANY_ORDER, For, is_for, runs_in_any_order
 from mlirad.ir.walk import at_end, before, block_operations, clone, constant_integer, operations
 
@@ -52,8 +53,8 @@ def _of_remainder(loop: ir.Operation, divisor: int, remainder: int) -> None:
     """Make the loop over the indices of one remainder."""
 
     def first_behind(end: ir.Value) -> ir.Value:
-        distance = folded("arith.subi", end, b.index(remainder), lambda x, y: x - y)
-        return folded("arith.ceildivsi", distance, b.index(divisor), lambda x, y: -(-x // y))
+        distance = fold(Arith.SUBI, end, b.index(remainder))
+        return fold(Arith.CEILDIVSI, distance, b.index(divisor))
 
     low, high = (first_behind(end) for end in list(loop.operands)[:2])
     inner_loop = b.for_loop(low, high, b.index(1))

@@ -29,6 +29,7 @@ from mlirad.ir.marks.rounding import (
     mark_exact,
     rounds,
 )
+from mlirad.ir.ops import Arith
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import is_serial_loop
 from mlirad.ir.walk import functions
@@ -84,7 +85,7 @@ class _Marking:
         found = set()
         for node in self.graph.nodes():
             if (
-                node.name in ("arith.addf", "arith.subf")
+                node.name in (Arith.ADDF, Arith.SUBF)
                 and node not in loose
                 and (node.results[0] not in self.decisions.values or node in self.lanes)
                 and str(node.op.results[0].type) in _FUSED_TYPES
@@ -100,7 +101,7 @@ class _Marking:
     def _product_of(self, value: int, user: Node) -> Node | None:
         """The product that a value is, if it is used here alone."""
         made = self.graph.defined[value]
-        if isinstance(made, BlockNode) or made.name != "arith.mulf" or made.block is not user.block:
+        if isinstance(made, BlockNode) or made.name != Arith.MULF or made.block is not user.block:
             return None
         alone = self.sums.users[value] == [user] and user.operands.count(value) == 1
         return (

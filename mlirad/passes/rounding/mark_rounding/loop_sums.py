@@ -8,10 +8,11 @@ from mlirad.analysis.trips import spans
 from mlirad.dialect.field import is_atomic
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.marks.rounding import rounds
+from mlirad.ir.ops import Arith
 from mlirad.ir.structured import is_branch, is_for, is_parallel, is_serial_loop
 from mlirad.passes.rounding.mark_rounding.decisions import Decisions
 
-_STEPS = {"arith.addf": "add", "arith.subf": "add", "arith.mulf": "mul"}
+_STEPS = {Arith.ADDF: "add", Arith.SUBF: "add", Arith.MULF: "mul"}
 _SHORT, _SHORT_LANES = 8, 16  # steps, trips
 
 
@@ -55,7 +56,7 @@ class Sums:
                 if (
                     argument in self.decisions.values
                     and isinstance(step, Node)
-                    and step.name == "arith.addf"
+                    and step.name == Arith.ADDF
                     and step.block is body
                     and self.users.get(argument) == [step]
                     and step.operands.count(argument) == 1
@@ -127,7 +128,7 @@ class Sums:
             once = user.operands.count(value) == 1
             return (
                 list(user.results)
-                if once and (user.name != "arith.subf" or user.operands[0] == value)
+                if once and (user.name != Arith.SUBF or user.operands[0] == value)
                 else None
             )
         owner = user if user.blocks else user.block.owner

@@ -6,6 +6,7 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of
 from mlirad.ir.marks.rounding import EXACT
+from mlirad.ir.ops import Arith, Math, Memref, Vector
 from mlirad.ir.vector_math import FUNCTIONS
 from mlirad.ir.vectors import halved
 from mlirad.ir.walk import (
@@ -20,13 +21,13 @@ from mlirad.ir.walk import (
 
 _WIDTH = 16
 _SPREAD = (
-    "arith.addf",
-    "arith.subf",
-    "arith.mulf",
-    "arith.divf",
-    "arith.negf",
-    "math.absf",
-    "math.sqrt",
+    Arith.ADDF,
+    Arith.SUBF,
+    Arith.MULF,
+    Arith.DIVF,
+    Arith.NEGF,
+    Math.ABSF,
+    Math.SQRT,
 )
 
 
@@ -41,12 +42,7 @@ class _Sum:
         self.type = step.results[0].type
         with at_start(entry_of(function), loop.location):
             self.vector = ir.VectorType.get([_WIDTH], self.type)
-            self.lanes = b.make(
-                "memref.alloca",
-                ir.MemRefType.get([_WIDTH], self.type),
-                [],
-                operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]),
-            )
+            self.lanes = b.alloca(ir.MemRefType.get([_WIDTH], self.type))
 
     def zeros(self) -> ir.Value:
         """16 zeros."""
@@ -54,12 +50,12 @@ class _Sum:
 
     def keep(self, vector: ir.Value) -> None:
         """Write all lanes."""
-        b.effect("vector.store", [vector, self.lanes, b.index(0)])
+        b.effect(Vector.STORE, [vector, self.lanes, b.index(0)])
 
     def add_in_place(self, trip: ir.Value) -> None:
         """Let the step of a trip add to its lane, and the loop carry nothing; inserts in front of
         the step."""
-        lane = b.make("arith.remui", b.index_type(), [trip, b.index(_WIDTH)])
+        lane = b.rem(trip, b.index(_WIDTH))
         self.step.operands[list(self.step.operands).index(self.carried)] = b.read(
             self.lanes, [lane]
         )
@@ -71,10 +67,10 @@ class _Sum:
     def total(self) -> ir.Value:
         """What was carried at first, and the lanes, added in halves."""
         exact = {EXACT: ir.UnitAttr.get()}
-        lanes = b.make("vector.load", self.vector, [self.lanes, b.index(0)])
-        one = halved(lanes, "arith.addf", exact)
+        lanes = b.make(Vector.LOAD, self.vector, [self.lanes, b.index(0)])
+        one = halved(lanes, Arith.ADDF, exact)
         start = self.loop.operands[3 + self.position]
-        return b.make("arith.addf", self.type, [start, one], **exact)
+        return b.addf(start, one, **exact)
 
 
 def split(function: ir.Operation, loop: ir.Operation, steps: dict[int, ir.Operation]) -> None:
@@ -142,9 +138,9 @@ class _Lanes:
             self.scalars.update(zip(op.results, copy.results))
             return
         vector = ir.VectorType.get([_WIDTH], op.results[0].type)
-        if op.name == "memref.load":
+        if op.name == Memref.LOAD:
             self.vectors[op.results[0]] = b.make(
-                "vector.load", vector, [self.scalars.get(v, v) for v in op.operands]
+                Vector.LOAD, vector, [self.scalars.get(v, v) for v in op.operands]
             )
             return
         attributes = {name: op.attributes[name] for name in op.attributes}
@@ -155,25 +151,25 @@ class _Lanes:
     def _vector(self, value: ir.Value) -> ir.Value:
         if value not in self.vectors:
             self.vectors[value] = b.make(
-                "vector.broadcast", ir.VectorType.get([_WIDTH], value.type), [value]
+                Vector.BROADCAST, ir.VectorType.get([_WIDTH], value.type), [value]
             )
         return self.vectors[value]
 
 
 def _is_index(op: ir.Operation) -> bool:
-    return op.name in ("arith.addi", "arith.subi", "arith.muli", "arith.constant") and isinstance(
+    return op.name in (Arith.ADDI, Arith.SUBI, Arith.MULI, Arith.CONSTANT) and isinstance(
         op.results[0].type, ir.IndexType
     )
 
 
 def _is_spread(op: ir.Operation) -> bool:
     """Whether an op makes one float of others, and the same one in a vector."""
-    return op.name in _SPREAD or (op.name in FUNCTIONS and op.name != "math.powf")
+    return op.name in _SPREAD or (op.name in FUNCTIONS and op.name != Math.POWF)
 
 
 def _is_neighbours(loop: ir.Operation, op: ir.Operation) -> bool:
     """Whether an op loads floats that lie side by side for trips that follow one another."""
-    if op.name != "memref.load" or not isinstance(op.results[0].type, ir.FloatType):
+    if op.name != Memref.LOAD or not isinstance(op.results[0].type, ir.FloatType):
         return False
     memref = ir.MemRefType(op.operands[0].type)
     strides, _ = memref.get_strides_and_offset()
@@ -189,7 +185,7 @@ def _is_neighbours(loop: ir.Operation, op: ir.Operation) -> bool:
 def _moves_by_one(loop: ir.Operation, index: ir.Value) -> bool:
     if index == loop.regions[0].blocks[0].arguments[0]:
         return True
-    if isinstance(index, ir.BlockArgument) or index.owner.operation.name != "arith.addi":
+    if isinstance(index, ir.BlockArgument) or index.owner.operation.name != Arith.ADDI:
         return False
     left, right = index.owner.operation.operands
     return (_moves_by_one(loop, left) and not is_defined_in(right, loop)) or (

@@ -11,6 +11,7 @@ from mlirad.errors import MLIRError
 from mlirad.ir import build as b
 from mlirad.ir.marks.axis_choices import NO_CHOICE, AxisChoice, choices_of, set_choice
 from mlirad.ir.marks.rounding import SETTLED
+from mlirad.ir.ops import Func, Tensor
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.requirements import TENSORS
 from mlirad.ir.signature import argument_label, own_label
@@ -59,7 +60,7 @@ class _Lowering:
             SETTLED: ir.UnitAttr.get(),
         }
         with before(self.function), self.function.location:
-            made = ir.Operation.create("func.func", [], [], attributes, regions=1)
+            made = ir.Operation.create(Func.FUNC, [], [], attributes, regions=1)
             block = b.block(made, 0, types)
         arguments = list(block.arguments)
         self.copier = Copier(dict(zip(given, arguments)), self._read)
@@ -69,7 +70,7 @@ class _Lowering:
             for op in ops[:-1]:
                 with op.location:
                     self._lowered(op)
-            ir.Operation.create("func.return")
+            b.return_()
         self.function.erase()
 
     def _lowered(self, op: ir.Operation) -> None:
@@ -81,7 +82,7 @@ class _Lowering:
             self._scan(op)
         elif te.defines_tensor(op) or te.SizeOp.holds(op):
             raise MLIRError(f"'{op.name}' within a function", source_location(op.location))
-        elif op.name == "tensor.dim":
+        elif op.name == Tensor.DIM:
             tensor, axis = op.operands
             self.copier[op.results[0]] = field.dim(self.arrays[tensor], _known(axis, op))
         else:
@@ -276,10 +277,7 @@ def _position(op: ir.Operation, bounds: Sequence[tuple[ir.Value, ...]], copier: 
             copier[argument] = index
         (value,) = copier.block(body)
         taken = _is_beyond(is_max, best, place, value)
-        chosen = [
-            b.make("arith.select", new.type, [taken, new, old])
-            for new, old in ((value, best), (count, place))
-        ]
+        chosen = [b.select(taken, new, old) for new, old in ((value, best), (count, place))]
         return [*chosen, b.add(count, b.number(1, i32))]
 
     return _nest([(pair, NO_CHOICE) for pair in bounds], start, point)[1]
@@ -288,16 +286,14 @@ def _position(op: ir.Operation, bounds: Sequence[tuple[ir.Value, ...]], copier: 
 def _is_beyond(is_max: bool, best: ir.Value, place: ir.Value, value: ir.Value) -> ir.Value:
     """Whether a number takes the place of the best so far: where there is none, or where it is
     greater (or less); NaN is beyond numbers."""
-    one = b.integer_type(1)
     none = b.compare(b.SLT, place, b.number(0, place.type))
     if b.is_float(value.type):
         kind = b.UNORDERED_LT if is_max else b.UNORDERED_GT
-        beyond = b.make("arith.cmpf", one, [best, value], predicate=b.predicate(kind))
-        known = b.make("arith.cmpf", one, [best, best], predicate=b.predicate(b.OEQ))
-        beyond = b.all_of([beyond, known])
+        beyond = b.compare_floats(kind, best, value)
+        beyond = b.andi(beyond, b.compare_floats(b.OEQ, best, best))
     else:
         beyond = b.compare(b.SLT if is_max else b.SGT, best, value)
-    return b.make("arith.ori", one, [none, beyond])
+    return b.ori(none, beyond)
 
 
 def _is_combined(op: ir.Operation) -> bool:

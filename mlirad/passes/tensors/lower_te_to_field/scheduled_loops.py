@@ -70,11 +70,7 @@ class Box(msgspec.Struct, frozen=True):
             return
         first, *others = tiled
         start = point[first]
-        end = b.make(
-            "arith.minsi",
-            b.index_type(),
-            [b.add(start, self._step(first)), self.extents[first]],
-        )
+        end = b.minsi(b.add(start, self._step(first)), self.extents[first])
         loop = b.for_loop(start, end, b.index(1))
         one = self.choices[first]
         set_choice(loop.op, AxisChoice(one.name, in_lanes=one.in_lanes))

@@ -19,7 +19,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
 from mlirad.ir.marks.rounding import decides
-from mlirad.ir.ops import Scf
+from mlirad.ir.ops import Arith, Scf
 from mlirad.ir.reports.remarks import copy_remarks, remark
 from mlirad.ir.requirements import TENSORS
 from mlirad.ir.structured import is_branch
@@ -38,7 +38,7 @@ from mlirad.ir.walk import (
 from mlirad.passes.tensors.merge_te_computes.common_definitions import merge_common_definitions
 
 REQUIRES = TENSORS
-_DEAR = ("arith.divf", "arith.remf")
+_DEAR = (Arith.DIVF, Arith.REMF)
 FEW = 4  # operations that are as soon done again as their result is read
 
 
@@ -144,7 +144,7 @@ def _is_view(op: ir.Operation, inner: Sequence[ir.Operation]) -> bool:
 
 
 def _is_of_indices(op: ir.Operation) -> bool:
-    if is_branch(op) or op.name in (Scf.YIELD, "arith.select") or not len(op.operands):
+    if is_branch(op) or op.name in (Scf.YIELD, Arith.SELECT) or not len(op.operands):
         return True
     return not any(b.is_float(value.type) for value in (*op.operands, *op.results))
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
+from mlirad.ir.ops import Arith
 from mlirad.ir.reports.remarks import remark
 from mlirad.ir.requirements import TENSORS
 from mlirad.ir.walk import (
@@ -62,13 +63,13 @@ def _remove(definition: ir.Operation) -> None:
 
 def _fold(op: ir.Operation) -> None:
     """Let what uses a sum or a product of a derivative use what it is known to be."""
-    if not te.is_derivative(op) or op.name not in ("arith.addf", "arith.mulf"):
+    if not te.is_derivative(op) or op.name not in (Arith.ADDF, Arith.MULF):
         return
     left, right = op.operands
     zero = next((value for value in (left, right) if is_zero(value)), None)
     if zero is None:
         return
-    is_product = op.name == "arith.mulf"
+    is_product = op.name == Arith.MULF
     op.results[0].replace_all_uses_with(zero if is_product else right if zero == left else left)
 
 

@@ -10,6 +10,7 @@ from mlirad.analysis.tensors.te_points import SHORT
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
+from mlirad.ir.ops import Arith
 from mlirad.ir.reports.remarks import remark
 from mlirad.ir.structured import If, is_branch
 from mlirad.ir.walk import (
@@ -52,10 +53,10 @@ def _guard_of(value: ir.Value, neutral: float) -> ir.Operation | None:
     op = defining_op(value)
     if op is None:
         return None
-    if te.is_derivative(op) and op.name == "arith.mulf" and not neutral:
+    if te.is_derivative(op) and op.name == Arith.MULF and not neutral:
         found = (_guard_of(operand, neutral) for operand in op.operands)
         return next((one for one in found if one is not None), None)
-    if op.name == "arith.select":
+    if op.name == Arith.SELECT:
         return op if constant_float(op.operands[2]) == neutral else None
     if not is_branch(op) or len(op.results) != 1:
         return None
@@ -66,7 +67,7 @@ def _guard_of(value: ir.Value, neutral: float) -> ir.Operation | None:
 def _atoms(condition: ir.Value) -> Iterator[ir.Value]:
     """What has to hold, all of it."""
     op = defining_op(condition)
-    if op is not None and op.name == "arith.andi":
+    if op is not None and op.name == Arith.ANDI:
         for operand in op.operands:
             yield from _atoms(operand)
     else:
@@ -101,12 +102,12 @@ def _narrow(op: ir.Operation, axis: int, factor: int, rest: Sum) -> None:
     low, high = te.bounds_of(op)[axis]
     with before(op):
         if factor > 0:
-            end = _rounded("arith.ceildivsi", rest.times(-1), factor)
-            op.operands[2 * axis] = b.make("arith.maxsi", low.type, [low, end])
+            end = _rounded(Arith.CEILDIVSI, rest.times(-1), factor)
+            op.operands[2 * axis] = b.maxsi(low, end)
         else:
             last = rest.plus(number(-factor))
-            end = _rounded("arith.floordivsi", last, -factor)
-            op.operands[2 * axis + 1] = b.make("arith.minsi", high.type, [high, end])
+            end = _rounded(Arith.FLOORDIVSI, last, -factor)
+            op.operands[2 * axis + 1] = b.minsi(high, end)
 
 
 def _rounded(name: str, total: Sum, divisor: int) -> ir.Value:
@@ -119,7 +120,7 @@ def sums_of(atom: ir.Value) -> Sequence[Sum]:
     """The sums that are not negative where a comparison of indices holds, and only there; none for
     what is no such comparison."""
     op = defining_op(atom)
-    if op is None or op.name != "arith.cmpi" or not isinstance(op.operands[0].type, ir.IndexType):
+    if op is None or op.name != Arith.CMPI or not isinstance(op.operands[0].type, ir.IndexType):
         return []
     left, right = map(linear_form, op.operands)
     less, more = right.plus(left, -1), left.plus(right, -1)

@@ -6,13 +6,14 @@ from __future__ import annotations
 from mlirad.analysis.linear import Linear, extent_of, linear_form, number
 from mlirad.analysis.tensors.te_accesses import Form
 from mlirad.bindings import ir
+from mlirad.ir.ops import Arith
 from mlirad.ir.walk import before, constant_integer
 from mlirad.passes.tensors.remove_te_zeros.comparisons import Ranges
 from mlirad.sweeps.tensors.points import emitted
 
 _ROUNDED = {
-    "arith.floordivsi": lambda total, divisor: total // divisor,
-    "arith.ceildivsi": lambda total, divisor: -(-total // divisor),
+    Arith.FLOORDIVSI: lambda total, divisor: total // divisor,
+    Arith.CEILDIVSI: lambda total, divisor: -(-total // divisor),
 }
 
 
