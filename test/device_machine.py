@@ -6,15 +6,15 @@ from __future__ import annotations
 from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.config import Config
+from mlirad.runtime.cpu.cpu_executor import CpuExecutor
+from mlirad.runtime.device.compiled_services import CompiledServices
 from mlirad.runtime.device.room import DeviceRoom
 from mlirad.runtime.executor.compiled import CompiledKernel
-from mlirad.runtime.executor.cpu import CpuExecutor
 from mlirad.runtime.executor.executor import Executor, LaunchMemory, Lowered
 from mlirad.runtime.memory.device.device_memory import DeviceMemory
-from mlirad.runtime.memory.device.services import Services
 from mlirad.runtime.memory.device.transfers import SMALL
 from mlirad.runtime.native.machine_code import machine_code
-from mlirad.runtime.simt.driver import SimtDriver
+from mlirad.runtime.simt.simt_driver import SimtDriver
 
 
 class DeviceCpu(Executor):
@@ -22,7 +22,7 @@ class DeviceCpu(Executor):
 
     def __init__(self, *, small: int = SMALL, total: int | None = None) -> None:
         self.driver, self._cpu = SimtDriver(total), CpuExecutor()
-        self.memory: DeviceMemory = DeviceMemory(self.driver, Services(self), small=small)
+        self.memory: DeviceMemory = DeviceMemory(self.driver, CompiledServices(self), small=small)
 
     def stages(self, mode: Mode, config: Config, *, keeps: bool = False) -> list[Stage]:
         config.cpu_max_num_threads = 1

@@ -21,8 +21,7 @@ from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.capacity import Capacity
 from mlirad.runtime.config import Config
-from mlirad.runtime.executor.choice import EXECUTORS
-from mlirad.runtime.executor.cpu import CpuExecutor
+from mlirad.runtime.cpu.cpu_executor import CpuExecutor
 from mlirad.runtime.executor.executor import (
     Code,
     Executor,
@@ -31,6 +30,7 @@ from mlirad.runtime.executor.executor import (
     Lowered,
     PassedArray,
 )
+from mlirad.runtime.executors import EXECUTORS
 from mlirad.runtime.memory.host.host_memory import HostMemory
 from mlirad.runtime.memory.memory import (
     Allocation,

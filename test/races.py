@@ -21,9 +21,9 @@ from mlirad.passes.cpu.record_accesses import LINE, RecordKind
 from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.config import Config
-from mlirad.runtime.executor.cpu import CpuExecutor
-from mlirad.runtime.workers.code import Word
-from mlirad.runtime.workers.workers import Workers
+from mlirad.runtime.cpu.cpu_executor import CpuExecutor
+from mlirad.runtime.cpu.worker_code import Word
+from mlirad.runtime.cpu.workers import Workers
 
 RECORDS = 1 << 24
 STACK = 1 << 23  # bytes that a thread's may have

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import mlirad as ti
 from mlirad.runtime.cuda.constants import CUdevice_attribute
-from mlirad.runtime.cuda.driver import CudaDriver
-from mlirad.runtime.device.driver import Driver
+from mlirad.runtime.cuda.cuda_driver import CudaDriver
 from mlirad.runtime.memory.device.device_memory import DeviceMemory
+from mlirad.runtime.memory.device.driver import Driver
 from mlirad.runtime.program import program
 
 LANES = 128  # f32 instructions that a multiprocessor issues in a cycle, since sm_86

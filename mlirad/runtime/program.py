@@ -13,7 +13,7 @@ from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
 from mlirad.runtime.cache.opened import opened_cache
 from mlirad.runtime.config import Config
 from mlirad.runtime.derivatives import Derivatives
-from mlirad.runtime.executor.choice import executor_of
+from mlirad.runtime.executors import executor_of
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Allocation, Arena, SparseElements
 from mlirad.runtime.memory.values import Values

@@ -16,7 +16,7 @@ from mlirad.dialect import context
 from mlirad.ir.vector_math import ARGUMENTS, FUNCTIONS
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.cpu import target_stage
-from mlirad.runtime.executor.processor import vector_library
+from mlirad.runtime.cpu.processor import vector_library
 
 LIBRARY = vector_library()
 pytestmark = pytest.mark.skipif(LIBRARY is None, reason="no libmvec here")
@@ -191,7 +191,7 @@ def test_kernels_call_it_with_fast_math_only(fast_math: bool) -> None:
 @pytest.mark.cpu_code("it is about the CPU's library")
 def test_without_a_library(monkeypatch: pytest.MonkeyPatch, fast_math: bool) -> None:
     """C's functions, one number at a time."""
-    monkeypatch.setattr("mlirad.runtime.executor.cpu.vector_library", lambda: None)
+    monkeypatch.setattr("mlirad.runtime.cpu.cpu_executor.vector_library", lambda: None)
     x = ti.field(ti.f64, 100, needs_grad=True)
     loss = ti.field(ti.f64, (), needs_grad=True)
 

@@ -15,7 +15,7 @@ from programs.features import FEATURES
 from runtime.cuda.machine import stub_the_driver
 
 import mlirad as ti
-from mlirad.runtime.executor.choice import EXECUTORS
+from mlirad.runtime.executors import EXECUTORS
 
 DOCUMENT = Path(__file__).parents[2] / "docs/gpu.md"
 HEAD = ("", "CPU", "simt", "cuda, on a stub")

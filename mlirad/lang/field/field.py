@@ -12,7 +12,7 @@ from mlirad.frontend.python.places.arrays import ArrayRef
 from mlirad.frontend.python.values.scalar import Expr
 from mlirad.lang.field.access import FieldAccess
 from mlirad.lang.field.components import ComponentField, position_in
-from mlirad.lang.field.in_kernels import array_ref, list_of
+from mlirad.lang.field.kernel_arrays import array_ref, list_of
 from mlirad.lang.field.memory import declaration_of, register, take_memory
 from mlirad.lang.field.unplaced_component import UnplacedComponent
 from mlirad.lang.layout.placed import PlacedField, placed

@@ -14,7 +14,7 @@ from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.places.blocks import BlockRef
 from mlirad.lang.layout.axes import Axes, Shape, numbers_of, sizes_of
-from mlirad.lang.layout.in_kernels import block_ref
+from mlirad.lang.layout.kernel_blocks import block_ref
 from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind, tangent
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.program import Program

@@ -3,8 +3,8 @@
     scf.parallel (%k) = (%c0) to (%c8) step (%c1) { func.call @f.chunk0(...) }
 
 becomes a store of what the loop uses into a frame, and a call of what the state of the workers
-begins with (`runtime/workers/code.py`), which calls `f.piece0(frame, k)` for all k. A kernel with
-such a loop takes the address of that state.
+begins with (`runtime/cpu/worker_code.py`), which calls `f.piece0(frame, k)` for all k. A kernel
+with such a loop takes the address of that state.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The log lies at an address that is given, in words of 8 bytes: how many records it has, how many
 fit, and two words a record. A record is an address, and bytes | what << 32 | line << 40. Records
 that do not fit are counted only. Nothing orders the records of threads: who reads them runs the
-pieces of a loop one after the other (`runtime/workers/code.py`).
+pieces of a loop one after the other (`runtime/cpu/worker_code.py`).
 
 Behind the last pass that changes accesses, so that lanes, sums of threads and private copies are
 there as they will run. What a function keeps on its own stack is left out; memory that it

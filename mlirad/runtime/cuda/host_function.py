@@ -10,7 +10,7 @@ from weakref import finalize
 from mlirad.bindings import ExecutionEngine
 from mlirad.errors import TaichiRuntimeError, located
 from mlirad.runtime.cuda.constants import CUfunction_attribute, CUresult
-from mlirad.runtime.cuda.driver import CudaDriver
+from mlirad.runtime.cuda.cuda_driver import CudaDriver
 from mlirad.runtime.cuda.host_code import Places
 from mlirad.runtime.cuda.report import During, Report
 

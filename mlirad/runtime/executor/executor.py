@@ -1,7 +1,7 @@
 """What runs kernels, as everything else sees it.
 
 A second machine implements `Executor` and `Code` in a file beside this one, gives a `Memory` of its
-own (`runtime/memory/memory.py`), and is named in `runtime/executor/choice.py`.
+own (`runtime/memory/memory.py`), and is named in `runtime/executors.py`.
 """
 
 from __future__ import annotations

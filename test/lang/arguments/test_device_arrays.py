@@ -16,7 +16,7 @@ import mlirad as ti
 from mlirad.errors import TaichiRuntimeTypeError
 from mlirad.lang.arguments.dlpack import _Tensor, _Versioned
 from mlirad.runtime.program import program as current_program
-from mlirad.runtime.simt.driver import SimtDriver
+from mlirad.runtime.simt.simt_driver import SimtDriver
 
 ELEMENTS = 12
 

@@ -15,10 +15,10 @@ from waiting_memory import wait_always
 import mlirad as ti
 from mlirad import bindings
 from mlirad.pipeline import runner
+from mlirad.runtime.cpu.workers import workers
 from mlirad.runtime.executor.executor import NOT_KEPT
 from mlirad.runtime.kernels import kernel_ir
 from mlirad.runtime.native import loaded_object
-from mlirad.runtime.workers.workers import workers
 
 pytestmark = pytest.mark.cpu_code("the machine code that is kept")
 

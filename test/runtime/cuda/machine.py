@@ -17,10 +17,10 @@ from mlirad.pipeline.stages.cpu import target_stage
 from mlirad.pipeline.stages.gpu import cuda_stages, gpu_stages
 from mlirad.pipeline.stages.stage import Stage, join
 from mlirad.runtime.config import Config
-from mlirad.runtime.cuda.driver import CudaDriver
-from mlirad.runtime.cuda.executor import CudaExecutor, CudaKernel
-from mlirad.runtime.executor.choice import EXECUTORS
+from mlirad.runtime.cuda.cuda_driver import CudaDriver
+from mlirad.runtime.cuda.cuda_executor import CudaExecutor, CudaKernel
 from mlirad.runtime.executor.executor import LaunchMemory, Lowered
+from mlirad.runtime.executors import EXECUTORS
 
 _engines: list[Any] = []  # of kernels that stubs may still run
 

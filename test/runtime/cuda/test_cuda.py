@@ -15,7 +15,7 @@ from runtime.cuda.stub import Stub
 
 import mlirad as ti
 from mlirad.runtime.cuda.constants import CUresult
-from mlirad.runtime.executor.choice import EXECUTORS
+from mlirad.runtime.executors import EXECUTORS
 
 N = 100
 

@@ -22,10 +22,10 @@ import mlirad as ti
 from mlirad.pipeline.ptx import CHIPS
 from mlirad.runtime.cuda import constants
 from mlirad.runtime.cuda.card import OLDEST_DRIVER
-from mlirad.runtime.cuda.driver import CudaDriver
+from mlirad.runtime.cuda.cuda_driver import CudaDriver
 from mlirad.runtime.cuda.functions import PARAMETERS, driver_functions
-from mlirad.runtime.executor.choice import EXECUTORS
 from mlirad.runtime.executor.executor import UnavailableError
+from mlirad.runtime.executors import EXECUTORS
 from mlirad.runtime.program import program
 
 INIT = """

@@ -13,7 +13,7 @@ from mlirad.ir.signature import signature_of
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.config import Config
 from mlirad.runtime.cuda.constants import CUresult
-from mlirad.runtime.cuda.driver import CudaDriver
+from mlirad.runtime.cuda.cuda_driver import CudaDriver
 from mlirad.runtime.executor.executor import Code, Located, Lowered
 from mlirad.runtime.memory.waiting import Clearing, Waiting
 from mlirad.types import i64

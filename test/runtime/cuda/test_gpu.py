@@ -13,8 +13,8 @@ import pytest
 from programs.machines import CASES, assert_alike, left_by
 
 import mlirad as ti
-from mlirad.runtime.executor.choice import executor_of
 from mlirad.runtime.executor.executor import UnavailableError
+from mlirad.runtime.executors import executor_of
 
 ASTRAY = """
 import mlirad as ti

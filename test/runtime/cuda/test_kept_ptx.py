@@ -13,7 +13,7 @@ from runtime.cuda.machine import stub_the_driver
 import mlirad as ti
 from mlirad.pipeline import ptx
 from mlirad.runtime.cuda import kept_ptx
-from mlirad.runtime.executor.choice import EXECUTORS
+from mlirad.runtime.executors import EXECUTORS
 
 
 @pytest.fixture

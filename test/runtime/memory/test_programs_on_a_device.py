@@ -24,9 +24,9 @@ from device_machine import DeviceCpu
 
 import mlirad as ti
 from mlirad.errors import TaichiMemoryError
-from mlirad.runtime.executor.choice import EXECUTORS
+from mlirad.runtime.executors import EXECUTORS
 from mlirad.runtime.program import program as current_program
-from mlirad.runtime.simt.driver import SimtDriver
+from mlirad.runtime.simt.simt_driver import SimtDriver
 
 N = 1 << 15
 

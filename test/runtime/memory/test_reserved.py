@@ -10,12 +10,12 @@ import pytest
 
 from mlirad.errors import TaichiMemoryError
 from mlirad.runtime.capacity import Capacity
-from mlirad.runtime.device.driver import Driver
-from mlirad.runtime.executor.choice import executor_of
+from mlirad.runtime.executors import executor_of
+from mlirad.runtime.memory.device.driver import Driver
 from mlirad.runtime.memory.memory import Elements, Memory
 from mlirad.runtime.memory.reserved import ADDRESS_SPACE
-from mlirad.runtime.simt.driver import ALIGNMENT, SimtDriver
-from mlirad.runtime.simt.executor import SimtExecutor
+from mlirad.runtime.simt.simt_driver import ALIGNMENT, SimtDriver
+from mlirad.runtime.simt.simt_executor import SimtExecutor
 
 TERA = 1 << 40
 FLOAT = np.dtype(np.float32)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mlirad.errors import TaichiMemoryError, TaichiRuntimeError
-from mlirad.runtime.simt.driver import ALIGNMENT, FREED, UNWRITTEN, SimtDriver
+from mlirad.runtime.simt.simt_driver import ALIGNMENT, FREED, UNWRITTEN, SimtDriver
 
 
 def _read(driver: SimtDriver, address: int, size: int) -> list[int]:

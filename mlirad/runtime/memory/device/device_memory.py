@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.capacity import Capacity
-from mlirad.runtime.device.driver import Driver
 from mlirad.runtime.memory.device.device_allocation import DeviceAllocation
 from mlirad.runtime.memory.device.device_elements import DeviceElements, DeviceKept
+from mlirad.runtime.memory.device.driver import Driver
 from mlirad.runtime.memory.device.services import Services
 from mlirad.runtime.memory.device.sparse_device import SparseDeviceElements
 from mlirad.runtime.memory.device.strided import Strided, contiguous

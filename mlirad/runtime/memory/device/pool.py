@@ -9,7 +9,7 @@ from weakref import finalize
 
 from mlirad.dialect.turn import free_in_forks
 from mlirad.errors import TaichiMemoryError
-from mlirad.runtime.device.driver import Driver
+from mlirad.runtime.memory.device.driver import Driver
 
 _SMALLEST, _IDLE = 256, 64 << 20  # bytes
 

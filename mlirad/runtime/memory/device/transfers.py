@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from mlirad.runtime.device.driver import Driver
+from mlirad.runtime.memory.device.driver import Driver
 from mlirad.runtime.memory.device.pool import Pool
 from mlirad.runtime.memory.device.service_ir import Operation
 from mlirad.runtime.memory.device.services import Services

@@ -14,13 +14,13 @@ from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.cache.opened import opened_cache
 from mlirad.runtime.cache.slot import Slot
 from mlirad.runtime.config import Config
+from mlirad.runtime.cpu.processor import has_fused_multiply_add, vector_bytes, vector_library
+from mlirad.runtime.cpu.workers import workers
 from mlirad.runtime.executor.compiled import CompiledKernel
 from mlirad.runtime.executor.executor import Executor, KeptCode, LaunchMemory, Located, Lowered
 from mlirad.runtime.executor.frame import LaunchRoom
-from mlirad.runtime.executor.processor import has_fused_multiply_add, vector_bytes, vector_library
 from mlirad.runtime.memory.host.host_memory import HostAllocation, HostMemory
 from mlirad.runtime.native.machine_code import machine_code
-from mlirad.runtime.workers.workers import workers
 
 
 def _lanes(config: Config) -> LaneWidth:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mlirad.runtime.executor.cpu import CpuExecutor
+from mlirad.runtime.cpu.cpu_executor import CpuExecutor
 from mlirad.runtime.executor.executor import Executor, UnavailableError
 
 
 def _simt() -> Executor:
-    from mlirad.runtime.simt.executor import SimtExecutor  # and the memory of devices
+    from mlirad.runtime.simt.simt_executor import SimtExecutor  # and the memory of devices
 
     return SimtExecutor()
 
@@ -18,7 +18,7 @@ def _cuda() -> Executor:
     from mlirad.runtime.cuda.functions import driver_functions
 
     driver_functions()  # which there may not be; behind it comes an LLVM that few programs need
-    from mlirad.runtime.cuda.executor import CudaExecutor
+    from mlirad.runtime.cuda.cuda_executor import CudaExecutor
 
     return CudaExecutor()
 

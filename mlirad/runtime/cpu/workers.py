@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
+from mlirad.runtime.cpu.worker_code import ADDRESSES, WORDS, Word, code
 from mlirad.runtime.executor.executor import KeptCode, Lowered
 from mlirad.runtime.native.machine_code import machine_code
-from mlirad.runtime.workers.code import ADDRESSES, WORDS, Word, code
 
 _PATIENCE = 1.0  # seconds that the end of the process waits for workers
 _OWN_FAULTS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT}

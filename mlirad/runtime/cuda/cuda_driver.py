@@ -16,7 +16,7 @@ from mlirad.runtime.cuda.constants import (
     CUresult,
 )
 from mlirad.runtime.cuda.functions import Functions, driver_functions
-from mlirad.runtime.device.driver import Driver
+from mlirad.runtime.memory.device.driver import Driver
 
 _CUDA = 2  # DLPack's kDLCUDA
 _KEPT = 2 << 30  # bytes of scratch: what the reverse of a loop may take for its history, twice

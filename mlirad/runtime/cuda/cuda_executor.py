@@ -6,17 +6,17 @@ from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.gpu import cuda_stages
 from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.config import Config
-from mlirad.runtime.cuda.driver import CudaDriver, cuda_driver
+from mlirad.runtime.cuda.cuda_driver import CudaDriver, cuda_driver
 from mlirad.runtime.cuda.host_code import kernel_places, lower_host_code
 from mlirad.runtime.cuda.host_function import HostFunction
 from mlirad.runtime.cuda.kept_ptx import ptx
 from mlirad.runtime.cuda.report import Report
 from mlirad.runtime.cuda.shims import shims
+from mlirad.runtime.device.compiled_services import CompiledServices
 from mlirad.runtime.device.room import DeviceRoom
 from mlirad.runtime.executor.compiled import CompiledKernel
 from mlirad.runtime.executor.executor import Executor, LaunchMemory, Lowered
 from mlirad.runtime.memory.device.device_memory import DeviceMemory
-from mlirad.runtime.memory.device.services import Services
 from mlirad.runtime.native.engine import engine_of
 
 _HOST_OPT_LEVEL = 1  # a row of calls
@@ -43,7 +43,7 @@ class CudaExecutor(Executor):
 
     def __init__(self, driver: CudaDriver | None = None) -> None:
         self.driver = cuda_driver() if driver is None else driver
-        self.memory: DeviceMemory = DeviceMemory(self.driver, Services(self))
+        self.memory: DeviceMemory = DeviceMemory(self.driver, CompiledServices(self))
 
     def stages(self, mode: Mode, config: Config, *, keeps: bool = False) -> list[Stage]:
         """The pipeline to the `nvvm` dialect, and the host's launches."""

@@ -17,7 +17,7 @@ import numpy as np
 from mlirad.dialect.turn import free_in_forks
 from mlirad.errors import TaichiMemoryError, TaichiRuntimeError
 from mlirad.runtime.capacity import available_memory, machine_memory
-from mlirad.runtime.device.driver import Driver
+from mlirad.runtime.memory.device.driver import Driver
 from mlirad.runtime.memory.reserved import ADDRESS_SPACE, Reserved
 from mlirad.runtime.memory.values import Values
 

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import mlirad as ti
+from mlirad.runtime.cpu.workers import Workers
 from mlirad.runtime.executor.executor import NOT_KEPT
 from mlirad.runtime.program import program
-from mlirad.runtime.workers.workers import Workers
 
 _PIECE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
 _SHARE = ctypes.CFUNCTYPE(

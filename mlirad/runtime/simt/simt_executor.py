@@ -6,13 +6,13 @@ from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.gpu import simt_stages
 from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.config import Config
+from mlirad.runtime.device.compiled_services import CompiledServices
 from mlirad.runtime.device.room import DeviceRoom
 from mlirad.runtime.executor.compiled import CompiledKernel
 from mlirad.runtime.executor.executor import Executor, LaunchMemory, Lowered
 from mlirad.runtime.memory.device.device_memory import DeviceMemory
-from mlirad.runtime.memory.device.services import Services
 from mlirad.runtime.native.machine_code import machine_code
-from mlirad.runtime.simt.driver import SimtDriver
+from mlirad.runtime.simt.simt_driver import SimtDriver
 
 
 class SimtExecutor(Executor):
@@ -20,7 +20,7 @@ class SimtExecutor(Executor):
 
     def __init__(self) -> None:
         self.driver = SimtDriver()
-        self.memory: DeviceMemory = DeviceMemory(self.driver, Services(self))
+        self.memory: DeviceMemory = DeviceMemory(self.driver, CompiledServices(self))
 
     def stages(self, mode: Mode, config: Config, *, keeps: bool = False) -> list[Stage]:
         """The pipeline to machine code of all threads, one after the other."""
