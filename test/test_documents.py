@@ -160,8 +160,8 @@ def test_every_public_name_has_an_example() -> None:
         for name in module.__all__
         if callable(getattr(module, name)) or name == "root"
     }
-    for space in ("dist", "ensemble"):
-        source = (ROOT / "mlirad" / space / "__init__.py").read_text()
+    for space, folder in (("dist", "distributed"), ("ensemble", "ensemble")):
+        source = (ROOT / "mlirad" / folder / "__init__.py").read_text()
         listed = re.findall(r"__all__ = \[(.*?)\]", source, re.DOTALL)[0]
         public |= {f"{space}.{name}" for name in re.findall(r'"(\w+)"', listed)}
     shown = {name for names, _, _ in examples() for name in names}

@@ -54,7 +54,8 @@ MAY_IMPORT = {
     | {"dialect", "ir", "analysis", "sweeps", "kernel", "pipeline", "runtime", "lang", "foreign"},
     "ad": LEAVES
     | {"dialect", "ir", "kernel", "pipeline", "frontend", "runtime", "lang", "foreign"},
-    "dist": LEAVES | {"runtime", "lang", "ad"},
+    "distributed": LEAVES | {"runtime", "lang", "ad"},
+    "dist": {"distributed"},
     "ensemble": LEAVES,
     "algorithms": LEAVES | {"lang", "drawing"},
     "linalg": LEAVES | {"frontend", "runtime", "lang"},

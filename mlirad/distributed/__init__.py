@@ -3,11 +3,11 @@
 Importing this needs mpi4py and an MPI (`pip install 'mlirad[mpi]'`); nothing else does.
 """
 
-from mlirad.dist.collectives import allreduce, bcast, gather, reduce, scatter, sendrecv
-from mlirad.dist.grid import Grid
-from mlirad.dist.loops import checkpointed
-from mlirad.dist.migration import migrate
-from mlirad.dist.start import barrier, init, rank, size
+from mlirad.distributed.collectives import allreduce, bcast, gather, reduce, scatter, sendrecv
+from mlirad.distributed.grid import Grid
+from mlirad.distributed.loops import checkpointed
+from mlirad.distributed.migration import migrate
+from mlirad.distributed.start import barrier, init, rank, size
 
 __all__ = [
     "Grid",

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
+import msgspec
 import numpy as np
 
-import msgspec
-from mlirad.dist.collectives import carry_out, check
-from mlirad.dist.halo import Collected, Exchanged, Flight, Link
-from mlirad.dist.mpi import MPI
-from mlirad.dist.ranks import ranks
-from mlirad.dist.whole import Whole
+from mlirad.distributed.collectives import carry_out, check
+from mlirad.distributed.halo import Collected, Exchanged, Flight, Link
+from mlirad.distributed.mpi import MPI
+from mlirad.distributed.ranks import ranks
+from mlirad.distributed.whole import Whole
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.field.declaration import field
 from mlirad.lang.field.field import Field

@@ -1,4 +1,4 @@
-"""The MPI library, asked for when `mlirad.dist` is imported; a rank that fails brings all down."""
+"""The MPI library, imported with `mlirad.dist`; a rank that fails brings all down."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Random patterns of communication, in every rank: `<J v, w> = <v, Jᵀ w>`, and second derivatives.
 
-mpiexec -n 4 python test/dist/patterns.py COUNT
+mpiexec -n 4 python test/distributed/patterns.py COUNT
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 import mlirad as ti
 from mlirad import dist
-from mlirad.dist.ranks import ranks
+from mlirad.distributed.ranks import ranks
 
 N = 6
 

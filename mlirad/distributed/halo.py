@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+import msgspec
 import numpy as np
 
-import msgspec
-from mlirad.dist.collectives import carry_out
-from mlirad.dist.ranks import Ranks
-from mlirad.dist.transfers import Linear
+from mlirad.distributed.collectives import carry_out
+from mlirad.distributed.ranks import Ranks
+from mlirad.distributed.transfers import Linear
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.field.field import Field
 from mlirad.lang.transfer import Decision, Pass, Piece, read

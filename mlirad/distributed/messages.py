@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.dist.mpi import MPI
+from mlirad.distributed.mpi import MPI
 
 Array = np.ndarray[Any, Any]
 _NAP = 1e-5  # seconds
@@ -113,5 +113,3 @@ def _bytes(array: Array) -> list[Any]:
 
 def _flat(array: Array) -> Array:
     return array.reshape(-1).view(np.uint8)
-
-

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.dist.ranks import Ranks
+from mlirad.distributed.ranks import Ranks
 from mlirad.lang.recorder import Target
 from mlirad.lang.transfer import Decision, Pass, Piece, Transfer
 

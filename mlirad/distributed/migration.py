@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 
-import msgspec
-from mlirad.dist.collectives import carry_out, check
-from mlirad.dist.ranks import Ranks, ranks
-from mlirad.dist.transfers import Communication
+from mlirad.distributed.collectives import carry_out, check
+from mlirad.distributed.ranks import Ranks, ranks
+from mlirad.distributed.transfers import Communication
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.field.field import Field
 from mlirad.lang.transfer import Decision, Piece

@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mlirad.dist.files import create, read, write
-from mlirad.dist.ranks import Ranks
+from mlirad.distributed.files import create, read, write
+from mlirad.distributed.ranks import Ranks
 from mlirad.lang.field.field import Field
 
 Array = np.ndarray[Any, Any]

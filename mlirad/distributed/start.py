@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlirad.dist.ranks import processors, ranks
+from mlirad.distributed.ranks import processors, ranks
 from mlirad.lang.start import init as start
 
 

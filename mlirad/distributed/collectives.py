@@ -1,9 +1,9 @@
-"""Communication of fields and ndarrays among ranks: `mlirad.dist.allreduce` and its kin."""
+"""Communication of fields and ndarrays among ranks: `dist.allreduce` and its kin."""
 
 from __future__ import annotations
 
-from mlirad.dist.ranks import Ranks, ranks
-from mlirad.dist.transfers import (
+from mlirad.distributed.ranks import Ranks, ranks
+from mlirad.distributed.transfers import (
     AllSum,
     Communication,
     Extreme,
@@ -149,7 +149,11 @@ def sendrecv(
 
 
 def _check_pairs(
-    all_ranks: Ranks, source: Target | None, target: Target | None, to: int | None, origin: int | None
+    all_ranks: Ranks,
+    source: Target | None,
+    target: Target | None,
+    to: int | None,
+    origin: int | None,
 ) -> None:
     """Raise TaichiRuntimeError, in all ranks, where messages have no other end."""
     all_ranks.agree("sendrecv")

@@ -12,8 +12,8 @@ from mlirad.ad.checkpoint.checkpointing import (
 from mlirad.ad.checkpoint.checkpointing import (
     checkpointed as checkpointed_here,
 )
-from mlirad.dist.mpi import MPI
-from mlirad.dist.ranks import ranks
+from mlirad.distributed.mpi import MPI
+from mlirad.distributed.ranks import ranks
 
 
 def checkpointed(

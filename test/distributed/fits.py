@@ -1,4 +1,4 @@
-"""The losses and gradients of the examples, from however many ranks, to a file: PYTHON fits.py FILE."""
+"""The losses and gradients of the examples, from any number of ranks: PYTHON fits.py FILE."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from mlirad.dist.messages import Messages
-from mlirad.dist.mpi import MPI, end_all, end_all_on_errors, local_size, world
+from mlirad.distributed.messages import Messages
+from mlirad.distributed.mpi import MPI, end_all, end_all_on_errors, local_size, world
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.callers import caller
 

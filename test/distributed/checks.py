@@ -1,4 +1,6 @@
-"""What ranks do together, checked in each of them: mpiexec -n 4 python test/dist/checks.py FOLDER.
+"""What ranks do together, checked in each of them.
+
+mpiexec -n 4 python test/distributed/checks.py FOLDER
 
 Every rank writes the names of the checks that it passed to a file.
 """
@@ -14,7 +16,7 @@ import numpy as np
 
 import mlirad as ti
 from mlirad import dist
-from mlirad.dist.ranks import Ranks, ranks
+from mlirad.distributed.ranks import Ranks, ranks
 
 CHECKS: list[Callable[[Path], None]] = []
 
@@ -310,7 +312,11 @@ def test_files(folder: Path) -> None:
     grid.load(x, str(folder / "theirs.h5"))
     found = grid.to_numpy(x)
     assert found is None or (found == cells).all()
-    refused(ValueError, "has no 'other', it has data", lambda: grid.load(x, f"{folder}/theirs.h5", "other"))
+    refused(
+        ValueError,
+        "has no 'other', it has data",
+        lambda: grid.load(x, f"{folder}/theirs.h5", "other"),
+    )
     refused(ValueError, "the grid has", lambda: grid.load(v, f"{folder}/theirs.h5"))
     missing = str(folder / "no" / "x.h5")
     kind = FileNotFoundError if rank == 0 else ti.TaichiRuntimeError
