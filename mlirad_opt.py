@@ -4,40 +4,43 @@ kernels."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec
+from typing import Any
 
 
 def main() -> int:
-    """Run the command line of this process; the exit status."""
+    """Run the command line of this process and return the exit status."""
     load_compiler()
     status: int = import_module("mlirad.pipeline.opt").main()
     return status
 
 
 def load_compiler() -> None:
-    """Import the package without its public names, and MLIR's bindings without what they load for
-    NumPy's sake."""
+    """Import the package without its public names, and MLIR's bindings, which import NumPy for a
+    few builders of attributes, without NumPy."""
     spec = find_spec("mlirad")
     assert spec is not None
     sys.modules.setdefault("mlirad", module_from_spec(spec))
-    with _without("numpy"):
-        import_module("mlirad.bindings")
+    import_later("numpy")
+    import_module("mlirad.bindings")
 
 
-@contextmanager
-def _without(name: str) -> Iterator[None]:
-    """Make imports of a module fail meanwhile, unless it is there already."""
+def import_later(name: str) -> None:
+    """Have imports of a module load it when an attribute of it is used."""
     if name in sys.modules:
-        yield
         return
-    sys.modules[name] = None  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        del sys.modules[name]
+    spec = find_spec(name)
+    assert spec is not None and spec.loader is not None
+    module, load = module_from_spec(spec), spec.loader.exec_module
+
+    def getattr_of_module(attribute: str) -> Any:
+        del module.__getattr__
+        load(module)
+        return getattr(module, attribute)
+
+    module.__getattr__ = getattr_of_module  # type: ignore[method-assign]
+    sys.modules[name] = module
 
 
 if __name__ == "__main__":

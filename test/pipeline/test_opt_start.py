@@ -42,10 +42,17 @@ def test_only_the_compiler_is_loaded() -> None:
     assert not loaded & {
         "mlirad.lang",
         "mlirad.frontend",
-        "numpy",
+        "numpy._core",
         "llvmlite",
         "mlirad.passes.derivative.differentiate_reverse",
     }
+
+
+def test_numpy_is_there_when_it_is_used() -> None:
+    """Upstream's builders of attributes use it."""
+    program = "import mlirad_opt; mlirad_opt.load_compiler(); import numpy; print(numpy.ones(2))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "[1. 1.]\n"
 
 
 def test_it_starts_as_fast_as_the_bindings() -> None:
