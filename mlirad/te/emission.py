@@ -63,120 +63,120 @@ class Emitter:
         self._scopes: list[Scope] = [dict(axes)]
 
     @contextmanager
-    def _scope(self, known: Scope | None = None) -> Iterator[None]:
-        self._scopes.append({} if known is None else known)
+    def _scope(self, values: Scope | None = None) -> Iterator[None]:
+        self._scopes.append({} if values is None else values)
         yield
         self._scopes.pop()
 
-    def value(self, one: Expr) -> ir.Value:
+    def value(self, node: Expr) -> ir.Value:
         """The value of an expression."""
-        return unwound(self._value(one, Branches(one)))
+        return unwound(self._value(node, Branches(node)))
 
-    def _value(self, one: Expr, branches: Branches) -> Steps[ir.Value]:
+    def _value(self, node: Expr, branches: Branches) -> Steps[ir.Value]:
         for scope in reversed(self._scopes):
-            if one in scope:
-                return scope[one]
-        if isinstance(one, Select):
-            made = yield self._select(one, branches)
+            if node in scope:
+                return scope[node]
+        if isinstance(node, Select):
+            value = yield self._select(node, branches)
         else:
-            parts = []
-            for part in () if isinstance(one, Reduction) else one.parts:
-                parts.append((yield self._value(part, branches)))
-            with location(one.place):
-                made = self._made(one, parts)
-        self._scopes[-1][one] = made
-        return made
+            operands = []
+            for operand in () if isinstance(node, Reduction) else node.parts:
+                operands.append((yield self._value(operand, branches)))
+            with location(node.place):
+                value = self._made(node, operands)
+        self._scopes[-1][node] = value
+        return value
 
-    def _made(self, one: Expr, parts: list[ir.Value]) -> ir.Value:
-        if isinstance(one, Number):
-            is_beyond = not one.dtype.is_float and one.value >= 1 << 63  # what IR has a sign for
-            return b.number(one.value - (is_beyond << 64), mlir_type(one.dtype))
-        if isinstance(one, Size):
-            return self.extent(one)
-        if isinstance(one, Read):
-            return te.read(one.tensor.value, parts)
-        if isinstance(one, Reduction):
-            return self._reduction(one)[one.number]
-        assert isinstance(one, Call), one
-        return call(one, parts)
+    def _made(self, node: Expr, operands: list[ir.Value]) -> ir.Value:
+        if isinstance(node, Number):
+            is_beyond = not node.dtype.is_float and node.value >= 1 << 63  # what IR has a sign for
+            return b.number(node.value - (is_beyond << 64), mlir_type(node.dtype))
+        if isinstance(node, Size):
+            return self.extent(node)
+        if isinstance(node, Read):
+            return te.read(node.tensor.value, operands)
+        if isinstance(node, Reduction):
+            return self._reduction(node)[node.number]
+        assert isinstance(node, Call), node
+        return call(node, operands)
 
-    def _select(self, one: Select, branches: Branches) -> Steps[ir.Value]:
-        condition = yield self._value(one.condition, branches)
-        for part in branches.shared(one):
-            yield self._value(part, branches)
-        with location(one.place):
-            branch = b.if_else(condition, [mlir_type(one.dtype)])
-        for block, chosen in ((branch.then, one.then), (branch.otherwise, one.otherwise)):
-            with ir.InsertionPoint(block), self._scope(), location(one.place):
+    def _select(self, choice: Select, branches: Branches) -> Steps[ir.Value]:
+        condition = yield self._value(choice.condition, branches)
+        for operand in branches.shared(choice):
+            yield self._value(operand, branches)
+        with location(choice.place):
+            branch = b.if_else(condition, [mlir_type(choice.dtype)])
+        for block, chosen in ((branch.then, choice.then), (branch.otherwise, choice.otherwise)):
+            with ir.InsertionPoint(block), self._scope(), location(choice.place):
                 value = yield self._value(chosen, branches)
                 b.yield_([value])
         return branch.op.results[0]
 
-    def _reduction(self, one: Reduction) -> list[ir.Value]:
+    def _reduction(self, reduction: Reduction) -> list[ir.Value]:
         with self._scope():  # what is made here is not used within, where it would have no adjoint
-            neutral = [self.value(part) for part in one.combiner.identity]
-            initial = [self.value(part) for part in one.initial]
-        bounds = [(self.extent(0), self.extent(axis.extent)) for axis in one.axes]
+            neutral = [self.value(value) for value in reduction.combiner.identity]
+            initial = [self.value(value) for value in reduction.initial]
+        bounds = [(self.extent(0), self.extent(axis.extent)) for axis in reduction.axes]
 
         def fill(indices: list[ir.Value]) -> Sequence[ir.Value]:
-            with self._scope(dict[Expr, ir.Value](zip(one.axes, indices))):
-                return self._point(one, neutral)
+            with self._scope(dict[Expr, ir.Value](zip(reduction.axes, indices))):
+                return self._point(reduction, neutral)
 
-        return te.reduce(one.kind, bounds, initial, fill, one.combiner.combine)
+        return te.reduce(reduction.kind, bounds, initial, fill, reduction.combiner.combine)
 
-    def _point(self, one: Reduction, neutral: Sequence[ir.Value]) -> Sequence[ir.Value]:
-        if one.where is None:
-            return [self.value(value) for value in one.values]
-        branch = b.if_else(self.value(one.where), [value.type for value in neutral])
+    def _point(self, reduction: Reduction, neutral: Sequence[ir.Value]) -> Sequence[ir.Value]:
+        if reduction.where is None:
+            return [self.value(value) for value in reduction.values]
+        branch = b.if_else(self.value(reduction.where), [value.type for value in neutral])
         with ir.InsertionPoint(branch.then), self._scope():
-            b.yield_([self.value(value) for value in one.values])
+            b.yield_([self.value(value) for value in reduction.values])
         with ir.InsertionPoint(branch.otherwise):
             b.yield_(neutral)
         return branch.results
 
 
-def call(one: Call, values: list[ir.Value]) -> ir.Value:
+def call(node: Call, values: list[ir.Value]) -> ir.Value:
     """The op, or the ops, of an operation."""
-    type_, operand = mlir_type(one.dtype), one.arguments[0].dtype
-    if one.name in _ARITHMETIC:
-        return b.make(_of_type(_ARITHMETIC[one.name], operand), type_, values)
-    if one.name in _ORDER:
-        return compare(_ORDER[one.name], values[0], values[1], operand)
-    if one.name in ("and", "or"):
-        return b.make("arith.andi" if one.name == "and" else "arith.ori", type_, values)
-    if one.name == "not":
+    type_, operand = mlir_type(node.dtype), node.arguments[0].dtype
+    if node.name in _ARITHMETIC:
+        return b.make(_of_type(_ARITHMETIC[node.name], operand), type_, values)
+    if node.name in _ORDER:
+        return compare(_ORDER[node.name], values[0], values[1], operand)
+    if node.name in ("and", "or"):
+        return b.make("arith.andi" if node.name == "and" else "arith.ori", type_, values)
+    if node.name == "not":
         return b.make("arith.xori", type_, [values[0], b.number(1, type_)])
-    if one.name in ("floordiv", "mod"):
-        return _division(one, values)
-    if one.name == "cast":
-        return converted(values[0], operand, one.dtype)
-    if one.name in EXPANSIONS:
-        return value_of(EXPANSIONS[one.name], values)
-    return b.make(one.name, type_, values)
+    if node.name in ("floordiv", "mod"):
+        return _division(node, values)
+    if node.name == "cast":
+        return converted(values[0], operand, node.dtype)
+    if node.name in EXPANSIONS:
+        return value_of(EXPANSIONS[node.name], values)
+    return b.make(node.name, type_, values)
 
 
 def _of_type(names: tuple[str, str, str], dtype: DataType) -> str:
     return names[0] if dtype.is_float else names[1] if dtype.is_signed else names[2]
 
 
-def _division(one: Call, values: list[ir.Value]) -> ir.Value:
+def _division(node: Call, values: list[ir.Value]) -> ir.Value:
     """Rounded down, and what that leaves. A size that is 0 divides as 1."""
-    divisor, dtype = one.arguments[1], one.dtype
+    divisor, dtype = node.arguments[1], node.dtype
     if not is_of_sizes(divisor):
         raise TaichiTypeError(
-            f"the divisor of {'//' if one.name == 'floordiv' else '%'} is made of more than sizes "
+            f"the divisor of {'//' if node.name == 'floordiv' else '%'} is made of more than sizes "
             "and integers, which alone divide integers in tensor expressions",
-            one.place,
+            node.place,
         )
     if not isinstance(divisor, Number):
-        one_, zero = b.number(1, values[1].type), b.number(0, values[1].type)
+        unit, zero = b.number(1, values[1].type), b.number(0, values[1].type)
         is_zero = b.compare(b.EQ, values[1], zero)
-        values[1] = b.make("arith.select", zero.type, [is_zero, one_, values[1]])
+        values[1] = b.make("arith.select", zero.type, [is_zero, unit, values[1]])
     if not dtype.is_signed:
         names = {"floordiv": "arith.divui", "mod": "arith.remui"}
-        return b.make(names[one.name], values[0].type, values)
+        return b.make(names[node.name], values[0].type, values)
     quotient = b.make("arith.floordivsi", values[0].type, values)
-    return quotient if one.name == "floordiv" else b.sub(values[0], b.mul(quotient, values[1]))
+    return quotient if node.name == "floordiv" else b.sub(values[0], b.mul(quotient, values[1]))
 
 
 def converted(value: ir.Value, source: DataType, target: DataType) -> ir.Value:
@@ -191,27 +191,27 @@ def converted(value: ir.Value, source: DataType, target: DataType) -> ir.Value:
 
 def _of_index(value: ir.Value, source: DataType, target: DataType) -> ir.Value:
     if source == INDEX:
-        whole = DataType("i64", "i", 64)
+        integer_type = DataType("i64", "i", 64)
         integer = b.make("arith.index_cast", b.integer_type(64), [value])
-        return integer if target == whole else converted(integer, whole, target)
+        return integer if target == integer_type else converted(integer, integer_type, target)
     if source.is_float:
-        whole = DataType("i64", "i", 64)
-        value, source = converted(value, source, whole), whole
+        integer_type = DataType("i64", "i", 64)
+        value, source = converted(value, source, integer_type), integer_type
     name = "arith.index_cast" if source.is_signed and source != u1 else "arith.index_castui"
     return b.make(name, b.index_type(), [value])
 
 
 def integer_value(
-    one: Expr, size: Callable[[Size], ir.Value], constant: Callable[[int], ir.Value]
+    root: Expr, size: Callable[[Size], ir.Value], constant: Callable[[int], ir.Value]
 ) -> ir.Value:
     """An expression of sizes."""
     values: dict[Expr, ir.Value] = {}
-    for part in in_order(one, lambda inner: inner.parts):
-        if isinstance(part, Size):
-            values[part] = size(part)
-        elif isinstance(part, Number):
-            values[part] = constant(int(part.value))
+    for node in in_order(root, lambda inner: inner.parts):
+        if isinstance(node, Size):
+            values[node] = size(node)
+        elif isinstance(node, Number):
+            values[node] = constant(int(node.value))
         else:
-            assert isinstance(part, Call), part
-            values[part] = call(part, [values[inner] for inner in part.arguments])
-    return values[one]
+            assert isinstance(node, Call), node
+            values[node] = call(node, [values[inner] for inner in node.arguments])
+    return values[root]

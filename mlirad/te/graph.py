@@ -64,13 +64,15 @@ class Graph:
 
         What is being made has to be held, too: the value of a definition does not count.
         """
-        roots = [value for value, held in self._held.items() if held() is not None]
+        roots = [value for value, tensor in self._held.items() if tensor() is not None]
         more = {value: inputs for value, (inputs, _) in self._gradients.items()}
         needed = reached([*roots, *self._constants.values()], more)
-        for known in (self._described, self._held, self._gradients):
-            for value in [one for one in known if owner_operation(one) not in needed]:
-                del known[value]
-        unused = [one for one, own in self._sizes.items() if owner_operation(own) not in needed]
+        for table in (self._described, self._held, self._gradients):
+            for value in [key for key in table if owner_operation(key) not in needed]:
+                del table[value]
+        unused = [
+            size for size, value in self._sizes.items() if owner_operation(value) not in needed
+        ]
         for one in unused:
             del self._sizes[one]
         erase_all_but(needed, self.module.body)
@@ -95,12 +97,12 @@ class Graph:
 
     def known(self, value: ir.Value) -> Tensor | None:
         """The tensor of a definition, if it is one's: that which the program holds, or another."""
-        held = self._held.get(value)
-        found = None if held is None else held()
-        if found is None and value in self._described:
-            found = replace(self._described[value])
-            self._held[value] = ref(found)
-        return found
+        reference = self._held.get(value)
+        tensor = None if reference is None else reference()
+        if tensor is None and value in self._described:
+            tensor = replace(self._described[value])
+            self._held[value] = ref(tensor)
+        return tensor
 
     def tensor(self, value: ir.Value) -> Tensor:
         """The tensor of a definition: one that passes have made gets a name here."""
@@ -121,7 +123,7 @@ class Graph:
         self, tensor: Tensor, inputs: Sequence[Tensor], f: Callable[..., Any]
     ) -> None:
         """Let the adjoint of a tensor go to some others by a function."""
-        self._gradients[tensor.value] = [one.value for one in inputs], f
+        self._gradients[tensor.value] = [tensor.value for tensor in inputs], f
 
     def gradient(self, tensor: Tensor) -> tuple[list[Tensor], Callable[..., Any]] | None:
         """These, where there are such."""
@@ -132,16 +134,16 @@ class Graph:
 
     def _extent_of(self, value: ir.Value) -> Extent:
         """A size in IR as an expression."""
-        known = constant_integer(value)
-        if known is not None:
-            return known
+        constant = constant_integer(value)
+        if constant is not None:
+            return constant
         op = owner_operation(value)
         if SizeOp.holds(op):
-            return next(one for one, own in self._sizes.items() if own == value)
+            return next(size for size, definition in self._sizes.items() if definition == value)
         if op.name == "arith.select":  # of a divisor that may be 0
             return self._extent_of(op.operands[2])
-        parts = [self._extent_of(operand) for operand in op.operands]
-        return arithmetic(NUMBERS[op.name], *parts)
+        operands = [self._extent_of(operand) for operand in op.operands]
+        return arithmetic(NUMBERS[op.name], *operands)
 
     def extent(self, extent: Extent) -> ir.Value:
         """An extent, at the insertion point."""
@@ -159,11 +161,11 @@ class Graph:
                 self._constants[value] = b.index(value)
         return self._constants[value]
 
-    def _size(self, one: Size) -> ir.Value:
-        if one not in self._sizes:
+    def _size(self, size_: Size) -> ir.Value:
+        if size_ not in self._sizes:
             with ir.InsertionPoint.at_block_begin(self.module.body):
-                self._sizes[one] = size(one.name)
-        return self._sizes[one]
+                self._sizes[size_] = size(size_.name)
+        return self._sizes[size_]
 
 
 @in_turn

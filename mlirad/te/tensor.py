@@ -56,21 +56,22 @@ class Tensor:
         Raises TaichiIndexError for another number of them, TaichiTypeError for an index that is no
         integer.
         """
-        given = indices if isinstance(indices, tuple) else (indices,)
-        if len(given) != self.ndim:
+        listed = indices if isinstance(indices, tuple) else (indices,)
+        if len(listed) != self.ndim:
             raise TaichiIndexError(
-                f"tensor '{self.name}' has {self.ndim} axes, but is read with {len(given)} "
-                f"{'index' if len(given) == 1 else 'indices'}",
+                f"tensor '{self.name}' has {self.ndim} axes, but is read with {len(listed)} "
+                f"{'index' if len(listed) == 1 else 'indices'}",
                 place(),
             )
-        made = [expr(one) for one in given]
-        for axis, one in enumerate(made):
-            if one.dtype.is_float or one.dtype.bits == 1:
+        numbers = [expr(entry) for entry in listed]
+        for axis, number in enumerate(numbers):
+            if number.dtype.is_float or number.dtype.bits == 1:
                 raise TaichiTypeError(
-                    f"index {axis} of tensor '{self.name}' is of type {one.dtype}, not an integer",
+                    f"index {axis} of tensor '{self.name}' is of type {number.dtype}, not an "
+                    "integer",
                     place(),
                 )
-        return Read(self.dtype, self, tuple(cast(one, INDEX) for one in made))
+        return Read(self.dtype, self, tuple(cast(number, INDEX) for number in numbers))
 
     def __call__(self, *indices: Any) -> Expr:
         return self[indices]
@@ -79,8 +80,8 @@ class Tensor:
         raise TaichiTypeError(f"tensor '{self.name}' cannot be iterated over", place())
 
     def __repr__(self) -> str:
-        shown = ", ".join(map(shown_extent, self.shape)) + "," * (self.ndim == 1)
-        return f"Tensor({self.name}, ({shown}), {self.dtype})"
+        extents = ", ".join(map(shown_extent, self.shape)) + "," * (self.ndim == 1)
+        return f"Tensor({self.name}, ({extents}), {self.dtype})"
 
 
 def same_shape(left: Sequence[Extent], right: Sequence[Extent]) -> bool:
@@ -88,36 +89,38 @@ def same_shape(left: Sequence[Extent], right: Sequence[Extent]) -> bool:
     return len(left) == len(right) and all(map(same_extent, left, right))
 
 
-def checked_shape(shape: Any, what: str, of: str = "") -> Shape:
+def checked_shape(shape: Any, caller: str, of: str = "") -> Shape:
     """A shape as users give it: `what` are function and argument. Raises TaichiTypeError for what
     is none."""
-    given: Sequence[Any] = shape if isinstance(shape, tuple | list) else (shape,)
-    checked = tuple(checked_extent(extent, what, of) for extent in given)
+    extents: Sequence[Any] = shape if isinstance(shape, tuple | list) else (shape,)
+    checked = tuple(checked_extent(extent, caller, of) for extent in extents)
     if prod(extent for extent in checked if isinstance(extent, int)) > _MOST:
-        raise TaichiTypeError(f"{what}{of} has more elements than an array can have", place())
+        raise TaichiTypeError(f"{caller}{of} has more elements than an array can have", place())
     return checked
 
 
-def checked_extent(extent: Any, what: str, of: str = "") -> Extent:
+def checked_extent(extent: Any, caller: str, of: str = "") -> Extent:
     """One of a shape. Raises TaichiTypeError for what is none."""
     if isinstance(extent, Number):
         extent = extent.value
     if isinstance(extent, Expr):
         if extent.dtype.is_float or not is_of_sizes(extent):
             raise TaichiTypeError(
-                f"{what}: extent {shown_extent(extent)}{of} is made of more than sizes and "
+                f"{caller}: extent {shown_extent(extent)}{of} is made of more than sizes and "
                 "integers",
                 place(),
             )
         return extent
     if isinstance(extent, bool) or not _is_integer(extent):
-        raise TaichiTypeError(f"{what}: extent {extent!r}{of} is no integer", place())
-    made = index(extent)
-    if made < 0:
-        raise TaichiTypeError(f"{what}: extent {made}{of} is negative", place())
-    if made > _MOST:
-        raise TaichiTypeError(f"{what}: extent {made}{of} is more than an array can have", place())
-    return made
+        raise TaichiTypeError(f"{caller}: extent {extent!r}{of} is no integer", place())
+    number = index(extent)
+    if number < 0:
+        raise TaichiTypeError(f"{caller}: extent {number}{of} is negative", place())
+    if number > _MOST:
+        raise TaichiTypeError(
+            f"{caller}: extent {number}{of} is more than an array can have", place()
+        )
+    return number
 
 
 def _is_integer(extent: Any) -> bool:

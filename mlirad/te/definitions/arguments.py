@@ -52,34 +52,34 @@ class Parameters:
     @cached_property
     def _hints(self) -> Mapping[str, Any]:
         try:
-            found = get_type_hints(self.function, include_extras=True)
+            hints = get_type_hints(self.function, include_extras=True)
         except NameError:
             return {}
-        for name, one in self.signature.parameters.items():
-            if name in found and one.kind is one.VAR_POSITIONAL:
-                found[name] = GenericAlias(Sequence, (found[name],))
-            if name in found and one.kind is one.VAR_KEYWORD:
-                found[name] = GenericAlias(Mapping, (str, found[name]))
-        return found
+        for name, parameter in self.signature.parameters.items():
+            if name in hints and parameter.kind is parameter.VAR_POSITIONAL:
+                hints[name] = GenericAlias(Sequence, (hints[name],))
+            if name in hints and parameter.kind is parameter.VAR_KEYWORD:
+                hints[name] = GenericAlias(Mapping, (str, hints[name]))
+        return hints
 
     def check(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> inspect.BoundArguments:
         """The arguments of a call, with numbers of Python's in the places of NumPy's. Raises
         TaichiTypeError for what the function does not take."""
         name = self.function.__name__
         try:
-            given = self.signature.bind(*args, **keywords)
+            bound = self.signature.bind(*args, **keywords)
         except TypeError as error:
             raise TaichiTypeError(f"{name}: {error}", place()) from None
-        for parameter, value in given.arguments.items():
-            own = given.arguments[parameter] = _plain(value)
+        for parameter, value in bound.arguments.items():
+            argument = bound.arguments[parameter] = _plain(value)
             hint = self._hints.get(parameter, Any)
-            if not fits(own, hint):
+            if not fits(argument, hint):
                 refuse(
                     name,
                     parameter,
-                    f"is {shown(value)}, expected {described(hint)}{_advice(hint, own)}",
+                    f"is {shown(value)}, expected {described(hint)}{_advice(hint, argument)}",
                 )
-        return given
+        return bound
 
 
 def refuse(function: str, argument: str, why: str) -> NoReturn:
@@ -95,21 +95,21 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def checks(*args: P.args, **keywords: P.kwargs) -> R:
-        given = parameters.check(args, keywords)
-        return function(*given.args, **given.kwargs)
+        bound = parameters.check(args, keywords)
+        return function(*bound.args, **bound.kwargs)
 
     return checks
 
 
-def check_fields(given: Any) -> None:
+def check_fields(instance: Any) -> None:
     """Raise TaichiTypeError where a field of a dataclass is not what its annotation says."""
-    hints = get_type_hints(type(given))
-    for one in fields(given):
-        value = getattr(given, one.name)
-        if not fits(value, hints[one.name]):
+    hints = get_type_hints(type(instance))
+    for field in fields(instance):
+        value = getattr(instance, field.name)
+        if not fits(value, hints[field.name]):
             raise TaichiTypeError(
-                f"{type(given).__name__}: {one.name} is {shown(value)}, expected "
-                f"{described(hints[one.name])}",
+                f"{type(instance).__name__}: {field.name} is {shown(value)}, expected "
+                f"{described(hints[field.name])}",
                 place(),
             )
 
@@ -118,16 +118,18 @@ def _plain(value: Any) -> Any:
     """Numbers of Python's in the places of NumPy's."""
     if isinstance(value, np.generic):
         return value.item()
-    if isinstance(value, tuple | list) and any(isinstance(one, np.generic) for one in value):
+    if isinstance(value, tuple | list) and any(
+        isinstance(element, np.generic) for element in value
+    ):
         return type(value)(map(_plain, value))
     return value
 
 
-def check_call(function: Callable[..., Any], args: Sequence[Any], what: str) -> None:
+def check_call(function: Callable[..., Any], args: Sequence[Any], subject: str) -> None:
     """Raise TaichiTypeError where a function of the program takes other arguments, or is none; what
     has no signature takes any."""
     if not callable(function):
-        raise TaichiTypeError(f"{what} is {shown(function)}, expected a function", place())
+        raise TaichiTypeError(f"{subject} is {shown(function)}, expected a function", place())
     try:
         parameters = inspect.signature(function)
     except ValueError:
@@ -135,35 +137,35 @@ def check_call(function: Callable[..., Any], args: Sequence[Any], what: str) -> 
     try:
         parameters.bind(*args)
     except TypeError as error:
-        raise TaichiTypeError(f"{what}: {error}", place()) from None
+        raise TaichiTypeError(f"{subject}: {error}", place()) from None
 
 
-def called(function: Callable[..., Any], args: Sequence[Any], what: str) -> Any:
+def called(function: Callable[..., Any], args: Sequence[Any], subject: str) -> Any:
     """What a function of the program gives for some arguments. Raises TaichiTypeError where it does
     not take them."""
-    check_call(function, args, what)
+    check_call(function, args, subject)
     return function(*args)
 
 
 def fits(value: Any, hint: Any) -> bool:
     """Whether a value is of an annotated type."""
-    origin, parts = get_origin(hint), get_args(hint)
+    origin, inner = get_origin(hint), get_args(hint)
     if hint is Any:
         return True
     if origin is Annotated:
         return kind_of(hint).fits(value)
     if origin in (Union, UnionType):
-        return any(fits(value, part) for part in parts)
+        return any(fits(value, alternative) for alternative in inner)
     if origin is Sequence:
         is_several = isinstance(value, Sequence) and not isinstance(value, str | bytes)
-        return is_several and all(fits(one, parts[0]) for one in value)
+        return is_several and all(fits(element, inner[0]) for element in value)
     if origin is Mapping:
         return isinstance(value, Mapping) and all(
-            fits(key, parts[0]) and fits(own, parts[1]) for key, own in value.items()
+            fits(key, inner[0]) and fits(entry, inner[1]) for key, entry in value.items()
         )
     if origin is tuple:
         return (
-            isinstance(value, tuple) and len(value) == len(parts) and all(map(fits, value, parts))
+            isinstance(value, tuple) and len(value) == len(inner) and all(map(fits, value, inner))
         )
     if origin is Callable:
         return callable(value)
@@ -181,8 +183,12 @@ def kind_of(hint: Any) -> Kind:
 
 
 def _advice(hint: Any, value: Any) -> str:
-    parts = [part for part in (hint, *get_args(hint)) if get_origin(part) is Annotated]
-    return next((advice for part in parts if (advice := kind_of(part).advice(value))), "")
+    annotations = [
+        annotation for annotation in (hint, *get_args(hint)) if get_origin(annotation) is Annotated
+    ]
+    return next(
+        (advice for annotation in annotations if (advice := kind_of(annotation).advice(value))), ""
+    )
 
 
 def shown(value: Any) -> str:
@@ -198,11 +204,11 @@ def described(hint: Any, *, are_many: bool = False) -> str:
     if origin is Annotated:
         return kind_of(hint).several if are_many else kind_of(hint).one
     if origin in (Union, UnionType):
-        return " or ".join(described(part, are_many=are_many) for part in parts)
+        return " or ".join(described(alternative, are_many=are_many) for alternative in parts)
     if origin is Sequence:
         return f"{'lists' if are_many else 'a list'} of {described(parts[0], are_many=True)}"
     if origin is Mapping:
-        inner = " to ".join(described(part, are_many=True) for part in parts)
+        inner = " to ".join(described(argument, are_many=True) for argument in parts)
         return f"{'dictionaries' if are_many else 'a dictionary'} from {inner}"
     if origin is tuple:
         inner = ", ".join(map(described, parts))

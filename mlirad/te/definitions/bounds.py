@@ -55,49 +55,49 @@ class _Check:
     def visit(self, body: Expr) -> None:
         """Look at an expression, and what it is made of."""
         pending = [(body, _Around())]
-        seen: set[tuple[Expr, _Around]] = set()
+        visited: set[tuple[Expr, _Around]] = set()
         while pending:
-            one, around = pending.pop()
-            if (one, around) not in seen:
-                seen.add((one, around))
-                if isinstance(one, Read):
-                    self._read(one, around)
-                pending += reversed(self._computed(one, around))
+            node, around = pending.pop()
+            if (node, around) not in visited:
+                visited.add((node, around))
+                if isinstance(node, Read):
+                    self._read(node, around)
+                pending += reversed(self._computed(node, around))
 
-    def _computed(self, one: Expr, around: _Around) -> list[tuple[Expr, _Around]]:
+    def _computed(self, node: Expr, around: _Around) -> list[tuple[Expr, _Around]]:
         """What an expression is computed of, and what is around that."""
         guarded = replace(around, is_guarded=True)
-        if isinstance(one, Select):
-            always = [one.condition, *self._branches.shared(one)]
+        if isinstance(node, Select):
+            always = [node.condition, *self._branches.shared(node)]
             return [
-                *((part, around) for part in always),
-                (one.then, guarded),
-                (one.otherwise, guarded),
+                *((operand, around) for operand in always),
+                (node.then, guarded),
+                (node.otherwise, guarded),
             ]
-        if not isinstance(one, Reduction):
-            return [(part, around) for part in one.parts]
-        initial = [(part, around) for part in one.initial]
-        if any(_is_zero(axis.extent) for axis in one.axes):
+        if not isinstance(node, Reduction):
+            return [(operand, around) for operand in node.parts]
+        initial = [(value, around) for value in node.initial]
+        if any(_is_zero(axis.extent) for axis in node.axes):
             return initial
-        inside = replace(around, axes=(*around.axes, *one.axes))
-        where = [] if one.where is None else [(one.where, inside)]
-        inside = inside if one.where is None else replace(inside, is_guarded=True)
-        return [*((part, inside) for part in one.values), *where, *initial]
+        inside = replace(around, axes=(*around.axes, *node.axes))
+        where = [] if node.where is None else [(node.where, inside)]
+        inside = inside if node.where is None else replace(inside, is_guarded=True)
+        return [*((value, inside) for value in node.values), *where, *initial]
 
-    def _read(self, one: Read, around: _Around) -> None:
-        if any(map(_is_zero, one.tensor.shape)):
+    def _read(self, read: Read, around: _Around) -> None:
+        if any(map(_is_zero, read.tensor.shape)):
             if not around.is_guarded:
                 raise TaichiIndexError(
-                    f"tensor '{one.tensor.name}' is read, and has no elements", one.place
+                    f"tensor '{read.tensor.name}' is read, and has no elements", read.place
                 )
             return
-        for axis, (index, extent) in enumerate(zip(one.indices, one.tensor.shape)):
-            text = f"index {axis} of tensor '{one.tensor.name}'"
-            self._check_sizes(text, index, extent, one, around)
-            known = interval(index)
-            if known is None or known[1] < known[0]:
+        for axis, (index, extent) in enumerate(zip(read.indices, read.tensor.shape)):
+            text = f"index {axis} of tensor '{read.tensor.name}'"
+            self._check_sizes(text, index, extent, read, around)
+            limits = interval(index)
+            if limits is None or limits[1] < limits[0]:
                 continue
-            low, high = known
+            low, high = limits
             length = extent if isinstance(extent, int) else None
             never = high < 0 or (length is not None and low >= length)
             beyond = low < 0 or (length is not None and high >= length)
@@ -106,11 +106,11 @@ class _Check:
                     f"{text} goes from {low} to {high}, and its extent is "
                     f"{shown_extent(extent)}: a te.select around the read says where it is not "
                     "read",
-                    one.place,
+                    read.place,
                 )
 
     def _check_sizes(
-        self, text: str, index: Expr, extent: Expr | int, one: Read, around: _Around
+        self, text: str, index: Expr, extent: Expr | int, read: Read, around: _Around
     ) -> None:
         """Look at an index where sizes decide; one that is no sum needs an element at least."""
         ends = _ends(index, extent)
@@ -120,31 +120,35 @@ class _Check:
         elif ends.are_beyond_for_every_size(around.is_guarded):
             raise TaichiIndexError(
                 f"{text}, of extent {shown_extent(extent)}, is out of bounds for every size",
-                one.place,
+                read.place,
             )
         if ends is not None and not around.is_guarded:
             extents = [*self._shape, *(axis.extent for axis in around.axes)]
-            self.needs += ends.needs(text, one.place, extents)
+            self.needs += ends.needs(text, read.place, extents)
 
 
-def interval(one: Expr) -> Interval | None:
+def interval(root: Expr) -> Interval | None:
     """The least and the greatest value of an integer; None where they are not known."""
-    known: dict[Expr, Interval | None] = {}
-    for part in in_order(one, _operands):
-        if isinstance(part, Number):
-            known[part] = int(part.value), int(part.value)
-        elif isinstance(part, Axis):
-            known[part] = (0, part.extent - 1) if isinstance(part.extent, int) else None
+    intervals: dict[Expr, Interval | None] = {}
+    for node in in_order(root, _operands):
+        if isinstance(node, Number):
+            intervals[node] = int(node.value), int(node.value)
+        elif isinstance(node, Axis):
+            intervals[node] = (0, node.extent - 1) if isinstance(node.extent, int) else None
         else:
-            parts = [found for inner in _operands(part) if (found := known[inner]) is not None]
-            is_known = 0 < len(parts) == len(part.parts) and isinstance(part, Call)
-            known[part] = _CALLS[part.name](*parts) if is_known and isinstance(part, Call) else None
-    return known[one]
+            operands = [
+                limits for inner in _operands(node) if (limits := intervals[inner]) is not None
+            ]
+            is_known = 0 < len(operands) == len(node.parts) and isinstance(node, Call)
+            intervals[node] = (
+                _CALLS[node.name](*operands) if is_known and isinstance(node, Call) else None
+            )
+    return intervals[root]
 
 
-def _operands(one: Expr) -> Sequence[Expr]:
+def _operands(node: Expr) -> Sequence[Expr]:
     """What decides the values of an integer."""
-    return one.parts if isinstance(one, Call) and one.name in _CALLS else ()
+    return node.parts if isinstance(node, Call) and node.name in _CALLS else ()
 
 
 def _product(left: Interval, right: Interval) -> Interval:
@@ -202,9 +206,9 @@ class _Ends:
     ) -> Iterator[SizeNeed]:
         """What sizes have to be for it to be in bounds, as far as not all are that have elements
         within some extents."""
-        forms = [_form(one) for extent in extents for one in _factors(extent)]
-        around = [*self.around, *(one for one in forms if one is not None)]
-        named = tuple(sums for one in around if (sums := _by_name(one)) is not None)
+        forms = [_form(factor) for extent in extents for factor in _factors(extent)]
+        around = [*self.around, *(form for form in forms if form is not None)]
+        named = tuple(sums for form in around if (sums := _by_name(form)) is not None)
         least = _least_sizes(named) if None not in forms else None
         for form in (self.low, self.length.plus(self.high, -1).plus(number(-1))):
             sums = _by_name(form)
@@ -216,11 +220,11 @@ def _factors(extent: Expr | int) -> list[Expr]:
     """All of which are positive where an extent is."""
     factors, pending = list[Expr](), [extent] if isinstance(extent, Expr) else []
     while pending:
-        one = pending.pop()
-        if isinstance(one, Call) and one.name == "mul":
-            pending += one.arguments
+        node = pending.pop()
+        if isinstance(node, Call) and node.name == "mul":
+            pending += node.arguments
         else:
-            factors.append(one)
+            factors.append(node)
     return factors
 
 
@@ -246,9 +250,9 @@ def _is_never_negative(total: SumOfSizes, least: Mapping[str, int] | None) -> bo
 
 def _by_name(total: Form) -> SumOfSizes | None:
     """A sum of sizes alone by their names."""
-    if not all(isinstance(one, Size) for one in total.names):
+    if not all(isinstance(name, Size) for name in total.names):
         return None
-    terms = ((one.name, factor) for one, factor in total.terms if isinstance(one, Size))
+    terms = ((size.name, factor) for size, factor in total.terms if isinstance(size, Size))
     return Linear(frozenset(terms), total.constant)
 
 
@@ -274,27 +278,27 @@ def _ends(index: Expr, extent: Expr | int) -> _Ends | None:
     return _Ends(low, high, length, tuple(around))
 
 
-def _form(one: Expr) -> Form | None:
+def _form(root: Expr) -> Form | None:
     """An integer as a sum of indices and sizes."""
     forms: dict[Expr, Form | None] = {}
-    for part in in_order(one, lambda inner: inner.parts):
-        if isinstance(part, Number):
-            forms[part] = number(int(part.value))
-        elif isinstance(part, Axis | Size):
-            forms[part] = unknown(part)
+    for node in in_order(root, lambda inner: inner.parts):
+        if isinstance(node, Number):
+            forms[node] = number(int(node.value))
+        elif isinstance(node, Axis | Size):
+            forms[node] = unknown(node)
         else:
-            forms[part] = _combined(part, [forms[inner] for inner in part.parts])
-    return forms[one]
+            forms[node] = _combined(node, [forms[inner] for inner in node.parts])
+    return forms[root]
 
 
-def _combined(one: Expr, parts: Sequence[Form | None]) -> Form | None:
-    if not isinstance(one, Call) or one.name not in ("add", "sub", "mul"):
+def _combined(node: Expr, operands: Sequence[Form | None]) -> Form | None:
+    if not isinstance(node, Call) or node.name not in ("add", "sub", "mul"):
         return None
-    left, right = parts
+    left, right = operands
     if left is None or right is None:
         return None
-    if one.name != "mul":
-        return left.plus(right, 1 if one.name == "add" else -1)
+    if node.name != "mul":
+        return left.plus(right, 1 if node.name == "add" else -1)
     if left.terms and right.terms:
         return None
     return left.times(right.constant) if left.terms else right.times(left.constant)

@@ -50,11 +50,11 @@ def placeholder(shape: Any, dtype: TypeLike = float, name: str = "placeholder") 
         scalar_type(dtype, "placeholder: dtype"),
         place(),
     )
-    own = graph()
-    own.begin()
-    with own.defining(at):
-        value = te.placeholder(name, tensor_type(extents, resolved), own.sizes(extents))
-    return own.named(Tensor(value, extents, resolved, name, at))
+    definitions = graph()
+    definitions.begin()
+    with definitions.defining(at):
+        value = te.placeholder(name, tensor_type(extents, resolved), definitions.sizes(extents))
+    return definitions.named(Tensor(value, extents, resolved, name, at))
 
 
 @checked
@@ -70,16 +70,16 @@ def compute(shape: Any, element: Callable[..., Any], name: str = "") -> Tensor:
         place(),
     )
     axes = _axes(extents, element)
-    given = called(element, axes, "compute: element")
-    if not fits(given, Operand):
-        refuse("compute", "element", f"gives {shown(given)}, expected {described(Operand)}")
-    body = expr(given)
+    value = called(element, axes, "compute: element")
+    if not fits(value, Operand):
+        refuse("compute", "element", f"gives {shown(value)}, expected {described(Operand)}")
+    body = expr(value)
     body = cast(body, default_integer()) if body.dtype == INDEX else typed(body)
     check_axes(body, {*axes})
     needs = check_reads(body, extents)
-    made = define(extents, axes, body, name or f"compute{graph().count}", at, names_in(element))
-    note_needs(made, needs)
-    return made
+    tensor = define(extents, axes, body, name or f"compute{graph().count}", at, names_in(element))
+    note_needs(tensor, needs)
+    return tensor
 
 
 def _axes(shape: Shape, element: Callable[..., Any]) -> list[Axis]:
@@ -112,32 +112,32 @@ def tensor_type(shape: Shape, dtype: DataType) -> ir.Type:
 def check_axes(body: Expr, free: set[Axis]) -> None:
     """Raise TaichiTypeError where an axis stands outside of what it belongs to."""
     pending = [(body, frozenset(free))]
-    seen: set[tuple[Expr, frozenset[Axis]]] = set()
+    visited: set[tuple[Expr, frozenset[Axis]]] = set()
     while pending:
-        one, known = pending.pop()
-        if (one, known) in seen:
+        node, bound = pending.pop()
+        if (node, bound) in visited:
             continue
-        seen.add((one, known))
-        inside = known
-        if isinstance(one, Axis) and one not in known:
+        visited.add((node, bound))
+        inside = bound
+        if isinstance(node, Axis) and node not in bound:
             why = (
-                f"reduction axis '{one.name}' is used outside of a reduction over it"
-                if one.is_reduced
-                else f"index '{one.name}' belongs to another definition"
+                f"reduction axis '{node.name}' is used outside of a reduction over it"
+                if node.is_reduced
+                else f"index '{node.name}' belongs to another definition"
             )
-            raise TaichiTypeError(why, one.place)
-        if isinstance(one, Reduction):
-            for axis in one.axes:
-                if axis in known:
+            raise TaichiTypeError(why, node.place)
+        if isinstance(node, Reduction):
+            for axis in node.axes:
+                if axis in bound:
                     raise TaichiTypeError(
                         f"reduction axis '{axis.name}' is reduced within a reduction over it",
-                        one.place,
+                        node.place,
                     )
-            pending += [(part, known) for part in reversed(one.initial)]
-            inside = known | set(one.axes)
-        initial = one.initial if isinstance(one, Reduction) else ()
-        inner = one.parts[: len(one.parts) - len(initial)]
-        pending += [(part, inside) for part in reversed(inner)]
+            pending += [(value, bound) for value in reversed(node.initial)]
+            inside = bound | set(node.axes)
+        initial = node.initial if isinstance(node, Reduction) else ()
+        inner = node.parts[: len(node.parts) - len(initial)]
+        pending += [(operand, inside) for operand in reversed(inner)]
 
 
 @in_turn
@@ -150,29 +150,29 @@ def define(
     variables: Mapping[str, Axis] | None = None,
 ) -> Tensor:
     """A definition by an expression that is known to be one; `variables` hold some of its axes."""
-    own = graph()
-    own.begin()
+    definitions = graph()
+    definitions.begin()
     root = normal_form(body, axes, lambda *inner: _taken_out(name, *inner))
-    with own.defining(at):
+    with definitions.defining(at):
 
         def fill(indices: list[ir.Value]) -> ir.Value:
-            return Emitter(dict[Expr, ir.Value](zip(axes, indices)), own.extent).value(root)
+            return Emitter(dict[Expr, ir.Value](zip(axes, indices)), definitions.extent).value(root)
 
         type_ = tensor_type(shape, root.dtype)
-        value = te.compute(name, type_, own.sizes(shape), fill)
+        value = te.compute(name, type_, definitions.sizes(shape), fill)
     reduced = root.axes if isinstance(root, Reduction) else ()
     all_axes = named([*axes, *reduced], variables or {})
-    return own.named(Tensor(value, shape, root.dtype, name, at, all_axes))
+    return definitions.named(Tensor(value, shape, root.dtype, name, at, all_axes))
 
 
-def _taken_out(name: str, one: Expr, axes: Sequence[Axis]) -> Expr:
+def _taken_out(name: str, expression: Expr, axes: Sequence[Axis]) -> Expr:
     """An element of a tensor of its own, over the indices that an expression uses."""
     indices = [Axis(INDEX, axis.name, axis.extent) for axis in axes]
     shape: tuple[Extent, ...] = tuple(axis.extent for axis in axes)
-    body = renamed(one, dict(zip(axes, indices)))
+    body = renamed(expression, dict(zip(axes, indices)))
     body = cast(body, i64) if body.dtype == INDEX else body
-    kind = one.kind if isinstance(one, Reduction) else "branch"
-    inner = define(shape, indices, body, f"{name}.{kind}", one.place)
-    if isinstance(one, Reduction) and one.is_constant:
+    kind = expression.kind if isinstance(expression, Reduction) else "branch"
+    inner = define(shape, indices, body, f"{name}.{kind}", expression.place)
+    if isinstance(expression, Reduction) and expression.is_constant:
         stop(inner)
-    return cast(Read(inner.dtype, inner, tuple(axes), place=one.place), one.dtype)
+    return cast(Read(inner.dtype, inner, tuple(axes), place=expression.place), expression.dtype)

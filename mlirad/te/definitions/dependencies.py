@@ -24,8 +24,8 @@ def consumed(tensor: Tensor) -> list[Tensor]:
     if not len(op.regions):
         return []
     erase_unused(op)
-    own = graph()
-    return [own.tensor(value) for value in captured(op) if _is_tensor(value)]
+    definitions = graph()
+    return [definitions.tensor(value) for value in captured(op) if _is_tensor(value)]
 
 
 def _is_tensor(value: ir.Value) -> bool:
@@ -56,13 +56,13 @@ def behind(
 
     Raises TaichiTypeError where `sources`, which say what one is made of, go round in a circle.
     """
-    found, begun = dict[Tensor, None](), set[Tensor]()
+    ordered, begun = dict[Tensor, None](), set[Tensor]()
     pending = [(tensor, False) for tensor in reversed(outputs)]
     while pending:
         tensor, is_done = pending.pop()
         if is_done:
-            found[tensor] = None
-        elif tensor not in found:
+            ordered[tensor] = None
+        elif tensor not in ordered:
             if tensor in begun:
                 raise TaichiTypeError(
                     f"a cycle: an override says that '{tensor.name}' is made of a tensor that is "
@@ -72,4 +72,4 @@ def behind(
             begun.add(tensor)
             pending.append((tensor, True))
             pending += [(source, False) for source in sources(tensor)]
-    return list(found)
+    return list(ordered)

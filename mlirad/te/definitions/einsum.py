@@ -21,8 +21,8 @@ def einsum(formula: str, *tensors: Tensor) -> Tensor:
     the one that all tensors have together. Raises TaichiTypeError for a formula that does not fit
     their axes and extents, for "...", and for a letter that the result has twice.
     """
-    given, arrow, result = formula.replace(" ", "").partition("->")
-    inputs = given.split(",")
+    operands, arrow, result = formula.replace(" ", "").partition("->")
+    inputs = operands.split(",")
     if not arrow or len(inputs) != len(tensors):
         why = f"is '{formula}', no formula for {len(tensors)} tensors: 'ij,jk->ik' is one for two"
         refuse("einsum", "formula", why)
@@ -36,7 +36,7 @@ def einsum(formula: str, *tensors: Tensor) -> Tensor:
 
     def element(*indices: Expr) -> Expr:
         at: dict[str, Expr] = dict(zip(result, indices)) | dict(summed)
-        factors = [one[tuple(at[k] for k in names)] for names, one in zip(inputs, tensors)]
+        factors = [tensor[tuple(at[k] for k in names)] for names, tensor in zip(inputs, tensors)]
         value = reduce(lambda left, right: left * right, factors)
         return sum_over(value, axis=tuple(summed.values())) if summed else value
 
@@ -44,14 +44,14 @@ def einsum(formula: str, *tensors: Tensor) -> Tensor:
 
 
 def _extents(inputs: list[str], tensors: tuple[Tensor, ...]) -> dict[str, Extent]:
-    found: dict[str, Extent] = {}
-    for names, one in zip(inputs, tensors):
-        if len(names) != one.ndim or not (names.isalpha() or not names):
-            why = f"has '{names}', which does not name the axes of {one!r} in tensors"
+    extents: dict[str, Extent] = {}
+    for names, tensor in zip(inputs, tensors):
+        if len(names) != tensor.ndim or not (names.isalpha() or not names):
+            why = f"has '{names}', which does not name the axes of {tensor!r} in tensors"
             refuse("einsum", "formula", why)
-        for letter, extent in zip(names, one.shape):
-            known = found.setdefault(letter, extent)
-            if not same_extent(known, extent):
-                both = f"{shown_extent(known)} and {shown_extent(extent)}"
-                refuse("einsum", "formula and tensors", f"do not fit: '{letter}' is {both}")
-    return found
+        for letter, extent in zip(names, tensor.shape):
+            first = extents.setdefault(letter, extent)
+            if not same_extent(first, extent):
+                counts = f"{shown_extent(first)} and {shown_extent(extent)}"
+                refuse("einsum", "formula and tensors", f"do not fit: '{letter}' is {counts}")
+    return extents

@@ -31,10 +31,10 @@ from mlirad.types import TypeLike
 @checked
 def abs(value: Operand) -> Expr:
     """The absolute value; its derivative at 0 is 0."""
-    made = expr(value)
-    if made.dtype.is_float:
-        return Call(made.dtype, "math.absf", (made,))
-    return arithmetic("max", made, -made)
+    number = expr(value)
+    if number.dtype.is_float:
+        return Call(number.dtype, "math.absf", (number,))
+    return arithmetic("max", number, -number)
 
 
 @checked
@@ -75,48 +75,48 @@ def minimum(left: Operand, right: Operand) -> Expr:
 def clip(value: Operand, low: Operand, high: Operand) -> Expr:
     """A number between two others, in the type that the three have together; at them its derivative
     is 1, beyond them 0."""
-    made, least, most = common((value, low, high))
-    inside = select_of(comparison("gt", made, most), most, made)
-    return select_of(comparison("lt", made, least), least, inside)
+    number, least, most = common((value, low, high))
+    inside = select_of(comparison("gt", number, most), most, number)
+    return select_of(comparison("lt", number, least), least, inside)
 
 
 @checked
 def sigmoid(value: Operand) -> Expr:
     """`1 / (1 + exp(-x))`, without overflow, and as exact for small results as for others."""
-    made = as_float(expr(value))
-    is_small = comparison("lt", made, 0)
-    part = exp(select_of(is_small, made, -made))
-    large = 1.0 / (1.0 + part)
-    return select_of(is_small, part * large, large)
+    number = as_float(expr(value))
+    is_small = comparison("lt", number, 0)
+    power_of_e = exp(select_of(is_small, number, -number))
+    large = 1.0 / (1.0 + power_of_e)
+    return select_of(is_small, power_of_e * large, large)
 
 
 @checked
 def relu(value: Operand) -> Expr:
     """x where it is greater than 0, else 0, in its type; its derivative at 0 is 0."""
-    made = expr(value)
-    return select_of(comparison("gt", made, 0), made, 0)
+    number = expr(value)
+    return select_of(comparison("gt", number, 0), number, 0)
 
 
 @checked
 def softplus(value: Operand) -> Expr:
     """`log(1 + exp(x))`, without overflow, and as exact for small results as for others."""
-    made = as_float(expr(value))
-    is_large = comparison("gt", made, 0)
-    return relu(made) + log1p(exp(select_of(is_large, -made, made)))
+    number = as_float(expr(value))
+    is_large = comparison("gt", number, 0)
+    return relu(number) + log1p(exp(select_of(is_large, -number, number)))
 
 
 @checked
 def gelu(value: Operand) -> Expr:
     """`x Φ(x)`, Φ the normal distribution (Hendrycks and Gimpel, 2016); integers become floats."""
-    made = as_float(expr(value))
-    return 0.5 * made * erfc(made * -(2**-0.5))
+    number = as_float(expr(value))
+    return 0.5 * number * erfc(number * -(2**-0.5))
 
 
 @checked
 def normal_density(value: Operand) -> Expr:
     """The density of the standard normal distribution at x; integers become floats."""
-    made = as_float(expr(value))
-    return exp(made * made * -0.5) * (2 * pi) ** -0.5
+    number = as_float(expr(value))
+    return exp(number * number * -0.5) * (2 * pi) ** -0.5
 
 
 @checked

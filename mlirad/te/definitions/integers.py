@@ -18,26 +18,26 @@ def with_integers(
     """The arrays of a call, those of some numbers in the types of the inputs. Raises
     TaichiRuntimeTypeError for a number that a type has not."""
     for k in numbers:
-        one, array = inputs[k], arrays[k]
-        if type(array) is np.ndarray and array.dtype == one.dtype.numpy:
+        tensor, array = inputs[k], arrays[k]
+        if type(array) is np.ndarray and array.dtype == tensor.dtype.numpy:
             continue
-        if dtype_of(array, function, one) != one.dtype:
-            arrays = (*arrays[:k], _converted(array, function, one), *arrays[k + 1 :])
+        if dtype_of(array, function, tensor) != tensor.dtype:
+            arrays = (*arrays[:k], _converted(array, function, tensor), *arrays[k + 1 :])
     return tuple(arrays)
 
 
-def _converted(array: Any, function: str, one: Tensor) -> Any:
-    limits = np.iinfo(one.dtype.numpy)
+def _converted(array: Any, function: str, tensor: Tensor) -> Any:
+    limits = np.iinfo(tensor.dtype.numpy)
     ends = [int(array.min()), int(array.max())] if 0 not in array.shape else []
     beyond = [end for end in ends if not limits.min <= end <= limits.max]
     if beyond:
         raise refused(
-            f"{function}: '{one.name}' is of type {one.dtype}, which has no {beyond[0]}: it was "
-            f"given an array of type {dtype_of(array, function, one)}"
+            f"{function}: '{tensor.name}' is of type {tensor.dtype}, which has no {beyond[0]}: it "
+            f"was given an array of type {dtype_of(array, function, tensor)}"
         )
     if isinstance(array, np.ndarray):
-        return array.astype(one.dtype.numpy)
-    return array.to(dtype=_torch_type(one.dtype.numpy))
+        return array.astype(tensor.dtype.numpy)
+    return array.to(dtype=_torch_type(tensor.dtype.numpy))
 
 
 def _torch_type(dtype: np.dtype[Any]) -> Any:

@@ -33,21 +33,21 @@ def logsumexp(
     """`log(exp(init) + sum(exp(value)))`, without overflow: the greatest one is taken out first.
     See `sum`; integers become floats."""
     axes = checked_axes("logsumexp", axis)
-    made, start = with_start(expr(as_float(expr(value))), init)
-    other = {one: Axis(INDEX, one.name, one.extent, is_reduced=True) for one in axes}
+    summand, start = with_start(expr(as_float(expr(value))), init)
+    other = {axis: Axis(INDEX, axis.name, axis.extent, is_reduced=True) for axis in axes}
     condition = None if where is None else renamed(expr(where), other)
-    most = greatest(renamed(made, other), tuple(other.values()), condition)
+    most = greatest(renamed(summand, other), tuple(other.values()), condition)
     most = _constant(most if start is None else arithmetic("max", most, start))
     shift = select(abs_of(most) < inf, most, 0.0)  # an infinity has no difference from itself
     first = None if start is None else exp(start - shift)
-    return log(sum_over(exp(made - shift), axes, where, first)) + shift
+    return log(sum_over(exp(summand - shift), axes, where, first)) + shift
 
 
-def _constant(one: Expr) -> Expr:
+def _constant(node: Expr) -> Expr:
     """The same, with reductions through which no derivative passes: what is made of it does not
     depend on it."""
-    if isinstance(one, Reduction):
-        return replace(one, is_constant=True)
-    if isinstance(one, Call):
-        return replace(one, arguments=tuple(map(_constant, one.arguments)))
-    return one
+    if isinstance(node, Reduction):
+        return replace(node, is_constant=True)
+    if isinstance(node, Call):
+        return replace(node, arguments=tuple(map(_constant, node.arguments)))
+    return node

@@ -31,19 +31,19 @@ class Operator:
         update_wrapper(self, function)
 
     def __call__(self, *args: Any, **keywords: Any) -> Tensor:
-        given = self._parameters.check(args, keywords)
-        made = self.function(*given.args, **given.kwargs)
+        bound = self._parameters.check(args, keywords)
+        result = self.function(*bound.args, **bound.kwargs)
         if self.gradient is not None:
-            tensors = _tensors([*given.args, *given.kwargs.values()])
-            graph().give_gradient(_result(made, self.function), tensors, self.gradient)
-        return made
+            tensors = _tensors([*bound.args, *bound.kwargs.values()])
+            graph().give_gradient(_result(result, self.function), tensors, self.gradient)
+        return result
 
     def def_gradient(self, gradient: Callable[..., Any] | None) -> Callable[..., Any] | None:
         """Give calls that come from now on a gradient `f(output, inputs, head)` of their own; None
         takes it away. Raises TaichiTypeError for what is no function."""
         if gradient is not None and not callable(gradient):
-            what = f"{self.function.__name__}.def_gradient"
-            refuse(what, "gradient", f"is {shown(gradient)}, expected a function")
+            caller = f"{self.function.__name__}.def_gradient"
+            refuse(caller, "gradient", f"is {shown(gradient)}, expected a function")
         self.gradient = None if gradient is None else _by_names(gradient)
         return gradient
 
@@ -59,14 +59,14 @@ def _by_names(gradient: Callable[..., Any]) -> Callable[..., Any]:
     return lambda output, inputs, head: gradient(output=output, inputs=inputs, head=head)
 
 
-def _result(made: Any, function: Callable[..., Any]) -> Tensor:
-    if not isinstance(made, Tensor):
+def _result(result: Any, function: Callable[..., Any]) -> Tensor:
+    if not isinstance(result, Tensor):
         raise TaichiTypeError(
-            f"{function.__name__}: an operator with a gradient gave {shown(made)}, expected a "
+            f"{function.__name__}: an operator with a gradient gave {shown(result)}, expected a "
             "tensor",
             place(),
         )
-    return made
+    return result
 
 
 @checked
@@ -79,15 +79,23 @@ def operator(function: Callable[..., Tensor]) -> Operator:
         raise TaichiTypeError(f"operator: function has no signature: {error}", place()) from None
 
 
-def _tensors(given: Sequence[Any]) -> list[Tensor]:
+def _tensors(arguments: Sequence[Any]) -> list[Tensor]:
     """The tensors among some arguments, also within lists."""
-    each = [_tensors(one) if isinstance(one, tuple | list) else [one] for one in given]
-    return [one for part in each for one in part if isinstance(one, Tensor)]
+    lists = [
+        _tensors(argument) if isinstance(argument, tuple | list) else [argument]
+        for argument in arguments
+    ]
+    return [
+        argument
+        for arguments_of_list in lists
+        for argument in arguments_of_list
+        if isinstance(argument, Tensor)
+    ]
 
 
 @checked
 def stop_gradient(tensor: Tensor) -> Tensor:
     """The same numbers, of the same shape and type, through which no derivative passes."""
-    made = compute(tensor.shape, lambda *indices: tensor[indices], f"{tensor.name}.stopped")
-    stop(made)
-    return made
+    copy = compute(tensor.shape, lambda *indices: tensor[indices], f"{tensor.name}.stopped")
+    stop(copy)
+    return copy

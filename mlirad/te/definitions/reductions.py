@@ -81,14 +81,14 @@ def prod(
 def greatest(value: Operand, axis: Any, where: Operand | None = None) -> Expr:
     """The maximum, of which the first one gets the derivative; over no points the least number of
     the type."""
-    made = _number(value)
-    return _simple("max", made, axis, where, None, _least(made.dtype))
+    number = _number(value)
+    return _simple("max", number, axis, where, None, _least(number.dtype))
 
 
 def least(value: Operand, axis: Any, where: Operand | None = None) -> Expr:
     """The minimum; over no points the greatest number of the type."""
-    made = _number(value)
-    return _simple("min", made, axis, where, None, _greatest(made.dtype))
+    number = _number(value)
+    return _simple("min", number, axis, where, None, _greatest(number.dtype))
 
 
 @checked
@@ -141,10 +141,10 @@ def _either(
         return arithmetic(name, *values)
     if len(values) != 1 or axis is None:
         raise TaichiTypeError(f"{name}: values are one, with axis=, or two without", place())
-    made, start = with_start(_number(values[0]), init)
+    number, start = with_start(_number(values[0]), init)
     if start is None:
         _check_points(name, axis)
-    extreme = over(made, axis, where)
+    extreme = over(number, axis, where)
     return extreme if start is None else arithmetic(name, extreme, start)
 
 
@@ -160,18 +160,18 @@ def checked_axes(name: str, axis: Any) -> tuple[Axis, ...]:
 
 def _check_points(name: str, axis: Any) -> None:
     """Raise TaichiTypeError where there is nothing to choose from."""
-    for one in checked_axes(name, axis):
-        if isinstance(one.extent, int) and not one.extent:
+    for reduced in checked_axes(name, axis):
+        if isinstance(reduced.extent, int) and not reduced.extent:
             raise TaichiTypeError(
-                f"{name}: axis: te.{name} over axis '{one.name}', of extent 0, has no value"
+                f"{name}: axis: te.{name} over axis '{reduced.name}', of extent 0, has no value"
                 + (": give init=" if name in ("max", "min") else ""),
                 place(),
             )
 
 
 def _number(value: Operand) -> Expr:
-    made = expr(value)
-    return cast(made, default_integer()) if made.dtype in (u1, INDEX) else made
+    number = expr(value)
+    return cast(number, default_integer()) if number.dtype in (u1, INDEX) else number
 
 
 def with_start(value: Expr, init: Operand | None) -> tuple[Expr, Expr | None]:
@@ -193,20 +193,26 @@ def _simple(
     identity: float,
 ) -> Expr:
     axes = checked_axes(kind, axis)
-    made, start = with_start(_number(value), init)
-    given, kept = made.dtype, f32 if made.dtype == f16 else made.dtype
-    made = cast(made, kept)
-    neutral = Number(kept, identity)
+    number, start = with_start(_number(value), init)
+    dtype, accumulator = number.dtype, f32 if number.dtype == f16 else number.dtype
+    number = cast(number, accumulator)
+    neutral = Number(accumulator, identity)
     names = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 
     def combine(a: Sequence[ir.Value], c: Sequence[ir.Value]) -> list[ir.Value]:
-        return [_op(names[kind], kept, a[0], c[0])]
+        return [_op(names[kind], accumulator, a[0], c[0])]
 
-    first = neutral if start is None else cast(start, kept)
+    first = neutral if start is None else cast(start, accumulator)
     reduction = Reduction(
-        kept, kind, (made,), axes, _condition(where), (first,), Combiner((neutral,), combine)
+        accumulator,
+        kind,
+        (number,),
+        axes,
+        _condition(where),
+        (first,),
+        Combiner((neutral,), combine),
     )
-    return cast(reduction, given)
+    return cast(reduction, dtype)
 
 
 def _condition(where: Operand | None) -> Expr | None:
@@ -235,13 +241,13 @@ def _greatest(dtype: DataType) -> float:
 
 
 def _position(kind: str, value: Operand, axis: Any, where: Operand | None) -> Expr:
-    made, axes = _in_signed_order(typed(_number(value))), checked_axes(kind, axis)
+    number, axes = _in_signed_order(typed(_number(value))), checked_axes(kind, axis)
     _check_points(kind, axis)
-    worst = _least(made.dtype) if kind == "argmax" else _greatest(made.dtype)
-    none = Combiner((Number(made.dtype, worst),), None)
+    worst = _least(number.dtype) if kind == "argmax" else _greatest(number.dtype)
+    none = Combiner((Number(number.dtype, worst),), None)
     condition = _condition(where)
-    found = Reduction(i32, kind, (made,), axes, condition, (), none)
-    return arithmetic("max", found, 0)
+    position = Reduction(i32, kind, (number,), axes, condition, (), none)
+    return arithmetic("max", position, 0)
 
 
 def _in_signed_order(value: Expr) -> Expr:
@@ -271,18 +277,18 @@ def comm_reducer(
         where: Condition | None = None,
         init: Operand | Sequence[Operand] | None = None,
     ) -> Any:
-        given = tuple(values) if isinstance(values, tuple | list) else (values,)
-        if not given:
+        listed = tuple(values) if isinstance(values, tuple | list) else (values,)
+        if not listed:
             refuse(name, "values", "are none")
-        made = tuple(map(typed, common([_number(value) for value in given])))
-        types = [one.dtype for one in made]
-        neutral = _tuple(called(identity, types, f"{name}: identity"), made, f"{name}: identity")
-        first = neutral if init is None else _tuple(init, made, f"{name}: init")
-        own = Combiner(neutral, _by_function(combine, made, f"{name}: combine"))
+        numbers = tuple(map(typed, common([_number(value) for value in listed])))
+        types = [number.dtype for number in numbers]
+        neutral = _tuple(called(identity, types, f"{name}: identity"), numbers, f"{name}: identity")
+        first = neutral if init is None else _tuple(init, numbers, f"{name}: init")
+        combiner = Combiner(neutral, _by_function(combine, numbers, f"{name}: combine"))
         axes, condition = checked_axes(name, axis), _condition(where)
         results = tuple(
-            Reduction(one.dtype, "custom", made, axes, condition, first, own, number)
-            for number, one in enumerate(made)
+            Reduction(value.dtype, "custom", numbers, axes, condition, first, combiner, number)
+            for number, value in enumerate(numbers)
         )
         return results if isinstance(values, tuple | list) else results[0]
 
@@ -290,16 +296,16 @@ def comm_reducer(
     return checked(reduction)
 
 
-def _tuple(given: Any, like: Sequence[Expr], what: str) -> tuple[Expr, ...]:
-    values = tuple(given) if isinstance(given, tuple | list) else (given,)
+def _tuple(numbers: Any, like: Sequence[Expr], subject: str) -> tuple[Expr, ...]:
+    values = tuple(numbers) if isinstance(numbers, tuple | list) else (numbers,)
     if len(values) != len(like):
         raise TaichiTypeError(
-            f"{what}: {len(values)} values in a reduction of {len(like)}", place()
+            f"{subject}: {len(values)} values in a reduction of {len(like)}", place()
         )
     for value in values:
         if not fits(value, Operand):
-            raise TaichiTypeError(f"{what}: {shown(value)} is no number", place())
-    return tuple(cast(expr(value, one.dtype), one.dtype) for value, one in zip(values, like))
+            raise TaichiTypeError(f"{subject}: {shown(value)} is no number", place())
+    return tuple(cast(expr(value, model.dtype), model.dtype) for value, model in zip(values, like))
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,17 +313,19 @@ class _Value(Expr):
     """A value that a combiner is given."""
 
 
-def _by_function(combine: Callable[..., Any], like: Sequence[Expr], what: str) -> te.Combine:
-    sides = [[_Value(one.dtype) for one in like] for _ in range(2)]
+def _by_function(combine: Callable[..., Any], like: Sequence[Expr], subject: str) -> te.Combine:
+    sides = [[_Value(value.dtype) for value in like] for _ in range(2)]
     arguments = sides if len(like) > 1 else [sides[0][0], sides[1][0]]
-    found = _tuple(called(combine, arguments, what), like, what)
+    results = _tuple(called(combine, arguments, subject), like, subject)
 
     def emitted(a: Sequence[ir.Value], c: Sequence[ir.Value]) -> list[ir.Value]:
         def no_extent(extent: Any) -> ir.Value:
-            raise TaichiTypeError(f"{what}: it uses its values and numbers only", found[0].place)
+            raise TaichiTypeError(
+                f"{subject}: it uses its values and numbers only", results[0].place
+            )
 
-        given = dict[Expr, ir.Value](zip([*sides[0], *sides[1]], [*a, *c]))
-        emitter = Emitter(given, no_extent)
-        return [emitter.value(one) for one in found]
+        scope = dict[Expr, ir.Value](zip([*sides[0], *sides[1]], [*a, *c]))
+        emitter = Emitter(scope, no_extent)
+        return [emitter.value(result) for result in results]
 
     return emitted

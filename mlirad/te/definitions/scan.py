@@ -60,21 +60,21 @@ def scan(
     first = states[0]
     axes = [Axis(INDEX, f"i{k}", extent) for k, extent in enumerate(first.shape)]
     number = Axis(INDEX, "t", steps)
-    before = [placeholder(one.shape, one.dtype, one.name) for one in states]
+    before = [placeholder(state.shape, state.dtype, state.name) for state in states]
     values = _updated(update, number, before, axes)
     needs = []
     for value in values:
         check_axes(value, {number, *axes})
         needs += check_reads(value, (steps, *first.shape))
-    is_within = any(has_uses(one.value) for one in before)  # what the update defines
+    is_within = any(has_uses(state.value) for state in before)  # what the update defines
     if not is_within and all(_is_local(value, before, axes) for value in values):
-        stand_ins = {one: Axis(one.dtype, one.name, 0) for one in before}
-        found = _loop(steps, states, stand_ins, values, [number, *axes], name)
+        stand_ins = {state: Axis(state.dtype, state.name, 0) for state in before}
+        histories = _loop(steps, states, stand_ins, values, [number, *axes], name)
     else:
-        found = _unrolled(steps, states, update, name)
-    for made in found:
-        note_needs(made, needs)
-    return found[0] if isinstance(initial, Tensor) else found
+        histories = _unrolled(steps, states, update, name)
+    for history in histories:
+        note_needs(history, needs)
+    return histories[0] if isinstance(initial, Tensor) else histories
 
 
 def _updated(
@@ -82,22 +82,22 @@ def _updated(
 ) -> list[Expr]:
     """The elements behind a step. Raises TaichiTypeError for another number of them."""
     before = states[0] if len(states) == 1 else list(states)
-    given = called(update, (step, before, *axes), "scan: update")
-    given = given if isinstance(given, tuple | list) else [given]
-    if len(given) != len(states):
-        refuse("scan", "update", f"gives {len(given)} numbers for {len(states)} states")
-    for one in given:
-        if not fits(one, Operand):
-            refuse("scan", "update", f"gives {shown(one)}, expected {described(Operand)}")
-    values = [expr(one) for one in given]
+    results = called(update, (step, before, *axes), "scan: update")
+    results = results if isinstance(results, tuple | list) else [results]
+    if len(results) != len(states):
+        refuse("scan", "update", f"gives {len(results)} numbers for {len(states)} states")
+    for result in results:
+        if not fits(result, Operand):
+            refuse("scan", "update", f"gives {shown(result)}, expected {described(Operand)}")
+    values = [expr(result) for result in results]
     return [cast(value, states[0].dtype) for value in values]
 
 
 def _check_states(states: Sequence[Tensor]) -> None:
     if not states:
         refuse("scan", "initial", "is none: a recurrence has a state at least")
-    for one in states:
-        if one.dtype != states[0].dtype or not same_shape(one.shape, states[0].shape):
+    for state in states:
+        if state.dtype != states[0].dtype or not same_shape(state.shape, states[0].shape):
             why = "scan: initial: the states of a recurrence have one shape and type"
             raise TaichiTypeError(why, place())
 
@@ -105,12 +105,12 @@ def _check_states(states: Sequence[Tensor]) -> None:
 def _is_local(body: Expr, states: Sequence[Tensor], axes: Sequence[Axis]) -> bool:
     """Whether states are read at the element's own indices alone, and nothing is reduced."""
 
-    def is_elsewhere(one: Expr) -> bool:
-        if not isinstance(one, Read) or all(one.tensor is not state for state in states):
-            return isinstance(one, Reduction)
-        return any(index is not axis for index, axis in zip(one.indices, axes))
+    def is_elsewhere(node: Expr) -> bool:
+        if not isinstance(node, Read) or all(node.tensor is not state for state in states):
+            return isinstance(node, Reduction)
+        return any(index is not axis for index, axis in zip(node.indices, axes))
 
-    return not any(map(is_elsewhere, in_order(body, lambda part: part.parts)))
+    return not any(map(is_elsewhere, in_order(body, lambda node: node.parts)))
 
 
 def _loop(
@@ -121,41 +121,41 @@ def _loop(
     axes: Sequence[Axis],
     name: str,
 ) -> list[Tensor]:
-    first, own, at, count = states[0], graph(), place(), len(states)
+    first, definitions, at, count = states[0], graph(), place(), len(states)
     for body in values:
         if Branches(body).is_deeper_than(te.MOST_NESTED):
             why = f"nests choices more than {te.MOST_NESTED} deep: read the values from a tensor"
             refuse("scan", "update", why)
-    made = [_of_states(body, before) for body in values]
+    bodies = [_of_states(body, before) for body in values]
     shape = (steps + 1, *first.shape, *([count] if count > 1 else []))
 
     def begin(indices: list[ir.Value]) -> list[ir.Value]:
-        return [te.read(one.value, indices) for one in states]
+        return [te.read(state.value, indices) for state in states]
 
     def step(arguments: list[ir.Value]) -> list[ir.Value]:
-        known = dict[Expr, ir.Value](zip([*axes, *before.values()], arguments))
-        emitter = Emitter(known, own.extent)
-        return [emitter.value(value) for value in made]
+        scope = dict[Expr, ir.Value](zip([*axes, *before.values()], arguments))
+        emitter = Emitter(scope, definitions.extent)
+        return [emitter.value(value) for value in bodies]
 
-    with own.defining(at):
-        type_, sizes = tensor_type(shape, first.dtype), own.sizes(shape)
+    with definitions.defining(at):
+        type_, sizes = tensor_type(shape, first.dtype), definitions.sizes(shape)
         value = te.scan(name, type_, sizes, count, begin, step)
-    whole = own.named(Tensor(value, shape, first.dtype, name, at))
+    history = definitions.named(Tensor(value, shape, first.dtype, name, at))
     if count == 1:
-        return [whole]
+        return [history]
     return [
-        compute(shape[:-1], lambda *i, k=k: whole[(*i, k)], f"{name}.{one.name}")
-        for k, one in enumerate(states)
+        compute(shape[:-1], lambda *i, k=k: history[(*i, k)], f"{name}.{state.name}")
+        for k, state in enumerate(states)
     ]
 
 
 def _of_states(body: Expr, stand_ins: Mapping[Tensor, Axis]) -> Expr:
     """An expression with values in the places of reads of states."""
     reads = {
-        one: stand_in
-        for one in in_order(body, lambda part: part.parts)
+        read: stand_in
+        for read in in_order(body, lambda node: node.parts)
         for state, stand_in in stand_ins.items()
-        if isinstance(one, Read) and one.tensor is state
+        if isinstance(read, Read) and read.tensor is state
     }
     return renamed(body, reads)
 
@@ -184,6 +184,6 @@ def _stacked(history: Sequence[Tensor], name: str) -> Tensor:
     """Tensors of one shape along a first axis."""
 
     def element(t: Any, *indices: Any) -> Any:
-        return by_ranges(t, range(1, len(history) + 1), [one[indices] for one in history])
+        return by_ranges(t, range(1, len(history) + 1), [tensor[indices] for tensor in history])
 
     return compute((len(history), *history[0].shape), element, name)

@@ -51,19 +51,23 @@ def names_in(element: Callable[..., object]) -> dict[str, Axis]:
     code = getattr(element, "__code__", None)
     if code is None:
         return {}
-    found = inspect.getclosurevars(element)
-    known = {**found.globals, **found.nonlocals}
-    return {name: one for name, one in known.items() if isinstance(one, Axis)}
+    closure = inspect.getclosurevars(element)
+    variables = {**closure.globals, **closure.nonlocals}
+    return {name: value for name, value in variables.items() if isinstance(value, Axis)}
 
 
 def named(axes: Iterable[Axis], variables: Mapping[str, Axis]) -> Axes:
     """Axes with names that tell them apart."""
-    found: dict[str, Axis] = {}
+    axes_by_name: dict[str, Axis] = {}
     for axis in axes:
-        held = [name for name, one in variables.items() if one is axis]
-        tries = [*held, axis.name, *(f"{axis.name}{number}" for number in range(len(found) + 1))]
-        found[next(name for name in tries if name not in found)] = axis
-    return tuple(found.items())
+        variable_names = [name for name, variable in variables.items() if variable is axis]
+        tries = [
+            *variable_names,
+            axis.name,
+            *(f"{axis.name}{number}" for number in range(len(axes_by_name) + 1)),
+        ]
+        axes_by_name[next(name for name in tries if name not in axes_by_name)] = axis
+    return tuple(axes_by_name.items())
 
 
 def set_schedule(op: ir.Operation, tensor: Tensor, schedule: Schedule | None) -> None:
@@ -109,17 +113,17 @@ class _Choices:
 
     def all(self) -> list[AxisChoice]:
         """Of the tensor's own axes, then of those that it reduces."""
-        asked, own = self.schedule, self.tensor.ndim
+        asked, rank = self.schedule, self.tensor.ndim
         tiles = {self._number("tile", axis): self._tile(size) for axis, size in asked.tile.items()}
         if len(tiles) < len(asked.tile):
             self._refuse("tile", "an axis has two tiles")
         lanes = None if asked.lanes is None else self._number("lanes", asked.lanes)
         written_out = [self._number("unroll", axis) for axis in asked.unroll]
-        shared = list(range(own))
+        shared = list(range(rank))
         if asked.parallel is not None:
             shared = [self._number("parallel", axis) for axis in asked.parallel]
         for number in shared:
-            if number >= own:
+            if number >= rank:
                 why = f"axis '{self.names[number]}' is reduced, and threads cannot share it"
                 self._refuse("parallel", why)
         self._check(written_out, lanes)
@@ -129,18 +133,18 @@ class _Choices:
                 tiles.get(number, 0),
                 number == lanes,
                 number in written_out,
-                number < own and number not in shared,
+                number < rank and number not in shared,
             )
             for number, name in enumerate(self.names)
         ]
 
     def _number(self, argument: str, axis: AxisName) -> int:
-        for number, (name, own) in enumerate(self.axes):
-            if axis is own or (isinstance(axis, str) and axis in (name, own.name)):
+        for number, (name, candidate) in enumerate(self.axes):
+            if axis is candidate or (isinstance(axis, str) and axis in (name, candidate.name)):
                 return number
-        shown = axis.name if isinstance(axis, Axis) else axis
+        spelling = axis.name if isinstance(axis, Axis) else axis
         names = ", ".join(self.names) or "none"
-        self._refuse(argument, f"no axis '{shown}': axes of '{self.tensor.name}' are {names}")
+        self._refuse(argument, f"no axis '{spelling}': axes of '{self.tensor.name}' are {names}")
 
     def _tile(self, size: int) -> int:
         if not 1 <= size <= _LARGEST_TILE:

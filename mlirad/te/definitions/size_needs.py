@@ -37,12 +37,12 @@ class SizeNeed:
 
     def check(self, function: str, sizes: Mapping[str, int]) -> None:
         """Raise TaichiRuntimeTypeError where it is not so."""
-        is_read = all(evaluate_sum(one, sizes) > 0 for one in self.extents)
+        is_read = all(evaluate_sum(extent, sizes) > 0 for extent in self.extents)
         if is_read and evaluate_sum(self.least, sizes) < 0:
             names = dict.fromkeys(name for name, _ in sorted(self.least.terms))
-            shown = ", ".join(f"{name.partition('.')[0]} = {sizes[name]}" for name in names)
+            values = ", ".join(f"{name.partition('.')[0]} = {sizes[name]}" for name in names)
             raise TaichiRuntimeTypeError(
-                f"{self.place}: {function}: {self.text} is out of bounds for {shown}"
+                f"{self.place}: {function}: {self.text} is out of bounds for {values}"
             )
 
 
@@ -58,7 +58,7 @@ def note_needs(tensor: Tensor, needs: Sequence[SizeNeed]) -> None:
 @in_turn
 def inherit_needs(tensors: Iterable[Tensor], sources: Iterable[Tensor]) -> None:
     """Let tensors need what those need that they are derived of, whose reads they have."""
-    needs = [one for source in sources for one in _of(owner_operation(source.value))]
+    needs = [need for source in sources for need in _of(owner_operation(source.value))]
     if needs:
         for tensor in tensors:
             _add(owner_operation(tensor.value), needs)
@@ -66,9 +66,9 @@ def inherit_needs(tensors: Iterable[Tensor], sources: Iterable[Tensor]) -> None:
 
 def needs_of(module: ir.Module, sizes: Sequence[str]) -> list[SizeNeed]:
     """What the definitions in a module need of some sizes."""
-    found = [one for op in operations(module.operation) for one in _of(op)]
-    needs = [_read(one) for one in dict.fromkeys(found)]
-    return [one for one in needs if one.names <= {*sizes}]
+    attributes = [need for op in operations(module.operation) for need in _of(op)]
+    needs = [_read(need) for need in dict.fromkeys(attributes)]
+    return [need for need in needs if need.names <= {*sizes}]
 
 
 def _of(op: ir.Operation) -> list[ir.Attribute]:
@@ -76,15 +76,15 @@ def _of(op: ir.Operation) -> list[ir.Attribute]:
 
 
 def _add(op: ir.Operation, needs: Iterable[ir.Attribute]) -> None:
-    known = dict.fromkeys([*_of(op), *needs])
-    op.attributes[_NEEDS] = ir.ArrayAttr.get(list(known), op.context)
+    merged = dict.fromkeys([*_of(op), *needs])
+    op.attributes[_NEEDS] = ir.ArrayAttr.get(list(merged), op.context)
 
 
 def _attribute(need: SizeNeed) -> ir.Attribute:
     return ir.DictAttr.get(
         {
             "least": _sum_attribute(need.least),
-            "extents": ir.ArrayAttr.get([_sum_attribute(one) for one in need.extents]),
+            "extents": ir.ArrayAttr.get([_sum_attribute(extent) for extent in need.extents]),
             "text": ir.StringAttr.get(need.text),
             "place": place_attribute(need.place),
         }
@@ -111,4 +111,6 @@ def _read_sum(attribute: ir.Attribute) -> SumOfSizes:
     terms = ir.DictAttr(entry["terms"])
     named = (terms[number] for number in range(len(terms)))
     constant = ir.IntegerAttr(entry["constant"]).value
-    return Linear(frozenset((one.name, ir.IntegerAttr(one.attr).value) for one in named), constant)
+    return Linear(
+        frozenset((term.name, ir.IntegerAttr(term.attr).value) for term in named), constant
+    )

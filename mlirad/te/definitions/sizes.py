@@ -41,48 +41,48 @@ class Sizes:
     def __init__(self, inputs: Sequence[Tensor], names: Sequence[str]) -> None:
         self.inputs = inputs
         self.order: list[str] = list(names)
-        found = {
+        positions = {
             extent.name: (number, axis)
-            for number, one in reversed(list(enumerate(inputs)))
-            for axis, extent in reversed(list(enumerate(one.shape)))
+            for number, tensor in reversed(list(enumerate(inputs)))
+            for axis, extent in reversed(list(enumerate(tensor.shape)))
             if isinstance(extent, Size)
         }
         for name in names:
-            if name not in found:
+            if name not in positions:
                 raise TaichiTypeError(
                     f"build: inputs: size {_bare(name)} is no extent of an input: a call cannot "
                     "know it",
                     place(),
                 )
-        self._found = found
-        self._shapes = [known_shape(one.shape) for one in inputs]
+        self._found = positions
+        self._shapes = [known_shape(tensor.shape) for tensor in inputs]
 
     def of(self, function: str, arrays: Sequence[Any]) -> list[int]:
         """Those of some arrays. Raises TaichiRuntimeTypeError where an array does not fit."""
         if len(arrays) != len(self.inputs):
             raise refused(f"{function} takes {len(self.inputs)} arrays, not {len(arrays)}")
-        known: dict[str, int] = {}
+        sizes: dict[str, int] = {}
         for name, (number, axis) in self._found.items():
             shape = shape_of(arrays[number], function, self.inputs[number])
             if len(shape) == self.inputs[number].ndim:
-                known[name] = shape[axis]
-        for one, always, array in zip(self.inputs, self._shapes, arrays):
-            wanted: tuple[int | None, ...] | None = always
-            if wanted is None:
-                wanted = tuple([_evaluated(extent, known) for extent in one.shape])
-            self.check(function, one, array, wanted, is_given=True)
-        return [known[name] for name in self.order]
+                sizes[name] = shape[axis]
+        for tensor, always, array in zip(self.inputs, self._shapes, arrays):
+            expected: tuple[int | None, ...] | None = always
+            if expected is None:
+                expected = tuple([_evaluated(extent, sizes) for extent in tensor.shape])
+            self.check(function, tensor, array, expected, is_given=True)
+        return [sizes[name] for name in self.order]
 
     def shape(self, shape: Sequence[Extent], sizes: Sequence[int]) -> tuple[int, ...]:
         """A shape for some sizes."""
-        known = dict(zip(self.order, sizes))
-        found = [_evaluated(extent, known) for extent in shape]
-        return tuple(extent for extent in found if extent is not None)
+        values = dict(zip(self.order, sizes))
+        extents = [_evaluated(extent, values) for extent in shape]
+        return tuple(extent for extent in extents if extent is not None)
 
     def check(
         self,
         function: str,
-        one: Tensor,
+        tensor: Tensor,
         array: Any,
         shape: tuple[int | None, ...],
         *,
@@ -90,38 +90,38 @@ class Sizes:
     ) -> None:
         """Raise TaichiRuntimeTypeError where an array is not of a shape, or of another type; those
         that are given may have integers of another one."""
-        if type(array) is np.ndarray and array.shape == shape and array.dtype == one.dtype.numpy:
+        if type(array) is np.ndarray and array.shape == shape and array.dtype == tensor.dtype.numpy:
             return
-        found = shape_of(array, function, one)
-        if len(found) != len(shape) or any(
-            wanted is not None and wanted != own for wanted, own in zip(shape, found)
+        actual = shape_of(array, function, tensor)
+        if len(actual) != len(shape) or any(
+            expected is not None and expected != extent for expected, extent in zip(shape, actual)
         ):
-            shown = ", ".join(
-                str(k) if k is not None else shown_extent(e) for k, e in zip(shape, one.shape)
+            extents = ", ".join(
+                str(k) if k is not None else shown_extent(e) for k, e in zip(shape, tensor.shape)
             )
             raise refused(
-                f"{function}: '{one.name}' has the shape ({shown}), and was given an array of "
-                f"shape {found}"
+                f"{function}: '{tensor.name}' has the shape ({extents}), and was given an array of "
+                f"shape {actual}"
             )
-        dtype = dtype_of(array, function, one)
-        if dtype != one.dtype and not (is_given and are_integers(array, dtype, one.dtype)):
+        dtype = dtype_of(array, function, tensor)
+        if dtype != tensor.dtype and not (is_given and are_integers(array, dtype, tensor.dtype)):
             raise refused(
-                f"{function}: '{one.name}' is of type {one.dtype}, and was given an array of type "
-                f"{dtype}"
+                f"{function}: '{tensor.name}' is of type {tensor.dtype}, and was given an array of "
+                f"type {dtype}"
             )
 
 
-def are_integers(array: Any, dtype: DataType, wanted: DataType) -> bool:
+def are_integers(array: Any, dtype: DataType, expected: DataType) -> bool:
     """Whether numbers of an array of NumPy's or torch's are integers, and other ones are needed."""
     is_ours = isinstance(array, Field | Ndarray)
-    return not is_ours and all(one.is_integer and one.bits > 1 for one in (dtype, wanted))
+    return not is_ours and all(type_.is_integer and type_.bits > 1 for type_ in (dtype, expected))
 
 
 def known_shape(shape: Sequence[Extent]) -> tuple[int, ...] | None:
     """A shape that every call has; None where sizes are part of it."""
-    found = [_evaluated(extent, {}) for extent in shape]
-    known = tuple(extent for extent in found if extent is not None)
-    return known if len(known) == len(found) else None
+    extents = [_evaluated(extent, {}) for extent in shape]
+    numbers = tuple(extent for extent in extents if extent is not None)
+    return numbers if len(numbers) == len(extents) else None
 
 
 def refused(why: str) -> TaichiRuntimeTypeError:
@@ -129,38 +129,40 @@ def refused(why: str) -> TaichiRuntimeTypeError:
     return TaichiRuntimeTypeError(located(why, place()))
 
 
-def shape_of(array: Any, function: str, one: Tensor) -> tuple[int, ...]:
+def shape_of(array: Any, function: str, tensor: Tensor) -> tuple[int, ...]:
     """The shape of the array for a tensor of a function. Raises TaichiRuntimeTypeError for none."""
     if isinstance(array, Field | Ndarray):
         return (*array.shape, *array.element_shape)
     shape = getattr(array, "shape", None)
     if not isinstance(shape, Sequence) or isinstance(array, FieldGroup | ComponentField):
         raise refused(
-            f"{function}: '{one.name}': a {type(array).__name__} is no array, nor a field with a "
-            "memory of its own"
+            f"{function}: '{tensor.name}': a {type(array).__name__} is no array, nor a field with "
+            "a memory of its own"
         )
     return tuple(int(extent) for extent in shape)
 
 
-def dtype_of(array: Any, function: str, one: Tensor) -> DataType:
+def dtype_of(array: Any, function: str, tensor: Tensor) -> DataType:
     """The type of an array's elements; see `shape_of`. Raises TaichiRuntimeTypeError for what
     kernels have not."""
     dtype = getattr(array, "dtype", None)
     if isinstance(dtype, DataType):
         return dtype
     try:
-        known = dtype if isinstance(dtype, np.dtype) else np.dtype(str(dtype).rpartition(".")[2])
-        return from_numpy(known)
+        numpy_type = (
+            dtype if isinstance(dtype, np.dtype) else np.dtype(str(dtype).rpartition(".")[2])
+        )
+        return from_numpy(numpy_type)
     except TypeError as error:
-        why = f"{function}: '{one.name}' was given an array of type {dtype}: {error}"
+        why = f"{function}: '{tensor.name}' was given an array of type {dtype}: {error}"
         raise refused(why) from None
 
 
-def _evaluated(extent: Extent, known: Mapping[str, int]) -> int | None:
+def _evaluated(extent: Extent, sizes: Mapping[str, int]) -> int | None:
     if isinstance(extent, int):
         return extent
     if isinstance(extent, Size):
-        return known.get(extent.name)
+        return sizes.get(extent.name)
     values: list[int | None] = []
     for step in _steps(extent):
         if isinstance(step, tuple):
@@ -168,7 +170,7 @@ def _evaluated(extent: Extent, known: Mapping[str, int]) -> int | None:
             left, right = values[first], values[second]
             values.append(None if left is None or right is None else number(left, right))
         else:
-            values.append(step if isinstance(step, int) else known.get(step))
+            values.append(step if isinstance(step, int) else sizes.get(step))
     return values[-1]
 
 
@@ -178,34 +180,34 @@ _Step = int | str | tuple[Callable[[int, int], int], int, int]
 
 @lru_cache(1024)
 def _steps(extent: Expr) -> list[_Step]:
-    order = in_order(extent, lambda one: one.parts)
-    places = {part: place for place, part in enumerate(order)}
+    order = in_order(extent, lambda node: node.parts)
+    places = {node: place for place, node in enumerate(order)}
 
-    def step(part: Expr) -> _Step:
-        if isinstance(part, Number | Size):
-            return int(part.value) if isinstance(part, Number) else part.name
-        assert isinstance(part, Call), part
-        left, right = part.arguments
-        return _NUMBERS[part.name], places[left], places[right]
+    def step(node: Expr) -> _Step:
+        if isinstance(node, Number | Size):
+            return int(node.value) if isinstance(node, Number) else node.name
+        assert isinstance(node, Call), node
+        left, right = node.arguments
+        return _NUMBERS[node.name], places[left], places[right]
 
     return list(map(step, order))
 
 
 def evaluator(value: ir.Value, arguments: Mapping[ir.Value, int]) -> Callable[[Sequence[int]], int]:
     """An extent in a function's IR, as a function of the sizes that are its arguments."""
-    known = constant_integer(value)
-    if known is not None:
-        return lambda sizes: known
+    constant = constant_integer(value)
+    if constant is not None:
+        return lambda sizes: constant
     if value in arguments:
         position = arguments[value]
         return lambda sizes: sizes[position]
     op = owner_operation(value)
     if op.name == "arith.select":  # of a divisor that may be 0
         return evaluator(op.operands[2], arguments)
-    parts = [evaluator(operand, arguments) for operand in op.operands]
+    operands = [evaluator(operand, arguments) for operand in op.operands]
     if op.name == "arith.index_cast":
-        return parts[0]
-    number, (left, right) = _NUMBERS[NUMBERS[op.name]], parts
+        return operands[0]
+    number, (left, right) = _NUMBERS[NUMBERS[op.name]], operands
     return lambda sizes: number(left(sizes), right(sizes))
 
 

@@ -44,7 +44,7 @@ class Differentiation(Sequence[Tensor]):
                 "result.adjoints[x]",
                 place(),
             )
-        return [self.adjoints[one] for one in self._inputs]
+        return [self.adjoints[tensor] for tensor in self._inputs]
 
     def __getitem__(self, number: Any) -> Any:
         return self._listed()[number]
@@ -75,12 +75,12 @@ def differentiate(
     TaichiTypeError for a head that does not fit, for inputs of integers and for an override of what
     no adjoint flows to, TaichiDerivativeError for what has no derivative.
     """
-    found = adjoints_of(output, inputs, head, override, fdiff)
-    for one in override or ():
-        if one not in found.adjoints:
-            why = f"has an override of '{one.name}', to which no adjoint flows: nothing uses it"
+    derivative = adjoints_of(output, inputs, head, override, fdiff)
+    for tensor in override or ():
+        if tensor not in derivative.adjoints:
+            why = f"has an override of '{tensor.name}', to which no adjoint flows: nothing uses it"
             refuse("differentiate", "override", why)
-    return found
+    return derivative
 
 
 @in_turn
@@ -96,17 +96,17 @@ def adjoints_of(
     if not outputs:
         refuse("differentiate", "output", "is none")
     heads = _heads("differentiate", outputs, head)
-    for one in inputs or ():
-        check_float("differentiate", "inputs", one)
+    for tensor in inputs or ():
+        check_float("differentiate", "inputs", tensor)
     prefix = heads[0].shape[: heads[0].ndim - outputs[0].ndim]
     sweep = _Sweep(prefix, dict(override or {}), fdiff or adjoint_step)
-    for one, own in zip(outputs, heads):
-        sweep.add(one, one, own)
+    for tensor, seed in zip(outputs, heads):
+        sweep.add(tensor, tensor, seed)
     sweep.run(outputs, None if inputs is None else set(inputs))
-    for one in inputs or ():
-        if one not in sweep.adjoints:
-            sweep.adjoints[one] = zeros((*prefix, *one.shape), one)
-    inherit_needs([sweep.adjoints[one] for one in inputs or sweep.adjoints], sweep.adjoints)
+    for tensor in inputs or ():
+        if tensor not in sweep.adjoints:
+            sweep.adjoints[tensor] = zeros((*prefix, *tensor.shape), tensor)
+    inherit_needs([sweep.adjoints[tensor] for tensor in inputs or sweep.adjoints], sweep.adjoints)
     return Differentiation(inputs, sweep.adjoints, sweep.summands)
 
 
@@ -114,14 +114,14 @@ def adjoints_of(
 def sources_of(output: Tensor, override: Mapping[Tensor, Override]) -> set[Tensor]:
     """The tensors that the adjoint of an output may flow to: it, and floats behind it."""
     sweep = _Sweep((), dict(override), adjoint_step)
-    found: set[Tensor] = set()
+    reached: set[Tensor] = set()
     pending = [output]
     while pending:
         tensor = pending.pop()
-        if tensor not in found:
-            found.add(tensor)
-            pending += [one for one in sweep.sources(tensor) if one.dtype.is_float]
-    return found
+        if tensor not in reached:
+            reached.add(tensor)
+            pending += [source for source in sweep.sources(tensor) if source.dtype.is_float]
+    return reached
 
 
 class _Sweep:
@@ -134,54 +134,54 @@ class _Sweep:
 
     def add(self, tensor: Tensor, consumer: Tensor, summand: Tensor) -> None:
         """A part of the adjoint of a tensor."""
-        known = self.adjoints.get(tensor)
-        parts = self.summands.setdefault(tensor, {})
-        parts[consumer] = _sum(parts[consumer], summand) if consumer in parts else summand
-        self.adjoints[tensor] = summand if known is None else _sum(known, summand)
+        adjoint_so_far = self.adjoints.get(tensor)
+        summands = self.summands.setdefault(tensor, {})
+        summands[consumer] = _sum(summands[consumer], summand) if consumer in summands else summand
+        self.adjoints[tensor] = summand if adjoint_so_far is None else _sum(adjoint_so_far, summand)
 
-    def run(self, outputs: Sequence[Tensor], wanted: set[Tensor] | None) -> None:
+    def run(self, outputs: Sequence[Tensor], targets: set[Tensor] | None) -> None:
         """Go through what the outputs are made of, consumers first."""
         order = behind(outputs, self.sources)
-        reaching = _reaching(order, wanted, self.sources)
+        reaching = _reaching(order, targets, self.sources)
         for tensor in reversed(order):
             if tensor not in self.adjoints or is_stopped(tensor):
                 continue
-            own = self._override_of(tensor)
-            if own is not None:
-                self._by_override(tensor, *own)
+            override = self._override_of(tensor)
+            if override is not None:
+                self._by_override(tensor, *override)
                 continue
             for source in consumed(tensor):
                 if source.dtype.is_float and source in reaching:
-                    given = (tensor, source, self.adjoints[tensor])
-                    summand = called(self.step, given, "differentiate: fdiff")
+                    arguments = (tensor, source, self.adjoints[tensor])
+                    summand = called(self.step, arguments, "differentiate: fdiff")
                     shape = (*self.prefix, *source.shape)
                     _check_shape("differentiate: fdiff", summand, shape, tensor, source)
                     self.add(source, tensor, summand)
 
     def _override_of(self, tensor: Tensor) -> Override | None:
-        own = self.override.get(tensor)
-        return graph().gradient(tensor) if own is None else own
+        override = self.override.get(tensor)
+        return graph().gradient(tensor) if override is None else override
 
     def sources(self, tensor: Tensor) -> Sequence[Tensor]:
         """The tensors that the adjoint of one flows to."""
-        own = self._override_of(tensor)
+        override = self._override_of(tensor)
         if is_stopped(tensor):
             return []
-        return consumed(tensor) if own is None else own[0]
+        return consumed(tensor) if override is None else override[0]
 
     def _by_override(
         self, tensor: Tensor, inputs: Sequence[Tensor], function: Callable[..., Any]
     ) -> None:
-        given = (tensor, list(inputs), self.adjoints[tensor])
-        what = "differentiate: override" if tensor in self.override else "operator: gradient"
-        made = called(function, given, f"{what} of '{tensor.name}'")
-        found = list(made) if isinstance(made, Sequence) else [made]
-        if len(found) != len(inputs):
-            count = f"gives {len(found)} adjoints for {len(inputs)} inputs"
-            own = what.split()[-1]
-            raise TaichiTypeError(f"{what}: the {own} of '{tensor.name}' {count}", place())
-        for source, summand in zip(inputs, found):
-            _check_shape(what, summand, (*self.prefix, *source.shape), tensor, source)
+        arguments = (tensor, list(inputs), self.adjoints[tensor])
+        origin = "differentiate: override" if tensor in self.override else "operator: gradient"
+        result = called(function, arguments, f"{origin} of '{tensor.name}'")
+        summands = list(result) if isinstance(result, Sequence) else [result]
+        if len(summands) != len(inputs):
+            count = f"gives {len(summands)} adjoints for {len(inputs)} inputs"
+            noun = origin.split()[-1]
+            raise TaichiTypeError(f"{origin}: the {noun} of '{tensor.name}' {count}", place())
+        for source, summand in zip(inputs, summands):
+            _check_shape(origin, summand, (*self.prefix, *source.shape), tensor, source)
             self.add(source, tensor, summand)
 
 
@@ -198,15 +198,15 @@ def adjoint_step(output: Tensor, tensor: Tensor, head: Tensor) -> Tensor:
     check_float("adjoint_step", "tensor", tensor)
     _heads("adjoint_step", [output], head)
     prefix = head.shape[: head.ndim - output.ndim]
-    shape, own = (*prefix, *tensor.shape), graph()
+    shape, definitions = (*prefix, *tensor.shape), graph()
     total = None
     if tensor in consumed(output):
-        with own.defining(output.place):
+        with definitions.defining(output.place):
             total = adjoint(output.value, tensor.value, head.value)
     if total is None:
         return zeros(shape, tensor)
     name = f"{tensor.name}.adjoint"
-    return own.named(Tensor(total, shape, tensor.dtype, name, output.place))
+    return definitions.named(Tensor(total, shape, tensor.dtype, name, output.place))
 
 
 @checked
@@ -222,31 +222,36 @@ def jacobian(output: Tensor, tensor: Tensor) -> Tensor:
 
 
 def _heads(
-    what: str, outputs: Sequence[Tensor], head: Tensor | Sequence[Tensor] | None
+    caller: str, outputs: Sequence[Tensor], head: Tensor | Sequence[Tensor] | None
 ) -> list[Tensor]:
-    for one in outputs:
-        check_float(what, "output", one)
+    for tensor in outputs:
+        check_float(caller, "output", tensor)
     if head is None:
-        if len(outputs) > 1 and any(one.ndim for one in outputs):
-            refuse(what, "head", "is None: several outputs with axes take a list of heads")
-        return [_identity(one) for one in outputs]
+        if len(outputs) > 1 and any(tensor.ndim for tensor in outputs):
+            refuse(caller, "head", "is None: several outputs with axes take a list of heads")
+        return [_identity(tensor) for tensor in outputs]
     heads = list(head) if isinstance(head, Sequence) else [head]
-    for one in heads:
-        check_float(what, "head", one)
+    for tensor in heads:
+        check_float(caller, "head", tensor)
     if len(heads) != len(outputs):
-        refuse(what, "head", f"is {len(heads)} heads for {len(outputs)} outputs")
+        refuse(caller, "head", f"is {len(heads)} heads for {len(outputs)} outputs")
     prefixes = []
-    for one, own in zip(outputs, heads):
-        front = own.ndim - one.ndim
-        if front < 0 or not same_shape(own.shape[front:], one.shape) or own.dtype != one.dtype:
+    for tensor, seed in zip(outputs, heads):
+        front = seed.ndim - tensor.ndim
+        if (
+            front < 0
+            or not same_shape(seed.shape[front:], tensor.shape)
+            or seed.dtype != tensor.dtype
+        ):
             raise TaichiTypeError(
-                f"{what}: head: the head of '{one.name}' is of shape {_shown(own.shape)} and type "
-                f"{own.dtype}, expected one that ends in {_shown(one.shape)}, of type {one.dtype}",
+                f"{caller}: head: the head of '{tensor.name}' is of shape {_shown(seed.shape)} and "
+                f"type {seed.dtype}, expected one that ends in {_shown(tensor.shape)}, of type "
+                f"{tensor.dtype}",
                 place(),
             )
-        prefixes.append(own.shape[:front])
+        prefixes.append(seed.shape[:front])
     if any(not same_shape(prefix, prefixes[0]) for prefix in prefixes):
-        refuse(what, "head", "has heads with different axes in front")
+        refuse(caller, "head", "has heads with different axes in front")
     return heads
 
 
@@ -255,8 +260,8 @@ def _identity(output: Tensor) -> Tensor:
 
     def element(*indices: Any) -> Any:
         same = [left == right for left, right in zip(indices[:count], indices[count:])]
-        one, zero = (_number(value, output) for value in (1.0, 0.0))
-        return select(all_of(*same), one, zero) if same else one
+        unit, zero = (_number(value, output) for value in (1.0, 0.0))
+        return select(all_of(*same), unit, zero) if same else unit
 
     return compute((*output.shape, *output.shape), element, f"{output.name}.identity")
 
@@ -271,47 +276,47 @@ def zeros(shape: Shape, like: Tensor) -> Tensor:
 
 
 def _sum(left: Tensor, right: Tensor) -> Tensor:
-    own = graph()
-    with own.defining(right.place):
+    definitions = graph()
+    with definitions.defining(right.place):
         value = added(left.value, right.value)
-    return own.named(Tensor(value, left.shape, left.dtype, left.name, right.place))
+    return definitions.named(Tensor(value, left.shape, left.dtype, left.name, right.place))
 
 
 def _reaching(
     order: Sequence[Tensor],
-    wanted: set[Tensor] | None,
+    targets: set[Tensor] | None,
     sources: Callable[[Tensor], Sequence[Tensor]],
 ) -> set[Tensor]:
     """The tensors whose adjoints are wanted, and those that depend on them."""
-    if wanted is None:
+    if targets is None:
         return set(order)
-    found = set(wanted)
+    reaching = set(targets)
     for tensor in order:
-        if any(source in found for source in sources(tensor)):
-            found.add(tensor)
-    return found
+        if any(source in reaching for source in sources(tensor)):
+            reaching.add(tensor)
+    return reaching
 
 
-def check_float(what: str, argument: str, tensor: Tensor) -> None:
+def check_float(caller: str, argument: str, tensor: Tensor) -> None:
     """Raise TaichiTypeError for a tensor of integers."""
     if not tensor.dtype.is_float:
         raise TaichiTypeError(
-            f"{what}: {argument}: tensor '{tensor.name}' is of type {tensor.dtype}: integers have "
-            "no derivative",
+            f"{caller}: {argument}: tensor '{tensor.name}' is of type {tensor.dtype}: integers "
+            "have no derivative",
             place(),
         )
 
 
-def _check_shape(what: str, summand: Any, shape: Shape, tensor: Tensor, source: Tensor) -> None:
+def _check_shape(caller: str, summand: Any, shape: Shape, tensor: Tensor, source: Tensor) -> None:
     if not isinstance(summand, Tensor):
         raise TaichiTypeError(
-            f"{what}: the derivative of '{tensor.name}' gave a {type(summand).__name__} for the "
+            f"{caller}: the derivative of '{tensor.name}' gave a {type(summand).__name__} for the "
             f"adjoint of '{source.name}', expected a tensor",
             place(),
         )
     if not same_shape(summand.shape, shape) or summand.dtype != source.dtype:
         raise TaichiTypeError(
-            f"{what}: the derivative of '{tensor.name}' gave an adjoint of shape "
+            f"{caller}: the derivative of '{tensor.name}' gave an adjoint of shape "
             f"{_shown(summand.shape)} and type {summand.dtype} for '{source.name}', expected "
             f"{_shown(shape)} and {source.dtype}",
             place(),

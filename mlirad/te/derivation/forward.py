@@ -24,38 +24,43 @@ def jvp(
 
     Raises TaichiTypeError for a tangent of another shape or type, and for integers.
     """
-    wanted = [outputs] if isinstance(outputs, Tensor) else list(outputs)
-    for one in wanted:
-        check_float("jvp", "outputs", one)
-    known = _given("jvp", "tangents", inputs, tangents)
-    order = behind(wanted)
-    for one in order:
-        if one in known or is_stopped(one) or not one.dtype.is_float:
+    results = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+    for tensor in results:
+        check_float("jvp", "outputs", tensor)
+    tangent_of = _given("jvp", "tangents", inputs, tangents)
+    order = behind(results)
+    for tensor in order:
+        if tensor in tangent_of or is_stopped(tensor) or not tensor.dtype.is_float:
             continue
-        sources = {s.value: known[s].value for s in consumed(one) if s in known}
+        sources = {s.value: tangent_of[s].value for s in consumed(tensor) if s in tangent_of}
         if sources:
-            with graph().defining(one.place):
-                value = tangent(one.value, sources)
-            name = f"{one.name}.tangent"
-            known[one] = graph().named(Tensor(value, one.shape, one.dtype, name, one.place))
-    found = [known[one] if one in known else zeros(one.shape, one) for one in wanted]
-    inherit_needs(found, order)
-    return found[0] if isinstance(outputs, Tensor) else found
+            with graph().defining(tensor.place):
+                value = tangent(tensor.value, sources)
+            name = f"{tensor.name}.tangent"
+            tangent_of[tensor] = graph().named(
+                Tensor(value, tensor.shape, tensor.dtype, name, tensor.place)
+            )
+    result_tangents = [
+        tangent_of[result] if result in tangent_of else zeros(result.shape, result)
+        for result in results
+    ]
+    inherit_needs(result_tangents, order)
+    return result_tangents[0] if isinstance(outputs, Tensor) else result_tangents
 
 
 def _given(
-    what: str, argument: str, inputs: Sequence[Tensor], tangents: Sequence[Tensor]
+    caller: str, argument: str, inputs: Sequence[Tensor], tangents: Sequence[Tensor]
 ) -> dict[Tensor, Tensor]:
     """Inputs and their tangents. Raises TaichiTypeError where these do not fit."""
     if len(inputs) != len(tangents):
-        refuse(what, f"inputs and {argument}", f"are {len(inputs)} and {len(tangents)}")
+        refuse(caller, f"inputs and {argument}", f"are {len(inputs)} and {len(tangents)}")
     if len(set(inputs)) < len(inputs):
-        refuse(what, "inputs", "has a tensor twice: an input is named twice, with a tangent each")
-    for one, own in zip(inputs, tangents):
-        check_float(what, "inputs", one)
-        if not same_shape(one.shape, own.shape) or one.dtype != own.dtype:
-            why = f"has {own!r} for {one!r}, of another shape or type"
-            refuse(what, argument, why)
+        refuse(caller, "inputs", "has a tensor twice: an input is named twice, with a tangent each")
+    for tensor, direction in zip(inputs, tangents):
+        check_float(caller, "inputs", tensor)
+        if not same_shape(tensor.shape, direction.shape) or tensor.dtype != direction.dtype:
+            why = f"has {direction!r} for {tensor!r}, of another shape or type"
+            refuse(caller, argument, why)
     return dict(zip(inputs, tangents))
 
 
@@ -71,5 +76,5 @@ def hvp(output: Tensor, inputs: Sequence[Tensor], directions: Sequence[Tensor]) 
     check_float("hvp", "output", output)
     _given("hvp", "directions", inputs, directions)
     gradients = list(differentiate(output, inputs))
-    found: list[Tensor] = jvp(gradients, inputs, directions)
-    return found
+    products: list[Tensor] = jvp(gradients, inputs, directions)
+    return products

@@ -31,43 +31,43 @@ def by_ranges(index: Expr, ends: Sequence[Extent], values: Sequence[Operand]) ->
 class Branches:
     """The branches of all choices in an expression. Sets of its parts are bits, by their order."""
 
-    def __init__(self, whole: Expr) -> None:
-        self._whole = whole
+    def __init__(self, root: Expr) -> None:
+        self._whole = root
         self._order: list[Expr] = []
         self._computed: dict[Expr, int] = {}  # wherever one is computed
 
     def is_deeper_than(self, most: int) -> bool:
         """Whether more choices are nested within branches of one another."""
         depths: dict[Expr, int] = {}
-        for one in in_order(self._whole, lambda part: part.parts):
-            inner = [depths[part] for part in one.parts]
-            if isinstance(one, Select):
-                inner = [depths[one.condition], depths[one.then] + 1, depths[one.otherwise] + 1]
-            depths[one] = max(inner, default=0)
+        for node in in_order(self._whole, lambda inner: inner.parts):
+            inner = [depths[operand] for operand in node.parts]
+            if isinstance(node, Select):
+                inner = [depths[node.condition], depths[node.then] + 1, depths[node.otherwise] + 1]
+            depths[node] = max(inner, default=0)
         return depths[self._whole] > most and unwound(self._depth(self._whole, [set()])) > most
 
-    def _depth(self, one: Expr, scopes: list[set[Expr]]) -> Steps[int]:
+    def _depth(self, node: Expr, scopes: list[set[Expr]]) -> Steps[int]:
         """How deep branches are nested where what is shared is in front of them."""
-        if any(one in scope for scope in scopes):
+        if any(node in scope for scope in scopes):
             return 0
-        always: Sequence[Expr] = one.parts
+        always: Sequence[Expr] = node.parts
         depth = len(scopes) - 1
-        if isinstance(one, Select):
-            always = [one.condition, *self.shared(one)]
-        for part in always:
-            depth = max(depth, (yield self._depth(part, scopes)))
-        for branch in (one.then, one.otherwise) if isinstance(one, Select) else ():
+        if isinstance(node, Select):
+            always = [node.condition, *self.shared(node)]
+        for operand in always:
+            depth = max(depth, (yield self._depth(operand, scopes)))
+        for branch in (node.then, node.otherwise) if isinstance(node, Select) else ():
             scopes.append(set())
             depth = max(depth, (yield self._depth(branch, scopes)))
             scopes.pop()
-        scopes[-1].add(one)
+        scopes[-1].add(node)
         return depth
 
-    def shared(self, one: Select) -> list[Expr]:
+    def shared(self, choice: Select) -> list[Expr]:
         """What both branches of a choice compute in any case, but for what that is made of."""
         if not self._order:
             self._fill()
-        left = self._computed[one.then] & self._computed[one.otherwise]
+        left = self._computed[choice.then] & self._computed[choice.otherwise]
         shared = []
         while left:
             shared.append(self._order[left.bit_length() - 1])
@@ -75,12 +75,12 @@ class Branches:
         return shared[::-1]
 
     def _fill(self) -> None:
-        self._order = in_order(self._whole, lambda part: part.parts)
-        for number, one in enumerate(self._order):
-            computed = 0 if isinstance(one, Number | Axis | Size) else 1 << number
-            for part in one.initial if isinstance(one, Reduction) else one.parts:
-                if not isinstance(one, Select) or part is one.condition:
-                    computed |= self._computed[part]
-            if isinstance(one, Select):
-                computed |= self._computed[one.then] & self._computed[one.otherwise]
-            self._computed[one] = computed
+        self._order = in_order(self._whole, lambda inner: inner.parts)
+        for number, node in enumerate(self._order):
+            computed = 0 if isinstance(node, Number | Axis | Size) else 1 << number
+            for operand in node.initial if isinstance(node, Reduction) else node.parts:
+                if not isinstance(node, Select) or operand is node.condition:
+                    computed |= self._computed[operand]
+            if isinstance(node, Select):
+                computed |= self._computed[node.then] & self._computed[node.otherwise]
+            self._computed[node] = computed

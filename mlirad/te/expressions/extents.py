@@ -10,11 +10,11 @@ from mlirad.te.expressions.tree import Axis, Call, Expr, Extent, Number, Read, S
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%"}
 
 
-def is_of_sizes(one: Expr) -> bool:
+def is_of_sizes(root: Expr) -> bool:
     """Whether an expression is made of integers that are known and of sizes alone."""
     return all(
-        isinstance(part, Size | Number) or (bool(part.parts) and not isinstance(part, Read))
-        for part in in_order(one, lambda part: part.parts)
+        isinstance(node, Size | Number) or (bool(node.parts) and not isinstance(node, Read))
+        for node in in_order(root, lambda part: part.parts)
     )
 
 
@@ -23,28 +23,28 @@ def shown_extent(extent: Extent) -> str:
     if not isinstance(extent, Expr):
         return str(extent)
     texts: dict[Expr, str] = {}
-    for part in in_order(extent, lambda one: one.parts):
+    for part in in_order(extent, lambda node: node.parts):
         texts[part] = _shown(part, [texts[inner] for inner in part.parts])
     return texts[extent]
 
 
-def _shown(one: Expr, parts: list[str]) -> str:
-    if isinstance(one, Number):
-        return str(one.value)
-    if isinstance(one, Size | Axis):
-        return one.name
-    name = one.name if isinstance(one, Call) else "?"
-    return f"({f' {_SIGNS.get(name, name)} '.join(parts)})"
+def _shown(node: Expr, operands: list[str]) -> str:
+    if isinstance(node, Number):
+        return str(node.value)
+    if isinstance(node, Size | Axis):
+        return node.name
+    name = node.name if isinstance(node, Call) else "?"
+    return f"({f' {_SIGNS.get(name, name)} '.join(operands)})"
 
 
 def same_extent(left: Extent, right: Extent) -> bool:
     """Whether two extents are written alike."""
-    pending, seen = [(left, right)], set[tuple[Extent, Extent]]()
+    pending, visited = [(left, right)], set[tuple[Extent, Extent]]()
     while pending:
         pair = pending.pop()
-        if pair in seen or pair[0] is pair[1]:
+        if pair in visited or pair[0] is pair[1]:
             continue
-        seen.add(pair)
+        visited.add(pair)
         if _head(pair[0]) != _head(pair[1]):
             return False
         if isinstance(pair[0], Expr) and isinstance(pair[1], Expr):

@@ -39,13 +39,13 @@ def normal_form(body: Expr, axes: Sequence[Axis], take_out: TakeOut) -> Expr:
     return _split(body, around, take_out)
 
 
-def _split(one: Expr, around: _Around, take_out: TakeOut) -> Expr:
-    parts = in_order(one, lambda part: part.parts)
-    branches, choices = Branches(one), sum(isinstance(part, Select) for part in parts)
+def _split(root: Expr, around: _Around, take_out: TakeOut) -> Expr:
+    nodes = in_order(root, lambda node: node.parts)
+    branches, choices = Branches(root), sum(isinstance(node, Select) for node in nodes)
     is_deep = choices > MOST_NESTED and branches.is_deeper_than(MOST_NESTED)
-    if is_deep or any(isinstance(part, Reduction) for part in parts):
-        return unwound(_Split(branches, take_out).of(one, around))
-    return one
+    if is_deep or any(isinstance(node, Reduction) for node in nodes):
+        return unwound(_Split(branches, take_out).of(root, around))
+    return root
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,17 +61,17 @@ class _Around:
         return replace(self, condition=_both(self.condition, condition))
 
 
-def _without_inner(one: Reduction, around: _Around, take_out: TakeOut) -> Reduction:
+def _without_inner(reduction: Reduction, around: _Around, take_out: TakeOut) -> Reduction:
     """A reduction of expressions without any."""
-    inside = replace(around, axes=(*around.axes, *one.axes))
-    where = None if one.where is None else _split(one.where, inside, take_out)
-    if one.where is not None:
-        inside = inside.under(one.where)
+    inside = replace(around, axes=(*around.axes, *reduction.axes))
+    where = None if reduction.where is None else _split(reduction.where, inside, take_out)
+    if reduction.where is not None:
+        inside = inside.under(reduction.where)
     return replace(
-        one,
-        values=tuple(_split(value, inside, take_out) for value in one.values),
+        reduction,
+        values=tuple(_split(value, inside, take_out) for value in reduction.values),
         where=where,
-        initial=tuple(_split(value, around, take_out) for value in one.initial),
+        initial=tuple(_split(value, around, take_out) for value in reduction.initial),
     )
 
 
@@ -82,34 +82,34 @@ class _Split:
         self._take_out, self._branches = take_out, branches
         self._scopes: list[dict[Expr, Expr]] = [{}]
 
-    def of(self, one: Expr, around: _Around) -> Steps[Expr]:
+    def of(self, node: Expr, around: _Around) -> Steps[Expr]:
         """The expression with reads in the places of reductions."""
         for scope in reversed(self._scopes):
-            if one in scope:
-                return scope[one]
-        if isinstance(one, Reduction):
-            made = self._reduction(one, around)
-        elif isinstance(one, Select) and len(self._scopes) > MOST_NESTED:
-            made = self._choice(one, around)
-        elif isinstance(one, Select):
-            made = yield self._select(one, around)
+            if node in scope:
+                return scope[node]
+        if isinstance(node, Reduction):
+            split = self._reduction(node, around)
+        elif isinstance(node, Select) and len(self._scopes) > MOST_NESTED:
+            split = self._choice(node, around)
+        elif isinstance(node, Select):
+            split = yield self._select(node, around)
         else:
-            parts: dict[Expr, Expr] = {}
-            for part in one.parts:
-                parts[part] = yield self.of(part, around)
-            made = with_parts(one, parts.__getitem__)
-        self._scopes[-1][one] = made
-        return made
+            operands: dict[Expr, Expr] = {}
+            for operand in node.parts:
+                operands[operand] = yield self.of(operand, around)
+            split = with_parts(node, operands.__getitem__)
+        self._scopes[-1][node] = split
+        return split
 
-    def _select(self, one: Select, around: _Around) -> Steps[Expr]:
-        condition = yield self.of(one.condition, around)
-        for part in self._branches.shared(one):
-            yield self.of(part, around)
+    def _select(self, choice: Select, around: _Around) -> Steps[Expr]:
+        condition = yield self.of(choice.condition, around)
+        for operand in self._branches.shared(choice):
+            yield self.of(operand, around)
         with self._branch():
-            then = yield self.of(one.then, around.under(one.condition))
+            then = yield self.of(choice.then, around.under(choice.condition))
         with self._branch():
-            otherwise = yield self.of(one.otherwise, around.under(~one.condition))
-        return replace(one, condition=condition, then=then, otherwise=otherwise)
+            otherwise = yield self.of(choice.otherwise, around.under(~choice.condition))
+        return replace(choice, condition=condition, then=then, otherwise=otherwise)
 
     @contextmanager
     def _branch(self) -> Iterator[None]:
@@ -117,21 +117,23 @@ class _Split:
         yield
         self._scopes.pop()
 
-    def _reduction(self, one: Reduction, around: _Around) -> Expr:
+    def _reduction(self, reduction: Reduction, around: _Around) -> Expr:
         guard = around.condition
-        if guard is not None and _has_reads(one):
-            one = replace(one, where=guard if one.where is None else _both(guard, one.where))
-        return self._taken_out(one, around)
+        if guard is not None and _has_reads(reduction):
+            reduction = replace(
+                reduction, where=guard if reduction.where is None else _both(guard, reduction.where)
+            )
+        return self._taken_out(reduction, around)
 
-    def _choice(self, one: Select, around: _Around) -> Expr:
+    def _choice(self, choice: Select, around: _Around) -> Expr:
         assert around.condition is not None
         reached = self._taken_out(around.condition, around)
-        nothing = number(one.dtype, 0)
-        return self._taken_out(Select(one.dtype, reached, one, nothing), around)
+        nothing = number(choice.dtype, 0)
+        return self._taken_out(Select(choice.dtype, reached, choice, nothing), around)
 
-    def _taken_out(self, one: Expr, around: _Around) -> Expr:
-        used = _axes_of(one)
-        return self._take_out(one, [axis for axis in around.axes if axis in used])
+    def _taken_out(self, node: Expr, around: _Around) -> Expr:
+        used = _axes_of(node)
+        return self._take_out(node, [axis for axis in around.axes if axis in used])
 
 
 def _both(first: Expr | None, second: Expr) -> Expr:
@@ -141,31 +143,31 @@ def _both(first: Expr | None, second: Expr) -> Expr:
     return Select(u1, first, second, Number(u1, False))
 
 
-def _axes_of(one: Expr) -> set[Axis]:
+def _axes_of(root: Expr) -> set[Axis]:
     """The axes that an expression uses and does not reduce."""
     used: set[Axis] = set()
-    pending = [(one, frozenset[Axis]())]
-    seen: set[tuple[Expr, frozenset[Axis]]] = set()
+    pending = [(root, frozenset[Axis]())]
+    visited: set[tuple[Expr, frozenset[Axis]]] = set()
     while pending:
-        part, bound = pending.pop()
-        if (part, bound) in seen:
+        node, bound = pending.pop()
+        if (node, bound) in visited:
             continue
-        seen.add((part, bound))
-        if isinstance(part, Axis) and part not in bound:
-            used.add(part)
-        inside = bound | set(part.axes) if isinstance(part, Reduction) else bound
-        pending += [(inner, inside) for inner in part.parts]
+        visited.add((node, bound))
+        if isinstance(node, Axis) and node not in bound:
+            used.add(node)
+        inside = bound | set(node.axes) if isinstance(node, Reduction) else bound
+        pending += [(inner, inside) for inner in node.parts]
     return used
 
 
-def _has_reads(one: Expr) -> bool:
-    return any(isinstance(part, Read) for part in in_order(one, lambda part: part.parts))
+def _has_reads(root: Expr) -> bool:
+    return any(isinstance(node, Read) for node in in_order(root, lambda part: part.parts))
 
 
-def renamed(one: Expr, known: Mapping[Any, Expr]) -> Expr:
+def renamed(root: Expr, replacements: Mapping[Any, Expr]) -> Expr:
     """An expression with others in the places of some of its parts."""
-    made: dict[Expr, Expr] = dict(known.items())
-    for part in in_order(one, lambda part: () if part in known else part.parts):
-        if part not in made:
-            made[part] = with_parts(part, made.__getitem__)
-    return made[one]
+    copies: dict[Expr, Expr] = dict(replacements.items())
+    for node in in_order(root, lambda part: () if part in replacements else part.parts):
+        if node not in copies:
+            copies[node] = with_parts(node, copies.__getitem__)
+    return copies[root]

@@ -10,7 +10,7 @@ N = TypeVar("N", bound=Hashable)
 Steps = Generator[Any, Any, T]  # yields the steps of another computation for their result
 
 
-def in_order(root: N, parts: Callable[[N], Sequence[N]]) -> list[N]:
+def in_order(root: N, operands_of: Callable[[N], Sequence[N]]) -> list[N]:
     """A node and all that it is made of, each once and behind its parts."""
     ordered = dict[N, None]()
     pending = [(root, False)]
@@ -20,7 +20,7 @@ def in_order(root: N, parts: Callable[[N], Sequence[N]]) -> list[N]:
             ordered[node] = None
         elif node not in ordered:
             pending.append((node, True))
-            pending += [(part, False) for part in reversed(parts(node))]
+            pending += [(operand, False) for operand in reversed(operands_of(node))]
     return list(ordered)
 
 

@@ -225,25 +225,25 @@ class Reduction(Expr):
         return (*self.values, *([] if self.where is None else [self.where]), *self.initial)
 
 
-def with_parts(one: Expr, of: Callable[[Expr], Expr]) -> Expr:
+def with_parts(node: Expr, of: Callable[[Expr], Expr]) -> Expr:
     """The same of other parts; if none is another one, itself."""
-    if all(of(part) is part for part in one.parts):
-        return one
-    if isinstance(one, Call):
-        return replace(one, arguments=tuple(map(of, one.arguments)))
-    if isinstance(one, Read):
-        return replace(one, indices=tuple(map(of, one.indices)))
-    if isinstance(one, Select):
-        parts = [of(part) for part in one.parts]
-        return replace(one, condition=parts[0], then=parts[1], otherwise=parts[2])
-    if isinstance(one, Reduction):
+    if all(of(operand) is operand for operand in node.parts):
+        return node
+    if isinstance(node, Call):
+        return replace(node, arguments=tuple(map(of, node.arguments)))
+    if isinstance(node, Read):
+        return replace(node, indices=tuple(map(of, node.indices)))
+    if isinstance(node, Select):
+        operands = [of(operand) for operand in node.parts]
+        return replace(node, condition=operands[0], then=operands[1], otherwise=operands[2])
+    if isinstance(node, Reduction):
         return replace(
-            one,
-            values=tuple(map(of, one.values)),
-            where=None if one.where is None else of(one.where),
-            initial=tuple(map(of, one.initial)),
+            node,
+            values=tuple(map(of, node.values)),
+            where=None if node.where is None else of(node.where),
+            initial=tuple(map(of, node.initial)),
         )
-    return one
+    return node
 
 
 def expr(value: Operand, like: DataType | None = None) -> Expr:
@@ -283,24 +283,24 @@ def number(dtype: DataType, value: float) -> Number:
 
 def common(values: Sequence[Operand]) -> list[Expr]:
     """Values in the type that they have together."""
-    known = [value.dtype for value in values if isinstance(value, Expr)]
-    like = reduce(promoted, known) if known else None
-    made = [expr(value, like) for value in values]
-    dtype = reduce(promoted, [one.dtype for one in made])
-    return [cast(one, dtype) for one in made]
+    dtypes = [value.dtype for value in values if isinstance(value, Expr)]
+    like = reduce(promoted, dtypes) if dtypes else None
+    numbers = [expr(value, like) for value in values]
+    dtype = reduce(promoted, [number.dtype for number in numbers])
+    return [cast(number, dtype) for number in numbers]
 
 
 def cast(value: Operand, dtype: Any) -> Expr:
     """A number in another scalar type; from floats to integers towards 0. Raises TaichiTypeError
     for what is no type."""
-    given, target = expr(value), scalar_type(dtype)
-    if given.dtype == target:
-        return given
-    if isinstance(given, Number):
-        return number(target, given.value)
-    if given.dtype == FLOAT and target.is_float:
-        return _typed(given, target)
-    return Call(target, "cast", (typed(given),))
+    source, target = expr(value), scalar_type(dtype)
+    if source.dtype == target:
+        return source
+    if isinstance(source, Number):
+        return number(target, source.value)
+    if source.dtype == FLOAT and target.is_float:
+        return _typed(source, target)
+    return Call(target, "cast", (typed(source),))
 
 
 def typed(one: Expr) -> Expr:
@@ -308,20 +308,22 @@ def typed(one: Expr) -> Expr:
     return cast(one, default_float()) if one.dtype == FLOAT else one
 
 
-def _typed(whole: Expr, dtype: DataType) -> Expr:
+def _typed(root: Expr, dtype: DataType) -> Expr:
     """What is computed of numbers without a type, in a type of floats; for f16 it is computed in
     f32, as sizes are."""
-    kept = f32 if dtype == f16 else dtype
-    made: dict[Expr, Expr] = {}
-    for one in in_order(whole, lambda e: [part for part in e.parts if part.dtype == FLOAT]):
-        again = with_parts(one, lambda part: made.get(part, part))
+    precision = f32 if dtype == f16 else dtype
+    copies: dict[Expr, Expr] = {}
+    for node in in_order(
+        root, lambda e: [operand for operand in e.parts if operand.dtype == FLOAT]
+    ):
+        again = with_parts(node, lambda operand: copies.get(operand, operand))
         if isinstance(again, Number):
             again = replace(again, value=float(again.value))
         if isinstance(again, Reduction):
-            neutral = tuple(replace(part, dtype=kept) for part in again.combiner.identity)
+            neutral = tuple(replace(value, dtype=precision) for value in again.combiner.identity)
             again = replace(again, combiner=replace(again.combiner, identity=neutral))
-        made[one] = replace(again, dtype=kept)
-    return cast(made[whole], dtype)
+        copies[node] = replace(again, dtype=precision)
+    return cast(copies[root], dtype)
 
 
 def as_float(value: Operand) -> Operand:
@@ -332,41 +334,41 @@ def as_float(value: Operand) -> Operand:
 
 def arithmetic(name: str, *arguments: Operand) -> Expr:
     """A sum, difference, product or quotient, a maximum or minimum."""
-    made = common(arguments)
-    if made[0].dtype == u1:
-        made = [cast(one, i32) for one in made]
-    folded = _folded(name, made)
-    return Call(made[0].dtype, name, tuple(made)) if folded is None else folded
+    numbers = common(arguments)
+    if numbers[0].dtype == u1:
+        numbers = [cast(number, i32) for number in numbers]
+    folded = _folded(name, numbers)
+    return Call(numbers[0].dtype, name, tuple(numbers)) if folded is None else folded
 
 
-def _folded(name: str, made: Sequence[Expr]) -> Expr | None:
+def _folded(name: str, operands: Sequence[Expr]) -> Expr | None:
     """Integers that are known, so that extents are; None where they are not."""
-    numbers = [one.value for one in made if isinstance(one, Number)]
-    if len(numbers) < 2 or made[0].dtype.is_float:
+    numbers = [operand.value for operand in operands if isinstance(operand, Number)]
+    if len(numbers) < 2 or operands[0].dtype.is_float:
         return None
     left, right = map(int, numbers)
-    known = {"add": left + right, "sub": left - right, "mul": left * right}
-    return number(made[0].dtype, known[name]) if name in known else None
+    results = {"add": left + right, "sub": left - right, "mul": left * right}
+    return number(operands[0].dtype, results[name]) if name in results else None
 
 
 def integer_division(name: str, left: Operand, right: Operand) -> Expr:
     """A quotient rounded down, or what it leaves. Raises TaichiTypeError for floats."""
-    made = common((left, right))
-    if made[0].dtype.is_float:
+    operands = common((left, right))
+    if operands[0].dtype.is_float:
         raise TaichiTypeError("// and % are for integers in tensor expressions", place())
-    divisor = made[1]
+    divisor = operands[1]
     if isinstance(divisor, Number) and divisor.value == 0:
         raise TaichiTypeError("a division by 0", place())
-    return Call(made[0].dtype, name, tuple(made))
+    return Call(operands[0].dtype, name, tuple(operands))
 
 
 def power(base: Operand, exponent: Operand) -> Expr:
     """A power; small integer exponents are products."""
     if isinstance(exponent, int) and not isinstance(exponent, bool) and 1 <= exponent <= 8:
-        made = expr(base)
-        return reduce(lambda product, _: product * made, range(exponent - 1), made)
-    both = common((as_float(expr(base)), as_float(exponent)))
-    return Call(both[0].dtype, "math.powf", tuple(both))
+        factor = expr(base)
+        return reduce(lambda product, _: product * factor, range(exponent - 1), factor)
+    operands = common((as_float(expr(base)), as_float(exponent)))
+    return Call(operands[0].dtype, "math.powf", tuple(operands))
 
 
 def comparison(name: str, left: Operand, right: Operand) -> Expr:
@@ -381,10 +383,12 @@ def logic(name: str, left: Operand, right: Operand) -> Expr:
 
 def boolean(value: Operand) -> Expr:
     """A condition. Raises TaichiTypeError for a number."""
-    made = expr(value)
-    if made.dtype != u1:
-        raise TaichiTypeError(f"& | ~ take conditions, not numbers of type {made.dtype}", place())
-    return made
+    condition = expr(value)
+    if condition.dtype != u1:
+        raise TaichiTypeError(
+            f"& | ~ take conditions, not numbers of type {condition.dtype}", place()
+        )
+    return condition
 
 
 def select(condition: Operand, then: Operand, otherwise: Operand) -> Expr:

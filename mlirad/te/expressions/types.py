@@ -33,9 +33,9 @@ def promoted(left: DataType, right: DataType) -> DataType:
     return promote(left, right)
 
 
-def scalar_type(dtype: Any, what: str = "dtype") -> DataType:
+def scalar_type(dtype: Any, subject: str = "dtype") -> DataType:
     """The type that a program means. Raises TaichiTypeError for what is none."""
     try:
         return resolve(dtype, default_float(), default_integer())
     except TypeError as error:
-        raise TaichiTypeError(f"{what}: {error}", place()) from None
+        raise TaichiTypeError(f"{subject}: {error}", place()) from None

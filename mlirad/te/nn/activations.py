@@ -21,12 +21,14 @@ from mlirad.te.nn.geometry.axes import check_extents, check_least_rank
 from mlirad.te.tensor import Tensor
 
 
-def _of_elements(name: str, function: Callable[[Expr], Expr], what: str) -> Operator:
+def _of_elements(name: str, function: Callable[[Expr], Expr], sentence: str) -> Operator:
     def made(x: Tensor) -> Tensor:
         return compute(x.shape, lambda *i: function(x[i]), name)
 
     made.__name__ = name
-    made.__doc__ = f"{what} The result has the shape and the type of x, `default_fp` for integers."
+    made.__doc__ = (
+        f"{sentence} The result has the shape and the type of x, `default_fp` for integers."
+    )
     return operator(made)
 
 

@@ -15,34 +15,34 @@ from mlirad.te.expressions import Expr, Extent, shown_extent
 from mlirad.te.tensor import Tensor, same_shape
 
 
-def _of_two(name: str, function: Callable[[Expr, Expr], Expr], what: str) -> Operator:
+def _of_two(name: str, function: Callable[[Expr, Expr], Expr], sentence: str) -> Operator:
     def made(a: Tensor, b: Tensor) -> Tensor:
         shape = _together(name, a.shape, b.shape)
         return compute(shape, lambda *i: function(_at(a, i), _at(b, i)), name)
 
     made.__name__ = name
     made.__doc__ = (
-        f"{what}, of tensors whose shapes are the same behind axes of extent 1 and those in front "
-        "that one of them lacks. Raises TaichiTypeError for others."
+        f"{sentence}, of tensors whose shapes are the same behind axes of extent 1 and those in "
+        "front that one of them lacks. Raises TaichiTypeError for others."
     )
     return operator(made)
 
 
 def _at(x: Tensor, indices: Sequence[Expr]) -> Expr:
     """Its element for the indices of a shape that it is spread over."""
-    own = indices[len(indices) - x.ndim :]
-    return x[tuple(0 if _is_one(extent) else i for extent, i in zip(x.shape, own))]
+    last = indices[len(indices) - x.ndim :]
+    return x[tuple(0 if _is_one(extent) else i for extent, i in zip(x.shape, last))]
 
 
-def _together(what: str, left: Sequence[Extent], right: Sequence[Extent]) -> tuple[Any, ...]:
+def _together(caller: str, left: Sequence[Extent], right: Sequence[Extent]) -> tuple[Any, ...]:
     rank = max(len(left), len(right))
-    both = zip(*((*[1] * (rank - len(shape)), *shape) for shape in (left, right)))
+    pairs = zip(*((*[1] * (rank - len(shape)), *shape) for shape in (left, right)))
     shape = []
-    for one, other in both:
-        if not (_is_one(one) or _is_one(other) or same_shape([one], [other])):
-            counts = f"{shown_extent(one)} and {shown_extent(other)}"
-            refuse(what, "a and b:", f"{counts} elements along an axis")
-        shape.append(other if _is_one(one) else one)
+    for extent, other in pairs:
+        if not (_is_one(extent) or _is_one(other) or same_shape([extent], [other])):
+            counts = f"{shown_extent(extent)} and {shown_extent(other)}"
+            refuse(caller, "a and b:", f"{counts} elements along an axis")
+        shape.append(other if _is_one(extent) else extent)
     return tuple(shape)
 
 

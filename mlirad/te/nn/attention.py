@@ -46,17 +46,17 @@ def attention(
     )
 
     def part(b: Expr, h: Expr, i: Expr, k: Expr) -> Expr:
-        found = exp(scores[b, h, i, k] - most[b, h, i])
-        return select(k <= i, found, 0.0) if causal else found
+        weight = exp(scores[b, h, i, k] - most[b, h, i])
+        return select(k <= i, weight, 0.0) if causal else weight
 
-    parts = compute(scores.shape, part, "attention.exp")
+    weights = compute(scores.shape, part, "attention.exp")
     total = compute(
-        (batch, heads, rows), lambda b, h, i: sum_over(parts[b, h, i, s], s), "attention.sum"
+        (batch, heads, rows), lambda b, h, i: sum_over(weights[b, h, i, s], s), "attention.sum"
     )
     return compute(
         (batch, heads, rows, columns),
         lambda b, h, i, c: sum_over(
-            parts[b, h, i, j] / total[b, h, i] * value[b, h, j, c], j, _seen(i, j, causal)
+            weights[b, h, i, j] / total[b, h, i] * value[b, h, j, c], j, _seen(i, j, causal)
         ),
         "attention",
     )
@@ -72,8 +72,8 @@ def _seen(query: Expr, key: Expr, causal: bool) -> Expr | None:
 
 
 def _check(query: Tensor, key: Tensor, value: Tensor) -> None:
-    for one, named in ((query, "query"), (key, "key"), (value, "value")):
-        check_rank("attention", named, one, 4, "4 axes (batch, heads, rows, width)")
+    for tensor, named in ((query, "query"), (key, "key"), (value, "value")):
+        check_rank("attention", named, tensor, 4, "4 axes (batch, heads, rows, width)")
     for axis, named in ((0, "batches"), (1, "heads"), (3, "widths")):
         check_same("attention", "query and key", query.shape[axis], key.shape[axis], named)
     for axis, named in ((0, "batches"), (1, "heads"), (2, "rows")):

@@ -90,43 +90,43 @@ def _convolution(
     layout: str,
     mode: str,
 ) -> Tensor:
-    what = f"conv{rank}d"
-    is_last = has_channels_last(what, layout, rank)
-    check_rank(what, "x", x, rank + 2, f"images of {rank + 2} axes ({layout})")
-    check_rank(what, "weight", weight, rank + 2, f"{rank + 2} axes")
+    caller = f"conv{rank}d"
+    is_last = has_channels_last(caller, layout, rank)
+    check_rank(caller, "x", x, rank + 2, f"images of {rank + 2} axes ({layout})")
+    check_rank(caller, "weight", weight, rank + 2, f"{rank + 2} axes")
     batch, channels, space = taken_apart(x.shape, is_last)
-    kernel, (each, outputs) = (
+    kernel, (inputs, outputs) = (
         (weight.shape[:rank], weight.shape[rank:])
         if is_last
         else (weight.shape[2:], weight.shape[1::-1])
     )
-    check_groups(what, channels, outputs, each, groups)
+    check_groups(caller, channels, outputs, inputs, groups)
     if bias is not None:
-        check_extents(what, "bias", bias, (outputs,))
-    sizes = kernel_of(what, weight, kernel)
-    slid = windows(what, space, sizes, stride, dilation, padding, "weight")
-    read = _reader(what, x, slid, mode, is_last)
-    c, taps = reduce_axis(each, "c"), slid.axes()
+        check_extents(caller, "bias", bias, (outputs,))
+    sizes = kernel_of(caller, weight, kernel)
+    slid = windows(caller, space, sizes, stride, dilation, padding, "weight")
+    read = _reader(caller, x, slid, mode, is_last)
+    c, taps = reduce_axis(inputs, "c"), slid.axes()
     per_group = outputs if groups == 1 else max(outputs // groups, 1)
 
     def element(*indices: Expr) -> Expr:
         n, k, window = taken_apart(indices, is_last)
-        channel = c if groups == 1 else k // per_group * each + c
+        channel = c if groups == 1 else k // per_group * inputs + c
         w = weight[(*taps, c, k)] if is_last else weight[(k, c, *taps)]
         value = read(n, channel, slid.at(window, taps)) * w
         return sum_over(value, axis=(c, *taps), init=None if bias is None else bias[k])
 
-    return compute(put_together(batch, outputs, slid.shape, is_last), element, what)
+    return compute(put_together(batch, outputs, slid.shape, is_last), element, caller)
 
 
-def _reader(what: str, x: Tensor, slid: Windows, mode: str, is_last: bool) -> Any:
+def _reader(caller: str, x: Tensor, slid: Windows, mode: str, is_last: bool) -> Any:
     """What reads an element, also in the padding."""
     if mode not in ("zeros", "circular"):
-        refuse(what, f"mode={mode!r}", "is neither 'zeros' nor 'circular'")
+        refuse(caller, f"mode={mode!r}", "is neither 'zeros' nor 'circular'")
     if mode == "circular":
         for extent in slid.extents:
-            if not known(what, "x", extent, "where padding is circular"):
-                refuse(what, "x", f"is {x!r}: there is nothing to pad with")
+            if not known(caller, "x", extent, "where padding is circular"):
+                refuse(caller, "x", f"is {x!r}: there is nothing to pad with")
     padded = slid.around if mode == "circular" else slid.padded
 
     def read(n: Expr, channel: Expr, at: Sequence[Expr]) -> Expr:
@@ -135,19 +135,19 @@ def _reader(what: str, x: Tensor, slid: Windows, mode: str, is_last: bool) -> An
     return read
 
 
-def has_channels_last(what: str, layout: str, rank: int) -> bool:
+def has_channels_last(caller: str, layout: str, rank: int) -> bool:
     """Whether a layout has them. Raises TaichiTypeError for what is none."""
     layouts = {f"NC{SPACE[rank]}": False, f"N{SPACE[rank]}C": True}
     if layout not in layouts:
-        refuse(what, f"layout={layout!r}", f"is neither {' nor '.join(map(repr, layouts))}")
+        refuse(caller, f"layout={layout!r}", f"is neither {' nor '.join(map(repr, layouts))}")
     return layouts[layout]
 
 
-def taken_apart(given: Sequence[Any], is_last: bool) -> tuple[Any, Any, tuple[Any, ...]]:
+def taken_apart(entries: Sequence[Any], is_last: bool) -> tuple[Any, Any, tuple[Any, ...]]:
     """Of the batch, of channels, of space."""
     channel = -1 if is_last else 1
-    space = given[1:-1] if is_last else given[2:]
-    return given[0], given[channel], tuple(space)
+    space = entries[1:-1] if is_last else entries[2:]
+    return entries[0], entries[channel], tuple(space)
 
 
 def put_together(batch: Any, channel: Any, space: Sequence[Any], is_last: bool) -> tuple[Any, ...]:
@@ -155,30 +155,34 @@ def put_together(batch: Any, channel: Any, space: Sequence[Any], is_last: bool) 
     return (batch, *space, channel) if is_last else (batch, channel, *space)
 
 
-def kernel_of(what: str, weight: Tensor, extents: Sequence[Extent]) -> list[int]:
+def kernel_of(caller: str, weight: Tensor, extents: Sequence[Extent]) -> list[int]:
     """The extents of a window. Raises TaichiTypeError for a window of no points."""
-    sizes = [known(what, "weight", extent, "as kernels are") for extent in extents]
+    sizes = [known(caller, "weight", extent, "as kernels are") for extent in extents]
     if not all(sizes):
-        refuse(what, "weight", f"is {weight!r}: a kernel has a point at least")
+        refuse(caller, "weight", f"is {weight!r}: a kernel has a point at least")
     return sizes
 
 
-def check_groups(what: str, channels: Extent, outputs: Extent, each: Extent, groups: int) -> None:
+def check_groups(
+    caller: str, channels: Extent, outputs: Extent, inputs: Extent, groups: int
+) -> None:
     """Raise TaichiTypeError where groups do not divide channels and outputs, or weights have
     another number of channels."""
     is_number = isinstance(groups, int) and not isinstance(groups, bool) and groups > 0
     if not is_number:
-        refuse(what, f"groups={groups!r}", "is no number of groups")
+        refuse(caller, f"groups={groups!r}", "is no number of groups")
     if groups == 1:
-        check_same(what, "x and weight", channels, each, "the channels of images and of weights")
+        check_same(
+            caller, "x and weight", channels, inputs, "the channels of images and of weights"
+        )
         return
     for argument, extent, named in (("x", channels, "channels"), ("weight", outputs, "outputs")):
-        if known(what, argument, extent, "where there are groups") % groups:
-            refuse(what, "groups:", f"{groups} groups do not divide {extent} {named}")
+        if known(caller, argument, extent, "where there are groups") % groups:
+            refuse(caller, "groups:", f"{groups} groups do not divide {extent} {named}")
     check_same(
-        what,
+        caller,
         "x, weight and groups",
         channels // groups,
-        each,
+        inputs,
         "the channels of a group and of weights",
     )

@@ -46,17 +46,19 @@ def batch_matmul(
 
 
 def _product(
-    what: str, a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool, front: int
+    caller: str, a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool, front: int
 ) -> Tensor:
-    for one, argument in ((a, "a"), (b, "b")):
-        check_rank(what, argument, one, 2 + front, "matrices" if front else "a matrix")
+    for tensor, argument in ((a, "a"), (b, "b")):
+        check_rank(caller, argument, tensor, 2 + front, "matrices" if front else "a matrix")
     for left, right in zip(a.shape[:front], b.shape[:front]):
-        check_same(what, "a and b", left, right, "batches")
+        check_same(caller, "a and b", left, right, "batches")
     names = (("transpose_a", transpose_a), ("transpose_b", transpose_b))
     rows, summed = (a.shape[-1], a.shape[-2]) if transpose_a else a.shape[-2:]
     other, columns = (b.shape[-1], b.shape[-2]) if transpose_b else b.shape[-2:]
     turned = [f", {name}" for name, is_turned in names if is_turned]
-    check_same(what, "a and b" + "".join(turned), summed, other, "the extents that are summed over")
+    check_same(
+        caller, "a and b" + "".join(turned), summed, other, "the extents that are summed over"
+    )
     k = reduce_axis(summed)
 
     def element(*indices: Expr) -> Expr:
@@ -65,4 +67,4 @@ def _product(
         right = b[(*batch, j, k)] if transpose_b else b[(*batch, k, j)]
         return sum_over(left * right, axis=k)
 
-    return compute((*a.shape[:front], rows, columns), element, what)
+    return compute((*a.shape[:front], rows, columns), element, caller)

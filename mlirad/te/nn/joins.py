@@ -23,20 +23,22 @@ MOST_PARTS = 1024  # of no elements
 def concat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     """Tensors one behind the other along an axis, in the type that they have together. Raises
     TaichiTypeError for none, and for other extents along other axes."""
-    first, *others = _several("concat", tensors)
+    first, *following = _several("concat", tensors)
     k = axis_of("concat", axis, first.ndim)
-    for one in others:
-        check_rank("concat", "tensors", one, first.ndim, f"{first.ndim} axes, as the first one has")
-        for number, (left, right) in enumerate(zip(first.shape, one.shape)):
+    for tensor in following:
+        check_rank(
+            "concat", "tensors", tensor, first.ndim, f"{first.ndim} axes, as the first one has"
+        )
+        for number, (left, right) in enumerate(zip(first.shape, tensor.shape)):
             if number != k:
                 check_same("concat", "tensors", left, right, f"extents {number}")
-    dtype = reduce(promoted, [one.dtype for one in tensors])
-    filled = [one for one in tensors if not _is_zero(one.shape[k])] or [first]
-    ends = list(accumulate(one.shape[k] for one in filled))
+    dtype = reduce(promoted, [tensor.dtype for tensor in tensors])
+    filled = [tensor for tensor in tensors if not _is_zero(tensor.shape[k])] or [first]
+    ends = list(accumulate(tensor.shape[k] for tensor in filled))
 
     def element(*i: Expr) -> Expr:
-        places = [_less(i[k], end - one.shape[k]) for one, end in zip(filled, ends)]
-        values = [one[(*i[:k], at, *i[k + 1 :])] for one, at in zip(filled, places)]
+        places = [_less(i[k], end - tensor.shape[k]) for tensor, end in zip(filled, ends)]
+        values = [tensor[(*i[:k], at, *i[k + 1 :])] for tensor, at in zip(filled, places)]
         return cast(by_ranges(i[k], ends, values), dtype)
 
     return compute((*first.shape[:k], ends[-1], *first.shape[k + 1 :]), element, "concat")
@@ -54,15 +56,17 @@ def _less(index: Expr, start: Extent) -> Expr:
 def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     """Tensors of one shape along an axis of their own. Raises TaichiTypeError for none, and for
     other shapes."""
-    first, *others = _several("stack", tensors)
+    first, *following = _several("stack", tensors)
     k = axis_of("stack", axis, first.ndim + 1)
-    for one in others:
-        check_extents("stack", "tensors", one, first.shape, "tensors: each tensor")
+    for tensor in following:
+        check_extents("stack", "tensors", tensor, first.shape, "tensors: each tensor")
 
     def element(*i: Expr) -> Expr:
         at = i[:k] + i[k + 1 :]
-        made: Expr = by_ranges(i[k], range(1, len(tensors) + 1), [one[at] for one in tensors])
-        return made
+        value: Expr = by_ranges(
+            i[k], range(1, len(tensors) + 1), [tensor[at] for tensor in tensors]
+        )
+        return value
 
     return compute((*first.shape[:k], len(tensors), *first.shape[k:]), element, "stack")
 
@@ -78,11 +82,11 @@ def split(x: Tensor, parts: int | Sequence[int], axis: int = 0) -> list[Tensor]:
     if isinstance(sizes, int) or sum(sizes) != extent or min(sizes, default=0) < 0:
         why = f"{shown(parts)} does not split {extent} elements along axis={k}"
         refuse("split", "x and parts:", why)
-    each, start = list[Tensor](), 0
+    pieces, start = list[Tensor](), 0
     for size in sizes:
-        each.append(part(x, start, size, k))
+        pieces.append(part(x, start, size, k))
         start += size
-    return each
+    return pieces
 
 
 @operator
@@ -102,27 +106,27 @@ def slices(x: Tensor, *which: Any) -> Tensor:
     """`x[which]` as NumPy writes it: a `slice` for each of the first axes, also backwards, or an
     integer, which takes the axis away. Raises TaichiTypeError for other things, and for slices of
     extents that a call decides which are not all of them."""
-    given = [*which, *[slice(None)] * (x.ndim - len(which))]
-    if len(given) > x.ndim:
-        refuse("slices", "which", f"has {len(given)} entries for {x.ndim} axes")
+    entries = [*which, *[slice(None)] * (x.ndim - len(which))]
+    if len(entries) > x.ndim:
+        refuse("slices", "which", f"has {len(entries)} entries for {x.ndim} axes")
     starts: list[tuple[int, int | None]] = []
     shape: list[Extent] = []
-    for one, extent in zip(given, x.shape):
-        if isinstance(one, slice) and one == slice(None):
+    for entry, extent in zip(entries, x.shape):
+        if isinstance(entry, slice) and entry == slice(None):
             starts.append((0, 1))
             shape.append(extent)
             continue
         size = known("slices", "x", extent, "as it is sliced")
-        if isinstance(one, slice):
-            chosen = _chosen(one, size)
+        if isinstance(entry, slice):
+            chosen = _chosen(entry, size)
             starts.append((chosen.start, chosen.step))
             shape.append(len(chosen))
         else:
-            starts.append((axis_of("slices", one, size, "which", "element"), None))
+            starts.append((axis_of("slices", entry, size, "which", "element"), None))
 
     def element(*indices: Expr) -> Expr:
-        rest = iter(indices)
-        return x[tuple(at if step is None else next(rest) * step + at for at, step in starts)]
+        remaining = iter(indices)
+        return x[tuple(at if step is None else next(remaining) * step + at for at, step in starts)]
 
     return compute(tuple(shape), element, "slices")
 
@@ -134,7 +138,7 @@ def _chosen(which: slice, size: int) -> range:
         raise TaichiTypeError(f"slices: which is {which}: {error}", place()) from None
 
 
-def _several(what: str, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
+def _several(caller: str, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
     if not tensors:
-        raise TaichiTypeError(f"{what} takes a list of tensors, of one at least", place())
+        raise TaichiTypeError(f"{caller} takes a list of tensors, of one at least", place())
     return tensors

@@ -53,8 +53,8 @@ def gather(x: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
     k = axis_of("gather", axis, x.ndim)
     check_rank("gather", "indices", indices, x.ndim, f"{x.ndim} axes, as x has")
     check_indices("gather", indices, "x", x.shape[k])
-    for axis, (wanted, extent) in enumerate(zip(indices.shape, x.shape)):
-        if axis != k and isinstance(wanted, int) and isinstance(extent, int) and wanted > extent:
+    for axis, (count, extent) in enumerate(zip(indices.shape, x.shape)):
+        if axis != k and isinstance(count, int) and isinstance(extent, int) and count > extent:
             refuse("gather", "indices", f"is {indices!r}, which is longer than x along {axis}")
     return compute(indices.shape, lambda *i: x[(*i[:k], indices[i], *i[k + 1 :])], "gather")
 
@@ -89,9 +89,9 @@ def segment_sum(x: Tensor, segments: Tensor, count: Extent) -> Tensor:
 def _added(updates: Tensor, indices: Tensor, rows: Extent) -> Tensor:
     """What reading rows gives back to them: the adjoint of `take`, which is linear."""
     table = placeholder((rows, *updates.shape[1:]), updates.dtype, "rows")
-    (found,) = differentiate(take.function(table, indices), [table], updates)
-    made: Tensor = found
-    return made
+    (adjoint,) = differentiate(take.function(table, indices), [table], updates)
+    result: Tensor = adjoint
+    return result
 
 
 @operator
@@ -107,16 +107,16 @@ def one_hot(indices: Tensor, depth: Extent, dtype: TypeLike = float) -> Tensor:
     )
 
 
-def _check_integers(what: str, argument: str, indices: Tensor) -> None:
+def _check_integers(caller: str, argument: str, indices: Tensor) -> None:
     if indices.dtype.is_float or indices.dtype.bits == 1:
-        raise TaichiTypeError(f"{what} takes {argument} of integers, not {indices!r}", place())
+        raise TaichiTypeError(f"{caller} takes {argument} of integers, not {indices!r}", place())
 
 
 def check_indices(
-    what: str, indices: Tensor, of: str, extent: Extent, argument: str = "indices"
+    caller: str, indices: Tensor, of: str, extent: Extent, argument: str = "indices"
 ) -> None:
     """Raise TaichiTypeError for what are no integers, and for those of no elements."""
-    _check_integers(what, argument, indices)
-    are_none = any(isinstance(one, int) and not one for one in indices.shape)
+    _check_integers(caller, argument, indices)
+    are_none = any(isinstance(count, int) and not count for count in indices.shape)
     if isinstance(extent, int) and not extent and not are_none:
-        refuse(what, argument, f"is {indices!r}, and {of} has no elements to choose from")
+        refuse(caller, argument, f"is {indices!r}, and {of} has no elements to choose from")

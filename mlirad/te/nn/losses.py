@@ -18,9 +18,9 @@ from mlirad.te.nn.statistics import averaged
 from mlirad.te.tensor import Tensor
 
 
-def _mean(what: str, shape: Sequence[object], element: Callable[..., Expr]) -> Tensor:
+def _mean(caller: str, shape: Sequence[object], element: Callable[..., Expr]) -> Tensor:
     axes = tuple(reduce_axis(extent) for extent in shape)
-    return compute((), lambda: averaged(element(*axes), axes) if axes else element(), what)
+    return compute((), lambda: averaged(element(*axes), axes) if axes else element(), caller)
 
 
 @operator
@@ -31,8 +31,8 @@ def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
     check_rank("cross_entropy", "logits", logits, 2, "2 axes (batch, classes)")
     check_extents("cross_entropy", "labels", labels, logits.shape[:1])
     check_indices("cross_entropy", labels, "logits", logits.shape[1], "labels")
-    given = log_softmax.function(logits)
-    return _mean("cross_entropy", labels.shape, lambda n: -given[n, labels[n]])
+    logarithms = log_softmax.function(logits)
+    return _mean("cross_entropy", labels.shape, lambda n: -logarithms[n, labels[n]])
 
 
 @operator
@@ -41,9 +41,11 @@ def soft_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
     TaichiTypeError for other shapes."""
     check_rank("soft_cross_entropy", "logits", logits, 2, "2 axes (batch, classes)")
     check_extents("soft_cross_entropy", "targets", targets, logits.shape)
-    given, classes = log_softmax.function(logits), logits.shape[1]
+    logarithms, classes = log_softmax.function(logits), logits.shape[1]
     return _mean(
-        "soft_cross_entropy", logits.shape, lambda n, c: -(targets[n, c] * given[n, c] * classes)
+        "soft_cross_entropy",
+        logits.shape,
+        lambda n, c: -(targets[n, c] * logarithms[n, c] * classes),
     )
 
 

@@ -40,14 +40,19 @@ def batch_norm(
     Ioffe and Szegedy, 2015.
     """
     check_least_rank("batch_norm", "x", x, 2, CHANNELS)
-    for one, named in ((scale, "scale"), (shift, "shift"), (mean, "mean"), (variance, "variance")):
-        if one is not None:
-            check_extents("batch_norm", named, one, x.shape[1:2])
+    for tensor, named in (
+        (scale, "scale"),
+        (shift, "shift"),
+        (mean, "mean"),
+        (variance, "variance"),
+    ):
+        if tensor is not None:
+            check_extents("batch_norm", named, tensor, x.shape[1:2])
     if (mean is None) != (variance is None):
         raise TaichiTypeError("batch_norm takes a mean and a variance, or none of them", place())
-    rest = [k for k in range(x.ndim) if k != 1]
-    middle = mean_over(x, rest) if mean is None else mean
-    spread = variance_over(x, rest) if variance is None else variance
+    reduced = [k for k in range(x.ndim) if k != 1]
+    middle = mean_over(x, reduced) if mean is None else mean
+    spread = variance_over(x, reduced) if variance is None else variance
 
     def element(*i: Expr) -> Expr:
         value = (x[i] - middle[i[1]]) * rsqrt(spread[i[1]] + epsilon)
@@ -120,21 +125,21 @@ def group_norm(
 
 
 def _by_groups(
-    what: str, x: Tensor, groups: int, scale: Tensor | None, shift: Tensor | None, epsilon: float
+    caller: str, x: Tensor, groups: int, scale: Tensor | None, shift: Tensor | None, epsilon: float
 ) -> Tensor:
-    for one, named in ((scale, "scale"), (shift, "shift")):
-        if one is not None:
-            check_extents(what, named, one, x.shape[1:2])
-    each = x.shape[1] // groups
+    for tensor, named in ((scale, "scale"), (shift, "shift")):
+        if tensor is not None:
+            check_extents(caller, named, tensor, x.shape[1:2])
+    count = x.shape[1] // groups
     middle = _of_groups(x, groups, lambda value, n, g: value)
     spread = _of_groups(x, groups, lambda value, n, g: (value - middle[n, g]) ** 2)
 
     def element(*i: Expr) -> Expr:
-        at = (i[0], i[1] // each if each > 1 else i[1])
+        at = (i[0], i[1] // count if count > 1 else i[1])
         value = (x[i] - middle[at]) * rsqrt(spread[at] + epsilon)
         return _scaled(value, scale, shift, (i[1],))
 
-    return compute(x.shape, element, what)
+    return compute(x.shape, element, caller)
 
 
 @operator
@@ -152,24 +157,26 @@ def instance_norm(
 
 def _of_groups(x: Tensor, groups: int, first: Callable[..., Expr]) -> Tensor:
     """Means over the channels of a group and all that is behind them."""
-    each = x.shape[1] // groups
-    c, *rest = (reduce_axis(extent) for extent in (each, *x.shape[2:]))
+    count = x.shape[1] // groups
+    c, *behind = (reduce_axis(extent) for extent in (count, *x.shape[2:]))
 
     def element(n: Expr, g: Expr) -> Expr:
-        return averaged(first(x[(n, g * each + c, *rest)], n, g), (c, *rest))
+        return averaged(first(x[(n, g * count + c, *behind)], n, g), (c, *behind))
 
     return compute((x.shape[0], groups), element, "groups")
 
 
-def _last(what: str, x: Tensor, axes: int, scale: Tensor | None, shift: Tensor | None) -> list[int]:
+def _last(
+    caller: str, x: Tensor, axes: int, scale: Tensor | None, shift: Tensor | None
+) -> list[int]:
     if not 0 < axes <= x.ndim:
-        refuse(what, "axes", f"is {axes!r}, expected a number of the {x.ndim} axes of x")
-    for one, named in ((scale, "scale"), (shift, "shift")):
-        if one is not None:
-            check_extents(what, named, one, x.shape[-axes:])
+        refuse(caller, "axes", f"is {axes!r}, expected a number of the {x.ndim} axes of x")
+    for tensor, named in ((scale, "scale"), (shift, "shift")):
+        if tensor is not None:
+            check_extents(caller, named, tensor, x.shape[-axes:])
     return list(range(x.ndim - axes, x.ndim))
 
 
 def _scaled(value: Expr, scale: Tensor | None, shift: Tensor | None, at: Sequence[Any]) -> Expr:
-    made = value if scale is None else value * scale[tuple(at)]
-    return made if shift is None else made + shift[tuple(at)]
+    scaled = value if scale is None else value * scale[tuple(at)]
+    return scaled if shift is None else scaled + shift[tuple(at)]

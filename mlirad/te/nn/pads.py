@@ -39,13 +39,13 @@ def pad(
     a mirror in which the last element lies; at most `extent - 1` of them), or "wrap" (from the
     other end); extents of the last two are numbers. Raises TaichiTypeError for others.
     """
-    ends = [tuple(one) if isinstance(one, tuple | list) else (one, one) for one in widths]
-    if len(ends) != x.ndim or not all(len(one) == 2 and min(one) >= 0 for one in ends):
+    ends = [tuple(width) if isinstance(width, tuple | list) else (width, width) for width in widths]
+    if len(ends) != x.ndim or not all(len(end) == 2 and min(end) >= 0 for end in ends):
         refuse("pad", "widths", f"is {shown(widths)}, expected a pair for each of {x.ndim} axes")
     if mode != "constant" and mode not in MODES:
         names = ", ".join(map(repr, ("constant", *MODES)))
         refuse("pad", "mode", f"is {mode!r}, expected one of {names}")
-    padded = [k for k, one in enumerate(ends) if max(one)] if mode != "constant" else []
+    padded = [k for k, pair in enumerate(ends) if max(pair)] if mode != "constant" else []
     check_elements("pad", x, padded, f"mode={mode!r} has no element to repeat")
     for k in padded:
         if mode == "wrap":
@@ -57,12 +57,12 @@ def pad(
         moved = [i - before if before else i for i, (before, _) in zip(indices, ends)]
         if mode != "constant":
             inside = [
-                MODES[mode](i, n) if max(one) else i for i, n, one in zip(moved, x.shape, ends)
+                MODES[mode](i, n) if max(pair) else i for i, n, pair in zip(moved, x.shape, ends)
             ]
             return x[tuple(inside)]
         conditions = [i >= 0 for i, (before, _) in zip(moved, ends) if before]
         conditions += [i < n for i, n, (_, behind) in zip(moved, x.shape, ends) if behind]
         return select(all_of(*conditions), x[tuple(moved)], value) if conditions else x[indices]
 
-    shape = [extent_of("pad", "widths", n + sum(one)) for n, one in zip(x.shape, ends)]
+    shape = [extent_of("pad", "widths", n + sum(pair)) for n, pair in zip(x.shape, ends)]
     return compute(shape, element, "pad")

@@ -71,10 +71,11 @@ def _pool(
     return Pool(name, x, slid, is_last, tuple(slid.axes()))
 
 
-def _named(function: Callable[..., Tensor], name: str, rank: int, what: str) -> Operator:
+def _named(function: Callable[..., Tensor], name: str, rank: int, sentence: str) -> Operator:
     function.__name__ = name
     function.__doc__ = (
-        f"{what} of windows of x, (batch, channels, {', '.join(SPACE[rank])}), or with channels "
+        f"{sentence} of windows of x, (batch, channels, {', '.join(SPACE[rank])}), or with "
+        "channels "
         f"last by `layout='N{SPACE[rank]}C'`. `stride=None` is the kernel: windows side by side. "
         "`padding`: see `windows`. Raises TaichiTypeError where no window fits, or one is padding "
         "alone."
@@ -173,6 +174,6 @@ def max_unpool2d(
     pool = _pool("max_unpool2d", 2, images, kernel, stride, padding, 1, "NCHW", "images")
     pooled = pool.of(lambda value, inside, _: greatest(value, pool.axes, inside))
     check_extents("max_unpool2d", "x", x, pooled.shape, "x: the pool of the images")
-    (found,) = differentiate(pooled, [images], x)
-    made: Tensor = found
-    return made
+    (adjoint,) = differentiate(pooled, [images], x)
+    result: Tensor = adjoint
+    return result

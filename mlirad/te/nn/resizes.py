@@ -35,10 +35,10 @@ def resize_bilinear(x: Tensor, size: PerAxis, align_corners: bool = False) -> Te
     extents, sizes = _sizes("resize_bilinear", x, size)
 
     def element(n: Expr, c: Expr, *at: Expr) -> Expr:
-        both = [_between(*one, align_corners, x.dtype) for one in zip(at, extents, sizes)]
+        sides = [_between(*place, align_corners, x.dtype) for place in zip(at, extents, sizes)]
         total: Expr | None = None
-        for first in both[0]:
-            for second in both[1]:
+        for first in sides[0]:
+            for second in sides[1]:
                 value = x[n, c, first[0], second[0]] * (first[1] * second[1])
                 total = value if total is None else total + value
         assert total is not None
@@ -117,9 +117,9 @@ def pixel_unshuffle(x: Tensor, factor: int) -> Tensor:
     return compute((batch, channels * factor**2, height, width), element, "pixel_unshuffle")
 
 
-def _sizes(what: str, x: Tensor, size: PerAxis) -> tuple[list[int], tuple[int, ...]]:
-    check_rank(what, "x", x, 4, IMAGES)
-    check_elements(what, x, (2, 3), NO_IMAGES)
+def _sizes(caller: str, x: Tensor, size: PerAxis) -> tuple[list[int], tuple[int, ...]]:
+    check_rank(caller, "x", x, 4, IMAGES)
+    check_elements(caller, x, (2, 3), NO_IMAGES)
     why = "as images of another size are made"
-    extents = [known(what, "x", extent, why) for extent in x.shape[2:]]
-    return extents, per_axis(what, size, 2, "size", 1)
+    extents = [known(caller, "x", extent, why) for extent in x.shape[2:]]
+    return extents, per_axis(caller, size, 2, "size", 1)

@@ -35,43 +35,47 @@ def reshape(x: Tensor, shape: Any) -> Tensor:
     return reshaped("reshape", x, completed("reshape", x, shape))
 
 
-def reshaped(what: str, x: Tensor, wanted: Shape) -> Tensor:
+def reshaped(caller: str, x: Tensor, shape: Shape) -> Tensor:
     """The elements in another shape, for the operator `what`."""
-    if _is_empty(x.shape) and _is_empty(wanted):
-        return compute(wanted, lambda *_: x[(0,) * x.ndim], what)
-    parts = _parts(what, x.shape, wanted)
+    if _is_empty(x.shape) and _is_empty(shape):
+        return compute(shape, lambda *_: x[(0,) * x.ndim], caller)
+    runs = _parts(caller, x.shape, shape)
 
     def element(*indices: Expr) -> Expr:
-        rest = [index for index, extent in zip(indices, wanted) if not _is_one(extent)]
+        pending = [index for index, extent in zip(indices, shape) if not _is_one(extent)]
         at: list[Expr] = []
-        for before, behind in parts:
-            own = [rest.pop(0) for _ in behind]
-            at += own if before is behind else _split(_joined(own, behind), before)
+        for before, behind in runs:
+            indices_of_run = [pending.pop(0) for _ in behind]
+            at += (
+                indices_of_run
+                if before is behind
+                else _split(_joined(indices_of_run, behind), before)
+            )
         return x[tuple(0 if _is_one(extent) else at.pop(0) for extent in x.shape)]
 
-    return compute(wanted, element, what)
+    return compute(shape, element, caller)
 
 
-def _parts(what: str, left: Shape, right: Shape) -> list[tuple[list[Extent], list[Extent]]]:
+def _parts(caller: str, left: Shape, right: Shape) -> list[tuple[list[Extent], list[Extent]]]:
     """Runs of axes with as many elements, the shortest ones, without those of extent 1; sizes of a
     call come first in them."""
-    parts: list[tuple[list[Extent], list[Extent]]] = []
-    rest, other = ([one for one in shape if not _is_one(one)] for shape in (left, right))
+    runs: list[tuple[list[Extent], list[Extent]]] = []
+    rest, other = ([extent for extent in shape if not _is_one(extent)] for shape in (left, right))
     while rest or other:
         before, behind = rest[:1], other[:1]
         del rest[:1], other[:1]
         while not same_shape(before, behind):
             (size, count), (other_size, other_count) = map(product, (before, behind))
             if not same_extent(size, other_size):
-                refuse_shape(what, left, right)
+                refuse_shape(caller, left, right)
             if count == other_count:
                 break
             source, target = (rest, before) if count < other_count else (other, behind)
             if not source or not isinstance(source[0], int):
-                refuse_shape(what, left, right)
+                refuse_shape(caller, left, right)
             target.append(source.pop(0))
-        parts.append((behind if same_shape(before, behind) else before, behind))
-    return parts
+        runs.append((behind if same_shape(before, behind) else before, behind))
+    return runs
 
 
 def _joined(indices: Sequence[Expr], extents: Sequence[Extent]) -> Expr:
@@ -81,11 +85,11 @@ def _joined(indices: Sequence[Expr], extents: Sequence[Extent]) -> Expr:
     return total
 
 
-def _split(whole: Expr, extents: Sequence[Extent]) -> list[Expr]:
+def _split(index_of_run: Expr, extents: Sequence[Extent]) -> list[Expr]:
     indices: list[Expr] = []
     for number, extent in enumerate(extents):
         stride = prod(extents[number + 1 :])
-        index = whole // stride if stride > 1 else whole
+        index = index_of_run // stride if stride > 1 else index_of_run
         indices.append(index % extent if number else index)
     return indices
 
@@ -116,9 +120,9 @@ def transpose(x: Tensor, axes: Sequence[int] | None = None) -> Tensor:
         refuse("transpose", "axes", f"is {shown(axes)}, expected an order of {x.ndim} axes")
     order = [axis_of("transpose", axis, x.ndim, "axes") for axis in order]
     axes_of("transpose", order, x.ndim, "axes")
-    own = [order.index(k) for k in range(x.ndim)]
+    positions = [order.index(k) for k in range(x.ndim)]
     shape = tuple(x.shape[k] for k in order)
-    return compute(shape, lambda *i: x[tuple(i[k] for k in own)], "transpose")
+    return compute(shape, lambda *i: x[tuple(i[k] for k in positions)], "transpose")
 
 
 @operator
@@ -138,31 +142,31 @@ def squeeze(x: Tensor, axis: Any = None) -> Tensor:
         if k not in ones:
             why = f"names axis {k} of x, of extent {shown_extent(x.shape[k])}, not 1"
             refuse("squeeze", "axis", why)
-    kept = [k for k in range(x.ndim) if k not in gone]
+    remaining = [k for k in range(x.ndim) if k not in gone]
 
     def element(*indices: Expr) -> Expr:
-        own = dict(zip(kept, indices))
-        return x[tuple(own.get(k, expr(0)) for k in range(x.ndim))]
+        index_of = dict(zip(remaining, indices))
+        return x[tuple(index_of.get(k, expr(0)) for k in range(x.ndim))]
 
-    return compute(tuple(x.shape[k] for k in kept), element, "squeeze")
+    return compute(tuple(x.shape[k] for k in remaining), element, "squeeze")
 
 
 @operator
 def broadcast_to(x: Tensor, shape: Any) -> Tensor:
     """x again and again along axes in front, and along those of extent 1. Raises TaichiTypeError
     for a shape that does not end in that of x."""
-    wanted = checked_shape(shape, "broadcast_to: shape")
-    front = len(wanted) - x.ndim
-    own = [isinstance(extent, int) and extent == 1 for extent in x.shape]
+    target = checked_shape(shape, "broadcast_to: shape")
+    front = len(target) - x.ndim
+    is_one = [isinstance(extent, int) and extent == 1 for extent in x.shape]
     if front < 0 or not all(
-        one or same_shape([extent], [other])
-        for one, extent, other in zip(own, x.shape, wanted[max(front, 0) :])
+        spreads or same_shape([extent], [other])
+        for spreads, extent, other in zip(is_one, x.shape, target[max(front, 0) :])
     ):
-        why = f"do not fit: {x!r} does not become {shown_shape(wanted)}"
+        why = f"do not fit: {x!r} does not become {shown_shape(target)}"
         refuse("broadcast_to", "x and shape", why)
     return compute(
-        wanted,
-        lambda *i: x[tuple(0 if one else index for one, index in zip(own, i[front:]))],
+        target,
+        lambda *i: x[tuple(0 if one else index for one, index in zip(is_one, i[front:]))],
         "broadcast_to",
     )
 
@@ -182,9 +186,9 @@ def roll(x: Tensor, shift: int, axis: int = 0) -> Tensor:
 def repeat(x: Tensor, times: int, axis: int = 0) -> Tensor:
     """Each element along an axis several times, one after the other."""
     k = axis_of("repeat", axis, x.ndim)
-    each = max(_times("repeat", times), 1)
+    count = max(_times("repeat", times), 1)
     shape = (*x.shape[:k], extent_of("repeat", "times", x.shape[k] * times), *x.shape[k + 1 :])
-    return compute(shape, lambda *i: x[(*i[:k], i[k] // each, *i[k + 1 :])], "repeat")
+    return compute(shape, lambda *i: x[(*i[:k], i[k] // count, *i[k + 1 :])], "repeat")
 
 
 @operator
@@ -201,14 +205,16 @@ def tile(x: Tensor, times: Sequence[int]) -> Tensor:
     ]
     return compute(
         tuple(extent_of("tile", "times", e * count) for e, count in zip(x.shape, times)),
-        lambda *i: x[tuple(own if n < 2 else own % e for own, e, n in zip(i, extents, times))],
+        lambda *i: x[
+            tuple(index if n < 2 else index % e for index, e, n in zip(i, extents, times))
+        ],
         "tile",
     )
 
 
-def _times(what: str, count: Any) -> int:
+def _times(caller: str, count: Any) -> int:
     if not isinstance(count, int) or count < 0:
-        refuse(what, "times", f"has {count!r}, expected a number from 0 on")
+        refuse(caller, "times", f"has {count!r}, expected a number from 0 on")
     return count
 
 

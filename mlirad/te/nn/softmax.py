@@ -22,9 +22,9 @@ def softmax(x: Tensor, axis: int = -1) -> Tensor:
     """`exp(x) / sum(exp(x))` along an axis. Raises TaichiTypeError for what is none."""
     chosen = [axis_of("softmax", axis, x.ndim)]
     most = stop_gradient(over("softmax.max", x, chosen, True, greatest))
-    parts = compute(x.shape, lambda *i: exp(x[i] - most[at_kept(i, chosen)]), "softmax.exp")
-    total = over("softmax.sum", parts, chosen, True, sum_over)
-    return compute(x.shape, lambda *i: parts[i] / total[at_kept(i, chosen)], "softmax")
+    weights = compute(x.shape, lambda *i: exp(x[i] - most[at_kept(i, chosen)]), "softmax.exp")
+    total = over("softmax.sum", weights, chosen, True, sum_over)
+    return compute(x.shape, lambda *i: weights[i] / total[at_kept(i, chosen)], "softmax")
 
 
 @operator

@@ -25,21 +25,21 @@ Reduce = Callable[[Expr, tuple[Axis, ...]], Expr]
 
 
 def over(
-    what: str, x: Tensor, axis: Any, keepdims: bool, function: Reduce, first: Any = None
+    caller: str, x: Tensor, axis: Any, keepdims: bool, function: Reduce, first: Any = None
 ) -> Tensor:
     """A tensor reduced over some axes, or all; `first(element, indices)` is what is reduced."""
-    chosen = axes_of(what, axis, x.ndim)
+    chosen = axes_of(caller, axis, x.ndim)
     axes = {k: reduce_axis(x.shape[k], f"r{k}") for k in chosen}
-    kept = [k for k in range(x.ndim) if k not in axes]
+    remaining = [k for k in range(x.ndim) if k not in axes]
     shape = [1 if k in axes else x.shape[k] for k in range(x.ndim) if keepdims or k not in axes]
 
     def element(*indices: Expr) -> Expr:
-        own = dict(zip(range(x.ndim) if keepdims else kept, indices)) | dict(axes)
-        at = tuple(own[k] for k in range(x.ndim))
+        index_of = dict(zip(range(x.ndim) if keepdims else remaining, indices)) | dict(axes)
+        at = tuple(index_of[k] for k in range(x.ndim))
         value = x[at] if first is None else first(x[at], at)
         return function(value, tuple(axes.values())) if axes else value
 
-    return compute(tuple(shape), element, what)
+    return compute(tuple(shape), element, caller)
 
 
 def count_of(extents: Sequence[Extent], like: Expr) -> Expr | int:
@@ -50,14 +50,16 @@ def count_of(extents: Sequence[Extent], like: Expr) -> Expr | int:
 
 def averaged(value: Expr, axes: tuple[Axis, ...]) -> Expr:
     """A mean, as one sum; of nothing it is NaN. That of f16 is made in f32."""
-    given = expr(as_float(value))
-    made = cast(given, f32) if given.dtype == f16 else given
+    number = expr(as_float(value))
+    summand = cast(number, f32) if number.dtype == f16 else number
     total = reduce(mul, [axis.extent for axis in axes], 1)
     if isinstance(total, int):
-        weighed = made * (1.0 / total) if total else made
-        return cast(sum_over(weighed, axes, init=None if total else nan), given.dtype)
+        weighed = summand * (1.0 / total) if total else summand
+        return cast(sum_over(weighed, axes, init=None if total else nan), number.dtype)
     start = select(comparison("eq", total, 0), nan, 0.0)
-    return cast(sum_over(made * (1.0 / cast(total, made.dtype)), axes, init=start), given.dtype)
+    return cast(
+        sum_over(summand * (1.0 / cast(total, summand.dtype)), axes, init=start), number.dtype
+    )
 
 
 def at_kept(indices: Sequence[Expr], axes: Sequence[int]) -> tuple[Any, ...]:

@@ -83,64 +83,66 @@ def _transposed(
     groups: int,
     rank: int,
 ) -> Tensor:
-    what = f"conv{rank}d_transpose"
-    check_rank(what, "x", x, rank + 2, f"images of {rank + 2} axes (NC{SPACE[rank]})")
-    check_rank(what, "weight", weight, rank + 2, f"{rank + 2} axes")
+    caller = f"conv{rank}d_transpose"
+    check_rank(caller, "x", x, rank + 2, f"images of {rank + 2} axes (NC{SPACE[rank]})")
+    check_rank(caller, "weight", weight, rank + 2, f"{rank + 2} axes")
     check_same(
-        what,
+        caller,
         "x and weight",
         x.shape[1],
         weight.shape[0],
         "the channels of images and of weights",
     )
-    sizes = kernel_of(what, weight, weight.shape[2:])
-    extents = [known(what, "x", extent, "as images grow") for extent in x.shape[2:]]
+    sizes = kernel_of(caller, weight, weight.shape[2:])
+    extents = [known(caller, "x", extent, "as images grow") for extent in x.shape[2:]]
     steps, gaps = (
-        per_axis(what, given, rank, name, 1)
-        for given, name in ((stride, "stride"), (dilation, "dilation"))
+        per_axis(caller, value, rank, name, 1)
+        for value, name in ((stride, "stride"), (dilation, "dilation"))
     )
-    ends = per_axis(what, padding, rank, "padding", 0)
-    more = _more(what, output_padding, steps, gaps)
+    ends = per_axis(caller, padding, rank, "padding", 0)
+    more = _more(caller, output_padding, steps, gaps)
     space = [
-        (extent - 1) * step - 2 * end + gap * (size - 1) + own + 1
-        for extent, step, end, gap, size, own in zip(extents, steps, ends, gaps, sizes, more)
+        (extent - 1) * step - 2 * end + gap * (size - 1) + extra + 1
+        for extent, step, end, gap, size, extra in zip(extents, steps, ends, gaps, sizes, more)
     ]
     if min(space) < 1 or min(extents) < 1:
-        refuse(what, "x and padding", f"have no result: its extents would be {tuple(space)}")
-    space = [extent_of(what, "stride", extent) for extent in space]
-    outputs = _outputs(what, x, weight, groups)
+        refuse(caller, "x and padding", f"have no result: its extents would be {tuple(space)}")
+    space = [extent_of(caller, "stride", extent) for extent in space]
+    outputs = _outputs(caller, x, weight, groups)
     if bias is not None:
-        check_extents(what, "bias", bias, (outputs,))
+        check_extents(caller, "bias", bias, (outputs,))
     image = placeholder((x.shape[0], outputs, *space), x.dtype, "image")
-    seen = CONVOLUTIONS[rank].function(image, weight, None, steps, ends, gaps, groups)
-    if any(own >= step for own, step in zip(more, steps)):  # windows that x has no elements for
-        seen = slices.function(seen, slice(None), slice(None), *map(slice, extents))
-    (made,) = differentiate(seen, [image], x)
-    return made if bias is None else compute(made.shape, lambda *i: made[i] + bias[i[1]], what)
+    images = CONVOLUTIONS[rank].function(image, weight, None, steps, ends, gaps, groups)
+    if any(extra >= step for extra, step in zip(more, steps)):  # windows that x has no elements for
+        images = slices.function(images, slice(None), slice(None), *map(slice, extents))
+    (result,) = differentiate(images, [image], x)
+    return (
+        result if bias is None else compute(result.shape, lambda *i: result[i] + bias[i[1]], caller)
+    )
 
 
 def _more(
-    what: str, output_padding: PerAxis, steps: Sequence[int], gaps: Sequence[int]
+    caller: str, output_padding: PerAxis, steps: Sequence[int], gaps: Sequence[int]
 ) -> tuple[int, ...]:
     """Elements behind the last window. Raises TaichiTypeError for as many as the stride, and as the
     dilation."""
-    more = per_axis(what, output_padding, len(steps), "output_padding", 0)
-    if any(own >= max(step, gap) for own, step, gap in zip(more, steps, gaps)):
+    more = per_axis(caller, output_padding, len(steps), "output_padding", 0)
+    if any(extra >= max(step, gap) for extra, step, gap in zip(more, steps, gaps)):
         raise TaichiTypeError(
-            f"{what}: output_padding={shown(output_padding)} is not below stride={_shown(steps)}, "
-            f"nor dilation={_shown(gaps)}",
+            f"{caller}: output_padding={shown(output_padding)} is not below "
+            f"stride={_shown(steps)}, nor dilation={_shown(gaps)}",
             place(),
         )
     return more
 
 
-def _shown(each: Sequence[int]) -> str:
-    return str(each[0] if len(set(each)) == 1 else tuple(each))
+def _shown(numbers: Sequence[int]) -> str:
+    return str(numbers[0] if len(set(numbers)) == 1 else tuple(numbers))
 
 
-def _outputs(what: str, x: Tensor, weight: Tensor, groups: int) -> Extent:
+def _outputs(caller: str, x: Tensor, weight: Tensor, groups: int) -> Extent:
     if groups < 1:
-        refuse(what, f"groups={groups}", "is no number of groups")
-    if groups > 1 and known(what, "x", x.shape[1], "where there are groups") % groups:
-        refuse(what, "groups:", f"{groups} groups do not divide {x.shape[1]} channels")
-    return extent_of(what, "weight and groups", weight.shape[1] * groups)
+        refuse(caller, f"groups={groups}", "is no number of groups")
+    if groups > 1 and known(caller, "x", x.shape[1], "where there are groups") % groups:
+        refuse(caller, "groups:", f"{groups} groups do not divide {x.shape[1]} channels")
+    return extent_of(caller, "weight and groups", weight.shape[1] * groups)

@@ -84,26 +84,26 @@ class _Axis:
         return -(-(self.extent + self.count - between) // self.count)
 
 
-def _adaptive(what: str, x: Tensor, size: PerAxis, combine: Callable[..., Expr]) -> Tensor:
-    check_least_rank(what, "x", x, 3, IMAGES)
-    check_elements(what, x, range(2, x.ndim), "images without elements have no windows")
-    sizes = per_axis(what, size, x.ndim - 2, "size", 1)
-    each = [
-        _Axis(known(what, "x", extent, "as it is cut"), count)
+def _adaptive(caller: str, x: Tensor, size: PerAxis, combine: Callable[..., Expr]) -> Tensor:
+    check_least_rank(caller, "x", x, 3, IMAGES)
+    check_elements(caller, x, range(2, x.ndim), "images without elements have no windows")
+    sizes = per_axis(caller, size, x.ndim - 2, "size", 1)
+    windows = [
+        _Axis(known(caller, "x", extent, "as it is cut"), count)
         for extent, count in zip(x.shape[2:], sizes)
     ]
-    axes = tuple(reduce_axis(one.longest) for one in each)
+    axes = tuple(reduce_axis(one.longest) for one in windows)
 
     def element(n: Expr, c: Expr, *window: Expr) -> Expr:
         inside: Expr | None = None
-        for one, i, r in zip(each, window, axes):
-            if one.extent % one.count:
-                inside = joined(inside, r < one.length(i))
-        at = [one.start(i) + r for one, i, r in zip(each, window, axes)]
-        return combine(x[(n, c, *at)], axes, inside, _lengths(each, window))
+        for windows_of_axis, i, r in zip(windows, window, axes):
+            if windows_of_axis.extent % windows_of_axis.count:
+                inside = joined(inside, r < windows_of_axis.length(i))
+        at = [windows_of_axis.start(i) + r for windows_of_axis, i, r in zip(windows, window, axes)]
+        return combine(x[(n, c, *at)], axes, inside, _lengths(windows, window))
 
-    return compute((*x.shape[:2], *sizes), element, what)
+    return compute((*x.shape[:2], *sizes), element, caller)
 
 
-def _lengths(each: Sequence[_Axis], window: Sequence[Expr]) -> list[Expr]:
-    return [one.length(i) for one, i in zip(each, window)]
+def _lengths(windows: Sequence[_Axis], window: Sequence[Expr]) -> list[Expr]:
+    return [windows_of_axis.length(i) for windows_of_axis, i in zip(windows, window)]

@@ -55,9 +55,9 @@ class Binding:
     ) -> None:
         self.tensors, self.sizes, self.places = [*inputs, *outputs], list(sizes), list(places)
         self.input_count = len(inputs)
-        own = [k for k, found in enumerate(places) if found == k]
-        self.arrays_before = [k for k in own if k < len(inputs)]
-        self.arrays_behind = [k for k in own if k >= len(inputs)]
+        arrays = [k for k, place in enumerate(places) if place == k]
+        self.arrays_before = [k for k in arrays if k < len(inputs)]
+        self.arrays_behind = [k for k in arrays if k >= len(inputs)]
         first = len(self.arrays_before)
         behind = first + len(self.sizes)
         self.numbers = {k: number for number, k in enumerate(self.arrays_before)}
@@ -67,9 +67,9 @@ class Binding:
 
     def with_adjoints_apart(self, symbols: frozenset[str]) -> Binding:
         """The same, of whose fields some have adjoints apart from their gradients."""
-        found = copy(self)
-        found.apart = symbols
-        return found
+        copied = copy(self)
+        copied.apart = symbols
+        return copied
 
     @property
     def arrays(self) -> list[int]:
@@ -79,12 +79,12 @@ class Binding:
     @property
     def fields(self) -> list[str]:
         """The names of the fields."""
-        return list(dict.fromkeys(one for one in self.places if isinstance(one, str)))
+        return list(dict.fromkeys(place for place in self.places if isinstance(place, str)))
 
     def name(self, number: int) -> str | int:
         """An array as flows name it: the name of a field, or the number of an argument."""
-        found = self.places[number]
-        return found if isinstance(found, str) else self.numbers[found]
+        place = self.places[number]
+        return place if isinstance(place, str) else self.numbers[place]
 
     def sizes_of(self, values: Sequence[int]) -> Sequence[int]:
         """The sizes among the arguments of a launch."""
@@ -92,26 +92,26 @@ class Binding:
 
     def array(self, slot: Slot) -> Slot:
         """The slot that stands for all that are the same array as one."""
-        found = self.places[slot.number]
-        number = slot.number if isinstance(found, str) else found
+        place = self.places[slot.number]
+        number = slot.number if isinstance(place, str) else place
         return Slot(number, slot.is_adjoint, slot.tangent)
 
     def symbol(self, slot: Slot, program: Program) -> str | None:
         """The field of a slot; None for an array argument."""
-        found = self.places[slot.number]
-        if not isinstance(found, str):
+        place = self.places[slot.number]
+        if not isinstance(place, str):
             return None
         derivatives = program.derivatives
-        name = derivatives.adjoint_of(found, self.apart) if slot.is_adjoint else found
+        name = derivatives.adjoint_of(place, self.apart) if slot.is_adjoint else place
         assert name is not None
         return name if slot.tangent is None else derivatives.duals[name][slot.tangent]
 
     def label(self, slot: Slot) -> Attributes:
         """The label of an array argument."""
-        found = argument_label(self.numbers[self.array(slot).number])
+        label = argument_label(self.numbers[self.array(slot).number])
         if slot.is_adjoint:
-            found = {**found, **adjoint_label(found)}
-        return found if slot.tangent is None else tangent_label(found, slot.tangent)
+            label = {**label, **adjoint_label(label)}
+        return label if slot.tangent is None else tangent_label(label, slot.tangent)
 
     def argument_type(self, slot: Slot) -> ir.Type:
         """The type of an array argument."""

@@ -34,15 +34,15 @@ def build(
     does not fit.
     """
     is_list = not isinstance(outputs, Tensor)
-    wanted = [outputs] if isinstance(outputs, Tensor) else list(outputs)
-    if not wanted:
+    results = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+    if not results:
         refuse("build", "outputs", "are none")
     if not name:
         refuse("build", "name", "is empty")
-    given = {one.value: k for k, one in enumerate(inputs)}
-    if len(given) < len(inputs):
+    input_values = {tensor.value: k for k, tensor in enumerate(inputs)}
+    if len(input_values) < len(inputs):
         refuse("build", "inputs", "has a tensor twice")
     at = place()
     plans = Plans(dict(schedule or {}), tuple(inline), tuple(materialise))
-    module, sizes = program_of(wanted, list(inputs), name, at, plans=plans)
-    return Built(module, name, wanted, list(inputs), sizes, is_list, at)
+    module, sizes = program_of(results, list(inputs), name, at, plans=plans)
+    return Built(module, name, results, list(inputs), sizes, is_list, at)

@@ -60,9 +60,9 @@ class Built:
         self.outputs, self.inputs = list(outputs), list(inputs)
         self._gives_list = gives_list
         self._sizes = Sizes(self.inputs, sizes)
-        self._shapes = [known_shape(one.shape) for one in self.outputs]
+        self._shapes = [known_shape(tensor.shape) for tensor in self.outputs]
         self._needs = needs_of(module, sizes)
-        self._integers = [k for k, one in enumerate(self.inputs) if one.dtype.is_integer]
+        self._integers = [k for k, tensor in enumerate(self.inputs) if tensor.dtype.is_integer]
         self._launches: Launches | None = None
         self._last: Launched | None = None
 
@@ -77,20 +77,20 @@ class Built:
         arrays = (*map(_as_array, arrays, self.inputs), *arrays[len(self.inputs) :])
         sizes = self._sizes.of(self.__name__, arrays)
         if self._needs:
-            known = dict(zip(self._sizes.order, sizes))
+            values = dict(zip(self._sizes.order, sizes))
             for need in self._needs:
-                need.check(self.__name__, known)
+                need.check(self.__name__, values)
         if self._integers:
             arrays = with_integers(arrays, self._integers, self.__name__, self.inputs)
         results = self._results(sizes, out)
         try:
-            found, buffers = launches.prepare([*arrays, *results], with_gradients=is_recorded)
+            launched, buffers = launches.prepare([*arrays, *results], with_gradients=is_recorded)
         except TaichiRuntimeError as error:
             raise type(error)(located(str(error), place())) from None
-        self._last = found
-        check_writeable(found.variant, buffers, reverse=is_recorded)
-        variant = _with_gradients(found.variant, buffers) if is_recorded else found.variant
-        Launch(self, variant, found.values(sizes), buffers).execute()
+        self._last = launched
+        check_writeable(launched.variant, buffers, reverse=is_recorded)
+        variant = _with_gradients(launched.variant, buffers) if is_recorded else launched.variant
+        Launch(self, variant, launched.values(sizes), buffers).execute()
         if current.config.debug:
             current.check_ends(f"'{self.__name__}'", allocations(buffers))
         if out is not None:
@@ -101,7 +101,7 @@ class Built:
         """Those of the outputs for some arrays. Raises TaichiRuntimeTypeError where these do not
         fit."""
         sizes = self._sizes.of(self.__name__, arrays)
-        return [self._sizes.shape(one.shape, sizes) for one in self.outputs]
+        return [self._sizes.shape(tensor.shape, sizes) for tensor in self.outputs]
 
     def torch(self) -> TorchFunction:
         """The same function for torch's autograd: of tensors, with gradients of any order by
@@ -121,35 +121,35 @@ class Built:
         """
         return JaxFunction(self, self._packed)
 
-    def _packed(self, found: Sequence[Any]) -> Any:
-        return list(found) if self._gives_list else found[0]
+    def _packed(self, results: Sequence[Any]) -> Any:
+        return list(results) if self._gives_list else results[0]
 
-    def reverse(self, wanted: Sequence[int]) -> Built:
+    def reverse(self, numbers: Sequence[int]) -> Built:
         """The adjoints of the inputs of some numbers: a function of the inputs and of the adjoints
         of the outputs of floats."""
-        outputs = [one for one in self.outputs if one.dtype.is_float]
-        heads = [like(one, "head") for one in outputs]
-        inputs, cuts = [self.inputs[k] for k in wanted], cuts_at(self.inputs)
-        found = list(adjoints_of(outputs, inputs, heads, cuts))
-        return self._derivative("reverse", found, heads)
+        outputs = [tensor for tensor in self.outputs if tensor.dtype.is_float]
+        heads = [like(tensor, "head") for tensor in outputs]
+        inputs, cuts = [self.inputs[k] for k in numbers], cuts_at(self.inputs)
+        adjoints = list(adjoints_of(outputs, inputs, heads, cuts))
+        return self._derivative("reverse", adjoints, heads)
 
-    def tangent(self, wanted: Sequence[int]) -> Built:
+    def tangent(self, numbers: Sequence[int]) -> Built:
         """The tangents of the outputs of floats: a function of the inputs and of the tangents of
         those of some numbers."""
-        given = {k: like(self.inputs[k], "tangent") for k in wanted}
+        tangents = {k: like(self.inputs[k], "tangent") for k in numbers}
         moved = {
-            one: given.get(k, zeros(one.shape, one))
-            for k, one in enumerate(self.inputs)
-            if one.dtype.is_float
+            tensor: tangents.get(k, zeros(tensor.shape, tensor))
+            for k, tensor in enumerate(self.inputs)
+            if tensor.dtype.is_float
         }
-        outputs = [one for one in self.outputs if one.dtype.is_float]
-        found = jvp(outputs, list(moved), list(moved.values()))
-        return self._derivative("tangent", found, list(given.values()))
+        outputs = [tensor for tensor in self.outputs if tensor.dtype.is_float]
+        results = jvp(outputs, list(moved), list(moved.values()))
+        return self._derivative("tangent", results, list(tangents.values()))
 
-    def _derivative(self, kind: str, found: Sequence[Tensor], given: Sequence[Tensor]) -> Built:
-        inputs, name = [*self.inputs, *given], f"{self.__name__}.{kind}"
-        module, sizes = program_of(found, inputs, name, self.at)
-        return Built(module, name, found, inputs, sizes, True, self.at)
+    def _derivative(self, kind: str, outputs: Sequence[Tensor], seeds: Sequence[Tensor]) -> Built:
+        inputs, name = [*self.inputs, *seeds], f"{self.__name__}.{kind}"
+        module, sizes = program_of(outputs, inputs, name, self.at)
+        return Built(module, name, outputs, inputs, sizes, True, self.at)
 
     def explain(self) -> list[str]:
         """What is asked of the definitions that are left, and what the compiler chose, with their
@@ -168,37 +168,37 @@ class Built:
         return self._described().variant.stages.ptx(PRIMAL, chip)
 
     def _described(self) -> Launched:
-        found, current = self._last, program()
-        if found is None or found.variant.program is not current:
+        launched, current = self._last, program()
+        if launched is None or launched.variant.program is not current:
             places = range(len(self.inputs) + len(self.outputs))
-            found = self._launches_of(current).on(tuple(places))
-        return found
+            launched = self._launches_of(current).on(tuple(places))
+        return launched
 
     def _results(self, sizes: Sequence[int], out: Any) -> list[Any]:
-        given = [None] * len(self.outputs) if out is None else out
-        listed = list(given) if isinstance(given, tuple | list) else [given]
+        arrays = [None] * len(self.outputs) if out is None else out
+        listed = list(arrays) if isinstance(arrays, tuple | list) else [arrays]
         if len(listed) != len(self.outputs):
             raise refused(
                 f"{self.__name__}: out= names {len(listed)} arrays for {len(self.outputs)} outputs"
             )
-        made = []
-        for one, known, array in zip(self.outputs, self._shapes, listed):
-            shape = self._sizes.shape(one.shape, sizes) if known is None else known
-            if known is None and any(extent < 0 for extent in shape):
-                raise refused(f"{self.__name__}: '{one.name}' would have the shape {shape}")
+        results = []
+        for tensor, fixed, array in zip(self.outputs, self._shapes, listed):
+            shape = self._sizes.shape(tensor.shape, sizes) if fixed is None else fixed
+            if fixed is None and any(extent < 0 for extent in shape):
+                raise refused(f"{self.__name__}: '{tensor.name}' would have the shape {shape}")
             if array is None:
-                array = np.empty(shape, one.dtype.numpy)
-            self._sizes.check(self.__name__, one, array, shape)
-            made.append(array)
-        return made
+                array = np.empty(shape, tensor.dtype.numpy)
+            self._sizes.check(self.__name__, tensor, array, shape)
+            results.append(array)
+        return results
 
     def _launches_of(self, current: Program) -> Launches:
         if current.trees.pending:
             current.trees.materialize()
-        found = self._launches
-        if found is None or found.program is not current:
-            found = self._begin(current)
-        return found
+        launches = self._launches
+        if launches is None or launches.program is not current:
+            launches = self._begin(current)
+        return launches
 
     @in_turn
     def _begin(self, current: Program) -> Launches:
@@ -225,12 +225,12 @@ def _with_gradients(variant: Variant, buffers: Sequence[ArrayBuffer]) -> Variant
     return variant.with_gradients(frozenset(positions)) if positions else variant
 
 
-def _as_array(given: Any, one: Tensor) -> Any:
+def _as_array(value: Any, tensor: Tensor) -> Any:
     """A number of Python's or NumPy's as an array without axes."""
-    if type(given) is np.ndarray:
-        return given
-    if isinstance(given, np.generic) or (isinstance(given, float) and not one.dtype.is_float):
-        return np.asarray(given)
-    if isinstance(given, int | float):
-        return np.asarray(number(one.dtype, given).value, one.dtype.numpy)
-    return given
+    if type(value) is np.ndarray:
+        return value
+    if isinstance(value, np.generic) or (isinstance(value, float) and not tensor.dtype.is_float):
+        return np.asarray(value)
+    if isinstance(value, int | float):
+        return np.asarray(number(tensor.dtype, value).value, tensor.dtype.numpy)
+    return value

@@ -38,42 +38,46 @@ class TensorDerivatives:
 
     def flows(self) -> list[GivenFlow]:
         """To each output from the inputs of floats that it is made of."""
-        found = []
+        flows = []
         for number, output in enumerate(self.outputs, len(self.inputs)):
             if output.dtype.is_float and not self.is_stopped:
                 behind = sources_of(output, cuts_at(self.inputs))
                 sources = [
                     self.binding.name(k)
-                    for k, one in enumerate(self.inputs)
-                    if one in behind and one.dtype.is_float
+                    for k, tensor in enumerate(self.inputs)
+                    if tensor in behind and tensor.dtype.is_float
                 ]
-                found.append(GivenFlow(self.binding.name(number), tuple(dict.fromkeys(sources))))
-        return found
+                flows.append(GivenFlow(self.binding.name(number), tuple(dict.fromkeys(sources))))
+        return flows
 
     @in_turn
     def derived(
         self, kernel: KernelModule, tangents: int, *, is_reverse: bool, is_constant: bool
     ) -> KernelModule:
         """See `GivenDerivatives`."""
-        made = _Made(self, kernel)
-        given = {Slot(k): one for k, one in enumerate(self.inputs)}
+        parts_of = _Made(self, kernel)
+        arguments = {Slot(k): tensor for k, tensor in enumerate(self.inputs)}
         cleared: list[Slot] = []
         if is_reverse:
-            heads = made.heads()
-            results = made.adjoints(heads)
-            given |= heads
-            cleared = [one for d in (None, *range(tangents)) for one in made.along(heads, d)]
+            heads = parts_of.heads()
+            results = parts_of.adjoints(heads)
+            arguments |= heads
+            cleared = [slot for d in (None, *range(tangents)) for slot in parts_of.along(heads, d)]
         else:
-            results = {Slot(len(self.inputs) + k): one for k, one in enumerate(self.outputs)}
-        found, moving = dict(results), dict(given)
+            results = {Slot(len(self.inputs) + k): tensor for k, tensor in enumerate(self.outputs)}
+        all_results, moving = dict(results), dict(arguments)
         for direction in range(tangents):
-            seeds = {} if is_constant or self.is_stopped else made.seeds(moving, direction)
-            found |= made.tangents(results, moving, seeds, direction)
-            given |= seeds
+            seeds = {} if is_constant or self.is_stopped else parts_of.seeds(moving, direction)
+            all_results |= parts_of.tangents(results, moving, seeds, direction)
+            arguments |= seeds
         module, _ = program_of(
-            list(found.values()), list(given.values()), self.name, self.at, self.binding.sizes
+            list(all_results.values()),
+            list(arguments.values()),
+            self.name,
+            self.at,
+            self.binding.sizes,
         )
-        passed = Passed(list(given), list(found), is_reverse, cleared)
+        passed = Passed(list(arguments), list(all_results), is_reverse, cleared)
         arrays = kernel.arrays[: len(kernel.arrays) - len(kernel.own_arrays)]
         binding = self.binding.with_adjoints_apart(kernel.apart)
         return tensor_kernel(module, self.name, passed, binding, self.program, arrays)
@@ -93,65 +97,69 @@ class _Made:
         """Whether there is an array for a slot."""
         if not self.binding.is_float(slot.number):
             return False
-        place, known = self.binding.places[slot.number], self.owner.program.derivatives
+        place, derivatives = self.binding.places[slot.number], self.owner.program.derivatives
         if not isinstance(place, str):
             return place in self.with_gradient
-        name = known.adjoint_of(place, self.kernel.apart) if slot.is_adjoint else place
+        name = derivatives.adjoint_of(place, self.kernel.apart) if slot.is_adjoint else place
         if name is None or slot.tangent is None:
             return name is not None
-        return slot.tangent < len(known.duals.get(name, ()))
+        return slot.tangent < len(derivatives.duals.get(name, ()))
 
     def heads(self) -> Slots:
         """Adjoints of the outputs."""
         first = len(self.owner.inputs)
-        slots = {Slot(first + k, True): one for k, one in enumerate(self.owner.outputs)}
-        return {slot: like(one, "head") for slot, one in slots.items() if self.has(slot)}
+        slots = {Slot(first + k, True): tensor for k, tensor in enumerate(self.owner.outputs)}
+        return {slot: like(tensor, "head") for slot, tensor in slots.items() if self.has(slot)}
 
     def adjoints(self, heads: Slots) -> Slots:
         """Those of the inputs."""
-        slots = {Slot(k, True): one for k, one in enumerate(self.owner.inputs)}
-        wanted = {slot: one for slot, one in slots.items() if self.has(slot)}
-        if not wanted or not heads or self.owner.is_stopped:
+        slots = {Slot(k, True): tensor for k, tensor in enumerate(self.owner.inputs)}
+        targets = {slot: tensor for slot, tensor in slots.items() if self.has(slot)}
+        if not targets or not heads or self.owner.is_stopped:
             return {}
         outputs = [self.binding.tensors[slot.number] for slot in heads]
-        inputs = list(wanted.values())
+        inputs = list(targets.values())
         cuts = cuts_at(self.owner.inputs)
-        found = adjoints_of(outputs, inputs, list(heads.values()), cuts)
-        return dict(zip(wanted, found))
+        adjoints = adjoints_of(outputs, inputs, list(heads.values()), cuts)
+        return dict(zip(targets, adjoints))
 
     def along(self, slots: Slots, direction: int | None) -> list[Slot]:
         """Some slots, or their tangents, where there are such."""
-        found = [slot if direction is None else slot.along(direction) for slot in slots]
-        return [slot for slot in found if self.has(slot)]
+        slots_along = [slot if direction is None else slot.along(direction) for slot in slots]
+        return [slot for slot in slots_along if self.has(slot)]
 
-    def seeds(self, given: Slots, direction: int) -> Slots:
+    def seeds(self, arguments: Slots, direction: int) -> Slots:
         """Tangents of what a function is given."""
         return {
-            slot.along(direction): like(one, "tangent")
-            for slot, one in given.items()
+            slot.along(direction): like(tensor, "tangent")
+            for slot, tensor in arguments.items()
             if self.has(slot.along(direction))
         }
 
-    def tangents(self, results: Slots, given: Slots, seeds: Slots, direction: int) -> Slots:
+    def tangents(self, results: Slots, arguments: Slots, seeds: Slots, direction: int) -> Slots:
         """Those of results, where there is an array for them."""
-        wanted = {s: one for s, one in results.items() if self.has(s.along(direction))}
-        moving = [one for slot, one in given.items() if slot.along(direction) in seeds]
-        still = [one for slot, one in given.items() if not is_given(one) and one not in moving]
-        still = [one for one in still if one.dtype.is_float]
-        seeded = [*seeds.values(), *(zeros(one.shape, one) for one in still)]
-        found = (
-            jvp(list(wanted.values()), [*moving, *still], seeded)
+        targets = {s: tensor for s, tensor in results.items() if self.has(s.along(direction))}
+        moving = [tensor for slot, tensor in arguments.items() if slot.along(direction) in seeds]
+        still = [
+            tensor
+            for slot, tensor in arguments.items()
+            if not is_given(tensor) and tensor not in moving
+        ]
+        still = [tensor for tensor in still if tensor.dtype.is_float]
+        seeded = [*seeds.values(), *(zeros(tensor.shape, tensor) for tensor in still)]
+        tangents = (
+            jvp(list(targets.values()), [*moving, *still], seeded)
             if seeds
-            else [zeros(one.shape, one) for one in wanted.values()]
+            else [zeros(tensor.shape, tensor) for tensor in targets.values()]
         )
-        return {slot.along(direction): one for slot, one in zip(wanted, found)}
+        return {slot.along(direction): tangent for slot, tangent in zip(targets, tangents)}
 
 
 def cuts_at(inputs: Sequence[Tensor]) -> Mapping[Tensor, Override]:
     """What keeps derivatives from passing on from inputs that are themselves defined by others."""
-    return {one: ([], lambda *_: []) for one in inputs if not is_given(one)}
+    return {tensor: ([], lambda *_: []) for tensor in inputs if not is_given(tensor)}
 
 
-def like(tensor: Tensor, what: str) -> Tensor:
+def like(tensor: Tensor, suffix: str) -> Tensor:
     """A tensor of the same shape and type, which a call gives."""
-    return placeholder(tensor.shape, tensor.dtype, f"{tensor.name}.{what}")
+    return placeholder(tensor.shape, tensor.dtype, f"{tensor.name}.{suffix}")

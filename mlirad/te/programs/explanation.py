@@ -18,28 +18,28 @@ def explained(module: ir.Operation, ops: Sequence[ir.Operation]) -> list[str]:
 
 
 def _described(op: ir.Operation) -> str:
-    own = choices_of(op, ir.RankedTensorType(op.results[0].type).rank)
+    outer = choices_of(op, ir.RankedTensorType(op.results[0].type).rank)
     reduced = [
         choice
         for inner in block_operations(te.body_of(op))
         if te.is_reduce(inner)
         for choice in choices_of(inner, len(te.bounds_of(inner)))
     ]
-    names = ", ".join(one.name or "_" for one in own)
+    names = ", ".join(choice.name or "_" for choice in outer)
     summed = f"; {', '.join(one.name or '_' for one in reduced)}" if reduced else ""
-    asked = ", ".join(_asked(own, reduced)) or "schedule found"
+    asked = ", ".join(_asked(outer, reduced)) or "schedule found"
     return f"'{te.label_of(op)}' ({names}{summed}): {asked}"
 
 
-def _asked(own: Sequence[AxisChoice], reduced: Sequence[AxisChoice]) -> Iterator[str]:
-    both = [*own, *reduced]
-    tiles = [f"{one.name} {one.tile}" for one in both if one.tile]
+def _asked(outer: Sequence[AxisChoice], reduced: Sequence[AxisChoice]) -> Iterator[str]:
+    choices = [*outer, *reduced]
+    tiles = [f"{choice.name} {choice.tile}" for choice in choices if choice.tile]
     if tiles:
         yield f"tiles of {', '.join(tiles)}"
-    yield from (f"{one.name} in lanes" for one in both if one.in_lanes)
-    written_out = [one.name for one in both if one.is_written_out]
+    yield from (f"{choice.name} in lanes" for choice in choices if choice.in_lanes)
+    written_out = [choice.name for choice in choices if choice.is_written_out]
     if written_out:
         yield f"{', '.join(written_out)} written out"
-    if any(one.is_serial for one in own):
-        shared = [one.name for one in own if not one.is_serial]
+    if any(choice.is_serial for choice in outer):
+        shared = [choice.name for choice in outer if not choice.is_serial]
         yield f"{', '.join(shared) or 'no axis'} parallel"

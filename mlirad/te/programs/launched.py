@@ -67,26 +67,26 @@ class Launches:
             for k, array in enumerate(arrays)
             if type(array) is np.ndarray or not isinstance(array, Field)
         }
-        found = self.on(self._places(arrays, buffers))
-        return found, [buffers[k] for k in found.binding.arrays]
+        launched = self.on(self._places(arrays, buffers))
+        return launched, [buffers[k] for k in launched.binding.arrays]
 
     def on(self, places: Places) -> Launched:
         """The kernel for a choice (see `Binding`)."""
-        found = self._by_places.get(places)
-        if found is None or found.variant.codes.is_stale:
-            found = self._make(places)
-        return found
+        launched = self._by_places.get(places)
+        if launched is None or launched.variant.codes.is_stale:
+            launched = self._make(places)
+        return launched
 
     def _places(self, arrays: Sequence[Any], buffers: dict[int, ArrayBuffer]) -> Places:
         if len(buffers) == len(arrays) and are_apart(buffers.values()):
             return tuple(range(len(arrays)))
         places: list[str | int] = []
-        seen: dict[Any, int] = {}  # arrays that are an input twice become one
+        first_with: dict[Any, int] = {}  # arrays that are an input twice become one
         for k, array in enumerate(arrays):
             if isinstance(array, Field):
                 places.append(_checked(array, self.name))
             elif k < len(self.inputs):
-                places.append(seen.setdefault(same_key(buffers[k]), k))
+                places.append(first_with.setdefault(same_key(buffers[k]), k))
             else:
                 places.append(k)
             if k >= len(self.inputs):
@@ -98,23 +98,24 @@ class Launches:
     ) -> None:
         """Raise TaichiRuntimeTypeError where an array that is written shares memory with another:
         an element may then be read when it is another one's already."""
-        own = places[number]
+        place = places[number]
         met = (
-            own in places[:number]
-            if isinstance(own, str)
+            place in places[:number]
+            if isinstance(place, str)
             else any(overlap(buffers[number], b) for k, b in buffers.items() if k < number)
         )
         if met:
-            what = f"field '{own}'" if isinstance(own, str) else "an array"
+            array = f"field '{place}'" if isinstance(place, str) else "an array"
             raise TaichiRuntimeTypeError(
-                f"{self.name}: {what} of out= shares memory with another array: pass one of its own"
+                f"{self.name}: {array} of out= shares memory with another array: pass one of its "
+                "own"
             )
 
     @in_turn
     def _make(self, places: Places) -> Launched:
-        found = self._by_places.get(places)
-        if found is not None and not found.variant.codes.is_stale:
-            return found
+        launched = self._by_places.get(places)
+        if launched is not None and not launched.variant.codes.is_stale:
+            return launched
         binding = Binding(self.inputs, self.outputs, self.sizes, places)
         count = len(self.inputs)
         passed = Passed(

@@ -31,20 +31,20 @@ class Plans:
     ) -> None:
         """Raise TaichiTypeError where something is said of what is not computed, or against what is
         said elsewhere."""
-        given = {one.value for one in inputs}
+        input_values = {tensor.value for tensor in inputs}
         named = (
-            *(("schedule", one) for one in self.schedules),
+            *(("schedule", tensor) for tensor in self.schedules),
             *(("inline", one) for one in self.inline),
-            *(("materialise", one) for one in self.materialise),
+            *(("materialise", tensor) for tensor in self.materialise),
         )
         for argument, one in named:
-            op = None if one.value in given else defining_op(one.value)
+            op = None if one.value in input_values else defining_op(one.value)
             if op is None or op not in needed or te.PlaceholderOp.holds(op):
-                own = self.schedules.get(one)
+                schedule = self.schedules.get(one)
                 raise TaichiTypeError(
                     f"build: {argument}: tensor '{one.name}' is not computed here, and takes no "
                     "schedule",
-                    place() if own is None else own.place,
+                    place() if schedule is None else schedule.place,
                 )
         arrays = [*outputs, *self.materialise, *self.schedules]
         for one in self.inline:
@@ -63,15 +63,15 @@ class Plans:
 
     def write(self, op: ir.Operation, copied: ir.Value) -> None:
         """Say on the copy of a definition what there is to say of it."""
-        made = defining_op(copied)
+        copy = defining_op(copied)
         tensor = graph().known(op.results[0])
-        if made is None or tensor is None:
+        if copy is None or tensor is None:
             return
-        set_schedule(made, tensor, self.schedules.get(tensor))
+        set_schedule(copy, tensor, self.schedules.get(tensor))
         if any(tensor is one for one in self.materialise):
-            made.attributes[te.KEPT] = ir.UnitAttr.get()
-        if any(tensor is one for one in self.inline):
-            made.attributes[te.INLINED] = ir.UnitAttr.get()
+            copy.attributes[te.KEPT] = ir.UnitAttr.get()
+        if any(tensor is other for other in self.inline):
+            copy.attributes[te.INLINED] = ir.UnitAttr.get()
 
 
 NO_PLANS = Plans({}, (), ())

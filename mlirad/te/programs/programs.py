@@ -23,39 +23,39 @@ def program_of(
     inputs: Sequence[Tensor],
     name: str,
     at: SourceLocation,
-    known: Sequence[str] = (),
+    first_sizes: Sequence[str] = (),
     plans: Plans = NO_PLANS,
 ) -> tuple[ir.Module, list[str]]:
     """A module with one function of the inputs and of sizes, whose names are given too: those that
     are `known`, those that inputs have as extents, and what else there is; `plans` say how."""
-    needed = _needed([one.value for one in outputs], {one.value for one in inputs})
+    needed = _needed([tensor.value for tensor in outputs], {one.value for one in inputs})
     plans.check(needed, outputs, inputs)
     ops = {te.SizeOp(op).label.value: op for op in needed if te.SizeOp.holds(op)}
-    extents = [e.name for one in inputs for e in one.shape if isinstance(e, Size)]
-    sizes = list(dict.fromkeys([*known, *extents, *ops]))
+    extents = [e.name for tensor in inputs for e in tensor.shape if isinstance(e, Size)]
+    sizes = list(dict.fromkeys([*first_sizes, *extents, *ops]))
     with context(), location(at):
         module = ir.Module.create()
         i64 = b.integer_type(64)
-        types = [*(one.value.type for one in inputs), *(i64 for _ in sizes)]
+        types = [*(tensor.value.type for tensor in inputs), *(i64 for _ in sizes)]
         with ir.InsertionPoint(module.body):
-            function = _function(name, types, [one.value.type for one in outputs])
+            function = _function(name, types, [tensor.value.type for tensor in outputs])
         entry = b.block(function, 0, types)
         arguments = list(entry.arguments)
         with ir.InsertionPoint(entry):
             of: dict[ir.Value, ir.Value] = {
-                one.value: argument for one, argument in zip(inputs, arguments)
+                tensor.value: argument for tensor, argument in zip(inputs, arguments)
             }
             for size, argument in zip(sizes, arguments[len(inputs) :]):
                 if size in ops:
-                    made = b.make("arith.index_cast", b.index_type(), [argument])
-                    of[ops[size].results[0]] = made
+                    index = b.make("arith.index_cast", b.index_type(), [argument])
+                    of[ops[size].results[0]] = index
             copier = Copier(of)
             for op in needed:
                 if op.results[0] not in of:
                     _copy(op, copier)
                     plans.write(op, copier.value(op.results[0]))
-            given = copier.values([one.value for one in outputs])
-            ir.Operation.create("func.return", [], given)
+            results = copier.values([tensor.value for tensor in outputs])
+            ir.Operation.create("func.return", [], results)
     return module, sizes
 
 
@@ -86,25 +86,27 @@ def _copy(op: ir.Operation, copier: Copier) -> None:
 
 
 def _inside(op: ir.Operation) -> list[ir.Operation]:
-    found = []
+    ops = []
     for region in op.regions:
         for block in region.blocks:
             for inner in block_operations(block):
-                found += [inner, *_inside(inner)]
-    return found
+                ops += [inner, *_inside(inner)]
+    return ops
 
 
-def _needed(wanted: Sequence[ir.Value], given: set[ir.Value]) -> list[ir.Operation]:
+def _needed(outputs: Sequence[ir.Value], inputs: set[ir.Value]) -> list[ir.Operation]:
     """The ops that define what is wanted, each behind those that it uses."""
-    found = dict[ir.Operation, None]()
-    pending = [(owner_operation(value), False) for value in reversed(wanted) if value not in given]
+    ordered = dict[ir.Operation, None]()
+    pending = [
+        (owner_operation(value), False) for value in reversed(outputs) if value not in inputs
+    ]
     while pending:
         op, is_done = pending.pop()
         if is_done:
-            found[op] = None
-        elif op not in found:
+            ordered[op] = None
+        elif op not in ordered:
             pending.append((op, True))
             erase_unused(op)
             used = [*op.operands, *(captured(op) if len(op.regions) else [])]
-            pending += [(owner_operation(value), False) for value in used if value not in given]
-    return list(found)
+            pending += [(owner_operation(value), False) for value in used if value not in inputs]
+    return list(ordered)

@@ -55,34 +55,37 @@ def tensor_kernel(
 ) -> KernelModule:
     """The kernel; `arrays` are its array arguments, to which those of its own are added."""
     with context(), module.operation.location:
-        made = copy_of(module)
-        run_pipeline(made.operation, f"builtin.module({SIMPLIFY})")
-        (function,) = functions(made.operation)
+        lowered = copy_of(module)
+        run_pipeline(lowered.operation, f"builtin.module({SIMPLIFY})")
+        (function,) = functions(lowered.operation)
         entry = entry_of(function)
         _copy_what_is_shared(entry, is_added=passed.added)
         if passed.added:
             te.mark_added(function, range(len(passed.made)))
         defined = _arrays_of(entry, passed, binding)
-        given = len(entry.arguments)
+        argument_count = len(entry.arguments)
         rows = "" if program.executor.memory.is_apart else ROWS
-        run_pipeline(made.operation, f"builtin.module({LOWER}{rows})")
-        (function,) = functions(made.operation)
-        defined = _without_unused(entry_of(function), given, defined)
-        own = [one for one in defined if isinstance(one, OwnArray)]
-        slots = [one if isinstance(one, Slot) else None for one in defined]
+        run_pipeline(lowered.operation, f"builtin.module({LOWER}{rows})")
+        (function,) = functions(lowered.operation)
+        defined = _without_unused(entry_of(function), argument_count, defined)
+        own_arrays = [array for array in defined if isinstance(array, OwnArray)]
+        slots = [array if isinstance(array, Slot) else None for array in defined]
         _Binder(function, binding, program).bind(passed, slots)
-        with ir.InsertionPoint.at_block_begin(made.body):
+        with ir.InsertionPoint.at_block_begin(lowered.body):
             declare_trees(program, binding.fields, binding.apart)
-    every = (*arrays, *(NdarrayArgument(one.dtype, -1, (), False, is_cut=True) for one in own))
+    every = (
+        *arrays,
+        *(NdarrayArgument(array.dtype, -1, (), False, is_cut=True) for array in own_arrays),
+    )
     return KernelModule(
-        made,
+        lowered,
         name,
         False,
         (),
         None,
         every,
         tuple(binding.fields),
-        own_arrays=tuple(own),
+        own_arrays=tuple(own_arrays),
         derivatives=derivatives,
     )
 
@@ -90,10 +93,10 @@ def tensor_kernel(
 def definitions(module: ir.Module) -> list[str]:
     """What there is to say of the definitions of a function that are left."""
     with context(), module.operation.location:
-        made = copy_of(module)
-        run_pipeline(made.operation, f"builtin.module({SIMPLIFY})")
-        (function,) = functions(made.operation)
-        return explained(made.operation, block_operations(entry_of(function)))
+        simplified = copy_of(module)
+        run_pipeline(simplified.operation, f"builtin.module({SIMPLIFY})")
+        (function,) = functions(simplified.operation)
+        return explained(simplified.operation, block_operations(entry_of(function)))
 
 
 def _arrays_of(entry: ir.Block, passed: Passed, binding: Binding) -> list[Slot | OwnArray]:
@@ -110,28 +113,28 @@ def _arrays_of(entry: ir.Block, passed: Passed, binding: Binding) -> list[Slot |
 
 
 def _without_unused(
-    entry: ir.Block, given: int, defined: Sequence[Slot | OwnArray]
+    entry: ir.Block, argument_count: int, defined: Sequence[Slot | OwnArray]
 ) -> list[Slot | OwnArray]:
     """The arrays behind those that are given, without a launch's own that it does not use."""
-    kept: list[Slot | OwnArray] = []
-    for one in defined:
-        if isinstance(one, Slot) or has_uses(entry.arguments[given + len(kept)]):
-            kept.append(one)
+    used: list[Slot | OwnArray] = []
+    for array in defined:
+        if isinstance(array, Slot) or has_uses(entry.arguments[argument_count + len(used)]):
+            used.append(array)
         else:
-            entry.erase_argument(given + len(kept))
-    return kept
+            entry.erase_argument(argument_count + len(used))
+    return used
 
 
 def _copy_what_is_shared(entry: ir.Block, *, is_added: bool) -> None:
     """Let every output have a definition of its own: inputs, what is an output twice, and what is
     added and read too, are copied."""
     end = block_operations(entry)[-1]
-    known: set[ir.Value] = set(entry.arguments)
+    defined: set[ir.Value] = set(entry.arguments)
     for position, value in enumerate(list(end.operands)):
-        if value in known or (is_added and len(list(value.uses)) > 1):
+        if value in defined or (is_added and len(list(value.uses)) > 1):
             with before(end):
                 end.operands[position] = _copy(value)
-        known.add(value)
+        defined.add(value)
 
 
 def _copy(value: ir.Value) -> ir.Value:
@@ -206,11 +209,11 @@ class _Binder:
             return self._labelled(self.binding.argument_type(slot), label)
         element = field.element_type(self.binding.argument_type(slot))
         type_ = field.array_type(element, self.program.fields[symbol].layout.shape)
-        known = self.arrays_of_fields.get(symbol)
-        if known is None:
+        array = self.arrays_of_fields.get(symbol)
+        if array is None:
             with ir.InsertionPoint.at_block_begin(self.entry), self.function.location:
-                known = self.arrays_of_fields[symbol] = field.get(symbol, type_)
-        return known
+                array = self.arrays_of_fields[symbol] = field.get(symbol, type_)
+        return array
 
     def _argument(self, type_: ir.Type, number: int) -> ir.Value:
         return self._labelled(type_, ir.DictAttr.get(argument_label(number)))
@@ -229,7 +232,9 @@ class _Binder:
     def _sign(self) -> None:
         types = [value.type for value, _ in self.arguments]
         self.function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, []))
-        self.function.attributes["arg_attrs"] = ir.ArrayAttr.get([one for _, one in self.arguments])
+        self.function.attributes["arg_attrs"] = ir.ArrayAttr.get(
+            [label for _, label in self.arguments]
+        )
 
 
 def _clear(array: ir.Value) -> None:

@@ -15,73 +15,73 @@ from mlirad.te.places import place
 from mlirad.te.tensor import Tensor, checked_extent, same_shape
 
 
-def check_rank(what: str, argument: str, tensor: Tensor, rank: int, expected: str) -> None:
+def check_rank(caller: str, argument: str, tensor: Tensor, rank: int, expected: str) -> None:
     """Raise TaichiTypeError for a tensor of another number of axes."""
     if tensor.ndim != rank:
-        _refuse_axes(what, argument, tensor, expected)
+        _refuse_axes(caller, argument, tensor, expected)
 
 
-def check_least_rank(what: str, argument: str, tensor: Tensor, rank: int, expected: str) -> None:
+def check_least_rank(caller: str, argument: str, tensor: Tensor, rank: int, expected: str) -> None:
     """Raise TaichiTypeError for a tensor of fewer axes."""
     if tensor.ndim < rank:
-        _refuse_axes(what, argument, tensor, expected)
+        _refuse_axes(caller, argument, tensor, expected)
 
 
-def _refuse_axes(what: str, argument: str, tensor: Tensor, expected: str) -> NoReturn:
-    raise TaichiTypeError(f"{what} takes {expected}, not {tensor!r}, as {argument}", place())
+def _refuse_axes(caller: str, argument: str, tensor: Tensor, expected: str) -> NoReturn:
+    raise TaichiTypeError(f"{caller} takes {expected}, not {tensor!r}, as {argument}", place())
 
 
 def check_extents(
-    what: str, argument: str, tensor: Tensor, wanted: Sequence[Extent], named: str = ""
+    caller: str, argument: str, tensor: Tensor, extents: Sequence[Extent], named: str = ""
 ) -> None:
     """Raise TaichiTypeError for a tensor of another shape."""
-    if not same_shape(tensor.shape, wanted):
-        why = f"has the shape {shown_shape(wanted)}, and {tensor!r} was given"
-        refuse(what, named or f"the {argument}", why)
+    if not same_shape(tensor.shape, extents):
+        why = f"has the shape {shown_shape(extents)}, and {tensor!r} was given"
+        refuse(caller, named or f"the {argument}", why)
 
 
-def check_same(what: str, arguments: str, left: Extent, right: Extent, named: str) -> None:
+def check_same(caller: str, arguments: str, left: Extent, right: Extent, named: str) -> None:
     """Raise TaichiTypeError where two extents, one of each of two arguments, are not the same."""
     if not same_shape([left], [right]):
-        both = f"{shown_extent(left)} and {shown_extent(right)}"
-        refuse(what, f"{arguments}:", f"{named} are {both}")
+        extents = f"{shown_extent(left)} and {shown_extent(right)}"
+        refuse(caller, f"{arguments}:", f"{named} are {extents}")
 
 
-def check_elements(what: str, x: Tensor, axes: Sequence[int], why: str) -> None:
+def check_elements(caller: str, x: Tensor, axes: Sequence[int], why: str) -> None:
     """Raise TaichiTypeError where x has no elements along some of its axes."""
     if any(isinstance(x.shape[k], int) and not x.shape[k] for k in axes):
-        refuse(what, "x", f"is {x!r}: {why}")
+        refuse(caller, "x", f"is {x!r}: {why}")
 
 
-def known(what: str, argument: str, extent: Extent, why: str) -> int:
+def known(caller: str, argument: str, extent: Extent, why: str) -> int:
     """An extent that is a number. Raises TaichiTypeError for one that a call decides."""
     if not isinstance(extent, int):
-        refuse(what, f"{argument}:", f"extent {shown_extent(extent)} has to be a number, {why}")
+        refuse(caller, f"{argument}:", f"extent {shown_extent(extent)} has to be a number, {why}")
     return extent
 
 
-def extent_of(what: str, argument: str, extent: Extent) -> Extent:
+def extent_of(caller: str, argument: str, extent: Extent) -> Extent:
     """An extent of a result that an argument asks for. Raises TaichiTypeError for what is none."""
-    return checked_extent(extent, f"{what}: {argument}")
+    return checked_extent(extent, f"{caller}: {argument}")
 
 
-def axis_of(what: str, axis: Any, rank: int, argument: str = "axis", named: str = "axis") -> int:
+def axis_of(caller: str, axis: Any, rank: int, argument: str = "axis", named: str = "axis") -> int:
     """An axis, counted from the end where it is negative. Raises TaichiTypeError for none."""
     is_integer = isinstance(axis, int) and not isinstance(axis, bool)
     if not is_integer or not -rank <= axis < rank:
-        refuse(what, f"{argument}={shown(axis)}", f"is no {named} of {rank}")
+        refuse(caller, f"{argument}={shown(axis)}", f"is no {named} of {rank}")
     return int(axis % rank)
 
 
-def axes_of(what: str, axis: Any, rank: int, argument: str = "axis") -> list[int]:
+def axes_of(caller: str, axis: Any, rank: int, argument: str = "axis") -> list[int]:
     """Some axes, all for None, in their order. Raises TaichiTypeError for what are none, or one
     twice."""
     if axis is None:
         return list(range(rank))
-    given = list(axis) if isinstance(axis, tuple | list) else [axis]
-    chosen = sorted(axis_of(what, one, rank, argument) for one in given)
+    listed = list(axis) if isinstance(axis, tuple | list) else [axis]
+    chosen = sorted(axis_of(caller, entry, rank, argument) for entry in listed)
     if len(set(chosen)) < len(chosen):
-        refuse(what, f"{argument}={shown(axis)}", "names one twice")
+        refuse(caller, f"{argument}={shown(axis)}", "names one twice")
     return chosen
 
 

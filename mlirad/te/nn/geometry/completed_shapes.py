@@ -11,35 +11,37 @@ from mlirad.te.nn.geometry.axes import shown_shape
 from mlirad.te.tensor import Shape, Tensor, checked_shape, same_shape
 
 
-def completed(what: str, x: Tensor, shape: Any) -> Shape:
+def completed(caller: str, x: Tensor, shape: Any) -> Shape:
     """A shape for the elements of x. Raises TaichiTypeError for -1 twice, or if no extent fits."""
-    given = list(shape) if isinstance(shape, tuple | list) else [shape]
-    holes = [k for k, one in enumerate(given) if isinstance(one, int) and one == -1]
+    extents = list(shape) if isinstance(shape, tuple | list) else [shape]
+    holes = [k for k, extent in enumerate(extents) if isinstance(extent, int) and extent == -1]
     if not holes:
-        return checked_shape(given, f"{what}: shape")
+        return checked_shape(extents, f"{caller}: shape")
     if len(holes) > 1:
-        refuse(what, "shape", f"is {shown(shape)}: one extent at most is -1")
-    front, behind = given[: holes[0]], given[holes[0] + 1 :]
-    others = checked_shape([*front, *behind], f"{what}: shape")
-    extent = _left(x.shape, others)
+        refuse(caller, "shape", f"is {shown(shape)}: one extent at most is -1")
+    front, behind = extents[: holes[0]], extents[holes[0] + 1 :]
+    explicit = checked_shape([*front, *behind], f"{caller}: shape")
+    extent = _left(x.shape, explicit)
     if extent is None:
-        refuse(what, "shape", f"is {shown(shape)}: no extent for -1 fits {x!r}")
-    return (*others[: len(front)], extent, *others[len(front) :])
+        refuse(caller, "shape", f"is {shown(shape)}: no extent for -1 fits {x!r}")
+    return (*explicit[: len(front)], extent, *explicit[len(front) :])
 
 
-def _left(shape: Shape, others: Shape) -> Extent | None:
+def _left(shape: Shape, explicit: Shape) -> Extent | None:
     """The quotient of the numbers of elements of two shapes, if it is known."""
-    sizes = [one for one in shape if not isinstance(one, int)]
-    for other in others:
+    sizes = [extent for extent in shape if not isinstance(extent, int)]
+    for other in explicit:
         if not isinstance(other, int):
-            known = [k for k, one in enumerate(sizes) if same_shape([one], [other])]
-            if not known:
+            matches = [k for k, size in enumerate(sizes) if same_shape([size], [other])]
+            if not matches:
                 return None
-            del sizes[known[0]]
-    whole, part = (product([e for e in one if isinstance(e, int)])[1] for one in (shape, others))
-    if not part or whole % part or (whole and len(sizes) > 1):
+            del sizes[matches[0]]
+    total, divisor = (
+        product([e for e in extents if isinstance(e, int)])[1] for extents in (shape, explicit)
+    )
+    if not divisor or total % divisor or (total and len(sizes) > 1):
         return None
-    return times(sizes[0], whole // part) if sizes and whole else whole // part
+    return times(sizes[0], total // divisor) if sizes and total else total // divisor
 
 
 def times(extent: Extent, count: int) -> Extent:
@@ -69,10 +71,10 @@ def _factor(extent: Call) -> int | None:
     return int(last.value) if isinstance(last, Number) else None
 
 
-def refuse_shape(what: str, left: Shape, right: Shape) -> NoReturn:
+def refuse_shape(caller: str, left: Shape, right: Shape) -> NoReturn:
     """Raise TaichiTypeError for a shape that elements do not fill."""
     refuse(
-        what,
+        caller,
         "x and shape:",
         f"{shown_shape(left)} and {shown_shape(right)} have other numbers of elements, or join a "
         "size that is not known with others in front of it",

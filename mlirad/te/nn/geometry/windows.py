@@ -57,9 +57,11 @@ class Windows:
 
     def inside(self, at: Sequence[Expr]) -> Expr | None:
         """Whether a point is no padding; None where none is."""
-        found = [one >= 0 for one, before in zip(at, self.before) if before]
-        found += [one < extent for one, extent, k in zip(at, self.extents, self.behind) if k]
-        return all_of(*found) if found else None
+        conditions = [index >= 0 for index, before in zip(at, self.before) if before]
+        conditions += [
+            index < extent for index, extent, k in zip(at, self.extents, self.behind) if k
+        ]
+        return all_of(*conditions) if conditions else None
 
     def padded(self, at: Sequence[Expr], read: Callable[[Sequence[Expr]], Expr]) -> Expr:
         """What is read at a point, 0 in the padding."""
@@ -68,8 +70,8 @@ class Windows:
 
     def around(self, at: Sequence[Expr], read: Callable[[Sequence[Expr]], Expr]) -> Expr:
         """What is read at a point, from the other end in the padding."""
-        padded = [one or other for one, other in zip(self.before, self.behind)]
-        return read([one % n if k else one for one, n, k in zip(at, self.extents, padded)])
+        padded = [before or other for before, other in zip(self.before, self.behind)]
+        return read([index % n if k else index for index, n, k in zip(at, self.extents, padded)])
 
 
 def _scaled(index: Expr, factor: int) -> Expr:
@@ -82,7 +84,7 @@ def _added(left: Expr, right: Expr, constant: int) -> Expr:
 
 
 def windows(
-    what: str,
+    caller: str,
     extents: Sequence[Extent],
     kernel: PerAxis,
     stride: PerAxis,
@@ -98,36 +100,38 @@ def windows(
     """
     rank = len(extents)
     sizes, steps, gaps = (
-        per_axis(what, given, rank, name, 1)
-        for given, name in ((kernel, argument), (stride, "stride"), (dilation, "dilation"))
+        per_axis(caller, value, rank, name, 1)
+        for value, name in ((kernel, argument), (stride, "stride"), (dilation, "dilation"))
     )
     reach = [(size - 1) * gap for size, gap in zip(sizes, gaps)]
-    before, behind = _paddings(what, padding, reach)
+    before, behind = _paddings(caller, padding, reach)
     for extent, first, last, far in zip(extents, before, behind, reach):
-        extent_of(what, "padding", extent + first + last)
+        extent_of(caller, "padding", extent + first + last)
         if isinstance(extent, int) and extent + first + last <= far:
             padded = f", padded by {first} and {last}" * bool(first + last)
             why = (
                 f"a window that reaches over {far + 1} elements does not fit into {extent}{padded}"
             )
-            refuse(what, f"x and {argument}:", why)
+            refuse(caller, f"x and {argument}:", why)
     return Windows(tuple(extents), sizes, steps, gaps, before, behind)
 
 
-def per_axis(what: str, given: Any, rank: int, argument: str, least: int) -> tuple[int, ...]:
+def per_axis(caller: str, value: Any, rank: int, argument: str, least: int) -> tuple[int, ...]:
     """A number for each axis. Raises TaichiTypeError for other ones."""
-    each = tuple(given) if isinstance(given, tuple | list) else (given,) * rank
-    if len(each) != rank or not all(_is_integer(one) and one >= least for one in each):
+    numbers = tuple(value) if isinstance(value, tuple | list) else (value,) * rank
+    if len(numbers) != rank or not all(
+        _is_integer(number) and number >= least for number in numbers
+    ):
         refuse(
-            what,
-            f"{argument}={shown(given)}:",
+            caller,
+            f"{argument}={shown(value)}:",
             f"give an integer, or one for each of {rank} axes, of at least {least}",
         )
-    return tuple(extent_of(what, argument, one) for one in each)
+    return tuple(extent_of(caller, argument, number) for number in numbers)
 
 
 def _paddings(
-    what: str, padding: Any, reach: Sequence[int]
+    caller: str, padding: Any, reach: Sequence[int]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     named: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
         "valid": (tuple(0 for _ in reach), tuple(0 for _ in reach)),
@@ -136,13 +140,16 @@ def _paddings(
     }
     if isinstance(padding, str) and padding in named:
         return named[padding]
-    each = list(padding) if isinstance(padding, tuple | list) else [padding] * len(reach)
-    pairs = [tuple(one) if isinstance(one, tuple | list) else (one, one) for one in each]
+    entries = list(padding) if isinstance(padding, tuple | list) else [padding] * len(reach)
+    pairs = [
+        tuple(entry) if isinstance(entry, tuple | list) else (entry, entry) for entry in entries
+    ]
     if len(pairs) != len(reach) or not all(
-        len(pair) == 2 and all(_is_integer(one) and one >= 0 for one in pair) for pair in pairs
+        len(pair) == 2 and all(_is_integer(number) and number >= 0 for number in pair)
+        for pair in pairs
     ):
         refuse(
-            what,
+            caller,
             f"padding={shown(padding)}:",
             f"give an integer, an integer or a pair for each of {len(reach)} axes, of at least 0, "
             "or 'valid', 'same' or 'causal'",
@@ -150,8 +157,8 @@ def _paddings(
     return tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
 
 
-def _is_integer(one: Any) -> bool:
-    return isinstance(one, int) and not isinstance(one, bool)
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def joined(condition: Expr | None, other: Operand) -> Expr:
