@@ -86,13 +86,8 @@ def _transposed(
     caller = f"conv{rank}d_transpose"
     check_rank(caller, "x", x, rank + 2, f"images of {rank + 2} axes (NC{SPACE[rank]})")
     check_rank(caller, "weight", weight, rank + 2, f"{rank + 2} axes")
-    check_same(
-        caller,
-        "x and weight",
-        x.shape[1],
-        weight.shape[0],
-        "the channels of images and of weights",
-    )
+    channels = "the channels of images and of weights"
+    check_same(caller, "x and weight", x.shape[1], weight.shape[0], channels)
     sizes = kernel_of(caller, weight, weight.shape[2:])
     extents = [known(caller, "x", extent, "as images grow") for extent in x.shape[2:]]
     steps, gaps = (
