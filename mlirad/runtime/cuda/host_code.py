@@ -24,8 +24,8 @@ from mlirad.pipeline.runner import run_pipeline
 from mlirad.runtime.cuda.shims import ALLOCATE, ENTER, FREE, LEAVE, READ, STREAM
 
 _PIPELINE = (
-    "builtin.module(canonicalize,convert-scf-to-cf,expand-strided-metadata,convert-math-to-libm,"
-    "gpu-to-llvm,reconcile-unrealized-casts,canonicalize,cse)"
+    "builtin.module(canonicalize,convert-scf-to-cf,expand-strided-metadata,convert-math-to-llvm,"
+    "convert-math-to-libm,gpu-to-llvm,reconcile-unrealized-casts,canonicalize,cse)"
 )
 
 Places = dict[str, SourceLocation | None]
@@ -114,7 +114,7 @@ def _allocate(stream: ir.Value, op: ir.Operation) -> None:
         for extent in reversed(extents):
             strides.insert(0, size)
             size = b.mul(size, extent)
-        size = b.mul(size, b.index(ELEMENT_SIZES[str(type_.element_type)]))
+        size = b.mul(size, b.index(_size(type_.element_type)))
         i64 = b.integer_type(64)
         address = _call(
             ALLOCATE, [b.make("arith.index_cast", i64, [size]), stream], [pointer_type()]
@@ -133,8 +133,12 @@ def _read(stream: ir.Value, op: ir.Operation) -> None:
     """A copy of memory of known size, to the host."""
     target, source = op.operands
     type_ = ir.MemRefType(source.type)
-    size = ELEMENT_SIZES[str(type_.element_type)] * prod(type_.shape)
+    size = _size(type_.element_type) * prod(type_.shape)
     with before(op):
         bytes_ = b.number(size, b.integer_type(64))
         _call(READ, [pointer_of(target), pointer_of(source), bytes_, stream])
     op.erase()
+
+
+def _size(element: ir.Type) -> int:
+    return 8 if isinstance(element, ir.IndexType) else ELEMENT_SIZES[str(element)]
