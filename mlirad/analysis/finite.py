@@ -21,7 +21,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicOp, is_atomic, is_load, is_read
 from mlirad.dialect.grad import CustomOp
 from mlirad.dialect.snode import INFINITE, places
-from mlirad.ir.build import OGE, OGT, OLE, OLT, ONE
+from mlirad.ir.build import OGE, OGT, OLE, OLT, ONE, predicate_of
 from mlirad.ir.elementary.function import Slope
 from mlirad.ir.elementary.table import FUNCTIONS
 from mlirad.ir.elementary.terms import Apply, Choose, Operand, Result, Term, Where
@@ -176,7 +176,7 @@ class Finiteness:
         ):
             return False
         left = self._is_same(value, test.operands[0])
-        kind = ir.IntegerAttr(test.op.attributes["predicate"]).value
+        kind = predicate_of(test.op)
         low, high = self.intervals.of(test.operands[1 if left else 0])
         above, below = ((OGT, OGE), (OLT, OLE)) if left else ((OLT, OLE), (OGT, OGE))
         return (

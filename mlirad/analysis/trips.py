@@ -9,7 +9,7 @@ from mlirad.ir import build as b
 from mlirad.ir.box import Bounds, bounds_of, bounds_of_index
 from mlirad.ir.ops import Arith
 from mlirad.ir.structured import While, is_for
-from mlirad.ir.walk import block_operations, constant_integer, defining_op
+from mlirad.ir.walk import block_operations, conjuncts, constant_integer, defining_op
 
 UNKNOWN = 8  # trips that a loop is expected to make where nothing is known
 
@@ -76,23 +76,14 @@ def most_trips(loop: ir.Operation) -> int | None:
     grows by a step is below another; None where that is not known."""
     box = While(loop)
     condition = block_operations(box.before)[-1].operands[0]
-    trips = [_most_below(box, loop, test) for test in _tests(condition)]
+    tests = [defining_op(test) for test in conjuncts(condition)]
+    trips = [_most_below(box, loop, test) for test in tests if test and test.name == Arith.CMPI]
     return min((most for most in trips if most is not None), default=None)
-
-
-def _tests(condition: ir.Value) -> list[ir.Operation]:
-    """Comparisons that all hold where a condition does."""
-    op = defining_op(condition)
-    if op is None:
-        return []
-    if op.name == Arith.ANDI:
-        return [test for operand in op.operands for test in _tests(operand)]
-    return [op] * (op.name == Arith.CMPI)
 
 
 def _most_below(box: While, loop: ir.Operation, test: ir.Operation) -> int | None:
     number, limit = test.operands[0], constant_integer(test.operands[1])
-    if ir.IntegerAttr(test.attributes["predicate"]).value != b.SLT or limit is None:
+    if b.predicate_of(test) != b.SLT or limit is None:
         return None
     if not isinstance(number, ir.BlockArgument) or number.owner != box.before:
         return None

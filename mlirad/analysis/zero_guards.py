@@ -66,19 +66,13 @@ def is_strict(op: ir.Operation) -> bool:
 
 def _is_nan_test(op: ir.Operation) -> bool:
     return (
-        op.name == Arith.CMPF
-        and ir.IntegerAttr(op.attributes["predicate"]).value == b.UNO
-        and op.operands[0] == op.operands[1]
+        op.name == Arith.CMPF and b.predicate_of(op) == b.UNO and op.operands[0] == op.operands[1]
     )
 
 
 def _compared_with_zero(op: ir.Operation) -> ir.Value | None:
     """What a comparison of a derivative's finds to be 0."""
-    if (
-        op.name != Arith.CMPF
-        or DECISION in op.attributes
-        or ir.IntegerAttr(op.attributes["predicate"]).value != b.OEQ
-    ):
+    if op.name != Arith.CMPF or DECISION in op.attributes or b.predicate_of(op) != b.OEQ:
         return None
     left, right = op.operands
     return left if constant_float(right) == 0.0 else None

@@ -144,6 +144,11 @@ def _compare(
     return make(name, result, [a, b], predicate=predicate(kind), **attributes)
 
 
+def predicate_of(comparison: ir.Operation) -> int:
+    """The predicate of a comparison."""
+    return ir.IntegerAttr(comparison.attributes["predicate"]).value
+
+
 def element_of(type_: ir.Type) -> ir.Type:
     """The type of a vector's elements, or of a scalar."""
     return type_.element_type if isinstance(type_, ir.VectorType) else type_

@@ -88,6 +88,34 @@ def enclosing(op: ir.Operation) -> ir.Operation:
     return parent
 
 
+def ancestors(op: ir.Operation) -> Iterator[ir.Operation]:
+    """Yield an operation and those around it, up to the function, without it."""
+    while op.name != Func.FUNC:
+        yield op
+        op = enclosing(op)
+
+
+def function_of(op: ir.Operation) -> ir.Operation:
+    """Return the function around an operation, or the function that it is."""
+    while op.name != Func.FUNC:
+        op = enclosing(op)
+    return op
+
+
+def is_function_argument(value: ir.Value) -> bool:
+    """Return whether a value is an argument of a function, the same in all iterations."""
+    return isinstance(value, ir.BlockArgument) and owner_operation(value).name == Func.FUNC
+
+
+def conjuncts(condition: ir.Value) -> list[ir.Value]:
+    """Return conditions, none of them an `and`, that hold together if and only if a condition
+    does."""
+    op = defining_op(condition)
+    if op is None or op.name != Arith.ANDI:
+        return [condition]
+    return [leaf for operand in op.operands for leaf in conjuncts(operand)]
+
+
 def captured(op: ir.Operation) -> list[ir.Value]:
     """Values from outside that the regions of an operation use, in order of first use."""
     inside: set[ir.Value] = set()

@@ -64,7 +64,7 @@ def _gap(op: ir.Operation | None) -> Linear[ir.Value] | None:
     """What a comparison says is not negative."""
     if op is None or op.name != Arith.CMPI:
         return None
-    kind = ir.IntegerAttr(op.attributes["predicate"]).value
+    kind = b.predicate_of(op)
     left, right = (linear_form(operand) for operand in op.operands)
     if kind in (b.SGT, b.SGE):
         left, right, kind = right, left, b.SLT if kind == b.SGT else b.SLE

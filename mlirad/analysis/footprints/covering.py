@@ -6,9 +6,8 @@ from mlirad.analysis.linear import linear_form
 from mlirad.bindings import ir
 from mlirad.ir.box import Bounds, bounds_of, bounds_of_index
 from mlirad.ir.graph import Graph, Node
-from mlirad.ir.ops import Func
 from mlirad.ir.structured import is_for, is_parallel
-from mlirad.ir.walk import constant_integer
+from mlirad.ir.walk import constant_integer, is_function_argument
 
 
 def covers_box(graph: Graph, node: Node) -> bool:
@@ -21,7 +20,7 @@ def covers_box(graph: Graph, node: Node) -> bool:
     followed: list[ir.Value] = []
     for index in node.indices:
         terms = linear_form(graph.values[index]).terms
-        moving = [(leaf, factor) for leaf, factor in terms if not _is_argument(leaf)]
+        moving = [(leaf, factor) for leaf, factor in terms if not is_function_argument(leaf)]
         if len(moving) > 1:
             return False
         for leaf, factor in moving:
@@ -35,16 +34,11 @@ def covers_box(graph: Graph, node: Node) -> bool:
     )
 
 
-def _is_argument(value: ir.Value) -> bool:
-    """Whether a value is an argument of the kernel."""
-    return isinstance(value, ir.BlockArgument) and value.owner.owner.operation.name == Func.FUNC
-
-
 def _is_plain(bounds: Bounds) -> bool:
     """Whether an index takes all values between bounds that are known before the launch."""
     ends = (bounds.lower, bounds.upper)
     return constant_integer(bounds.step) == 1 and all(
-        _is_argument(leaf) for end in ends for leaf, _ in linear_form(end).terms
+        is_function_argument(leaf) for end in ends for leaf, _ in linear_form(end).terms
     )
 
 

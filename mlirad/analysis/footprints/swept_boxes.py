@@ -12,7 +12,7 @@ from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of
 from mlirad.ir.ops import Arith, Func
 from mlirad.ir.structured import If, is_branch, is_for, is_parallel
-from mlirad.ir.walk import constant_integer, defining_op, enclosing
+from mlirad.ir.walk import constant_integer, defining_op, enclosing, is_function_argument
 
 _NEGATED = {b.SLT: b.SGE, b.SLE: b.SGT, b.SGT: b.SLE, b.SGE: b.SLT}
 _FLOOR, _LARGEST = Arith.FLOORDIVSI, 1 << 31
@@ -101,17 +101,10 @@ def _of_launch(form: Form, numbers: Mapping[int, int]) -> Bound | None:
     """A sum of arguments of a launch, by their numbers."""
     arguments: dict[ir.Value, Bound] = {}
     for name in form.names:
-        if not is_of_function(name) or ir.BlockArgument(name).arg_number not in numbers:
+        if not is_function_argument(name) or ir.BlockArgument(name).arg_number not in numbers:
             return None
         arguments[name] = unknown(numbers[ir.BlockArgument(name).arg_number])
     return form.substitute(arguments)
-
-
-def is_of_function(value: ir.Value) -> bool:
-    """Whether a value is an argument of the function, the same for all iterations."""
-    if not isinstance(value, ir.BlockArgument):
-        return False
-    return value.owner.owner.operation.name == Func.FUNC
 
 
 def _ranges_around(op: ir.Operation, numbers: Mapping[int, int]) -> dict[ir.Value, _Range] | None:
@@ -154,7 +147,7 @@ def _limits(condition: ir.Value, is_met: bool) -> Iterator[Limit]:
     if op is None or op.name != Arith.CMPI:
         yield None, None, None
         return
-    kind = ir.IntegerAttr(op.attributes["predicate"]).value
+    kind = b.predicate_of(op)
     left, right = map(linear_form, op.operands)
     yield _limit(left.plus(right, -1), kind if is_met else _NEGATED.get(kind, kind))
 

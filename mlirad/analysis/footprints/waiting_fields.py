@@ -6,14 +6,13 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from mlirad.analysis.footprints.footprint import Axes, Bound, box_attribute
-from mlirad.analysis.footprints.swept_boxes import is_of_function
 from mlirad.analysis.linear import Linear, linear_form
 from mlirad.bindings import ir
 from mlirad.dialect.field import DimOp, GetOp, is_access, split_access
 from mlirad.dialect.field_layout import path_to
 from mlirad.dialect.snode import places
 from mlirad.ir.ops import Func
-from mlirad.ir.walk import array_root, enclosing, operations
+from mlirad.ir.walk import array_root, enclosing, is_function_argument, operations
 
 
 class Access(NamedTuple):
@@ -62,7 +61,7 @@ def are_apart(left: Access, right: Access) -> bool:
     return any(
         index.terms == other.terms
         and index.constant != other.constant
-        and all(map(is_of_function, index.names))
+        and all(map(is_function_argument, index.names))
         for index, other in zip(map(linear_form, left.indices), map(linear_form, right.indices))
     )
 

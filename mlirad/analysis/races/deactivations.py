@@ -22,10 +22,11 @@ from mlirad.dialect.field import GetOp, is_load, is_report, is_write, split_acce
 from mlirad.dialect.field_layout import Digits, Kind, activities_of, declared, path_to
 from mlirad.dialect.snode import module_of, place_of, trees_around
 from mlirad.ir.graph import Node
-from mlirad.ir.ops import Arith, Func, Scf
+from mlirad.ir.ops import Arith, Scf
 from mlirad.ir.structured import is_branch, is_for, is_parallel
 from mlirad.ir.walk import (
     Array,
+    ancestors,
     array_root,
     block_operations,
     constant_integer,
@@ -137,13 +138,11 @@ def _cells(branch: ir.Operation) -> Iterator[ir.Operation]:
 
 def _block_of(write: ir.Operation) -> ir.Operation | None:
     """The block of which a write deactivates a cell: the cell's activity is set with it."""
-    op = write
-    while op.name != Func.FUNC:
+    for op in ancestors(write):
         for other in block_operations(op.block):
             if is_write(other) and deactivates_cell(other):
                 blocks = blocks_by_activity(module_of(write))
                 return blocks.get(str(array_root(split_access(other)[0])))
-        op = enclosing(op)
     return None
 
 

@@ -146,7 +146,7 @@ class _Side:
         return [[Fact.different(total) if truth else Fact.equal(total)]]
 
     def _comparison(self, op: ir.Operation, truth: bool, depth: int) -> Alternatives:
-        kind = ir.IntegerAttr(op.attributes["predicate"]).value
+        kind = b.predicate_of(op)
         if kind not in _NEGATED:
             return self._opaque(op.results[0], truth)
         kind = kind if truth else _NEGATED[kind]

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from mlirad.analysis.linear import Linear, number, unknown
 from mlirad.bindings import ir
 from mlirad.ir.box import Bounds, bounds_of
+from mlirad.ir.build import predicate_of
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.ops import Arith
 from mlirad.ir.structured import is_branch
@@ -138,7 +139,7 @@ class _Point:
             return self.number(op.operands[1 if self.integer(op.operands[0]) else 2])
         if op.name == Arith.CMPI:
             left, right = map(self.integer, op.operands)
-            predicate = ir.IntegerAttr(op.attributes["predicate"]).value
+            predicate = predicate_of(op)
             if predicate >= len(_COMPARE):  # of unsigned numbers
                 raise Unknown
             return number(int(_COMPARE[predicate](left, right)))

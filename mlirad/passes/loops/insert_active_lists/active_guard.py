@@ -16,6 +16,7 @@ from mlirad.ir.structured import Parallel, is_branch
 from mlirad.ir.walk import (
     array_root,
     block_operations,
+    conjuncts,
     constant_integer,
     defining_op,
     operations,
@@ -83,13 +84,13 @@ def _guards(box: Parallel, load: ir.Operation, block: ir.Operation) -> list[Guar
 
 
 def _is_test_of_byte(test: ir.Operation) -> bool:
-    is_equal = ir.IntegerAttr(test.attributes["predicate"]).value == b.EQ
+    is_equal = b.predicate_of(test) == b.EQ
     return is_equal and constant_integer(test.operands[1]) == 1
 
 
 def _item(box: Parallel, test: ir.Operation, length: ir.Value) -> Part | None:
     """The number in the list that is compared to its length."""
-    predicate = ir.IntegerAttr(test.attributes["predicate"]).value
+    predicate = b.predicate_of(test)
     left, right = test.operands
     if (predicate, left) == (b.SGT, length):
         return _cell_axis(box, right)
@@ -125,21 +126,10 @@ def _holds_all_effects(body: Sequence[ir.Operation], condition: ir.Value) -> boo
 
 
 def _is_under(op: ir.Operation, condition: ir.Value) -> bool:
-    if not is_branch(op) or not _implies(op.operands[0], condition):
+    if not is_branch(op) or condition not in conjuncts(op.operands[0]):
         return False
     otherwise = [inner for block in op.regions[1].blocks for inner in block_operations(block)]
     return all(_is_pure(inner) for inner in otherwise)
-
-
-def _implies(value: ir.Value, condition: ir.Value) -> bool:
-    if value == condition:
-        return True
-    op = defining_op(value)
-    return (
-        op is not None
-        and op.name == Arith.ANDI
-        and any(_implies(operand, condition) for operand in op.operands)
-    )
 
 
 def _is_pure(op: ir.Operation) -> bool:

@@ -128,7 +128,7 @@ def _guard_of(op: ir.Operation) -> Guard | None:
     difference = left.plus(right, -1)
     if op.name != Arith.CMPI:
         return Guard(op, difference, (0,))
-    kind = ir.IntegerAttr(op.attributes["predicate"]).value
+    kind = b.predicate_of(op)
     return Guard(op, difference, _STEPS[kind]) if kind in _STEPS else None
 
 
@@ -182,7 +182,7 @@ def _answer(guard: Guard, extents: Known) -> Answer | None:
     low, high = extent
     name = guard.op.name
     if name == Arith.CMPI:
-        holds = _HOLDS[ir.IntegerAttr(guard.op.attributes["predicate"]).value]
+        holds = _HOLDS[b.predicate_of(guard.op)]
         signs = {holds(x) for x in (low, high, *(x for x in (-1, 0, 1) if low <= x <= high))}
         return Answer(None, -signs.pop()) if len(signs) == 1 else None
     if name in (Arith.MAXSI, Arith.MINSI):

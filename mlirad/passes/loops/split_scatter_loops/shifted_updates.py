@@ -179,7 +179,7 @@ class ShiftedUpdates:
         if isinstance(test, ir.BlockArgument) or test.owner.operation.name != Arith.CMPI:
             return False
         op = test.owner.operation
-        kind = ir.IntegerAttr(op.attributes["predicate"]).value
+        kind = b.predicate_of(op)
         if kind not in (b.SLT, b.SLE, b.SGT, b.SGE):
             return False
         left, right = linear_form(op.operands[0]), linear_form(op.operands[1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from mlirad.analysis.linear import Linear, linear_form, number
 from mlirad.analysis.tensors.te_accesses import Form
@@ -16,6 +16,7 @@ from mlirad.ir.structured import If, is_branch
 from mlirad.ir.walk import (
     before,
     block_operations,
+    conjuncts,
     constant_float,
     constant_integer,
     defining_op,
@@ -38,10 +39,10 @@ def bound_by_conditions(op: ir.Operation) -> None:
     if guard is None or guard.block != te.body_of(op):
         return
     rest: list[ir.Value] = []
-    for atom in _atoms(guard.operands[0]):
+    for atom in conjuncts(guard.operands[0]):
         if not _is_made_bound(op, atom):
             rest.append(atom)
-    if len(rest) < len(list(_atoms(guard.operands[0]))):
+    if len(rest) < len(list(conjuncts(guard.operands[0]))):
         with before(guard):
             guard.operands[0] = b.all_of(rest) if rest else b.number(1, b.integer_type(1))
         remark(op, "a condition bounds the loop")
@@ -62,16 +63,6 @@ def _guard_of(value: ir.Value, neutral: float) -> ir.Operation | None:
         return None
     (*_, end) = block_operations(If(op).otherwise)
     return op if constant_float(end.operands[0]) == neutral else None
-
-
-def _atoms(condition: ir.Value) -> Iterator[ir.Value]:
-    """What has to hold, all of it."""
-    op = defining_op(condition)
-    if op is not None and op.name == Arith.ANDI:
-        for operand in op.operands:
-            yield from _atoms(operand)
-    else:
-        yield condition
 
 
 def _is_made_bound(op: ir.Operation, atom: ir.Value) -> bool:
@@ -131,4 +122,4 @@ def sums_of(atom: ir.Value) -> Sequence[Sum]:
         b.SLE: [less],
         b.SGT: [more.plus(one)],
         b.SGE: [more],
-    }.get(ir.IntegerAttr(op.attributes["predicate"]).value, [])
+    }.get(b.predicate_of(op), [])
