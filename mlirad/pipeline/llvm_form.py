@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 from mlirad.bindings import ir
 from mlirad.errors import MLIRError
+from mlirad.ir.ops import Llvm
 from mlirad.ir.reports.location import nearest_location
 from mlirad.ir.walk import operations
 
@@ -20,14 +21,14 @@ _TYPE = re.compile(
 )
 _VECTOR = re.compile(r"vector<\[?(\d+)\]?x(.*)>")
 _GROWS: dict[str, Callable[[int, int], bool] | None] = {  # casts, by what is asked of their sizes
-    "llvm.bitcast": None,
-    "llvm.trunc": operator.gt,
-    "llvm.fptrunc": operator.gt,
-    "llvm.fpext": operator.lt,
-    "llvm.sitofp": lambda *_: True,
-    "llvm.uitofp": lambda *_: True,
-    "llvm.fptosi": lambda *_: True,
-    "llvm.fptoui": lambda *_: True,
+    Llvm.BITCAST: None,
+    Llvm.TRUNC: operator.gt,
+    Llvm.FPTRUNC: operator.gt,
+    Llvm.FPEXT: operator.lt,
+    Llvm.SITOFP: lambda *_: True,
+    Llvm.UITOFP: lambda *_: True,
+    Llvm.FPTOSI: lambda *_: True,
+    Llvm.FPTOUI: lambda *_: True,
 }
 
 

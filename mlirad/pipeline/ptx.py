@@ -8,6 +8,7 @@ from functools import cache
 
 from mlirad.bindings import ir, translate_module_to_llvmir
 from mlirad.errors import SourceLocation, TaichiCompilationError
+from mlirad.ir.ops import Gpu
 from mlirad.ir.reports.location import nearest_location
 from mlirad.ir.walk import block_operations, operations
 from mlirad.passes.gpu.merge_atomics import INSTRUCTION, merge_atomics
@@ -99,7 +100,7 @@ def _llvm_ir(module: ir.Operation, data_layout: str, *, has_pairs: bool) -> str:
         kernels.operation.attributes["llvm.target_triple"] = ir.StringAttr.get(TRIPLE)
         kernels.operation.attributes["llvm.data_layout"] = ir.StringAttr.get(data_layout)
         for holder in block_operations(module.regions[0].blocks[0]):
-            if holder.name != "gpu.module":
+            if holder.name != Gpu.MODULE:
                 continue
             check_llvm_form(
                 holder, "cannot become PTX, expected the module behind the cuda pipeline"

@@ -12,6 +12,7 @@ import msgspec
 
 from mlirad.bindings import PassManager, ir
 from mlirad.errors import MLIRError
+from mlirad.ir.ops import Builtin
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import block_operations
 from mlirad.pipeline.options import PipelineError, options_of, parse_options, spelled
@@ -20,7 +21,7 @@ from mlirad.pipeline.text import Step, parse_pipeline
 
 Observer = Callable[[str, ir.Operation], None]
 Action = Callable[[ir.Operation], None]
-MODULE, ANY = "builtin.module", "any"
+MODULE, ANY = Builtin.MODULE, "any"
 VERIFY = "MLIRAD_VERIFY_EACH"  # in the environment, as for all tests: verify behind our passes
 # Of upstream's passes, those that run often and keep nothing of a module that they have seen:
 # `convert-math-to-funcs`, for one, keeps the functions that it made.

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import msgspec
 
+from mlirad.ir.ops import Builtin
 from mlirad.pipeline.options import PipelineError
 from mlirad.pipeline.registry import is_pass
 
@@ -42,7 +43,7 @@ def parse_pipeline(text: str) -> Step:
     if parser.position != len(text):
         raise parser.error("expected the end of the pipeline")
     if not step.is_anchor:
-        return Step("builtin.module", steps=(step,), is_anchor=True)
+        return Step(Builtin.MODULE, steps=(step,), is_anchor=True)
     return step
 
 

@@ -8,6 +8,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import RECURSION, element_type, is_read, is_write, split_access
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir.build import is_float
+from mlirad.ir.ops import Func
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import functions, operations
@@ -35,7 +36,7 @@ def _has_derivatives(found: list[ir.Operation]) -> bool:
     if any(is_write(op) and _is_of_floats(op) for op in found):
         return True
     results = any(
-        is_float(value.type) for op in found if op.name == "func.return" for value in op.operands
+        is_float(value.type) for op in found if op.name == Func.RETURN for value in op.operands
     )
     return results and any(is_read(op) and _is_of_floats(op) for op in found)
 

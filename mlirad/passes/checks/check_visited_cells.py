@@ -11,6 +11,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.activity import IsActiveOp, block_named, blocks_of, changes_activity
 from mlirad.dialect.snode import trees_around
 from mlirad.errors import TaichiCompilationError
+from mlirad.ir.ops import Func
 from mlirad.ir.reports.location import nearest_location
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import is_parallel
@@ -56,7 +57,7 @@ def _loops_behind(value: ir.Value, seen: set[ir.Value]) -> Iterator[ir.Operation
     op = defining_op(value)
     if op is None:
         owner = owner_operation(value)
-        if owner.name != "func.func" and not is_parallel(owner):
+        if owner.name != Func.FUNC and not is_parallel(owner):
             yield owner
         return
     for operand in op.operands:

@@ -45,12 +45,8 @@ def _check(op: ir.Operation, indices: list[ir.Value], kernel: str) -> None:
     for axis, (index, extent) in enumerate(zip(indices, extents)):
         size = b.index(extent) if extent >= 0 else field.dim(array, axis)
         sizes.append(size)
-        test = b.make(
-            "arith.andi",
-            b.integer_type(1),
-            [b.compare(b.SGE, index, zero), b.compare(b.SLT, index, size)],
-        )
-        inside = test if inside is None else b.make("arith.andi", b.integer_type(1), [inside, test])
+        test = b.andi(b.compare(b.SGE, index, zero), b.compare(b.SLT, index, size))
+        inside = test if inside is None else b.andi(inside, test)
     assert inside is not None
     root = array_root(array)
     holes = ", ".join("{}" for _ in indices)
@@ -63,7 +59,7 @@ def _check(op: ir.Operation, indices: list[ir.Value], kernel: str) -> None:
         _guard(op, inside)
         return
     for axis, index in enumerate(indices):
-        op.operands[1 + axis] = b.make("arith.select", b.index_type(), [inside, index, zero])
+        op.operands[1 + axis] = b.select(inside, index, zero)
 
 
 def _guard(op: ir.Operation, inside: ir.Value) -> None:

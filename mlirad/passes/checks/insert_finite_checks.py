@@ -54,5 +54,5 @@ def _is_finite(value: ir.Value) -> ir.Value:
     width = ir.FloatType(value.type).width
     bits = b.integer_type(width)
     mask = b.number(_EXPONENT[width], bits)
-    raw = b.make("arith.bitcast", bits, [value])
-    return b.compare(b.NE, b.make("arith.andi", bits, [raw, mask]), mask)
+    raw = b.bitcast(value, bits)
+    return b.compare(b.NE, b.andi(raw, mask), mask)

@@ -15,9 +15,9 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.marks.fast_math import allows, fast_math, forbid
+from mlirad.ir.ops import Arith, Math
 from mlirad.ir.walk import before, functions, has_uses, operations
 
-_ROOT, _RECIPROCAL, _QUOTIENT = "math.sqrt", "math.rsqrt", "arith.divf"
 _SEED = "field.seed"  # an estimate that is refined
 _ATTRIBUTES = "llvm.passthrough"  # of LLVM's function
 _UNREFINED = '[["reciprocal-estimates", "sqrtf:0,vec-sqrtf:0"]]'
@@ -25,7 +25,7 @@ _UNREFINED = '[["reciprocal-estimates", "sqrtf:0,vec-sqrtf:0"]]'
 
 def insert_root_estimates(module: ir.Operation) -> None:
     """Multiply by estimates of reciprocal square roots instead of dividing by square roots."""
-    roots = [op for op in operations(module) if op.name in (_ROOT, _RECIPROCAL)]
+    roots = [op for op in operations(module) if op.name in (Math.SQRT, Math.RSQRT)]
     estimated = [root for root in roots if _is_single(root) and _is_reciprocal(root)]
     if not estimated:
         return
@@ -48,14 +48,16 @@ def _is_single(root: ir.Operation) -> bool:
 
 def _is_reciprocal(root: ir.Operation) -> bool:
     """Whether a product with its reciprocal may stand for something."""
-    return allows(root, "afn") if root.name == _RECIPROCAL else bool(_quotients(root))
+    return allows(root, "afn") if root.name == Math.RSQRT else bool(_quotients(root))
 
 
 def _quotients(root: ir.Operation) -> list[ir.Operation]:
     """The quotients by a root that may be products."""
     uses = [(use.owner.operation, use.operand_number) for use in root.results[0].uses]
     return [
-        op for op, position in uses if op.name == _QUOTIENT and position == 1 and allows(op, "arcp")
+        op
+        for op, position in uses
+        if op.name == Arith.DIVF and position == 1 and allows(op, "arcp")
     ]
 
 
@@ -67,7 +69,7 @@ def _estimate(root: ir.Operation) -> None:
     for quotient in _quotients(root):
         with before(quotient):
             _replace(quotient, _product(quotient.operands[0], reciprocal, quotient))
-    if root.name == _RECIPROCAL:
+    if root.name == Math.RSQRT:
         _replace(root, reciprocal)
     elif allows(root, "afn") and has_uses(root.results[0]):
         with before(root):
@@ -80,7 +82,7 @@ def _with_one_divisor(module: ir.Operation) -> list[list[ir.Operation]]:
     """The quotients in one block, by one divisor, that may be products."""
     quotients_by_divisor: dict[ir.Value, list[ir.Operation]] = {}
     for op in operations(module):
-        if op.name == _QUOTIENT and _SEED not in op.attributes and allows(op, "arcp"):
+        if op.name == Arith.DIVF and _SEED not in op.attributes and allows(op, "arcp"):
             same_divisor = quotients_by_divisor.setdefault(op.operands[1], [])
             if not same_divisor or same_divisor[0].block == op.block:
                 same_divisor.append(op)
@@ -93,7 +95,7 @@ def _share(quotients: list[ir.Operation]) -> None:
     type_ = first.results[0].type
     with before(first):
         operands = [b.number(1.0, type_), first.operands[1]]
-        reciprocal = b.make(_QUOTIENT, type_, operands, fastmath=first.attributes["fastmath"])
+        reciprocal = b.divf(*operands, fastmath=first.attributes["fastmath"])
     for quotient in quotients:
         with before(quotient):
             _replace(quotient, _product(quotient.operands[0], reciprocal, quotient))
@@ -102,22 +104,18 @@ def _share(quotients: list[ir.Operation]) -> None:
 def _refine(radicand: ir.Value) -> ir.Value:
     """The reciprocal root, from an estimate."""
     type_ = radicand.type
-    root = b.make(_ROOT, type_, [radicand])
+    root = b.sqrt(radicand)
     flags = {"fastmath": fast_math(["arcp"]), _SEED: ir.UnitAttr.get()}
-    estimate = b.make(_QUOTIENT, type_, [b.number(1.0, type_), root], **flags)
-    square = b.make("arith.mulf", type_, [radicand, estimate])
-    opposite = b.make("arith.negf", type_, [square])
-    error = _fuse(opposite, estimate, b.number(1.0, type_))
-    factor = _fuse(error, b.number(0.375, type_), b.number(0.5, type_))
-    return _fuse(b.make("arith.mulf", type_, [estimate, error]), factor, estimate)
-
-
-def _fuse(left: ir.Value, right: ir.Value, added: ir.Value) -> ir.Value:
-    return b.make("math.fma", left.type, [left, right, added])
+    estimate = b.divf(b.number(1.0, type_), root, **flags)
+    square = b.mulf(radicand, estimate)
+    opposite = b.negf(square)
+    error = b.fma(opposite, estimate, b.number(1.0, type_))
+    factor = b.fma(error, b.number(0.375, type_), b.number(0.5, type_))
+    return b.fma(b.mulf(estimate, error), factor, estimate)
 
 
 def _product(left: ir.Value, right: ir.Value, op: ir.Operation) -> ir.Value:
-    return b.make("arith.mulf", left.type, [left, right], fastmath=op.attributes["fastmath"])
+    return b.mulf(left, right, fastmath=op.attributes["fastmath"])
 
 
 def _replace(op: ir.Operation, value: ir.Value) -> None:

@@ -25,6 +25,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.ir import build as b
 from mlirad.ir.marks.axis_choices import AxisChoice, choice_of, choices_of, set_choices
+from mlirad.ir.ops import Affine
 from mlirad.ir.reports.remarks import copy_remarks, remark
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.signature import is_own, parameter_attributes
@@ -48,7 +49,7 @@ from mlirad.ir.walk import (
 
 LARGEST = 1 << 18  # bytes of the rows of a joined loop
 
-_PURE = ("arith.", "math.", "field.dim", "field.get", "affine.apply")
+_PURE = ("arith.", "math.", "field.dim", "field.get", Affine.APPLY)
 _INSIDE = (*_PURE, "field.load", "field.store", "field.atomic", "scf.")
 
 REQUIRES = KERNELS

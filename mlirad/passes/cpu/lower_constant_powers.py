@@ -11,6 +11,7 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.marks.rounding import update_marks
+from mlirad.ir.ops import Arith, Math
 from mlirad.ir.walk import before, constant_float, operations
 
 _EXPONENTS = frozenset({1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, -1.0, -1.5, -2.0, -2.5, -3.0, -4.0})
@@ -18,7 +19,7 @@ _EXPONENTS = frozenset({1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, -1.0, -1.5, -2.0
 
 def lower_constant_powers(root: ir.Operation) -> None:
     """Multiply instead of calling C's function for powers of small exponents."""
-    for op in [op for op in operations(root) if op.name == "math.powf"]:
+    for op in [op for op in operations(root) if op.name == Math.POWF]:
         exponent = constant_float(op.operands[1])
         if exponent in _EXPONENTS:
             with before(op):
@@ -38,16 +39,16 @@ class _Power:
         integer_part, half = divmod(abs(exponent), 1.0)
         value = self._integer_power(int(integer_part))
         if half:
-            value = self._make("arith.mulf", value, self._make("math.sqrt", self.base))
-        return value if exponent > 0 else self._make("arith.divf", b.number(1.0, self.type), value)
+            value = self._make(Arith.MULF, value, self._make(Math.SQRT, self.base))
+        return value if exponent > 0 else self._make(Arith.DIVF, b.number(1.0, self.type), value)
 
     def _integer_power(self, exponent: int) -> ir.Value:
         """By squaring."""
         if exponent == 1:
             return self.base
         root = self._integer_power(exponent // 2)
-        square = self._make("arith.mulf", root, root)
-        return self._make("arith.mulf", square, self.base) if exponent % 2 else square
+        square = self._make(Arith.MULF, root, root)
+        return self._make(Arith.MULF, square, self.base) if exponent % 2 else square
 
     def _make(self, name: str, *operands: ir.Value) -> ir.Value:
         return b.make(name, self.type, operands, **self.marks)

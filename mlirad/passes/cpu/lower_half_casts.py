@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.ops import Arith
 from mlirad.ir.walk import before, operations
 
 
 def lower_half_casts(root: ir.Operation) -> None:
     """Cast in two steps, vectors too."""
     double, half = ir.F64Type.get(root.context), ir.F16Type.get(root.context)
-    for op in [op for op in operations(root) if op.name == "arith.truncf"]:
+    for op in [op for op in operations(root) if op.name == Arith.TRUNCF]:
         if (b.element_of(op.operands[0].type), b.element_of(op.results[0].type)) == (double, half):
             with before(op):
                 op.operands[0] = _to_odd(op.operands[0])
@@ -26,13 +27,12 @@ def _to_odd(value: ir.Value) -> ir.Value:
     """A number of single precision: the same, or of the two beside it the one whose last bit
     is 1."""
     single = b.with_element(value.type, ir.F32Type.get())
-    word, flag = (b.with_element(value.type, b.integer_type(bits)) for bits in (32, 1))
-    nearest = b.make("arith.truncf", single, [value])
-    back = b.make("arith.extf", value.type, [nearest])
-    sizes = [b.make("math.absf", value.type, [operand]) for operand in (back, value)]
-    is_larger = b.make("arith.cmpf", flag, sizes, predicate=b.predicate(b.OGT))
-    is_other = b.make("arith.cmpf", flag, [back, value], predicate=b.predicate(b.ONE))
-    bits = b.make("arith.bitcast", word, [nearest])
-    smaller = b.make("arith.subi", word, [bits, b.make("arith.extui", word, [is_larger])])
-    odd = b.make("arith.ori", word, [smaller, b.number(1, word)])
-    return b.make("arith.bitcast", single, [b.make("arith.select", word, [is_other, odd, bits])])
+    word = b.with_element(value.type, b.integer_type(32))
+    nearest = b.truncf(value, single)
+    back = b.extf(nearest, value.type)
+    is_larger = b.compare_floats(b.OGT, b.absf(back), b.absf(value))
+    is_other = b.compare_floats(b.ONE, back, value)
+    bits = b.bitcast(nearest, word)
+    smaller = b.sub(bits, b.extui(is_larger, word))
+    odd = b.ori(smaller, b.number(1, word))
+    return b.bitcast(b.select(is_other, odd, bits), single)

@@ -14,7 +14,7 @@ from mlirad.dialect.layout_rules import ELEMENT_SIZES
 from mlirad.ir import build as b
 from mlirad.ir.limits import Threads
 from mlirad.ir.memory.descriptor import memref_at, pointer_of, pointer_type
-from mlirad.ir.ops import Scf
+from mlirad.ir.ops import Func, Llvm, Scf
 from mlirad.ir.requirements import KERNELS, refuse, symbol_of
 from mlirad.ir.signature import parameter_attributes, workers_label
 from mlirad.ir.structured import Parallel, is_parallel
@@ -84,18 +84,13 @@ def _share(
     passed = [value for value in captured(loop.op) if not _is_constant(value)]
     i64 = b.integer_type(64)
     with at_start(entry_of(function), loop.op.location):
-        frame = b.make(
-            "memref.alloca",
-            ir.MemRefType.get([max(1, len(passed))], i64),
-            [],
-            operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]),
-        )
+        frame = b.alloca(ir.MemRefType.get([max(1, len(passed))], i64))
     _make_piece(module, loop, name, passed)
     with before(loop.op):
         for position, value in enumerate(passed):
             b.write(_as_word(value), frame, [b.index(position)])
-        share = b.make("llvm.load", pointer_type(), [state])
-        count = b.make("arith.index_cast", i64, [loop.upper[0]])
+        share = b.make(Llvm.LOAD, pointer_type(), [state])
+        count = b.index_cast(loop.upper[0], i64)
         arguments = [state, _address(name), pointer_of(frame), count, b.number(threads, i64)]
         _call(share, arguments)
     loop.op.erase()
@@ -107,7 +102,7 @@ def _make_piece(module: ir.Operation, loop: Parallel, name: str, passed: list[ir
     inputs = [pointer_type(), i64]
     with ir.InsertionPoint(module.regions[0].blocks[0]), loop.op.location:
         piece = ir.Operation.create(
-            "func.func",
+            Func.FUNC,
             [],
             [],
             {
@@ -127,12 +122,12 @@ def _make_piece(module: ir.Operation, loop: Parallel, name: str, passed: list[ir
         for value in captured(loop.op):
             if _is_constant(value):
                 clone(owner_operation(value), values)
-        number = b.make("arith.index_cast", b.index_type(), [entry.arguments[1]])
+        number = b.to_index(entry.arguments[1])
         values[loop.indices[0]] = number
         for op in block_operations(loop.body):
             if op.name != Scf.REDUCE:
                 clone(op, values)
-        ir.Operation.create("func.return", [], [])
+        b.return_()
 
 
 def _is_constant(value: ir.Value) -> bool:
@@ -154,13 +149,13 @@ def _as_word(value: ir.Value) -> ir.Value:
     if isinstance(type_, ir.MemRefType):
         value, type_ = pointer_of(value), pointer_type()
     if type_ == pointer_type():
-        return b.make("llvm.ptrtoint", i64, [value])
+        return b.ptrtoint(value, i64)
     if isinstance(type_, ir.IndexType):
-        return b.make("arith.index_cast", i64, [value])
+        return b.index_cast(value, i64)
     if b.is_float(type_):
         type_ = b.integer_type(ELEMENT_SIZES[str(type_)] * 8)
-        value = b.make("arith.bitcast", type_, [value])
-    return value if type_ == i64 else b.make("arith.extui", i64, [value])
+        value = b.bitcast(value, type_)
+    return value if type_ == i64 else b.extui(value, i64)
 
 
 def _from_word(word: ir.Value, type_: ir.Type) -> ir.Value:
@@ -169,25 +164,25 @@ def _from_word(word: ir.Value, type_: ir.Type) -> ir.Value:
         strides, _ = type_.get_strides_and_offset()
         return memref_at(_from_word(word, pointer_type()), type_, type_.shape, strides)
     if type_ == pointer_type():
-        return b.make("llvm.inttoptr", type_, [word])
+        return b.inttoptr(word, type_)
     if isinstance(type_, ir.IndexType):
-        return b.make("arith.index_cast", type_, [word])
+        return b.index_cast(word, type_)
     if b.is_float(type_):
         bits = b.integer_type(ELEMENT_SIZES[str(type_)] * 8)
-        return b.make("arith.bitcast", type_, [_from_word(word, bits)])
-    return word if type_ == word.type else b.make("arith.trunci", type_, [word])
+        return b.bitcast(_from_word(word, bits), type_)
+    return word if type_ == word.type else b.trunci(word, type_)
 
 
 def _address(name: str) -> ir.Value:
     """That of the function of an iteration."""
     type_ = ir.FunctionType.get([pointer_type(), b.integer_type(64)], [])
-    function = b.make("func.constant", type_, [], value=ir.FlatSymbolRefAttr.get(name))
-    return b.make("builtin.unrealized_conversion_cast", pointer_type(), [function])
+    function = b.make(Func.CONSTANT, type_, [], value=ir.FlatSymbolRefAttr.get(name))
+    return b.unrealized_cast(function, pointer_type())
 
 
 def _call(function: ir.Value, arguments: list[ir.Value]) -> None:
     b.effect(
-        "llvm.call",
+        Llvm.CALL,
         [function, *arguments],
         op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
         operandSegmentSizes=ir.DenseI32ArrayAttr.get([1 + len(arguments), 0]),

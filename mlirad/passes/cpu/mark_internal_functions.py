@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from mlirad.bindings import ir
 from mlirad.ir.marks.rare import RARE
+from mlirad.ir.ops import Llvm
 from mlirad.ir.walk import operations
 
 _COLD = '["cold"]'  # LLVM then expects that branches do not go there
@@ -21,7 +22,7 @@ def mark_internal_functions(module: ir.Operation) -> None:
     """Make functions internal that are private, or that have a C interface, which is inlined
     nowhere."""
     for function in operations(module):
-        if function.name != "llvm.func" or not function.regions[0].blocks:
+        if function.name != Llvm.FUNC or not function.regions[0].blocks:
             continue
         if _is_interface(function):
             function.attributes["no_inline"] = ir.UnitAttr.get()

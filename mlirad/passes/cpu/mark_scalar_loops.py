@@ -12,6 +12,7 @@ from __future__ import annotations
 from mlirad.analysis.linear import LinearForms
 from mlirad.bindings import ir
 from mlirad.ir.marks.loop_hints import keep_scalar
+from mlirad.ir.ops import Memref
 from mlirad.ir.structured import For, is_for, is_serial_loop
 from mlirad.ir.walk import is_defined_in, operations
 
@@ -23,7 +24,7 @@ def mark_scalar_loops(root: ir.Operation) -> None:
     """Keep innermost loops of many stores that are far apart from becoming vector code."""
     for op in operations(root):
         if is_for(op) and not any(map(is_serial_loop, operations(op))):
-            stores = [inner for inner in operations(op) if inner.name == "memref.store"]
+            stores = [inner for inner in operations(op) if inner.name == Memref.STORE]
             forms = LinearForms()
             if sum(_step(store, For(op), forms) >= FAR for store in stores) >= MANY:
                 keep_scalar(op)

@@ -11,6 +11,7 @@ from typing import Annotated
 
 from mlirad.bindings import ir
 from mlirad.ir.limits import Range
+from mlirad.ir.ops import Llvm
 from mlirad.ir.walk import operations
 
 _ATTRIBUTES, _WIDTH = "passthrough", "prefer-vector-width"  # LLVM's attributes of a function
@@ -19,7 +20,7 @@ _ATTRIBUTES, _WIDTH = "passthrough", "prefer-vector-width"  # LLVM's attributes 
 def mark_vector_width(module: ir.Operation, *, width: Annotated[int, Range(16, 64)] = 64) -> None:
     """Say to LLVM how many bytes vectors have, in every function that is compiled."""
     for function in operations(module):
-        if function.name == "llvm.func" and function.regions[0].blocks:
+        if function.name == Llvm.FUNC and function.regions[0].blocks:
             _mark(function, ir.Attribute.parse(f'["{_WIDTH}", "{8 * width}"]'))
 
 

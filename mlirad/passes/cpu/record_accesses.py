@@ -20,6 +20,7 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.limits import Range
 from mlirad.ir.memory.descriptor import pointer_type
+from mlirad.ir.ops import Llvm
 from mlirad.ir.reports.location import nearest_location
 from mlirad.ir.requirements import refuse, symbol_of
 from mlirad.ir.walk import (
@@ -48,42 +49,42 @@ LINE = 40  # the bit where a line begins
 _WHAT = 32
 _NAME = "record.access"
 _POINTERS = {
-    "llvm.load": [(0, RecordKind.READ)],
-    "llvm.store": [(1, RecordKind.WRITE)],
-    "llvm.atomicrmw": [(0, RecordKind.UPDATE)],
-    "llvm.cmpxchg": [(0, RecordKind.UPDATE)],
-    "llvm.intr.memcpy": [(1, RecordKind.READ), (0, RecordKind.WRITE)],
-    "llvm.intr.memmove": [(1, RecordKind.READ), (0, RecordKind.WRITE)],
-    "llvm.intr.memset": [(0, RecordKind.WRITE)],
-    "llvm.intr.masked.load": [(0, RecordKind.READ)],
-    "llvm.intr.masked.store": [(1, RecordKind.WRITE)],
-    "llvm.intr.masked.gather": [(0, RecordKind.READ)],
-    "llvm.intr.masked.scatter": [(1, RecordKind.WRITE)],
+    Llvm.LOAD: [(0, RecordKind.READ)],
+    Llvm.STORE: [(1, RecordKind.WRITE)],
+    Llvm.ATOMICRMW: [(0, RecordKind.UPDATE)],
+    Llvm.CMPXCHG: [(0, RecordKind.UPDATE)],
+    Llvm.INTR_MEMCPY: [(1, RecordKind.READ), (0, RecordKind.WRITE)],
+    Llvm.INTR_MEMMOVE: [(1, RecordKind.READ), (0, RecordKind.WRITE)],
+    Llvm.INTR_MEMSET: [(0, RecordKind.WRITE)],
+    Llvm.INTR_MASKED_LOAD: [(0, RecordKind.READ)],
+    Llvm.INTR_MASKED_STORE: [(1, RecordKind.WRITE)],
+    Llvm.INTR_MASKED_GATHER: [(0, RecordKind.READ)],
+    Llvm.INTR_MASKED_SCATTER: [(1, RecordKind.WRITE)],
 }
-_LENGTHS = {"llvm.intr.memcpy": 2, "llvm.intr.memmove": 2, "llvm.intr.memset": 2}
+_LENGTHS = {Llvm.INTR_MEMCPY: 2, Llvm.INTR_MEMMOVE: 2, Llvm.INTR_MEMSET: 2}
 _MASKS = {
-    "llvm.intr.masked.load": 1,
-    "llvm.intr.masked.store": 2,
-    "llvm.intr.masked.gather": 1,
-    "llvm.intr.masked.scatter": 2,
+    Llvm.INTR_MASKED_LOAD: 1,
+    Llvm.INTR_MASKED_STORE: 2,
+    Llvm.INTR_MASKED_GATHER: 1,
+    Llvm.INTR_MASKED_SCATTER: 2,
 }
-_INDICES = {"llvm.getelementptr", "llvm.sext", "llvm.zext"}
+_INDICES = {Llvm.GETELEMENTPTR, Llvm.SEXT, Llvm.ZEXT}
 _HARMLESS = {
-    "llvm.getelementptr",
-    "llvm.ptrtoint",
-    "llvm.icmp",
-    "llvm.call",
-    "llvm.return",
-    "llvm.br",
-    "llvm.cond_br",
-    "llvm.select",
-    "llvm.insertvalue",
-    "llvm.extractvalue",
-    "llvm.insertelement",
-    "llvm.shufflevector",
-    "llvm.intr.lifetime.start",
-    "llvm.intr.lifetime.end",
-    "llvm.intr.assume",
+    Llvm.GETELEMENTPTR,
+    Llvm.PTRTOINT,
+    Llvm.ICMP,
+    Llvm.CALL,
+    Llvm.RETURN,
+    Llvm.BR,
+    Llvm.COND_BR,
+    Llvm.SELECT,
+    Llvm.INSERTVALUE,
+    Llvm.EXTRACTVALUE,
+    Llvm.INSERTELEMENT,
+    Llvm.SHUFFLEVECTOR,
+    Llvm.INTR_LIFETIME_START,
+    Llvm.INTR_LIFETIME_END,
+    Llvm.INTR_ASSUME,
 }
 _ALLOCATES, _FREES = "malloc", "free"
 
@@ -120,11 +121,11 @@ llvm.func internal @{name}(%is_made: i1, %address: i64, %word: i64)
 def record_accesses(module: ir.Operation, *, log: Annotated[int, Range(8, 2**63 - 1)] = 8) -> None:
     """Call, before every access of a function with a body, what writes it into the log at an
     address."""
-    present = [op for op in operations(module) if op.name == "llvm.func" and op.regions[0].blocks]
+    present = [op for op in operations(module) if op.name == Llvm.FUNC and op.regions[0].blocks]
     pieces = {
         ir.FlatSymbolRefAttr(op.attributes["global_name"]).value
         for op in operations(module)
-        if op.name == "llvm.mlir.addressof"
+        if op.name == Llvm.MLIR_ADDRESSOF
     }
     for function in present:
         for op in list(operations(function)):
@@ -139,7 +140,7 @@ def record_accesses(module: ir.Operation, *, log: Annotated[int, Range(8, 2**63 
 
 
 def _record(op: ir.Operation) -> None:
-    if op.name == "llvm.call":
+    if op.name == Llvm.CALL:
         _record_call(op)
     elif op.name in _POINTERS:
         for position, record_kind in _POINTERS[op.name]:
@@ -168,7 +169,7 @@ def _record_access(op: ir.Operation, pointer: ir.Value, record_kind: RecordKind)
         _note(_number(1, 1), pointer, _word(record_kind, _line(op), op.operands[_LENGTHS[op.name]]))
         return
     accessed = op.operands[0].type if record_kind is RecordKind.WRITE else op.results[0].type
-    if op.name == "llvm.cmpxchg":
+    if op.name == Llvm.CMPXCHG:
         accessed = op.operands[1].type
     if op.name not in _MASKS:
         _note(_number(1, 1), pointer, _word(record_kind, _line(op), _number(_bytes(accessed))))
@@ -178,9 +179,9 @@ def _record_access(op: ir.Operation, pointer: ir.Value, record_kind: RecordKind)
     mask = _mask(op, pointer)
     for lane in range(ir.VectorType(accessed).shape[0]):
         number = _number(lane)
-        is_on = b.make("llvm.extractelement", b.integer_type(1), [mask, number])
+        is_on = b.make(Llvm.EXTRACTELEMENT, b.integer_type(1), [mask, number])
         if isinstance(pointer.type, ir.VectorType):
-            _note(is_on, b.make("llvm.extractelement", pointer_type(), [pointer, number]), word)
+            _note(is_on, b.make(Llvm.EXTRACTELEMENT, pointer_type(), [pointer, number]), word)
         else:
             _note(is_on, pointer, word, lane * element)
 
@@ -192,21 +193,17 @@ def _mask(op: ir.Operation, pointer: ir.Value) -> ir.Value:
     pointer_op = defining_op(pointer)
     while pointer_op is not None and pointer_op.name in _INDICES:
         pointer_op = defining_op(pointer_op.operands[-1])
-    if (
-        pointer_op is None
-        or pointer_op.name != "llvm.select"
-        or op.name != "llvm.intr.masked.gather"
-    ):
+    if pointer_op is None or pointer_op.name != Llvm.SELECT or op.name != Llvm.INTR_MASKED_GATHER:
         return mask
     return pointer_op.operands[0] if pointer_op.operands[0].type == mask.type else mask
 
 
 def _note(is_made: ir.Value, pointer: ir.Value, word: ir.Value, behind: int = 0) -> None:
-    address = b.make("llvm.ptrtoint", b.integer_type(64), [pointer])
+    address = b.ptrtoint(pointer, b.integer_type(64))
     if behind:
-        address = b.make("llvm.add", b.integer_type(64), [address, _number(behind)])
+        address = b.make(Llvm.ADD, b.integer_type(64), [address, _number(behind)])
     b.effect(
-        "llvm.call",
+        Llvm.CALL,
         [is_made, address, word],
         callee=ir.FlatSymbolRefAttr.get(_NAME),
         op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
@@ -216,12 +213,12 @@ def _note(is_made: ir.Value, pointer: ir.Value, word: ir.Value, behind: int = 0)
 
 def _word(record_kind: RecordKind, line: int = 0, length: ir.Value | None = None) -> ir.Value:
     word = _number(record_kind << _WHAT | line << LINE)
-    return word if length is None else b.make("llvm.or", b.integer_type(64), [length, word])
+    return word if length is None else b.make(Llvm.OR, b.integer_type(64), [length, word])
 
 
 def _number(value: int, bits: int = 64) -> ir.Value:
     type_ = b.integer_type(bits)
-    return b.make("llvm.mlir.constant", type_, [], value=ir.IntegerAttr.get(type_, value))
+    return b.llvm_constant(value, type_)
 
 
 def _line(op: ir.Operation) -> int:
@@ -232,7 +229,7 @@ def _line(op: ir.Operation) -> int:
 def _stack() -> ir.Value:
     """Where the frame of the function begins that this is in."""
     return b.make(
-        "llvm.call_intrinsic",
+        Llvm.CALL_INTRINSIC,
         pointer_type(),
         [_number(0, 32)],
         intrin=ir.StringAttr.get("llvm.frameaddress.p0"),
@@ -244,9 +241,9 @@ def _stack() -> ir.Value:
 def _is_own(pointer: ir.Value) -> bool:
     """Whether a pointer is known to go to the stack of its function."""
     pointer_op = defining_op(pointer)
-    while pointer_op is not None and pointer_op.name == "llvm.getelementptr":
+    while pointer_op is not None and pointer_op.name == Llvm.GETELEMENTPTR:
         pointer_op = defining_op(pointer_op.operands[0])
-    return pointer_op is not None and pointer_op.name == "llvm.alloca"
+    return pointer_op is not None and pointer_op.name == Llvm.ALLOCA
 
 
 def _is_pointer(type_: ir.Type) -> bool:

@@ -96,7 +96,7 @@ def _record(op: ir.Operation, log: _Log) -> None:
     length = b.read(log.length)
     grad.push(value, log.elements, length)
     for index, stack in zip(indices, log.indices):
-        word = b.make("arith.index_cast", grad.stack_element(stack.type), [index])
+        word = b.index_cast(index, grad.stack_element(stack.type))
         grad.push(word, stack, length)
     b.write(b.add(length, b.index(1)), log.length)
 
@@ -107,10 +107,7 @@ def _undo(op: ir.Operation, log: _Log) -> None:
     loop = b.for_loop(mark, length, b.index(1))
     with at_end(loop.body, op.location):
         last = b.add(mark, b.sub(b.sub(length, b.index(1)), loop.induction))
-        indices = [
-            b.make("arith.index_cast", b.index_type(), [grad.pop(stack, last)])
-            for stack in log.indices
-        ]
+        indices = [b.to_index(grad.pop(stack, last)) for stack in log.indices]
         field.store(grad.pop(log.elements, last), array, indices)
         b.yield_()
     b.write(mark, log.length)

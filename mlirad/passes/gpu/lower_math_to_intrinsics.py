@@ -11,15 +11,16 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.elementary.table import FUNCTIONS
 from mlirad.ir.marks.fast_math import allows, forbid
+from mlirad.ir.ops import Arith, Llvm, Math
 from mlirad.ir.walk import before, defining_op, operations
 
-_ESTIMATES = {"math.sqrt": "nvvm.sqrt.approx.f", "math.rsqrt": "nvvm.rsqrt.approx.f"}
+_ESTIMATES = {Math.SQRT: "nvvm.sqrt.approx.f", Math.RSQRT: "nvvm.rsqrt.approx.f"}
 _RECIPROCAL_ROOT, _QUOTIENT = "nvvm.rsqrt.approx.f", "nvvm.div.full"
 
 
 def lower_math_to_intrinsics(root: ir.Operation) -> None:
     """Replace math ops that a GPU has an instruction for by calls of LLVM's intrinsics."""
-    quotients = [op for op in operations(root) if op.name == "arith.divf" and _may_estimate(op)]
+    quotients = [op for op in operations(root) if op.name == Arith.DIVF and _may_estimate(op)]
     shared = {op.operands[1] for op in quotients if sum(map(_divides, op.operands[1].uses)) > 1}
     for op in quotients:
         with before(op):
@@ -39,19 +40,19 @@ def _quotient(op: ir.Operation, is_shared: bool) -> ir.Value:
     """A product with the reciprocal of a root, or of a divisor that is shared; else a quotient."""
     dividend, divisor = op.operands
     root = defining_op(divisor)
-    if root is not None and root.name == "math.sqrt" and _may_estimate(root):
+    if root is not None and root.name == Math.SQRT and _may_estimate(root):
         reciprocal = _call(_RECIPROCAL_ROOT, [root.operands[0]])
     elif is_shared:
         reciprocal = _call(_QUOTIENT, [b.number(1.0, divisor.type), divisor])
     else:
         return _call(_QUOTIENT, [dividend, divisor])
     given = {"fastmath": op.attributes["fastmath"]}
-    return b.make("arith.mulf", op.results[0].type, [dividend, reciprocal], **given)
+    return b.mulf(dividend, reciprocal, **given)
 
 
 def _divides(use: ir.OpOperand) -> bool:
     op = use.owner.operation
-    return op.name == "arith.divf" and use.operand_number == 1 and allows(op, "arcp")
+    return op.name == Arith.DIVF and use.operand_number == 1 and allows(op, "arcp")
 
 
 def _may_estimate(op: ir.Operation) -> bool:
@@ -61,7 +62,7 @@ def _may_estimate(op: ir.Operation) -> bool:
 
 def _call(name: str, operands: Sequence[ir.Value]) -> ir.Value:
     return b.make(
-        "llvm.call_intrinsic",
+        Llvm.CALL_INTRINSIC,
         operands[0].type,
         operands,
         intrin=ir.StringAttr.get(f"llvm.{name}"),

@@ -6,6 +6,7 @@ Assumes outlined kernels. Reductions of larger blocks are left to upstream's low
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.gpu.blocks import WARP, reduction_kind
+from mlirad.ir.ops import Gpu
 from mlirad.ir.walk import before, operations
 
 
@@ -23,7 +24,7 @@ def lower_warp_reductions(module: ir.Operation) -> None:
 
 
 def _is_of_warps(op: ir.Operation) -> bool:
-    if op.name != "gpu.func" or "known_block_size" not in op.attributes:
+    if op.name != Gpu.FUNC or "known_block_size" not in op.attributes:
         return False
     return list(ir.DenseI32ArrayAttr(op.attributes["known_block_size"])) == [WARP, 1, 1]
 
@@ -35,7 +36,7 @@ def _over_warp(kind: str, value: ir.Value) -> ir.Value:
     while distance < WARP:
         operands = [value, b.number(distance, i32), b.number(WARP, i32)]
         types = [value.type, b.integer_type(1)]
-        shuffle = ir.Operation.create("gpu.shuffle", types, operands, {"mode": mode})
+        shuffle = ir.Operation.create(Gpu.SHUFFLE, types, operands, {"mode": mode})
         value = _combined(kind, value, shuffle.results[0])
         distance *= 2
     return value

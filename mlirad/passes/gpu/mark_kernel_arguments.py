@@ -3,6 +3,7 @@ alias, and are aligned."""
 
 from mlirad.bindings import ir
 from mlirad.ir.memory.origins import Origins
+from mlirad.ir.ops import Gpu
 from mlirad.ir.requirements import launches_of_outlined_kernels
 from mlirad.ir.signature import ALIGN, NOALIAS, Attributes, parameter_attributes
 from mlirad.ir.walk import block_operations, entry_of, functions, operations
@@ -20,16 +21,16 @@ def mark_kernel_arguments(module: ir.Operation) -> None:
     for function in functions(module):
         known = _known(function)
         for op in operations(function):
-            if op.name == "gpu.launch_func":
+            if op.name == Gpu.LAUNCH_FUNC:
                 _mark(op, kernels, known)
 
 
 def _kernels(module: ir.Operation) -> dict[tuple[str, str], ir.Operation]:
     found = {}
     for holder in block_operations(module.regions[0].blocks[0]):
-        if holder.name == "gpu.module":
+        if holder.name == Gpu.MODULE:
             for op in block_operations(holder.regions[0].blocks[0]):
-                if op.name == "gpu.func":
+                if op.name == Gpu.FUNC:
                     found[_name(holder), _name(op)] = op
     return found
 

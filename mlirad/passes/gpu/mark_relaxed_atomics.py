@@ -3,12 +3,13 @@ iterations."""
 
 from mlirad.bindings import ir
 from mlirad.ir.build import integer_type
+from mlirad.ir.ops import Gpu, Llvm
 from mlirad.ir.walk import operations
 
 _MONOTONIC = 2  # LLVM::AtomicOrdering
 _ORDERINGS = {
-    "llvm.atomicrmw": ("ordering",),
-    "llvm.cmpxchg": ("success_ordering", "failure_ordering"),
+    Llvm.ATOMICRMW: ("ordering",),
+    Llvm.CMPXCHG: ("success_ordering", "failure_ordering"),
 }
 
 
@@ -16,7 +17,7 @@ def mark_relaxed_atomics(module: ir.Operation) -> None:
     """Give atomics inside `gpu.module` monotonic order and the device as their scope."""
     monotonic = ir.IntegerAttr.get(integer_type(64), _MONOTONIC)
     for holder in operations(module):
-        if holder.name != "gpu.module":
+        if holder.name != Gpu.MODULE:
             continue
         for op in operations(holder):
             for name in _ORDERINGS.get(op.name, ()):

@@ -13,18 +13,19 @@ from typing import NamedTuple
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.ops import Llvm
 from mlirad.ir.signature import ALIGN
 from mlirad.ir.walk import before, block_operations, defining_op, has_uses, operations
 
 _FADD = 11  # LLVM::AtomicBinOp
 _PAIR = 8  # bytes of two
 INSTRUCTION = "red.relaxed.gpu.global.add.v2.f32 [$0], {$1, $2};"
-_SILENT = ("llvm.getelementptr", "llvm.mlir.constant", "llvm.call_intrinsic", "llvm.select")
+_SILENT = (Llvm.GETELEMENTPTR, Llvm.MLIR_CONSTANT, Llvm.CALL_INTRINSIC, Llvm.SELECT)
 
 
 def merge_atomics(module: ir.Operation) -> None:
     """Merge atomic sums of two neighbouring f32 that nobody reads."""
-    for function in [op for op in operations(module) if op.name == "llvm.func"]:
+    for function in [op for op in operations(module) if op.name == Llvm.FUNC]:
         for region in function.regions:
             for block in region.blocks:
                 _merge_in(block)
@@ -48,7 +49,7 @@ def _merge_in(block: ir.Block) -> None:
 
 def _is_sum(op: ir.Operation) -> bool:
     return (
-        op.name == "llvm.atomicrmw"
+        op.name == Llvm.ATOMICRMW
         and ir.IntegerAttr(op.attributes["bin_op"]).value == _FADD
         and isinstance(op.results[0].type, ir.F32Type)
         and not has_uses(op.results[0])
@@ -57,8 +58,8 @@ def _is_sum(op: ir.Operation) -> bool:
 
 def _is_silent(op: ir.Operation) -> bool:
     """Whether an op touches no memory, as far as is known."""
-    arithmetic = ("llvm.f", "llvm.add", "llvm.sub", "llvm.mul", "llvm.sext", "llvm.zext")
-    return op.name in _SILENT or (op.name.startswith(arithmetic) and op.name != "llvm.fence")
+    arithmetic = ("llvm.f", Llvm.ADD, Llvm.SUB, Llvm.MUL, Llvm.SEXT, Llvm.ZEXT)
+    return op.name in _SILENT or (op.name.startswith(arithmetic) and op.name != Llvm.FENCE)
 
 
 class _Place(NamedTuple):
@@ -71,7 +72,7 @@ class _Place(NamedTuple):
 
 def _place(op: ir.Operation) -> _Place | None:
     address = defining_op(op.operands[0])
-    if address is None or address.name != "llvm.getelementptr" or len(address.operands) != 2:
+    if address is None or address.name != Llvm.GETELEMENTPTR or len(address.operands) != 2:
         return None
     base, index = address.operands
     if ir.TypeAttr(address.attributes["elem_type"]).value != op.results[0].type:
@@ -83,13 +84,13 @@ def _place(op: ir.Operation) -> _Place | None:
 def _add(value: ir.Value, factor: int, terms: Counter[ir.Value]) -> int:
     """Add a multiple of a value to terms; the constant part of it."""
     op = defining_op(value)
-    if op is not None and op.name == "llvm.mlir.constant":
+    if op is not None and op.name == Llvm.MLIR_CONSTANT:
         return factor * ir.IntegerAttr(op.attributes["value"]).value
-    if op is not None and op.name == "llvm.add":
+    if op is not None and op.name == Llvm.ADD:
         return sum(_add(operand, factor, terms) for operand in op.operands)
-    if op is not None and op.name == "llvm.mul":
+    if op is not None and op.name == Llvm.MUL:
         by = defining_op(op.operands[1])
-        if by is not None and by.name == "llvm.mlir.constant":
+        if by is not None and by.name == Llvm.MLIR_CONSTANT:
             return _add(
                 op.operands[0], factor * ir.IntegerAttr(by.attributes["value"]).value, terms
             )
@@ -119,9 +120,9 @@ def _is_aligned(base: ir.Value) -> bool:
 def _merge(first: ir.Operation, second: ir.Operation, *, last: ir.Operation) -> None:
     with before(last):
         everywhere = first.operands[0]
-        pointer = b.make("llvm.addrspacecast", ir.Type.parse("!llvm.ptr<1>"), [everywhere])
+        pointer = b.make(Llvm.ADDRSPACECAST, ir.Type.parse("!llvm.ptr<1>"), [everywhere])
         b.effect(
-            "llvm.inline_asm",
+            Llvm.INLINE_ASM,
             [pointer, first.operands[1], second.operands[1]],
             asm_string=ir.StringAttr.get(INSTRUCTION),
             constraints=ir.StringAttr.get("l,f,f,~{memory}"),

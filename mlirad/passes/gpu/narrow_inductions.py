@@ -15,6 +15,7 @@ from operator import add, mul, sub
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.gpu.thread_loops import axis_of
+from mlirad.ir.ops import Arith, Gpu
 from mlirad.ir.requirements import launches_of_outlined_kernels
 from mlirad.ir.structured import For, is_for
 from mlirad.ir.walk import (
@@ -32,20 +33,19 @@ Range = tuple[int, int]  # the least and the greatest number
 
 _WIDTH = 32
 _FITS: Range = (-(1 << (_WIDTH - 1)), (1 << (_WIDTH - 1)) - 1)
-_EXTENDED = "arith.index_cast"
 _CORNERS: dict[str, Callable[[int, int], int]] = {
-    "arith.addi": add,
-    "arith.subi": sub,
-    "arith.muli": mul,
-    "arith.minsi": min,
-    "arith.maxsi": max,
+    Arith.ADDI: add,
+    Arith.SUBI: sub,
+    Arith.MULI: mul,
+    Arith.MINSI: min,
+    Arith.MAXSI: max,
 }
-_SIZES = {"gpu.thread_id": "known_block_size", "gpu.block_id": "known_grid_size"}
+_SIZES = {Gpu.THREAD_ID: "known_block_size", Gpu.BLOCK_ID: "known_grid_size"}
 
 
 def narrow_inductions(module: ir.Operation) -> None:
     """Narrow the loops of all kernels."""
-    for kernel in [op for op in operations(module) if op.name == "gpu.func"]:
+    for kernel in [op for op in operations(module) if op.name == Gpu.FUNC]:
         ranges = _Ranges(kernel)
         for op in list(operations(kernel)):
             if is_for(op) and _fits(For(op), ranges) and not _counts_addresses(For(op)):
@@ -70,7 +70,7 @@ def _counts_addresses(loop: For) -> bool:
 
 
 def _is_word(op: ir.Operation) -> bool:
-    return op.name == _EXTENDED and ir.IntegerType(op.results[0].type).width <= _WIDTH
+    return op.name == Arith.INDEX_CAST and ir.IntegerType(op.results[0].type).width <= _WIDTH
 
 
 def _narrow(loop: For) -> None:
@@ -83,7 +83,7 @@ def _narrow(loop: For) -> None:
         new = For(ir.Operation.create(op.name, types, [*bounds, *initial], regions=1))
         b.block(new.op, 0, [i32, *types])
     with at_end(new.body, op.location):
-        number = b.make(_EXTENDED, b.index_type(), [new.induction])
+        number = b.to_index(new.induction)
     loop.induction.replace_all_uses_with(number)
     for own, value in zip(loop.carried, new.carried):
         own.replace_all_uses_with(value)
@@ -98,9 +98,9 @@ def _word(value: ir.Value, type_: ir.Type) -> ir.Value:
     known, op = constant_integer(value), defining_op(value)
     if known is not None:
         return b.number(known, type_)
-    if op is not None and op.name == _EXTENDED and op.operands[0].type == type_:
+    if op is not None and op.name == Arith.INDEX_CAST and op.operands[0].type == type_:
         return op.operands[0]
-    return b.make(_EXTENDED, type_, [value])
+    return b.index_cast(value, type_)
 
 
 class _Ranges:
@@ -123,7 +123,7 @@ class _Ranges:
             return None
         if op.name in _SIZES:
             return self._place(op)
-        if op.name == _EXTENDED and isinstance(op.operands[0].type, ir.IntegerType):
+        if op.name == Arith.INDEX_CAST and isinstance(op.operands[0].type, ir.IntegerType):
             width = ir.IntegerType(op.operands[0].type).width
             return (-(1 << (width - 1)), (1 << (width - 1)) - 1) if width <= _WIDTH else None
         if op.name not in _CORNERS:

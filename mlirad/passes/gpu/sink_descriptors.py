@@ -2,22 +2,23 @@
 extents only."""
 
 from mlirad.bindings import ir
+from mlirad.ir.ops import Arith, Builtin, Gpu, Llvm
 from mlirad.ir.walk import captured, operations
 
 _SUNK = (
-    "arith.constant",
-    "arith.index_cast",
-    "arith.muli",
-    "llvm.mlir.poison",
-    "llvm.mlir.constant",
-    "llvm.insertvalue",
-    "builtin.unrealized_conversion_cast",
+    Arith.CONSTANT,
+    Arith.INDEX_CAST,
+    Arith.MULI,
+    Llvm.MLIR_POISON,
+    Llvm.MLIR_CONSTANT,
+    Llvm.INSERTVALUE,
+    Builtin.UNREALIZED_CONVERSION_CAST,
 )
 
 
 def sink_descriptors(module: ir.Operation) -> None:
     """Clone what makes a descriptor, or a constant, to the start of every launch that uses it."""
-    for launch in [op for op in operations(module) if op.name == "gpu.launch"]:
+    for launch in [op for op in operations(module) if op.name == Gpu.LAUNCH]:
         _sink_into(launch)
 
 

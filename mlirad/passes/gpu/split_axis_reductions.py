@@ -246,7 +246,7 @@ class _Split:
         known, rows = constant_integer(parts), self.elements
         if known is None:
             several = b.compare(b.SLT, b.index(1), parts)
-            rows = b.make("arith.select", b.index_type(), [several, rows, b.index(0)])
+            rows = b.select(several, rows, b.index(0))
         size = WARP if known is None else min(LAST_BLOCK, -(-known // WARP) * WARP)
         threads = threads_in_blocks(product([rows, b.index(size)]), size)
         with at_end(threads.body, self.loop.location):
@@ -273,13 +273,12 @@ def _parts(elements: ir.Value, length: ir.Value, wanted: int, least: int) -> ir.
         return b.index(1)
     if count is not None and known is not None:
         return b.index(min(wanted // count, -(-known // least)))
-    index = b.index_type()
-    some = b.make("arith.maxsi", index, [elements, b.index(1)])
+    some = b.maxsi(elements, b.index(1))
     share = b.div(b.index(wanted), some)
     most = b.div(b.add(length, b.index(least - 1)), b.index(least))
-    parts = b.make("arith.minsi", index, [share, most])
-    parts = b.make("arith.maxsi", index, [parts, b.index(1)])
-    return b.make("arith.select", index, [b.compare(b.SLT, share, b.index(5)), b.index(1), parts])
+    parts = b.minsi(share, most)
+    parts = b.maxsi(parts, b.index(1))
+    return b.select(b.compare(b.SLT, share, b.index(5)), b.index(1), parts)
 
 
 @contextmanager

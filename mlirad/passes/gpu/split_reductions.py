@@ -70,8 +70,8 @@ class _Grid:
         self.size, self.total, self.trips = size, total, trips
         if trips is None:
             filled = b.div(b.add(total, b.index(size - 1)), b.index(size))
-            most = b.make("arith.minui", b.index_type(), [filled, b.index(FILLING_BLOCKS)])
-            self.blocks = b.make("arith.maxui", b.index_type(), [most, b.index(1)])
+            most = b.minui(filled, b.index(FILLING_BLOCKS))
+            self.blocks = b.maxui(most, b.index(1))
             self.threads = b.mul(self.blocks, b.index(size))
             self.most_blocks = FILLING_BLOCKS
         else:

@@ -36,7 +36,7 @@ def lower_field_assert(module: ir.Operation) -> None:
 
 def _record(op: ir.Operation, number: int) -> None:
     i64, i1 = b.integer_type(64), b.integer_type(1)
-    failed = b.make("arith.xori", i1, [op.operands[0], b.number(-1, i1)])
+    failed = b.xori(op.operands[0], b.number(-1, i1))
     record = field.get(RECORD, array_type(i64, [RECORD_SIZE]))
     zero = b.index(0)
     branch = b.if_else(failed, [], with_else=False)
@@ -56,8 +56,8 @@ def _as_word(value: ir.Value) -> ir.Value:
     i64 = b.integer_type(64)
     if b.is_float(value.type):
         f64 = ir.F64Type.get()
-        wide = value if value.type == f64 else b.make("arith.extf", f64, [value])
-        return b.make("arith.bitcast", i64, [wide])
+        wide = value if value.type == f64 else b.extf(value, f64)
+        return b.bitcast(wide, i64)
     if isinstance(value.type, ir.IndexType):
-        return b.make("arith.index_cast", i64, [value])
-    return value if value.type == i64 else b.make("arith.extsi", i64, [value])
+        return b.index_cast(value, i64)
+    return value if value.type == i64 else b.extsi(value, i64)

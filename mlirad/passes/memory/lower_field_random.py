@@ -16,9 +16,7 @@ def lower_field_random(root: ir.Operation) -> None:
             with before(op):
                 bits = _word(0)
                 for counter in op.operands:
-                    bits = _mix(
-                        b.make("arith.addi", bits.type, [_mix_in(bits, counter), _word(_WEYL)])
-                    )
+                    bits = _mix(b.add(_mix_in(bits, counter), _word(_WEYL)))
                 op.results[0].replace_all_uses_with(_from_bits(bits, op.results[0].type))
             op.erase()
 
@@ -29,13 +27,13 @@ def _word(value: int) -> ir.Value:
 
 
 def _mix_in(bits: ir.Value, counter: ir.Value) -> ir.Value:
-    return b.make("arith.xori", bits.type, [bits, b.mul(counter, _word(_SECOND))])
+    return b.xori(bits, b.mul(counter, _word(_SECOND)))
 
 
 def _mix(bits: ir.Value) -> ir.Value:
     for shift, factor in ((30, _FIRST), (27, _SECOND), (31, None)):
-        shifted = b.make("arith.shrui", bits.type, [bits, _word(shift)])
-        bits = b.make("arith.xori", bits.type, [bits, shifted])
+        shifted = b.shrui(bits, _word(shift))
+        bits = b.xori(bits, shifted)
         if factor is not None:
             bits = b.mul(bits, _word(factor))
     return bits
@@ -44,15 +42,7 @@ def _mix(bits: ir.Value) -> ir.Value:
 def _from_bits(bits: ir.Value, type_: ir.Type) -> ir.Value:
     if not b.is_float(type_):
         width = ir.IntegerType(type_).width
-        return (
-            bits
-            if width == 64
-            else b.make(
-                "arith.trunci", type_, [b.make("arith.shrui", bits.type, [bits, _word(64 - width)])]
-            )
-        )
+        return bits if width == 64 else b.trunci(b.shrui(bits, _word(64 - width)), type_)
     digits = {"f16": 11, "f32": 24, "f64": 53}[str(type_)]
-    top = b.make("arith.shrui", bits.type, [bits, _word(64 - digits)])
-    return b.make(
-        "arith.mulf", type_, [b.make("arith.uitofp", type_, [top]), b.number(2.0**-digits, type_)]
-    )
+    top = b.shrui(bits, _word(64 - digits))
+    return b.mulf(b.uitofp(top, type_), b.number(2.0**-digits, type_))

@@ -7,6 +7,7 @@ from mlirad.dialect.grad import LogType, log_parts
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.memory.descriptor import pointer_type
+from mlirad.ir.ops import Llvm
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import at_end, before, operations
 
@@ -40,12 +41,7 @@ def _word(value: int) -> ir.Value:
 
 
 def _open(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
-    header = b.make(
-        "memref.alloca",
-        ir.MemRefType.get([3], b.integer_type(64)),
-        [],
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]),
-    )
+    header = b.alloca(ir.MemRefType.get([3], b.integer_type(64)))
     for word in (_ADDRESS, _COUNT, _CAPACITY):
         b.write(_word(0), header, [b.index(word)])
     headers[op.results[0]] = header
@@ -58,13 +54,13 @@ def _read(header: ir.Value, word: int) -> ir.Value:
 def _entry(header: ir.Value, count: ir.Value, words: int) -> list[ir.Value]:
     """The addresses of the words of an entry."""
     i64, pointer = b.integer_type(64), pointer_type()
-    start = b.make("llvm.inttoptr", pointer, [_read(header, _ADDRESS)])
+    start = b.inttoptr(_read(header, _ADDRESS), pointer)
     first = b.mul(count, _word(words))
     places = [b.add(first, _word(k)) for k in range(words)]
     dynamic = ir.DenseI32ArrayAttr.get([-(1 << 31)])
     return [
         b.make(
-            "llvm.getelementptr",
+            Llvm.GETELEMENTPTR,
             pointer,
             [start, place],
             elem_type=ir.TypeAttr.get(i64),
@@ -81,27 +77,27 @@ def _record(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
     full = b.if_else(b.compare(b.EQ, count, _read(header, _CAPACITY)), [], with_else=False)
     with at_end(full.then, op.location):
         capacity = b.add(b.mul(count, _word(2)), _word(FIRST_CAPACITY))
-        old = b.make("llvm.inttoptr", pointer_type(), [_read(header, _ADDRESS)])
+        old = b.inttoptr(_read(header, _ADDRESS), pointer_type())
         new = _call("malloc", [pointer_type()], b.mul(capacity, _word(8 * words))).result
         b.effect(
-            "llvm.intr.memcpy",
+            Llvm.INTR_MEMCPY,
             [new, old, b.mul(count, _word(8 * words))],
             isVolatile=ir.BoolAttr.get(False),
         )
         _call("free", [], old)
-        b.write(b.make("llvm.ptrtoint", b.integer_type(64), [new]), header, [b.index(_ADDRESS)])
+        b.write(b.ptrtoint(new, b.integer_type(64)), header, [b.index(_ADDRESS)])
         b.write(capacity, header, [b.index(_CAPACITY)])
         b.yield_()
     places = _entry(header, count, words)
     for place, index in zip(places, indices):
-        b.effect("llvm.store", [b.make("arith.index_cast", b.integer_type(64), [index]), place])
-    b.effect("llvm.store", [value, places[-1]])
+        b.effect(Llvm.STORE, [b.index_cast(index, b.integer_type(64)), place])
+    b.effect(Llvm.STORE, [value, places[-1]])
     b.write(b.add(count, _word(1)), header, [b.index(_COUNT)])
 
 
 def _mark(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
     count = _read(headers[op.operands[0]], _COUNT)
-    op.results[0].replace_all_uses_with(b.make("arith.index_cast", b.index_type(), [count]))
+    op.results[0].replace_all_uses_with(b.to_index(count))
 
 
 def _undo(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
@@ -111,7 +107,7 @@ def _undo(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
     header = headers[log]
     element, rank = log_parts(log.type)
     i64 = b.integer_type(64)
-    mark = b.make("arith.index_cast", i64, [mark])
+    mark = b.index_cast(mark, i64)
     loop = b.while_loop([])
     with at_end(loop.before, op.location):
         b.go_on_if(b.compare(b.SGT, _read(header, _COUNT), mark))
@@ -119,23 +115,20 @@ def _undo(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
         count = b.sub(_read(header, _COUNT), _word(1))
         b.write(count, header, [b.index(_COUNT)])
         places = _entry(header, count, rank + 1)
-        indices = [
-            b.make("arith.index_cast", b.index_type(), [b.make("llvm.load", i64, [place])])
-            for place in places[:-1]
-        ]
-        field.store(b.make("llvm.load", element, [places[-1]]), array, indices)
+        indices = [b.to_index(b.make(Llvm.LOAD, i64, [place])) for place in places[:-1]]
+        field.store(b.make(Llvm.LOAD, element, [places[-1]]), array, indices)
         b.yield_()
 
 
 def _close(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
-    address = b.make("llvm.inttoptr", pointer_type(), [_read(headers[op.operands[0]], _ADDRESS)])
+    address = b.inttoptr(_read(headers[op.operands[0]], _ADDRESS), pointer_type())
     _call("free", [], address)
 
 
 def _call(name: str, results: list[ir.Type], argument: ir.Value) -> ir.Operation:
     """A call of C's allocator, which GPUs have too; they lack `realloc`."""
     return ir.Operation.create(
-        "llvm.call",
+        Llvm.CALL,
         results,
         [argument],
         {

@@ -31,7 +31,7 @@ def lower_grad_to_memref(module: ir.Operation) -> None:
             memory, on_heap = _buffer(buffers, op, 0)
             if on_heap:
                 with before(op):
-                    b.effect("memref.dealloc", [memory])
+                    b.dealloc(memory)
     of_stacks = [op for op in operations(module) if any(kind.holds(op) for kind in _STACK_OPS)]
     for op in reversed(of_stacks):
         op.erase()
@@ -53,13 +53,6 @@ def _allocate(op: ir.Operation) -> tuple[ir.Value, bool]:
     trips = constant_integer(op.operands[0])
     if trips is not None and trips <= ON_STACK:
         type_ = ir.MemRefType.get([max(1, trips)], element)
-        return b.make(
-            "memref.alloca", type_, [], operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0])
-        ), False
+        return b.alloca(type_), False
     type_ = ir.MemRefType.get([ir.ShapedType.get_dynamic_size()], element)
-    return b.make(
-        "memref.alloc",
-        type_,
-        [op.operands[0]],
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 0]),
-    ), True
+    return b.alloc(type_, [op.operands[0]]), True

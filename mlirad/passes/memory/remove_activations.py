@@ -15,6 +15,7 @@ from mlirad.dialect.activity import (
 )
 from mlirad.dialect.layout_rules import BITMASKED
 from mlirad.dialect.snode import activity_of, extents_of, trees_around
+from mlirad.ir.ops import Arith
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import If, is_branch, is_parallel, is_serial_loop
 from mlirad.ir.walk import (
@@ -79,7 +80,7 @@ def _tested(module: ir.Operation, condition: ir.Value) -> set[Cell]:
 def _tests(condition: ir.Value) -> list[ir.Operation]:
     """The tests of cells that all have to hold for a condition."""
     op = defining_op(condition)
-    if op is not None and op.name == "arith.andi":
+    if op is not None and op.name == Arith.ANDI:
         return [*_tests(op.operands[0]), *_tests(op.operands[1])]
     return [op] if op is not None and IsActiveOp.holds(op) else []
 
@@ -116,7 +117,7 @@ def _around(
 def _digits(index: ir.Value, width: int) -> tuple[ir.Value, int]:
     """A quotient of an index by a constant, divided further by a width: of what, and by what."""
     op = defining_op(index)
-    divisor = None if op is None or op.name != "arith.divui" else constant_integer(op.operands[1])
+    divisor = None if op is None or op.name != Arith.DIVUI else constant_integer(op.operands[1])
     if op is None or divisor is None:
         return index, width
     return op.operands[0], width * divisor

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from mlirad.ir.ops import Builtin
 from mlirad.pipeline.named import PIPELINES
 from mlirad.pipeline.opt.settings import FLAGS, Flag, Settings
 from mlirad.pipeline.options import PipelineError, options_of, parse_options, spelled
@@ -109,7 +110,7 @@ class _Command:
                 "a reproducer is one program: '--run-reproducer' excludes '--split-input-file'"
             )
         if by_name is None:
-            anchor = "builtin.module" if settings.implicit_module else "any"
+            anchor = Builtin.MODULE if settings.implicit_module else "any"
             settings.pipeline = f"{anchor}({','.join(passes)})"
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mlirad.bindings import ir
+from mlirad.ir.ops import Builtin, Memref, Ub
 from mlirad.ir.walk import operations
 
 _PLAIN = {"builtin", "func", "arith", "math", "scf"}
 _VARIABLES = {
-    "memref.alloca",
-    "memref.load",
-    "memref.store",
+    Memref.ALLOCA,
+    Memref.LOAD,
+    Memref.STORE,
 }  # of the frontend: for mem2reg, and the stacks of recursions
 _TREES = {
     "snode.root",
@@ -22,7 +23,7 @@ _TREES = {
     "snode.place",
 }
 _CUSTOM = {"grad.custom", "grad.yield"}  # functions with derivatives of their own
-_UNSET = "ub.poison"  # what mem2reg takes memory for that is read where it was never set
+# what mem2reg takes memory for that is read where it was never set
 
 _SHARED: dict[str, set[str]] = {
     "field": _PLAIN | {"snode", "field", "grad.jvp"} | _CUSTOM | _VARIABLES,
@@ -33,17 +34,17 @@ _SHARED: dict[str, set[str]] = {
 _GPU = {
     **_SHARED,
     "derived": _PLAIN | _TREES | {"field", "grad", "memref", "llvm"},
-    "memref": _PLAIN | {"memref", "llvm", "gpu", _UNSET},
-    "outlined": _PLAIN | {"memref", "llvm", "gpu", _UNSET},
+    "memref": _PLAIN | {"memref", "llvm", "gpu", Ub.POISON},
+    "outlined": _PLAIN | {"memref", "llvm", "gpu", Ub.POISON},
 }
-_HOST = {"builtin.module", "builtin.unrealized_conversion_cast", "func", "arith", "memref"}
+_HOST = {Builtin.MODULE, Builtin.UNREALIZED_CONVERSION_CAST, "func", "arith", "memref"}
 LEGAL: dict[str, dict[str, set[str]]] = {
     "cpu": {
         **_SHARED,
-        "memref": _PLAIN | {"memref", "llvm", "vector", _UNSET},
-        "target": {"builtin.module", "llvm"},
+        "memref": _PLAIN | {"memref", "llvm", "vector", Ub.POISON},
+        "target": {Builtin.MODULE, "llvm"},
     },
-    "simt": {**_GPU, "target": {"builtin.module", "llvm"}},
+    "simt": {**_GPU, "target": {Builtin.MODULE, "llvm"}},
     # the kernels are lowered, the host's function waits for their PTX
     "cuda": {**_GPU, "target": _HOST | {"gpu", "llvm", "nvvm"}},
 }

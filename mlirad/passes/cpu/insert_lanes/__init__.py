@@ -13,6 +13,7 @@ from typing import Annotated
 
 from mlirad.bindings import ir
 from mlirad.ir.limits import Range
+from mlirad.ir.ops import Func
 from mlirad.ir.reports.remarks import remark
 from mlirad.ir.structured import AT_END
 from mlirad.ir.walk import enclosing, functions
@@ -47,7 +48,7 @@ def insert_lanes(
 
 def _is_at_end(op: ir.Operation) -> bool:
     """Whether a loop is, or is in, one over the few iterations at an end of a longer one."""
-    while op.name != "func.func":
+    while op.name != Func.FUNC:
         if AT_END in op.attributes:
             return True
         op = enclosing(op)

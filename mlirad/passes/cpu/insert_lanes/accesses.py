@@ -9,6 +9,7 @@ from __future__ import annotations
 from mlirad.analysis.lanes.groups import Group
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.ops import Func, Memref, Vector
 from mlirad.ir.vectors import extract, from_elements, load_steps
 from mlirad.ir.walk import before, defining_op, enclosing, is_inside, owner_operation
 from mlirad.passes.cpu.insert_lanes.addresses import Addresses, Place, flatten_memref
@@ -37,7 +38,7 @@ class Memory:
             self._expand(memref)
             return
         outermost = loop
-        while enclosing(outermost).name != "func.func" and (
+        while enclosing(outermost).name != Func.FUNC and (
             allocation is None or enclosing(outermost) != enclosing(allocation)
         ):
             outermost = enclosing(outermost)
@@ -50,7 +51,7 @@ class Memory:
         with before(old):
             self._make(old, list(old.operands))
         for use in memref.uses:
-            if use.owner.operation.name == "memref.dealloc":
+            if use.owner.operation.name == Memref.DEALLOC:
                 with before(use.owner.operation):
                     self.release(use.owner.operation)
 
@@ -77,7 +78,7 @@ class Memory:
 
     def release(self, op: ir.Operation) -> None:
         """Give such a buffer back."""
-        b.effect("memref.dealloc", [self._private[op.operands[0]]])
+        b.dealloc(self._private[op.operands[0]])
 
     # Accesses.
 
@@ -97,7 +98,7 @@ class Memory:
             mask = None  # nobody cares what other lanes have
         loaded = self._load(place, kind, mask)
         if ir.VectorType(kind).element_type != type_:
-            return b.make("arith.trunci", values.vector_type(type_), [loaded])
+            return b.trunci(loaded, values.vector_type(type_))
         return loaded
 
     def _load(self, place: Place, kind: ir.Type, mask: Mask) -> ir.Value:
@@ -107,8 +108,8 @@ class Memory:
         zero = values.splat(0, ir.VectorType(kind).element_type)
         if place.stride == 1:
             if mask is None:
-                return b.make("vector.load", kind, [place.flat, place.offset])
-            return b.make("vector.maskedload", kind, [place.flat, place.offset, mask, zero])
+                return b.make(Vector.LOAD, kind, [place.flat, place.offset])
+            return b.make(Vector.MASKEDLOAD, kind, [place.flat, place.offset, mask, zero])
         if mask is None:
             return from_elements(
                 [b.read(place.flat, [at]) for at in self.addresses.lane_offsets(place)]
@@ -120,7 +121,7 @@ class Memory:
             values.all_lanes(),
             zero,
         ]
-        return b.make("vector.gather", kind, operands)
+        return b.make(Vector.GATHER, kind, operands)
 
     def store(self, op: ir.Operation, mask: Mask) -> None:
         """Store what lanes have."""
@@ -131,22 +132,22 @@ class Memory:
             return
         place, vector = self._place(memref, indices), values.vector(value)
         if memref in self._private and _stored_type(value.type) != value.type:
-            vector = b.make("arith.extui", values.vector_type(_stored_type(value.type)), [vector])
+            vector = b.extui(vector, values.vector_type(_stored_type(value.type)))
         if place.stride == 1:
             if mask is not None and memref in self._private:
                 # nothing else goes there: two ops where a store with a mask takes many, or waits
-                old = b.make("vector.load", vector.type, [place.flat, place.offset])
+                old = b.make(Vector.LOAD, vector.type, [place.flat, place.offset])
                 vector, mask = values.select(mask, vector, old), None
             if mask is None:
-                b.effect("vector.store", [vector, place.flat, place.offset])
+                b.effect(Vector.STORE, [vector, place.flat, place.offset])
             else:
-                b.effect("vector.maskedstore", [place.flat, place.offset, mask, vector])
+                b.effect(Vector.MASKEDSTORE, [place.flat, place.offset, mask, vector])
         elif mask is None:
             for number, at in enumerate(self.addresses.lane_offsets(place)):
                 b.write(extract(vector, number), place.flat, [at])
         else:
             b.effect(
-                "vector.scatter",
+                Vector.SCATTER,
                 [place.flat, place.offset, self.addresses.apart(place), mask, vector],
             )
 

@@ -7,6 +7,7 @@ import msgspec
 from mlirad.analysis.lanes.steps import DYNAMIC
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.ops import Memref
 from mlirad.ir.vectors import extract
 from mlirad.passes.cpu.insert_lanes.values import Values
 
@@ -75,7 +76,7 @@ class Addresses:
         for number in range(width):
             offset = extract(place.offsets, number)
             if not isinstance(offset.type, ir.IndexType):
-                offset = b.make("arith.index_cast", b.index_type(), [offset])
+                offset = b.to_index(offset)
             offsets.append(b.add(place.offset, offset))
         return offsets
 
@@ -85,7 +86,7 @@ class Addresses:
         values, offsets, base = self.values, self.apart(place), place.offset
         type_ = ir.VectorType(offsets.type).element_type
         if not isinstance(type_, ir.IndexType):
-            base = b.make("arith.index_cast", type_, [base])
+            base = b.index_cast(base, type_)
         total = b.add(values.broadcast(base), offsets)
         return values.select(mask, total, values.splat(0, type_))
 
@@ -94,7 +95,7 @@ class Addresses:
         size = ir.MemRefType(flat.type).shape[0]
         if size == DYNAMIC or size >= _FEW:
             return vector
-        return b.make("arith.index_cast", self.values.vector_type(b.integer_type(32)), [vector])
+        return b.index_cast(vector, self.values.vector_type(b.integer_type(32)))
 
     def _times(self, vector: ir.Value, step: ir.Value | int) -> ir.Value:
         if step == 1:
@@ -124,7 +125,7 @@ def flatten_memref(memref: ir.Value) -> tuple[ir.Value, list[ir.Value | int]]:
         index = b.index_type()
         base = ir.MemRefType.get([], type_.element_type)
         described = ir.Operation.create(
-            "memref.extract_strided_metadata", [base, *[index] * (2 * rank + 1)], [memref]
+            Memref.EXTRACT_STRIDED_METADATA, [base, *[index] * (2 * rank + 1)], [memref]
         )
         count, element_steps = b.index(1), list(described.results)[2 + rank :]
         for extent in list(described.results)[2 : 2 + rank]:
@@ -133,7 +134,7 @@ def flatten_memref(memref: ir.Value) -> tuple[ir.Value, list[ir.Value | int]]:
     flat = ir.MemRefType.get([size], type_.element_type)
     dynamic = [count] if size == DYNAMIC else []
     description = ir.Operation.create(
-        "memref.reinterpret_cast",
+        Memref.REINTERPRET_CAST,
         [flat],
         [memref, *dynamic],
         {

@@ -10,6 +10,7 @@ from mlirad.analysis.lanes.updates import STEPS, Update
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.marks.rare import is_rare
+from mlirad.ir.ops import Arith, Memref
 from mlirad.ir.structured import is_branch, is_for, is_while
 from mlirad.ir.vectors import extract, from_elements, halved
 from mlirad.ir.walk import attributes_of, block_operations, clone, operations
@@ -25,7 +26,7 @@ DIVISIONS = tuple(
     f"arith.{name}"
     for name in ("divsi", "divui", "remsi", "remui", "floordivsi", "ceildivsi", "ceildivui")
 )
-_ATOMICS = ("memref.atomic_rmw", "memref.generic_atomic_rmw")
+_ATOMICS = (Memref.ATOMIC_RMW, Memref.GENERIC_ATOMIC_RMW)
 
 
 class Body:
@@ -60,13 +61,13 @@ class Body:
             emit_for(self, op, mask)
         elif is_while(op):
             emit_while(self, op, mask)
-        elif op.name == "memref.load":
+        elif op.name == Memref.LOAD:
             self._load(op, mask)
-        elif op.name == "memref.store":
+        elif op.name == Memref.STORE:
             self._store(op, mask)
-        elif op.name == "memref.alloc":
+        elif op.name == Memref.ALLOC:
             self.memory.allocate(op, mask)
-        elif op.name == "memref.dealloc":
+        elif op.name == Memref.DEALLOC:
             self.memory.release(op)
         elif op.name in _ATOMICS:
             self._one_by_one([op], op, mask)
@@ -97,14 +98,14 @@ class Body:
 
     def _operand(self, op: ir.Operation, position: int) -> ir.Value:
         value = op.operands[position]
-        if op.name == "arith.select" and position == 0 and self.values.strides.is_uniform(value):
+        if op.name == Arith.SELECT and position == 0 and self.values.strides.is_uniform(value):
             return self.values.first(value)
         return self.values.vector(value)
 
     def _compare_indices(self, op: ir.Operation) -> ir.Value | None:
         """A comparison of indices that go on in steps: of lanes' numbers with a limit, in 32
         bits."""
-        if op.name != "arith.cmpi" or not isinstance(op.operands[0].type, ir.IndexType):
+        if op.name != Arith.CMPI or not isinstance(op.operands[0].type, ir.IndexType):
             return None
         left, right = (self.values.strides.stride_of(v) for v in op.operands)
         kind = ir.IntegerAttr(op.attributes["predicate"]).value
@@ -114,9 +115,9 @@ class Body:
         reach = abs(stride) * self.values.width + 1
         first, second = (self.values.first(v) for v in op.operands)
         limit = b.sub(second, first)
-        limit = b.make("arith.minsi", limit.type, [limit, b.index(reach)])
-        limit = b.make("arith.maxsi", limit.type, [limit, b.index(-reach)])
-        small = self.values.broadcast(b.make("arith.index_cast", i32, [limit]))
+        limit = b.minsi(limit, b.index(reach))
+        limit = b.maxsi(limit, b.index(-reach))
+        small = self.values.broadcast(b.index_cast(limit, i32))
         return b.compare(kind, self.values.steps(stride, i32), small)
 
     def _load(self, op: ir.Operation, mask: Mask) -> None:
@@ -214,11 +215,11 @@ class Body:
 
 def neutral_of(name: str, type_: ir.Type) -> float:
     """What changes nothing where an op combines it with another value."""
-    if name in ("arith.mulf", "arith.muli"):
+    if name in (Arith.MULF, Arith.MULI):
         return 1
-    if name in ("arith.addf", "arith.addi", "arith.ori", "arith.xori", "arith.maxui"):
+    if name in (Arith.ADDF, Arith.ADDI, Arith.ORI, Arith.XORI, Arith.MAXUI):
         return 0
-    if name in ("arith.andi", "arith.minui"):
+    if name in (Arith.ANDI, Arith.MINUI):
         return -1
     top = (1 << (ir.IntegerType(type_).width - 1)) - 1
-    return top if name == "arith.minsi" else -top - 1
+    return top if name == Arith.MINSI else -top - 1

@@ -8,6 +8,7 @@ from typing import Protocol
 from mlirad.analysis.lanes.steps import address_step
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.ops import Arith, Memref
 from mlirad.ir.structured import If
 from mlirad.ir.vectors import flipped
 from mlirad.ir.walk import block_operations
@@ -73,7 +74,7 @@ def _or_nothing(body: Emitter, op: ir.Operation, condition: ir.Value, mask: Mask
 
 def _is_nothing(block: ir.Block) -> bool:
     """Whether a way only gives what is there already, and constants."""
-    return all(op.name == "arith.constant" for op in block_operations(block)[:-1])
+    return all(op.name == Arith.CONSTANT for op in block_operations(block)[:-1])
 
 
 def _way(body: Emitter, op: ir.Operation, block: ir.Block, mask: ir.Value) -> list[ir.Value]:
@@ -107,7 +108,7 @@ def _is_harmless(values: Values, op: ir.Operation) -> bool:
     if op.name.startswith(_EASY):
         differs = values.strides.stride_of(op.results[0]) is None
         return differs or not any(word in op.name for word in ("div", "rem"))
-    if op.name == "memref.load":
+    if op.name == Memref.LOAD:
         return _is_side_by_side(values, list(op.operands)[1:], op.operands[0])
     return False
 

@@ -44,9 +44,9 @@ def _emit_apart(body: Emitter, op: ir.Operation, mask: Mask) -> None:
     first_step = values.first(step)
     length = b.sub(values.vector(high), values.vector(low))
     zero = values.splat(0, b.index_type())
-    trips = b.make("arith.maxsi", length.type, [length, zero])
+    trips = b.maxsi(length, zero)
     if constant_integer(first_step) != 1:
-        trips = b.make("arith.ceildivsi", trips.type, [trips, values.broadcast(first_step)])
+        trips = b.ceildivsi(trips, values.broadcast(first_step))
     trips = values.select(mask, trips, zero)
     initial = [values.vector(v) for v in list(op.operands)[3:]]
     loop = b.for_loop(b.index(0), reduce_lanes(trips, "maxsi"), b.index(1), initial)

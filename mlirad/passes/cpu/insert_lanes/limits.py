@@ -7,11 +7,12 @@ from mlirad.analysis.lanes.strides import Strides
 from mlirad.bindings import ir
 from mlirad.ir.marks.rare import is_rare
 from mlirad.ir.marks.rounding import LANES
+from mlirad.ir.ops import Memref, Scf
 from mlirad.ir.structured import STRUCTURED, is_for, runs_in_any_order
 from mlirad.ir.walk import constant_integer, defining_op, enclosing, is_inside, operations
 
-_ENDS = ("scf.yield", "scf.condition", "memref.atomic_yield")
-_MEMORY = ("memref.load", "memref.store", "memref.atomic_rmw", "memref.generic_atomic_rmw")
+_ENDS = (Scf.YIELD, Scf.CONDITION, Memref.ATOMIC_YIELD)
+_MEMORY = (Memref.LOAD, Memref.STORE, Memref.ATOMIC_RMW, Memref.GENERIC_ATOMIC_RMW)
 _REORDERED = ("addf", "mulf")
 
 
@@ -42,7 +43,7 @@ def _against(op: ir.Operation, strides: Strides, may_reorder: bool) -> str:
         )
     if op.name in _ENDS:
         return ""
-    if op.name in ("memref.alloc", "memref.dealloc"):
+    if op.name in (Memref.ALLOC, Memref.DEALLOC):
         buffer = op.results[0] if op.results else op.operands[0]
         return "" if buffer in strides.private else "it allocates memory"
     if op.name in _MEMORY:
@@ -65,7 +66,7 @@ def _against_types(values: list[ir.Value]) -> str:
 
 
 def _against_access(op: ir.Operation, strides: Strides, may_reorder: bool) -> str:
-    position = 0 if op.name in ("memref.load", "memref.generic_atomic_rmw") else 1
+    position = 0 if op.name in (Memref.LOAD, Memref.GENERIC_ATOMIC_RMW) else 1
     memref = op.operands[position]
     type_ = ir.MemRefType(memref.type)
     allocation = defining_op(memref)
@@ -77,7 +78,7 @@ def _against_access(op: ir.Operation, strides: Strides, may_reorder: bool) -> st
         return "it allocates memory"
     if (
         allocation is not None
-        and allocation.name == "memref.alloca"
+        and allocation.name == Memref.ALLOCA
         and memref not in strides.private
     ):
         return "it uses a buffer that others use too"

@@ -139,4 +139,4 @@ def _remaining_trips(trips: ir.Value, width: int) -> ir.Value:
     constant = constant_integer(trips)
     if constant is not None:
         return b.index(constant % width)
-    return b.make("arith.remui", trips.type, [trips, b.index(width)])
+    return b.rem(trips, b.index(width))

@@ -14,6 +14,7 @@ import msgspec
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.marks.rare import CALL, RARE, rare_call
+from mlirad.ir.ops import Func, Vector
 from mlirad.ir.structured import If
 from mlirad.ir.walk import (
     at_end,
@@ -86,22 +87,16 @@ def _call_results(values: Values, call: ir.Operation, active: ir.Value) -> list[
 
 
 def _function_around(op: ir.Operation) -> ir.Operation:
-    while op.name != "func.func":
+    while op.name != Func.FUNC:
         op = enclosing(op)
     return op
 
 
 def _memory(function: ir.Operation, rows: _Rows, width: int) -> dict[ir.Type, ir.Value]:
     """Memory for the vectors of a call, at the start of a function."""
-    segments = ir.DenseI32ArrayAttr.get([0, 0])
     with at_start(entry_of(function), function.location):
         return {
-            type_: b.make(
-                "memref.alloca",
-                ir.MemRefType.get([size, width], type_),
-                [],
-                operandSegmentSizes=segments,
-            )
+            type_: b.alloca(ir.MemRefType.get([size, width], type_))
             for type_, size in rows.sizes.items()
         }
 
@@ -127,11 +122,11 @@ def _lane_function(
         RARE: ir.UnitAttr.get(),
     }
     with ir.InsertionPoint(function), function.location:
-        lane_function = ir.Operation.create("func.func", [], [], attributes, regions=1)
+        lane_function = ir.Operation.create(Func.FUNC, [], [], attributes, regions=1)
         entry = b.block(lane_function, 0, types)
     with at_end(entry, function.location):
         _lane_loop(call, rows, list(entry.arguments), width)
-        b.effect("func.return", [])
+        b.return_()
     return name
 
 
@@ -148,7 +143,7 @@ def _lane_loop(call: ir.Operation, rows: _Rows, arguments: Sequence[ir.Value], w
 
         def element(at: tuple[ir.Type, int], type_: ir.Type) -> ir.Value:
             loaded = b.read(memory[at[0]], [b.index(at[1]), loop.induction])
-            return loaded if loaded.type == type_ else b.make("arith.trunci", type_, [loaded])
+            return loaded if loaded.type == type_ else b.trunci(loaded, type_)
 
         lane = b.if_else(element(rows.active, b.integer_type(1)), [], with_else=False)
         with ir.InsertionPoint(lane.then):
@@ -161,7 +156,7 @@ def _lane_loop(call: ir.Operation, rows: _Rows, arguments: Sequence[ir.Value], w
             for (kind, row), result in zip(rows.made, lane_call.results):
                 value: ir.Value = result
                 if kind != value.type:
-                    value = b.make("arith.extui", kind, [value])
+                    value = b.extui(value, kind)
                 b.write(value, memory[kind], [b.index(row), loop.induction])
             b.yield_()
         b.yield_()
@@ -175,12 +170,12 @@ def _store(vector: ir.Value, memory: ir.Value, row: int) -> None:
     kind = ir.VectorType(vector.type)
     stored = ir.VectorType.get(kind.shape, _stored_type(kind.element_type))
     if stored != kind:
-        vector = b.make("arith.extui", stored, [vector])
-    b.effect("vector.store", [vector, memory, b.index(row), b.index(0)])
+        vector = b.extui(vector, stored)
+    b.effect(Vector.STORE, [vector, memory, b.index(row), b.index(0)])
 
 
 def _load(memory: ir.Value, row: int, type_: ir.Type) -> ir.Value:
     stored = ir.MemRefType(memory.type).element_type
     kind = ir.VectorType.get(ir.VectorType(type_).shape, stored)
-    loaded = b.make("vector.load", kind, [memory, b.index(row), b.index(0)])
-    return loaded if kind == type_ else b.make("arith.trunci", type_, [loaded])
+    loaded = b.make(Vector.LOAD, kind, [memory, b.index(row), b.index(0)])
+    return loaded if kind == type_ else b.trunci(loaded, type_)

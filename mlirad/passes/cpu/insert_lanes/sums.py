@@ -16,6 +16,7 @@ from mlirad.analysis.lanes.lane_meetings import Meetings
 from mlirad.analysis.lanes.updates import STEPS, Update
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.ops import Arith, Func, Memref, Vector
 from mlirad.ir.requirements import symbol_of
 from mlirad.ir.structured import is_for, is_parallel, runs_in_any_order
 from mlirad.ir.vectors import halved
@@ -35,7 +36,7 @@ from mlirad.passes.cpu.insert_lanes.values import Values
 
 MOST = 256  # elements of an array: with their lanes they stay in the nearest cache
 _CHUNK = 2  # the argument of a chunk function that is the chunk's number
-_SUMS = ("arith.addf", "arith.addi")
+_SUMS = (Arith.ADDF, Arith.ADDI)
 
 
 class LaneSums:
@@ -63,21 +64,19 @@ class LaneSums:
         memref, *indices = update.load.operands
         moving = [indices[axis] for axis in self._moving[memref]]
         places = [*map(self.values.first, moving), b.index(0)]
-        old = b.make("vector.load", vector.type, [self._own[memref], *places])
+        old = b.make(Vector.LOAD, vector.type, [self._own[memref], *places])
         new = b.make(step, vector.type, [old, vector], **attributes_of(update.steps[0]))
-        b.effect("vector.store", [new, self._own[memref], *places])
+        b.effect(Vector.STORE, [new, self._own[memref], *places])
 
     def _make(self, memref: ir.Value) -> ir.Value:
         """Sums that begin with 0 in front of the nest."""
         type_, shape = ir.MemRefType(memref.type), self._shape(memref)
         with before(block_operations(entry_of(_function_of(self.nest)))[0]):
             kind = ir.MemRefType.get([*shape, self.values.width], type_.element_type)
-            lane_sums = b.make("memref.alloca", kind, [], operandSegmentSizes=_no_sizes())
+            lane_sums = b.alloca(kind)
         with before(self.nest):
             zero = self.values.splat(0, type_.element_type)
-            _for_each(
-                shape, lambda at: b.effect("vector.store", [zero, lane_sums, *at, b.index(0)])
-            )
+            _for_each(shape, lambda at: b.effect(Vector.STORE, [zero, lane_sums, *at, b.index(0)]))
         return lane_sums
 
     def _shape(self, memref: ir.Value) -> list[int]:
@@ -92,7 +91,7 @@ class LaneSums:
 
         def add(at: Sequence[ir.Value]) -> None:
             lanes = b.make(
-                "vector.load", self.values.vector_type(element), [lane_sums, *at, b.index(0)]
+                Vector.LOAD, self.values.vector_type(element), [lane_sums, *at, b.index(0)]
             )
             total = halved(lanes, name, attributes)
             place = list(update.load.operands)[1:]
@@ -125,7 +124,7 @@ def _for_each(
 def _nest_of(loop: ir.Operation) -> ir.Operation:
     """The outermost loop around one, with it, that runs in any order."""
     nest = loop
-    while loop.name != "func.func":
+    while loop.name != Func.FUNC:
         if runs_in_any_order(loop):
             nest = loop
         loop = enclosing(loop)
@@ -133,7 +132,7 @@ def _nest_of(loop: ir.Operation) -> ir.Operation:
 
 
 def _function_of(op: ir.Operation) -> ir.Operation:
-    while op.name != "func.func":
+    while op.name != Func.FUNC:
         op = enclosing(op)
     return op
 
@@ -153,7 +152,7 @@ def _is_of_one_thread(
 ) -> bool:
     """Whether no other thread uses the elements that behind a nest are written."""
     function, maker = _function_of(nest), defining_op(memref)
-    if not _is_shared(function) or (maker is not None and maker.name == "memref.alloca"):
+    if not _is_shared(function) or (maker is not None and maker.name == Memref.ALLOCA):
         return True
     chunk = list(entry_of(function).arguments)[_CHUNK]
     fixed = [x for axis, x in enumerate(list(updates[0].load.operands)[1:]) if axis not in moving]
@@ -164,7 +163,7 @@ def _is_shared(function: ir.Operation) -> bool:
     """Whether iterations of a parallel loop call a function."""
     callee = ir.FlatSymbolRefAttr.get(symbol_of(function))
     return any(
-        op.name == "func.call" and op.attributes["callee"] == callee
+        op.name == Func.CALL and op.attributes["callee"] == callee
         for loop in operations(enclosing(function))
         if is_parallel(loop)
         for op in operations(loop)

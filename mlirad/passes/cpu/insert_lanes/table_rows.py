@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from mlirad.analysis.lanes.groups import ROW
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.ops import Vector
 from mlirad.ir.vectors import joined, part_of, shifted, turned, vector_of
 
 
@@ -20,7 +21,7 @@ def load_columns(
     for lane in range(lanes):
         back = ROW - length if lane == lanes - 1 else 0
         at = b.add(start, b.index(step * lane - back))
-        row = b.make("vector.load", kind, [flat, at])
+        row = b.make(Vector.LOAD, kind, [flat, at])
         rows.append(shifted(row, back) if back else row)
     return turned([joined(rows[number::ROW]) for number in range(ROW)])
 
@@ -32,4 +33,4 @@ def store_columns(
     quarters = turned(columns)
     for lane in range(lanes):
         row = part_of(quarters[lane % ROW], lane - lane % ROW, ROW)
-        b.effect("vector.store", [row, flat, b.add(start, b.index(step * lane))])
+        b.effect(Vector.STORE, [row, flat, b.add(start, b.index(step * lane))])

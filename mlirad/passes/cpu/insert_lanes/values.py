@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from mlirad.analysis.lanes.strides import Strides
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.ops import Arith, Vector
 from mlirad.ir.vectors import extract, spread, vector_of
 from mlirad.ir.walk import defining_op
 
@@ -70,7 +71,7 @@ class Values:
     def _spread(self, value: ir.Value) -> ir.Value:
         stride, op = self.strides.stride_of(value), defining_op(value)
         assert stride is not None, value
-        if stride and op is not None and op.name == "arith.index_cast":
+        if stride and op is not None and op.name == Arith.INDEX_CAST:
             return b.make(op.name, self.vector_type(value.type), [self.vector(op.operands[0])])
         same = self.broadcast(self.first(value))
         return b.add(same, self.steps(stride, value.type)) if stride else same
@@ -84,7 +85,7 @@ class Values:
         numbers = [ir.IntegerAttr.get(type_, stride * k) for k in range(self.width)]
         vector = self.vector_type(type_)
         steps = ir.DenseElementsAttr.get(numbers, vector)
-        return b.make("arith.constant", vector, [], value=steps)
+        return b.make(Arith.CONSTANT, vector, [], value=steps)
 
     def splat(self, number: float, type_: ir.Type) -> ir.Value:
         """One number for all lanes."""
@@ -109,19 +110,19 @@ class Values:
         if mask is None:
             return condition
         none = self.splat(0, b.integer_type(1))
-        return b.make("arith.select", mask.type, [mask, condition, none])
+        return b.select(mask, condition, none)
 
     def select(self, mask: Mask, where: ir.Value, elsewhere: ir.Value) -> ir.Value:
         """One value in active lanes, another in the rest."""
         if mask is None:
             return where
-        return b.make("arith.select", where.type, [mask, where, elsewhere])
+        return b.select(mask, where, elsewhere)
 
     def below(self, count: ir.Value) -> ir.Value:
         """The lanes whose number is below an index, which is not negative."""
         i32 = b.integer_type(32)
-        few = b.make("arith.minsi", count.type, [count, b.index(self.width)])
-        limit = self.broadcast(b.make("arith.index_cast", i32, [few]))
+        few = b.minsi(count, b.index(self.width))
+        limit = self.broadcast(b.index_cast(few, i32))
         return b.compare(b.SLT, self.steps(1, i32), limit)
 
 
@@ -133,7 +134,7 @@ def any_lane(mask: ir.Value) -> ir.Value:
 def reduce_lanes(vector: ir.Value, kind: str) -> ir.Value:
     """All elements of a vector of integers, combined."""
     return b.make(
-        "vector.reduction",
+        Vector.REDUCTION,
         ir.VectorType(vector.type).element_type,
         [vector],
         kind=ir.Attribute.parse(f"#vector.kind<{kind}>"),

@@ -14,6 +14,7 @@ from mlirad.analysis.lanes.cost import is_far
 from mlirad.analysis.lanes.strides import Strides
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
+from mlirad.ir.ops import Memref
 from mlirad.ir.structured import Structured, is_branch, is_for, is_serial_loop
 from mlirad.ir.walk import block_operations, operations
 
@@ -29,7 +30,7 @@ def is_worth_two(loop: ir.Operation, strides: Strides, width: int) -> bool:
         return False
     ops = list(operations(loop))
     inner = [op for op in ops if is_serial_loop(op)]
-    if any(op.name.startswith("memref.alloc") or is_far(op, strides) for op in ops):
+    if any(op.name in (Memref.ALLOC, Memref.ALLOCA) or is_far(op, strides) for op in ops):
         return False
     if not any(strides.stride_of(value) is None for op in inner for value in _arguments(op)):
         return False

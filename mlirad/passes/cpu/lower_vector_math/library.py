@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.ops import Llvm
 from mlirad.ir.requirements import refuse, symbol_of
 from mlirad.ir.vector_math import ARGUMENTS, lanes, scalar_name, vector_name
 from mlirad.ir.walk import at_start, block_operations
 from mlirad.passes.cpu.lower_vector_math.function_texts import LibraryFunction, kept
 
 _KEPT = "llvm.compiler.used"
-_ALONE = {"pow": "llvm.intr.pow"}
+_ALONE = {"pow": Llvm.INTR_POW}
 
 
 class Library:
@@ -80,7 +81,7 @@ class Library:
 
 def _call(symbol: str, operands: Sequence[ir.Value]) -> ir.Value:
     return b.make(
-        "llvm.call",
+        Llvm.CALL,
         operands[0].type,
         operands,
         callee=ir.FlatSymbolRefAttr.get(symbol),

@@ -7,6 +7,7 @@ from math import prod
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.ops import Vector
 from mlirad.passes.cpu.lower_vector_math.library import Library
 
 
@@ -37,7 +38,7 @@ def _shuffled(left: ir.Value, right: ir.Value, mask: Sequence[int]) -> ir.Value:
     if left == right and list(mask) == list(range(type_.shape[0])):
         return left
     return b.make(
-        "vector.shuffle",
+        Vector.SHUFFLE,
         ir.VectorType.get([len(mask)], type_.element_type),
         [left, right],
         mask=ir.DenseI64ArrayAttr.get(mask),
@@ -45,4 +46,4 @@ def _shuffled(left: ir.Value, right: ir.Value, mask: Sequence[int]) -> ir.Value:
 
 
 def _reshaped(value: ir.Value, type_: ir.VectorType) -> ir.Value:
-    return value if value.type == type_ else b.make("vector.shape_cast", type_, [value])
+    return value if value.type == type_ else b.make(Vector.SHAPE_CAST, type_, [value])

@@ -18,11 +18,12 @@ from typing import NamedTuple
 import msgspec
 
 from mlirad.bindings import ir
+from mlirad.ir.ops import Llvm
 from mlirad.ir.walk import operations
 from mlirad.passes.cpu.mark_disjoint_accesses.slabs import Slab, Slabs, called_again, slab_sizes
 
 MOST_CLASSES = 16
-_POINTERS = {"llvm.load": 0, "llvm.store": 1, "llvm.atomicrmw": 0}
+_POINTERS = {Llvm.LOAD: 0, Llvm.STORE: 1, Llvm.ATOMICRMW: 0}
 _DYNAMIC = "array<i32: -2147483648>"
 
 
@@ -55,7 +56,7 @@ def mark_disjoint_accesses(module: ir.Operation) -> None:
     everything = list(operations(module))
     again = called_again(everything)
     for function in everything:
-        if function.name == "llvm.func" and function.regions[0].blocks:
+        if function.name == Llvm.FUNC and function.regions[0].blocks:
             name = ir.StringAttr(function.attributes["sym_name"]).value
             _Function(function, once=name not in again).mark()
 
@@ -107,13 +108,13 @@ class _Function:
             return
         address_op = address.owner.operation
         if (
-            address_op.name != "llvm.getelementptr"
+            address_op.name != Llvm.GETELEMENTPTR
             or address_op.operands[0] not in self.pointers
             or len(address_op.operands) != 2
             or str(address_op.attributes["rawConstantIndices"]) != _DYNAMIC
         ):
             return
-        type_ = op.operands[0].type if op.name == "llvm.store" else op.results[0].type
+        type_ = op.operands[0].type if op.name == Llvm.STORE else op.results[0].type
         if ir.TypeAttr(address_op.attributes["elem_type"]).value == type_:
             number, offset = self.pointers[address_op.operands[0]], address_op.operands[1]
             slab = self.slabs[number].slab_of(offset) if number in self.slabs else None
@@ -128,12 +129,12 @@ class _Function:
         if isinstance(value, ir.BlockArgument):
             return ANY
         op = value.owner.operation
-        if op.name == "llvm.mlir.constant":
+        if op.name == Llvm.MLIR_CONSTANT:
             return Residue(0, ir.IntegerAttr(op.attributes["value"]).value)
-        if op.name not in ("llvm.add", "llvm.mul"):
+        if op.name not in (Llvm.ADD, Llvm.MUL):
             return ANY
         left, right = map(self._residue, op.operands)
-        return left + right if op.name == "llvm.add" else left * right
+        return left + right if op.name == Llvm.ADD else left * right
 
     def mark(self) -> None:
         """Give the accesses to each pointer their scopes."""

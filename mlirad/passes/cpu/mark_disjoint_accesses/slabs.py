@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from mlirad.bindings import ir
+from mlirad.ir.ops import Llvm
 from mlirad.ir.signature import SLAB
 from mlirad.ir.walk import enclosing
 
@@ -53,9 +54,9 @@ class Slabs:
         terms = self._found.get(value)
         if terms is None:
             op = _defining_op(value)
-            if op is None or op.name not in ("llvm.add", "llvm.mul"):
+            if op is None or op.name not in (Llvm.ADD, Llvm.MUL):
                 terms = ()
-            elif op.name == "llvm.add":
+            elif op.name == Llvm.ADD:
                 left, right = op.operands
                 terms = self._terms(left) + self._terms(right)
             else:
@@ -67,10 +68,10 @@ class Slabs:
     def _slab(self, number: ir.Value) -> Slab | None:
         distance = 0
         while (op := _defining_op(number)) is not None:
-            constant = _constant(op.operands[1]) if op.name in ("llvm.add", "llvm.sub") else None
+            constant = _constant(op.operands[1]) if op.name in (Llvm.ADD, Llvm.SUB) else None
             if constant is not None:
-                distance += constant if op.name == "llvm.add" else -constant
-            elif op.name != "llvm.sext":
+                distance += constant if op.name == Llvm.ADD else -constant
+            elif op.name != Llvm.SEXT:
                 break
             number = op.operands[0]
         owner = number.owner if op is None else op.block
@@ -81,7 +82,7 @@ class Slabs:
 def called_again(everything: Iterable[ir.Operation]) -> set[str]:
     """The functions that a loop calls, in which what they are given may change, and those that they
     call."""
-    calls = [op for op in everything if op.name == "llvm.call" and "callee" in op.attributes]
+    calls = [op for op in everything if op.name == Llvm.CALL and "callee" in op.attributes]
     recursive = {_callee(op) for op in calls if _is_in_a_cycle(op)}
     while more := {_callee(op) for op in calls if _caller(op) in recursive} - recursive:
         recursive |= more
@@ -94,14 +95,14 @@ def _callee(call: ir.Operation) -> str:
 
 def _caller(op: ir.Operation) -> str:
     """The function that an op stands in; none of LLVM's has no name."""
-    while op.parent is not None and op.name != "llvm.func":
+    while op.parent is not None and op.name != Llvm.FUNC:
         op = enclosing(op)
     return ir.StringAttr(op.attributes["sym_name"]).value if op.parent is not None else ""
 
 
 def _is_in_a_cycle(op: ir.Operation) -> bool:
     """Whether the block of an op, or one around it, may run again, in one call of its function."""
-    while op.name != "llvm.func":
+    while op.name != Llvm.FUNC:
         if op.parent is None:  # code that is not LLVM's yet
             return True
         visited, pending = set[ir.Block](), list(op.block.successors)
@@ -124,7 +125,7 @@ def _times(op: ir.Operation, size: int) -> ir.Value | None:
 
 def _constant(value: ir.Value) -> int | None:
     op = _defining_op(value)
-    if op is None or op.name != "llvm.mlir.constant":
+    if op is None or op.name != Llvm.MLIR_CONSTANT:
         return None
     attribute = op.attributes["value"]
     return ir.IntegerAttr(attribute).value if isinstance(attribute, ir.IntegerAttr) else None

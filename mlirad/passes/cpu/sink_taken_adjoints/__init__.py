@@ -15,10 +15,9 @@ from typing import Annotated
 
 from mlirad.bindings import ir
 from mlirad.ir.limits import Range
+from mlirad.ir.ops import Arith
 from mlirad.ir.structured import For, is_for
 from mlirad.ir.walk import block_operations, defining_op, functions, is_zero, operations
-
-_SELECT = "arith.select"
 
 
 def sink_taken_adjoints(
@@ -45,11 +44,11 @@ def _taken_values(loop: ir.Operation) -> list[ir.Value]:
     ends = block_operations(box.body)[-1].operands
     for carried, end in zip(box.carried, ends):
         handed = defining_op(end)
-        if handed is None or handed.name != _SELECT or handed.block != box.body:
+        if handed is None or handed.name != Arith.SELECT or handed.block != box.body:
             continue
         for use in carried.uses:
             other = use.owner.operation
-            is_choice = other.name == _SELECT and other.block == box.body
+            is_choice = other.name == Arith.SELECT and other.block == box.body
             if is_choice and _are_exclusive(handed, other, carried):
                 taken_values[other.results[0]] = None
     return list(taken_values)

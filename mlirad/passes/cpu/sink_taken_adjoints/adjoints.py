@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from mlirad.analysis.guard_segments import is_opaque, is_pure, touched_memory, used_values
 from mlirad.analysis.lanes.updates import Update, Updates
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.marks.rounding import is_marked
+from mlirad.ir.ops import Arith, Memref
 from mlirad.ir.structured import For
 from mlirad.ir.walk import before, block_operations, is_zero
 
-_CONSTANT = "arith.constant"
-_SUMS = ("arith.addf", "arith.subf")
-_OF_FIRST = ("arith.divf", "arith.negf", "arith.extf", "arith.truncf")
+_SUMS = (Arith.ADDF, Arith.SUBF)
+_OF_FIRST = (Arith.DIVF, Arith.NEGF, Arith.EXTF, Arith.TRUNCF)
 
 
 def sink(loop: ir.Operation, adjoints: Sequence[ir.Value], fewest: int) -> None:
@@ -42,7 +43,7 @@ class _AdjointUsers:
         self.behind: list[ir.Operation] = []
 
     def _see(self, op: ir.Operation, updates: Updates) -> None:
-        if op.name == "memref.store":
+        if op.name == Memref.STORE:
             update = updates.update_of(op)
             if update is not None and self._is_of_zero(update):
                 self.updates.update(dict.fromkeys((update.load, *update.steps, op), update))
@@ -54,7 +55,7 @@ class _AdjointUsers:
             left, right = op.operands
             if right in self.zeros:
                 self.kept[op.results[0]] = self.kept.get(left, left)
-            elif left in self.zeros and op.name == "arith.addf":
+            elif left in self.zeros and op.name == Arith.ADDF:
                 self.kept[op.results[0]] = self.kept.get(right, right)
 
     def _is_of_zero(self, update: Update) -> bool:
@@ -116,7 +117,7 @@ class _AdjointUsers:
         """Sink what only those use that are sunk."""
         staying, kept_values = set(self.behind), {*self.taken, *self.kept.values()}
         for op in reversed(self.ops):
-            if op in sunk or op in staying or not is_pure(op) or op.name == _CONSTANT:
+            if op in sunk or op in staying or not is_pure(op) or op.name == Arith.CONSTANT:
                 continue
             if op.results[0] in kept_values:
                 continue
@@ -192,25 +193,18 @@ class _MovedOps:
 def _is_zero_of(op: ir.Operation, zeros: set[ir.Value]) -> bool:
     """Whether a derivative's op gives 0, or nothing that counts, where some values are 0."""
     operands = list(op.operands)
-    if op.name == "arith.mulf":
+    if op.name == Arith.MULF:
         return any(v in zeros for v in operands)
     if op.name in _OF_FIRST:
         return operands[0] in zeros
     if op.name in _SUMS:
         return all(v in zeros for v in operands)
-    if op.name == "arith.select":
+    if op.name == Arith.SELECT:
         return all(v in zeros or is_zero(v) for v in operands[1:])
     return False
 
 
 def _is_any(values: Sequence[ir.Value]) -> ir.Value:
     """Whether one of some numbers is not 0."""
-    bit = b.integer_type(1)
-    tests = [
-        b.make("arith.cmpf", bit, [v, b.number(0, v.type)], predicate=b.predicate(b.UNE))
-        for v in values
-    ]
-    condition = tests[0]
-    for test in tests[1:]:
-        condition = b.make("arith.ori", bit, [condition, test])
-    return condition
+    tests = [b.compare_floats(b.UNE, v, b.number(0, v.type)) for v in values]
+    return reduce(b.ori, tests)

@@ -16,6 +16,7 @@ from typing import Annotated
 from mlirad.bindings import ir
 from mlirad.ir.limits import Range
 from mlirad.ir.marks.rare import RARE
+from mlirad.ir.ops import Arith
 from mlirad.ir.walk import functions, is_zero, operations
 
 _FEWEST = 4  # guards of a function, for which it may pay
@@ -43,4 +44,4 @@ def sink_zero_guards(
 
 
 def _chooses_zero(op: ir.Operation) -> bool:
-    return op.name == "arith.select" and is_zero(op.operands[1])
+    return op.name == Arith.SELECT and is_zero(op.operands[1])

@@ -9,6 +9,7 @@ from mlirad.analysis.guard_segments import is_pure
 from mlirad.analysis.zero_guards import is_strict
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.ops import Arith
 
 
 def looked_at_for_nans(
@@ -27,7 +28,7 @@ def looked_at_for_nans(
         operands = [v for v in op.operands if v in doubted]
         if operands and is_pure(op):
             doubted.update(op.results)
-            if op.name != "arith.select" and not is_strict(op):
+            if op.name != Arith.SELECT and not is_strict(op):
                 last_values.update(
                     dict.fromkeys(
                         v for v in operands if b.is_float(v.type) and not reached.is_seen(v)

@@ -9,6 +9,7 @@ import msgspec
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.marks.rare import CALL, RARE
+from mlirad.ir.ops import Arith, Func
 from mlirad.ir.walk import at_end, clone, defining_op, operations
 
 
@@ -52,13 +53,13 @@ class RareFunctions:
             RARE: ir.UnitAttr.get(),
         }
         with ir.InsertionPoint(self.function), self.function.location:
-            function = ir.Operation.create("func.func", [], [], attributes, regions=1)
+            function = ir.Operation.create(Func.FUNC, [], [], attributes, regions=1)
             entry = b.block(function, 0, [v.type for v in arguments])
         mapping: dict[ir.Value, ir.Value] = dict(zip(arguments, entry.arguments))
         with at_end(entry, self.function.location):
             for op in (*constants, *ops):
                 clone(op, mapping)
-            b.effect("func.return", [mapping[v] for v in values])
+            b.return_([mapping[v] for v in values])
         text = function.get_asm(use_local_scope=True).partition("(")[2]
         first_name = self.names.setdefault(text, name)
         if first_name != name:
@@ -67,4 +68,4 @@ class RareFunctions:
 
 
 def _is_constant(op: ir.Operation) -> bool:
-    return op.name == "arith.constant"
+    return op.name == Arith.CONSTANT

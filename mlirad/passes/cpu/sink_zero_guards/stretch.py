@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from mlirad.analysis.guard_segments import ALLOCATIONS, Segment, is_pure, segments, touched_memory
 from mlirad.analysis.lanes.cost import Scalar, is_function
@@ -10,6 +11,7 @@ from mlirad.analysis.zero_guards import guard_of
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.marks.rare import RARE
+from mlirad.ir.ops import Memref
 from mlirad.ir.structured import AT_END, runs_in_any_order
 from mlirad.ir.walk import before, defining_op, enclosing, has_uses, operations
 from mlirad.passes.cpu.sink_zero_guards.nan_tests import looked_at_for_nans
@@ -97,7 +99,7 @@ class _Stretch:
     def _is_made_again(self, op: ir.Operation, written: set[ir.Value]) -> bool:
         """Whether an op is better done again than what it gives kept for a function that hardly
         ever runs."""
-        if op.name == "memref.load":
+        if op.name == Memref.LOAD:
             producer = defining_op(op.operands[0])
             is_own = (
                 producer is not None and producer.name in ALLOCATIONS
@@ -137,8 +139,5 @@ def is_nan_anywhere(values: Sequence[ir.Value]) -> ir.Value:
         alike.setdefault(value.type, []).append(value)
     for group in alike.values():
         for left, right in zip(group[::2], [*group[1::2], group[-1]]):
-            tests.append(b.make("arith.cmpf", bit, [left, right], predicate=b.predicate(b.UNO)))
-    any_nan = tests[0] if tests else b.number(0, bit)
-    for test in tests[1:]:
-        any_nan = b.make("arith.ori", bit, [any_nan, test])
-    return any_nan
+            tests.append(b.compare_floats(b.UNO, left, right))
+    return reduce(b.ori, tests) if tests else b.number(0, bit)

@@ -6,18 +6,19 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from mlirad.bindings import ir
+from mlirad.ir.ops import Arith, Builtin, Llvm, Memref
 from mlirad.ir.walk import defining_op, operations
 
 # Ops that are rather done again where their results are wanted than handed over; all of them only
 # compute.
 _AGAIN = (
-    "arith.constant",
-    "llvm.mlir.constant",
-    "llvm.mlir.poison",
-    "llvm.insertvalue",
-    "builtin.unrealized_conversion_cast",
-    "memref.cast",
-    "memref.reinterpret_cast",
+    Arith.CONSTANT,
+    Llvm.MLIR_CONSTANT,
+    Llvm.MLIR_POISON,
+    Llvm.INSERTVALUE,
+    Builtin.UNREALIZED_CONVERSION_CAST,
+    Memref.CAST,
+    Memref.REINTERPRET_CAST,
 )
 
 

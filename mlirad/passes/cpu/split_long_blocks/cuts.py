@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mlirad.bindings import ir
+from mlirad.ir.ops import Memref
 from mlirad.passes.cpu.split_long_blocks.block_values import BlockValues, is_done_again
 from mlirad.passes.cpu.split_long_blocks.frame import stored_type
 
 STAYS = -1  # the number of no piece: an op that stays in the block
 # Ops of which it does not matter when they run, beside those that are done again.
-_ANY_TIME = ("memref.alloca", "memref.alloc", "memref.subview")
+_ANY_TIME = (Memref.ALLOCA, Memref.ALLOC, Memref.SUBVIEW)
 _SHORTEST, _LONGEST = 0.75, 1.25  # of a piece, against the mean
 
 

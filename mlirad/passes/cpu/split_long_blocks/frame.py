@@ -8,6 +8,7 @@ from math import prod
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.memory.descriptor import pointer_type
+from mlirad.ir.ops import Llvm, Vector
 
 _LARGEST_ALIGNMENT = 64
 
@@ -66,7 +67,7 @@ class Frame:
         """All of it, on the stack."""
         i64 = b.integer_type(64)
         return b.make(
-            "llvm.alloca",
+            Llvm.ALLOCA,
             pointer_type(),
             [b.number(self.size, i64)],
             elem_type=ir.TypeAttr.get(b.integer_type(8)),
@@ -76,19 +77,19 @@ class Frame:
     def write(self, value: ir.Value, memory: ir.Value) -> None:
         """Put a value into its place."""
         b.effect(
-            "llvm.store", [_stored_value(value), self._place(value, memory)], **_alignment(value)
+            Llvm.STORE, [_stored_value(value), self._place(value, memory)], **_alignment(value)
         )
 
     def read(self, value: ir.Value, memory: ir.Value) -> ir.Value:
         """A value from its place."""
         stored = stored_type(value.type)
         assert stored is not None
-        loaded = b.make("llvm.load", stored, [self._place(value, memory)], **_alignment(value))
+        loaded = b.make(Llvm.LOAD, stored, [self._place(value, memory)], **_alignment(value))
         return _read(loaded, value.type)
 
     def _place(self, value: ir.Value, memory: ir.Value) -> ir.Value:
         return b.make(
-            "llvm.getelementptr",
+            Llvm.GETELEMENTPTR,
             pointer_type(),
             [memory],
             elem_type=ir.TypeAttr.get(b.integer_type(8)),
@@ -113,11 +114,11 @@ def _stored_value(value: ir.Value) -> ir.Value:
     assert stored is not None
     if isinstance(value.type, ir.VectorType) and value.type.rank != 1:
         row = ir.VectorType.get([prod(value.type.shape)], value.type.element_type)
-        value = b.make("vector.shape_cast", row, [value])
+        value = b.make(Vector.SHAPE_CAST, row, [value])
     if value.type == stored:
         return value
     is_index = isinstance(b.element_of(value.type), ir.IndexType)
-    return b.make("arith.index_cast" if is_index else "arith.extui", stored, [value])
+    return (b.index_cast if is_index else b.extui)(value, stored)
 
 
 def _read(value: ir.Value, type_: ir.Type) -> ir.Value:
@@ -127,5 +128,5 @@ def _read(value: ir.Value, type_: ir.Type) -> ir.Value:
         row = ir.VectorType.get([prod(type_.shape)], type_.element_type)
     if value.type != row:
         is_index = isinstance(b.element_of(type_), ir.IndexType)
-        value = b.make("arith.index_cast" if is_index else "arith.trunci", row, [value])
-    return value if row == type_ else b.make("vector.shape_cast", type_, [value])
+        value = (b.index_cast if is_index else b.trunci)(value, row)
+    return value if row == type_ else b.make(Vector.SHAPE_CAST, type_, [value])

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.memory.origins import Origins
+from mlirad.ir.ops import Func
 from mlirad.ir.signature import NOALIAS, Attributes, parameter_attributes
 from mlirad.ir.walk import at_end, before, clone, entry_of, owner_operation
 from mlirad.passes.cpu.split_long_blocks.block_values import Use, is_done_again
@@ -43,11 +44,11 @@ class Piece:
         with at_end(entry, first.location):
             for value in self.given:
                 _find(value, replacements)
-            last = ir.Operation.create("func.return", [], [])
+            last = b.return_()
         _replace(self.given, replacements)
         self._move(last, frame, entry.arguments[0])
         with before(end):
-            b.effect("func.call", list(passed), callee=ir.FlatSymbolRefAttr.get(name))
+            b.effect(Func.CALL, list(passed), callee=ir.FlatSymbolRefAttr.get(name))
 
     def _move(self, last: ir.Operation, frame: Frame, memory: ir.Value) -> None:
         """Move the ops, with what reads and writes the frame beside them."""
@@ -101,7 +102,7 @@ def _function(
     inputs = [value.type for value in arguments]
     with ir.InsertionPoint(around), location:
         function = ir.Operation.create(
-            "func.func",
+            Func.FUNC,
             [],
             [],
             {

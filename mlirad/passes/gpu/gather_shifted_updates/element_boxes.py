@@ -11,6 +11,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import dim
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of_index
+from mlirad.ir.ops import Arith
 from mlirad.ir.walk import constant_integer
 from mlirad.passes.gpu.gather_shifted_updates.repeated_body import evaluated, unchanged
 from mlirad.passes.gpu.gather_shifted_updates.solved_updates import Solution, Update
@@ -37,9 +38,9 @@ def reach(meetings: Meetings, group: Sequence[Update], variable: ir.Value) -> Re
     high = _joined([_end(meetings, one, highest=True) for one in solutions], highest=True)
     start, end = b.index(0), extent
     if low is not None:
-        start = _extreme("arith.maxsi", _in_front(meetings, low), start)
+        start = _extreme(Arith.MAXSI, _in_front(meetings, low), start)
     if high is not None:
-        end = _extreme("arith.minsi", _in_front(meetings, high.plus(number(1))), end)
+        end = _extreme(Arith.MINSI, _in_front(meetings, high.plus(number(1))), end)
     return Reach(start, end, constant_integer(start), constant_integer(end))
 
 
@@ -86,5 +87,5 @@ def _in_front(meetings: Meetings, total: Linear[ir.Value]) -> ir.Value:
 def _extreme(name: str, left: ir.Value, right: ir.Value) -> ir.Value:
     known = constant_integer(left), constant_integer(right)
     if known[0] is not None and known[1] is not None:
-        return b.index((max if name == "arith.maxsi" else min)(known[0], known[1]))
+        return b.index((max if name == Arith.MAXSI else min)(known[0], known[1]))
     return b.make(name, left.type, [left, right])

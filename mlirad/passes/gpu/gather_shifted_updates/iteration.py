@@ -101,9 +101,9 @@ class Iteration:
         if factor == -1:
             return b.sub(b.index(0), distance)
         step = b.index(factor)
-        left = b.make("arith.remsi", step.type, [distance, step])
+        left = b.remsi(distance, step)
         tests.append(b.compare(b.EQ, left, b.index(0)))
-        return b.make("arith.divsi", step.type, [distance, step])
+        return b.divsi(distance, step)
 
     def _wrapped(self, solution: Solution, values: Values, tests: list[ir.Value]) -> ir.Value:
         """The index that leaves an element when it, and a rest, are divided."""
@@ -116,13 +116,13 @@ class Iteration:
         low = self.meetings.form(bounds.lower)
         back = rest.plus(low).times(-1)
         if back.terms:
-            left = b.make("arith.remsi", n.type, [self._distance(variable, back, values), n])
+            left = b.remsi(self._distance(variable, back, values), n)
             under = b.compare(b.SLT, left, b.index(0))
-            found = b.make("arith.select", n.type, [under, b.add(left, n), left])
+            found = b.select(under, b.add(left, n), left)
         elif back.constant % modulus:
             moved = b.add(place, b.index(back.constant % modulus))
             over = b.compare(b.SGE, moved, n)
-            found = b.make("arith.select", n.type, [over, b.sub(moved, n), moved])
+            found = b.select(over, b.sub(moved, n), moved)
         else:
             found = place
         return found if low == number(0) else b.add(found, bounds.lower)

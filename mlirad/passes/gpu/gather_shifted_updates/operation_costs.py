@@ -6,6 +6,7 @@ from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_load
 from mlirad.ir.elementary.table import INSTRUCTIONS
+from mlirad.ir.ops import Math
 from mlirad.ir.structured import is_for
 from mlirad.ir.walk import block_operations
 
@@ -15,10 +16,10 @@ _DIVISIONS = (
     "arith.rem",
     "arith.floordiv",
     "arith.ceildiv",
-    "math.sqrt",
-    "math.rsqrt",
+    Math.SQRT,
+    Math.RSQRT,
 )
-_SIMPLE = INSTRUCTIONS | {"math.absi"}
+_SIMPLE = INSTRUCTIONS | {Math.ABSI}
 
 
 def cost_of(op: ir.Operation) -> int:

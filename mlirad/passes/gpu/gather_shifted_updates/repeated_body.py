@@ -13,6 +13,7 @@ from mlirad.analysis.linear import Linear
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.marks.rounding import round_like
+from mlirad.ir.ops import Arith
 from mlirad.ir.structured import For, If, is_branch, is_for
 from mlirad.ir.walk import (
     block_operations,
@@ -190,7 +191,7 @@ def evaluated(total: Linear[ir.Value], values: Mapping[ir.Value, ir.Value]) -> i
     for leaf, factor in sorted(total.terms, key=lambda term: term[1] < 0):
         term = values.get(leaf, leaf)
         if not isinstance(term.type, ir.IndexType):
-            term = b.make("arith.index_cast", b.index_type(), [term])
+            term = b.to_index(term)
         scaled = term if abs(factor) == 1 else b.mul(term, b.index(abs(factor)))
         if result is None:
             result = scaled if factor > 0 else b.sub(b.index(0), scaled)
@@ -207,9 +208,9 @@ def evaluated(total: Linear[ir.Value], values: Mapping[ir.Value, ir.Value]) -> i
 def _is_bound(condition: ir.Value) -> bool:
     """Whether a condition is made of comparisons that hold in all but a few places."""
     op = owner_operation(condition)
-    if op.name == "arith.andi":
+    if op.name == Arith.ANDI:
         return all(_is_bound(operand) for operand in op.operands)
-    return op.name == "arith.cmpi" and ir.IntegerAttr(op.attributes["predicate"]).value != b.EQ
+    return op.name == Arith.CMPI and ir.IntegerAttr(op.attributes["predicate"]).value != b.EQ
 
 
 def _is_quick(op: ir.Operation) -> bool:

@@ -27,6 +27,7 @@ from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.gpu.host_values import HostValues
 from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.ops import Func
 from mlirad.ir.reductions import REDUCE_MARK
 from mlirad.ir.reports.location import nearest_location
 from mlirad.ir.requirements import KERNELS, is_private, refuse
@@ -85,7 +86,7 @@ def _unsized(function: ir.Operation) -> list[ir.Operation]:
 
 def _top(op: ir.Operation) -> ir.Operation:
     """The op at the top of a function that another stands in."""
-    while enclosing(op).name != "func.func":
+    while enclosing(op).name != Func.FUNC:
         op = enclosing(op)
     return op
 
@@ -218,12 +219,12 @@ def _over_iterations(
         copy = SizeCopy(graph, found, dict(zip(sites, slots)))
         copy.block(loop.blocks[0], dict(zip(loop.blocks[0].arguments, counting.indices)))
         for number, (slot, cell) in enumerate(zip(slots, cells)):
-            word = b.make("arith.index_cast", i64, [b.read(slot)])
+            word = b.index_cast(b.read(slot), i64)
             field.atomic(
                 word, cell, kind="max", marks={REDUCE_MARK: ir.IntegerAttr.get(i64, number)}
             )
         b.end_parallel()
-    return [b.make("arith.index_cast", b.index_type(), [field.load(cell)]) for cell in cells]
+    return [b.to_index(field.load(cell)) for cell in cells]
 
 
 def _size(sites: Sequence[Node], sizes: Sequence[ir.Value], first: ir.Operation) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.ops import Arith
 from mlirad.ir.walk import constant_integer
 
 
@@ -17,9 +18,9 @@ def bounding_condition(graph: Graph, loop: Node) -> int | None:
         node = graph.defined[value]
         if not isinstance(node, Node):
             continue
-        if node.name == "arith.andi":
+        if node.name == Arith.ANDI:
             pending += node.operands
-        elif node.name == "arith.cmpi" and _is_below(graph, loop, node):
+        elif node.name == Arith.CMPI and _is_below(graph, loop, node):
             return value
     return None
 
@@ -37,7 +38,7 @@ def _grows(graph: Graph, loop: Node, counter: int) -> bool:
     if not following:
         return False
     step = graph.defined[following[0]]
-    if not isinstance(step, Node) or step.name != "arith.addi" or step.operands[0] not in handed_on:
+    if not isinstance(step, Node) or step.name != Arith.ADDI or step.operands[0] not in handed_on:
         return False
     return (constant_integer(graph.values[step.operands[1]]) or 0) > 0
 

@@ -80,7 +80,7 @@ class SizeCopy:
 
     def _note(self, of: int, size: ir.Value) -> None:
         slot = self.slots[of]
-        b.write(b.make("arith.maxsi", b.index_type(), [b.read(slot), size]), slot)
+        b.write(b.maxsi(b.read(slot), size), slot)
 
     def _lengthen(self, log: int) -> None:
         length = b.add(b.read(self.lengths[log]), b.index(1))

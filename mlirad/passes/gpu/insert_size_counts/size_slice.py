@@ -8,6 +8,7 @@ from typing import NamedTuple
 from mlirad.dialect.field import AllocaOp, is_store, is_write
 from mlirad.dialect.grad import AllocOp, MarkOp, PopOp, PushOp, RecordOp, UndoOp, is_again
 from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.ops import Memref
 from mlirad.ir.structured import is_branch, is_while
 from mlirad.ir.walk import Array
 from mlirad.passes.gpu.insert_size_counts.bounded_loops import bounding_condition
@@ -144,7 +145,7 @@ class SizeSlice:
                 self.stacks.add(node)
             elif node.is_access:
                 self._look_at(node)
-            elif node.name == "memref.load":
+            elif node.name == Memref.LOAD:
                 self._note(node.operands[0])
 
     def _fill(self, stack: int) -> None:
@@ -156,7 +157,7 @@ class SizeSlice:
     def _note(self, slot: int) -> None:
         """Do what leaves values in a slot, of an earlier count."""
         for node in self._nodes:
-            if node.name == "memref.store" and node.operands[1] == slot:
+            if node.name == Memref.STORE and node.operands[1] == slot:
                 self._do(node, node.operands)
 
     def _count(self, log: int) -> None:

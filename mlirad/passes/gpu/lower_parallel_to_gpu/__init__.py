@@ -20,6 +20,7 @@ from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of
 from mlirad.ir.gpu.blocks import WHOLE_BLOCKS
 from mlirad.ir.limits import Range
+from mlirad.ir.ops import Gpu
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import is_parallel
@@ -62,7 +63,7 @@ def _add_holder(module: ir.Operation, name: str, location: ir.Location) -> None:
     module.attributes["gpu.container_module"] = ir.UnitAttr.get()
     with ir.InsertionPoint(module.regions[0].blocks[0]), location:
         given = {"sym_name": ir.StringAttr.get(name)}
-        b.block(ir.Operation.create("gpu.module", [], [], given, regions=1), 0)
+        b.block(ir.Operation.create(Gpu.MODULE, [], [], given, regions=1), 0)
 
 
 def _lower(loop: ir.Operation, launch: Launch, default: int) -> None:

@@ -9,6 +9,7 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.box import box_digits, product
 from mlirad.ir.gpu.blocks import WARP
+from mlirad.ir.ops import Gpu
 from mlirad.ir.structured import For
 from mlirad.ir.walk import at_end, block_operations, constant_integer
 from mlirad.passes.gpu.lower_parallel_to_gpu.block_shape import MOST_BLOCKS, Shape
@@ -110,10 +111,7 @@ class _Row(NamedTuple):
         if self.shift is None:
             return thread, b.index(0)
         mask = b.sub(self.width, b.index(1))
-        return (
-            b.make("arith.andi", thread.type, [thread, mask]),
-            b.make("arith.shrui", thread.type, [thread, self.shift]),
-        )
+        return b.andi(thread, mask), b.shrui(thread, self.shift)
 
 
 def _row_of_threads(columns: ir.Value, threads: int) -> _Row:
@@ -123,12 +121,8 @@ def _row_of_threads(columns: ir.Value, threads: int) -> _Row:
     shift = b.index(WARP.bit_length() - 1)
     for bits in reversed(range(WARP.bit_length() - 1)):
         fits = b.compare(b.SLE, columns, b.index(1 << bits))
-        shift = b.make("arith.select", shift.type, [fits, b.index(bits), shift])
-    width, height = (
-        b.make(name, shift.type, [b.index(value), shift])
-        for name, value in (("arith.shli", 1), ("arith.shrui", threads))
-    )
-    return _Row(width, height, shift)
+        shift = b.select(fits, b.index(bits), shift)
+    return _Row(b.shli(b.index(1), shift), b.shrui(b.index(threads), shift), shift)
 
 
 def _nest(end: ir.Operation, first: ir.Value, last: ir.Value, step: ir.Value) -> For:
@@ -145,7 +139,7 @@ def _nest(end: ir.Operation, first: ir.Value, last: ir.Value, step: ir.Value) ->
 
 def _open(launch: Launch, blocks: Sequence[ir.Value], threads: Sequence[ir.Value]) -> ir.Block:
     op = ir.Operation.create(
-        "gpu.launch",
+        Gpu.LAUNCH,
         [],
         [*blocks, *threads],
         {
@@ -162,9 +156,9 @@ def _guard(conditions: Sequence[ir.Value]) -> ir.Operation:
     """End a kernel, and give the op in front of which stands what runs where all conditions
     hold."""
     if not conditions:
-        return b.effect("gpu.terminator", [])
+        return b.effect(Gpu.TERMINATOR, [])
     inside = b.if_else(b.all_of(conditions), [], with_else=False)
-    b.effect("gpu.terminator", [])
+    b.effect(Gpu.TERMINATOR, [])
     with at_end(inside.then, ir.Location.current):
         b.yield_()
     return block_operations(inside.then)[-1]
@@ -182,12 +176,12 @@ def _below(place: ir.Value, extent: ir.Value) -> ir.Value:
 
 def _at_least_one(blocks: ir.Value) -> ir.Value:
     """A launch of no blocks is an error."""
-    return b.make("arith.maxsi", b.index_type(), [blocks, b.index(1)])
+    return b.maxsi(blocks, b.index(1))
 
 
 def _bounded(blocks: ir.Value) -> ir.Value:
-    return b.make("arith.minsi", b.index_type(), [_at_least_one(blocks), b.index(MOST_BLOCKS)])
+    return b.minsi(_at_least_one(blocks), b.index(MOST_BLOCKS))
 
 
 def _up(extent: ir.Value, width: ir.Value) -> ir.Value:
-    return b.make("arith.ceildivsi", b.index_type(), [extent, width])
+    return b.ceildivsi(extent, width)

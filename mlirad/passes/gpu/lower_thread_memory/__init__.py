@@ -33,6 +33,7 @@ from mlirad.ir.gpu.host_values import HostValues
 from mlirad.ir.gpu.striding import STRIDING_THREADS, stride
 from mlirad.ir.limits import Range
 from mlirad.ir.marks.rounding import round_like
+from mlirad.ir.ops import Arith
 from mlirad.ir.requirements import KERNELS, is_private, refuse
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import (
@@ -108,7 +109,7 @@ def _at_top(op: ir.Operation) -> None:
     with before(op):
         memory = allocated(op, extents_of(op), None)
     with before(end):
-        b.effect("memref.dealloc", [memory])
+        b.dealloc(memory)
     _use(op, Column(memory, element_of(op)))
 
 
@@ -124,7 +125,7 @@ def _share(top: ir.Operation, made: Sequence[ir.Operation], most: int, budget: i
         memory = [allocated(op, sizes, threads) for op, sizes in zip(made, extents)]
     with ir.InsertionPoint.after(top), top.location:
         for one in memory:
-            b.effect("memref.dealloc", [one])
+            b.dealloc(one)
     thread = None if threads is None else stride(top, threads).indices[0]
     for op, one in zip(made, memory):
         _use(op, Column(one, element_of(op), thread))
@@ -145,16 +146,16 @@ def _threads(
     for width, extents in arrays:
         one = b.index(width)
         for extent in extents:
-            one = folded("arith.muli", one, extent, mul)
-        size = folded("arith.addi", size, one, int.__add__)
-    room = folded("arith.divui", b.index(budget // LEAST_THREADS), size, floordiv)
-    room = folded("arith.muli", room, b.index(LEAST_THREADS), mul)
-    room = folded("arith.maxsi", room, b.index(LEAST_THREADS), max)
-    room = folded("arith.minsi", room, b.index(most), min)
+            one = folded(Arith.MULI, one, extent, mul)
+        size = folded(Arith.ADDI, size, one, int.__add__)
+    room = folded(Arith.DIVUI, b.index(budget // LEAST_THREADS), size, floordiv)
+    room = folded(Arith.MULI, room, b.index(LEAST_THREADS), mul)
+    room = folded(Arith.MAXSI, room, b.index(LEAST_THREADS), max)
+    room = folded(Arith.MINSI, room, b.index(most), min)
     if not all(map(HostValues(enclosing(loop)).knows, loop.operands)):
         return room
-    total = folded("arith.maxsi", box_size(loop)[1], b.index(1), max)
-    return folded("arith.minsi", room, total, min)
+    total = folded(Arith.MAXSI, box_size(loop)[1], b.index(1), max)
+    return folded(Arith.MINSI, room, total, min)
 
 
 # Uses.

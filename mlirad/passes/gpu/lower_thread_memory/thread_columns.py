@@ -14,6 +14,7 @@ from mlirad.dialect.grad import AllocOp, stack_element
 from mlirad.dialect.layout_rules import ELEMENT_SIZES
 from mlirad.ir import build as b
 from mlirad.ir.box import folded
+from mlirad.ir.ops import Arith
 from mlirad.ir.walk import constant_integer
 
 LOCAL_BYTES = 128  # of an array that a thread keeps to itself
@@ -41,7 +42,7 @@ class Column(msgspec.Struct, frozen=True):
 
 
 def _cast(value: ir.Value, type_: ir.Type) -> ir.Value:
-    return value if value.type == type_ else b.make("arith.index_cast", type_, [value])
+    return value if value.type == type_ else b.index_cast(value, type_)
 
 
 def element_of(op: ir.Operation) -> ir.Type:
@@ -68,7 +69,7 @@ def extents_of(op: ir.Operation) -> list[ir.Value]:
         return [b.index(extent) for extent in array_of(op.results[0].type)[1]]
     slots = constant_integer(op.operands[0])
     if slots is None:
-        return [folded("arith.maxsi", op.operands[0], b.index(1), max)]
+        return [folded(Arith.MAXSI, op.operands[0], b.index(1), max)]
     return [b.index(max(1, slots))]
 
 
@@ -88,12 +89,11 @@ def allocated(op: ir.Operation, extents: Sequence[ir.Value], threads: ir.Value |
     unknown = ir.ShapedType.get_dynamic_size()
     type_ = ir.MemRefType.get([unknown if k is None else k for k in known], _held(op))
     given = [size for size, k in zip(sizes, known) if k is None]
-    segments = ir.DenseI32ArrayAttr.get([len(given), 0])
-    return b.make("memref.alloc", type_, given, operandSegmentSizes=segments)
+    return b.alloc(type_, given)
 
 
 def own(op: ir.Operation, extents: Sequence[ir.Value]) -> ir.Value:
     """Memory of the thread that runs, of a known size."""
     sizes = [constant_integer(extent) for extent in extents]
     type_ = ir.MemRefType.get([size for size in sizes if size is not None], _held(op))
-    return b.make("memref.alloca", type_, [], operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]))
+    return b.alloca(type_)

@@ -13,6 +13,7 @@ from mlirad.ir import build as b
 from mlirad.ir.c_print import print_text
 from mlirad.ir.gpu.thread_order import ORDERS, ThreadOrder
 from mlirad.ir.limits import OneOf, Range
+from mlirad.ir.ops import Func, Gpu, Memref
 from mlirad.ir.requirements import launches_of_outlined_kernels, refuse, symbol_of
 from mlirad.ir.walk import before, block_operations, operations
 from mlirad.passes.gpu.run_threads_in_loops.device_functions import SIZES, move_functions
@@ -31,7 +32,7 @@ def run_threads_in_loops(
     calls."""
     kernels: dict[tuple[str, str], ir.Operation] = {}
     for holder in block_operations(module.regions[0].blocks[0]):
-        if holder.name == "gpu.module":
+        if holder.name == Gpu.MODULE:
             for name, function in move_functions(module, holder).items():
                 kernels[symbol_of(holder), name] = function
             holder.erase()
@@ -39,11 +40,11 @@ def run_threads_in_loops(
         run_blocks(function, ThreadOrder(order, seed))
     printed = 0
     for op in list(operations(module)):
-        if op.name == "gpu.launch_func":
+        if op.name == Gpu.LAUNCH_FUNC:
             _call(op, kernels)
         elif op.name in _SCRATCH:
             _use_own_memory(op)
-        elif op.name == "gpu.printf":
+        elif op.name == Gpu.PRINTF:
             _print(module, op, printed)
             printed += 1
         elif op.name.startswith("gpu."):
@@ -53,9 +54,9 @@ def run_threads_in_loops(
 
 
 _SCRATCH = {
-    "gpu.alloc": "memref.alloc",
-    "gpu.dealloc": "memref.dealloc",
-    "gpu.memcpy": "memref.copy",
+    Gpu.ALLOC: Memref.ALLOC,
+    Gpu.DEALLOC: Memref.DEALLOC,
+    Gpu.MEMCPY: Memref.COPY,
 }
 
 
@@ -72,14 +73,14 @@ def _call(op: ir.Operation, kernels: dict[tuple[str, str], ir.Operation]) -> Non
     with before(op):
         counts = [_as_index(value) for value in operands[:SIZES]]
         symbol = ir.FlatSymbolRefAttr.get(symbol_of(kernels[holder, name]))
-        b.effect("func.call", [*counts, *operands[SIZES:]], callee=symbol)
+        b.effect(Func.CALL, [*counts, *operands[SIZES:]], callee=symbol)
     op.erase()
 
 
 def _as_index(value: ir.Value) -> ir.Value:
     if isinstance(value.type, ir.IndexType):
         return value
-    return b.make("arith.index_cast", b.index_type(), [value])
+    return b.to_index(value)
 
 
 def _use_own_memory(op: ir.Operation) -> None:

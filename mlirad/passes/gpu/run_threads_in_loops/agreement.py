@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.c_print import print_error
+from mlirad.ir.ops import Cf
 from mlirad.ir.pure_operations import is_pure
 from mlirad.ir.reports.location import nearest_location
 from mlirad.ir.requirements import refuse
@@ -46,7 +47,7 @@ def agreed(buffer: ir.Value, count: ir.Value, op: ir.Operation) -> ir.Value:
         name = f"disagreement.{len(block_operations(module.regions[0].blocks[0]))}"
         print_error(module, name, f"{text}\n")
         never = b.number(0, b.integer_type(1))
-        b.effect("cf.assert", [never], msg=ir.StringAttr.get(text))
+        b.effect(Cf.ASSERT, [never], msg=ir.StringAttr.get(text))
         b.yield_()
     return first
 

@@ -2,27 +2,28 @@
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.ops import Arith
 from mlirad.ir.requirements import refuse
 from mlirad.ir.walk import at_end, block_operations
 
 _INTEGERS = {
-    "add": "arith.addi",
-    "mul": "arith.muli",
-    "minsi": "arith.minsi",
-    "minui": "arith.minui",
-    "maxsi": "arith.maxsi",
-    "maxui": "arith.maxui",
-    "and": "arith.andi",
-    "or": "arith.ori",
-    "xor": "arith.xori",
+    "add": Arith.ADDI,
+    "mul": Arith.MULI,
+    "minsi": Arith.MINSI,
+    "minui": Arith.MINUI,
+    "maxsi": Arith.MAXSI,
+    "maxui": Arith.MAXUI,
+    "and": Arith.ANDI,
+    "or": Arith.ORI,
+    "xor": Arith.XORI,
 }
 _FLOATS = {
-    "add": "arith.addf",
-    "mul": "arith.mulf",
-    "minnumf": "arith.minnumf",
-    "maxnumf": "arith.maxnumf",
-    "minimumf": "arith.minimumf",
-    "maximumf": "arith.maximumf",
+    "add": Arith.ADDF,
+    "mul": Arith.MULF,
+    "minnumf": Arith.MINNUMF,
+    "maxnumf": Arith.MAXNUMF,
+    "minimumf": Arith.MINIMUMF,
+    "maximumf": Arith.MAXIMUMF,
 }
 
 

@@ -9,6 +9,7 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.gpu.thread_loops import BoxLoop, axis_of
 from mlirad.ir.memory.descriptor import memref_at, pointer_of, pointer_type
+from mlirad.ir.ops import Memref
 from mlirad.ir.pure_operations import is_pure
 from mlirad.ir.requirements import refuse
 from mlirad.ir.walk import before, defining_op, operations, owner_operation
@@ -20,7 +21,7 @@ from mlirad.passes.gpu.run_threads_in_loops.thread_buffers import (
     write,
 )
 
-STACK, HEAP = "memref.alloca", "memref.alloc"
+STACK, HEAP = Memref.ALLOCA, Memref.ALLOC
 
 
 class _Segment:
@@ -106,7 +107,7 @@ class Connections:
     def _row(self, op: ir.Operation, buffer: ir.Value, segment: _Segment) -> ir.Value:
         """A thread's memory in a buffer of all, at the insertion point."""
         offset = b.mul(segment.loop.number, b.index(_bytes(op)))
-        return b.make("memref.view", op.results[0].type, [buffer, offset])
+        return b.make(Memref.VIEW, op.results[0].type, [buffer, offset])
 
     def _copied(self, op: ir.Operation, segment: _Segment) -> ir.Value:
         operands = [self._value_in(segment, operand) for operand in op.operands]

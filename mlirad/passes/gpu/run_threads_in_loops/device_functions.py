@@ -2,6 +2,7 @@
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.ops import Func, Gpu
 from mlirad.ir.requirements import refuse, symbol_of
 from mlirad.ir.walk import at_end, before, block_operations, entry_of, operations
 
@@ -27,7 +28,7 @@ def move_functions(module: ir.Operation, holder: ir.Operation) -> dict[str, ir.O
                 op.move_before(holder)
             continue
         names[name] = f"{symbol_of(holder)}.{name}"
-        if op.name == "gpu.func":
+        if op.name == Gpu.FUNC:
             is_kernel = "kernel" in op.attributes
             op = _as_function(op, SIZES * is_kernel)
             if is_kernel:
@@ -54,7 +55,7 @@ def _as_function(op: ir.Operation, sizes: int) -> ir.Operation:
     types = [*[b.index_type()] * sizes, *inputs]
     with before(op):
         function = ir.Operation.create(
-            "func.func",
+            Func.FUNC,
             [],
             [],
             {
@@ -72,7 +73,7 @@ def _as_function(op: ir.Operation, sizes: int) -> ir.Operation:
     with at_end(entry, op.location):
         for argument in list(old.arguments)[len(inputs) :]:
             argument.replace_all_uses_with(_memory(argument.type))
-        end = b.effect("func.return", [])
+        end = b.return_()
     for inner in block_operations(old)[:-1]:
         inner.move_before(end)
     op.erase()
@@ -81,8 +82,7 @@ def _as_function(op: ir.Operation, sizes: int) -> ir.Operation:
 
 def _memory(type_: ir.Type) -> ir.Value:
     """Memory attributed to a block, or to each of its threads: its type tells which."""
-    sizes = ir.DenseI32ArrayAttr.get([0, 0])
-    return b.make("memref.alloca", type_, [], operandSegmentSizes=sizes)
+    return b.alloca(type_)
 
 
 def _rename_symbols(function: ir.Operation, names: dict[str, str]) -> None:

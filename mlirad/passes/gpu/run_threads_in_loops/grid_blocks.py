@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from mlirad.bindings import ir
 from mlirad.ir.gpu.thread_loops import Box, axis_of
 from mlirad.ir.gpu.thread_order import ThreadOrder
+from mlirad.ir.ops import Gpu
 from mlirad.ir.requirements import refuse
 from mlirad.ir.walk import before, block_operations, enclosing, entry_of, operations
 from mlirad.passes.gpu.run_threads_in_loops.connections import STACK, Connections
@@ -23,9 +24,9 @@ def run_blocks(function: ir.Operation, order: ThreadOrder) -> None:
         grid, block = Box(sizes[:3], order), Box(sizes[3:], order)
     blocks = grid.loop(end)
     places: dict[str, Sequence[ir.Value]] = {
-        "gpu.grid_dim": sizes[:3],
-        "gpu.block_dim": sizes[3:],
-        "gpu.block_id": blocks.indices,
+        Gpu.GRID_DIM: sizes[:3],
+        Gpu.BLOCK_DIM: sizes[3:],
+        Gpu.BLOCK_ID: blocks.indices,
     }
     body = [op for op in body if op.name not in places]
     for op in list(operations(function)):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.gpu.thread_loops import Box, BoxLoop
+from mlirad.ir.ops import Gpu
 from mlirad.ir.pure_operations import is_pure
 from mlirad.ir.requirements import refuse
 from mlirad.ir.structured import For, If, While, is_branch, is_for, is_while
@@ -18,7 +19,7 @@ from mlirad.passes.gpu.run_threads_in_loops.agreement import agreed, refuse_what
 from mlirad.passes.gpu.run_threads_in_loops.block_reduction import reduce_over_threads
 from mlirad.passes.gpu.run_threads_in_loops.thread_buffers import ThreadBuffers, write
 
-THREAD_ID, BARRIER, REDUCTION = "gpu.thread_id", "gpu.barrier", "gpu.all_reduce"
+THREAD_ID, BARRIER, REDUCTION = Gpu.THREAD_ID, Gpu.BARRIER, Gpu.ALL_REDUCE
 
 Kept = tuple[ir.Value, ir.Value]  # a value, and the buffer that it is written to
 

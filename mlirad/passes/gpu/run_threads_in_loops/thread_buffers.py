@@ -29,14 +29,9 @@ class ThreadBuffers:
             return self._allocate(b.integer_type(8), b.mul(self._threads, b.index(size)))
 
     def _allocate(self, element: ir.Type, size: ir.Value) -> ir.Value:
-        buffer = b.make(
-            "memref.alloc",
-            ir.MemRefType.get([ir.ShapedType.get_dynamic_size()], element),
-            [size],
-            operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 0]),
-        )
+        buffer = b.alloc(ir.MemRefType.get([ir.ShapedType.get_dynamic_size()], element), [size])
         with before(self._last):
-            b.effect("memref.dealloc", [buffer])
+            b.dealloc(buffer)
         return buffer
 
 
@@ -49,11 +44,11 @@ def is_storable(type_: ir.Type) -> bool:
 def write(value: ir.Value, buffer: ir.Value, thread: ir.Value) -> None:
     """Keep a value for a thread, at the insertion point."""
     if value.type == pointer_type():
-        value = b.make("llvm.ptrtoint", b.integer_type(64), [value])
+        value = b.ptrtoint(value, b.integer_type(64))
     b.write(value, buffer, [thread])
 
 
 def read(type_: ir.Type, buffer: ir.Value, thread: ir.Value) -> ir.Value:
     """The value that is kept for a thread, at the insertion point."""
     value = b.read(buffer, [thread])
-    return b.make("llvm.inttoptr", type_, [value]) if type_ == pointer_type() else value
+    return b.inttoptr(value, type_) if type_ == pointer_type() else value

@@ -22,6 +22,7 @@ from mlirad.ir.box import for_each_index
 from mlirad.ir.gpu.device_memory import is_of_device_memory
 from mlirad.ir.gpu.striding import STRIDING_THREADS, one_axis, stride
 from mlirad.ir.memory.launch_memory import result, scratch
+from mlirad.ir.ops import Func, Memref
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import is_parallel
@@ -75,7 +76,7 @@ class _Split:
         with before(terminator):
             for number, value in enumerate(terminator.operands):
                 field.store(value, result(self.module, value.type, number))
-            ir.Operation.create("func.return", [], [])
+            b.return_()
         terminator.erase()
         inputs = [argument.type for argument in self.entry.arguments]
         self.function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))
@@ -88,7 +89,7 @@ class _Split:
         serial: list[ir.Operation] = []
         for op in block_operations(self.entry):
             known = all(value in host for value in op.operands)
-            if is_parallel(op) or op.name == "func.return":
+            if is_parallel(op) or op.name == Func.RETURN:
                 _wrap(serial, wrapped)
                 if not known:
                     with before(op):
@@ -123,7 +124,7 @@ class _Split:
             return
         elif not isinstance(value.type, ir.MemRefType):
             self._share_scalar(value, users)
-        elif op.name == "memref.alloca":
+        elif op.name == Memref.ALLOCA:
             self._share_buffer(op)
         else:
             raise _refused(op, f"the result of '{op.name}' cannot be shared between launches")
@@ -148,10 +149,10 @@ class _Split:
         for user in [use.owner.operation for use in op.results[0].uses]:
             operands = list(user.operands)
             with before(user):
-                if user.name == "memref.load":
+                if user.name == Memref.LOAD:
                     loaded = field.load(shared, operands[1:])
                     user.results[0].replace_all_uses_with(loaded)
-                elif user.name == "memref.store":
+                elif user.name == Memref.STORE:
                     field.store(operands[0], shared, operands[2:])
                 else:
                     raise _refused(
@@ -167,12 +168,12 @@ class _Split:
         with at_start(self.entry, op.location):
             cell = scratch(self.module, element, [])
         with ir.InsertionPoint.after(op), op.location:
-            word = b.make("arith.index_cast", element, [value]) if is_index else value
+            word = b.index_cast(value, element) if is_index else value
             field.store(word, cell)
 
         def loaded() -> ir.Value:
             word = field.load(cell)
-            return b.make("arith.index_cast", value.type, [word]) if is_index else word
+            return b.index_cast(word, value.type) if is_index else word
 
         _make_in(users, op.location, loaded)
 

@@ -9,19 +9,18 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import FetchOp
 from mlirad.ir import build as b
 from mlirad.ir.gpu.device_memory import allocate, copy_to_host, release
+from mlirad.ir.ops import Memref
 from mlirad.ir.walk import before, owner_operation
-
-_ALLOC, _DEALLOC = "memref.alloc", "memref.dealloc"
 
 
 def is_host_work(op: ir.Operation) -> bool:
     """Whether an op at the top of a function is the host's, whatever its operands come from."""
-    return FetchOp.holds(op) or op.name in (_ALLOC, _DEALLOC)
+    return FetchOp.holds(op) or op.name in (Memref.ALLOC, Memref.DEALLOC)
 
 
 def ends_use(op: ir.Operation) -> bool:
     """Whether the code before an op of the host has to run first."""
-    return op.name == _DEALLOC
+    return op.name == Memref.DEALLOC
 
 
 def unknown_operands(op: ir.Operation, host: set[ir.Value]) -> list[ir.Value]:
@@ -43,10 +42,10 @@ class Fetched:
         i64, made = b.integer_type(64), []
         with before(self.op):
             for position, value in enumerate(self.values):
-                word = b.make("arith.index_cast", i64, [value])
+                word = b.index_cast(value, i64)
                 place = b.index(position)
                 made += [owner_operation(word), owner_operation(place)]
-                made.append(b.effect("memref.store", [word, self.memory, place]))
+                made.append(b.effect(Memref.STORE, [word, self.memory, place]))
         return made
 
     def take(self) -> dict[ir.Value, ir.Value]:
@@ -55,7 +54,7 @@ class Fetched:
             here = copy_to_host(self.memory)
             words = [b.read(here, [b.index(number)]) for number in range(len(self.values))]
             release(self.memory)
-            known = [b.make("arith.index_cast", b.index_type(), [word]) for word in words]
+            known = [b.to_index(word) for word in words]
         return dict(zip(self.values, known))
 
 
@@ -66,7 +65,7 @@ def do_on_host(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> list[ir.Val
     with before(op):
         if FetchOp.holds(op):
             results = operands
-        elif op.name == _ALLOC:
+        elif op.name == Memref.ALLOC:
             results = [allocate(op.results[0].type, operands)]
         else:
             release(operands[0])

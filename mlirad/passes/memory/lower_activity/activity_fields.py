@@ -82,7 +82,7 @@ def _item(activity: Activity, index: Sequence[ir.Value]) -> ir.Value:
     assert item is not None
     number = part(item, index)
     if any(digits.axis == item.axis for digits in activity.cells):
-        number = b.make("arith.remui", b.index_type(), [number, b.index(item.extent)])
+        number = b.rem(number, b.index(item.extent))
     return _as_i32(number)
 
 
@@ -91,4 +91,4 @@ def _place(activity: Activity, index: Sequence[ir.Value]) -> list[ir.Value]:
 
 
 def _as_i32(value: ir.Value) -> ir.Value:
-    return b.make("arith.index_cast", b.integer_type(32), [value])
+    return b.index_cast(value, b.integer_type(32))

@@ -95,7 +95,7 @@ class _Block:
         if not deciding:
             return
         present = b.all_of([self.fields.is_active(one, self.cell) for one in deciding])
-        absent = b.make("arith.xori", present.type, [present, b.number(-1, present.type)])
+        absent = b.xori(present, b.number(-1, present.type))
         branch = b.if_else(absent, [], with_else=False)
         with at_end(branch.then, self.op.location):
             for one in activities:

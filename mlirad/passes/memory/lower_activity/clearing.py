@@ -106,7 +106,7 @@ class _Clearing:
         own = activities_of([*around, one])[-1]
         index = self._in_list(one, cell)
         length = self.fields.load(own, index)
-        count = b.make("arith.index_cast", b.index_type(), [length])
+        count = b.to_index(length)
         self._nest(one, [count], cell, lambda inner: self.below(block, inner, is_entered=True))
         if not self.keeps_activity:
             self.fields.store(own, index, b.number(0, length.type))
@@ -157,7 +157,7 @@ class _Clearing:
     def _clear_touched(self, array: ir.Value, at: Sequence[ir.Value], width: int) -> None:
         """A store would take memory, which derivatives that nothing computed do not have."""
         value = field.load(array, at)
-        bits = b.make("arith.bitcast", b.integer_type(width), [value])
+        bits = b.bitcast(value, b.integer_type(width))
         branch = b.if_else(b.compare(b.NE, bits, b.number(0, bits.type)), [], with_else=False)
         with at_end(branch.then, self.location):
             field.store(b.number(0, value.type), array, at)

@@ -8,6 +8,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import spelled
 from mlirad.ir import build as b
 from mlirad.ir.c_print import print_text
+from mlirad.ir.ops import Gpu
 from mlirad.ir.walk import before
 
 
@@ -16,7 +17,7 @@ def print_on_gpu(op: ir.Operation) -> None:
     text, values = _c_format(op)
     with before(op):
         b.effect(
-            "gpu.printf",
+            Gpu.PRINTF,
             [_promoted(v, unsigned) for v, unsigned in values],
             format=ir.StringAttr.get(text),
         )
@@ -55,11 +56,11 @@ def _promoted(value: ir.Value, unsigned: bool) -> ir.Value:
     """A value as C's variadic functions take it: double or 64 bits."""
     if b.is_float(value.type):
         f64 = ir.F64Type.get()
-        return value if value.type == f64 else b.make("arith.extf", f64, [value])
+        return value if value.type == f64 else b.extf(value, f64)
     i64 = b.integer_type(64)
     if value.type == i64:
         return value
     if isinstance(value.type, ir.IndexType):
-        return b.make("arith.index_cast", i64, [value])
-    narrow = unsigned or ir.IntegerType(value.type).width == 1
-    return b.make("arith.extui" if narrow else "arith.extsi", i64, [value])
+        return b.index_cast(value, i64)
+    is_unsigned = unsigned or ir.IntegerType(value.type).width == 1
+    return (b.extui if is_unsigned else b.extsi)(value, i64)

@@ -29,6 +29,7 @@ from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.limits import Range
 from mlirad.ir.memory.descriptor import memref_at, pointer_of, pointer_type
+from mlirad.ir.ops import Func, Llvm
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.requirements import calls_of_private_functions, is_private, known_arrays
 from mlirad.ir.signature import (
@@ -199,7 +200,7 @@ class _Lowering:
         for op in operations(self.function):
             if GetOp.holds(op):
                 names.setdefault(ir.FlatSymbolRefAttr(op.attributes["field"]).value)
-            elif op.name == "func.call":
+            elif op.name == Func.CALL:
                 callee = self.lowered[ir.FlatSymbolRefAttr(op.attributes["callee"]).value]
                 for name in callee.fields:
                     names.setdefault(name)
@@ -234,14 +235,14 @@ class _Lowering:
         with before(terminator):
             for k, value in enumerate(values):
                 place = b.make(
-                    "llvm.getelementptr",
+                    Llvm.GETELEMENTPTR,
                     pointer_type(),
                     [pointer],
                     elem_type=ir.TypeAttr.get(b.integer_type(64)),
                     rawConstantIndices=ir.DenseI32ArrayAttr.get([k]),
                 )
-                b.effect("llvm.store", [value, place])
-            ir.Operation.create("func.return", [], [])
+                b.effect(Llvm.STORE, [value, place])
+            b.return_()
         terminator.erase()
 
     # Accesses.
@@ -296,28 +297,25 @@ def _lower_alloca(lowering: _Lowering, op: ir.Operation) -> None:
     array = op.results[0].type
     type_, extents = element_type(array), array_of(array)[1]
     memref_type = ir.MemRefType.get(list(extents), type_)
-    sizes = ir.DenseI32ArrayAttr.get([0, 0])
     if not extents:
-        memref = b.make("memref.alloca", memref_type, [], operandSegmentSizes=sizes)
+        memref = b.alloca(memref_type)
         b.write(b.number(0, type_), memref)
     else:
-        memref = b.make("memref.alloc", memref_type, [], operandSegmentSizes=sizes)
+        memref = b.alloc(memref_type)
         width = (ir.FloatType if b.is_float(type_) else ir.IntegerType)(type_).width
         if "is_set" not in op.attributes:
             _clear(memref, prod(extents) * max(1, width // 8))
         with before(block_operations(op.block)[-1]):
-            b.effect("memref.dealloc", [memref])
+            b.dealloc(memref)
     lowering.arrays[op.results[0]] = _Array(memref, None, [])
 
 
 def _clear(memref: ir.Value, size: int) -> None:
     i64 = b.integer_type(64)
-    byte = b.make(
-        "llvm.mlir.constant", b.integer_type(8), [], value=ir.IntegerAttr.get(b.integer_type(8), 0)
-    )
-    length = b.make("llvm.mlir.constant", i64, [], value=ir.IntegerAttr.get(i64, size))
+    byte = b.llvm_constant(0, b.integer_type(8))
+    length = b.llvm_constant(size, i64)
     b.effect(
-        "llvm.intr.memset",
+        Llvm.INTR_MEMSET,
         [pointer_of(memref), byte, length],
         isVolatile=ir.IntegerAttr.get(b.integer_type(1), 0),
     )
@@ -350,8 +348,8 @@ def _lower_address(lowering: _Lowering, op: ir.Operation) -> None:
     for place, distance in zip(places, distances):
         total = b.add(total, b.mul(place, distance))
     pointer = array.pointer if array.pointer is not None else pointer_of(array.memref)
-    start = b.make("llvm.ptrtoint", i64, [pointer])
-    found = b.make("arith.addi", i64, [start, b.make("arith.index_cast", i64, [total])])
+    start = b.ptrtoint(pointer, i64)
+    found = b.add(start, b.index_cast(total, i64))
     op.results[0].replace_all_uses_with(found)
     op.erase()
 
@@ -376,7 +374,7 @@ def _lower_call(lowering: _Lowering, op: ir.Operation) -> None:
         operands += [array.extents[k] for k in dynamic]
     operands += [lowering.fields[name].pointer for name in callee.fields]
     call = ir.Operation.create(
-        "func.call", [r.type for r in op.results], operands, {"callee": op.attributes["callee"]}
+        Func.CALL, [r.type for r in op.results], operands, {"callee": op.attributes["callee"]}
     )
     for old, new in zip(op.results, call.results):
         old.replace_all_uses_with(new)
@@ -391,5 +389,5 @@ _HANDLERS = {
     field.DimOp.OPERATION_NAME: _lower_dim,
     field.AddressOp.OPERATION_NAME: _lower_address,
     field.FetchOp.OPERATION_NAME: _lower_fetch,
-    "func.call": _lower_call,
+    Func.CALL: _lower_call,
 }

@@ -7,6 +7,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicOp
 from mlirad.ir import build as b
 from mlirad.ir.marks.rounding import round_like
+from mlirad.ir.ops import Memref
 from mlirad.ir.reductions import PLAIN_MARK
 
 _KINDS = {
@@ -34,7 +35,7 @@ def update(op: ir.Operation, memref: ir.Value, indices: Sequence[ir.Value]) -> i
     if not name or kind in ("mul", "xor"):
         return _compare_and_swap(op, memref, indices)
     number = ir.Attribute.parse(f"{_RMW_NUMBERS[name]} : i64")
-    return b.make("memref.atomic_rmw", value.type, [value, memref, *indices], kind=number)
+    return b.make(Memref.ATOMIC_RMW, value.type, [value, memref, *indices], kind=number)
 
 
 # arith::AtomicRMWKind
@@ -65,10 +66,10 @@ def _compare_and_swap(
     before."""
     kind, value = AtomicOp(update).kind.value, update.operands[0]
     type_ = value.type
-    op = ir.Operation.create("memref.generic_atomic_rmw", [type_], [memref, *indices], regions=1)
+    op = ir.Operation.create(Memref.GENERIC_ATOMIC_RMW, [type_], [memref, *indices], regions=1)
     block = b.block(op, 0, [type_])
     with ir.InsertionPoint(block):
         b.effect(
-            "memref.atomic_yield", [round_like(b.combine(kind, block.arguments[0], value), update)]
+            Memref.ATOMIC_YIELD, [round_like(b.combine(kind, block.arguments[0], value), update)]
         )
     return op.results[0]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from mlirad.analysis.index_ranges import index_range
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.ops import Arith
 from mlirad.ir.walk import constant_integer, defining_op
 
 _Term = tuple[ir.Value, int]  # a number and its factor
@@ -23,7 +24,7 @@ def divided(index: ir.Value, width: int) -> tuple[ir.Value, ir.Value]:
     if whole and _is_below(rest, remainder, width):
         return _sum(whole, quotient), _sum(rest, remainder)
     divisor = b.index(width)
-    return b.div(index, divisor), b.make("arith.remui", b.index_type(), [index, divisor])
+    return b.div(index, divisor), b.rem(index, divisor)
 
 
 def _terms(index: ir.Value) -> tuple[list[_Term], int]:
@@ -32,11 +33,11 @@ def _terms(index: ir.Value) -> tuple[list[_Term], int]:
     if known is not None:
         return [], known
     op = defining_op(index)
-    if op is not None and op.name in ("arith.addi", "arith.subi"):
+    if op is not None and op.name in (Arith.ADDI, Arith.SUBI):
         (left, first), (right, second) = map(_terms, op.operands)
-        sign = 1 if op.name == "arith.addi" else -1
+        sign = 1 if op.name == Arith.ADDI else -1
         return [*left, *((value, sign * factor) for value, factor in right)], first + sign * second
-    if op is not None and op.name == "arith.muli":
+    if op is not None and op.name == Arith.MULI:
         (left, first), (right, second) = map(_terms, op.operands)
         if not right:
             return [(value, second * factor) for value, factor in left], second * first
