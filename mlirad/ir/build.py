@@ -298,16 +298,47 @@ _ON_INTEGERS = {
 }
 
 
+def llvm_call(
+    name: str, operands: Sequence[ir.Value], results: Sequence[ir.Type] = ()
+) -> ir.Operation:
+    """`llvm.call`, of a function or, without a name, of the first operand."""
+    attributes = _without_bundles(operands)
+    if name:
+        attributes["callee"] = ir.FlatSymbolRefAttr.get(name)
+    return ir.Operation.create(Llvm.CALL, results, operands, attributes)
+
+
+def call_intrinsic(name: str, operands: Sequence[ir.Value], type_: ir.Type) -> ir.Value:
+    """The result of a function of LLVM."""
+    intrin = ir.StringAttr.get(f"llvm.{name}")
+    return make(Llvm.CALL_INTRINSIC, type_, operands, intrin=intrin, **_without_bundles(operands))
+
+
+def _without_bundles(operands: Sequence[ir.Value]) -> dict[str, ir.Attribute]:
+    return {
+        "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands), 0]),
+    }
+
+
 def function(
     name: str,
     inputs: Sequence[ir.Type],
     results: Sequence[ir.Type] = (),
-    **attributes: ir.Attribute,
+    attributes: Mapping[str, ir.Attribute] | None = None,
+    *,
+    is_private: bool = True,
 ) -> ir.Operation:
-    """`func.func` without a body."""
-    attributes["sym_name"] = ir.StringAttr.get(name)
-    attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
-    return ir.Operation.create(Func.FUNC, [], [], attributes, regions=1)
+    """`func.func`; the caller fills its block."""
+    everything = {
+        "sym_name": ir.StringAttr.get(name),
+        "function_type": ir.TypeAttr.get(ir.FunctionType.get(inputs, results)),
+        **({"sym_visibility": ir.StringAttr.get("private")} if is_private else {}),
+        **(attributes or {}),
+    }
+    op = ir.Operation.create(Func.FUNC, [], [], everything, regions=1)
+    block(op, 0, inputs)
+    return op
 
 
 def return_(values: Sequence[ir.Value] = ()) -> ir.Operation:

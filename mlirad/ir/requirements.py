@@ -17,7 +17,14 @@ from mlirad.errors import TaichiCompilationError
 from mlirad.ir.ops import Func, Gpu, Scf
 from mlirad.ir.reports.location import nearest_location
 from mlirad.ir.structured import STRUCTURED, is_branch, is_for, is_parallel
-from mlirad.ir.walk import block_operations, constant_integer, functions, operations
+from mlirad.ir.walk import (
+    ancestors,
+    block_operations,
+    constant_integer,
+    enclosing,
+    functions,
+    operations,
+)
 
 Requirement = Callable[[ir.Operation], None]
 
@@ -39,15 +46,9 @@ def structured(root: ir.Operation) -> None:
                 )
             if depth > DEEPEST:
                 refuse(op, f"loops and branches nest deeper than {DEEPEST}")
-            if is_parallel(op) and any(is_parallel(owner) for owner in _owners(op)):
+            if is_parallel(op) and any(map(is_parallel, ancestors(enclosing(op)))):
                 refuse(op, "a parallel loop within another")
             _require_one_block(op)
-
-
-def _owners(op: ir.Operation) -> Iterator[ir.Operation]:
-    while op.parent is not None:
-        op = op.parent.operation
-        yield op
 
 
 def _with_depth(function: ir.Operation) -> Iterator[tuple[ir.Operation, int]]:

@@ -8,6 +8,8 @@ from mlirad.ir import build as b
 from mlirad.ir.ops import Builtin, Llvm, Memref
 from mlirad.ir.walk import defining_op
 
+_DYNAMIC = -(1 << 31)  # in place of an index that is an operand
+
 
 def pointer_type() -> ir.Type:
     """`!llvm.ptr`."""
@@ -20,6 +22,22 @@ def strided_type(element: ir.Type, sizes: Sequence[int], strides: Sequence[int])
     if not sizes:
         return ir.Type.parse(f"memref<{shape}>")
     return ir.Type.parse(f"memref<{shape}, strided<[{', '.join(map(str, strides))}]>>")
+
+
+def element_pointer(pointer: ir.Value, element: ir.Type, index: ir.Value | int) -> ir.Value:
+    """The address of an element behind a pointer."""
+    operands, constant = [pointer], _DYNAMIC
+    if isinstance(index, int):
+        constant = index
+    else:
+        operands.append(index)
+    return b.make(
+        Llvm.GETELEMENTPTR,
+        pointer_type(),
+        operands,
+        elem_type=ir.TypeAttr.get(element),
+        rawConstantIndices=ir.DenseI32ArrayAttr.get([constant]),
+    )
 
 
 def memref_at(

@@ -10,6 +10,7 @@ from mlirad.dialect import field, snode
 from mlirad.dialect.field import array_of, array_type, is_load, split_access
 from mlirad.dialect.snode import places
 from mlirad.ir import build as b
+from mlirad.ir.requirements import symbol_of
 from mlirad.ir.signature import marked_as_checks
 from mlirad.ir.walk import accesses, before, functions
 
@@ -18,14 +19,10 @@ CHECK = "$check."
 
 def insert_access_checks(module: ir.Operation) -> None:
     """Assert that what is written was not read before."""
-    graded = {
-        ir.StringAttr(place.attributes["sym_name"]).value
-        for place in places(module)
-        if "adjoint" in place.attributes
-    }
+    graded = {symbol_of(place) for place in places(module) if "adjoint" in place.attributes}
     bits: dict[str, tuple[int, ...]] = {}
     for function in functions(module):
-        name = ir.StringAttr(function.attributes["sym_name"]).value
+        name = symbol_of(function)
         for op, root, indices in list(accesses(function)):
             if root in graded:
                 extents = array_of(split_access(op)[0].type)[1]

@@ -9,6 +9,7 @@ from mlirad.dialect.field_layout import layouts
 from mlirad.dialect.layout_rules import is_sparse
 from mlirad.dialect.snode import tree_operations
 from mlirad.ir import build as b
+from mlirad.ir.requirements import symbol_of
 from mlirad.ir.walk import (
     accesses,
     array_root,
@@ -27,7 +28,7 @@ def insert_bounds_checks(module: ir.Operation, *, sparse_writes: bool = False) -
         return
     sparse = {name for name, layout in layouts(module).items() if layout.activities}
     for function in functions(module):
-        name = ir.StringAttr(function.attributes["sym_name"]).value
+        name = symbol_of(function)
         for op, root, indices in list(accesses(function)):
             is_asked = not sparse_writes or (root in sparse and is_write(op))
             extents = array_of(split_access(op)[0].type)[1]

@@ -15,6 +15,7 @@ from mlirad.dialect.field import (
 )
 from mlirad.ir import build as b
 from mlirad.ir.marks.rounding import round_like
+from mlirad.ir.requirements import symbol_of
 from mlirad.ir.walk import Array, accesses, array_root, behind, functions
 
 _EXPONENT = {16: 0x7C00, 32: 0x7F800000, 64: 0x7FF0000000000000}
@@ -23,7 +24,7 @@ _EXPONENT = {16: 0x7C00, 32: 0x7F800000, 64: 0x7FF0000000000000}
 def insert_finite_checks(root: ir.Operation) -> None:
     """Assert that what is written is neither NaN nor infinite."""
     for function in functions(root):
-        name = ir.StringAttr(function.attributes["sym_name"]).value
+        name = symbol_of(function)
         for op, array, indices in list(accesses(function)):
             if not is_load(op) and b.is_float(op.operands[0].type) and not _is_local(array):
                 _check(op, indices, name)

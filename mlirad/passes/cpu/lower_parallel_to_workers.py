@@ -92,27 +92,15 @@ def _share(
         share = b.make(Llvm.LOAD, pointer_type(), [state])
         count = b.index_cast(loop.upper[0], i64)
         arguments = [state, _address(name), pointer_of(frame), count, b.number(threads, i64)]
-        _call(share, arguments)
+        b.llvm_call("", [share, *arguments])
     loop.op.erase()
 
 
 def _make_piece(module: ir.Operation, loop: Parallel, name: str, passed: list[ir.Value]) -> None:
     """Add the function of an iteration."""
     i64 = b.integer_type(64)
-    inputs = [pointer_type(), i64]
     with ir.InsertionPoint(module.regions[0].blocks[0]), loop.op.location:
-        piece = ir.Operation.create(
-            Func.FUNC,
-            [],
-            [],
-            {
-                "sym_name": ir.StringAttr.get(name),
-                "sym_visibility": ir.StringAttr.get("private"),
-                "function_type": ir.TypeAttr.get(ir.FunctionType.get(inputs, [])),
-            },
-            regions=1,
-        )
-        entry = b.block(piece, 0, inputs)
+        entry = entry_of(b.function(name, [pointer_type(), i64]))
     values: dict[ir.Value, ir.Value] = {}
     with at_end(entry, loop.op.location):
         words = ir.MemRefType.get([max(1, len(passed))], i64)
@@ -178,12 +166,3 @@ def _address(name: str) -> ir.Value:
     type_ = ir.FunctionType.get([pointer_type(), b.integer_type(64)], [])
     function = b.make(Func.CONSTANT, type_, [], value=ir.FlatSymbolRefAttr.get(name))
     return b.unrealized_cast(function, pointer_type())
-
-
-def _call(function: ir.Value, arguments: list[ir.Value]) -> None:
-    b.effect(
-        Llvm.CALL,
-        [function, *arguments],
-        op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1 + len(arguments), 0]),
-    )

@@ -12,6 +12,7 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.ir.marks.rare import RARE
 from mlirad.ir.ops import Llvm
+from mlirad.ir.requirements import symbol_of
 from mlirad.ir.walk import operations
 
 _COLD = '["cold"]'  # LLVM then expects that branches do not go there
@@ -35,7 +36,7 @@ def mark_internal_functions(module: ir.Operation) -> None:
 
 
 def _is_interface(function: ir.Operation) -> bool:
-    return ir.StringAttr(function.attributes["sym_name"]).value.startswith(_INTERFACE)
+    return symbol_of(function).startswith(_INTERFACE)
 
 
 def _is_called_within(function: ir.Operation) -> bool:

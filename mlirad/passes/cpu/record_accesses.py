@@ -202,13 +202,7 @@ def _note(is_made: ir.Value, pointer: ir.Value, word: ir.Value, behind: int = 0)
     address = b.ptrtoint(pointer, b.integer_type(64))
     if behind:
         address = b.make(Llvm.ADD, b.integer_type(64), [address, _number(behind)])
-    b.effect(
-        Llvm.CALL,
-        [is_made, address, word],
-        callee=ir.FlatSymbolRefAttr.get(_NAME),
-        op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get([3, 0]),
-    )
+    b.llvm_call(_NAME, [is_made, address, word])
 
 
 def _word(record_kind: RecordKind, line: int = 0, length: ir.Value | None = None) -> ir.Value:
@@ -217,8 +211,7 @@ def _word(record_kind: RecordKind, line: int = 0, length: ir.Value | None = None
 
 
 def _number(value: int, bits: int = 64) -> ir.Value:
-    type_ = b.integer_type(bits)
-    return b.llvm_constant(value, type_)
+    return b.llvm_constant(value, b.integer_type(bits))
 
 
 def _line(op: ir.Operation) -> int:
@@ -228,14 +221,7 @@ def _line(op: ir.Operation) -> int:
 
 def _stack() -> ir.Value:
     """Where the frame of the function begins that this is in."""
-    return b.make(
-        Llvm.CALL_INTRINSIC,
-        pointer_type(),
-        [_number(0, 32)],
-        intrin=ir.StringAttr.get("llvm.frameaddress.p0"),
-        op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 0]),
-    )
+    return b.call_intrinsic("frameaddress.p0", [_number(0, 32)], pointer_type())
 
 
 def _is_own(pointer: ir.Value) -> bool:

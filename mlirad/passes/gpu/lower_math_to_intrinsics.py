@@ -5,13 +5,11 @@ in the last place, and right for 0 and for infinities. Of what is left, a librar
 functions; the fast ones lose digits, not units in the last place, so that it loses the flag.
 """
 
-from collections.abc import Sequence
-
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.elementary.table import FUNCTIONS
 from mlirad.ir.marks.fast_math import allows, forbid
-from mlirad.ir.ops import Arith, Llvm, Math
+from mlirad.ir.ops import Arith, Math
 from mlirad.ir.walk import before, defining_op, operations
 
 _ESTIMATES = {Math.SQRT: "nvvm.sqrt.approx.f", Math.RSQRT: "nvvm.rsqrt.approx.f"}
@@ -31,23 +29,22 @@ def lower_math_to_intrinsics(root: ir.Operation) -> None:
         name = estimate or (function.intrinsic if function is not None else "")
         if name:
             with before(op):
-                _replace(op, _call(name, list(op.operands)))
+                _replace(op, b.call_intrinsic(name, list(op.operands), op.results[0].type))
         else:
             forbid(op, "afn")
 
 
 def _quotient(op: ir.Operation, is_shared: bool) -> ir.Value:
     """A product with the reciprocal of a root, or of a divisor that is shared; else a quotient."""
-    dividend, divisor = op.operands
+    (dividend, divisor), type_ = op.operands, op.results[0].type
     root = defining_op(divisor)
     if root is not None and root.name == Math.SQRT and _may_estimate(root):
-        reciprocal = _call(_RECIPROCAL_ROOT, [root.operands[0]])
+        reciprocal = b.call_intrinsic(_RECIPROCAL_ROOT, [root.operands[0]], type_)
     elif is_shared:
-        reciprocal = _call(_QUOTIENT, [b.number(1.0, divisor.type), divisor])
+        reciprocal = b.call_intrinsic(_QUOTIENT, [b.number(1.0, type_), divisor], type_)
     else:
-        return _call(_QUOTIENT, [dividend, divisor])
-    given = {"fastmath": op.attributes["fastmath"]}
-    return b.mulf(dividend, reciprocal, **given)
+        return b.call_intrinsic(_QUOTIENT, [dividend, divisor], type_)
+    return b.mulf(dividend, reciprocal, fastmath=op.attributes["fastmath"])
 
 
 def _divides(use: ir.OpOperand) -> bool:
@@ -58,17 +55,6 @@ def _divides(use: ir.OpOperand) -> bool:
 def _may_estimate(op: ir.Operation) -> bool:
     """Whether the GPU has an approximation of an op, and the op may be approximated."""
     return isinstance(op.results[0].type, ir.F32Type) and allows(op, "afn")
-
-
-def _call(name: str, operands: Sequence[ir.Value]) -> ir.Value:
-    return b.make(
-        Llvm.CALL_INTRINSIC,
-        operands[0].type,
-        operands,
-        intrin=ir.StringAttr.get(f"llvm.{name}"),
-        op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(operands), 0]),
-    )
 
 
 def _replace(op: ir.Operation, value: ir.Value) -> None:

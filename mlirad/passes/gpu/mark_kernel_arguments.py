@@ -4,7 +4,7 @@ alias, and are aligned."""
 from mlirad.bindings import ir
 from mlirad.ir.memory.origins import Origins
 from mlirad.ir.ops import Gpu
-from mlirad.ir.requirements import launches_of_outlined_kernels
+from mlirad.ir.requirements import launches_of_outlined_kernels, symbol_of
 from mlirad.ir.signature import ALIGN, NOALIAS, Attributes, parameter_attributes
 from mlirad.ir.walk import block_operations, entry_of, functions, operations
 
@@ -36,7 +36,7 @@ def _kernels(module: ir.Operation) -> dict[tuple[str, str], ir.Operation]:
 
 
 def _name(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["sym_name"]).value
+    return symbol_of(op)
 
 
 def _known(function: ir.Operation) -> dict[ir.Value, Attributes]:

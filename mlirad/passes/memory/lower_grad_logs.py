@@ -6,11 +6,13 @@ from mlirad.dialect import field, grad
 from mlirad.dialect.grad import LogType, log_parts
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
-from mlirad.ir.memory.descriptor import pointer_type
+from mlirad.ir.memory.descriptor import element_pointer, pointer_type
 from mlirad.ir.ops import Llvm
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import at_end, before, operations
 
+# C's allocator, which GPUs have too; they lack `realloc`
+_ALLOCATE, _FREE = "malloc", "free"
 _ADDRESS, _COUNT, _CAPACITY = range(3)  # words of a log's header
 FIRST_CAPACITY = 64  # entries
 
@@ -53,21 +55,10 @@ def _read(header: ir.Value, word: int) -> ir.Value:
 
 def _entry(header: ir.Value, count: ir.Value, words: int) -> list[ir.Value]:
     """The addresses of the words of an entry."""
-    i64, pointer = b.integer_type(64), pointer_type()
-    start = b.inttoptr(_read(header, _ADDRESS), pointer)
+    start = b.inttoptr(_read(header, _ADDRESS), pointer_type())
     first = b.mul(count, _word(words))
     places = [b.add(first, _word(k)) for k in range(words)]
-    dynamic = ir.DenseI32ArrayAttr.get([-(1 << 31)])
-    return [
-        b.make(
-            Llvm.GETELEMENTPTR,
-            pointer,
-            [start, place],
-            elem_type=ir.TypeAttr.get(i64),
-            rawConstantIndices=dynamic,
-        )
-        for place in places
-    ]
+    return [element_pointer(start, b.integer_type(64), place) for place in places]
 
 
 def _record(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
@@ -78,13 +69,13 @@ def _record(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
     with at_end(full.then, op.location):
         capacity = b.add(b.mul(count, _word(2)), _word(FIRST_CAPACITY))
         old = b.inttoptr(_read(header, _ADDRESS), pointer_type())
-        new = _call("malloc", [pointer_type()], b.mul(capacity, _word(8 * words))).result
+        new = b.llvm_call(_ALLOCATE, [b.mul(capacity, _word(8 * words))], [pointer_type()]).result
         b.effect(
             Llvm.INTR_MEMCPY,
             [new, old, b.mul(count, _word(8 * words))],
             isVolatile=ir.BoolAttr.get(False),
         )
-        _call("free", [], old)
+        b.llvm_call(_FREE, [old])
         b.write(b.ptrtoint(new, b.integer_type(64)), header, [b.index(_ADDRESS)])
         b.write(capacity, header, [b.index(_CAPACITY)])
         b.yield_()
@@ -121,22 +112,7 @@ def _undo(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
 
 
 def _close(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
-    address = b.inttoptr(_read(headers[op.operands[0]], _ADDRESS), pointer_type())
-    _call("free", [], address)
-
-
-def _call(name: str, results: list[ir.Type], argument: ir.Value) -> ir.Operation:
-    """A call of C's allocator, which GPUs have too; they lack `realloc`."""
-    return ir.Operation.create(
-        Llvm.CALL,
-        results,
-        [argument],
-        {
-            "callee": ir.FlatSymbolRefAttr.get(name),
-            "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0]),
-        },
-    )
+    b.llvm_call(_FREE, [b.inttoptr(_read(headers[op.operands[0]], _ADDRESS), pointer_type())])
 
 
 _HANDLERS = {

@@ -13,10 +13,9 @@ from typing import Annotated
 
 from mlirad.bindings import ir
 from mlirad.ir.limits import Range
-from mlirad.ir.ops import Func
 from mlirad.ir.reports.remarks import remark
 from mlirad.ir.structured import AT_END
-from mlirad.ir.walk import enclosing, functions
+from mlirad.ir.walk import ancestors, functions
 from mlirad.passes.cpu.insert_lanes.choice import choose
 
 Width = Annotated[int, Range(1, 64)]
@@ -48,8 +47,4 @@ def insert_lanes(
 
 def _is_at_end(op: ir.Operation) -> bool:
     """Whether a loop is, or is in, one over the few iterations at an end of a longer one."""
-    while op.name != Func.FUNC:
-        if AT_END in op.attributes:
-            return True
-        op = enclosing(op)
-    return False
+    return any(AT_END in owner.attributes for owner in ancestors(op))

@@ -22,9 +22,8 @@ from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.ir.marks.axis_choices import choice_of
 from mlirad.ir.marks.rare import is_rare
-from mlirad.ir.ops import Func
 from mlirad.ir.structured import AT_END, For, is_branch, runs_in_any_order
-from mlirad.ir.walk import block_operations, enclosing, operations
+from mlirad.ir.walk import ancestors, block_operations, enclosing, operations
 from mlirad.passes.cpu.insert_lanes.limits import parallel_loops, reason_against
 from mlirad.passes.cpu.insert_lanes.vector_pairs import is_worth_two
 
@@ -73,12 +72,7 @@ def choose(function: ir.Operation, width: int, fast: bool, always: bool) -> list
 
 
 def _is_within_another(loop: ir.Operation) -> bool:
-    owner = enclosing(loop)
-    while owner.name != Func.FUNC:
-        if runs_in_any_order(owner):
-            return True
-        owner = enclosing(owner)
-    return False
+    return any(map(runs_in_any_order, ancestors(enclosing(loop))))
 
 
 def _choice(nest: ir.Operation, width: int, fast: bool, always: bool) -> Choice:

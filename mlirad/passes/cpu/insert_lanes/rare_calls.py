@@ -14,7 +14,8 @@ import msgspec
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.marks.rare import CALL, RARE, rare_call
-from mlirad.ir.ops import Func, Vector
+from mlirad.ir.ops import Vector
+from mlirad.ir.requirements import symbol_of
 from mlirad.ir.structured import If
 from mlirad.ir.walk import (
     at_end,
@@ -23,6 +24,7 @@ from mlirad.ir.walk import (
     block_operations,
     enclosing,
     entry_of,
+    function_of,
     functions,
 )
 from mlirad.passes.cpu.insert_lanes.values import Mask, Values, any_lane
@@ -70,7 +72,7 @@ def _rows(values: Values, call: ir.Operation) -> _Rows:
 
 def _call_results(values: Values, call: ir.Operation, active: ir.Value) -> list[ir.Value]:
     """What a function gives in the active lanes."""
-    rows, function = _rows(values, call), _function_around(values.strides.loop)
+    rows, function = _rows(values, call), function_of(values.strides.loop)
     memory = _memory(function, rows, values.width)
     for value, at in zip(call.operands, rows.given):
         if at is not None:
@@ -84,12 +86,6 @@ def _call_results(values: Values, call: ir.Operation, active: ir.Value) -> list[
         _load(memory[kind], row, values.vector_type(result.type))
         for (kind, row), result in zip(rows.made, call.results)
     ]
-
-
-def _function_around(op: ir.Operation) -> ir.Operation:
-    while op.name != Func.FUNC:
-        op = enclosing(op)
-    return op
 
 
 def _memory(function: ir.Operation, rows: _Rows, width: int) -> dict[ir.Type, ir.Value]:
@@ -112,26 +108,15 @@ def _lane_function(
     callee = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
     shared = "".join("1" if at is None else str(width) + "x" for at in rows.given)
     name = f"{callee}.lanes{shared}"
-    if any(_name(other) == name for other in functions(enclosing(function))):
+    if any(symbol_of(other) == name for other in functions(enclosing(function))):
         return name
     types = [v.type for v in arguments]
-    attributes: dict[str, ir.Attribute] = {
-        "sym_name": ir.StringAttr.get(name),
-        "sym_visibility": ir.StringAttr.get("private"),
-        "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
-        RARE: ir.UnitAttr.get(),
-    }
     with ir.InsertionPoint(function), function.location:
-        lane_function = ir.Operation.create(Func.FUNC, [], [], attributes, regions=1)
-        entry = b.block(lane_function, 0, types)
+        entry = entry_of(b.function(name, types, [], {RARE: ir.UnitAttr.get()}))
     with at_end(entry, function.location):
         _lane_loop(call, rows, list(entry.arguments), width)
         b.return_()
     return name
-
-
-def _name(function: ir.Operation) -> str:
-    return ir.StringAttr(function.attributes["sym_name"]).value
 
 
 def _lane_loop(call: ir.Operation, rows: _Rows, arguments: Sequence[ir.Value], width: int) -> None:

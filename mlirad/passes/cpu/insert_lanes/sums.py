@@ -21,6 +21,7 @@ from mlirad.ir.requirements import symbol_of
 from mlirad.ir.structured import is_for, is_parallel, runs_in_any_order
 from mlirad.ir.vectors import halved
 from mlirad.ir.walk import (
+    ancestors,
     attributes_of,
     before,
     behind,
@@ -28,6 +29,7 @@ from mlirad.ir.walk import (
     defining_op,
     enclosing,
     entry_of,
+    function_of,
     is_defined_in,
     is_inside,
     operations,
@@ -71,7 +73,7 @@ class LaneSums:
     def _make(self, memref: ir.Value) -> ir.Value:
         """Sums that begin with 0 in front of the nest."""
         type_, shape = ir.MemRefType(memref.type), self._shape(memref)
-        with before(block_operations(entry_of(_function_of(self.nest)))[0]):
+        with before(block_operations(entry_of(function_of(self.nest)))[0]):
             kind = ir.MemRefType.get([*shape, self.values.width], type_.element_type)
             lane_sums = b.alloca(kind)
         with before(self.nest):
@@ -104,10 +106,6 @@ class LaneSums:
             _for_each(self._shape(memref), add)
 
 
-def _no_sizes() -> ir.Attribute:
-    return ir.DenseI32ArrayAttr.get([0, 0])
-
-
 def _for_each(
     shape: Sequence[int], emit: Callable[[Sequence[ir.Value]], object], at: Sequence[ir.Value] = ()
 ) -> None:
@@ -123,18 +121,7 @@ def _for_each(
 
 def _nest_of(loop: ir.Operation) -> ir.Operation:
     """The outermost loop around one, with it, that runs in any order."""
-    nest = loop
-    while loop.name != Func.FUNC:
-        if runs_in_any_order(loop):
-            nest = loop
-        loop = enclosing(loop)
-    return nest
-
-
-def _function_of(op: ir.Operation) -> ir.Operation:
-    while op.name != Func.FUNC:
-        op = enclosing(op)
-    return op
+    return [op for op in ancestors(loop) if runs_in_any_order(op)][-1]
 
 
 def _moving_axes(updates: Sequence[Update], nest: ir.Operation) -> list[int]:
@@ -151,7 +138,7 @@ def _is_of_one_thread(
     memref: ir.Value, updates: Sequence[Update], moving: Sequence[int], nest: ir.Operation
 ) -> bool:
     """Whether no other thread uses the elements that behind a nest are written."""
-    function, maker = _function_of(nest), defining_op(memref)
+    function, maker = function_of(nest), defining_op(memref)
     if not _is_shared(function) or (maker is not None and maker.name == Memref.ALLOCA):
         return True
     chunk = list(entry_of(function).arguments)[_CHUNK]

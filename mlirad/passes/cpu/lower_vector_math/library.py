@@ -35,7 +35,8 @@ class Library:
     def of_vectors(self, name: str, operands: Sequence[ir.Value]) -> ir.Value:
         """A function of vectors of as many floats."""
         element = ir.VectorType(operands[0].type).element_type
-        return _call(self._declared(name, element).symbol, operands)
+        symbol = self._declared(name, element).symbol
+        return b.llvm_call(symbol, operands, [operands[0].type]).result
 
     def of_scalars(self, name: str, operands: Sequence[ir.Value]) -> ir.Value:
         """A function of scalars, of which the vectorizer has variants."""
@@ -50,7 +51,7 @@ class Library:
                     self._add(variants[count], function.definition(variants[count], count, {}))
             self.variants += variants.values()
             self._add(symbol, function.definition(symbol, 1, variants))
-        return _call(symbol, operands)
+        return b.llvm_call(symbol, operands, [type_]).result
 
     def _declared(self, name: str, type_: ir.Type) -> LibraryFunction:
         bits = ir.FloatType(type_).width
@@ -77,14 +78,3 @@ class Library:
             with at_start(self.block, self.module.location):
                 for op in block_operations(made.body):
                     op.clone()
-
-
-def _call(symbol: str, operands: Sequence[ir.Value]) -> ir.Value:
-    return b.make(
-        Llvm.CALL,
-        operands[0].type,
-        operands,
-        callee=ir.FlatSymbolRefAttr.get(symbol),
-        op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(operands), 0]),
-    )

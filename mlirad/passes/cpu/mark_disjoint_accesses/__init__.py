@@ -19,6 +19,7 @@ import msgspec
 
 from mlirad.bindings import ir
 from mlirad.ir.ops import Llvm
+from mlirad.ir.requirements import symbol_of
 from mlirad.ir.walk import operations
 from mlirad.passes.cpu.mark_disjoint_accesses.slabs import Slab, Slabs, called_again, slab_sizes
 
@@ -57,7 +58,7 @@ def mark_disjoint_accesses(module: ir.Operation) -> None:
     again = called_again(everything)
     for function in everything:
         if function.name == Llvm.FUNC and function.regions[0].blocks:
-            name = ir.StringAttr(function.attributes["sym_name"]).value
+            name = symbol_of(function)
             _Function(function, once=name not in again).mark()
 
 
@@ -87,7 +88,7 @@ class _Function:
     """Accesses of one function, by the pointer among its arguments that they are made from."""
 
     def __init__(self, function: ir.Operation, *, once: bool) -> None:
-        self.name = ir.StringAttr(function.attributes["sym_name"]).value
+        self.name = symbol_of(function)
         self.residues: dict[ir.Value, Residue] = {}
         self.accesses: dict[int, list[Access]] = {}
         self.entry = function.regions[0].blocks[0]

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from mlirad.bindings import ir
 from mlirad.ir.ops import Llvm
+from mlirad.ir.requirements import symbol_of
 from mlirad.ir.signature import SLAB
 from mlirad.ir.walk import enclosing
 
@@ -97,7 +98,7 @@ def _caller(op: ir.Operation) -> str:
     """The function that an op stands in; none of LLVM's has no name."""
     while op.parent is not None and op.name != Llvm.FUNC:
         op = enclosing(op)
-    return ir.StringAttr(op.attributes["sym_name"]).value if op.parent is not None else ""
+    return symbol_of(op) if op.parent is not None else ""
 
 
 def _is_in_a_cycle(op: ir.Operation) -> bool:

@@ -9,8 +9,9 @@ import msgspec
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.marks.rare import CALL, RARE
-from mlirad.ir.ops import Arith, Func
-from mlirad.ir.walk import at_end, clone, defining_op, operations
+from mlirad.ir.ops import Arith
+from mlirad.ir.requirements import symbol_of
+from mlirad.ir.walk import at_end, clone, defining_op, entry_of, operations
 
 
 class RareFunction(msgspec.Struct, frozen=True):
@@ -38,23 +39,16 @@ class RareFunctions:
         """A function that gives values as some ops compute them."""
         inside = {result for op in ops for result in op.results}
         used = dict.fromkeys(v for op in ops for v in op.operands if v not in inside)
-        constants = [op for op in map(defining_op, used) if op is not None and _is_constant(op)]
+        makers = [op for op in map(defining_op, used) if op is not None]
+        constants = [op for op in makers if op.name == Arith.CONSTANT]
         constant_results = {result for op in constants for result in op.results}
         arguments = [v for v in used if v not in constant_results]
         types = [v.type for v in values]
-        base = ir.StringAttr(self.function.attributes["sym_name"]).value
-        name = f"{base}.guarded{len(self.names)}"
-        attributes: dict[str, ir.Attribute] = {
-            "sym_name": ir.StringAttr.get(name),
-            "sym_visibility": ir.StringAttr.get("private"),
-            "function_type": ir.TypeAttr.get(
-                ir.FunctionType.get([v.type for v in arguments], types)
-            ),
-            RARE: ir.UnitAttr.get(),
-        }
+        name = f"{symbol_of(self.function)}.guarded{len(self.names)}"
         with ir.InsertionPoint(self.function), self.function.location:
-            function = ir.Operation.create(Func.FUNC, [], [], attributes, regions=1)
-            entry = b.block(function, 0, [v.type for v in arguments])
+            inputs = [v.type for v in arguments]
+            function = b.function(name, inputs, types, {RARE: ir.UnitAttr.get()})
+        entry = entry_of(function)
         mapping: dict[ir.Value, ir.Value] = dict(zip(arguments, entry.arguments))
         with at_end(entry, self.function.location):
             for op in (*constants, *ops):
@@ -65,7 +59,3 @@ class RareFunctions:
         if first_name != name:
             function.erase()
         return RareFunction(first_name, arguments, types)
-
-
-def _is_constant(op: ir.Operation) -> bool:
-    return op.name == Arith.CONSTANT

@@ -7,7 +7,7 @@ from math import prod
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.memory.descriptor import pointer_type
+from mlirad.ir.memory.descriptor import element_pointer, pointer_type
 from mlirad.ir.ops import Llvm, Vector
 
 _LARGEST_ALIGNMENT = 64
@@ -88,13 +88,7 @@ class Frame:
         return _read(loaded, value.type)
 
     def _place(self, value: ir.Value, memory: ir.Value) -> ir.Value:
-        return b.make(
-            Llvm.GETELEMENTPTR,
-            pointer_type(),
-            [memory],
-            elem_type=ir.TypeAttr.get(b.integer_type(8)),
-            rawConstantIndices=ir.DenseI32ArrayAttr.get([self._places[value]]),
-        )
+        return element_pointer(memory, b.integer_type(8), self._places[value])
 
 
 def _size_of(value: ir.Value) -> int:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.memory.origins import Origins
-from mlirad.ir.ops import Func
 from mlirad.ir.signature import NOALIAS, Attributes, parameter_attributes
 from mlirad.ir.walk import at_end, before, clone, entry_of, owner_operation
 from mlirad.passes.cpu.split_long_blocks.block_values import Use, is_done_again
@@ -48,7 +47,7 @@ class Piece:
         _replace(self.given, replacements)
         self._move(last, frame, entry.arguments[0])
         with before(end):
-            b.effect(Func.CALL, list(passed), callee=ir.FlatSymbolRefAttr.get(name))
+            b.call(name, list(passed))
 
     def _move(self, last: ir.Operation, frame: Frame, memory: ir.Value) -> None:
         """Move the ops, with what reads and writes the frame beside them."""
@@ -101,20 +100,11 @@ def _function(
     """The block of a new function, empty."""
     inputs = [value.type for value in arguments]
     with ir.InsertionPoint(around), location:
-        function = ir.Operation.create(
-            Func.FUNC,
-            [],
-            [],
-            {
-                "sym_name": ir.StringAttr.get(name),
-                "sym_visibility": ir.StringAttr.get("private"),
-                "function_type": ir.TypeAttr.get(ir.FunctionType.get(inputs, [])),
-                "arg_attrs": ir.ArrayAttr.get(list(map(ir.DictAttr.get, labels))),
-                "llvm.no_inline": ir.UnitAttr.get(),
-            },
-            regions=1,
-        )
-        return b.block(function, 0, inputs)
+        attributes = {
+            "arg_attrs": ir.ArrayAttr.get(list(map(ir.DictAttr.get, labels))),
+            "llvm.no_inline": ir.UnitAttr.get(),
+        }
+        return entry_of(b.function(name, inputs, [], attributes))
 
 
 def _labels(

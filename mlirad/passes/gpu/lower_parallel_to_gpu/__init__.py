@@ -22,7 +22,7 @@ from mlirad.ir.gpu.blocks import WHOLE_BLOCKS
 from mlirad.ir.limits import Range
 from mlirad.ir.ops import Gpu
 from mlirad.ir.reports.location import source_location
-from mlirad.ir.requirements import KERNELS, is_private
+from mlirad.ir.requirements import KERNELS, is_private, symbol_of
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import before, block_operations, constant_integer, entry_of, functions
 from mlirad.passes.gpu.lower_parallel_to_gpu.block_shape import MOST_BLOCKS_IN_ROW, block_shape
@@ -47,9 +47,7 @@ def lower_parallel_to_gpu(
         if is_private(function):
             continue
         loops = [op for op in block_operations(entry_of(function)) if is_parallel(op)]
-        name = re.sub(
-            r"\W", "_", ir.StringAttr(function.attributes["sym_name"]).value, flags=re.ASCII
-        )
+        name = re.sub(r"\W", "_", symbol_of(function), flags=re.ASCII)
         if loops:
             _add_holder(module, f"{name}_kernels", function.location)
         for number, loop in enumerate(loops):

@@ -2,7 +2,7 @@
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.ops import Func, Gpu
+from mlirad.ir.ops import Gpu
 from mlirad.ir.requirements import refuse, symbol_of
 from mlirad.ir.walk import at_end, before, block_operations, entry_of, operations
 
@@ -54,35 +54,21 @@ def _as_function(op: ir.Operation, sizes: int) -> ir.Operation:
     inputs = list(ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value).inputs)
     types = [*[b.index_type()] * sizes, *inputs]
     with before(op):
-        function = ir.Operation.create(
-            Func.FUNC,
-            [],
-            [],
-            {
-                "sym_name": op.attributes["sym_name"],
-                "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
-            },
-            regions=1,
-        )
+        function = b.function(symbol_of(op), types, is_private=False)
     if "arg_attrs" in op.attributes:
-        given = [ir.DictAttr.get({})] * sizes + list(ir.ArrayAttr(op.attributes["arg_attrs"]))
-        function.attributes["arg_attrs"] = ir.ArrayAttr.get(given)
-    entry = b.block(function, 0, types)
+        labels = [ir.DictAttr.get({})] * sizes + list(ir.ArrayAttr(op.attributes["arg_attrs"]))
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get(labels)
+    entry = entry_of(function)
     for argument, new in zip(old.arguments, list(entry.arguments)[sizes:]):
         argument.replace_all_uses_with(new)
     with at_end(entry, op.location):
         for argument in list(old.arguments)[len(inputs) :]:
-            argument.replace_all_uses_with(_memory(argument.type))
+            argument.replace_all_uses_with(b.alloca(argument.type))
         end = b.return_()
     for inner in block_operations(old)[:-1]:
         inner.move_before(end)
     op.erase()
     return function
-
-
-def _memory(type_: ir.Type) -> ir.Value:
-    """Memory attributed to a block, or to each of its threads: its type tells which."""
-    return b.alloca(type_)
 
 
 def _rename_symbols(function: ir.Operation, names: dict[str, str]) -> None:

@@ -9,6 +9,7 @@ from mlirad.dialect.field_layout import DeclaredBlock, Kind, activities_of, decl
 from mlirad.dialect.layout_rules import ELEMENT_SIZES, children_of, integers
 from mlirad.dialect.snode import duals_of, element_and_shape, places
 from mlirad.ir import build as b
+from mlirad.ir.requirements import symbol_of
 from mlirad.ir.walk import at_end, operations
 from mlirad.passes.memory.lower_activity.activity_fields import ActivityFields
 
@@ -142,7 +143,7 @@ class _Clearing:
     def _place(self, place: ir.Operation, cell: Cell) -> None:
         if not self._is_cleared(place):
             return
-        name = ir.StringAttr(place.attributes["sym_name"]).value
+        name = symbol_of(place)
         element, shape = element_and_shape(place)
         type_ = ir.Type.parse(element)
         array = field.get(name, array_type(type_, shape))
@@ -164,7 +165,7 @@ class _Clearing:
             b.yield_()
 
     def _is_cleared(self, place: ir.Operation) -> bool:
-        name = ir.StringAttr(place.attributes["sym_name"]).value
+        name = symbol_of(place)
         return (name in self.derivatives) == self.of_derivatives
 
     def _has_places(self, block: ir.Operation) -> bool:

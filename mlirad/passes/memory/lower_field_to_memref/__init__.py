@@ -28,10 +28,10 @@ from mlirad.dialect.snode import places, roots
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.limits import Range
-from mlirad.ir.memory.descriptor import memref_at, pointer_of, pointer_type
+from mlirad.ir.memory.descriptor import element_pointer, memref_at, pointer_of, pointer_type
 from mlirad.ir.ops import Func, Llvm
 from mlirad.ir.reports.location import source_location
-from mlirad.ir.requirements import calls_of_private_functions, is_private, known_arrays
+from mlirad.ir.requirements import calls_of_private_functions, is_private, known_arrays, symbol_of
 from mlirad.ir.signature import (
     ALIGN,
     NOALIAS,
@@ -71,7 +71,7 @@ def lower_field_to_memref(
     found = layouts(module)
     labels = {}
     for place in places(module):
-        name = ir.StringAttr(place.attributes["sym_name"]).value
+        name = symbol_of(place)
         label = field_label(place)
         known = _alignment(found[name], alignment) if is_field(label) else {}
         labels[name] = {**label, **known}
@@ -123,7 +123,7 @@ class _Lowering:
     ):
         self.function, self.layouts, self.lowered = function, found, lowered
         self.labels = labels
-        self.name = ir.StringAttr(function.attributes["sym_name"]).value
+        self.name = symbol_of(function)
         self.is_public = not is_private(function)
         self.entry = entry_of(function)
         self.arrays: dict[ir.Value, _Array] = {}
@@ -234,13 +234,7 @@ class _Lowering:
         pointer = self._argument(pointer_type(), results_label())
         with before(terminator):
             for k, value in enumerate(values):
-                place = b.make(
-                    Llvm.GETELEMENTPTR,
-                    pointer_type(),
-                    [pointer],
-                    elem_type=ir.TypeAttr.get(b.integer_type(64)),
-                    rawConstantIndices=ir.DenseI32ArrayAttr.get([k]),
-                )
+                place = element_pointer(pointer, b.integer_type(64), k)
                 b.effect(Llvm.STORE, [value, place])
             b.return_()
         terminator.erase()
