@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from math import inf
 from typing import Any
 
 import msgspec
@@ -44,6 +45,14 @@ class DataType(msgspec.Struct, frozen=True, dict=True):
     def numpy(self) -> np.dtype[Any]:
         """The NumPy type of the same layout."""
         return np.dtype(np.bool_) if self.bits == 1 else np.dtype(f"{self.kind}{self.bits // 8}")
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The least and the greatest number, which is an integer if the type is one of integers."""
+        if self.is_float:
+            return -inf, inf
+        high = (1 << (self.bits - self.is_signed)) - 1
+        return -high - 1 if self.is_signed else 0, high
 
     @property
     def mlir(self) -> str:

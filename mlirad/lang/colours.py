@@ -18,12 +18,15 @@ def rgb_to_hex(c: Sequence[Any]) -> Any:
         raise TaichiTypeError(f"a colour must be three components, not {type(c).__name__}")
     if len(c) < 3 or isinstance(c, Mapping):
         raise ValueError(f"a colour must be three components, not {len(c)}")
-    parts = [np.asarray(c[k]) for k in range(3)]
-    if any(one.dtype.kind not in "buif" for one in parts):
+    components = [np.asarray(c[k]) for k in range(3)]
+    if any(component.dtype.kind not in "buif" for component in components):
         raise TaichiTypeError("the components of a colour must be numbers")
     with np.errstate(over="ignore"):
-        cut = [np.nan_to_num(np.clip(255 * one.astype(np.float64), 0, 255)) for one in parts]
-    red, green, blue = (np.int32(one) for one in cut)
+        cut = [
+            np.nan_to_num(np.clip(255 * component.astype(np.float64), 0, 255))
+            for component in components
+        ]
+    red, green, blue = (np.int32(component) for component in cut)
     return 65536 * red + 256 * green + blue
 
 

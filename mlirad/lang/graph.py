@@ -40,7 +40,7 @@ class Arg:
         self.tag, self.name, self.dtype = tag, text(name, "an argument's name"), dtype
         self.ndim = ndim if ndim is not None else field_dim
         axes = instance(element_shape, tuple | list, "element_shape", "a tuple of integers")
-        self.element_shape = tuple(integer(one, "element_shape", low=0) for one in axes)
+        self.element_shape = tuple(integer(extent, "element_shape", low=0) for extent in axes)
 
 
 class Sequential:
@@ -91,8 +91,13 @@ class Graph:
             )
         for name in self._names - args.keys():
             raise TaichiRuntimeError(f"Missing runtime value for {name}: an argument of the graph")
-        for kernel, given in self._launches:
-            kernel(*[args[one.name] if isinstance(one, Arg) else one for one in given])
+        for kernel, arguments in self._launches:
+            kernel(
+                *[
+                    args[argument.name] if isinstance(argument, Arg) else argument
+                    for argument in arguments
+                ]
+            )
 
 
 __all__ = ["Arg", "ArgKind", "Graph", "GraphBuilder"]

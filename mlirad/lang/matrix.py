@@ -78,8 +78,8 @@ class ElementMatrix(Matrix):
         if note_read is not None:
             self.__dict__["_note_read"] = None
             note_read()
-        found: list[Any] = self.__dict__["_entries"]
-        return found
+        entries: list[Any] = self.__dict__["_entries"]
+        return entries
 
     @entries.setter
     def entries(self, entries: list[Any]) -> None:

@@ -9,23 +9,21 @@ from weakref import finalize
 from mlirad.errors import TaichiIndexError, TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.values.annotations import MatrixType
 from mlirad.frontend.python.values.struct_type import StructType
-from mlirad.lang.arguments.passed import Passed
+from mlirad.lang.arguments.array_address import ArrayAddress
 from mlirad.lang.host.array_protocols import AsArray
-from mlirad.lang.host.element_arrays import LibraryCopies
-from mlirad.lang.host.host_array import Values
 from mlirad.lang.host.host_indices import key_parts
-from mlirad.lang.host.host_slices import SlicedArray
 from mlirad.lang.host.host_values import array_of, check_element
 from mlirad.lang.keywords import refuse_unknown
 from mlirad.lang.layout.axes import Shape, element_sizes, extents_of
 from mlirad.runtime.memory.memory import Elements, Index
+from mlirad.runtime.memory.values import Values
 from mlirad.runtime.program import program
 from mlirad.types import DataType, TypeLike, resolve
 
 MAX_EXTENT = 1 << 31
 
 
-class Ndarray(SlicedArray, AsArray, LibraryCopies):
+class Ndarray(AsArray):
     """A contiguous array of scalars, vectors or matrices."""
 
     def __init__(
@@ -45,7 +43,7 @@ class Ndarray(SlicedArray, AsArray, LibraryCopies):
         memory = self.program.executor.memory
         self.allocation, self.elements = memory.array(dtype.numpy, shape + element_shape)
         self.address, self.dims = self.elements.address, self.elements.shape
-        self.passed = Passed(self.address, self.dims, size=size)
+        self.passed = ArrayAddress(self.address, self.dims, size=size)
         # what decides which variant of a kernel takes it
         self.form = dtype, len(shape), element_shape, needs_grad
         self.grad: Ndarray | None = (
@@ -81,17 +79,15 @@ class Ndarray(SlicedArray, AsArray, LibraryCopies):
 
     def clear_tangents(self) -> None:
         """Set the tangents in all directions to 0."""
-        for one in self.tangents:
-            one.elements.fill(0)
+        for tangent in self.tangents:
+            tangent.elements.fill(0)
 
     @property
     def key(self) -> int:
-        """Its address."""
         return self.address
 
     @property
     def described(self) -> str:
-        """What messages call it."""
         return "an ndarray"
 
     @property
@@ -99,19 +95,19 @@ class Ndarray(SlicedArray, AsArray, LibraryCopies):
         """Whether it is the gradient or the tangents of another."""
         return self.is_gradient
 
-    def _located(self, key: object) -> tuple[Elements, tuple[int, ...]]:
-        parts = key_parts(key)
-        if len(parts) != len(self.shape):
+    def _locate(self, key: object) -> tuple[Elements, tuple[int, ...]]:
+        indices = key_parts(key)
+        if len(indices) != len(self.shape):
             raise TaichiIndexError(
-                f"{len(self.shape)}d ndarray indexed with {len(parts)}d indices: {key}"
+                f"{len(self.shape)}d ndarray indexed with {len(indices)}d indices: {key}"
             )
-        if any(not -e <= p < e for p, e in zip(parts, self.shape)):
+        if any(not -e <= p < e for p, e in zip(indices, self.shape)):
             raise TaichiIndexError(
                 f"index {key} is out of bounds for an ndarray of shape {self.shape}"
             )
-        return self.elements, tuple([int(p) % e for p, e in zip(parts, self.shape)])
+        return self.elements, tuple([int(p) % e for p, e in zip(indices, self.shape)])
 
-    def _whole(self) -> Elements:
+    def _ordered_elements(self) -> Elements:
         return self.elements
 
     def note_write(self, index: Index | None = None) -> None:
@@ -122,7 +118,7 @@ class Ndarray(SlicedArray, AsArray, LibraryCopies):
         super().note_write(index)
 
     def _set_element(self, key: object, value: object) -> None:
-        elements, index = self._located(key)
+        elements, index = self._locate(key)
         values = self.fitted(array_of(value, self.described))
         check_element(values, self.element_shape)
         self.note_write(index)

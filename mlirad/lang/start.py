@@ -21,13 +21,7 @@ arm64 = "arm64"
 cuda = "cuda"
 simt = "simt"  # a GPU's kernels, run by the CPU: for tests
 vulkan, metal, opengl, gles, dx11, dx12, amdgpu = (
-    "vulkan",
-    "metal",
-    "opengl",
-    "gles",
-    "dx11",
-    "dx12",
-    "amdgpu",
+    *("vulkan", "metal", "opengl", "gles", "dx11", "dx12", "amdgpu"),
 )
 gpu = [cuda]
 _warned: set[str] = set()
@@ -58,17 +52,17 @@ def init(
     config = Config.of(
         {"default_fp": default_fp, "default_ip": default_ip, "debug": debug, **options}
     )
-    wanted = [arch] if isinstance(arch, str) else arch or [config.arch]
-    wanted = instance(wanted, list | tuple, "ti.init(arch=)", "the name of an arch, or several")
-    started = _started([text(one, "ti.init(arch=)") for one in wanted], config)
+    archs = [arch] if isinstance(arch, str) else arch or [config.arch]
+    archs = instance(archs, list | tuple, "ti.init(arch=)", "the name of an arch, or several")
+    started = _start_first([text(name, "ti.init(arch=)") for name in archs], config)
     started.trees.root = Root(started)
     started.trees.deactivate, started.trees.copy = deactivate_all, copy
 
 
-def _started(wanted: Sequence[str], config: Config) -> pm.Program:
+def _start_first(archs: Sequence[str], config: Config) -> pm.Program:
     """A program on the first machine of some that is there, else, with a warning, on the CPU."""
     reasons = []
-    for arch in wanted:
+    for arch in archs:
         config.arch = arch
         try:
             return pm.start(config)

@@ -40,19 +40,19 @@ def dataclass(cls: type) -> StructType:
                     f"member '{name}' of '{cls.__name__}' is declared in a class that it inherits "
                     "from, too"
                 )
-            members[name] = _evaluated(declared, kind)
-    made = StructType(**members, **{METHODS: _methods(cls)})
-    made.declared_by = cls
-    return made
+            members[name] = _evaluate(declared, kind)
+    struct_type = StructType(**members, **{METHODS: _methods(cls)})
+    struct_type.declared_by = cls
+    return struct_type
 
 
 def _methods(cls: type) -> dict[str, Any]:
     names = [name for name in dir(cls) if not name.startswith("__")]
-    found = {name: inspect.getattr_static(cls, name) for name in names}
-    return {name: method for name, method in found.items() if callable(getattr(cls, name))}
+    attributes = {name: inspect.getattr_static(cls, name) for name in names}
+    return {name: method for name, method in attributes.items() if callable(getattr(cls, name))}
 
 
-def _evaluated(declared: Any, cls: type) -> Any:
+def _evaluate(declared: Any, cls: type) -> Any:
     """What an annotation that is text names where the class stands."""
     if not isinstance(declared, str):
         return declared
@@ -74,23 +74,23 @@ def _refuse_twice(cls: type) -> None:
     except (OSError, TypeError, SyntaxError, IndexError):
         return  # there is no text
     indent = len(lines[0]) - len(lines[0].lstrip())
-    seen: dict[str, ast.stmt] = {}
-    for name, statement in _declared(node):
+    statements: dict[str, ast.stmt] = {}
+    for name, statement in _declarations(node):
         is_member = isinstance(statement, ast.AnnAssign)
-        if name in seen and (is_member or isinstance(seen[name], ast.AnnAssign)):
+        if name in statements and (is_member or isinstance(statements[name], ast.AnnAssign)):
             first, again = (
                 SourceLocation(file, start - 1 + s.lineno, s.col_offset + 1 + indent)
-                for s in (seen[name], statement)
+                for s in (statements[name], statement)
             )
             raise TaichiCompilationError(
                 f"member '{name}' of '{cls.__name__}' is declared twice",
                 again,
                 related=[(first, "declared here before")],
             )
-        seen[name] = statement
+        statements[name] = statement
 
 
-def _declared(node: ast.stmt) -> Iterator[tuple[str, ast.stmt]]:
+def _declarations(node: ast.stmt) -> Iterator[tuple[str, ast.stmt]]:
     """The names that a class's body declares as members or methods."""
     for statement in node.body if isinstance(node, ast.ClassDef) else ():
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):

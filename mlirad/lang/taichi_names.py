@@ -49,13 +49,11 @@ class _Runtime:
         """How many variants of kernels were built."""
         return self._program.variants
 
-    def materialize(self) -> None:
+    def materialize(self, _: bool = True) -> None:
         """Give memory to what was declared."""
         self._program.trees.materialize()
 
-    def materialize_root_fb(self, _: bool = True) -> None:
-        """Give memory to what was declared."""
-        self._program.trees.materialize()
+    materialize_root_fb = materialize
 
     def set_default_ip(self, dtype: DataType) -> None:
         """Change the default integer type of kernels compiled from now on."""
@@ -115,7 +113,6 @@ class _MatrixKind(type):
 
 class _VectorKind(_MatrixKind):
     def holds(cls, instance: declared.MatrixType) -> bool:
-        """Whether a type of vectors or matrices is one of vectors."""
         return instance.ndim == 1
 
     def __call__(cls, n: int, dtype: TypeLike | None = None) -> Any:  # type: ignore[override]
@@ -130,7 +127,7 @@ class VectorType(MatrixType, metaclass=_VectorKind):
     """`VectorType(n, dtype)`, and the class of the types of vectors."""
 
 
-def _cooked(dtype: TypeLike) -> DataType:
+def _resolve(dtype: TypeLike) -> DataType:
     config = program().config
     return resolve(dtype, config.default_fp, config.default_ip)
 
@@ -209,7 +206,7 @@ _MEMBERS: dict[str, dict[str, Any]] = {
     },
     "lang.struct": {"StructType": StructType},
     "lang.util": {
-        "cook_dtype": _cooked,
+        "cook_dtype": _resolve,
         "has_paddle": lambda: False,
         "has_pytorch": _has("torch"),
         "in_python_scope": lambda: not in_kernel(),
@@ -235,10 +232,12 @@ _MEMBERS: dict[str, dict[str, Any]] = {
 
 def _modules(public: ModuleType) -> dict[str, dict[str, Any]]:
     """Taichi's modules, with what their names mean here."""
-    found = {name: dict(members) for name, members in _MEMBERS.items()}
+    modules = {name: dict(members) for name, members in _MEMBERS.items()}
     for name, names in _FROM_PACKAGE.items():
-        found.setdefault(name, {}).update({one: getattr(public, one) for one in names})
-    return found
+        modules.setdefault(name, {}).update(
+            {attribute: getattr(public, attribute) for attribute in names}
+        )
+    return modules
 
 
 def register(package: str) -> None:

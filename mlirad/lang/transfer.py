@@ -12,11 +12,11 @@ import msgspec
 
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.field.field import Field
-from mlirad.lang.host.host_array import Values
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.derivative_kind import DerivativeKind
 from mlirad.runtime.memory.memory import Elements
+from mlirad.runtime.memory.values import Values
 
 
 class Pass(Enum):
@@ -107,18 +107,18 @@ class Transfer(ABC):
     @property
     def named(self) -> Sequence[Field | Ndarray]:
         """All that it is about, once each."""
-        return list({id(one): one for one in (*self.sent, *self.reached)}.values())
+        return list({id(array): array for array in (*self.sent, *self.reached)}.values())
 
     @property
     def is_float(self) -> bool:
         """Whether derivatives may pass."""
-        return all(one.dtype.is_float and not one.is_derivative for one in self.named)
+        return all(array.dtype.is_float and not array.is_derivative for array in self.named)
 
     def run(self, *, counts: bool = True) -> Decision:
         """Carry it out at the present state of memory, which `counts` as a write from Python; what
         was chosen."""
-        found, decision = self.apply([read(piece, piece.target) for piece in self.sources])
-        for piece, values in zip(self.targets, found, strict=True):
+        results, decision = self.apply([read(piece, piece.target) for piece in self.sources])
+        for piece, values in zip(self.targets, results, strict=True):
             piece.keep()
             write(piece, piece.target, values)
             if counts:
@@ -152,8 +152,8 @@ def read(piece: Piece, target: Field | Ndarray) -> Values:
     elements = elements_of(target)
     if piece.box is not None:
         return elements.read(piece.box)
-    found = None if isinstance(target, Ndarray) or target.primal is not None else elements.lend()
-    return elements.read() if found is None else found
+    view = None if isinstance(target, Ndarray) or target.primal is not None else elements.lend()
+    return elements.read() if view is None else view
 
 
 def write(piece: Piece, target: Field | Ndarray, values: Values) -> None:

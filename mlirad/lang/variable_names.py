@@ -15,7 +15,7 @@ _Span = tuple[int | None, int | None, int | None, int | None]
 def variable_name(default: str) -> str:
     """The variable that the running call of the program is assigned to, where its text tells."""
     frame, _ = program_frame()
-    names = _assigned(
+    names = _assigned_names(
         frame.f_code.co_filename,
         tuple(linecache.getlines(frame.f_code.co_filename, frame.f_globals)),
     )
@@ -24,7 +24,7 @@ def variable_name(default: str) -> str:
 
 
 @lru_cache(maxsize=32)
-def _assigned(file: str, lines: tuple[str, ...]) -> dict[_Span, str]:
+def _assigned_names(file: str, lines: tuple[str, ...]) -> dict[_Span, str]:
     """The names that calls are assigned to, by the place of the call."""
     try:
         tree = ast.parse("".join(lines), file)
@@ -52,13 +52,13 @@ def _pair(target: ast.expr, value: ast.expr, names: dict[_Span, str]) -> None:
         and isinstance(value, ast.Tuple | ast.List)
         and (len(target.elts) == len(value.elts))
     ):
-        for one, part in zip(target.elts, value.elts):
-            _pair(one, part, names)
+        for element, entry in zip(target.elts, value.elts):
+            _pair(element, entry, names)
         return
     if isinstance(value, ast.Dict):
-        for key, part in zip(value.keys, value.values):
+        for key, entry in zip(value.keys, value.values):
             if isinstance(key, ast.Constant):
-                _note(str(key.value), part, names)
+                _note(str(key.value), entry, names)
     _note(_name(target), value, names)
 
 
@@ -81,6 +81,9 @@ def _name(target: ast.expr) -> str:
             if isinstance(target.slice, ast.Constant) and isinstance(target.slice.value, str)
             else _name(target.value)
         )
-    if isinstance(target, ast.Tuple | ast.List) and len({_name(part) for part in target.elts}) == 1:
+    if (
+        isinstance(target, ast.Tuple | ast.List)
+        and len({_name(entry) for entry in target.elts}) == 1
+    ):
         return _name(target.elts[0])
     return ""

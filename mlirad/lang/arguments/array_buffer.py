@@ -115,10 +115,10 @@ class ArrayBuffer(msgspec.Struct):
 
     def without_copy(self) -> ArrayBuffer:
         """The same without the copy that was passed of an array that is not contiguous; see
-        `renewed`."""
+        `renew`."""
         return self if self.given is None else replace(self, address=0, owner=None, back=None)
 
-    def renewed(self) -> ArrayBuffer:
+    def renew(self) -> ArrayBuffer:
         """The same with a copy as it is passed now, where one is needed."""
         return self if self.given is None else array_buffer(self.given, self.name, False)
 
@@ -150,9 +150,11 @@ def array_buffer(value: object, name: str, with_grad: bool) -> ArrayBuffer:
     if is_torch(value):
         return _torch_buffer(value, name, with_grad)
     if hasattr(value, "__dlpack__"):
-        found = _numpy_buffer(on_host(value, name), name)
+        buffer = _numpy_buffer(on_host(value, name), name)
         is_jax = type(value).__module__.startswith("jax")
-        return replace(found, described="an array of JAX, which never changes") if is_jax else found
+        return (
+            replace(buffer, described="an array of JAX, which never changes") if is_jax else buffer
+        )
     raise TaichiRuntimeTypeError(
         f"Argument {name}: an array is needed, not a {type(value).__name__}"
     )
@@ -178,13 +180,13 @@ def _numpy_buffer(value: Values, name: str) -> ArrayBuffer:
     def back() -> None:
         value[...] = copy
 
-    found = ArrayBuffer(
+    buffer = ArrayBuffer(
         copy.ctypes.data, copy.shape, None, copy, back, value, name, is_read_only=is_read_only
     )
     if is_read_only or not _overlaps_itself(value):
-        return found
+        return buffer
     described = "an array of which several elements lie in one place"
-    return replace(found, is_read_only=True, described=described)
+    return replace(buffer, is_read_only=True, described=described)
 
 
 def _overlaps_itself(values: Values) -> bool:
@@ -227,21 +229,21 @@ def _torch_gradient(tensor: Any, name: str) -> ArrayBuffer:
 
 def _device_buffer(value: object, name: str, with_grad: bool) -> ArrayBuffer:
     """An array of another library on the program's device."""
-    found = foreign_array(value, program().executor.memory, name)
+    array = foreign_array(value, program().executor.memory, name)
     grad = None
     if with_grad and is_torch(value) and value.requires_grad:
         grad = _torch_gradient(value, name)
     return ArrayBuffer(
-        found.address, found.shape, grad, found, name=name, is_read_only=found.is_read_only
+        array.address, array.shape, grad, array, name=name, is_read_only=array.is_read_only
     )
 
 
 def allocations(buffers: Sequence[ArrayBuffer]) -> dict[str, Allocation]:
     """The memory of the ndarrays, and of their gradients, that a launch is passed, by name."""
-    found = {}
+    memory = {}
     for buffer in buffers:
         if isinstance(buffer.owner, Ndarray):
-            found[buffer.name] = buffer.owner.allocation
+            memory[buffer.name] = buffer.owner.allocation
             if buffer.owner.grad is not None:
-                found[f"{buffer.name}.grad"] = buffer.owner.grad.allocation
-    return found
+                memory[f"{buffer.name}.grad"] = buffer.owner.grad.allocation
+    return memory

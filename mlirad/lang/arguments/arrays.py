@@ -33,12 +33,8 @@ def describe_array(value: object, param: Parameter) -> NdarrayArgument:
     declared: NdarrayType = param.annotation
     if isinstance(value, Ndarray):
         _check_ndarray(value, declared, param.name)
-        dtype, ndim, element, has_grad = (
-            value.dtype,
-            len(value.shape),
-            value.element_shape,
-            value.grad is not None,
-        )
+        dtype, ndim, element = value.dtype, len(value.shape), value.element_shape
+        has_grad = value.grad is not None
     elif is_array(value):
         shape, element_type = _extents(value, param.name)
         dtype, element = _check_numpy(shape, element_type, declared, param.name)
@@ -62,24 +58,24 @@ def _cure(value: object) -> str:
     return ": np.asarray(...) makes one of this" if makes_one else ""
 
 
-def _refused(name: str, reason: str) -> TaichiRuntimeTypeError:
+def _refusal(name: str, reason: str) -> TaichiRuntimeTypeError:
     return TaichiRuntimeTypeError(f"Invalid value for argument {name} - {reason}")
 
 
 def _check_ndarray(value: Ndarray, declared: NdarrayType, name: str) -> None:
     want = declared.dtype
-    shown = shown_type(value.element_shape, value.dtype)
+    provided = shown_type(value.element_shape, value.dtype)
     if isinstance(want, MatrixType):
         if not want.admits(value.element_shape) or (
             want.dtype is not None and resolve(want.dtype) != value.dtype
         ):
-            raise _refused(name, f"required element type: {want}, but {shown} is provided")
+            raise _refusal(name, f"required element type: {want}, but {provided} is provided")
     elif want is not None and (value.element_shape or resolve(want) != value.dtype):
         raise TaichiRuntimeTypeError(
-            f"Expect element type {want} for argument {name}, but get {shown}"
+            f"Expect element type {want} for argument {name}, but get {provided}"
         )
     if declared.ndim is not None and declared.ndim != len(value.shape):
-        raise _refused(
+        raise _refusal(
             name,
             f"required ndim={declared.ndim}, but {len(value.shape)}d ndarray with shape "
             f"{value.shape} "
@@ -92,8 +88,8 @@ def _extents(value: Any, name: str) -> tuple[tuple[int, ...], DType]:
     if isinstance(value, np.ndarray):
         return value.shape, value.dtype
     if is_on_device(value):
-        found = foreign_array(value, program().executor.memory, name)
-        return found.shape, found.dtype
+        foreign = foreign_array(value, program().executor.memory, name)
+        return foreign.shape, foreign.dtype
     array = on_host(value, name)
     return array.shape, array.dtype
 
@@ -105,26 +101,26 @@ def _check_numpy(
     try:
         dtype = from_numpy(raw)
     except TypeError as error:
-        raise _refused(name, f"{error}{cure_of(str(raw))}") from None
+        raise _refusal(name, f"{error}{cure_of(str(raw))}") from None
     want, element_ndim, ndim = declared.dtype, 0, len(shape)
     if isinstance(want, MatrixType):
         want, element_ndim = want.dtype, want.ndim
     if (declared.ndim is not None and declared.ndim + element_ndim != ndim) or element_ndim > ndim:
         inner = f" element_dim={element_ndim}" if element_ndim else ""
-        raise _refused(
+        raise _refusal(
             name,
             f"required array has ndim={declared.ndim}{inner}, array with {ndim} dimensions "
             f"is provided",
         )
     element = shape[ndim - element_ndim :]
     if isinstance(declared.dtype, MatrixType) and not declared.dtype.admits(element):
-        raise _refused(
+        raise _refusal(
             name,
             f"required element_shape={declared.dtype.shape}, array with element shape of {element} "
             "is provided",
         )
     if want is not None and resolve(want) != dtype:
-        raise _refused(
+        raise _refusal(
             name, f"required array has dtype={resolve(want)}, array with dtype={dtype} is provided"
         )
     return dtype, element

@@ -71,7 +71,7 @@ def _struct_key(value: Struct) -> Hashable:
 
 
 def _dict_key(value: dict[Any, Any]) -> Hashable:
-    return dict, tuple([(_part_key(key), _part_key(part)) for key, part in value.items()])
+    return dict, tuple([(_part_key(key), _part_key(entry)) for key, entry in value.items()])
 
 
 def _part_key(value: object) -> Hashable:

@@ -30,7 +30,7 @@ class _Tensor(ctypes.Structure):
     )
 
 
-class _Versioned(ctypes.Structure):
+class _VersionedTensor(ctypes.Structure):
     """DLPack's `DLManagedTensorVersioned`."""
 
     _fields_ = (
@@ -43,7 +43,7 @@ class _Versioned(ctypes.Structure):
     )
 
 
-class Handed(msgspec.Struct, frozen=True):
+class DLPackArray(msgspec.Struct, frozen=True):
     """An array of another library. `strides` count elements; None where they lie side by side."""
 
     address: int
@@ -54,7 +54,7 @@ class Handed(msgspec.Struct, frozen=True):
     capsule: object  # which keeps it
 
 
-def handed_over(value: Any, stream: int | None) -> Handed:
+def read_dlpack(value: Any, stream: int | None) -> DLPackArray:
     """What an array says of itself; what its library does to it comes before what we do in a
     stream. Raises TypeError for elements that NumPy has no type for."""
     try:
@@ -66,17 +66,17 @@ def handed_over(value: Any, stream: int | None) -> Handed:
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     called = name(capsule)
-    found, is_read_only = pointer(capsule, called), False
+    address, is_read_only = pointer(capsule, called), False
     if called == b"dltensor_versioned":
-        versioned = _Versioned.from_address(found)
+        versioned = _VersionedTensor.from_address(address)
         tensor, is_read_only = versioned.tensor, bool(versioned.flags & _READ_ONLY)
     else:
-        tensor = _Tensor.from_address(found)
+        tensor = _Tensor.from_address(address)
     kind = _KINDS.get(tensor.code)
     if kind is None or tensor.lanes != 1 or tensor.bits % 8:
         raise TypeError(f"no type for DLPack's elements of code {tensor.code}, {tensor.bits} bits")
     rank = range(tensor.ndim)
-    return Handed(
+    return DLPackArray(
         (tensor.data or 0) + tensor.byte_offset,
         tuple(tensor.shape[axis] for axis in rank),
         tuple(tensor.strides[axis] for axis in rank) if tensor.strides else None,

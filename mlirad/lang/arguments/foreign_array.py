@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from mlirad.errors import TaichiRuntimeTypeError
-from mlirad.lang.arguments.dlpack import handed_over
+from mlirad.lang.arguments.dlpack import read_dlpack
 from mlirad.lang.host.array_protocols import AsArray
 from mlirad.runtime.memory.memory import DType, Elements, Memory
 from mlirad.runtime.memory.values import Values
@@ -36,9 +36,9 @@ class ForeignArray(msgspec.Struct, frozen=True):
 
     def elements(self) -> Elements:
         """Its elements, where they are."""
-        found = self.memory.elements_at(self.address, self.dtype, self.shape, self.owner)
-        assert found is not None, "memory that is no longer on the device"
-        return found
+        elements = self.memory.elements_at(self.address, self.dtype, self.shape, self.owner)
+        assert elements is not None, "memory that is no longer on the device"
+        return elements
 
     def read(self) -> Values:
         """A copy on the host."""
@@ -48,7 +48,7 @@ class ForeignArray(msgspec.Struct, frozen=True):
 def is_torch(value: object) -> TypeGuard[Any]:
     """Whether this is a tensor of torch, which is not imported for that."""
     kinds = type(value).__mro__
-    return any(one.__name__ == "Tensor" and one.__module__ == "torch" for one in kinds)
+    return any(kind.__name__ == "Tensor" and kind.__module__ == "torch" for kind in kinds)
 
 
 def is_array(value: object) -> bool:
@@ -82,8 +82,8 @@ def on_host(value: Any, name: str) -> Values:
     """An array of another library that is on the host, as NumPy has it. Raises
     TaichiRuntimeTypeError for types of elements that NumPy has not, and for what is no memory."""
     try:
-        found: Values = value.detach().numpy() if is_torch(value) else np.from_dlpack(value)
-        return found
+        array: Values = value.detach().numpy() if is_torch(value) else np.from_dlpack(value)
+        return array
     except (BufferError, RuntimeError, TypeError, ValueError) as error:  # as producers have them
         said, cure = str(error).partition("\n")[0], cure_of(str(getattr(value, "dtype", "")))
         raise TaichiRuntimeTypeError(
@@ -95,45 +95,49 @@ def foreign_array(value: Any, memory: Memory, name: str) -> ForeignArray:
     """An array that `is_on_device`. Raises TaichiRuntimeTypeError where that is not the program's,
     where its elements do not lie side by side, and for types of elements that we do not have."""
     if is_torch(value):
-        found = _of_torch(value, memory, name)
+        array = _of_torch(value, memory, name)
     elif hasattr(value, "__dlpack_device__"):
-        found = _of_dlpack(value, memory, name)
+        array = _of_dlpack(value, memory, name)
     else:
-        found = _of_interface(value, memory, name)
-    if found.nbytes and memory.elements_at(found.address, found.dtype, found.shape, None) is None:
-        raise _elsewhere(value, "a device", memory, name)
-    return found
+        array = _of_interface(value, memory, name)
+    if array.nbytes and memory.elements_at(array.address, array.dtype, array.shape, None) is None:
+        raise _device_error(value, "a device", memory, name)
+    return array
 
 
 def _of_torch(tensor: Any, memory: Memory, name: str) -> ForeignArray:
     device = str(tensor.device)
     if not memory.is_apart:
-        raise _elsewhere(tensor, device, memory, name)
+        raise _device_error(tensor, device, memory, name)
     if not tensor.is_contiguous():
-        raise _scattered(tensor, name)
+        raise _scatter_error(tensor, name)
     dtype = _type(str(tensor.dtype).removeprefix("torch."), name)
     return ForeignArray(tensor.data_ptr(), tuple(tensor.shape), dtype, tensor, memory)
 
 
 def _of_dlpack(value: Any, memory: Memory, name: str) -> ForeignArray:
-    kind, number = (int(part) for part in value.__dlpack_device__())
+    kind, number = (int(entry) for entry in value.__dlpack_device__())
     if (kind, number) != memory.dlpack_device:
-        raise _elsewhere(value, f"{_SHOWN.get(kind, f'device type {kind}')}:{number}", memory, name)
+        raise _device_error(
+            value, f"{_SHOWN.get(kind, f'device type {kind}')}:{number}", memory, name
+        )
     try:
-        found = handed_over(value, memory.stream)
+        tensor = read_dlpack(value, memory.stream)
     except TypeError as error:
         raise TaichiRuntimeTypeError(f"Argument {name}: {error}") from None
-    if found.strides is not None and not _are_packed(found.shape, found.strides, 1):
-        raise _scattered(value, name)
-    owner = value, found.capsule
-    return ForeignArray(found.address, found.shape, found.dtype, owner, memory, found.is_read_only)
+    if tensor.strides is not None and not _are_packed(tensor.shape, tensor.strides, 1):
+        raise _scatter_error(value, name)
+    owner = value, tensor.capsule
+    return ForeignArray(
+        tensor.address, tensor.shape, tensor.dtype, owner, memory, tensor.is_read_only
+    )
 
 
 def _of_interface(value: Any, memory: Memory, name: str) -> ForeignArray:
     said = value.__cuda_array_interface__
     dtype, shape, strides = _type(said["typestr"], name), tuple(said["shape"]), said.get("strides")
     if strides is not None and not _are_packed(shape, strides, dtype.itemsize):
-        raise _scattered(value, name)
+        raise _scatter_error(value, name)
     address, is_read_only = said["data"]
     return ForeignArray(address or 0, shape, dtype, value, memory, bool(is_read_only))
 
@@ -144,7 +148,7 @@ def _are_packed(shape: tuple[int, ...], strides: tuple[int, ...], step: int) -> 
         return True
     expected = [step * prod(shape[axis + 1 :]) for axis in range(len(shape))]
     return all(
-        size == 1 or stride == wanted for size, stride, wanted in zip(shape, strides, expected)
+        size == 1 or stride == distance for size, stride, distance in zip(shape, strides, expected)
     )
 
 
@@ -169,17 +173,18 @@ def cure_of(dtype: str) -> str:
     return ": x.astype('float64') can be passed" if kind in ("float128", "longdouble") else ""
 
 
-def _scattered(value: object, name: str) -> TaichiRuntimeTypeError:
+def _scatter_error(value: object, name: str) -> TaichiRuntimeTypeError:
     return TaichiRuntimeTypeError(
         f"Argument {name}: the elements of this {type(value).__name__} do not lie side by side "
         f"(non contiguous): pass a contiguous copy"
     )
 
 
-def _elsewhere(value: object, where: str, memory: Memory, name: str) -> TaichiRuntimeTypeError:
+def _device_error(value: object, where: str, memory: Memory, name: str) -> TaichiRuntimeTypeError:
     kind, number = memory.dlpack_device
-    own = f"{_SHOWN.get(kind, 'simt')}:{number}" if memory.is_apart else "the CPU"
+    expected = f"{_SHOWN.get(kind, 'simt')}:{number}" if memory.is_apart else "the CPU"
     return TaichiRuntimeTypeError(
         f"Argument {name}: this {type(value).__name__} is on {where}, and the program runs on "
-        f"{own}: pass a copy that is there, or start the program on that device by ti.init(arch=)"
+        f"{expected}: pass a copy that is there, or start the program on that device by "
+        "ti.init(arch=)"
     )

@@ -29,15 +29,10 @@ def scalar_type(declared: Any, config: Config) -> DataType:
 
 def plain_range(dtype: DataType) -> tuple[type, float, float]:
     """The Python type whose numbers need no conversion to a scalar type, and their range."""
+    low, high = dtype.limits
     if dtype.is_float:
-        return float, float("-inf"), float("inf")
-    if dtype.bits == 1:
-        return bool, 0, 2
-    return (
-        int,
-        -(1 << (dtype.bits - 1)) if dtype.is_signed else 0,
-        1 << (dtype.bits - dtype.is_signed),
-    )
+        return float, low, high
+    return bool if dtype.bits == 1 else int, low, high + 1
 
 
 def convert_scalar(value: object, dtype: DataType, name: str) -> Any:

@@ -38,8 +38,8 @@ def same_arrays(
                 if forms[name] != forms[other]:
                     raise TaichiRuntimeTypeError(
                         f"Arguments {other} and {name} are one memory in two forms, "
-                        f"{_shown(forms[other])} and {_shown(forms[name])}: pass a copy, or "
-                        "declare both parameters alike"
+                        f"{_describe_form(forms[other])} and {_describe_form(forms[name])}: pass "
+                        "a copy, or declare both parameters alike"
                     )
                 same[name] = other
                 break
@@ -53,9 +53,9 @@ def with_gradients(
 ) -> list[ArrayBuffer]:
     """What is passed: arrays, some followed by their gradients. Raises TaichiRuntimeTypeError where
     such a gradient is an argument as well."""
-    found: list[ArrayBuffer] = []
+    arguments: list[ArrayBuffer] = []
     for name, buffer in buffers.items():
-        found.append(buffer)
+        arguments.append(buffer)
         if name in gradients:
             gradient = replace(buffer.adjoint(), name=f"{name}.grad")
             for other, passed in buffers.items():
@@ -64,8 +64,8 @@ def with_gradients(
                         f"Argument {other} is the gradient of {name}, which the kernel uses as "
                         f"{name}.grad: name it one way"
                     )
-            found.append(gradient)
-    return found
+            arguments.append(gradient)
+    return arguments
 
 
 def extent(buffer: ArrayBuffer) -> tuple[int, int]:
@@ -76,9 +76,8 @@ def extent(buffer: ArrayBuffer) -> tuple[int, int]:
     if not view.size:
         return start, start
     ends = [(size - 1) * stride for size, stride in zip(view.shape, view.strides)]
-    return start + sum(end for end in ends if end < 0), start + sum(
-        end for end in ends if end > 0
-    ) + view.itemsize
+    low, high = (sum(sign * max(sign * end, 0) for end in ends) for sign in (-1, 1))
+    return start + low, start + high + view.itemsize
 
 
 def same_key(buffer: ArrayBuffer) -> Hashable:
@@ -89,7 +88,7 @@ def same_key(buffer: ArrayBuffer) -> Hashable:
     return view.__array_interface__["data"][0], view.shape, view.strides, view.dtype.char
 
 
-def _shown(form: Hashable) -> str:
+def _describe_form(form: Hashable) -> str:
     assert isinstance(form, NdarrayArgument)
     text = f"{form.ndim} axes of {shown_type(form.element_shape, form.dtype)}"
     text += f" with boundary={form.boundary!r}" if form.boundary != "unsafe" else ""
@@ -99,20 +98,15 @@ def _shown(form: Hashable) -> str:
 
 def _is_same(left: ArrayBuffer, right: ArrayBuffer) -> bool:
     if left.given is None and right.given is None:
-        return (left.address, left.dims, left.nbytes) == (
-            right.address,
-            right.dims,
-            right.nbytes,
-        )
+        key = left.address, left.dims, left.nbytes
+        return key == (right.address, right.dims, right.nbytes)
     if left.is_ours or right.is_ours:
         return False
-    one, other = left.theirs(), right.theirs()
-    return (one.__array_interface__["data"], one.shape, one.strides, one.dtype) == (
-        other.__array_interface__["data"],
-        other.shape,
-        other.strides,
-        other.dtype,
-    )
+    keys = [
+        (view.__array_interface__["data"], view.shape, view.strides, view.dtype)
+        for view in (left.theirs(), right.theirs())
+    ]
+    return keys[0] == keys[1]
 
 
 def overlap(left: ArrayBuffer, right: ArrayBuffer) -> bool:

@@ -45,8 +45,8 @@ class ArgPack:
 
     def __setattr__(self, name: str, value: object) -> None:
         if name not in self._kind.members:
-            known = did_you_mean(name, self._kind.members)
-            raise TaichiRuntimeTypeError(f"an argument pack has no '{name}'{known}")
+            hint = did_you_mean(name, self._kind.members)
+            raise TaichiRuntimeTypeError(f"an argument pack has no '{name}'{hint}")
         self._values[name] = value
 
     __getitem__ = __getattr__
@@ -65,17 +65,17 @@ class ArgPack:
         return {k: v.to_dict() if isinstance(v, ArgPack) else v for k, v in self.items()}
 
 
-def unpacked(given: object, kind: ArgPackType, name: str) -> Iterator[Any]:
+def unpack(pack: object, kind: ArgPackType, name: str) -> Iterator[Any]:
     """The values of a pack, those of packs in it too. Raises TaichiRuntimeTypeError for what is no
     pack of a type."""
-    value = getattr(given, "__argument_pack__", given)
+    value = getattr(pack, "__argument_pack__", pack)
     if not isinstance(value, ArgPack) or value._kind is not kind:
         raise TaichiRuntimeTypeError(
-            f"Argument {name}: {kind} is needed, not a {type(given).__name__}"
+            f"Argument {name}: {kind} is needed, not a {type(pack).__name__}"
         )
     for member, declared in kind.members.items():
-        one = value._values[member]
+        entry = value._values[member]
         if isinstance(declared, ArgPackType):
-            yield from unpacked(one, declared, f"{name}.{member}")
+            yield from unpack(entry, declared, f"{name}.{member}")
         else:
-            yield one
+            yield entry

@@ -27,9 +27,7 @@ class ParameterKind(Enum):
     PACK = "pack"
 
 
-SCALAR, MATRIX, STRUCT = ParameterKind.SCALAR, ParameterKind.MATRIX, ParameterKind.STRUCT
-NDARRAY, TEMPLATE = ParameterKind.NDARRAY, ParameterKind.TEMPLATE
-PACK = ParameterKind.PACK
+SCALAR, MATRIX, STRUCT, NDARRAY, TEMPLATE, PACK = ParameterKind
 
 
 class Parameter(msgspec.Struct, frozen=True, dict=True):
@@ -51,9 +49,8 @@ def parameter(name: str, annotation: object, kernel: str) -> Parameter:
     if is_template(annotation):
         return Parameter(name, TEMPLATE, annotation)
     if isinstance(annotation, NdarrayType) or annotation is NdarrayType:
-        return Parameter(
-            name, NDARRAY, annotation if isinstance(annotation, NdarrayType) else NdarrayType()
-        )
+        declared = NdarrayType() if annotation is NdarrayType else annotation
+        return Parameter(name, NDARRAY, declared)
     if isinstance(annotation, MatrixType):
         return Parameter(name, MATRIX, annotation)
     if isinstance(annotation, ArgPackType):
@@ -71,12 +68,12 @@ def parameter(name: str, annotation: object, kernel: str) -> Parameter:
     )
 
 
-def flattened(parameters: Iterable[Parameter], kernel: str) -> Iterator[Parameter]:
+def flatten_packs(parameters: Iterable[Parameter], kernel: str) -> Iterator[Parameter]:
     """Parameters, with those of a pack in its place: `pack.member`."""
-    for one in parameters:
-        if one.kind != PACK:
-            yield one
+    for param in parameters:
+        if param.kind != PACK:
+            yield param
             continue
-        members = one.annotation.members.items()
-        inner = [parameter(f"{one.name}.{name}", kind, kernel) for name, kind in members]
-        yield from flattened(inner, kernel)
+        members = param.annotation.members.items()
+        inner = [parameter(f"{param.name}.{name}", kind, kernel) for name, kind in members]
+        yield from flatten_packs(inner, kernel)

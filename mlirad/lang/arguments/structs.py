@@ -38,13 +38,13 @@ def _dtypes(kind: Any, config: Config) -> list[DataType]:
 def struct_entries(value: object, declared: StructType, config: Config, name: str) -> list[Any]:
     """The scalars of a struct argument. Raises TaichiRuntimeTypeError for one of other members."""
     if not isinstance(value, Struct | Mapping):
-        raise _refused(value, declared, name)
-    found = members_of(value) if isinstance(value, Struct) else value
-    if found.keys() != declared.members.keys():
-        raise _refused(value, declared, name)
+        raise _refusal(value, declared, name)
+    members = members_of(value) if isinstance(value, Struct) else value
+    if members.keys() != declared.members.keys():
+        raise _refusal(value, declared, name)
     entries: list[Any] = []
     for member, kind in declared.members.items():
-        entries += _entries(found[member], kind, config, f"{name}.{member}")
+        entries += _entries(members[member], kind, config, f"{name}.{member}")
     return entries
 
 
@@ -57,7 +57,7 @@ def _entries(value: object, kind: Any, config: Config, name: str) -> list[Any]:
     return [convert_scalar(value, dtype, name)]
 
 
-def _refused(value: object, declared: StructType, name: str) -> TaichiRuntimeTypeError:
+def _refusal(value: object, declared: StructType, name: str) -> TaichiRuntimeTypeError:
     return TaichiRuntimeTypeError(
         f"Argument {name}: {type(value)} cannot be converted into required type {declared}"
         + (f", it is {value!r}" if isinstance(value, Struct) else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, Self, cast
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -15,26 +15,22 @@ from mlirad.frontend.python.values.matrix import Matrix
 from mlirad.lang.field.indices import element_index
 from mlirad.lang.field.memory import present_memory
 from mlirad.lang.host.array_protocols import AsArray
-from mlirad.lang.host.element_arrays import LibraryCopies
-from mlirad.lang.host.host_array import Values
-from mlirad.lang.host.host_slices import SlicedArray
 from mlirad.lang.host.host_values import array_of, check_element, fitting
 from mlirad.lang.layout.tree import Leaf
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Elements, Index
+from mlirad.runtime.memory.values import Values
 
 
-class FieldAccess(SlicedArray, AsArray, LibraryCopies, Leaf):
+class FieldAccess(AsArray, Leaf):
     """A field's elements, as Python reads and writes them."""
 
     @property
     def key(self) -> str:
-        """Its name."""
         return self.symbol
 
     @property
     def described(self) -> str:
-        """Its name, for messages."""
         return f"field '{self.symbol}'"
 
     @property
@@ -57,6 +53,11 @@ class FieldAccess(SlicedArray, AsArray, LibraryCopies, Leaf):
             raise TaichiRuntimeError(f"field '{self.symbol}' is not placed")
         return node.shape
 
+    @property
+    @abstractmethod
+    def grad(self) -> Self | None:
+        """The field of adjoints; None for integer fields and for gradients themselves."""
+
     @abstractmethod
     def __kernel_ref__(self) -> ArrayRef:
         """The array of this field, got once a kernel."""
@@ -70,23 +71,18 @@ class FieldAccess(SlicedArray, AsArray, LibraryCopies, Leaf):
     def note_write(self, index: Index | None = None) -> None:
         """Count a write and tell what records; an element that is written to becomes active."""
         super().note_write(index)
-        if self.is_derivative:
-            self._note_given()
+        if self.program.threads.recorder is None and self.is_gradient:  # else it notes that itself
+            self.program.derivatives.given.add(self.symbol)
         if index is not None:
             self.activate(index)
-
-    def _note_given(self) -> None:
-        """Python gives a derivative values; a recorder has its own notes of that."""
-        if self.program.threads.recorder is None and self.is_gradient:
-            self.program.derivatives.given.add(self.symbol)
 
     def activate(self, index: Index) -> None:
         """Make the cells active that an element in memory lies in; a slice, which is of all
         elements, changes nothing."""
-        if not any(isinstance(one, slice) for one in index):
+        if not any(isinstance(entry, slice) for entry in index):
             self.located().activate(cast("tuple[int, ...]", index))
 
-    def _located(self, key: object) -> tuple[Elements, tuple[int, ...]]:
+    def _locate(self, key: object) -> tuple[Elements, tuple[int, ...]]:
         memory = self.located()
         return memory.elements, element_index(self, key, memory)
 
@@ -94,16 +90,16 @@ class FieldAccess(SlicedArray, AsArray, LibraryCopies, Leaf):
     def _start(self) -> tuple[int, ...]:
         return self.offset
 
-    def _whole(self) -> Elements | None:
+    def _ordered_elements(self) -> Elements | None:
         memory = self.located()
         is_flat = memory.elements.shape == memory.layout.shape and not memory.layout.activities
         return memory.elements if is_flat else None
 
     def _set_element(self, key: object, value: object) -> None:
-        elements, index = self._located(key)
+        elements, index = self._locate(key)
         self.note_write(index)
         if not self.element_shape:
-            elements.put(index, self._fitted_number(value))
+            elements.put(index, self._fit_number(value))
             return
         values = array_of(value, self.described)
         check_element(values, self.element_shape)
@@ -120,7 +116,7 @@ class FieldAccess(SlicedArray, AsArray, LibraryCopies, Leaf):
             self.note_write()
             memory.fill_each(values)
         else:
-            number = self._fitted_number(value)
+            number = self._fit_number(value)
             is_all = self.is_derivative and number == 0 and memory.nesting is not None
             self.note_write(() if is_all else None)
             memory.fill(number)
@@ -132,7 +128,7 @@ class FieldAccess(SlicedArray, AsArray, LibraryCopies, Leaf):
         self.note_values(values)
         return super().fitted(values)
 
-    def _fitted_number(self, value: object) -> Any:
+    def _fit_number(self, value: object) -> Any:
         if not isinstance(value, int | float):
             values = array_of(value, self.described)
             check_element(values, ())
@@ -221,12 +217,12 @@ class FieldAccess(SlicedArray, AsArray, LibraryCopies, Leaf):
 
 
 def elements_of(
-    values: object, shape: tuple[int, ...], element_shape: tuple[int, ...], what: str
+    values: object, shape: tuple[int, ...], element_shape: tuple[int, ...], target: str
 ) -> Values:
     """An array of elements; vectors may be matrices of one column, or of one row. Raises ValueError
     for other shapes."""
-    array, expected = array_of(values, what), (*shape, *element_shape)
+    array, expected = array_of(values, target), (*shape, *element_shape)
     columns = (*expected, 1), (*expected[:-1], 1, *expected[-1:])
     if array.shape != expected and not (len(element_shape) == 1 and array.shape in columns):
-        raise ValueError(f"from_numpy: {what} has shape {expected}, the array has {array.shape}")
+        raise ValueError(f"from_numpy: {target} has shape {expected}, the array has {array.shape}")
     return array.reshape(expected)

@@ -67,14 +67,14 @@ def copy(target: Any, source: Any) -> None:
     elif isinstance(target, Ndarray):
         copy_field_to_array(target, source, _shift(target, source))
     elif isinstance(source, Ndarray):
-        for part in _parts(target):
-            part.note_values(source.elements.read())
+        for component in _components(target):
+            component.note_values(source.elements.read())
         copy_array_to_field(target, source, _shift(target, source))
 
 
 def _check_shapes(target: Any, source: Any, *, are_alike: bool) -> None:
     """Raise ValueError for other shapes; for elements of other shapes too, if they `are_alike`."""
-    shapes = [(one.shape, one.element_shape) for one in (target, source)]
+    shapes = [(array.shape, array.element_shape) for array in (target, source)]
     if (are_alike and shapes[0] != shapes[1]) or sum(shapes[0], ()) != sum(shapes[1], ()):
         of = [f"{shape}" + f" of {element}" * bool(element) for shape, element in shapes]
         raise ValueError(f"copy_from: shapes {of[0]} and {of[1]} differ")
@@ -82,21 +82,24 @@ def _check_shapes(target: Any, source: Any, *, are_alike: bool) -> None:
 
 def _carries(target: Any, source: Any) -> bool:
     """Whether something records the copy, and a derivative may pass through it."""
-    parts = [*_parts(target), *_parts(source)]
-    are_primal = not any(part.is_derivative for part in parts)
+    components = [*_components(target), *_components(source)]
+    are_primal = not any(component.is_derivative for component in components)
     are_floats = target.dtype.is_float and source.dtype.is_float
     return are_primal and are_floats and target.program.threads.recorder is not None
 
 
 def _are_sparse(target: Any, source: Any) -> bool:
     """Whether elements become active that are copied to, or may be copied that are not active."""
-    parts = [*_parts(target), *_parts(source)]
-    return any(isinstance(part, Field) and part.located().has_activity for part in parts)
+    components = [*_components(target), *_components(source)]
+    return any(
+        isinstance(component, Field) and component.located().has_activity
+        for component in components
+    )
 
 
-def _parts(one: Any) -> Sequence[Any]:
+def _components(array: Any) -> Sequence[Any]:
     """What an array is made of."""
-    return one.parts if isinstance(one, SplitField) else [one]
+    return array.parts if isinstance(array, SplitField) else [array]
 
 
 def _shift(target: Any, source: Any) -> Any:
@@ -107,8 +110,8 @@ def _shift(target: Any, source: Any) -> Any:
     return Matrix([[a - b] for a, b in zip(*starts)], i32)
 
 
-def _start(one: Any) -> tuple[int, ...]:
+def _start(array: Any) -> tuple[int, ...]:
     """The first index along each axis."""
-    if isinstance(one, Ndarray):
-        return (0,) * len(one.shape)
-    return _parts(one)[0].offset or (0,) * len(one.shape)
+    if isinstance(array, Ndarray):
+        return (0,) * len(array.shape)
+    return _components(array)[0].offset or (0,) * len(array.shape)

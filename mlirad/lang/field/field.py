@@ -15,7 +15,7 @@ from mlirad.lang.field.components import ComponentField, position_in
 from mlirad.lang.field.kernel_arrays import array_ref, list_of
 from mlirad.lang.field.memory import declaration_of, register, take_memory
 from mlirad.lang.field.unplaced_component import UnplacedComponent
-from mlirad.lang.layout.placed import PlacedField, placed
+from mlirad.lang.layout.placed_field import PlacedField, placed_field
 from mlirad.lang.layout.root import Root
 from mlirad.lang.layout.tree import Offset, SNode, offset_in
 from mlirad.runtime.derivative_kind import (
@@ -51,8 +51,6 @@ class Field(FieldAccess):
     # Layout.
 
     def put_into(self, node: SNode, offset: Offset) -> None:
-        """Note the block that holds this field. Raises TaichiRuntimeError when it already has
-        one."""
         if self.placed_in is not None:
             raise TaichiRuntimeError(f"field '{self.symbol}' is already placed")
         if isinstance(node, Root) and self.primal is not None and self.primal.placed_in is None:
@@ -65,7 +63,6 @@ class Field(FieldAccess):
         self.placed_in = node
 
     def want(self, kind: DerivativeKind) -> None:
-        """Ask for a derivative, which is placed where the field is."""
         if not self.has(kind):
             self._want(kind)
 
@@ -94,22 +91,18 @@ class Field(FieldAccess):
         return self.derived[kind]
 
     def attach(self, memory: FieldMemory, declare: Callable[[], object]) -> None:
-        """Take the memory that was allocated for this field; `declare` makes its tree at the
-        insertion point."""
         self.memory = memory
         if self.placed_in is None and self.primal is not None:
             self.placed_in, self.offset = self.primal.placed_in, self.primal.offset
         register(self, memory, declare)
 
     def declaration(self) -> ir.Operation:
-        """The `snode.place` of this field."""
         return declaration_of(self)
 
     # What programs ask.
 
     @property
     def grad(self) -> Field | None:
-        """The field of adjoints; None for integer fields and for gradients themselves."""
         return self.derivative(ADJOINT) if self.dtype.is_float and self.primal is None else None
 
     @property
@@ -120,7 +113,7 @@ class Field(FieldAccess):
     @property
     def snode(self) -> PlacedField:
         """The field as a leaf of its layout tree."""
-        return placed(self)
+        return placed_field(self)
 
     def parent(self, n: int = 1) -> PlacedField | SNode | None:
         """The block `n` levels up."""
@@ -160,13 +153,12 @@ class Field(FieldAccess):
     def part(self, position: tuple[int, ...]) -> Field:
         """A field for one component that has the derivatives that were asked for."""
         name = ".".join([self.symbol, *map(str, position)])
-        one = Field(self.program, self.dtype, (), name)
-        one.wanted = set(self.wanted)
-        return one
+        component = Field(self.program, self.dtype, (), name)
+        component.wanted = set(self.wanted)
+        return component
 
     def __repr__(self) -> str:
         return f"<ti.field '{self.symbol}' {self.dtype}{list(self.element_shape) or ''}>"
 
     def __kernel_ref__(self) -> ArrayRef:
-        """The array of this field, got once a kernel."""
         return array_ref(self)

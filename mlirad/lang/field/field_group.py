@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, NoReturn
 
-from mlirad.lang.host.shown import listed
+from mlirad.lang.host.notebook_html import group_html
 from mlirad.lang.layout.tree import LeafGroup
 
 
@@ -26,7 +26,7 @@ class FieldGroup(LeafGroup):
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the fields that these are."""
-        return listed("fields", self.__leaves__())
+        return group_html("fields", self.__leaves__())
 
     def __str__(self) -> str:
         return str(self.to_numpy())

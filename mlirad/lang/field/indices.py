@@ -10,19 +10,19 @@ from mlirad.runtime.memory.field import FieldMemory
 
 def element_index(field: Leaf, key: object, memory: FieldMemory) -> tuple[int, ...]:
     """Which of a field's elements in memory a subscript means. Raises TaichiIndexError for none."""
-    parts = key_parts(key)
+    indices = key_parts(key)
     shape = memory.layout.index_shape
-    if len(parts) != len(shape):
+    if len(indices) != len(shape):
         raise TaichiIndexError(
             f"field '{field.symbol}' has {len(shape)} index axes, "
-            f"but is accessed with {len(parts)} indices"
+            f"but is accessed with {len(indices)} indices"
         )
     if field.offset:
-        parts = tuple([p - o for p, o in zip(parts, field.offset)])
-    for part, extent in zip(parts, shape):
-        if not 0 <= part < extent:
+        indices = tuple([p - o for p, o in zip(indices, field.offset)])
+    for index, extent in zip(indices, shape):
+        if not 0 <= index < extent:
             raise _out_of_bounds(field, key, shape)
-    return memory.locate(parts)
+    return memory.locate(indices)
 
 
 def _out_of_bounds(field: Leaf, key: object, shape: tuple[int, ...]) -> IndexError | AssertionError:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_type
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError, TaichiTypeError
@@ -11,27 +9,10 @@ from mlirad.frontend.python.building.builder import current, mlir_type
 from mlirad.frontend.python.places.arrays import ArrayRef
 from mlirad.frontend.python.places.blocks import ListRef, block_ref
 from mlirad.ir import build
-from mlirad.runtime.memory.field import FieldMemory
-from mlirad.types import DataType
+from mlirad.lang.field.access import FieldAccess
 
 
-class Named(Protocol):
-    """A field, as a kernel sees it."""
-
-    symbol: str
-    dtype: DataType
-    element_shape: tuple[int, ...]
-    offset: tuple[int, ...]
-
-    @property
-    def placed_in(self) -> object:
-        """The block whose cells hold it."""
-
-    def located(self) -> FieldMemory:
-        """Its memory."""
-
-
-def array_ref(field: Named) -> ArrayRef:
+def array_ref(field: FieldAccess) -> ArrayRef:
     """The array of a field in the kernel that is being compiled, got once a kernel."""
     builder = current()
     try:
@@ -57,7 +38,7 @@ def array_ref(field: Named) -> ArrayRef:
     )
 
 
-def list_of(field: Named) -> ListRef:
+def list_of(field: FieldAccess) -> ListRef:
     """The list that a field is. Raises TaichiTypeError for a field of other axes than a list's."""
     block = block_ref(field.placed_in)
     if block is None:

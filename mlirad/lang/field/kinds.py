@@ -29,7 +29,6 @@ class ScalarField(Field):
 
     @classmethod
     def holds(cls, element_shape: tuple[int, ...]) -> bool:
-        """Whether a field with elements of a shape is one."""
         return not element_shape
 
 
@@ -38,12 +37,11 @@ class MatrixField(Field):
 
     @classmethod
     def holds(cls, element_shape: tuple[int, ...]) -> bool:
-        """Whether a field with elements of a shape is one."""
         return bool(element_shape)
 
 
-def _element_shape(given: object) -> tuple[int, ...] | None:
+def _element_shape(instance: object) -> tuple[int, ...] | None:
     """The shape of a field's elements; None for anything else."""
-    if isinstance(given, ComponentField | UnplacedComponent):
+    if isinstance(instance, ComponentField | UnplacedComponent):
         return ()
-    return given.element_shape if isinstance(given, WholeField | SplitField) else None
+    return instance.element_shape if isinstance(instance, WholeField | SplitField) else None

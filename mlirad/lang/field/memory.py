@@ -45,7 +45,7 @@ def register(field: Leaf, memory: FieldMemory, declare: Callable[[], object]) ->
         if primal.primal is None:
             current.derivatives.give[field.symbol] = field.want
     elif field.is_dual:
-        names = tuple(one.symbol for one in primal.tangents())
+        names = tuple(dual.symbol for dual in primal.tangents())
         current.derivatives.place_tangents(field.symbol, memory, primal.symbol, names)
     else:
         current.derivatives.outers[primal.symbol] = field.symbol
@@ -60,7 +60,7 @@ def declaration_of(field: Leaf) -> ir.Operation:
         mlir_type(field.dtype),
         field.element_shape,
         adjoint=None if gradient is None or gradient.memory is None else gradient.symbol,
-        duals=[one.symbol for one in field.tangents()],
+        duals=[dual.symbol for dual in field.tangents()],
     )
 
 

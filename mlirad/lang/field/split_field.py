@@ -16,12 +16,12 @@ from mlirad.lang.field.access import FieldAccess, elements_of
 from mlirad.lang.field.components import position_in
 from mlirad.lang.field.field_group import FieldGroup
 from mlirad.lang.host.element_arrays import LibraryCopies, OfElements
-from mlirad.lang.host.host_array import Values
 from mlirad.lang.host.host_values import array_of
-from mlirad.lang.layout.placed import PlacedField, placed
+from mlirad.lang.layout.placed_field import PlacedField, placed_field
 from mlirad.lang.layout.tree import Leaf, SNode
 from mlirad.lang.matrix import ElementMatrix
 from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind, tangent
+from mlirad.runtime.memory.values import Values
 
 
 class SplitField(FieldGroup, OfElements, LibraryCopies):
@@ -29,10 +29,10 @@ class SplitField(FieldGroup, OfElements, LibraryCopies):
     own."""
 
     def __init__(
-        self, symbol: str, parts: Sequence[FieldAccess], element_shape: tuple[int, ...]
+        self, symbol: str, components: Sequence[FieldAccess], element_shape: tuple[int, ...]
     ) -> None:
-        self.symbol, self.parts, self.element_shape = symbol, tuple(parts), element_shape
-        self.program, self.dtype = parts[0].program, parts[0].dtype
+        self.symbol, self.parts, self.element_shape = symbol, tuple(components), element_shape
+        self.program, self.dtype = components[0].program, components[0].dtype
         self.derived: dict[DerivativeKind, SplitField] = {}
 
     def __leaves__(self) -> list[Leaf]:
@@ -40,7 +40,11 @@ class SplitField(FieldGroup, OfElements, LibraryCopies):
 
     def check_shapes(self) -> None:
         """Raise TaichiRuntimeError where the components that have a place have not one shape."""
-        shapes = {part.symbol: part.shape for part in self.parts if part.placed_in is not None}
+        shapes = {
+            component.symbol: component.shape
+            for component in self.parts
+            if component.placed_in is not None
+        }
         if len(set(shapes.values())) > 1:
             listed = ", ".join(f"'{name}' {shape}" for name, shape in shapes.items())
             raise TaichiRuntimeError(
@@ -75,14 +79,14 @@ class SplitField(FieldGroup, OfElements, LibraryCopies):
     def derivative(self, kind: DerivativeKind) -> SplitField:
         """The field of a derivative, of which each component is placed or not."""
         if kind not in self.derived:
-            parts = [part.derivative(kind) for part in self.parts]
-            self.derived[kind] = SplitField(f"{self.symbol}.{kind}", parts, self.element_shape)
+            components = [component.derivative(kind) for component in self.parts]
+            self.derived[kind] = SplitField(f"{self.symbol}.{kind}", components, self.element_shape)
         return self.derived[kind]
 
     @property
     def snode(self) -> PlacedField:
         """The first component as a leaf of its layout tree."""
-        return placed(self.parts[0])
+        return placed_field(self.parts[0])
 
     def parent(self, n: int = 1) -> PlacedField | SNode | None:
         """The block `n` levels up from the first component."""
@@ -97,66 +101,66 @@ class SplitField(FieldGroup, OfElements, LibraryCopies):
     def __kernel_ref__(self) -> ComponentArrays:
         """The arrays of the components inside a kernel."""
         self.check_shapes()
-        parts = [part.__kernel_ref__() for part in self.parts]
-        return ComponentArrays(parts, self.element_shape, self.symbol)
+        components = [component.__kernel_ref__() for component in self.parts]
+        return ComponentArrays(components, self.element_shape, self.symbol)
 
     # In Python.
 
     def __getitem__(self, key: object) -> Any:
         self.check_shapes()
-        if self.parts[0].names_part(key):
-            return self._joined([part[key] for part in self.parts])
-        notes = [note for part in self.parts if (note := part.read_later()) is not None]
+        if self.parts[0].has_slices(key):
+            return self._join([component[key] for component in self.parts])
+        notes = [note for component in self.parts if (note := component.read_later()) is not None]
         note_read = (lambda: [note() for note in notes]) if notes else None
 
         def write(position: tuple[int, ...], value: object) -> None:
             self.get_scalar_field(*position)[key] = value
 
-        found = [part.element(key) for part in self.parts]
-        return ElementMatrix(self.element_shape, found, write, note_read)
+        entries = [component.element(key) for component in self.parts]
+        return ElementMatrix(self.element_shape, entries, write, note_read)
 
     def __setitem__(self, key: object, value: object) -> None:
-        for part, one in zip(self.parts, self._by_part(value)):
-            part[key] = one
+        for component, entry in zip(self.parts, self._split(value)):
+            component[key] = entry
 
     def fill(self, value: Any) -> None:
         """Set every element, or every component of every element."""
         if in_kernel():
             self.__kernel_ref__().fill(value)
             return
-        for part, one in zip(self.parts, self._by_part(value)):
-            part.fill(one)
+        for component, entry in zip(self.parts, self._split(value)):
+            component.fill(entry)
 
-    def _by_part(self, given: object) -> list[Any]:
+    def _split(self, value: object) -> list[Any]:
         """Numbers, or elements, as what the components take. Raises TaichiTypeError for those of
         another shape."""
-        values = array_of(given, f"field '{self.symbol}'")
+        values = array_of(value, f"field '{self.symbol}'")
         if values.ndim == 0:
-            return [given] * len(self.parts)
+            return [value] * len(self.parts)
         axes = values.ndim - len(self.element_shape)
         if axes < 0 or values.shape[axes:] != self.element_shape:
             raise TaichiTypeError(
                 f"value of shape {values.shape} for an element of shape {self.element_shape}"
             )
-        parts = values.reshape((*values.shape[:axes], -1))
-        return [parts[..., k] if axes else parts[k].item() for k in range(len(self.parts))]
+        columns = values.reshape((*values.shape[:axes], -1))
+        return [columns[..., k] if axes else columns[k].item() for k in range(len(self.parts))]
 
-    def _joined(self, parts: Sequence[Values]) -> Values:
+    def _join(self, components: Sequence[Values]) -> Values:
         """Elements of their components."""
-        return np.stack(parts, axis=-1).reshape((*parts[0].shape, *self.element_shape))
+        return np.stack(components, axis=-1).reshape((*components[0].shape, *self.element_shape))
 
     def to_numpy(self, keep_dims: bool = False, dtype: DTypeLike | None = None) -> Values:
         """A copy, of shape `shape + element_shape`; `keep_dims` makes vectors matrices of one
         column."""
         self.check_shapes()
-        values = self._joined([part.to_numpy(dtype=dtype) for part in self.parts])
+        values = self._join([component.to_numpy(dtype=dtype) for component in self.parts])
         return values[..., np.newaxis] if keep_dims and len(self.element_shape) == 1 else values
 
     def from_numpy(self, values: object) -> None:
         """Set all elements. Raises ValueError where the shape is not `shape + element_shape`."""
         array = elements_of(values, self.shape, self.element_shape, f"field '{self.symbol}'")
-        for part, one in zip(self.parts, self._by_part(array)):
-            part.from_numpy(one)
+        for component, entry in zip(self.parts, self._split(array)):
+            component.from_numpy(entry)
 
     def copy_from(self, other: object) -> None:
         """Set all elements from a field or an ndarray of the same shape; a tape differentiates
@@ -169,12 +173,12 @@ class SplitField(FieldGroup, OfElements, LibraryCopies):
             return
         if (other.shape, other.element_shape) != (self.shape, self.element_shape):
             raise ValueError(f"copy_from: shapes {self.shape} and {other.shape} differ")
-        for part, one in zip(self.parts, other.parts):
-            part.copy_from(one)
+        for component, source in zip(self.parts, other.parts):
+            component.copy_from(source)
 
     def __len__(self) -> int:
         return len(self.parts[0])
 
     def __repr__(self) -> str:
-        shown = list(self.element_shape)
-        return f"<ti.field '{self.symbol}' {self.dtype}{shown}, component by component>"
+        element = list(self.element_shape)
+        return f"<ti.field '{self.symbol}' {self.dtype}{element}, component by component>"

@@ -30,7 +30,7 @@ from mlirad.lang.field.field_group import FieldGroup
 from mlirad.lang.keywords import refuse_unknown
 from mlirad.lang.layout.axes import Axes, Shape, sizes_of
 from mlirad.lang.layout.member_order import Layout
-from mlirad.lang.layout.placed import PlacedField
+from mlirad.lang.layout.placed_field import PlacedField
 from mlirad.lang.layout.root import Root
 from mlirad.lang.layout.tree import Leaf, Offset, SNode
 from mlirad.lang.variable_names import variable_name
@@ -62,9 +62,9 @@ class StructField(FieldGroup):
         _refuse_fields_twice(self)
 
     def __getattribute__(self, name: str) -> Any:
-        own = object.__getattribute__(self, "__dict__")
-        if name in own.get("_members", ()):
-            return own["_members"][name]
+        state = object.__getattribute__(self, "__dict__")
+        if name in state.get("_members", ()):
+            return state["_members"][name]
         return object.__getattribute__(self, name)
 
     def __getattr__(self, name: str) -> Any:
@@ -72,8 +72,8 @@ class StructField(FieldGroup):
             return _derivative(self, name)
         if name in _OF_LISTS:
             return getattr(_first(self), name)
-        known = self.__dict__.get("_members", {})
-        raise AttributeError(f"this field of structs has no '{name}'{did_you_mean(name, known)}")
+        members = self.__dict__.get("_members", {})
+        raise AttributeError(f"this field of structs has no '{name}'{did_you_mean(name, members)}")
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(
@@ -125,9 +125,9 @@ class StructField(FieldGroup):
 
     def fill(self, value: Any) -> None:
         """Set every element: all its numbers, or to a struct."""
-        found = matching_members(value, _fields(self)) if not ex.is_scalar(value) else None
+        members = matching_members(value, _fields(self)) if not ex.is_scalar(value) else None
         for name, field in _fields(self).items():
-            field.fill(value if found is None else found[name])
+            field.fill(value if members is None else members[name])
 
     def copy_from(self, other: StructField) -> None:
         """Set all elements from a field of the same shape and members. Raises TypeError for what is
@@ -224,23 +224,25 @@ def _first(field: StructField) -> Any:
 def _derivative(field: StructField, kind: str) -> StructField | None:
     """The field of adjoints or tangents of the members that are floats; None where there are
     none."""
-    own = object.__getattribute__(field, "__dict__")
-    if kind not in own["_derived"]:
-        found = {name: getattr(member, kind) for name, member in _fields(field).items()}
-        members = {name: one for name, one in found.items() if one is not None}
-        name = f"{own['_name']}.{kind}"
-        own["_derived"][kind] = (
-            StructField(members, own["struct_methods"], name) if members else None
+    state = object.__getattribute__(field, "__dict__")
+    if kind not in state["_derived"]:
+        derivatives = {name: getattr(member, kind) for name, member in _fields(field).items()}
+        members = {
+            name: derivative for name, derivative in derivatives.items() if derivative is not None
+        }
+        name = f"{state['_name']}.{kind}"
+        state["_derived"][kind] = (
+            StructField(members, state["struct_methods"], name) if members else None
         )
-    return own["_derived"][kind]
+    return state["_derived"][kind]
 
 
 def _refuse_fields_twice(field: StructField) -> None:
-    seen: set[Leaf] = set()
+    earlier: set[Leaf] = set()
     for leaf in field.__leaves__():
-        if leaf in seen:
+        if leaf in earlier:
             raise TaichiCompilationError(f"field '{leaf.symbol}' is two members of one struct")
-        seen.add(leaf)
+        earlier.add(leaf)
 
 
 def declare(
@@ -266,7 +268,7 @@ def declare(
     instance(members, Mapping, "the members of a struct", "a dictionary of types")
     declared = StructType(**members, **{METHODS: methods})
     field = _members(declared, name or variable_name("field"), needs_grad, needs_dual)
-    if (needs_grad or needs_dual) and not any(one.dtype.is_float for one in field.__leaves__()):
+    if (needs_grad or needs_dual) and not any(leaf.dtype.is_float for leaf in field.__leaves__()):
         raise TaichiRuntimeError("a struct with no member that is a float has no derivatives")
     if shape is not None:
         _place(field, sizes_of(shape), offset, layout)
@@ -276,23 +278,23 @@ def declare(
 def _members(declared: StructType, name: str, needs_grad: bool, needs_dual: bool) -> StructField:
     fields: dict[str, Any] = {}
     for member, kind in declared.members.items():
-        own = f"{name}.{member}"
+        member_name = f"{name}.{member}"
         if isinstance(kind, StructType):
-            fields[member] = _members(kind, own, needs_grad, needs_dual)
+            fields[member] = _members(kind, member_name, needs_grad, needs_dual)
         else:
             dtype, element = (
                 (kind.dtype, kind.shape) if isinstance(kind, MatrixType) else (kind, ())
             )
             is_float = scalar_type(kind, program().config).is_float
-            wanted = (needs_grad, needs_dual) if is_float else (False, False)
-            fields[member] = create(dtype, element, None, *wanted, own, None, None)
+            derivatives = (needs_grad, needs_dual) if is_float else (False, False)
+            fields[member] = create(dtype, element, None, *derivatives, member_name, None, None)
     return StructField(fields, declared.methods, name)
 
 
 @in_turn
 def _place(field: StructField, sizes: tuple[int, ...], offset: Offset, layout: Layout) -> None:
-    parts = list(_fields(field).values()) if layout is Layout.SOA else [field]
-    for part in parts:
+    members = list(_fields(field).values()) if layout is Layout.SOA else [field]
+    for member in members:
         root: Root = program().trees.root
         node = root.dense(Axes(tuple(range(len(sizes)))), sizes) if sizes else root
-        node.place(part, offset=offset)
+        node.place(member, offset=offset)

@@ -18,72 +18,72 @@ class UnplacedComponent(LeafGroup):
     """A component of a field without a place: a field of its own once it is placed, a part of the
     field's memory once that is placed as a whole."""
 
-    def __init__(self, whole: Any, position: tuple[int, ...]) -> None:
-        self.whole, self.position = whole, position
+    def __init__(self, field: Any, position: tuple[int, ...]) -> None:
+        self.field, self.position = field, position
 
     @property
-    def _now(self) -> Any:
-        return self.whole.get_scalar_field(*self.position)
+    def _current(self) -> Any:
+        return self.field.get_scalar_field(*self.position)
 
     @property
-    def _placed(self) -> Any:
-        found = self._now
-        if isinstance(found, UnplacedComponent):
+    def _component(self) -> Any:
+        component = self._current
+        if isinstance(component, UnplacedComponent):
             raise TaichiRuntimeError(
-                f"component {self.position} of field '{self.whole.symbol}' is used before it is "
+                f"component {self.position} of field '{self.field.symbol}' is used before it is "
                 "placed: place it, or the whole field, in a layout tree"
             )
-        return found
+        return component
 
     def __leaves__(self) -> list[Leaf]:
         """The field of the component, which is to be placed."""
-        if isinstance(self._now, UnplacedComponent):
-            split(self.whole)
-        if isinstance(self._now, ComponentField):
-            raise TaichiRuntimeError(self._now.refusal)
-        return [self._now]
+        if isinstance(self._current, UnplacedComponent):
+            split(self.field)
+        if isinstance(self._current, ComponentField):
+            raise TaichiRuntimeError(self._current.refusal)
+        return [self._current]
 
     @property
     def grad(self) -> Any:
         """The same component of the adjoints."""
-        grad = self.whole.grad
+        grad = self.field.grad
         return None if grad is None else grad.get_scalar_field(*self.position)
 
     @property
     def dual(self) -> Any:
         """The same component of the tangents."""
-        dual = self.whole.dual
+        dual = self.field.dual
         return None if dual is None else dual.get_scalar_field(*self.position)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return getattr(self._placed, name)
+        return getattr(self._component, name)
 
     def __getitem__(self, key: object) -> Any:
-        return self._placed[key]
+        return self._component[key]
 
     def __setitem__(self, key: object, value: object) -> None:
-        self._placed[key] = value
+        self._component[key] = value
 
     def __len__(self) -> int:
-        return len(self._placed)
+        return len(self._component)
 
     def __str__(self) -> str:
-        return str(self._now) if isinstance(self._now, FieldAccess) else repr(self)
+        return str(self._current) if isinstance(self._current, FieldAccess) else repr(self)
 
     def __kernel_ref__(self) -> object:
-        return self._placed.__kernel_ref__()
+        return self._component.__kernel_ref__()
 
 
 def split(field: Any) -> None:
     """Make a field without a place, with all its derivatives, one whose components are fields of
     their own. Raises TaichiRuntimeError where a part of it has a place."""
     primal = field if field.primal is None else field.primal
-    for one in primal.with_derivatives():
-        if one.placed_in is not None:
+    for array in primal.with_derivatives():
+        if array.placed_in is not None:
             raise TaichiRuntimeError(
-                f"field '{one.symbol}' is placed as a whole: its components, and those of "
+                f"field '{array.symbol}' is placed as a whole: its components, and those of "
                 f"'{field.symbol}', have no places of their own"
             )
     positions = product(*map(range, primal.element_shape))
@@ -91,12 +91,12 @@ def split(field: Any) -> None:
     primal.program.trees.pending.append(primal.check_shapes)
 
 
-def _become_split(field: Any, parts: Sequence[FieldAccess]) -> None:
+def _become_split(field: Any, components: Sequence[FieldAccess]) -> None:
     """What others hold stays the same object, and is of another class from now on."""
     symbol, element_shape, derived = field.symbol, field.element_shape, field.derived
-    for kind, one in derived.items():
-        _become_split(one, [part.derivative(kind) for part in parts])
+    for kind, derivative in derived.items():
+        _become_split(derivative, [component.derivative(kind) for component in components])
     vars(field).clear()
     field.__class__ = SplitField
-    SplitField.__init__(field, symbol, parts, element_shape)
+    SplitField.__init__(field, symbol, components, element_shape)
     field.derived = derived

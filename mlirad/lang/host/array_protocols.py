@@ -2,65 +2,36 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import Any
 
 from numpy.typing import DTypeLike
 
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.callers import caller
-from mlirad.lang.host.shown import shown
+from mlirad.lang.host.host_slices import SlicedArray
+from mlirad.lang.host.notebook_html import array_html
 from mlirad.runtime.html import heading
-from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.memory.values import Values
-from mlirad.runtime.program import Program
-from mlirad.types import DataType
 
 _SAYS_READ_ONLY = (1, 0)  # the first version of DLPack in which an array can be read-only
 
 
-class AsArray(ABC):
+class AsArray(SlicedArray):
     """Elements that NumPy and what speaks DLPack see, as views where they can.
 
     A view shows what launches leave there later, keeps the memory alive, and is read-only: a tape
     would not see what is written through it.
     """
 
-    program: Program
-    dtype: DataType
-    shape: Any
-    element_shape: tuple[int, ...]
     _lent: Values
-
-    @property
-    @abstractmethod
-    def key(self) -> str | int:
-        """What accesses call it: a field's name, or an address."""
-
-    @property
-    @abstractmethod
-    def is_derivative(self) -> bool:
-        """Whether it holds adjoints or tangents, of which nothing is recorded."""
 
     def _repr_html_(self) -> str:
         """What a notebook shows: some elements, and a picture of what may be an image."""
         try:
-            shape, elements = self.shape, self._whole()
+            shape, elements = self.shape, self._ordered_elements()
         except TaichiRuntimeError as error:  # it has no place yet, or its program has ended
             return heading(f"{self!r}: {error}")
-        return shown(repr(self), shape, self.element_shape, elements)
-
-    @abstractmethod
-    def to_numpy(self) -> Values:
-        """A copy of all elements."""
-
-    @abstractmethod
-    def note_read(self) -> None:
-        """Tell what records that Python reads."""
-
-    @abstractmethod
-    def _whole(self) -> Elements | None:
-        """All elements, where they have the array's axes and none is left out."""
+        return array_html(repr(self), shape, self.element_shape, elements)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Values:
         """What NumPy makes an array of. Raises ValueError where a copy is needed, as of elements in
@@ -68,12 +39,12 @@ class AsArray(ABC):
         view = None if copy else self._watched_view()
         if view is None and copy is False:
             raise ValueError(f"{self!r} does not lie in Python's memory as one array: it is copied")
-        found = self.to_numpy() if view is None else view
-        if dtype is None or found.dtype == dtype:
-            return found
+        array = self.to_numpy() if view is None else view
+        if dtype is None or array.dtype == dtype:
+            return array
         if copy is False:
             raise ValueError(f"{self!r} has other elements than {dtype}: it is copied")
-        return found.astype(dtype)
+        return array.astype(dtype)
 
     @property
     def __array_struct__(self) -> Any:
@@ -118,15 +89,15 @@ class AsArray(ABC):
         view = None if copy else self._watched_view()
         if view is None and copy is False:
             raise BufferError(f"{self!r} does not lie in the processor's memory as one array")
-        found = self.to_numpy() if view is None else view
+        array = self.to_numpy() if view is None else view
         try:
-            return found.__dlpack__(max_version=max_version)
+            return array.__dlpack__(max_version=max_version)
         except TypeError:  # NumPy before 2.1
-            return found.copy().__dlpack__()
+            return array.copy().__dlpack__()
 
     def _view(self) -> Values | None:
         """The elements where they are; None where a copy is needed."""
-        elements = self._whole()
+        elements = self._ordered_elements()
         if elements is None:
             return None
         self.note_read()

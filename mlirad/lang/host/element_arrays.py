@@ -47,8 +47,8 @@ class LibraryCopies(ABC):
             raise TypeError(f"from_torch takes a tensor of torch, not a {type(tensor).__name__}")
         import torch
 
-        found = tensor.detach().cpu().resolve_conj().resolve_neg()
-        self.from_numpy((found.float() if found.dtype == torch.bfloat16 else found).numpy())
+        values = tensor.detach().cpu().resolve_conj().resolve_neg()
+        self.from_numpy((values.float() if values.dtype == torch.bfloat16 else values).numpy())
 
     def to_jax(self) -> Any:
         """A copy as an array of JAX, which makes 64 bits 32 without `jax_enable_x64`."""

@@ -7,17 +7,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from mlirad.frontend.python.building.builder import refuse_in_kernel
 from mlirad.lang.host.element_arrays import OfElements
 from mlirad.lang.host.host_values import array_of, fitting_array
 from mlirad.lang.matrix import ElementMatrix
 from mlirad.runtime.memory.memory import Elements, Index
+from mlirad.runtime.memory.values import Values
 from mlirad.runtime.program import Program
 from mlirad.types import DataType
-
-Values = np.ndarray[Any, Any]
 
 
 class HostArray(OfElements):
@@ -47,22 +44,24 @@ class HostArray(OfElements):
         return not self.is_derivative
 
     @abstractmethod
-    def _located(self, key: object) -> tuple[Elements, tuple[int, ...]]:
+    def _locate(self, key: object) -> tuple[Elements, tuple[int, ...]]:
         """The elements, and which of them a subscript means."""
 
     def __getitem__(self, key: object) -> Any:
-        elements, index = self._located(key)
+        elements, index = self._locate(key)
         if not self.element_shape:
             self.note_read()
             return elements.get(index)
-        found = elements.get(index)
-        entries = found if len(self.element_shape) == 1 else [one for row in found for one in row]
+        values = elements.get(index)
+        entries = (
+            values if len(self.element_shape) == 1 else [entry for row in values for entry in row]
+        )
         write = partial(self._set_component, elements, index)
         return ElementMatrix(self.element_shape, entries, write, self.read_later())
 
     def element(self, key: object) -> Any:
         """A number, of which nothing that records is told."""
-        elements, index = self._located(key)
+        elements, index = self._locate(key)
         return elements.get(index)
 
     def _set_component(

@@ -9,17 +9,13 @@ from mlirad.frontend.python.values.matrix import Matrix
 
 def key_parts(key: object) -> tuple[int, ...]:
     """The integers of a subscript in Python scope. Raises TypeError for other objects."""
-    parts = (
-        ()
-        if key is None
-        else tuple(key)
-        if isinstance(key, tuple | list | Matrix | np.ndarray)
-        else (key,)
-    )
-    for part in parts:
-        if not isinstance(part, int | np.integer):
+    if key is None:
+        return ()
+    indices = tuple(key) if isinstance(key, tuple | list | Matrix | np.ndarray) else (key,)
+    for index in indices:
+        if not isinstance(index, int | np.integer):
             raise TypeError(
-                f"an index must be an integer, not {part!r} (a {type(part).__name__}): int(...) "
+                f"an index must be an integer, not {index!r} (a {type(index).__name__}): int(...) "
                 f"makes it one"
             )
-    return parts
+    return indices

@@ -12,13 +12,15 @@ import msgspec
 import numpy as np
 
 from mlirad.errors import TaichiIndexError
-from mlirad.lang.host.host_array import HostArray, Values
+from mlirad.lang.host.element_arrays import LibraryCopies
+from mlirad.lang.host.host_array import HostArray
 from mlirad.lang.host.host_values import array_of
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.memory.memory import Elements
+from mlirad.runtime.memory.values import Values
 
 
-class Part(msgspec.Struct, frozen=True):
+class Section(msgspec.Struct, frozen=True):
     """Positions along each index axis, from 0 on; an axis that an integer names is not `kept`."""
 
     positions: tuple[range, ...]
@@ -44,7 +46,7 @@ class Part(msgspec.Struct, frozen=True):
         return self.positions == tuple(range(extent) for extent in shape)
 
 
-def part_of(key: object, shape: tuple[int, ...], start: Sequence[int]) -> Part | None:
+def section_of(key: object, shape: tuple[int, ...], start: Sequence[int]) -> Section | None:
     """What a subscript with slices names; None for one without. Where indices do not `start` at 0,
     negative ones do not count from the end.
 
@@ -52,58 +54,50 @@ def part_of(key: object, shape: tuple[int, ...], start: Sequence[int]) -> Part |
     """
     if isinstance(key, int):  # most subscripts are of elements
         return None
-    parts: tuple[Any, ...] = key if isinstance(key, tuple) else (key,)
-    kinds = list(map(type, parts))
+    entries: tuple[Any, ...] = key if isinstance(key, tuple) else (key,)
+    kinds = list(map(type, entries))
     if slice not in kinds and type(Ellipsis) not in kinds:
         return None
-    if Ellipsis in parts:
-        at = parts.index(Ellipsis)
-        missing = max(0, len(shape) - len(parts) + 1)
-        parts = (*parts[:at], *[slice(None)] * missing, *parts[at + 1 :])
-    if len(parts) > len(shape):
-        raise TaichiIndexError(f"{key} has {len(parts)} axes, an array of shape {shape} fewer")
-    parts = (*parts, *[slice(None)] * (len(shape) - len(parts)))
+    if Ellipsis in entries:
+        at = entries.index(Ellipsis)
+        missing = max(0, len(shape) - len(entries) + 1)
+        entries = (*entries[:at], *[slice(None)] * missing, *entries[at + 1 :])
+    if len(entries) > len(shape):
+        raise TaichiIndexError(f"{key} has {len(entries)} axes, an array of shape {shape} fewer")
+    entries = (*entries, *[slice(None)] * (len(shape) - len(entries)))
     offsets = tuple(start) or (0,) * len(shape)
-    found = [_positions(part, n, offset) for part, n, offset in zip(parts, shape, offsets)]
-    return Part(tuple(found), tuple(isinstance(part, slice) for part in parts))
+    positions = [_positions(entry, n, offset) for entry, n, offset in zip(entries, shape, offsets)]
+    return Section(tuple(positions), tuple(isinstance(entry, slice) for entry in entries))
 
 
-def _positions(part: Any, extent: int, offset: int) -> range:
-    if not isinstance(part, slice):
-        position = integer(part) - offset
+def _positions(entry: Any, extent: int, offset: int) -> range:
+    if not isinstance(entry, slice):
+        position = integer(entry) - offset
         if not 0 <= position < extent:
             raise TaichiIndexError(
-                f"index {part} is out of bounds: {offset} to {offset + extent - 1} are there"
+                f"index {entry} is out of bounds: {offset} to {offset + extent - 1} are there"
             )
         return range(position, position + 1)
     if not offset:
-        return range(extent)[part]
-    step = 1 if part.step is None else part.step
+        return range(extent)[entry]
+    step = 1 if entry.step is None else entry.step
     first, last = (0, extent) if step > 0 else (extent - 1, -1)
-    low = first if part.start is None else min(max(part.start - offset, 0), extent)
-    high = last if part.stop is None else min(max(part.stop - offset, -1), extent)
+    low = first if entry.start is None else min(max(entry.start - offset, 0), extent)
+    high = last if entry.stop is None else min(max(entry.stop - offset, -1), extent)
     return range(low, high, step)
 
 
-class SlicedArray(HostArray):
+class SlicedArray(HostArray, LibraryCopies):
     """An array of which Python reads and writes parts."""
 
     shape: Any
-
-    @abstractmethod
-    def to_numpy(self) -> Values:
-        """A copy of all elements."""
-
-    @abstractmethod
-    def from_numpy(self, values: object) -> None:
-        """Set all elements."""
 
     @abstractmethod
     def _set_element(self, key: object, value: object) -> None:
         """Set an element."""
 
     @abstractmethod
-    def _whole(self) -> Elements | None:
+    def _ordered_elements(self) -> Elements | None:
         """All elements, where they have the array's axes and none is left out."""
 
     @property
@@ -111,45 +105,49 @@ class SlicedArray(HostArray):
         """The first index along each axis; empty for zeros."""
         return ()
 
-    def names_part(self, key: object) -> bool:
+    def has_slices(self, key: object) -> bool:
         """Whether a subscript has slices."""
-        return part_of(key, self.shape, self._start) is not None
+        return section_of(key, self.shape, self._start) is not None
 
     def __getitem__(self, key: object) -> Any:
-        part = part_of(key, self.shape, self._start)
-        return super().__getitem__(key) if part is None else self._read_part(part)
+        section = section_of(key, self.shape, self._start)
+        return super().__getitem__(key) if section is None else self._read_section(section)
 
     def __setitem__(self, key: object, value: object) -> None:
-        part = part_of(key, self.shape, self._start)
-        if part is None:
+        section = section_of(key, self.shape, self._start)
+        if section is None:
             self._set_element(key, value)
         else:
-            self._write_part(part, value)
+            self._write_section(section, value)
 
-    def _read_part(self, part: Part) -> Values:
+    def _read_section(self, section: Section) -> Values:
         """A copy of a part."""
-        shape = (*part.shape, *self.element_shape)
-        elements = self._whole() if part.is_box and all(map(len, part.positions)) else None
+        shape = (*section.shape, *self.element_shape)
+        elements = (
+            self._ordered_elements()
+            if section.is_box and all(map(len, section.positions))
+            else None
+        )
         if elements is None:
-            return self.to_numpy()[np.ix_(*part.positions)].reshape(shape)
+            return self.to_numpy()[np.ix_(*section.positions)].reshape(shape)
         self.note_read()
-        return elements.read(part.box(len(self.element_shape))).reshape(shape)
+        return elements.read(section.box(len(self.element_shape))).reshape(shape)
 
-    def _write_part(self, part: Part, value: object) -> None:
+    def _write_section(self, section: Section, value: object) -> None:
         """Set a part to values of its shape, or of one that NumPy makes its."""
         values = np.broadcast_to(
-            array_of(value, self.described), (*part.shape, *self.element_shape)
+            array_of(value, self.described), (*section.shape, *self.element_shape)
         )
-        extents = (*map(len, part.positions), *self.element_shape)
+        extents = (*map(len, section.positions), *self.element_shape)
         values = self.fitted(values.reshape(extents))
-        elements = self._whole() if part.is_box and values.size else None
-        if part.is_all(self.shape):
+        elements = self._ordered_elements() if section.is_box and values.size else None
+        if section.is_all(self.shape):
             self.from_numpy(values)
         elif elements is None or self.program.threads.recorder is not None:
-            start = self._start or (0,) * len(part.positions)
-            for at in product(*(range(len(positions)) for positions in part.positions)):
-                place = tuple(p[k] + o for p, k, o in zip(part.positions, at, start))
+            start = self._start or (0,) * len(section.positions)
+            for at in product(*(range(len(positions)) for positions in section.positions)):
+                place = tuple(p[k] + o for p, k, o in zip(section.positions, at, start))
                 self._set_element(place, values[at])
         else:
             self.note_write()
-            elements.write(values, part.box(len(self.element_shape)))
+            elements.write(values, section.box(len(self.element_shape)))

@@ -24,31 +24,31 @@ _NO_NUMBERS = {  # kinds of NumPy's types
 }
 
 
-def array_of(value: object, what: str) -> np.ndarray[Any, Any]:
+def array_of(value: object, target: str) -> np.ndarray[Any, Any]:
     """Numbers, lists or a matrix as NumPy has them. Raises TaichiRuntimeTypeError for what are no
     real numbers, and where some are masked."""
     if isinstance(value, Matrix):
         value = value.rows_list()
-    check_unmasked(value, what)
-    found = np.asarray(value)
-    kind = found.dtype.kind
+    check_unmasked(value, target)
+    array = np.asarray(value)
+    kind = array.dtype.kind
     if kind in "biuf":
-        return found
+        return array
     if kind == "O":
-        strange = [one for one in found.flat if not _is_real(one)]
+        strange = [entry for entry in array.flat if not _is_real(entry)]
         if not strange:
-            return found
-        raise TaichiRuntimeTypeError(f"{what} takes numbers, not a {type(strange[0]).__name__}")
-    if kind in _NO_NUMBERS and (kind != "V" or issubclass(found.dtype.type, np.void)):
-        raise TaichiRuntimeTypeError(f"{what} takes real numbers, not {_NO_NUMBERS[kind]}")
-    return found
+            return array
+        raise TaichiRuntimeTypeError(f"{target} takes numbers, not a {type(strange[0]).__name__}")
+    if kind in _NO_NUMBERS and (kind != "V" or issubclass(array.dtype.type, np.void)):
+        raise TaichiRuntimeTypeError(f"{target} takes real numbers, not {_NO_NUMBERS[kind]}")
+    return array
 
 
-def check_unmasked(value: object, what: str) -> None:
+def check_unmasked(value: object, target: str) -> None:
     """Raise TaichiRuntimeTypeError for an array some elements of which are masked."""
     if "numpy.ma" in sys.modules and np.ma.is_masked(value):
         raise TaichiRuntimeTypeError(
-            f"{what} takes an array without masked elements: array.filled(...) says what they are"
+            f"{target} takes an array without masked elements: array.filled(...) says what they are"
         )
 
 
@@ -64,50 +64,43 @@ def check_element(values: np.ndarray[Any, Any], shape: tuple[int, ...]) -> None:
         raise TaichiTypeError(f"value of shape {values.shape} for an element of shape {shape}")
 
 
-def fitting(value: object, dtype: DataType, what: str) -> Any:
+def fitting(value: object, dtype: DataType, target: str) -> Any:
     """A number as an element takes it, with a warning where that loses a fraction.
 
     Raises TaichiRuntimeTypeError where the number is out of range.
     """
     if not dtype.is_integer or dtype.bits == 1 or not isinstance(value, int | float | np.number):
         return value
-    low, high = limits(dtype)
+    low, high = dtype.limits
     if not low <= value < high + 1:
         raise TaichiRuntimeTypeError(
-            f"{value} does not fit into {what} of type {dtype} ({low} to {high})"
+            f"{value} does not fit into {target} of type {dtype} ({low} to {high})"
         )
     number = int(value)
     if number != value:
         warnings.warn(
-            f"{what} of type {dtype} takes {number} for {value}: int(...) says that the fraction "
+            f"{target} of type {dtype} takes {number} for {value}: int(...) says that the fraction "
             f"is not wanted",
             stacklevel=program_frame()[1],
         )
     return number
 
 
-def fitting_array(values: np.ndarray[Any, Any], dtype: DataType, what: str) -> np.ndarray[Any, Any]:
+def fitting_array(
+    values: np.ndarray[Any, Any], dtype: DataType, target: str
+) -> np.ndarray[Any, Any]:
     """An array whose numbers all fit into elements of a type. Raises TaichiRuntimeTypeError where
     one does not."""
     if values.ndim == 0:
-        return np.asarray(fitting(values.item(), dtype, what))
+        return np.asarray(fitting(values.item(), dtype, target))
     if dtype.is_float or dtype.bits == 1 or values.size == 0 or values.dtype.kind not in "iuf":
         return values
     if np.can_cast(values.dtype, dtype.numpy):
         return values
-    low, high = limits(dtype)
+    low, high = dtype.limits
     for number in (values.min(), values.max()):
         if not low <= number.item() < high + 1:
             raise TaichiRuntimeTypeError(
-                f"{number} does not fit into {what} of type {dtype} ({low} to {high})"
+                f"{number} does not fit into {target} of type {dtype} ({low} to {high})"
             )
     return values
-
-
-def limits(dtype: DataType) -> tuple[int, int]:
-    """The least and the largest number of an integer type."""
-    return (
-        (-(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1)
-        if dtype.is_signed
-        else (0, (1 << dtype.bits) - 1)
-    )

@@ -19,6 +19,9 @@ from mlirad.frontend.python.building.builder import in_kernel
 from mlirad.frontend.python.source.function import Function
 from mlirad.frontend.python.source.function_source import FunctionSource
 from mlirad.frontend.python.values.annotations import evaluate_annotations
+from mlirad.frontend.python.values.leaves import build_value
+from mlirad.kernel.form import ScalarForm
+from mlirad.kernel.module import KernelModule
 from mlirad.lang.arguments.array_buffer import allocations
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.kernels.kernel_declaration import KernelDeclaration
@@ -26,7 +29,6 @@ from mlirad.lang.kernels.kernel_variants import KernelVariants
 from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.kernels.read_only import check_arrays
 from mlirad.lang.kernels.ready import Ready
-from mlirad.lang.kernels.results import shaped
 from mlirad.lang.kernels.reverse_alone import launch_reverse_alone
 from mlirad.pipeline.mode import PRIMAL, REVERSE, Mode, parse_mode
 from mlirad.runtime.explanation import Explanation, explained
@@ -84,11 +86,11 @@ class Kernel:
         if not threads.watchers:  # `count_change`, without its call
             threads.changes = variant.launched_at = threads.changes + 1
         elif (recorder := threads.of_thread.own.recorder) is not None:
-            return shaped(variant.kernel, Launch(self, variant, args).record_by(recorder))
+            return _shape_results(variant.kernel, Launch(self, variant, args).record_by(recorder))
         else:
             variant.launched_at = threads.count_change()
         results = ready.code.launch(args, arrays)
-        return shaped(variant.kernel, results) if results else None
+        return _shape_results(variant.kernel, results) if results else None
 
     def _note_ready(self, variant: Variant, args: tuple[Any, ...]) -> None:
         """From now on launch without looking arguments up, where they are like these."""
@@ -136,12 +138,12 @@ class Kernel:
                 return _run_reverse(launch)
             results = launch.execute()
         except TaichiCompilationError as error:  # the message has the user's place
-            raise _shortened(error) from error.__cause__
+            raise _shorten_trace(error) from error.__cause__
         if current.config.debug:
             current.check_ends(f"kernel '{self.__name__}'", allocations(launch.arrays))
         elif self._ready is None and not kwargs:
             self._note_ready(launch.variant, args)
-        return shaped(launch.variant.kernel, results)
+        return _shape_results(launch.variant.kernel, results)
 
     def prepare(self, current: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Launch:
         """The launch for some arguments.
@@ -196,12 +198,12 @@ class Kernel:
         chose; see `ti.ad.Tape.explain` for bytes."""
         variant = self.prepare(program(), args, {}).variant
         variant.refresh()
-        parts = variant.parts()
-        for part in parts:
-            part.codes.code(REVERSE)  # which there may not be
+        pieces = variant.parts()
+        for piece in pieces:
+            piece.codes.code(REVERSE)  # which there may not be
         remarks = variant.stages.remarks(PRIMAL)
-        remarks += [text for part in parts for text in part.stages.remarks(REVERSE)]
-        return explained([part.notes.footprints() for part in parts], remarks)
+        remarks += [text for piece in pieces for text in piece.stages.remarks(REVERSE)]
+        return explained([piece.notes.footprints() for piece in pieces], remarks)
 
     def ptx(self, *args: Any, mode: str = "primal", chip: str = "sm_90") -> str:
         """The kernel as PTX for an NVIDIA GPU."""
@@ -227,7 +229,18 @@ def _run_reverse(launch: Launch) -> None:
     launch.variant.launched_at = RECORDED
 
 
-def _shortened(error: TaichiCompilationError) -> TaichiCompilationError:
+def _shape_results(kernel: KernelModule, results: tuple[Any, ...] | None) -> Any:
+    """The results of a launch, as the kernel's function gives them: a number, a tuple, a matrix,
+    a struct or nothing."""
+    if not results:
+        return None
+    form = kernel.result_form
+    if form is None or type(form) is ScalarForm:
+        return results[0]
+    return build_value(form, iter(results))
+
+
+def _shorten_trace(error: TaichiCompilationError) -> TaichiCompilationError:
     """The error without the frames it passed through; of its cause, the innermost frame."""
     cause = error.__cause__
     if cause is not None:
@@ -273,9 +286,9 @@ def real_func(function: Callable[..., Any]) -> Function:
     Raises TaichiSyntaxError where a parameter has no type.
     """
     evaluate_annotations(function, sys._getframe(1))
-    made = Function(function, is_real=True)
-    made.check_declared()
-    return made
+    marked = Function(function, is_real=True)
+    marked.check_declared()
+    return marked
 
 
 def data_oriented(cls: type) -> type:

@@ -9,8 +9,8 @@ from typing import Any
 from mlirad.errors import TaichiSyntaxError
 from mlirad.frontend.python.source.function_source import FunctionSource, read_source
 from mlirad.frontend.python.values.annotations import Template
-from mlirad.lang.arguments.packs import unpacked
-from mlirad.lang.arguments.parameters import PACK, TEMPLATE, Parameter, flattened, parameter
+from mlirad.lang.arguments.packs import unpack
+from mlirad.lang.arguments.parameters import PACK, TEMPLATE, Parameter, flatten_packs, parameter
 
 
 class KernelDeclaration:
@@ -38,9 +38,8 @@ class KernelDeclaration:
         if self.name == "<lambda>":
             raise TaichiSyntaxError("a kernel is not defined by 'def': lambdas cannot be kernels")
         if self._source is None:
-            self._source = (
-                self._shared.source if self._shared is not None else read_source(self.function)
-            )
+            shared = self._shared
+            self._source = read_source(self.function) if shared is None else shared.source
         return self._source
 
     @property
@@ -48,11 +47,11 @@ class KernelDeclaration:
         """The declared parameters, with those of packs. Raises TaichiSyntaxError for those without
         a type."""
         if self._parameters is None:
-            self._own = self._declared()
-            self._parameters = list(flattened(self._own, self.name))
+            self._own = self._read_parameters()
+            self._parameters = list(flatten_packs(self._own, self.name))
         return self._parameters
 
-    def _declared(self) -> list[Parameter]:
+    def _read_parameters(self) -> list[Parameter]:
         signature = inspect.signature(self.function, eval_str=False)
         hints = self.function.__annotations__
         for name, hint in hints.items():
@@ -65,9 +64,9 @@ class KernelDeclaration:
             None if declared in (inspect.Signature.empty, None) else _return_type(declared)
         )
         names = list(signature.parameters)
-        kinds = [one.kind for one in signature.parameters.values()]
+        kinds = [param.kind for param in signature.parameters.values()]
         self._by_keyword = kinds.count(inspect.Parameter.KEYWORD_ONLY)
-        found = []
+        parameters = []
         for position, name in enumerate(names):
             kind = signature.parameters[name].kind
             if kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
@@ -76,10 +75,10 @@ class KernelDeclaration:
                     f"'{name}' of '{self.name}'"
                 )
             if position == 0 and (self.owner is not None or (name == "self" and name not in hints)):
-                found.append(Parameter(name, TEMPLATE, Template()))
+                parameters.append(Parameter(name, TEMPLATE, Template()))
                 continue
-            found.append(parameter(name, hints.get(name), self.name))
-        return found
+            parameters.append(parameter(name, hints.get(name), self.name))
+        return parameters
 
     @property
     def place(self) -> str:
@@ -91,25 +90,27 @@ class KernelDeclaration:
         not fit."""
         if len(self.parameters) == len(self._own) and all(p.kind != PACK for p in self._own):
             return self._bound(args, kwargs)
-        given: list[Any] = []
-        for one, value in zip(self._own, self._bound(args, kwargs)):
-            given += unpacked(value, one.annotation, one.name) if one.kind == PACK else [value]
-        return given
+        arguments: list[Any] = []
+        for param, value in zip(self._own, self._bound(args, kwargs)):
+            arguments += (
+                unpack(value, param.annotation, param.name) if param.kind == PACK else [value]
+            )
+        return arguments
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """The arguments as they are given."""
-        given = [self.owner, *args] if self.owner is not None else list(args)
+        arguments = [self.owner, *args] if self.owner is not None else list(args)
         parameters = self._own
-        if len(given) == len(parameters) and not kwargs and not self._by_keyword:
-            return given
-        if len(given) > len(parameters) - self._by_keyword:
+        if len(arguments) == len(parameters) and not kwargs and not self._by_keyword:
+            return arguments
+        if len(arguments) > len(parameters) - self._by_keyword:
             count = len(parameters) - self._by_keyword - (self.owner is not None)
             raise TaichiSyntaxError(
                 f"Too many arguments: kernel '{self.name}' takes {count}, "
                 f"but got {len(args) + len(kwargs)}"
             )
         names = [p.name for p in parameters]
-        bound = dict(zip(names, given))
+        bound = dict(zip(names, arguments))
         for name, value in kwargs.items():
             if name not in names:
                 raise TaichiSyntaxError(f"Unexpected argument '{name}' for kernel '{self.name}'")
@@ -131,11 +132,6 @@ class KernelDeclaration:
 
 
 def _return_type(declared: object) -> Any:
-    arguments = getattr(declared, "__args__", None)
-    return (
-        tuple(arguments)
-        if arguments
-        else declared
-        if not isinstance(declared, list)
-        else tuple(declared)
-    )
+    if arguments := getattr(declared, "__args__", None):
+        return tuple(arguments)
+    return tuple(declared) if isinstance(declared, list) else declared

@@ -51,13 +51,13 @@ class KernelVariants:
         self, kernel: LaunchedKernel, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Launch:
         """The launch of the kernel for some arguments; see `Kernel.prepare`."""
-        given, config = self.declaration.bind(args, kwargs), self.program.config
+        arguments, config = self.declaration.bind(args, kwargs), self.program.config
         parameters = self.declaration.parameters
-        forms = {p.name: key_of(p, v) for p, v in zip(parameters, given) if p.decides}
+        forms = {p.name: key_of(p, v) for p, v in zip(parameters, arguments) if p.decides}
         key = tuple(forms.values())
         arrays = {
             p.name: array_buffer(v, p.name, True)
-            for p, v in zip(parameters, given)
+            for p, v in zip(parameters, arguments)
             if p.kind == NDARRAY
         }
         same = same_arrays(arrays, forms) if len(arrays) > 1 else {}
@@ -65,13 +65,13 @@ class KernelVariants:
             key = (*key, *same.items())
         variant = self._by_key.get(key)
         if variant is None or variant.codes.is_stale:
-            variant = self._find(key, given, same)
+            variant = self._find(key, arguments, same)
         if self._changed:
             self._warn_of_changes()
         if not self.names.are_bound():
             self._warn_of_names()
         values: list[Any] = []
-        for p, v in zip(parameters, given):
+        for p, v in zip(parameters, arguments):
             if p.kind == SCALAR:
                 values.append(convert_scalar(v, scalar_dtype(p, config), p.name))
             elif p.kind == MATRIX:
@@ -90,30 +90,27 @@ class KernelVariants:
         return ready(variant, compiled, parameters, args, self.names.are_bound)
 
     @in_turn
-    def _find(self, key: Hashable, given: Sequence[Any], same: Mapping[str, str]) -> Variant:
-        found = self._by_key.get(key)
-        if found is None or found.codes.is_stale:
-            found = self._by_key[key] = self._build(given, same)
-        return found
+    def _find(self, key: Hashable, arguments: Sequence[Any], same: Mapping[str, str]) -> Variant:
+        variant = self._by_key.get(key)
+        if variant is None or variant.codes.is_stale:
+            variant = self._by_key[key] = self._build(arguments, same)
+        return variant
 
-    def _build(self, given: Sequence[Any], same: Mapping[str, str]) -> Variant:
+    def _build(self, values: Sequence[Any], same: Mapping[str, str]) -> Variant:
         declaration, current = self.declaration, self.program
         config = current.config
         with context():
             builder = Builder(config.default_fp, config.default_ip, config.debug)
-            arguments = [
-                (
-                    p.name,
-                    SameArgument(same[p.name])
-                    if p.name in same
-                    else frontend_argument(p, v, config),
-                )
-                for p, v in zip(declaration.parameters, given)
-            ]
+            arguments = {
+                p.name: SameArgument(same[p.name])
+                if p.name in same
+                else frontend_argument(p, v, config)
+                for p, v in zip(declaration.parameters, values)
+            }
             kernel = build_kernel(
                 declaration.source,
                 declaration.function,
-                arguments,
+                list(arguments.items()),
                 declaration.return_type,
                 builder,
                 lambda: declare_trees(current, list(builder.arrays)),
@@ -121,7 +118,7 @@ class KernelVariants:
         current.variants += 1
         self._watch([Read(*read) for read in builder.attributes])
         self.names.add(builder.names.values())
-        constants = [a.value for _, a in arguments if isinstance(a, ConstantArgument)]
+        constants = [a.value for a in arguments.values() if isinstance(a, ConstantArgument)]
         return Variant(kernel, current, constants)
 
     def _watch(self, reads: list[Read]) -> None:
@@ -156,12 +153,12 @@ class KernelVariants:
 
     def _warn_of(self, compiled: Read | Name, now: object) -> None:
         if isinstance(compiled.value, Function | FunctionType):
-            what = f"with {compiled.value!r}, and calls it, but it has been defined again"
+            reason = f"with {compiled.value!r}, and calls it, but it has been defined again"
             cure = "define the kernel again, too"
         else:
-            what = f"for {compiled}, and computes with that, but it is {now!r} now"
+            reason = f"for {compiled}, and computes with that, but it is {now!r} now"
             cure = "pass it as an argument, or keep it in a field"
         warnings.warn(
-            f"kernel '{self.declaration.name}' was compiled {what}: {cure}",
+            f"kernel '{self.declaration.name}' was compiled {reason}: {cure}",
             stacklevel=program_frame()[1],
         )

@@ -89,4 +89,4 @@ class Launch:
 
     def repeat(self) -> None:
         """Launch again, on the same arrays as they are now."""
-        self.with_arrays([array.renewed() for array in self.arrays]).run()
+        self.with_arrays([array.renew() for array in self.arrays]).run()

@@ -74,5 +74,5 @@ def _check_apart_from(
 def _place(variant: Variant, symbol: str, *, is_derivative: bool) -> str | None:
     """Where a kernel writes to a field; where it uses one, of which it has a derivative."""
     accesses = variant.notes.accesses()
-    found = (*accesses.written, *(accesses.read if is_derivative else ()))
-    return next((one.place for one in found if one.array == symbol), None)
+    candidates = (*accesses.written, *(accesses.read if is_derivative else ()))
+    return next((access.place for access in candidates if access.array == symbol), None)

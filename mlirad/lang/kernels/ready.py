@@ -10,9 +10,9 @@ import numpy as np
 
 from mlirad.frontend.python.building.builder import being_built, in_kernel
 from mlirad.kernel.arguments import NdarrayArgument
+from mlirad.lang.arguments.array_address import ArrayAddress, share_memory
 from mlirad.lang.arguments.numbers import plain_range, scalar_dtype
 from mlirad.lang.arguments.parameters import NDARRAY, SCALAR, Parameter
-from mlirad.lang.arguments.passed import Passed, share_memory
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.executor.executor import Code
 from mlirad.runtime.kernels.variant import Variant
@@ -22,7 +22,7 @@ from mlirad.runtime.program import Program
 # of an array: the number of its argument; what `Ndarray.form` is; of NumPy's, the type, how many
 # axes, and the extents of an element
 Guard = tuple[int, tuple[Any, ...], DType | None, int, tuple[int, ...]]
-_NO_ARRAYS: Sequence[Passed] = ()
+_NO_ARRAYS: Sequence[ArrayAddress] = ()
 # only of memory that may be written to, side by side
 _at: Callable[[Any], c_char] = c_char.from_buffer
 
@@ -43,14 +43,14 @@ class Ready:
         self._are_bound = are_bound  # the names that the code was compiled for
         self._count = len(parameters)
         self._ranges = [
-            (number, *plain_range(scalar_dtype(one, program.config)))
-            for number, one in enumerate(parameters)
-            if one.kind == SCALAR
+            (number, *plain_range(scalar_dtype(param, program.config)))
+            for number, param in enumerate(parameters)
+            if param.kind == SCALAR
         ]
-        numbers = [number for number, one in enumerate(parameters) if one.kind == NDARRAY]
-        self._guards = [_guard(*both) for both in zip(numbers, variant.kernel.arrays)]
+        numbers = [number for number, param in enumerate(parameters) if param.kind == NDARRAY]
+        self._guards = [_guard(*pair) for pair in zip(numbers, variant.kernel.arrays)]
 
-    def arrays(self, args: Sequence[Any]) -> Sequence[Passed] | None:
+    def arrays(self, args: Sequence[Any]) -> Sequence[ArrayAddress] | None:
         """The arrays among some arguments; None where these are not such arguments, a name stands
         for something else now, or this is a kernel."""
         if len(args) != self._count or not self._are_bound() or (being_built and in_kernel()):
@@ -61,26 +61,26 @@ class Ready:
                 return None
         if not self._guards:
             return _NO_ARRAYS
-        found: list[Passed] = []
+        arrays: list[ArrayAddress] = []
         for guard in self._guards:
-            passed = self._passed(args[guard[0]], guard)
+            passed = self._address_of(args[guard[0]], guard)
             if passed is None:
                 return None
-            found.append(passed)
-        return None if len(found) > 1 and share_memory(found) else found
+            arrays.append(passed)
+        return None if len(arrays) > 1 and share_memory(arrays) else arrays
 
-    def _passed(self, value: Any, guard: Guard) -> Passed | None:
+    def _address_of(self, value: Any, guard: Guard) -> ArrayAddress | None:
         _, form, dtype, axes, element = guard
         if type(value) is Ndarray:
-            own = value.form == form and value.program is self.program
-            return value.passed if own else None
+            is_like = value.form == form and value.program is self.program
+            return value.passed if is_like else None
         if type(value) is not np.ndarray or value.dtype is not dtype:
             return None
         dims = value.shape
         if len(dims) != axes or (element and dims[-len(element) :] != element):
             return None
         try:
-            return Passed(addressof(_at(value)), dims, value)
+            return ArrayAddress(addressof(_at(value)), dims, value)
         except (TypeError, ValueError, BufferError):
             return None
 
@@ -103,10 +103,10 @@ def ready(
     kernel = variant.kernel
     if kernel.uses_seed or kernel.gradients or code is None or code.messages:
         return None
-    kinds = [one.kind for one in parameters]
+    kinds = [param.kind for param in parameters]
     if kinds.count(SCALAR) + kinds.count(NDARRAY) != len(kinds):
         return None
     if kinds.count(NDARRAY) != len(kernel.arrays):  # one array stands for two parameters
         return None
-    found = Ready(variant.program, variant, code, parameters, are_bound)
-    return found if found.arrays(args) is not None else None
+    repeat = Ready(variant.program, variant, code, parameters, are_bound)
+    return repeat if repeat.arrays(args) is not None else None

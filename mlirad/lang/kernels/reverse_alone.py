@@ -45,18 +45,18 @@ def reverse_launch(launch: Launch, within: str) -> Launch:
     _check(launch)
     if _may_collide(variant.stages):
         launch.run(REVERSE.collisions)
-    return launch.with_variant(_reversed(variant))
+    return launch.with_variant(_reverse_variant(variant))
 
 
 @in_turn
-def _reversed(variant: Variant) -> Variant:
+def _reverse_variant(variant: Variant) -> Variant:
     variant.codes.look_at_poles()
     made_for = variant.declared, variant.stages.infinite
     if variant.reverse_made is None or variant.reverse_made[0] != made_for:
         primal = Primal(variant.codes, REVERSE)
         kernel = _module_of_reverse(variant.stages)
-        made = Variant(kernel, variant.program, variant.owners, primal)
-        variant.reverse_made = made_for, made
+        reverse = Variant(kernel, variant.program, variant.owners, primal)
+        variant.reverse_made = made_for, reverse
     return variant.reverse_made[1]
 
 

@@ -68,7 +68,7 @@ def _watchers(cls: type) -> _Watchers | None:
         assign(self, name, value)
         key = id(self), name
         if key in watchers:
-            watchers[key] = [note for note in watchers[key] if _told(note, *key)]
+            watchers[key] = [note for note in watchers[key] if _notify(note, *key)]
 
     __setattr__.mlirad_watchers = watchers  # type: ignore[attr-defined]
     try:
@@ -78,7 +78,7 @@ def _watchers(cls: type) -> _Watchers | None:
     return watchers
 
 
-def _told(note: Any, owner: int, name: str) -> bool:
+def _notify(note: Any, owner: int, name: str) -> bool:
     """Tell one who watches an attribute; False where it is gone."""
     method = note()
     if method is not None:
@@ -129,9 +129,9 @@ class Names:
         self._names: dict[tuple[int, str], Name] = {}
         self.are_bound: Callable[[], bool] = _are_bound(self._globals, [])
 
-    def add(self, found: Iterable[tuple[Any, str, Any]]) -> None:
+    def add(self, names: Iterable[tuple[Any, str, Any]]) -> None:
         """Look at these, too."""
-        for home, name, value in found:
+        for home, name, value in names:
             is_ours = isinstance(home, dict) and _is_ours(home.get("__name__"))
             is_function = isinstance(value, FunctionType) and _is_ours(value.__module__)
             if not (is_ours or is_function or isinstance(value, _TYPES)):
@@ -150,32 +150,34 @@ def _is_ours(module: object) -> bool:
 def _are_bound(space: dict[str, Any], names: Sequence[Name]) -> Callable[[], bool]:
     """A function that says whether names stand for what they were seen to, as fast as Python can
     look: it is part of each launch."""
-    own = [name for name in names if name.home is space]
+    module_names = [name for name in names if name.home is space]
     cells = [name for name in names if isinstance(name.home, CellType)]
-    others = [name for name in names if isinstance(name.home, dict) and name.home is not space]
-    held: dict[str, Any] = {f"seen{k}": name.seen for k, name in enumerate((*own, *cells, *others))}
-    held |= {f"cell{k}": name.home for k, name in enumerate(cells)}
-    held |= {f"space{k}": CellType(name.home) for k, name in enumerate(others)}
-    held |= {f"key{k}": CellType(name.name) for k, name in enumerate(others)}
-    code = _code(len(own), len(cells), len(others))
-    globals_ = {f"own{k}": name.name for k, name in enumerate(own)}
+    other_names = [name for name in names if isinstance(name.home, dict) and name.home is not space]
+    closure: dict[str, Any] = {
+        f"seen{k}": name.seen for k, name in enumerate((*module_names, *cells, *other_names))
+    }
+    closure |= {f"cell{k}": name.home for k, name in enumerate(cells)}
+    closure |= {f"space{k}": CellType(name.home) for k, name in enumerate(other_names)}
+    closure |= {f"key{k}": CellType(name.name) for k, name in enumerate(other_names)}
+    code = _code(len(module_names), len(cells), len(other_names))
+    globals_ = {f"own{k}": name.name for k, name in enumerate(module_names)}
     code = code.replace(co_names=tuple(globals_.get(name, name) for name in code.co_names))
-    return FunctionType(code, space, closure=tuple(held[name] for name in code.co_freevars))
+    return FunctionType(code, space, closure=tuple(closure[name] for name in code.co_freevars))
 
 
 @lru_cache(maxsize=64)
-def _code(own: int, cells: int, others: int) -> CodeType:
+def _code(module_count: int, cell_count: int, other_count: int) -> CodeType:
     """Code that compares so many globals of its own, cells, and entries of dictionaries."""
-    looks = [f"own{k}" for k in range(own)]
-    looks += [f"cell{k}" for k in range(cells)]
-    looks += [f"space{k}[key{k}]" for k in range(others)]
+    looks = [f"own{k}" for k in range(module_count)]
+    looks += [f"cell{k}" for k in range(cell_count)]
+    looks += [f"space{k}[key{k}]" for k in range(other_count)]
     tests = [f"{look} is seen{k}" for k, look in enumerate(looks)]
-    given = [f"seen{k}" for k in range(len(looks))] + [f"cell{k}" for k in range(cells)]
-    given += [f"{kind}{k}" for kind in ("space", "key") for k in range(others)]
-    made: dict[str, Any] = {}
+    parameters = [f"seen{k}" for k in range(len(looks))] + [f"cell{k}" for k in range(cell_count)]
+    parameters += [f"{kind}{k}" for kind in ("space", "key") for k in range(other_count)]
+    namespace: dict[str, Any] = {}
     exec(
         f"""
-def around({", ".join(given)}):
+def around({", ".join(parameters)}):
     def are_bound():
         try:
             return {" and ".join(tests) or "True"}
@@ -183,9 +185,9 @@ def around({", ".join(given)}):
             return False
     return are_bound
 """,
-        made,
+        namespace,
     )
-    code: CodeType = made["around"](*[None] * len(given)).__code__
+    code: CodeType = namespace["around"](*[None] * len(parameters)).__code__
     return code
 
 
@@ -213,5 +215,5 @@ def _is_same_function(now: Any, value: Any) -> bool:
         now.__globals__ is value.__globals__
         and without_places(now.__code__) == without_places(value.__code__)
         and _is_same(now.__defaults__, value.__defaults__)
-        and all(one == other for one, other in cells)
+        and all(left == right for left, right in cells)
     )

@@ -24,66 +24,44 @@ i, j, k, l = (Axes((n,)) for n in range(4))
 NAMED_AXES = {
     name: Axes(tuple("ijkl".index(c) for c in name))
     for name in (
-        "i",
-        "j",
-        "k",
-        "l",
-        "ij",
-        "ik",
-        "il",
-        "ji",
-        "jk",
-        "jl",
-        "ki",
-        "kj",
-        "kl",
-        "li",
-        "lj",
-        "lk",
-        "ijk",
-        "ijl",
-        "ikl",
-        "jkl",
-        "kij",
-        "jki",
-        "kji",
-        "ikj",
-        "jik",
-        "ijkl",
+        *("i", "j", "k", "l"),
+        *("ij", "ik", "il", "ji", "jk", "jl", "ki", "kj", "kl", "li", "lj", "lk"),
+        *("ijk", "ijl", "ikl", "jkl", "kij", "jki", "kji", "ikj", "jik", "ijkl"),
     )
 }
 
 
 def axes(*numbers: int) -> Axes:
     """Axes by number, from 0. Raises TaichiTypeError and ValueError for anything else."""
-    return Axes(tuple(integer(one, "an axis", low=0) for one in numbers))
+    return Axes(tuple(integer(axis, "an axis", low=0) for axis in numbers))
 
 
 def numbers_of(axes_: Axes | Sequence[Axes]) -> tuple[int, ...]:
     """The numbers of axes. Raises TaichiTypeError for what are none."""
-    given = axes_ if isinstance(axes_, list | tuple) else [axes_]
-    each = [
-        instance(one, Axes, "what a block lies over", "axes such as ti.i or ti.ij") for one in given
+    values = axes_ if isinstance(axes_, list | tuple) else [axes_]
+    groups = [
+        instance(group, Axes, "what a block lies over", "axes such as ti.i or ti.ij")
+        for group in values
     ]
-    return tuple(number for one in each for number in one.numbers)
+    return tuple(number for group in groups for number in group.numbers)
 
 
-def extents_of(shape: Shape, what: str) -> tuple[Any, ...]:
+def extents_of(shape: Shape, description: str) -> tuple[Any, ...]:
     """The extents of a shape, or the one that there is. Raises TaichiTypeError for what are no
     numbers, ValueError for such as are not finite."""
-    given: tuple[Any, ...] = (shape,)
+    extents: tuple[Any, ...] = (shape,)
     is_number = isinstance(shape, np.ndarray) and not shape.ndim
     if isinstance(shape, Iterable) and not (is_number or isinstance(shape, str)):
-        given = tuple(shape)
-    for one in given:
-        number(one, what)
-    return given
+        extents = tuple(shape)
+    for extent in extents:
+        number(extent, description)
+    return extents
 
 
 def element_sizes(shape: Sequence[object]) -> tuple[int, ...]:
     """The sizes of vectors or matrices. Raises TaichiTypeError for what are no integers, ValueError
     where one is not positive."""
-    return tuple(integer(one, "the size of a vector or matrix", low=1) for one in shape)
+    return tuple(integer(size, "the size of a vector or matrix", low=1) for size in shape)
 
 
 def sizes_of(shape: Shape) -> tuple[int, ...]:

@@ -49,11 +49,11 @@ class Trees:
         if self._root is None:
             raise TaichiRuntimeError("SNode tree has been destroyed")
         for field in self._root.fields():
-            for one in field.with_derivatives():
-                if one.memory is not None:
-                    one.memory = None
-                    one.destroyed = True
-                    self._root.program.forget(one.symbol)
+            for array in field.with_derivatives():
+                if array.memory is not None:
+                    array.memory = None
+                    array.destroyed = True
+                    self._root.program.forget(array.symbol)
         for block in self._root.sparse_blocks():
             if block.activity is not None:
                 self._root.program.forget(block.activity)

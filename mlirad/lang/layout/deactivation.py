@@ -86,10 +86,12 @@ def _derivatives(block: SNode) -> list[tuple[Leaf, Leaf]]:
     """The derivatives that lie below a block, each with its field: not those that were placed
     elsewhere."""
     return [
-        (field, one)
+        (field, derivative)
         for field in block.fields()
-        for one in field.with_derivatives()
-        if one is not field and one.memory is not None and one.memory.nesting is not None
+        for derivative in field.with_derivatives()
+        if derivative is not field
+        and derivative.memory is not None
+        and derivative.memory.nesting is not None
     ]
 
 
@@ -98,8 +100,8 @@ def _is_much(tree: SNode) -> bool:
     if tree.parent_node is not tree.root or tree.kind not in (Kind.POINTER, Kind.DYNAMIC):
         return False
     elements = [field.memory.elements for field in tree.fields() if field.memory is not None]
-    sparse = [one for one in elements if isinstance(one, SparseElements)]
-    return any(one.copy_takes(_MUCH // len(sparse)) for one in sparse)
+    sparse = [array for array in elements if isinstance(array, SparseElements)]
+    return any(array.copy_takes(_MUCH // len(sparse)) for array in sparse)
 
 
 def _give_back(tree: SNode) -> None:
@@ -109,9 +111,9 @@ def _give_back(tree: SNode) -> None:
             field.memory.allocation.clear()
     for _, derivative in _derivatives(tree):
         derivative.fill(0)
-    for one in tree.sparse_blocks():
-        if one.activity in tree.program.fields:
-            tree.program.fields[one.activity].allocation.clear()
+    for block in tree.sparse_blocks():
+        if block.activity in tree.program.fields:
+            tree.program.fields[block.activity].allocation.clear()
 
 
 def deactivate_all_snodes() -> None:

@@ -25,7 +25,6 @@ class Root(SNode):
         self.done: set[int] = set()
 
     def schedule(self) -> None:
-        """Have new trees allocated before the next access."""
         if not self.scheduled:
             self.scheduled = True
             self.program.trees.pending.append(self.materialize)
@@ -44,9 +43,9 @@ class Root(SNode):
         for child in list(self.children):
             if isinstance(child, SNode) and any(child.sparse_blocks()):
                 for field in list(child.fields()):  # which is cleared by giving back its memory
-                    self._allocate(child, partial(_missing, kind, field), kind)
+                    self._allocate(child, partial(_missing_derivative, kind, field), kind)
             else:
-                self._allocate(child, lambda field: field.missing(kind), kind)
+                self._allocate(child, lambda field: field.missing_derivative(kind), kind)
 
     def _allocate(
         self,
@@ -55,21 +54,21 @@ class Root(SNode):
         kind: DerivativeKind | None = None,
     ) -> bool:
         """Allocate a tree with the chosen fields only; whether there are any."""
-        found = [field for leaf in _leaves(tree) if (field := choose(leaf)) is not None]
-        if not found:
+        fields = [field for leaf in _leaves(tree) if (field := choose(leaf)) is not None]
+        if not fields:
             return False
         number = self.program.trees.count
         self.program.trees.count += 1
-        members = set(found)
+        members = set(fields)
 
         def member(field: Leaf) -> Leaf | None:
-            one = field if kind is None else field.existing(kind)
-            return one if one in members else None
+            leaf = field if kind is None else field.existing(kind)
+            return leaf if leaf in members else None
 
         def declare() -> None:
-            snode.root(f"S{number}", _declared(tree, member))
+            snode.root(f"S{number}", _declare(tree, member))
 
-        dtypes = {field.symbol: field.dtype.numpy for field in found}
+        dtypes = {field.symbol: field.dtype.numpy for field in fields}
         blocks = [] if not isinstance(tree, SNode) else list(tree.sparse_blocks())
         if kind is None:
             for block in blocks:
@@ -79,34 +78,34 @@ class Root(SNode):
         }
         nestings = partial(nesting_of, activities=activities, is_derivative=kind is not None)
         memory = allocate(declare, dtypes, self.program.executor.memory, nestings)
-        for field in found:
+        for field in fields:
             field.attach(memory[field.symbol], declare)
-        self._note_activities(list(activities), found, is_new=kind is None)
+        self._note_activities(list(activities), fields, is_new=kind is None)
         return True
 
-    def _note_activities(self, names: list[str], found: Sequence[Leaf], *, is_new: bool) -> None:
+    def _note_activities(self, names: list[str], fields: Sequence[Leaf], *, is_new: bool) -> None:
         """Have the activities of a tree declared wherever its fields are, and the fields where the
         activities are."""
-        for field in found:
+        for field in fields:
             self.program.trees.companions[field.symbol] = names
         if is_new:
             for name in names:
-                self.program.trees.companions[name] = [field.symbol for field in found]
+                self.program.trees.companions[name] = [field.symbol for field in fields]
 
 
-def _missing(kind: DerivativeKind, chosen: Leaf, field: Leaf) -> Leaf | None:
+def _missing_derivative(kind: DerivativeKind, chosen: Leaf, field: Leaf) -> Leaf | None:
     """The derivative of one field that was asked for and not placed."""
-    return field.missing(kind) if field is chosen else None
+    return field.missing_derivative(kind) if field is chosen else None
 
 
 def _leaves(node: SNode | Leaf) -> Iterator[Leaf]:
     return node.fields() if isinstance(node, SNode) else iter((node,))
 
 
-def _declared(node: SNode | Leaf, choose: Callable[[Leaf], Leaf | None]) -> list[ir.Operation]:
+def _declare(node: SNode | Leaf, choose: Callable[[Leaf], Leaf | None]) -> list[ir.Operation]:
     """A tree as one op, with the chosen fields only; none where it has none of them."""
     if not isinstance(node, SNode):
         field = choose(node)
         return [] if field is None else [field.declaration()]
-    inner = [op for child in node.children for op in _declared(child, choose)]
+    inner = [op for child in node.children for op in _declare(child, choose)]
     return [node.declaration(inner)] if inner else []

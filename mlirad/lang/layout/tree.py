@@ -91,7 +91,7 @@ class SNode:
 
         A gradient of a field that may be inactive lies where the gradients are that have no place:
         it is not 0 only where its field is active."""
-        for field in [one for given in fields for one in _listed(given)]:
+        for field in [leaf for argument in fields for leaf in _leaves_of(argument)]:
             if self.is_sparse and isinstance(field, Leaf) and field.primal is not None:
                 field.primal.want(field.kind)
                 continue
@@ -212,7 +212,7 @@ class Leaf(ABC):
     def kind(self) -> DerivativeKind:
         """Which derivative of its primal this is."""
         assert self.primal is not None
-        return next(kind for kind, one in self.primal.derived.items() if one is self)
+        return next(kind for kind, derivative in self.primal.derived.items() if derivative is self)
 
     @abstractmethod
     def want(self, kind: DerivativeKind) -> None:
@@ -255,8 +255,8 @@ class Leaf(ABC):
         """The field of a derivative, placed or not."""
         if kind.is_of_gradient:
             return self.derivative(ADJOINT).derivative(kind.alone)
-        found = self.derived.get(kind)
-        return found if found is not None else self._derive(kind)
+        derivative = self.derived.get(kind)
+        return derivative if derivative is not None else self._derive(kind)
 
     def existing(self, kind: DerivativeKind) -> Self | None:
         """The derivative, where it was ever spoken of."""
@@ -267,10 +267,10 @@ class Leaf(ABC):
 
     def has(self, kind: DerivativeKind) -> bool:
         """Whether a derivative is placed or asked for."""
-        found = self.derived.get(kind)
-        return kind in self.wanted or (found is not None and found.placed_in is not None)
+        derivative = self.derived.get(kind)
+        return kind in self.wanted or (derivative is not None and derivative.placed_in is not None)
 
-    def missing(self, kind: DerivativeKind) -> Self | None:
+    def missing_derivative(self, kind: DerivativeKind) -> Self | None:
         """The derivative that was asked for and has no memory yet."""
         if kind not in self.wanted:
             return None
@@ -280,16 +280,18 @@ class Leaf(ABC):
 
     def tangents(self) -> list[Self]:
         """The duals that have memory, the first to the last."""
-        found: list[Self] = []
-        while (one := self.derived.get(tangent(len(found)))) is not None and one.memory is not None:
-            found.append(one)
-        return found
+        duals: list[Self] = []
+        while (
+            dual := self.derived.get(tangent(len(duals)))
+        ) is not None and dual.memory is not None:
+            duals.append(dual)
+        return duals
 
     def with_derivatives(self) -> Iterator[Self]:
         """This and every derivative that was spoken of."""
         yield self
-        for one in self.derived.values():
-            yield from one.with_derivatives()
+        for derivative in self.derived.values():
+            yield from derivative.with_derivatives()
 
 
 def offset_in(node: SNode, offset: int | Sequence[int]) -> tuple[int, ...]:
@@ -312,11 +314,11 @@ class LeafGroup(ABC):
         """The fields, in order."""
 
 
-def _listed(given: Any) -> list[Leaf]:
-    if isinstance(given, LeafGroup):
-        return given.__leaves__()
-    if isinstance(given, list | tuple):
-        return [one for part in given for one in _listed(part)]
-    if not hasattr(given, "put_into"):
-        raise TaichiTypeError(f"what is placed must be a field, not {type(given).__name__}")
-    return [given]
+def _leaves_of(value: Any) -> list[Leaf]:
+    if isinstance(value, LeafGroup):
+        return value.__leaves__()
+    if isinstance(value, list | tuple):
+        return [leaf for entry in value for leaf in _leaves_of(entry)]
+    if not hasattr(value, "put_into"):
+        raise TaichiTypeError(f"what is placed must be a field, not {type(value).__name__}")
+    return [value]

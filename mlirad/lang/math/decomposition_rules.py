@@ -94,17 +94,17 @@ def svd_tangent(result: Matrices, tangent: fm.Matrix) -> Any:
     for i, j in PAIRS[U.n]:
         pair = _Pair(S, i, j)
         symmetric, skew = (P[i, j] + P[j, i]) * 0.5, (P[i, j] - P[j, i]) * 0.5
-        both, between = (
+        even, odd = (
             pair.quotient(symmetric, pair.difference, 0.0),
             pair.quotient(skew, pair.sum, 0.0),
         )
-        turn_u[i][j], turn_u[j][i] = both + between, -both - between
-        turn_v[i][j], turn_v[j][i] = both - between, between - both
-        rest, skew_rest = (
+        turn_u[i][j], turn_u[j][i] = even + odd, -even - odd
+        turn_v[i][j], turn_v[j][i] = even - odd, odd - even
+        remainder, skew_remainder = (
             pair.if_vanishing(pair.difference, symmetric),
             pair.if_vanishing(pair.sum, skew),
         )
-        moved[i][j], moved[j][i] = rest + skew_rest, rest - skew_rest
+        moved[i][j], moved[j][i] = remainder + skew_remainder, remainder - skew_remainder
     return U @ Matrix(turn_u), Matrix(moved), V @ Matrix(turn_v)
 
 

@@ -29,7 +29,7 @@ _INTEGERS = {16: i16, 32: i32, 64: i64}
 _BIASES = {16: 15, 32: 127, 64: 1023}  # of exponents
 
 
-def _typed(matrix: fm.Matrix, dt: TypeLike | None) -> Any:
+def _cast(matrix: fm.Matrix, dt: TypeLike | None) -> Any:
     """The matrix in a float type; without one, in its own or the default float type."""
     if dt is not None:
         return matrix.cast(dt)
@@ -61,7 +61,7 @@ def solve(A: fm.Matrix, b: fm.Matrix, dt: TypeLike | None = None) -> Any:
             f"ti.solve needs a square matrix and a vector, not shapes {A.shape} and {b.shape}"
         )
     n = A.n
-    rows = [[*row, right] for row, right in zip(_typed(A, dt).rows_list(), _typed(b, dt).entries)]
+    rows = [[*row, right] for row, right in zip(_cast(A, dt).rows_list(), _cast(b, dt).entries)]
     for k in range(n):
         for i in range(k + 1, n):
             larger = fn.abs(rows[i][k]) > fn.abs(rows[k][k])
@@ -85,13 +85,13 @@ def solve(A: fm.Matrix, b: fm.Matrix, dt: TypeLike | None = None) -> Any:
 def _eig2(M):  # type: ignore[no-untyped-def]
     power, reciprocal = _magnitude(M)
     M = M * reciprocal
-    one, zero = fn.one(M[0, 0]), fn.zero(M[0, 0])
-    half, apart = (M[0, 0] + M[1, 1]) * (one / 2), (M[0, 0] - M[1, 1]) * (one / 2)
-    gap = apart * apart + M[0, 1] * M[1, 0]
+    unity, zero = fn.one(M[0, 0]), fn.zero(M[0, 0])
+    half, deviation = (M[0, 0] + M[1, 1]) * (unity / 2), (M[0, 0] - M[1, 1]) * (unity / 2)
+    gap = deviation * deviation + M[0, 1] * M[1, 0]
     root = fn.sqrt(fn.abs(gap))
     real, imaginary = fn.select(gap >= 0, root, zero), fn.select(gap >= 0, zero, root)
     values = Matrix([[half + real, imaginary], [half - real, -imaginary]])
-    vectors = Matrix([[one, zero], [zero, zero], [zero, one], [zero, zero]])
+    vectors = Matrix([[unity, zero], [zero, zero], [zero, unity], [zero, zero]])
     if M[0, 1] != 0 or M[1, 0] != 0 or imaginary != 0:
         for j in static(range(2)):
             x = Vector([M[0, 1], zero, values[j, 0] - M[0, 0], values[j, 1]])
@@ -100,7 +100,7 @@ def _eig2(M):  # type: ignore[no-untyped-def]
             for k in static(range(4)):
                 vectors[k, j] = larger[k]
     elif M[1, 1] > M[0, 0]:
-        vectors = Matrix([[zero, one], [zero, zero], [one, zero], [zero, zero]])
+        vectors = Matrix([[zero, unity], [zero, zero], [unity, zero], [zero, zero]])
     return values * power, vectors
 
 
@@ -110,7 +110,7 @@ def eig(A, dt=None):  # type: ignore[no-untyped-def]
     a 4×2 matrix, real and imaginary parts in turn) of a 2×2 matrix, in a kernel, in the float type
     `dt` (by default that of `A * 1.0`). Raises TaichiCompilationError for other shapes."""
     static_assert(A.n == 2 and A.m == 2, "Eigen solver only supports 2D matrices.")
-    return _eig2(_typed(A, dt))
+    return _eig2(_cast(A, dt))
 
 
 @in_type_of_matrix
@@ -132,13 +132,15 @@ def _sym_eig2(M: fm.Matrix) -> Any:
 @func
 def _sym_eig3(M):  # type: ignore[no-untyped-def]
     """Jacobi's rotations: each zeroes one entry beside the diagonal."""
-    S, V, one = M, Matrix.identity(M[0, 0].dtype, 3), fn.one(M[0, 0])
+    S, V, unity = M, Matrix.identity(M[0, 0].dtype, 3), fn.one(M[0, 0])
     for _ in range(SWEEPS):
         for p, q in static(PAIRS):
             if S[p, q] != 0:
                 zeta = (S[q, q] - S[p, p]) / (2 * S[p, q])
-                t = fn.select(zeta >= 0, one, -one) / (fn.abs(zeta) + fn.sqrt(one + zeta * zeta))
-                c = one / fn.sqrt(one + t * t)
+                t = fn.select(zeta >= 0, unity, -unity) / (
+                    fn.abs(zeta) + fn.sqrt(unity + zeta * zeta)
+                )
+                c = unity / fn.sqrt(unity + t * t)
                 s = c * t
                 for k in static(range(3)):
                     left, right = S[k, p], S[k, q]
@@ -165,7 +167,7 @@ def sym_eig(A, dt=None):  # type: ignore[no-untyped-def]
     static_assert(
         A.n == A.m and A.n in (2, 3), "Symmetric eigen solver only supports 2D and 3D matrices."
     )
-    M = _typed(A, dt)
+    M = _cast(A, dt)
     power, reciprocal = _magnitude(M)
     if static(A.n == 2):
         values, vectors = _sym_eig2(M * reciprocal)
@@ -211,15 +213,17 @@ def _unit(v: fm.Matrix) -> Any:
 @func
 def _hestenes(M):  # type: ignore[no-untyped-def]
     """Hestenes' rotations: each makes two columns of `M @ V` orthogonal."""
-    B, V, one, zero = M, Matrix.identity(M[0, 0].dtype, 3), fn.one(M[0, 0]), fn.zero(M[0, 0])
+    B, V, unity, zero = M, Matrix.identity(M[0, 0].dtype, 3), fn.one(M[0, 0]), fn.zero(M[0, 0])
     tiny = fn.cast(static(1e-31 if M[0, 0].dtype.bits == 64 else 1e-14), M[0, 0].dtype)
     for _ in range(SWEEPS):
         for p, q in static(PAIRS):
             off = B[:, p].dot(B[:, q])
             if off * off > tiny * B[:, p].norm_sqr() * B[:, q].norm_sqr():
                 zeta = (B[:, q].norm_sqr() - B[:, p].norm_sqr()) / (2 * off)
-                t = fn.select(zeta >= 0, one, -one) / (fn.abs(zeta) + fn.sqrt(one + zeta * zeta))
-                c = one / fn.sqrt(one + t * t)
+                t = fn.select(zeta >= 0, unity, -unity) / (
+                    fn.abs(zeta) + fn.sqrt(unity + zeta * zeta)
+                )
+                c = unity / fn.sqrt(unity + t * t)
                 s = c * t
                 for k in static(range(3)):
                     left, right = B[k, p], B[k, q]
@@ -235,15 +239,17 @@ def _hestenes(M):  # type: ignore[no-untyped-def]
     other = _unit(V[:, 1] - axis * axis.dot(V[:, 1]))
     V = Matrix.cols([axis, other, axis.cross(other)])
     B = M @ V
-    first = Vector([one, zero, zero])
+    first = Vector([unity, zero, zero])
     largest = B[:, 0].norm()
     if largest > 0:
         first = B[:, 0] / largest
-    rest = B[:, 1] - first * first.dot(B[:, 1])
-    middle = rest.norm()
-    second = fn.select(fn.abs(first[0]) < 0.5, Vector([one, zero, zero]), Vector([zero, one, zero]))
+    residual = B[:, 1] - first * first.dot(B[:, 1])
+    middle = residual.norm()
+    second = fn.select(
+        fn.abs(first[0]) < 0.5, Vector([unity, zero, zero]), Vector([zero, unity, zero])
+    )
     if middle * static(1 << 8) > B[:, 1].norm():  # else it is what rounding left
-        second = rest / middle
+        second = residual / middle
     second = _unit((second - first * first.dot(second)).normalized())
     third = first.cross(second)
     U = Matrix.cols([first, second, third])
@@ -279,8 +285,8 @@ def svd(A, dt=None):  # type: ignore[no-untyped-def]
     """
     static_assert(A.n == A.m and A.n in (2, 3), "SVD only supports 2D and 3D matrices.")
     if static(A.n == 2):
-        return _svd2(_typed(A, dt))
-    return _svd3(_typed(A, dt))
+        return _svd2(_cast(A, dt))
+    return _svd3(_cast(A, dt))
 
 
 @func
@@ -321,5 +327,5 @@ def polar_decompose(A, dt=None):  # type: ignore[no-untyped-def]
         A.n == A.m and A.n in (2, 3), "Polar decomposition only supports 2D and 3D matrices."
     )
     if static(A.n == 2):
-        return _polar2(_typed(A, dt))
-    return _polar3(_typed(A, dt))
+        return _polar2(_cast(A, dt))
+    return _polar3(_cast(A, dt))

@@ -67,7 +67,7 @@ def clamp(value: Value, low: Value, high: Value) -> Any:
 def mix(left: Value, right: Value, weight: Value) -> Any:
     """`left * (1 - weight) + right * weight` of numbers, or elementwise of vectors; a weight for
     all, or one each."""
-    a, b, w = (fn.as_floats(one) for one in (left, right, weight))
+    a, b, w = (fn.as_floats(argument) for argument in (left, right, weight))
     return a * (1.0 - w) + b * w
 
 
@@ -84,8 +84,8 @@ def fract(value: Value) -> Any:
 def smoothstep(low: Value, high: Value, value: Value) -> Any:
     """A cubic rise from 0 at `low` to 1 at `high`, constant beyond, elementwise. Where `low` equals
     `high` it is NaN in kernels, ZeroDivisionError in Python scope."""
-    first, last, here = (fn.as_floats(one) for one in (low, high, value))
-    t = clamp((here - first) / (last - first), 0.0, 1.0)
+    first, last, x = (fn.as_floats(argument) for argument in (low, high, value))
+    t = clamp((x - first) / (last - first), 0.0, 1.0)
     return t * t * (3.0 - 2.0 * t)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import mlirad as ti
 from mlirad.errors import TaichiRuntimeTypeError
-from mlirad.lang.arguments.dlpack import _Tensor, _Versioned
+from mlirad.lang.arguments.dlpack import _Tensor, _VersionedTensor
 from mlirad.runtime.program import program as current_program
 from mlirad.runtime.simt.simt_driver import SimtDriver
 
@@ -137,7 +137,7 @@ class Exchanged(OnDevice):
             None if steps is None else ctypes.cast(steps, pointer),
             8,
         )
-        managed = _Versioned(1, 0, None, None, int(self.is_read_only), tensor)
+        managed = _VersionedTensor(1, 0, None, None, int(self.is_read_only), tensor)
         self.kept = tensor, managed, sizes, steps
         new = ctypes.pythonapi.PyCapsule_New
         new.restype, new.argtypes = (

@@ -43,8 +43,8 @@ def refuse_whole(*values: object) -> None:
 
 def in_range(value: int, dtype: DataType) -> bool:
     """Whether an integer type has a number."""
-    low = -(1 << (dtype.bits - 1)) if dtype.is_signed else 0
-    return low <= value < 1 << (dtype.bits - dtype.is_signed)
+    low, high = dtype.limits
+    return low <= value <= high
 
 
 def number_constant(value: Any, dtype: DataType) -> ir.Value:

@@ -1,6 +1,6 @@
 """Fields and ndarrays as notebooks show them: some elements, and of what may be an image a picture.
 
-Looking is not a read that a tape would note, and copies no more than what is shown.
+Looking is not a read that a tape would note, and copies no more than what is array_html.
 """
 
 from __future__ import annotations
@@ -19,28 +19,23 @@ _SMALLEST, _LARGEST = 16, 256  # pixels along an axis of a picture
 _CHANNELS = 3
 
 
-def shown(
+def array_html(
     title: str, shape: tuple[int, ...], element_shape: tuple[int, ...], elements: Elements | None
 ) -> str:
     """The title, a corner of the elements, and a picture of those with two axes. `elements` is
     None where they do not lie as one array: then there is only the title."""
+    text = heading(f"{title}, shape {shape}")
     if elements is None:
-        return heading(f"{title}, shape {shape}")
-    return "".join(
-        [
-            heading(f"{title}, shape {shape}"),
-            _picture(shape, element_shape, elements),
-            _corner(shape, element_shape, elements),
-        ]
-    )
+        return text
+    return text + "".join(draw(shape, element_shape, elements) for draw in (_picture, _corner))
 
 
 def _corner(shape: tuple[int, ...], element_shape: tuple[int, ...], elements: Elements) -> str:
     leading, last = shape[:-2], shape[-2:]
     extents = [min(extent, CORNER) for extent in last]
     box = [*((0, 0) for _ in leading), *((0, extent - 1) for extent in extents)]
-    found = elements.read((*box, *((None, None),) * len(element_shape)))
-    cells = found.reshape(*([1] * (2 - len(last)) + extents), *element_shape)
+    corner = elements.read((*box, *((None, None),) * len(element_shape)))
+    cells = corner.reshape(*([1] * (2 - len(last)) + extents), *element_shape)
     rows = [[_text(cell) for cell in row] for row in cells]
     if last and last[-1] > CORNER:
         rows = [[*row, "…"] for row in rows]
@@ -64,10 +59,12 @@ def _picture(shape: tuple[int, ...], element_shape: tuple[int, ...], elements: E
     if view is None:  # on a GPU
         return ""
     steps = [-(-extent // _LARGEST) for extent in shape]
-    found = np.asarray(view[:: steps[0], :: steps[1]])
-    pixels, said = _grey(found) if not element_shape else (_unit(found), "0 to 1 are dark to light")
-    if found.dtype == np.uint8:
-        pixels, said = found, "bytes"
+    sample = np.asarray(view[:: steps[0], :: steps[1]])
+    pixels, said = (
+        _grey(sample) if not element_shape else (_unit(sample), "0 to 1 are dark to light")
+    )
+    if sample.dtype == np.uint8:
+        pixels, said = sample, "bytes"
     from PIL import Image  # which takes as long to load as all the rest of this
 
     buffer = BytesIO()
@@ -95,6 +92,6 @@ def _unit(values: Values) -> Values:
     return bytes_
 
 
-def listed(title: str, parts: Sequence[object]) -> str:
+def group_html(title: str, fields: Sequence[object]) -> str:
     """A group of fields, by what each says of itself."""
-    return heading(title) + table((), [[repr(part)] for part in parts])
+    return heading(title) + table((), [[repr(field)] for field in fields])

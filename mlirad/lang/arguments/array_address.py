@@ -7,7 +7,7 @@ from typing import NoReturn
 from mlirad.runtime.memory.values import Values
 
 
-class Passed:
+class ArrayAddress:
     """Where an array is, and how large: all that a primal needs."""
 
     __slots__ = ("_size", "address", "dims", "host")
@@ -31,10 +31,13 @@ class Passed:
         raise AssertionError("a primal takes no tangents")
 
 
-def share_memory(arrays: list[Passed]) -> bool:
+def share_memory(arrays: list[ArrayAddress]) -> bool:
     """Whether two of some arrays may."""
-    for position, one in enumerate(arrays):
+    for position, array in enumerate(arrays):
         for other in arrays[:position]:
-            if one.address < other.address + other.size and other.address < one.address + one.size:
+            if (
+                array.address < other.address + other.size
+                and other.address < array.address + array.size
+            ):
                 return True
     return False

@@ -56,7 +56,7 @@ class PlacedField:
         return f"{self.block} => place {list(self.shape)}"
 
 
-def placed(field: Leaf) -> PlacedField:
+def placed_field(field: Leaf) -> PlacedField:
     """A field as a leaf of its tree. Raises TaichiRuntimeError where it has no place."""
     if field.placed_in is None:
         field.program.trees.materialize()  # which places gradients that were asked for
