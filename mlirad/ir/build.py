@@ -216,8 +216,8 @@ def parallel_loop(
     """`scf.parallel`; the caller fills its body and ends it."""
     rank = len(lower)
     sizes = ir.DenseI32ArrayAttr.get([rank, rank, rank, 0])
-    given = {**(attributes or {}), "operandSegmentSizes": sizes}
-    op = ir.Operation.create(Scf.PARALLEL, [], [*lower, *upper, *steps], given, regions=1)
+    attributes = {**(attributes or {}), "operandSegmentSizes": sizes}
+    op = ir.Operation.create(Scf.PARALLEL, [], [*lower, *upper, *steps], attributes, regions=1)
     block(op, 0, [index_type()] * rank)
     return Parallel(op)
 

@@ -34,8 +34,12 @@ def vjp_reads(node: Node, varied: Collection[int]) -> set[int]:
         )
     block = node.op.regions[VJP].blocks[0]
     adjoints = block_operations(block)[-1].operands
-    wanted = [k for k in range(len(adjoints)) if node.operands[k] in varied]
-    read = _made_of(block, [adjoints[k] for k in wanted]) if len(wanted) < len(adjoints) else None
+    positions = [k for k in range(len(adjoints)) if node.operands[k] in varied]
+    read = (
+        _made_of(block, [adjoints[k] for k in positions])
+        if len(positions) < len(adjoints)
+        else None
+    )
     values = [*node.operands, *node.results]
     return {
         value
@@ -46,13 +50,13 @@ def vjp_reads(node: Node, varied: Collection[int]) -> set[int]:
 
 def _made_of(block: ir.Block, values: Sequence[ir.Value]) -> set[ir.Value]:
     """Some values of a block and, transitively, what they are made of."""
-    found = set(values)
+    sources = set(values)
     for op in reversed(block_operations(block)[:-1]):
-        if not len(op.results) or any(result in found for result in op.results):
-            found.update(op.operands)
+        if not len(op.results) or any(result in sources for result in op.results):
+            sources.update(op.operands)
             if len(op.regions):
-                found.update(captured(op))
-    return found
+                sources.update(captured(op))
+    return sources
 
 
 def apply_region(

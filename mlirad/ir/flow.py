@@ -14,7 +14,7 @@ from mlirad.ir.ops import Scf
 Edge = tuple[int, list[int]]
 
 
-class Carried(NamedTuple):
+class CarriedValue(NamedTuple):
     """What an iteration of a loop hands to the next: in the first it is `initial`, in each
     `argument`, in the one behind `following`. The last is the loop's `result`, where it has one for
     it."""
@@ -24,20 +24,25 @@ class Carried(NamedTuple):
     following: int
     result: int | None
 
+    @property
+    def targets(self) -> list[int]:
+        """Return the argument and, if the loop has one, the result."""
+        return [self.argument] if self.result is None else [self.argument, self.result]
 
-class Passed(NamedTuple):
-    """What the condition's block of a loop `given` the block behind it as an `argument`, or the
-    loop's users as a `result`."""
 
-    given: int
+class PassedValue(NamedTuple):
+    """A `value` that the condition's block of a loop passes to the block behind it, as an
+    `argument`, and to the loop's users, as a `result`."""
+
+    value: int
     argument: int
     result: int
 
 
-class Chosen(NamedTuple):
-    """A result that is one of what the blocks of a branch give."""
+class ChosenValue(NamedTuple):
+    """A `result` of a branch, which is one of `values`, the first of them from its first block."""
 
-    given: tuple[int, ...]
+    values: tuple[int, ...]
     result: int
 
 
@@ -45,41 +50,39 @@ class Flow(msgspec.Struct, frozen=True, dict=True):
     """`control` decides which blocks run, and how often: a condition, or bounds."""
 
     control: Sequence[int] = ()
-    carried: Sequence[Carried] = ()
-    passed: Sequence[Passed] = ()
-    chosen: Sequence[Chosen] = ()
+    carried: Sequence[CarriedValue] = ()
+    passed: Sequence[PassedValue] = ()
+    chosen: Sequence[ChosenValue] = ()
 
     @cached_property
     def edges(self) -> list[Edge]:
         """Each value that passes, with those that it may become."""
         return [
-            *((one.initial, _known(one.argument, one.result)) for one in self.carried),
+            *((carried.initial, carried.targets) for carried in self.carried),
             # A result is also the argument of the iteration that does not run.
-            *((one.argument, [one.result]) for one in self.carried if one.result is not None),
-            *((one.following, _known(one.argument, one.result)) for one in self.carried),
-            *((one.given, [one.argument, one.result]) for one in self.passed),
-            *((given, [one.result]) for one in self.chosen for given in one.given),
+            *((carried.argument, carried.targets[1:]) for carried in self.carried),
+            *((carried.following, carried.targets) for carried in self.carried),
+            *((passed.value, [passed.argument, passed.result]) for passed in self.passed),
+            *((value, [chosen.result]) for chosen in self.chosen for value in chosen.values),
         ]
 
     @cached_property
     def sources(self) -> dict[int, tuple[int, ...]]:
         """What each argument, and each result, may be made of."""
-        found: dict[int, tuple[int, ...]] = {one.result: one.given for one in self.chosen}
+        sources: dict[int, tuple[int, ...]] = {
+            chosen.result: chosen.values for chosen in self.chosen
+        }
         for carried in self.carried:
-            for value in _known(carried.argument, carried.result):
-                found[value] = carried.initial, carried.following
+            for value in carried.targets:
+                sources[value] = carried.initial, carried.following
         for passed in self.passed:
-            found[passed.argument] = found[passed.result] = (passed.given,)
-        return found
+            sources[passed.argument] = sources[passed.result] = (passed.value,)
+        return sources
 
     @cached_property
     def arguments(self) -> frozenset[int]:
         """The arguments of carried values."""
-        return frozenset(one.argument for one in self.carried)
-
-
-def _known(*values: int | None) -> list[int]:
-    return [value for value in values if value is not None]
+        return frozenset(carried.argument for carried in self.carried)
 
 
 class Block(NamedTuple):
@@ -91,7 +94,7 @@ class Block(NamedTuple):
 
 def _for(operands: Sequence[int], blocks: Sequence[Block], results: Sequence[int]) -> Flow:
     body = blocks[0]
-    carried = map(Carried, operands[3:], body.arguments[1:], body.end, results)
+    carried = map(CarriedValue, operands[3:], body.arguments[1:], body.end, results)
     return Flow(control=operands[:3], carried=tuple(carried))
 
 
@@ -100,14 +103,14 @@ def _while(operands: Sequence[int], blocks: Sequence[Block], results: Sequence[i
     none = (None,) * len(operands)
     return Flow(
         control=before.end[:1],
-        carried=tuple(map(Carried, operands, before.arguments, after.end, none)),
-        passed=tuple(map(Passed, before.end[1:], after.arguments, results)),
+        carried=tuple(map(CarriedValue, operands, before.arguments, after.end, none)),
+        passed=tuple(map(PassedValue, before.end[1:], after.arguments, results)),
     )
 
 
 def _if(operands: Sequence[int], blocks: Sequence[Block], results: Sequence[int]) -> Flow:
     ends = [block.end for block in blocks]
-    return Flow(control=operands[:1], chosen=tuple(map(Chosen, zip(*ends), results)))
+    return Flow(control=operands[:1], chosen=tuple(map(ChosenValue, zip(*ends), results)))
 
 
 def _parallel(operands: Sequence[int], blocks: Sequence[Block], results: Sequence[int]) -> Flow:
@@ -127,5 +130,5 @@ def flow_of(
     name: str, operands: Sequence[int], blocks: Sequence[Block], results: Sequence[int]
 ) -> Flow:
     """The flow through an op."""
-    made = _FLOWS.get(name)
-    return NO_FLOW if made is None else made(operands, blocks, results)
+    find_flow = _FLOWS.get(name)
+    return NO_FLOW if find_flow is None else find_flow(operands, blocks, results)

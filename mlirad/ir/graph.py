@@ -56,17 +56,17 @@ class Node:
     @property
     def owners(self) -> list[Node]:
         """The ops around this one, outermost first."""
-        found: list[Node] = []
+        owners: list[Node] = []
         owner = self.block.owner
         while owner is not None:
-            found.append(owner)
+            owners.append(owner)
             owner = owner.block.owner
-        return found[::-1]
+        return owners[::-1]
 
     def owners_within(self, outer: Node) -> list[Node]:
         """The ops around this one inside another, outermost first."""
-        found = self.owners
-        return found[found.index(outer) + 1 :]
+        owners = self.owners
+        return owners[owners.index(outer) + 1 :]
 
     @property
     def order(self) -> tuple[int, ...]:

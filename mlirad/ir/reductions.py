@@ -68,16 +68,16 @@ def _is_repeated(op: ir.Operation, loop: ir.Operation) -> bool:
 
 def find_reductions(loop: ir.Operation) -> list[Reduction]:
     """The cells that all iterations of a loop update, as an earlier pass marked them."""
-    found: dict[tuple[Array, ir.Attribute], Reduction] = {}
+    by_cell: dict[tuple[Array, ir.Attribute], Reduction] = {}
     for op in operations(loop):
         if is_atomic(op) and REDUCE_MARK in op.attributes:
             array, indices = split_access(op)
             cell = array_root(array), op.attributes[REDUCE_MARK]
-            if cell not in found:
+            if cell not in by_cell:
                 kind = AtomicOp(op).kind.value
-                found[cell] = Reduction(kind, array, indices, op.operands[0].type)
-            found[cell].updates.append(op)
-    return list(found.values())
+                by_cell[cell] = Reduction(kind, array, indices, op.operands[0].type)
+            by_cell[cell].updates.append(op)
+    return list(by_cell.values())
 
 
 def accumulators(reductions: list[Reduction]) -> list[ir.Value]:
@@ -92,5 +92,5 @@ def accumulators(reductions: list[Reduction]) -> list[ir.Value]:
 
 def join(reductions: list[Reduction], outer: list[ir.Value], inner: list[ir.Value]) -> None:
     """Add some sums to others."""
-    for reduction, into, part in zip(reductions, outer, inner):
-        b.write(reduction.combine(b.read(into), b.read(part)), into)
+    for reduction, target, source in zip(reductions, outer, inner):
+        b.write(reduction.combine(b.read(target), b.read(source)), target)

@@ -74,8 +74,8 @@ def known_arrays(root: ir.Operation) -> None:
                 for block in region.blocks
                 for argument in block.arguments
             ]
-            made = [] if makes_array(op) else op.results
-            if any(is_array(value.type) for value in (*made, *inner)):
+            results = [] if makes_array(op) else op.results
+            if any(is_array(value.type) for value in (*results, *inner)):
                 refuse(
                     op,
                     f"an array that '{op.name}' makes, expected fields, locals and arguments of "
@@ -87,7 +87,7 @@ def well_marked(root: ir.Operation) -> None:
     """Require what earlier passes note on loops and functions to be what they note."""
     for function in functions(root):
         arguments = len(function.regions[0].blocks[0].arguments)
-        for mark in _listed(function, "grad.redone"):
+        for mark in _list_attribute(function, "grad.redone"):
             if not isinstance(mark, ir.FlatSymbolRefAttr) and not _is_below(mark, arguments):
                 refuse(
                     function,
@@ -121,7 +121,7 @@ def rising(root: ir.Operation) -> None:
                 refuse(loop, f"a loop with steps of {step}, expected at least 1")
 
 
-def _listed(op: ir.Operation, name: str) -> list[ir.Attribute]:
+def _list_attribute(op: ir.Operation, name: str) -> list[ir.Attribute]:
     if name not in op.attributes:
         return []
     if not isinstance(op.attributes[name], ir.ArrayAttr):
@@ -135,12 +135,12 @@ def _is_below(mark: ir.Attribute, end: int) -> bool:
 
 def calls_of_private_functions(root: ir.Operation) -> None:
     """Require calls to be made by public functions, of private ones with a body."""
-    found = {symbol_of(function): function for function in functions(root)}
-    for function in found.values():
+    by_name = {symbol_of(function): function for function in functions(root)}
+    for function in by_name.values():
         for op in operations(function):
             if op.name != Func.CALL:
                 continue
-            callee = found.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+            callee = by_name.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
             if callee is None or not is_private(callee) or is_private(function):
                 refuse(
                     op,
@@ -152,7 +152,7 @@ def calls_of_private_functions(root: ir.Operation) -> None:
 def launches_of_outlined_kernels(root: ir.Operation) -> None:
     """Require every launch to be of a `gpu.func` in a `gpu.module` of this module."""
     holders = [op for op in operations(root) if op.name == Gpu.MODULE]
-    found = {
+    kernels = {
         (symbol_of(holder), symbol_of(op))
         for holder in holders
         for op in operations(holder)
@@ -161,7 +161,7 @@ def launches_of_outlined_kernels(root: ir.Operation) -> None:
     for op in operations(root):
         if (
             op.name == Gpu.LAUNCH_FUNC
-            and tuple(ir.SymbolRefAttr(op.attributes["kernel"]).value) not in found
+            and tuple(ir.SymbolRefAttr(op.attributes["kernel"]).value) not in kernels
         ):
             refuse(
                 op,

@@ -144,8 +144,8 @@ def is_shared(label: Attributes) -> bool:
 
 def extent_label(array: Attributes, axis: int) -> Attributes:
     """Of one of the extents of an array, whose label is given."""
-    found = {name: array[name] for name in (_ARGUMENT, _ADJOINT, _TANGENT) if name in array}
-    return {**found, _EXTENT: _integer(axis)} if _ARGUMENT in found else {}
+    labels = {name: array[name] for name in (_ARGUMENT, _ADJOINT, _TANGENT) if name in array}
+    return {**labels, _EXTENT: _integer(axis)} if _ARGUMENT in labels else {}
 
 
 def written_label(array: Attributes) -> Attributes:
@@ -155,14 +155,14 @@ def written_label(array: Attributes) -> Attributes:
 
 def adjoint_label(array: Attributes) -> Attributes:
     """Of the adjoint of an array."""
-    found = {_ARGUMENT: array[_ARGUMENT]} if _ARGUMENT in array else {}
-    return {**found, _ADJOINT: ir.UnitAttr.get()}
+    labels = {_ARGUMENT: array[_ARGUMENT]} if _ARGUMENT in array else {}
+    return {**labels, _ADJOINT: ir.UnitAttr.get()}
 
 
 def tangent_label(array: Attributes, number: int) -> Attributes:
     """Of tangents of an array, or of an adjoint."""
-    found = {name: array[name] for name in (_ARGUMENT, _ADJOINT) if name in array}
-    return {**found, _TANGENT: _integer(number)}
+    labels = {name: array[name] for name in (_ARGUMENT, _ADJOINT) if name in array}
+    return {**labels, _TANGENT: _integer(number)}
 
 
 def field_label(place: ir.Operation) -> Attributes:
@@ -223,17 +223,17 @@ def parameter_attributes(function: ir.Operation) -> list[Attributes]:
     type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     if "arg_attrs" not in function.attributes:
         return [{} for _ in type_.inputs]
-    given = ir.ArrayAttr(function.attributes["arg_attrs"])
-    return [{item.name: item.attr for item in ir.DictAttr(one)} for one in given]
+    labels = ir.ArrayAttr(function.attributes["arg_attrs"])
+    return [{item.name: item.attr for item in ir.DictAttr(label)} for label in labels]
 
 
 def argument_numbers(function: ir.Operation) -> dict[int, int]:
     """The numbers of a kernel's scalar arguments, by their positions."""
     labels = enumerate(parameter_attributes(function))
     return {
-        position: ir.IntegerAttr(given[_ARGUMENT]).value
-        for position, given in labels
-        if _ARGUMENT in given and not {_EXTENT, _TANGENT, _ADJOINT} & given.keys()
+        position: ir.IntegerAttr(attributes[_ARGUMENT]).value
+        for position, attributes in labels
+        if _ARGUMENT in attributes and not {_EXTENT, _TANGENT, _ADJOINT} & attributes.keys()
     }
 
 
@@ -249,32 +249,34 @@ def signature_of(module: ir.Operation, name: str) -> Signature:
     )
 
 
-def _label(given: Mapping[str, ir.Attribute]) -> Label:
-    if _ARGUMENT in given:
-        number, extent, tangent = (_number(given, name) for name in (_ARGUMENT, _EXTENT, _TANGENT))
+def _label(attributes: Mapping[str, ir.Attribute]) -> Label:
+    if _ARGUMENT in attributes:
+        number, extent, tangent = (
+            _number(attributes, name) for name in (_ARGUMENT, _EXTENT, _TANGENT)
+        )
         assert number is not None
-        return Argument(number, extent, _ADJOINT in given, tangent, _WRITTEN in given)
-    if _RESULTS in given:
+        return Argument(number, extent, _ADJOINT in attributes, tangent, _WRITTEN in attributes)
+    if _RESULTS in attributes:
         return Results()
-    if _ERRORS in given:
+    if _ERRORS in attributes:
         return Errors()
-    if _WORKERS in given:
+    if _WORKERS in attributes:
         return WorkersState()
-    if _CHECKS in given:
-        return CheckBits(ir.FlatSymbolRefAttr(given[_CHECKS]).value)
-    if _ANEW in given:
-        symbol, box = ir.ArrayAttr(given[_ANEW])
+    if _CHECKS in attributes:
+        return CheckBits(ir.FlatSymbolRefAttr(attributes[_CHECKS]).value)
+    if _ANEW in attributes:
+        symbol, box = ir.ArrayAttr(attributes[_ANEW])
         return Anew(ir.FlatSymbolRefAttr(symbol).value, ir.IntegerAttr(box).value)
-    if _RESULT in given:
-        return Result(ir.IntegerAttr(given[_RESULT]).value)
-    if _SCRATCH in given:
-        return Scratch(ir.IntegerAttr(given[_SCRATCH]).value)
-    assert _FIELD in given, f"a parameter of a kernel has no label: {dict(given)}"
-    return FieldAddress(ir.FlatSymbolRefAttr(given[_FIELD]).value)
+    if _RESULT in attributes:
+        return Result(ir.IntegerAttr(attributes[_RESULT]).value)
+    if _SCRATCH in attributes:
+        return Scratch(ir.IntegerAttr(attributes[_SCRATCH]).value)
+    assert _FIELD in attributes, f"a parameter of a kernel has no label: {dict(attributes)}"
+    return FieldAddress(ir.FlatSymbolRefAttr(attributes[_FIELD]).value)
 
 
-def _number(given: Mapping[str, ir.Attribute], name: str) -> int | None:
-    return ir.IntegerAttr(given[name]).value if name in given else None
+def _number(attributes: Mapping[str, ir.Attribute], name: str) -> int | None:
+    return ir.IntegerAttr(attributes[name]).value if name in attributes else None
 
 
 def _integer(value: int) -> ir.Attribute:

@@ -41,7 +41,7 @@ class Copier:
             self.op(op)
         return self.values(list(last.operands))
 
-    def combined(
+    def combine(
         self, combiner: ir.Block, a: Sequence[ir.Value], c: Sequence[ir.Value]
     ) -> list[ir.Value]:
         """What a combiner makes of two groups of values."""
@@ -50,14 +50,14 @@ class Copier:
 
     def op(self, op: ir.Operation) -> None:
         """Copy one op, with what it holds."""
-        made = None if self._hook is None else self._hook(op, self)
-        if made is None:
+        copies = None if self._hook is None else self._hook(op, self)
+        if copies is None:
             with op.location:
-                made = self._copied(op)
-        for old, new in zip(op.results, made):
+                copies = self._copy_op(op)
+        for old, new in zip(op.results, copies):
             self._of[old] = new
 
-    def _copied(self, op: ir.Operation) -> Sequence[ir.Value]:
+    def _copy_op(self, op: ir.Operation) -> Sequence[ir.Value]:
         operands = self.values(list(op.operands))
         if is_branch(op):
             return self._branch(op, operands[0])
@@ -69,11 +69,11 @@ class Copier:
         return list(ir.Operation.create(op.name, types, operands, attributes).results)
 
     def _branch(self, op: ir.Operation, condition: ir.Value) -> Sequence[ir.Value]:
-        made = b.if_else(condition, [result.type for result in op.results])
-        for target, block in ((made.then, If(op).then), (made.otherwise, If(op).otherwise)):
+        branch = b.if_else(condition, [result.type for result in op.results])
+        for target, block in ((branch.then, If(op).then), (branch.otherwise, If(op).otherwise)):
             with ir.InsertionPoint(target):
                 b.yield_(self.block(block))
-        return made.results
+        return branch.results
 
     def _reduction(self, op: ir.Operation) -> Sequence[ir.Value]:
         body = te.body_of(op)
@@ -86,12 +86,12 @@ class Copier:
             return self.block(body)
 
         def combine(a: Sequence[ir.Value], c: Sequence[ir.Value]) -> list[ir.Value]:
-            return self.combined(op.regions[1].blocks[0], a, c)
+            return self.combine(op.regions[1].blocks[0], a, c)
 
         with_combiner = None if kind in te.POSITIONS else combine
-        made = te.reduce(kind, bounds, self.values(te.initial_of(op)), fill, with_combiner)
-        set_choices(owner_operation(made[0]), choices_of(op, len(bounds)))
-        return made
+        reduction = te.reduce(kind, bounds, self.values(te.initial_of(op)), fill, with_combiner)
+        set_choices(owner_operation(reduction[0]), choices_of(op, len(bounds)))
+        return reduction
 
 
 def erase_unused(definition: ir.Operation) -> None:
@@ -104,22 +104,22 @@ def erase_unused(definition: ir.Operation) -> None:
                 if not any(used):
                     op.erase()
                 else:
-                    erase_unused(_narrowed(op, used) if is_branch(op) and not all(used) else op)
+                    erase_unused(_narrow(op, used) if is_branch(op) and not all(used) else op)
 
 
-def _narrowed(op: ir.Operation, used: Sequence[bool]) -> ir.Operation:
+def _narrow(op: ir.Operation, used: Sequence[bool]) -> ir.Operation:
     """A branch that gives only what is used of it, in its place."""
-    kept = [k for k, is_used in enumerate(used) if is_used]
+    positions = [k for k, is_used in enumerate(used) if is_used]
     with before(op), op.location:
-        made = b.if_else(op.operands[0], [op.results[k].type for k in kept])
-    for target, block in ((made.then, If(op).then), (made.otherwise, If(op).otherwise)):
+        narrow = b.if_else(op.operands[0], [op.results[k].type for k in positions])
+    for target, block in ((narrow.then, If(op).then), (narrow.otherwise, If(op).otherwise)):
         *ops, last = block_operations(block)
-        given = list(last.operands)
+        results = list(last.operands)
         for inner in ops:
             target.append(inner)
         with ir.InsertionPoint(target), last.location:
-            b.yield_([given[k] for k in kept])
-    for k, result in zip(kept, made.results):
+            b.yield_([results[k] for k in positions])
+    for k, result in zip(positions, narrow.results):
         op.results[k].replace_all_uses_with(result)
     op.erase()
-    return made.op
+    return narrow.op

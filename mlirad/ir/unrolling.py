@@ -22,14 +22,14 @@ def unroll(
     guards = conditions or [[] for _ in indices]
     with before(loop):
         for index, guard in zip(indices, guards):
-            copied = partial(_guarded, guard) if guard else _copied
+            copied = partial(_run_if, guard) if guard else _copy_body
             values = copied(body, index, values)
     for result, value in zip(list(loop.results), values):
         result.replace_all_uses_with(value)
     loop.erase()
 
 
-def _copied(body: ir.Block, index: ir.Value, values: Sequence[ir.Value]) -> list[ir.Value]:
+def _copy_body(body: ir.Block, index: ir.Value, values: Sequence[ir.Value]) -> list[ir.Value]:
     """Copy a body to the insertion point; what it carries on."""
     mapping: dict[ir.Value, ir.Value] = dict(zip(body.arguments, [index, *values]))
     *ops, end = block_operations(body)
@@ -38,12 +38,12 @@ def _copied(body: ir.Block, index: ir.Value, values: Sequence[ir.Value]) -> list
     return [mapping.get(value, value) for value in end.operands]
 
 
-def _guarded(
+def _run_if(
     guard: Sequence[ir.Value], body: ir.Block, index: ir.Value, values: Sequence[ir.Value]
 ) -> list[ir.Value]:
     branch = b.if_else(b.all_of(list(guard)), [value.type for value in values], bool(values))
     with at_end(branch.then, branch.op.location):
-        b.yield_(_copied(body, index, values))
+        b.yield_(_copy_body(body, index, values))
     if values:
         with at_end(branch.otherwise, branch.op.location):
             b.yield_(list(values))

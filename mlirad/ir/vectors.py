@@ -63,9 +63,9 @@ def load_steps(
     pieces = []
     for start in starts:
         at = [*indices[:-1], b.add(indices[-1], b.index(start))]
-        here = None if mask is None else _mask_of_piece(mask, start, step)
-        pieces.append(load_lanes(memref, at, type_, here))
-    found = pieces[0]
+        piece_mask = None if mask is None else _mask_of_piece(mask, start, step)
+        pieces.append(load_lanes(memref, at, type_, piece_mask))
+    vector = pieces[0]
     for number in range(1, step):
         picked = []
         for lane in range(width):
@@ -74,8 +74,8 @@ def load_steps(
             earlier = lane if number > 1 else at_element
             new = width + at_element - starts[number] if piece == number else -1
             picked.append(earlier if piece < number else new)
-        found = _shuffled(found, pieces[number], picked)
-    return found
+        vector = _shuffled(vector, pieces[number], picked)
+    return vector
 
 
 def _mask_of_piece(mask: ir.Value, start: int, step: int) -> ir.Value:
@@ -94,15 +94,15 @@ def _shuffled(left: ir.Value, right: ir.Value, picked: Sequence[int]) -> ir.Valu
 def transposed(rows: Sequence[ir.Value]) -> list[ir.Value]:
     """As many vectors as they have lanes, a power of 2, as the rows of a square: its columns, by
     interleaving rows that lie half of the square apart, once for each power."""
-    count, found = len(rows), list(rows)
+    count, vectors = len(rows), list(rows)
     halves = [
         [lane // 2 + start + count * (lane % 2) for lane in range(count)]
         for start in (0, count // 2)
     ]
     for _ in range(count.bit_length() - 1):
-        pairs = list(zip(found[: count // 2], found[count // 2 :]))
-        found = [_shuffled(*pair, picked) for pair in pairs for picked in halves]
-    return found
+        pairs = list(zip(vectors[: count // 2], vectors[count // 2 :]))
+        vectors = [_shuffled(*pair, picked) for pair in pairs for picked in halves]
+    return vectors
 
 
 def turned(quarters: Sequence[ir.Value]) -> list[ir.Value]:
@@ -119,24 +119,24 @@ def turned(quarters: Sequence[ir.Value]) -> list[ir.Value]:
         for pair in ((0, 1), (2, 3))
     ]
     first, second, third, fourth = quarters
-    found = []
+    columns = []
     for picked in singles:
         left, right = _shuffled(first, second, picked), _shuffled(third, fourth, picked)
-        found += [_shuffled(left, right, both) for both in pairs]
-    return found
+        columns += [_shuffled(left, right, lanes) for lanes in pairs]
+    return columns
 
 
-def joined(parts: Sequence[ir.Value]) -> ir.Value:
+def joined(vectors: Sequence[ir.Value]) -> ir.Value:
     """Vectors of one length, as many as a power of 2, one behind the other."""
-    while len(parts) > 1:
-        lanes = 2 * ir.VectorType(parts[0].type).shape[0]
-        kind = vector_of(lanes, ir.VectorType(parts[0].type).element_type)
+    while len(vectors) > 1:
+        lanes = 2 * ir.VectorType(vectors[0].type).shape[0]
+        kind = vector_of(lanes, ir.VectorType(vectors[0].type).element_type)
         mask = ir.DenseI64ArrayAttr.get(list(range(lanes)))
-        parts = [
+        vectors = [
             b.make(Vector.SHUFFLE, kind, [left, right], mask=mask)
-            for left, right in zip(parts[::2], parts[1::2])
+            for left, right in zip(vectors[::2], vectors[1::2])
         ]
-    return parts[0]
+    return vectors[0]
 
 
 def shifted(vector: ir.Value, count: int) -> ir.Value:
@@ -215,8 +215,8 @@ def halved(vector: ir.Value, name: str, attributes: Mapping[str, ir.Attribute]) 
     while width > 1:
         width //= 2
         half = vector_of(width, type_)
-        parts = [part_of(vector, start, width) for start in (0, width)]
-        vector = b.make(name, half, parts, **attributes)
+        halves = [part_of(vector, start, width) for start in (0, width)]
+        vector = b.make(name, half, halves, **attributes)
     first = ir.DenseI64ArrayAttr.get([0])
     return b.make(Vector.EXTRACT, type_, [vector], static_position=first)
 

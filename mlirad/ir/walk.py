@@ -46,8 +46,8 @@ def functions(root: ir.Operation) -> list[ir.Operation]:
     inside = [
         op for region in root.regions for block in region.blocks for op in block_operations(block)
     ]
-    found = [root] if root.name == Func.FUNC else [op for op in inside if op.name == Func.FUNC]
-    return [op for op in found if len(op.regions[0].blocks)]
+    functions_ = [root] if root.name == Func.FUNC else [op for op in inside if op.name == Func.FUNC]
+    return [op for op in functions_ if len(op.regions[0].blocks)]
 
 
 def entry_of(function: ir.Operation) -> ir.Block:
@@ -122,16 +122,16 @@ def captured(op: ir.Operation) -> list[ir.Value]:
     for region in op.regions:
         for block in region.blocks:
             inside.update(block.arguments)
-    seen: dict[ir.Value, None] = {}
+    used: dict[ir.Value, None] = {}
     for inner in operations(op):
         for operand in inner.operands:
             if operand not in inside:
-                seen.setdefault(operand)
+                used.setdefault(operand)
         inside.update(inner.results)
         for region in inner.regions:
             for block in region.blocks:
                 inside.update(block.arguments)
-    return [value for value in seen if value not in inside]
+    return [value for value in used if value not in inside]
 
 
 def array_root(array: ir.Value) -> Array:

@@ -45,26 +45,28 @@ class AdjointSweep(ABC):
     def block(self, block: BlockNode, env: Environment, adj: Adjoints) -> None:
         """Emit the reverse of a block whose needed values are at hand."""
 
-    def add(self, adj: Adjoints, value: int, part: ir.Value) -> None:
+    def add(self, adj: Adjoints, value: int, term: ir.Value) -> None:
         """Add to the adjoint of a value."""
         old = adj.get(value)
-        adj[value] = part if old is None else b.addf(old, part)
+        adj[value] = term if old is None else b.addf(old, term)
 
     def zero(self, value: int) -> ir.Value:
         """A zero of the type of a value."""
         return b.number(0.0, self.graph.values[value].type)
 
-    def or_zero(self, part: ir.Value | None, value: int) -> ir.Value:
+    def or_zero(self, adjoint: ir.Value | None, value: int) -> ir.Value:
         """An adjoint, or a zero of the type of its value."""
-        return self.zero(value) if part is None else part
+        return self.zero(value) if adjoint is None else adjoint
 
-    def seed(self, adj: Adjoints, values: Sequence[int], parts: Sequence[ir.Value | None]) -> None:
+    def seed(
+        self, adj: Adjoints, values: Sequence[int], adjoints: Sequence[ir.Value | None]
+    ) -> None:
         """Add to the adjoints of those values that carry a derivative."""
-        for value, part in zip(values, parts):
-            if part is not None and value in self.activity.active:
-                self.add(adj, value, part)
+        for value, adjoint in zip(values, adjoints):
+            if adjoint is not None and value in self.activity.active:
+                self.add(adj, value, adjoint)
 
-    def taken(self, adj: Adjoints, value: int) -> ir.Value:
+    def adjoint_of(self, adj: Adjoints, value: int) -> ir.Value:
         """The adjoint of a value, zero where there is none."""
         return adj[value] if value in adj else self.zero(value)
 

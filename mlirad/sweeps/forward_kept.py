@@ -23,7 +23,9 @@ def alloc(sweep: TangentSweep, node: Node) -> None:
 def push(sweep: TangentSweep, node: Node) -> None:
     """A value, and its tangents."""
     sweep.clone(node)
-    for stack, tangent in zip(sweep.arrays.get(stack_of(node), []), sweep.of(node.operands[0])):
+    for stack, tangent in zip(
+        sweep.arrays.get(stack_of(node), []), sweep.tangents_of(node.operands[0])
+    ):
         grad.push(tangent, stack, sweep.env[node.operands[2]])
 
 
@@ -47,15 +49,17 @@ def open_(sweep: TangentSweep, node: Node) -> None:
     """A log, and those of its tangents."""
     sweep.clone(node)
     if sweep.activity.logged.get(node.results[0]) in sweep.arrays:
-        parts = log_parts(sweep.graph.values[node.results[0]].type)
-        sweep.arrays["log", node.results[0]] = [grad.open_(*parts) for _ in range(sweep.count)]
+        log_arguments = log_parts(sweep.graph.values[node.results[0]].type)
+        sweep.arrays["log", node.results[0]] = [
+            grad.open_(*log_arguments) for _ in range(sweep.count)
+        ]
 
 
 def record(sweep: TangentSweep, node: Node) -> None:
     """An overwritten element, and its tangents."""
     sweep.clone(node)
     for log, tangent in zip(
-        sweep.arrays.get(("log", node.operands[1]), []), sweep.of(node.operands[0])
+        sweep.arrays.get(("log", node.operands[1]), []), sweep.tangents_of(node.operands[0])
     ):
         grad.record(tangent, log, sweep.values(node.operands[2:]), attributes_of(node.op))
 

@@ -27,7 +27,9 @@ def load(sweep: TangentSweep, node: Node) -> None:
 def store(sweep: TangentSweep, node: Node) -> None:
     """The store, and those of the tangents."""
     sweep.clone(node)
-    for array, tangent in zip(sweep.arrays.get(node.array, []), sweep.of(node.operands[0])):
+    for array, tangent in zip(
+        sweep.arrays.get(node.array, []), sweep.tangents_of(node.operands[0])
+    ):
         field.store(tangent, *_element(sweep, node, array))
 
 
@@ -45,12 +47,12 @@ def atomic(sweep: TangentSweep, node: Node) -> None:
     result, is_read = node.results[0], bool(sweep.active(node.results)) and not is_stopped(node)
     if node.operands[0] not in sweep.tangents and not is_read:
         return
-    found = [
+    results = [
         field.atomic(tangent, *_element(sweep, node, array))
-        for array, tangent in zip(sweep.arrays[node.array], sweep.of(node.operands[0]))
+        for array, tangent in zip(sweep.arrays[node.array], sweep.tangents_of(node.operands[0]))
     ]
     if is_read:
-        sweep.tangents[result] = found
+        sweep.tangents[result] = results
 
 
 def _combine(sweep: TangentSweep, node: Node, kind: str) -> None:
@@ -58,14 +60,14 @@ def _combine(sweep: TangentSweep, node: Node, kind: str) -> None:
     old, value = field.load(*place), sweep.env[node.operands[0]]
     field.store(round_like(b.combine(kind, old, value), node.op), *place)
     sweep.env[node.results[0]] = old
-    found = []
-    for array, tangent in zip(sweep.arrays[node.array], sweep.of(node.operands[0])):
+    results = []
+    for array, tangent in zip(sweep.arrays[node.array], sweep.tangents_of(node.operands[0])):
         slot = _element(sweep, node, array)
         before = field.load(*slot)
         field.store(_combined_tangent(kind, old, value, before, tangent), *slot)
-        found.append(before)
+        results.append(before)
     if not is_stopped(node):
-        sweep.tangents[node.results[0]] = found
+        sweep.tangents[node.results[0]] = results
 
 
 def alloca(sweep: TangentSweep, node: Node) -> None:

@@ -9,7 +9,7 @@ from mlirad.dialect import field
 from mlirad.dialect.field import is_atomic
 from mlirad.ir import build as b
 from mlirad.ir.box import Bounds
-from mlirad.ir.flow import Carried
+from mlirad.ir.flow import CarriedValue
 from mlirad.ir.graph import BlockNode, Node
 from mlirad.ir.walk import attributes_of
 from mlirad.sweeps.recompute import parallel_like
@@ -18,8 +18,8 @@ from mlirad.sweeps.tangents import TangentSweep
 
 def branch(sweep: TangentSweep, node: Node) -> None:
     """The same branch; its blocks give tangents, too."""
-    chosen = [one for one in node.flow.chosen if one.result in sweep.activity.active]
-    active = [one.result for one in chosen]
+    chosen = [choice for choice in node.flow.chosen if choice.result in sweep.activity.active]
+    active = [choice.result for choice in chosen]
     types = [sweep.graph.values[v].type for v in node.results] + sweep.types(active)
     (condition,) = sweep.values(node.flow.control)
     op = b.if_else(condition, types, with_else=len(node.blocks) > 1)
@@ -29,7 +29,7 @@ def branch(sweep: TangentSweep, node: Node) -> None:
             sweep.block(block)
             b.yield_(
                 sweep.values(block.terminator.operands)
-                + sweep.all_of([one.given[number] for one in chosen])
+                + sweep.all_of([choice.values[number] for choice in chosen])
             )
     sweep.bind(node.results, op.results, active)
 
@@ -40,17 +40,17 @@ def _hand_on(node: Node, op: ir.Operation) -> None:
         op.attributes[name] = attribute
 
 
-def _active(sweep: TangentSweep, node: Node) -> list[Carried]:
-    return [one for one in node.flow.carried if one.argument in sweep.activity.active]
+def _active(sweep: TangentSweep, node: Node) -> list[CarriedValue]:
+    return [carried for carried in node.flow.carried if carried.argument in sweep.activity.active]
 
 
-def _initial(sweep: TangentSweep, node: Node, active: Sequence[Carried]) -> list[ir.Value]:
-    values = [one.initial for one in node.flow.carried]
-    return sweep.values(values) + sweep.all_of([one.initial for one in active])
+def _initial(sweep: TangentSweep, node: Node, active: Sequence[CarriedValue]) -> list[ir.Value]:
+    values = [carried.initial for carried in node.flow.carried]
+    return sweep.values(values) + sweep.all_of([carried.initial for carried in active])
 
 
-def _yield(sweep: TangentSweep, block: BlockNode, active: Sequence[Carried]) -> None:
-    following = [one.following for one in active]
+def _yield(sweep: TangentSweep, block: BlockNode, active: Sequence[CarriedValue]) -> None:
+    following = [carried.following for carried in active]
     b.yield_(sweep.values(block.terminator.operands) + sweep.all_of(following))
 
 
@@ -59,32 +59,33 @@ def for_loop(sweep: TangentSweep, node: Node) -> None:
     body, active = node.blocks[0], _active(sweep, node)
     op = b.for_loop(*Bounds(*sweep.values(node.flow.control)), _initial(sweep, node, active))
     _hand_on(node, op.op)
-    sweep.bind(body.arguments, list(op.body.arguments), [one.argument for one in active])
+    sweep.bind(body.arguments, list(op.body.arguments), [carried.argument for carried in active])
     with ir.InsertionPoint(op.body):
         sweep.block(body)
         _yield(sweep, body, active)
-    sweep.bind(node.results, op.results, [one.result for one in active if one.result is not None])
+    results = [value.result for value in active if value.result is not None]
+    sweep.bind(node.results, op.results, results)
 
 
 def while_loop(sweep: TangentSweep, node: Node) -> None:
     """The same loop, which carries tangents, and passes them on, too."""
     before, after = node.blocks
-    carried, varied = _active(sweep, node), sweep.activity.active
-    passed = [one for one in node.flow.passed if one.argument in varied or one.result in varied]
-    arguments = [one.argument for one in passed]
+    carried, active_values = _active(sweep, node), sweep.activity.active
+    passed = [v for v in node.flow.passed if {v.argument, v.result} & active_values]
+    arguments = [value.argument for value in passed]
     types = [sweep.graph.values[v].type for v in node.results] + sweep.types(arguments)
     op = b.while_loop(_initial(sweep, node, carried), types, attributes_of(node.op))
-    sweep.bind(before.arguments, list(op.before.arguments), [one.argument for one in carried])
+    sweep.bind(before.arguments, list(op.before.arguments), [value.argument for value in carried])
     with ir.InsertionPoint(op.before):
         sweep.block(before)
-        condition, *given = before.terminator.operands
-        tangents = sweep.all_of([one.given for one in passed])
-        b.go_on_if(sweep.env[condition], [*sweep.values(given), *tangents])
+        condition, *values = before.terminator.operands
+        tangents = sweep.all_of([v.value for v in passed])
+        b.go_on_if(sweep.env[condition], [*sweep.values(values), *tangents])
     sweep.bind(after.arguments, list(op.after.arguments), arguments)
     with ir.InsertionPoint(op.after):
         sweep.block(after)
         _yield(sweep, after, carried)
-    sweep.bind(node.results, op.results, [one.result for one in passed])
+    sweep.bind(node.results, op.results, [value.result for value in passed])
 
 
 def parallel_loop(sweep: TangentSweep, node: Node) -> None:

@@ -9,7 +9,7 @@ from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.custom import JVP, VJP, apply_region, is_given, unless_all_zero
-from mlirad.ir.elementary.terms import Values, convert_float, emit, guarded
+from mlirad.ir.elementary.terms import Values, convert_float, emit, guard_term
 from mlirad.ir.graph import Node
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import is_zero
@@ -26,17 +26,17 @@ def scalar(sweep: TangentSweep, node: Node) -> None:
     if not sweep.active(node.results):
         return
     result = sweep.graph.values[node.results[0]].type
-    found: list[ir.Value | None] = [None] * sweep.count
+    tangents: list[ir.Value | None] = [None] * sweep.count
     for position, operand in enumerate(node.operands):
         term = RULES[node.name][position]
         if term is None or operand not in sweep.tangents:
             continue
         if sweep.finiteness.may_be_infinite(node, position):
-            term = guarded(term, again=sweep.again)
+            term = guard_term(term, again=sweep.again)
         for k, tangent in enumerate(sweep.tangents[operand]):
             if is_zero(tangent):
                 continue
-            part = convert_float(
+            term_tangent = convert_float(
                 emit(
                     term,
                     Values(
@@ -49,11 +49,12 @@ def scalar(sweep: TangentSweep, node: Node) -> None:
                 ),
                 result,
             )
-            old = found[k]
-            found[k] = part if old is None else b.addf(old, part)
-    if any(one is not None for one in found):
+            old = tangents[k]
+            tangents[k] = term_tangent if old is None else b.addf(old, term_tangent)
+    if any(tangent_or_none is not None for tangent_or_none in tangents):
         sweep.tangents[node.results[0]] = [
-            b.number(0.0, result) if one is None else one for one in found
+            b.number(0.0, result) if tangent_or_none is None else tangent_or_none
+            for tangent_or_none in tangents
         ]
 
 
@@ -66,7 +67,7 @@ def custom(sweep: TangentSweep, node: Node) -> None:
         return
     values = sweep.values([*node.operands, *node.results])
     if is_given(node.op, JVP):
-        along = [sweep.of(v) for v in node.operands if sweep.graph.floats[v]]
+        along = [sweep.tangents_of(v) for v in node.operands if sweep.graph.floats[v]]
         for seeds in zip(*along):
             tangents = unless_all_zero(seeds, apply_region(node.op, JVP, [*values, *seeds]))
             for value, tangent in zip(node.results, tangents):
@@ -89,6 +90,6 @@ def _product(
     for operand, factor in zip(node.operands, row):
         if operand in sweep.tangents:
             tangent = sweep.tangents[operand][direction]
-            part = unless_all_zero([tangent], [b.mulf(factor, tangent)])[0]
-            total = b.addf(total, convert_float(part, type_))
+            summand = unless_all_zero([tangent], [b.mulf(factor, tangent)])[0]
+            total = b.addf(total, convert_float(summand, type_))
     return total

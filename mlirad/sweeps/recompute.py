@@ -12,7 +12,7 @@ from mlirad.dialect import grad
 from mlirad.dialect.field import makes_array
 from mlirad.ir import build as b
 from mlirad.ir.box import Bounds
-from mlirad.ir.flow import Carried
+from mlirad.ir.flow import CarriedValue
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.structured import Parallel, is_branch, is_for, is_parallel, is_while
 from mlirad.ir.walk import attributes_of
@@ -25,8 +25,8 @@ MOST = 256  # iterations of a loop for which slots are made before it is known h
 class Scope(Environment):
     """The values of a region: what is none of its own is one of the region around it."""
 
-    def __init__(self, outer: Environment, own: Environment | None = None) -> None:
-        super().__init__(own or {})
+    def __init__(self, outer: Environment, values: Environment | None = None) -> None:
+        super().__init__(values or {})
         self._outer = outer
 
     def __missing__(self, value: int) -> ir.Value:
@@ -97,32 +97,28 @@ class Recompute:
             env.update(zip(node.results, copy.results))
 
     def _if(self, node: Node, level: int, env: Environment) -> None:
-        wanted = [one for one in node.flow.chosen if self._wants([one.result], level)]
-        types = [self.graph.values[one.result].type for one in wanted]
+        choices = [choice for choice in node.flow.chosen if self._wants([choice.result], level)]
+        types = [self.graph.values[choice.result].type for choice in choices]
         op = b.if_else(env[node.flow.control[0]], types)
         for number, (block, new) in enumerate(zip(node.blocks, op.blocks)):
             with ir.InsertionPoint(new):
                 inner = Scope(env)
                 self.block(block, level, inner)
-                b.yield_([inner[one.given[number]] for one in wanted])
+                b.yield_([inner[choice.values[number]] for choice in choices])
         if len(node.blocks) == 1:
             with ir.InsertionPoint(op.otherwise):
                 b.yield_()
-        env.update(zip([one.result for one in wanted], op.results))
+        env.update(zip([choice.result for choice in choices], op.results))
 
-    def _carried(self, node: Node, level: int) -> list[Carried]:
+    def _carried_values(self, node: Node, level: int) -> list[CarriedValue]:
         """The carried values that running a loop forward needs."""
-        return [
-            one
-            for one in node.flow.carried
-            if self._wants([v for v in (one.argument, one.result) if v is not None], level)
-        ]
+        return [value for value in node.flow.carried if self._wants(value.targets, level)]
 
     def _for(
         self, node: Node, level: int, env: Environment, history: Sequence[int], *, with_marks: bool
     ) -> None:
         body = node.blocks[0]
-        kept = self._carried(node, level)
+        carried = self._carried_values(node, level)
         bounds = Bounds(*(env[v] for v in node.flow.control))
         if history:
             trips = self.trips[node]
@@ -130,10 +126,12 @@ class Recompute:
                 self.stacks[argument] = self._stack(argument, trips)
         if with_marks:
             self.undo.keep_marks(node, self.trips[node])
-        op = b.for_loop(*bounds, [env[one.initial] for one in kept])
+        op = b.for_loop(*bounds, [env[value.initial] for value in carried])
         block = op.body
         inner = Scope(env)
-        inner.update(zip([*node.induction, *(one.argument for one in kept)], block.arguments))
+        inner.update(
+            zip([*node.induction, *(value.argument for value in carried)], block.arguments)
+        )
         with ir.InsertionPoint(block):
             if history or with_marks:
                 trip = bounds.trip(block.arguments[0])
@@ -142,8 +140,8 @@ class Recompute:
                 for argument in history:
                     grad.push(inner[argument], self.stacks[argument], trip)
             self.block(body, level, inner)
-            b.yield_([inner[one.following] for one in kept])
-        env.update((v.result, new) for v, new in zip(kept, op.results) if v.result is not None)
+            b.yield_([inner[value.following] for value in carried])
+        env.update((v.result, new) for v, new in zip(carried, op.results) if v.result is not None)
 
     def _stack(self, argument: int, trips: ir.Value) -> ir.Value:
         return grad.alloc(self.graph.values[argument].type, trips)
@@ -158,38 +156,38 @@ class Recompute:
         history: Sequence[int] = (),
         *,
         with_count: bool = False,
-    ) -> list[Carried]:
+    ) -> list[CarriedValue]:
         """Run a loop for its results and, if asked, its number of iterations, keeping the history
         of values; the carried values kept."""
         before, after = node.blocks
-        kept = self._carried(node, level)
+        carried = self._carried_values(node, level)
         passed = [v for v in node.flow.passed if self._wants([v.argument, v.result], level)]
-        start = [env[one.initial] for one in kept]
+        start = [env[value.initial] for value in carried]
         types = [self.graph.values[v.result].type for v in passed]
         if with_count:
             types += [b.index_type(), *(value.type for value in start)]
         op = b.while_loop(start + [b.index(0)] * with_count, types)
         inner = Scope(env)
-        inner.update(zip([one.argument for one in kept], op.before.arguments))
+        inner.update(zip([value.argument for value in carried], op.before.arguments))
         with ir.InsertionPoint(op.before):
             arguments: list[ir.Value] = list(op.before.arguments)
             for argument in history:
                 grad.push(inner[argument], self.stacks[argument], arguments[-1])
             self.block(before, level, inner)
             noted = [arguments[-1], *arguments[:-1]] if with_count else []
-            given = [inner[one.given] for one in passed] + noted
-            b.go_on_if(inner[node.flow.control[0]], given)
+            handed_on = [inner[v.value] for v in passed] + noted
+            b.go_on_if(inner[node.flow.control[0]], handed_on)
         inner = Scope(env)
-        inner.update(zip([one.argument for one in passed], op.after.arguments))
+        inner.update(zip([value.argument for value in passed], op.after.arguments))
         with ir.InsertionPoint(op.after):
             self.block(after, level, inner)
             count = [b.add(op.after.arguments[len(passed)], b.index(1))] if with_count else []
-            b.yield_([inner[one.following] for one in kept] + count)
-        env.update(zip([one.result for one in passed], op.results))
+            b.yield_([inner[value.following] for value in carried] + count)
+        env.update(zip([value.result for value in passed], op.results))
         if with_count:
             self.trips[node], *last = list(op.results)[len(passed) :]
-            self.final[node] = dict(zip([one.argument for one in kept], last))
-        return kept
+            self.final[node] = dict(zip([value.argument for value in carried], last))
+        return carried
 
     def _while_with_history(self, node: Node, level: int, env: Environment) -> None:
         """Keep a loop's history: while it runs, where it is known to be short, or count its
@@ -203,27 +201,27 @@ class Recompute:
             self.stacks.update((a, self._stack(a, slots)) for a in history)
             self._while(node, level, env, history, with_count=True)
             return
-        kept = self._while(node, level, env, with_count=True)
+        carried = self._while(node, level, env, with_count=True)
         with self.undo.again():
             if redone:
                 self.undo.undo_to(self.undo.before[node])
                 self.undo.keep_marks(node, self.trips[node])
-            self._keep_history(node, kept, level, env)
+            self._keep_history(node, carried, level, env)
             if redone_last:
                 self.undo.mark_last(node)
                 self.block(node.blocks[0], level, Scope(env, self.final[node]))
 
     def _keep_history(
-        self, node: Node, kept: Sequence[Carried], level: int, env: Environment
+        self, node: Node, carried: Sequence[CarriedValue], level: int, env: Environment
     ) -> None:
         (before, after), trips = node.blocks, self.trips[node]
         history = [a for a in before.arguments if a in self.needed.saved]
         for argument in history:
             self.stacks[argument] = self._stack(argument, trips)
-        op = b.for_loop(b.index(0), trips, b.index(1), [env[one.initial] for one in kept])
+        op = b.for_loop(b.index(0), trips, b.index(1), [env[value.initial] for value in carried])
         block = op.body
         inner = Scope(env)
-        inner.update(zip([one.argument for one in kept], op.carried))
+        inner.update(zip([value.argument for value in carried], op.carried))
         with ir.InsertionPoint(block):
             if node in self.needed.redone:
                 self.undo.push_marks(node, block.arguments[0])
@@ -231,11 +229,11 @@ class Recompute:
                 grad.push(inner[argument], self.stacks[argument], block.arguments[0])
             self.block(before, level, inner)
             for passed in node.flow.passed:
-                if passed.given in inner:
-                    inner[passed.argument] = inner[passed.given]
+                if passed.value in inner:
+                    inner[passed.argument] = inner[passed.value]
             self.block(after, level, inner)
-            b.yield_([inner[one.following] for one in kept])
-        self.final[node] = dict(zip([one.argument for one in kept], op.results))
+            b.yield_([inner[value.following] for value in carried])
+        self.final[node] = dict(zip([value.argument for value in carried], op.results))
 
 
 def _parallel(recompute: Recompute, node: Node, level: int, env: Environment) -> None:

@@ -17,10 +17,10 @@ def free(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> No
     stack = stack_of(node)
     if not sweep.activity.is_active_local(stack):
         return
-    made = sweep.graph.defined[stack[1]]
-    assert isinstance(made, Node)
+    allocation = sweep.graph.defined[stack[1]]
+    assert isinstance(allocation, Node)
     type_ = grad.stack_element(sweep.graph.values[stack[1]].type)
-    trips = env[made.operands[0]]
+    trips = env[allocation.operands[0]]
     sweep.arrays[stack] = adjoints = grad.alloc(type_, trips)
     loop = b.for_loop(b.index(0), trips, b.index(1), [])
     with at_end(loop.body, node.op.location):

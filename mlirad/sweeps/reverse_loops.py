@@ -11,7 +11,7 @@ from mlirad.ir.graph import BlockNode, Node
 from mlirad.ir.structured import For
 from mlirad.sweeps.adjoints import Adjoints, AdjointSweep
 from mlirad.sweeps.recompute import Environment, Scope
-from mlirad.sweeps.reverse_regions import captured, is_idle, mark_reversed
+from mlirad.sweeps.reverse_regions import active_captures, is_idle, mark_reversed
 
 
 class _Passing:
@@ -21,28 +21,29 @@ class _Passing:
     def __init__(self, sweep: AdjointSweep, node: Node) -> None:
         self.sweep = sweep
         active = sweep.activity.active
-        self.carried = [one for one in node.flow.carried if one.argument in active]
-        self.outside = captured(sweep, node)
+        self.carried = [carried for carried in node.flow.carried if carried.argument in active]
+        self.outside = active_captures(sweep, node)
 
     def begin(self, loop: For) -> Adjoints:
         """The adjoints at the end of the iteration that is reversed."""
-        found: Adjoints = {}
-        for one, part in zip(self.carried, loop.carried):
-            self.sweep.seed(found, [one.following], [part])
-        return found
+        adjoints: Adjoints = {}
+        for carried, adjoint in zip(self.carried, loop.carried):
+            self.sweep.seed(adjoints, [carried.following], [adjoint])
+        return adjoints
 
-    def end(self, loop: For, found: Adjoints) -> None:
+    def end(self, loop: For, adjoints: Adjoints) -> None:
         """Give the iteration before what this one found."""
         sums = [
-            b.addf(old, found[value]) if value in found else old
+            b.addf(old, adjoints[value]) if value in adjoints else old
             for value, old in zip(self.outside, loop.carried[len(self.carried) :])
         ]
-        b.yield_([*(self.sweep.taken(found, one.argument) for one in self.carried), *sums])
+        arguments = [carried.argument for carried in self.carried]
+        b.yield_([*(self.sweep.adjoint_of(adjoints, argument) for argument in arguments), *sums])
 
     def take(self, loop: For, adj: Adjoints) -> None:
         """Add what the loop gives to the adjoints around it."""
-        for one, result in zip(self.carried, loop.results):
-            self.sweep.seed(adj, [one.initial], [result])
+        for carried, result in zip(self.carried, loop.results):
+            self.sweep.seed(adj, [carried.initial], [result])
         for value, result in zip(self.outside, loop.results[len(self.carried) :]):
             self.sweep.add(adj, value, result)
 
@@ -54,8 +55,11 @@ def for_loop(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -
         _skip(sweep, node)
         return
     body, passing = node.blocks[0], _Passing(sweep, node)
-    parts = dict(zip(body.arguments[1:], results))
-    initial = [sweep.or_zero(parts[one.argument], one.argument) for one in passing.carried]
+    result_adjoints = dict(zip(body.arguments[1:], results))
+    initial = [
+        sweep.or_zero(result_adjoints[carried.argument], carried.argument)
+        for carried in passing.carried
+    ]
     initial += [sweep.zero(v) for v in passing.outside]
     bounds = Bounds(*(env[v] for v in node.flow.control))
     forwards = any_order(sweep.graph, sweep.activity, sweep.needed, node)
@@ -84,8 +88,8 @@ def while_loop(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints)
     the trips that were counted."""
     passing, trips = _Passing(sweep, node), sweep.recompute.trips[node]
     last = _last_condition(sweep, node, env, adj)
-    initial = [sweep.taken(last, one.argument) for one in passing.carried]
-    initial += [sweep.taken(last, value) for value in passing.outside]
+    initial = [sweep.adjoint_of(last, carried.argument) for carried in passing.carried]
+    initial += [sweep.adjoint_of(last, value) for value in passing.outside]
     loop = b.for_loop(b.index(0), trips, b.index(1), initial)
     mark_reversed(sweep, node, loop.op)
     with ir.InsertionPoint(loop.body):
@@ -101,26 +105,30 @@ def while_loop(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints)
 
 def _last_condition(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> Adjoints:
     before, scope = node.blocks[0], Scope(env, sweep.recompute.final[node])
-    parts = dict(zip(node.results, sweep.pop_results(node, adj)))
-    found: Adjoints = {}
-    for one in node.flow.passed:
-        sweep.seed(found, [one.given], [parts[one.result]])
+    result_adjoints = dict(zip(node.results, sweep.pop_results(node, adj)))
+    adjoints: Adjoints = {}
+    for passed in node.flow.passed:
+        sweep.seed(adjoints, [passed.value], [result_adjoints[passed.result]])
     sweep.undo.undo_last(node)
     _recompute(sweep, before, scope)
-    sweep.block(before, scope, found)
-    return found
+    sweep.block(before, scope, adjoints)
+    return adjoints
 
 
 def _iteration(sweep: AdjointSweep, node: Node, scope: Environment, adj: Adjoints) -> None:
     """The block behind the condition, then that of the condition."""
     before, after = node.blocks
     _recompute(sweep, before, scope)
-    scope.update((one.argument, scope[one.given]) for one in node.flow.passed if one.given in scope)
+    scope.update(
+        (passed.argument, scope[passed.value])
+        for passed in node.flow.passed
+        if passed.value in scope
+    )
     _recompute(sweep, after, scope)
     sweep.block(after, scope, adj)
-    for one in node.flow.passed:
-        if one.argument in adj:
-            sweep.seed(adj, [one.given], [adj.pop(one.argument)])
+    for passed in node.flow.passed:
+        if passed.argument in adj:
+            sweep.seed(adj, [passed.value], [adj.pop(passed.argument)])
     sweep.block(before, scope, adj)
 
 
@@ -151,5 +159,7 @@ def _free_history(sweep: AdjointSweep, node: Node) -> None:
 
 
 def _history(sweep: AdjointSweep, node: Node) -> list[tuple[int, ir.Value]]:
-    saved = [one.argument for one in node.flow.carried if one.argument in sweep.needed.saved]
+    saved = [
+        carried.argument for carried in node.flow.carried if carried.argument in sweep.needed.saved
+    ]
     return [(argument, sweep.recompute.stacks[argument]) for argument in saved]

@@ -15,10 +15,10 @@ from mlirad.sweeps.adjoints import Adjoints, AdjointSweep
 from mlirad.sweeps.recompute import Environment, Scope, parallel_like
 
 
-def captured(sweep: AdjointSweep, node: Node) -> list[int]:
+def active_captures(sweep: AdjointSweep, node: Node) -> list[int]:
     """Active values from outside a structured op that ops inside pass adjoints to."""
     depth = node.block.depth
-    found: dict[int, None] = {}
+    values: dict[int, None] = {}
     for inner in node.walk():
         for operand in inner.operands:
             if (
@@ -26,8 +26,8 @@ def captured(sweep: AdjointSweep, node: Node) -> list[int]:
                 and operand in sweep.activity.useful
                 and sweep.graph.depth_of(operand) <= depth
             ):
-                found.setdefault(operand)
-    return list(found)
+                values.setdefault(operand)
+    return list(values)
 
 
 def _has_memory_work(sweep: AdjointSweep, node: Node) -> bool:
@@ -52,7 +52,7 @@ def branch(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> 
     results = sweep.pop_results(node, adj)
     if is_idle(sweep, node, results):
         return
-    outside = captured(sweep, node)
+    outside = active_captures(sweep, node)
     op = b.if_else(env[node.flow.control[0]], [sweep.graph.values[v].type for v in outside])
     mark_reversed(sweep, node, op.op)
     for number, new in enumerate(op.blocks):
@@ -63,9 +63,9 @@ def branch(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> 
                 sweep.seed(inner, block.terminator.operands, results)
                 sweep.recompute.block(block, block.depth + 1, scope)
                 sweep.block(block, scope, inner)
-            b.yield_([sweep.taken(inner, v) for v in outside])
-    for value, part in zip(outside, op.results):
-        sweep.add(adj, value, part)
+            b.yield_([sweep.adjoint_of(inner, v) for v in outside])
+    for value, adjoint in zip(outside, op.results):
+        sweep.add(adj, value, adjoint)
 
 
 def parallel_loop(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> None:
@@ -73,7 +73,7 @@ def parallel_loop(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoin
     if not _has_memory_work(sweep, node):
         return
     body = node.blocks[0]
-    outside = captured(sweep, node)
+    outside = active_captures(sweep, node)
     cells = [field.alloca(array_type(sweep.graph.values[v].type, [])) for v in outside]
     loop = parallel_like(node, env)
     with ir.InsertionPoint(loop.body):

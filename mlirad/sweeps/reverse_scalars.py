@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mlirad.analysis.rules.table import RULES
 from mlirad.ir.custom import VJP, apply_region, unless_all_zero, vjp_reads
-from mlirad.ir.elementary.terms import Values, convert_float, emit, guarded
+from mlirad.ir.elementary.terms import Values, convert_float, emit, guard_term
 from mlirad.ir.graph import Node
 from mlirad.sweeps.adjoints import Adjoints, AdjointSweep
 from mlirad.sweeps.recompute import Environment
@@ -21,7 +21,7 @@ def scalar(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> 
             continue
         target = sweep.graph.values[operand].type
         if sweep.finiteness.may_be_infinite(node, position):
-            term = guarded(term, again=sweep.again)
+            term = guard_term(term, again=sweep.again)
         values = Values(
             adjoint,
             lambda k: env[node.operands[k]],
@@ -35,14 +35,14 @@ def scalar(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> 
 def custom(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> None:
     """The function's own rule, from the adjoints of all results to those of all arguments."""
     results = sweep.pop_results(node, adj)
-    given = [part for part in results if part is not None]
-    if not given:
+    adjoints = [adjoint for adjoint in results if adjoint is not None]
+    if not adjoints:
         return
     reads = vjp_reads(node, sweep.activity.varied)
     values = [env[v] if v in reads else None for v in [*node.operands, *node.results]]
-    found = apply_region(
+    shares = apply_region(
         node.op, VJP, values + [sweep.or_zero(p, v) for p, v in zip(results, node.results)]
     )
-    for operand, part in zip(node.operands, unless_all_zero(given, found)):
+    for operand, adjoint in zip(node.operands, unless_all_zero(adjoints, shares)):
         if operand in sweep.activity.varied:
-            sweep.add(adj, operand, part)
+            sweep.add(adj, operand, adjoint)

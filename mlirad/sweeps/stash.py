@@ -10,7 +10,6 @@ from mlirad.dialect import field
 from mlirad.dialect.field import AllocaOp, array_of, element_type
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph, Node
-from mlirad.ir.ops import Memref
 from mlirad.ir.walk import at_end
 
 
@@ -24,7 +23,7 @@ class Stash:
             array_in(arguments, graph, node) for node in nodes.values() if not is_local(graph, node)
         ]
         self._copies = [
-            (array, allocated(array, range(len(array_of(array.type)[1])), _element(array)))
+            (array, allocate_elements(array, range(len(array_of(array.type)[1])), _element(array)))
             for array in arrays
         ]
         for array, copy in self._copies:
@@ -49,16 +48,16 @@ def _restore(array: ir.Value, copy: ir.Value, at: list[ir.Value]) -> None:
     field.store(b.read(copy, at), array, at)
 
 
-def _for_each(array: ir.Value, one: Callable[[list[ir.Value]], None]) -> None:
+def _for_each(array: ir.Value, run: Callable[[list[ir.Value]], None]) -> None:
     """Do something for every element of an array."""
     sizes = extents_of(array, range(len(array_of(array.type)[1])))
     if not sizes:
-        one([])
+        run([])
         return
     rank = len(sizes)
     loop = b.parallel_loop([b.index(0)] * rank, sizes, [b.index(1)] * rank)
     with at_end(loop.body, loop.op.location):
-        one([*loop.indices])
+        run([*loop.indices])
         b.end_parallel()
 
 
@@ -84,7 +83,7 @@ def extents_of(array: ir.Value, axes: Iterable[int]) -> list[ir.Value]:
     ]
 
 
-def allocated(array: ir.Value, axes: Iterable[int], element: ir.Type) -> ir.Value:
+def allocate_elements(array: ir.Value, axes: Iterable[int], element: ir.Type) -> ir.Value:
     """Memory for an element of a type for each along some axes of an array."""
     axes = list(axes)
     extents = array_of(array.type)[1]
@@ -93,9 +92,7 @@ def allocated(array: ir.Value, axes: Iterable[int], element: ir.Type) -> ir.Valu
         [extents[axis] if extents[axis] >= 0 else dynamic for axis in axes], element
     )
     sizes = extents_of(array, [axis for axis in axes if extents[axis] < 0])
-    return b.make(
-        Memref.ALLOC, type_, sizes, operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(sizes), 0])
-    )
+    return b.alloc(type_, sizes)
 
 
 def _element(array: ir.Value) -> ir.Type:

@@ -36,13 +36,13 @@ class TangentSweep(ABC):
     def block(self, block: BlockNode) -> None:
         """Emit what stands in front of a block's terminator."""
 
-    def of(self, value: int) -> Tangents:
+    def tangents_of(self, value: int) -> Tangents:
         """The tangents of a value, zeros where it carries no derivative."""
-        found = self.tangents.get(value)
-        if found is None:
+        tangents = self.tangents.get(value)
+        if tangents is None:
             zero = b.number(0.0, self.graph.values[value].type)
             return [zero] * self.count
-        return found
+        return tangents
 
     def values(self, numbers: Sequence[int]) -> list[ir.Value]:
         """The new values of some."""
@@ -54,7 +54,7 @@ class TangentSweep(ABC):
 
     def all_of(self, numbers: Sequence[int]) -> list[ir.Value]:
         """The tangents of some values, one value behind the other."""
-        return [one for v in numbers for one in self.of(v)]
+        return [tangent for v in numbers for tangent in self.tangents_of(v)]
 
     def types(self, numbers: Sequence[int]) -> list[ir.Type]:
         """The types of these tangents."""
@@ -63,9 +63,9 @@ class TangentSweep(ABC):
     def bind(self, numbers: Sequence[int], new: Sequence[ir.Value], active: Sequence[int]) -> None:
         """Take values and, behind them, the tangents of those that carry a derivative."""
         self.env.update(zip(numbers, new))
-        parts = list(new)[len(numbers) :]
+        tangents = list(new)[len(numbers) :]
         for k, value in enumerate(active):
-            self.tangents[value] = parts[k * self.count : (k + 1) * self.count]
+            self.tangents[value] = tangents[k * self.count : (k + 1) * self.count]
 
     def clone(self, node: Node) -> ir.Operation:
         """The op itself, on the new values."""

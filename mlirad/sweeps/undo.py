@@ -111,9 +111,9 @@ class Undo:
 
     def is_back(self, node: Node) -> None:
         """Say that the reverse of a loop has unwound the logs."""
-        found = {**self._marks, **grad.marks(grad.UNDONE)}
+        marks = {**self._marks, **grad.marks(grad.UNDONE)}
         for (log, array), mark in zip(self.logs.values(), self.before[node]):
-            grad.undo(log, mark, array, found)
+            grad.undo(log, mark, array, marks)
 
     def keep_marks(self, loop: Node, trips: ir.Value) -> None:
         """Make room for the marks of a loop's iterations."""

@@ -116,7 +116,7 @@ def where(
     return Where(kind, left, as_term(right), as_term(then), as_term(otherwise))
 
 
-def guarded(term: Term, *, again: bool) -> Term:
+def guard_term(term: Term, *, again: bool) -> Term:
     """A term that may be NaN at a tangent of 0, and is then 0; differentiated `again`, it keeps its
     derivative there."""
     return Quiet(term) if again else where(b.OEQ, t, 0.0, 0.0, term)

@@ -75,12 +75,12 @@ def sums_of_parts(
     first: ir.Value,
     count: ir.Value,
     step: ir.Value,
-    parts: Callable[[ir.Value], list[ir.Value]],
+    partial_sums: Callable[[ir.Value], list[ir.Value]],
 ) -> list[ir.Value]:
     """What a thread adds up of so many parts of each sum: from the `first` on, one a `step`."""
-    turns = b.for_loop(first, count, step, [one.neutral() for one in sums])
+    turns = b.for_loop(first, count, step, [sum_.neutral() for sum_ in sums])
     with at_end(turns.body, ir.Location.current):
-        values = parts(turns.induction)
+        values = partial_sums(turns.induction)
         b.yield_([s.combined(c, v) for s, c, v in zip(sums, turns.carried, values)])
     return list(turns.results)
 
@@ -90,7 +90,7 @@ def first_thread(
     sums: Sequence[Accumulator], totals: Sequence[ir.Value]
 ) -> Iterator[list[ir.Value]]:
     """The sums over the threads of a block: what is built within is run by the first of them."""
-    over_block = [one.over_block(total) for one, total in zip(sums, totals)]
+    over_block = [sum_.over_block(total) for sum_, total in zip(sums, totals)]
     is_first = b.compare(b.EQ, thread_number(), b.index(0))
     chosen = b.if_else(is_first, [], with_else=False)
     with at_end(chosen.then, ir.Location.current):
@@ -102,5 +102,5 @@ def add_slots(
     sums: Sequence[Accumulator], outer: Sequence[ir.Value], inner: Sequence[ir.Value]
 ) -> None:
     """Add what slots hold to others."""
-    for sum_, into, part in zip(sums, outer, inner):
-        b.write(sum_.combined(b.read(into), b.read(part)), into)
+    for sum_, target, source in zip(sums, outer, inner):
+        b.write(sum_.combined(b.read(target), b.read(source)), target)

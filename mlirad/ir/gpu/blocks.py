@@ -81,7 +81,7 @@ def reduction_kind(op: ir.Operation) -> str | None:
         return None
     kinds = _FLOAT_KINDS if b.is_float(op.operands[0].type) else _KINDS
     name = str(op.attributes["op"]).removeprefix("#gpu<all_reduce_op ").removesuffix(">")
-    return next((kind for kind, known in kinds.items() if known == name), None)
+    return next((kind for kind, operator in kinds.items() if operator == name), None)
 
 
 def _along_x() -> ir.Attribute:

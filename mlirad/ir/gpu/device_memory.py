@@ -25,9 +25,9 @@ def release(memory: ir.Value) -> None:
 def copy_to_host(memory: ir.Value) -> ir.Value:
     """A copy of memory of known size on the stack of the host, when the launches before have
     ended."""
-    here = b.alloca(memory.type)
-    b.effect(Gpu.MEMCPY, [here, memory])
-    return here
+    copy = b.alloca(memory.type)
+    b.effect(Gpu.MEMCPY, [copy, memory])
+    return copy
 
 
 def is_of_device_memory(op: ir.Operation) -> bool:

@@ -53,13 +53,13 @@ class HostValues:
         if self.knows(value):
             return value
         if (value, top) not in self._computed:
-            self._computed[value, top] = self._copied(value, top)
+            self._computed[value, top] = self._copy(value, top)
         return self._computed[value, top]
 
-    def _copied(self, value: ir.Value, top: ir.Operation) -> ir.Value:
+    def _copy(self, value: ir.Value, top: ir.Operation) -> ir.Value:
         with before(top):
             if self._is_at_top(value):
-                return _fetched(value)
+                return _fetch(value)
             op = defining_op(value)
             assert op is not None
             operands = [self.compute(operand, top) for operand in op.operands]
@@ -69,7 +69,7 @@ class HostValues:
         return copy.results[0]
 
 
-def _fetched(value: ir.Value) -> ir.Value:
+def _fetch(value: ir.Value) -> ir.Value:
     if isinstance(value.type, ir.IndexType):
         return field.fetch([value])[0]
     word = b.to_index(value)

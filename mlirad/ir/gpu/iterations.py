@@ -55,9 +55,9 @@ class Iterations:
     def _run_each(
         self, first: ir.Value, end: ir.Value, step: ir.Value, slots: Sequence[ir.Value]
     ) -> None:
-        each = b.for_loop(first, end, step)
-        with at_end(each.body, self.loop.location):
-            self.run_one(each.induction, slots)
+        loop = b.for_loop(first, end, step)
+        with at_end(loop.body, self.loop.location):
+            self.run_one(loop.induction, slots)
             b.yield_()
 
     def run_one(self, number: ir.Value, slots: Sequence[ir.Value]) -> None:
@@ -94,25 +94,25 @@ class Cells:
         self.sums, self.threads = sums, threads
 
     def update(
-        self, totals: Sequence[ir.Value], known: dict[ir.Value, ir.Value] | None = None
+        self, totals: Sequence[ir.Value], available: dict[ir.Value, ir.Value] | None = None
     ) -> None:
         """Update every cell once, at the insertion point; for values of the loop there may be
-        others that are `known` there."""
-        made = {} if known is None else dict(known)
+        others that are `available` there."""
+        values = {} if available is None else dict(available)
         for sum_, total in zip(self.sums, totals):
             reduction = sum_.reduction
             marks = {PLAIN_MARK: ir.UnitAttr.get(), **sum_.marks}
             cell = [reduction.array, *reduction.indices]
-            array, *indices = [self._again(value, made) for value in cell]
+            array, *indices = [self._again(value, values) for value in cell]
             field.atomic(sum_.narrowed(total), array, indices, reduction.kind, marks)
 
-    def _again(self, value: ir.Value, made: dict[ir.Value, ir.Value]) -> ir.Value:
+    def _again(self, value: ir.Value, values: dict[ir.Value, ir.Value]) -> ir.Value:
         """A value that an iteration makes of what is outside of the loop, or known: made anew."""
-        if value not in made and is_defined_in(value, self.threads):
+        if value not in values and is_defined_in(value, self.threads):
             op = owner_operation(value)
-            operands = [self._again(operand, made) for operand in op.operands]
+            operands = [self._again(operand, values) for operand in op.operands]
             copy = op.clone()
             for position, operand in enumerate(operands):
                 copy.operands[position] = operand
-            made[value] = copy.results[0]
-        return made.get(value, value)
+            values[value] = copy.results[0]
+        return values.get(value, value)

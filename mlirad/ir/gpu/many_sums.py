@@ -37,10 +37,10 @@ def loops_of_sums(loop: ir.Operation) -> Iterator[tuple[ir.Operation, list[Accum
 
 def _room(sums: Sequence[Accumulator]) -> int:
     """How many of some sums, from the first on, a thread has room for."""
-    held = 0
-    for number, one in enumerate(sums):
-        held += one.bytes
-        if held > SUM_BYTES:
+    size = 0
+    for number, sum_ in enumerate(sums):
+        size += sum_.bytes
+        if size > SUM_BYTES:
             return number
     return len(sums)
 
@@ -50,7 +50,7 @@ def _updates(loop: ir.Operation) -> list[ir.Operation]:
 
 
 def _is_of(op: ir.Operation, sums: Sequence[Accumulator]) -> bool:
-    return any(op in one.reduction.updates for one in sums)
+    return any(op in sum_.reduction.updates for sum_ in sums)
 
 
 def _erase(loop: ir.Operation, chosen: Sequence[bool]) -> None:

@@ -29,11 +29,11 @@ class AxisChoice(msgspec.Struct, frozen=True):
     @property
     def attribute(self) -> ir.Attribute:
         """The same in IR."""
-        made: dict[str, ir.Attribute] = {"name": ir.StringAttr.get(self.name)}
+        entries: dict[str, ir.Attribute] = {"name": ir.StringAttr.get(self.name)}
         if self.tile:
-            made["tile"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), self.tile)
-        made |= {flag: ir.UnitAttr.get() for flag in _FLAGS if getattr(self, flag)}
-        return ir.DictAttr.get(made)
+            entries["tile"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), self.tile)
+        entries |= {flag: ir.UnitAttr.get() for flag in _FLAGS if getattr(self, flag)}
+        return ir.DictAttr.get(entries)
 
 
 NO_CHOICE = AxisChoice()
@@ -41,14 +41,18 @@ NO_CHOICE = AxisChoice()
 
 def set_choices(op: ir.Operation, choices: Sequence[AxisChoice]) -> None:
     """Say something of all axes of an op."""
-    if any(one != NO_CHOICE for one in choices):
-        op.attributes[AXES] = ir.ArrayAttr.get([one.attribute for one in choices])
+    if any(choice != NO_CHOICE for choice in choices):
+        op.attributes[AXES] = ir.ArrayAttr.get([choice.attribute for choice in choices])
 
 
 def choices_of(op: ir.Operation, count: int) -> list[AxisChoice]:
     """What is said of the axes of an op that has so many."""
-    found = list(ir.ArrayAttr(op.attributes[AXES])) if AXES in op.attributes else []
-    return [_choice(one) for one in found] if len(found) == count else [NO_CHOICE] * count
+    attributes = list(ir.ArrayAttr(op.attributes[AXES])) if AXES in op.attributes else []
+    return (
+        [_choice(attribute) for attribute in attributes]
+        if len(attributes) == count
+        else [NO_CHOICE] * count
+    )
 
 
 def set_choice(loop: ir.Operation, choice: AxisChoice) -> None:
@@ -63,8 +67,8 @@ def choice_of(loop: ir.Operation) -> AxisChoice:
 
 
 def _choice(attribute: ir.Attribute) -> AxisChoice:
-    found = ir.DictAttr(attribute)
-    flags = [flag in found for flag in _FLAGS]
-    name = ir.StringAttr(found["name"]).value if "name" in found else ""
-    tile = ir.IntegerAttr(found["tile"]).value if "tile" in found else 0
+    entries = ir.DictAttr(attribute)
+    flags = [flag in entries for flag in _FLAGS]
+    name = ir.StringAttr(entries["name"]).value if "name" in entries else ""
+    tile = ir.IntegerAttr(entries["tile"]).value if "tile" in entries else 0
     return AxisChoice(name, tile, *flags)

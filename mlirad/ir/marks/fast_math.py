@@ -22,7 +22,7 @@ def allows(op: ir.Operation, flag: str) -> bool:
 def forbid(op: ir.Operation, flag: str) -> None:
     """Take a flag from an op."""
     if allows(op, flag):
-        op.attributes["fastmath"] = fast_math([own for own in _flags(op) if own != flag])
+        op.attributes["fastmath"] = fast_math([other for other in _flags(op) if other != flag])
 
 
 def _flags(op: ir.Operation) -> Sequence[str]:

@@ -52,9 +52,9 @@ def _place(
 
 
 def _tree(module: ir.Operation, name: str) -> ir.Operation:
-    wanted = ir.StringAttr.get(name, module.context)
+    symbol = ir.StringAttr.get(name, module.context)
     for tree in snode.roots(module):
-        if tree.attributes["sym_name"] == wanted:
+        if tree.attributes["sym_name"] == symbol:
             return tree
     with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]), module.location:
         return snode.root(name, [])

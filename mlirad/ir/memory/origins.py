@@ -46,7 +46,7 @@ class Origins:
     def of(self, value: ir.Value) -> frozenset[ir.Value] | None:
         """What a value may point into; None where that is not known."""
         if value not in self._found:
-            self._found[value] = _followed(value)
+            self._found[value] = _follow(value)
         return self._found[value]
 
     def stands_for(self, new: ir.Value, old: ir.Value) -> None:
@@ -63,8 +63,8 @@ class Origins:
         ]
 
 
-def _followed(value: ir.Value) -> frozenset[ir.Value] | None:
-    found, pending, seen = set[ir.Value](), [value], set[ir.Value]()
+def _follow(value: ir.Value) -> frozenset[ir.Value] | None:
+    origins, pending, seen = set[ir.Value](), [value], set[ir.Value]()
     while pending:
         one = pending.pop()
         if one in seen or not _points(one.type):
@@ -75,11 +75,11 @@ def _followed(value: ir.Value) -> frozenset[ir.Value] | None:
             block = one.owner
             if not isinstance(block, ir.Block) or block.owner.name != Func.FUNC:
                 return None  # what a loop carries
-            found.add(one)
+            origins.add(one)
         elif op.name in _OWN:
-            found.add(one)
+            origins.add(one)
         elif op.name in _VIEWS:
             pending += op.operands
         elif op.name not in _NOWHERE and op.name != Llvm.LOAD:
             return None
-    return frozenset(found)
+    return frozenset(origins)

@@ -35,13 +35,13 @@ class Message(msgspec.Struct, frozen=True):
         a double."""
         words = iter(values)
 
-        def one(match: re.Match[str]) -> str:
+        def format_word(match: re.Match[str]) -> str:
             word, spec = next(words), match.group(1)
             if spec[-1:] in tuple("eEfFgG"):
                 return format(struct.unpack("d", struct.pack("q", word))[0], spec)
             return str(word % (1 << 64) if spec.endswith("u") else word)
 
-        return _HOLE.sub(one, self.text).replace("\1", "{").replace("\2", "}")
+        return _HOLE.sub(format_word, self.text).replace("\1", "{").replace("\2", "}")
 
 
 def read_message(attribute: ir.Attribute) -> Message:

@@ -19,11 +19,11 @@ def _remarks(op: ir.Operation) -> list[ir.Attribute]:
     return list(ir.ArrayAttr(op.attributes[REMARKS])) if REMARKS in op.attributes else []
 
 
-def copy_remarks(op: ir.Operation, others: Iterable[ir.Operation]) -> None:
+def copy_remarks(op: ir.Operation, targets: Iterable[ir.Operation]) -> None:
     """Say of others too what was said of an op that goes."""
     texts = _remarks(op)
-    for other in others if texts else ():
-        other.attributes[REMARKS] = ir.ArrayAttr.get([*_remarks(other), *texts])
+    for target in targets if texts else ():
+        target.attributes[REMARKS] = ir.ArrayAttr.get([*_remarks(target), *texts])
 
 
 def move_remarks(op: ir.Operation, other: ir.Operation) -> None:

@@ -38,7 +38,7 @@ def _expand(op: ir.Operation) -> None:
             forward.tangents[argument] = tangents[number :: len(arguments)]
         forward.block(graph.body)
         found = forward.values(yielded)
-        along = [forward.of(v) for v in yielded]
+        along = [forward.tangents_of(v) for v in yielded]
         found += [along[j][direction] for direction in range(count) for j in range(len(yielded))]
     for result, value in zip(op.results, found):
         result.replace_all_uses_with(value)

@@ -17,7 +17,7 @@ from mlirad.ir import build as b
 from mlirad.ir.requirements import TENSORS, refuse
 from mlirad.ir.walk import before, block_operations, captured, entry_of, functions
 from mlirad.sweeps.tensors.definition import extents, type_with
-from mlirad.sweeps.tensors.te_adjoints import added, adjoint
+from mlirad.sweeps.tensors.te_adjoints import add_tensors, adjoint
 
 MARK = "te.adjoints"
 
@@ -104,7 +104,7 @@ def _adjoints(
             summand = adjoint(op.results[0], source, own)
             if summand is not None:
                 known = found.get(source)
-                found[source] = summand if known is None else added(known, summand)
+                found[source] = summand if known is None else add_tensors(known, summand)
     return found
 
 

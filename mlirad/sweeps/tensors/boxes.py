@@ -29,27 +29,27 @@ class Covering:
         self.extents = extents(definition.op.results[0])
         self._first = [0] * len(self.indices)
         self._bounds: list[tuple[ir.Value, ir.Value, ir.Value]] = []
-        known: dict[ir.Value, Interval] = {}
+        intervals: dict[ir.Value, Interval] = {}
         for index, extent in zip(self.indices, self.extents):
             number = constant_integer(extent)
             if number is not None:
-                known[index] = 0, number - 1
+                intervals[index] = 0, number - 1
         for op in definition.reductions if of_reductions else []:
             for index, bounds in zip(te.body_of(op).arguments, te.bounds_of(op)):
-                self._add(op, index, bounds, known)
+                self._add(op, index, bounds, intervals)
 
     def _add(
         self,
         op: ir.Operation,
         index: ir.Value,
         bounds: tuple[ir.Value, ir.Value],
-        known: dict[ir.Value, Interval],
+        intervals: dict[ir.Value, Interval],
     ) -> None:
         low, high = bounds
-        ends = _interval(low, known), _interval(high, known)
+        ends = _interval(low, intervals), _interval(high, intervals)
         self.indices.append(index)
         if ends[0] is not None and ends[1] is not None:
-            known[index] = ends[0][0], ends[1][1] - 1
+            intervals[index] = ends[0][0], ends[1][1] - 1
         if constant_integer(low) == 0 and is_of_sizes(high):
             self.extents.append(At({}).value(high))
             self._first.append(0)
@@ -74,27 +74,38 @@ class Covering:
 
     def inside(self, points: Mapping[ir.Value, ir.Value]) -> ir.Value | None:
         """Whether a point of the box is one of the definition's; None where all are."""
-        at, found = At(points), []
+        at, tests = At(points), []
         for index, low, high in self._bounds:
-            found.append(b.compare(b.SGE, points[index], at.value(low)))
-            found.append(b.compare(b.SLT, points[index], at.value(high)))
-        return b.all_of(found) if found else None
+            tests.append(b.compare(b.SGE, points[index], at.value(low)))
+            tests.append(b.compare(b.SLT, points[index], at.value(high)))
+        return b.all_of(tests) if tests else None
 
 
-def _interval(value: ir.Value, known: Mapping[ir.Value, Interval]) -> Interval | None:
+def _interval(value: ir.Value, intervals: Mapping[ir.Value, Interval]) -> Interval | None:
     """Between which numbers an integer lies; None where that is not known."""
     number = constant_integer(value)
     if number is not None:
         return number, number
     op = defining_op(value)
-    if value in known or op is None:
-        return known.get(value)
-    parts = [_interval(operand, known) for operand in list(op.operands)[-2:]]
-    if op.name == Arith.SELECT and parts[0] is not None and parts[1] is not None:
-        return min(parts[0][0], parts[1][0]), max(parts[0][1], parts[1][1])
-    if op.name not in _ENDS or len(parts) != 2 or parts[0] is None or parts[1] is None:
+    if value in intervals or op is None:
+        return intervals.get(value)
+    operand_intervals = [_interval(operand, intervals) for operand in list(op.operands)[-2:]]
+    if (
+        op.name == Arith.SELECT
+        and operand_intervals[0] is not None
+        and operand_intervals[1] is not None
+    ):
+        return min(operand_intervals[0][0], operand_intervals[1][0]), max(
+            operand_intervals[0][1], operand_intervals[1][1]
+        )
+    if (
+        op.name not in _ENDS
+        or len(operand_intervals) != 2
+        or operand_intervals[0] is None
+        or operand_intervals[1] is None
+    ):
         return None
-    (a, c), (d, e) = parts[0], parts[1]
+    (a, c), (d, e) = operand_intervals[0], operand_intervals[1]
     if op.name in (Arith.FLOORDIVSI, Arith.CEILDIVSI) and not d == e > 0:
         return None
     ends = [_ENDS[op.name](left, right) for left in (a, c) for right in (d, e)]

@@ -34,27 +34,27 @@ def as_scan(definition: Definition) -> tuple[ir.Value, ir.Value]:
         return copied_before(definition, indices).values(te.initial_of(reduction))
 
     def step(arguments: list[ir.Value]) -> list[ir.Value]:
-        number, *rest = arguments
-        indices, before = rest[: len(shape)], rest[len(shape) :]
+        number, *values = arguments
+        indices, before = values[: len(shape)], values[len(shape) :]
         copier = copied_before(definition, indices)
         for argument, index in zip(body.arguments, _point(reduction, copier, number)):
             copier[argument] = index
-        return copier.combined(combiner, before, copier.block(body))
+        return copier.combine(combiner, before, copier.block(body))
 
     last = [b.index(states)] if states > 1 else []
     behind = constant_integer(count)
     length = b.add(count, b.index(1)) if behind is None else b.index(behind + 1)
     type_, sizes = type_with([length, *shape, *last], element)
     scan = te.scan(f"{label}.states", type_, sizes, states, first, step)
-    given = block_operations(te.body_of(definition.op))[-1].operands[0]
-    number = [value == given for value in reduction.results].index(True)
+    result = block_operations(te.body_of(definition.op))[-1].operands[0]
+    number = [value == result for value in reduction.results].index(True)
     type_, sizes = type_with(shape, element)
 
-    def picked(indices: list[ir.Value]) -> ir.Value:
-        own = [b.index(number)] if states > 1 else []
-        return te.read(scan, [count, *indices, *own])
+    def last_state(indices: list[ir.Value]) -> ir.Value:
+        last_index = [b.index(number)] if states > 1 else []
+        return te.read(scan, [count, *indices, *last_index])
 
-    return scan, te.compute(label, type_, sizes, picked)
+    return scan, te.compute(label, type_, sizes, last_state)
 
 
 def _points(reduction: ir.Operation) -> ir.Value:
@@ -67,22 +67,22 @@ def _points(reduction: ir.Operation) -> ir.Value:
             total *= behind - first
         else:
             values.append(b.sub(high, low))
-    found = b.index(total)
+    points = b.index(total)
     for value in values:
-        found = b.mul(found, value)
-    return found
+        points = b.mul(points, value)
+    return points
 
 
 def _point(reduction: ir.Operation, copier: Copier, number: ir.Value) -> list[ir.Value]:
     """The indices of a point, which is counted with the last axis fastest."""
-    found: list[ir.Value] = []
+    indices: list[ir.Value] = []
     for low, high in reversed(te.bounds_of(reduction)[1:]):
         first = copier.value(low)
         extent = b.sub(copier.value(high), first)
-        known = constant_integer(copier.value(high)), constant_integer(first)
-        if known[0] is not None and known[1] is not None:
-            extent = b.index(known[0] - known[1])
+        ends = constant_integer(copier.value(high)), constant_integer(first)
+        if ends[0] is not None and ends[1] is not None:
+            extent = b.index(ends[0] - ends[1])
         quotient = b.floordivsi(number, extent)
-        found.insert(0, b.add(b.sub(number, b.mul(quotient, extent)), first))
+        indices.insert(0, b.add(b.sub(number, b.mul(quotient, extent)), first))
         number = quotient
-    return [b.add(number, copier.value(te.bounds_of(reduction)[0][0])), *found]
+    return [b.add(number, copier.value(te.bounds_of(reduction)[0][0])), *indices]

@@ -38,20 +38,20 @@ class At:
             for value in captured(op):
                 self.value(value)
 
-    def flag(self, value: ir.Value, wanted: bool) -> ir.Value:
+    def flag(self, value: ir.Value, expected: bool) -> ir.Value:
         """Whether a condition is as it is to be."""
-        made = self.value(value)
-        return made if wanted else b.xori(made, b.number(1, made.type))
+        flag = self.value(value)
+        return flag if expected else b.xori(flag, b.number(1, flag.type))
 
-    def reached(self, op: ir.Operation) -> ir.Value | None:
+    def branches_taken(self, op: ir.Operation) -> ir.Value | None:
         """Whether the branches around an op are taken; None where there are none."""
-        found = []
+        flags = []
         inner, outer = op, op.parent
         while outer is not None and is_branch(outer.operation):
             branch = outer.operation
-            found.append(self.flag(branch.operands[0], inner.block == If(branch).then))
+            flags.append(self.flag(branch.operands[0], inner.block == If(branch).then))
             inner, outer = branch, branch.parent
-        return b.all_of(found[::-1]) if found else None
+        return b.all_of(flags[::-1]) if flags else None
 
     def guarded_values(self, holds: ir.Value | None, values: Sequence[ir.Value]) -> list[ir.Value]:
         """Values that may only be made where a condition holds; else 0."""

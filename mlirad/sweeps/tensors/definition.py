@@ -34,7 +34,7 @@ class Definition:
         return te.ReduceOp(self.reductions[0]).kind.value if self.reductions else None
 
     @property
-    def reduced(self) -> list[ir.Value]:
+    def reduction_indices(self) -> list[ir.Value]:
         """The indices of its reductions."""
         return [index for op in self.reductions for index in te.body_of(op).arguments]
 
@@ -57,18 +57,18 @@ def definition_of(op: ir.Operation) -> Definition:
 
 def _refuse_reductions(ops: Sequence[ir.Operation]) -> None:
     for op in ops:
-        for one in (op, *(operations(op) if is_branch(op) else ())):
-            if te.is_reduce(one):
+        for inner in (op, *(operations(op) if is_branch(op) else ())):
+            if te.is_reduce(inner):
                 raise MLIRError(
                     "a reduction within an expression: derivatives are taken before definitions "
                     "are merged",
-                    source_location(one.location),
+                    source_location(inner.location),
                 )
 
 
 def box_of(definition: Definition, forms: Forms) -> Box | None:
     """The points of a definition; None where what bounds them is no sum of indices and sizes."""
-    box = Box([*definition.indices, *definition.reduced])
+    box = Box([*definition.indices, *definition.reduction_indices])
     extents = _extents(definition.op, forms)
     if extents is None:
         return None
@@ -76,26 +76,26 @@ def box_of(definition: Definition, forms: Forms) -> Box | None:
         box.constraints += within(index, number(0), extent)
     for op in definition.reductions:
         for index, (low, high) in zip(te.body_of(op).arguments, te.bounds_of(op)):
-            found = _bounds(index, low, high, forms, box)
-            if found is None:
+            constraints = _bounds(index, low, high, forms, box)
+            if constraints is None:
                 return None
-            box.constraints += found
+            box.constraints += constraints
     return box
 
 
 def _extents(op: ir.Operation, forms: Forms) -> list[Form] | None:
     """The extents of the tensor that an op defines, as sums of sizes."""
     type_, sizes = ir.RankedTensorType(op.results[0].type), iter(op.operands)
-    found: list[Form] = []
+    sums: list[Form] = []
     for axis in range(type_.rank):
         if not type_.is_dynamic_dim(axis):
-            found.append(number(type_.get_dim_size(axis)))
+            sums.append(number(type_.get_dim_size(axis)))
             continue
         pieces = forms.of(next(sizes))
         if pieces is None or len(pieces) != 1 or pieces[0].quotients:
             return None
-        found.append(pieces[0].form)
-    return found
+        sums.append(pieces[0].form)
+    return sums
 
 
 def _bounds(
@@ -149,8 +149,8 @@ def extents(value: ir.Value) -> list[ir.Value]:
 
 def type_with(extents_: Sequence[ir.Value], element: ir.Type) -> tuple[ir.Type, list[ir.Value]]:
     """The type of a tensor of some extents, and those that it does not say."""
-    known = [constant_integer(extent) for extent in extents_]
+    constants = [constant_integer(extent) for extent in extents_]
     dynamic = ir.ShapedType.get_dynamic_size()
-    shape = [dynamic if extent is None else extent for extent in known]
-    sizes = [extent for extent, own in zip(extents_, known) if own is None]
+    shape = [dynamic if extent is None else extent for extent in constants]
+    sizes = [extent for extent, constant in zip(extents_, constants) if constant is None]
     return ir.RankedTensorType.get(shape, element), sizes

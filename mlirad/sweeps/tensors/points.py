@@ -18,7 +18,7 @@ Name = ir.Value | New
 Environment = dict[Name, ir.Value]
 
 
-def emitted(form: Form, environment: Environment) -> ir.Value:
+def emit_sum(form: Form, environment: Environment) -> ir.Value:
     """A sum. Names that are not in the environment are values that stand for themselves."""
     total: ir.Value | None = None
     for name, factor in sorted(form.terms, key=lambda term: -term[1]):
@@ -39,20 +39,20 @@ def emitted(form: Form, environment: Environment) -> ir.Value:
 def conditions(solution: Solution[Name], environment: Environment) -> list[ir.Value]:
     """Emit what is determined by divisions; whether they leave nothing, and what else has to
     hold."""
-    found = []
+    tests = []
     for quotient in solution.quotients:
-        whole = emitted(quotient.value.sum, environment)
+        whole = emit_sum(quotient.value.sum, environment)
         divisor = b.index(quotient.value.divisor)
         value = b.floordivsi(whole, divisor)
         environment[quotient.name] = value
-        found.append(b.compare(b.EQ, b.mul(value, divisor), whole))
+        tests.append(b.compare(b.EQ, b.mul(value, divisor), whole))
     zero = b.index(0)
-    found += [b.compare(b.EQ, emitted(one, environment), zero) for one in solution.zero]
-    found += [b.compare(b.SGE, emitted(one, environment), zero) for one in solution.not_negative]
-    return found
+    tests += [b.compare(b.EQ, emit_sum(form, environment), zero) for form in solution.zero]
+    tests += [b.compare(b.SGE, emit_sum(form, environment), zero) for form in solution.not_negative]
+    return tests
 
 
-def summed(
+def sum_over(
     ranges: Sequence[Range[Name]],
     environment: Environment,
     holds: ir.Value | None,
@@ -61,16 +61,16 @@ def summed(
 ) -> ir.Value:
     """The sum over free indices, the first one outside, where a condition holds."""
     if not ranges:
-        return guarded(holds, zero, point)
+        return value_or_zero(holds, zero, point)
     count = _together(ranges)
-    box = [bounds(one, environment) for one in ranges[:count]]
+    box = [bounds(index_range, environment) for index_range in ranges[:count]]
     if holds is not None:
         low, high = box[0]
         box[0] = low, b.select(holds, high, low)
 
     def fill(indices: list[ir.Value]) -> list[ir.Value]:
-        environment.update(zip([one.name for one in ranges], indices))
-        return [summed(ranges[count:], environment, None, zero, point)]
+        environment.update(zip([index_range.name for index_range in ranges], indices))
+        return [sum_over(ranges[count:], environment, None, zero, point)]
 
     def combine(a: Sequence[ir.Value], c: Sequence[ir.Value]) -> list[ir.Value]:
         return [b.addf(a[0], c[0])]
@@ -81,14 +81,14 @@ def summed(
 def _together(ranges: Sequence[Range[Name]]) -> int:
     """How many free indices, from the first on, have bounds that do not depend on one another."""
     names: set[Name] = set()
-    for count, one in enumerate(ranges):
-        if any(names & set(end.sum.names) for end in (*one.least, *one.most)):
+    for count, index_range in enumerate(ranges):
+        if any(names & set(end.sum.names) for end in (*index_range.least, *index_range.most)):
             return count
-        names.add(one.name)
+        names.add(index_range.name)
     return len(ranges)
 
 
-def guarded(
+def value_or_zero(
     holds: ir.Value | None, zero: Callable[[], ir.Value], point: Callable[[], ir.Value]
 ) -> ir.Value:
     """A value where a condition holds, else 0."""
@@ -103,21 +103,21 @@ def guarded(
     return branch.results[0]
 
 
-def bounds(one: Range[Name], environment: Environment) -> tuple[ir.Value, ir.Value]:
+def bounds(index_range: Range[Name], environment: Environment) -> tuple[ir.Value, ir.Value]:
     """The first value of a free index, and the one behind the last."""
-    least = [_rounded(end, environment, Arith.CEILDIVSI, 0) for end in one.least]
-    most = [_rounded(end, environment, Arith.FLOORDIVSI, end.divisor) for end in one.most]
+    least = [_round_end(end, environment, Arith.CEILDIVSI, 0) for end in index_range.least]
+    most = [_round_end(end, environment, Arith.FLOORDIVSI, end.divisor) for end in index_range.most]
     return _extreme(Arith.MAXSI, least), _extreme(Arith.MINSI, most)
 
 
-def _rounded(end: Fraction[Name], environment: Environment, name: str, more: int) -> ir.Value:
+def _round_end(end: Fraction[Name], environment: Environment, name: str, more: int) -> ir.Value:
     total = Linear(end.sum.terms, end.sum.constant + more)
-    value = emitted(total, environment)
+    value = emit_sum(total, environment)
     if end.divisor == 1:
         return value
-    known, divisor = constant_integer(value), end.divisor
-    if known is not None:
-        return b.index(known // divisor if name == Arith.FLOORDIVSI else -(-known // divisor))
+    constant, divisor = constant_integer(value), end.divisor
+    if constant is not None:
+        return b.index(constant // divisor if name == Arith.FLOORDIVSI else -(-constant // divisor))
     return b.make(name, value.type, [value, b.index(divisor)])
 
 

@@ -32,8 +32,8 @@ class Scan:
 
     def shape(self) -> tuple[ir.Value, list[ir.Value]]:
         """How many states there are, one after the other; the box, at the insertion point."""
-        length, *rest = extents(self.op.results[0])
-        return length, rest[: len(rest) - (self.states > 1)]
+        length, *box = extents(self.op.results[0])
+        return length, box[: len(box) - (self.states > 1)]
 
     def read(self, tensor: ir.Value, indices: Sequence[ir.Value]) -> list[ir.Value]:
         """The states, or their adjoints, at a step and a point of the box."""
@@ -53,11 +53,11 @@ def consumers(output: ir.Value, head: ir.Value) -> list[Consumer]:
     rank = ir.RankedTensorType(output.type).rank
     prefix = ir.RankedTensorType(head.type).rank - rank
     backwards = _backwards(scan, head, prefix)
-    found = []
+    pairs = []
     for number in range(scan.states):
-        found.append(_of_steps(scan, backwards, prefix, number, extents(head)[:prefix]))
-        found.append(_of_first(scan, backwards, prefix, number, extents(head)[:prefix]))
-    return found
+        pairs.append(_of_steps(scan, backwards, prefix, number, extents(head)[:prefix]))
+        pairs.append(_of_first(scan, backwards, prefix, number, extents(head)[:prefix]))
+    return pairs
 
 
 def _backwards(scan: Scan, head: ir.Value, prefix: int) -> ir.Value:
@@ -76,21 +76,24 @@ def _backwards(scan: Scan, head: ir.Value, prefix: int) -> ir.Value:
         return heads(end, indices)
 
     def step(arguments: list[ir.Value]) -> list[ir.Value]:
-        number, *rest = arguments
-        indices, adjoints = rest[: prefix + len(box)], rest[prefix + len(box) :]
+        number, *values = arguments
+        indices, adjoints = (
+            values[: prefix + len(box)],
+            values[prefix + len(box) :],
+        )
         at = b.sub(b.sub(end, number), b.index(1))
         point = indices[prefix:]
         states = scan.read(scan.op.results[0], [at, *point])
-        given = heads(at, indices)
+        sums = heads(at, indices)
         for position in range(scan.states):
-            for part in _parts(scan, [at, *point, *states], position, adjoints):
-                given[position] = sum_of(given[position], part)
-        return given
+            for share in _shares(scan, [at, *point, *states], position, adjoints):
+                sums[position] = sum_of(sums[position], share)
+        return sums
 
     return te.scan(f"{scan.label}.adjoint", type_, sizes, scan.states, first, step)
 
 
-def _parts(
+def _shares(
     scan: Scan, values: Sequence[ir.Value], position: int, adjoints: Sequence[ir.Value]
 ) -> list[ir.Value]:
     """What the adjoints of the next states give to that of one of the states."""
@@ -100,10 +103,10 @@ def _parts(
     state = scan.step.arguments[len(scan.step.arguments) - scan.states + position]
     tangents.set(state, b.number(1.0, scan.element))
     slopes = tangents.block(scan.step)[1]
-    given = block_operations(scan.step)[-1].operands
+    results = block_operations(scan.step)[-1].operands
     return [
-        tangents.weighed(value, slope, adjoint)
-        for value, slope, adjoint in zip(given, slopes, adjoints)
+        tangents.weigh(value, slope, adjoint)
+        for value, slope, adjoint in zip(results, slopes, adjoints)
         if slope is not None
     ]
 
@@ -113,8 +116,8 @@ def _of_steps(
 ) -> Consumer:
     """One state behind each step, and its adjoint."""
     length, box = scan.shape()
-    known = constant_integer(length)
-    steps = b.sub(length, b.index(1)) if known is None else b.index(known - 1)
+    constant = constant_integer(length)
+    steps = b.sub(length, b.index(1)) if constant is None else b.index(constant - 1)
     type_, sizes = type_with([steps, *box], scan.element)
 
     def fill(indices: list[ir.Value]) -> ir.Value:
@@ -123,9 +126,9 @@ def _of_steps(
         return copier.block(scan.step)[number]
 
     def adjoint(indices: list[ir.Value]) -> ir.Value:
-        step, rest = indices[prefix], [*indices[:prefix], *indices[prefix + 1 :]]
+        step, box_indices = indices[prefix], [*indices[:prefix], *indices[prefix + 1 :]]
         at = b.sub(b.sub(steps, b.index(1)), step)
-        return scan.read(backwards, [at, *rest])[number]
+        return scan.read(backwards, [at, *box_indices])[number]
 
     definition = te.compute(f"{scan.label}.step", type_, sizes, fill)
     head_type, head_sizes = type_with([*front, steps, *box], scan.element)
@@ -159,33 +162,35 @@ def tangent_of_scan(op: ir.Operation, tangents: Mapping[ir.Value, ir.Value]) -> 
 
     def seed(read: ir.Operation, copier: Copier) -> ir.Value | None:
         tensor, *indices = read.operands
-        own = tangents.get(tensor)
-        return None if own is None else te.read(own, copier.values(indices))
+        tangent = tangents.get(tensor)
+        return None if tangent is None else te.read(tangent, copier.values(indices))
 
-    def both(block: ir.Block, copier: Copier, known: Sequence[ir.Value]) -> list[ir.Value]:
-        made = Tangents(copier, seed)
-        for argument, slope in zip(list(block.arguments)[len(block.arguments) - count :], known):
-            made.set(argument, slope)
-        values, slopes = made.block(block)
+    def values_and_tangents(
+        block: ir.Block, copier: Copier, incoming: Sequence[ir.Value]
+    ) -> list[ir.Value]:
+        copied_tangents = Tangents(copier, seed)
+        for argument, slope in zip(list(block.arguments)[len(block.arguments) - count :], incoming):
+            copied_tangents.set(argument, slope)
+        values, slopes = copied_tangents.block(block)
         zero = b.number(0.0, scan.element)
         return [*values, *(zero if slope is None else slope for slope in slopes)]
 
     def first(indices: list[ir.Value]) -> list[ir.Value]:
-        return both(scan.first, Copier(dict(zip(scan.first.arguments, indices))), [])
+        return values_and_tangents(scan.first, Copier(dict(zip(scan.first.arguments, indices))), [])
 
     def step(arguments: list[ir.Value]) -> list[ir.Value]:
-        (*given,) = arguments
+        (*values,) = arguments
         copier = Copier({})
-        scan.behind(copier, given[: len(given) - count])
-        return both(scan.step, copier, given[len(given) - count :])
+        scan.behind(copier, values[: len(values) - count])
+        return values_and_tangents(scan.step, copier, values[len(values) - count :])
 
     type_, sizes = type_with([length, *box, b.index(2 * count)], scan.element)
     states = te.scan(f"{scan.label}.tangents", type_, sizes, 2 * count, first, step)
     type_, sizes = type_with(extents(op.results[0]), scan.element)
 
-    def taken(indices: list[ir.Value]) -> ir.Value:
+    def tangent(indices: list[ir.Value]) -> ir.Value:
         if count == 1:
             return te.read(states, [*indices, b.index(1)])
         return te.read(states, [*indices[:-1], b.add(indices[-1], b.index(count))])
 
-    return te.compute(f"{scan.label}.tangent", type_, sizes, taken)
+    return te.compute(f"{scan.label}.tangent", type_, sizes, tangent)

@@ -22,13 +22,13 @@ from mlirad.sweeps.tensors.definition import (
 def share_of(definition: Definition) -> Share:
     """By the kind of the definition's reduction."""
     kind = definition.kind
-    found = Share if kind in (None, "sum") else _SHARES.get(kind or "")
-    if found is None:
+    kind_of_share = Share if kind in (None, "sum") else _SHARES.get(kind or "")
+    if kind_of_share is None:
         raise TaichiDerivativeError(
             f"a reduction of kind '{kind}' has no derivative",
             source_location(definition.op.location),
         )
-    return found(definition)
+    return kind_of_share(definition)
 
 
 class Share:
@@ -59,12 +59,12 @@ class _OfOne(Share):
         flat = b.index(0)
         for index, (low, high) in zip(te.body_of(reduction).arguments, te.bounds_of(reduction)):
             first, behind = at.value(low), at.value(high)
-            own = b.sub(at.copier.value(index), first)
-            flat = b.add(b.mul(flat, b.sub(behind, first)), own)
+            offset = b.sub(at.copier.value(index), first)
+            flat = b.add(b.mul(flat, b.sub(behind, first)), offset)
         place = te.read(self.places, self._position(at))
         here = b.index_cast(flat, place.type)
-        one, zero = (b.number(x, value.type) for x in (1.0, 0.0))
-        return b.select(b.compare(b.EQ, here, place), one, zero)
+        unit, zero = (b.number(x, value.type) for x in (1.0, 0.0))
+        return b.select(b.compare(b.EQ, here, place), unit, zero)
 
 
 _SHARES: dict[str, type[Share]] = {"max": _OfOne, "min": _OfOne}
@@ -88,8 +88,8 @@ def _places_of(definition: Definition) -> ir.Value:
         bounds = [(copier.value(low), copier.value(high)) for low, high in te.bounds_of(reduction)]
         return te.reduce(kind, bounds, [], values, None)[0]
 
-    own = te.ComputeOp(definition.op).label.value
-    return te.compute(f"{own}.{kind}", type_, sizes, fill)
+    label = te.ComputeOp(definition.op).label.value
+    return te.compute(f"{label}.{kind}", type_, sizes, fill)
 
 
 def _refuse_initial(definition: Definition) -> None:

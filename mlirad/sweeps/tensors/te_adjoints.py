@@ -34,7 +34,7 @@ from mlirad.sweeps.tensors.definition import (
     extents,
     type_with,
 )
-from mlirad.sweeps.tensors.points import Environment, conditions, emitted, guarded, summed
+from mlirad.sweeps.tensors.points import Environment, conditions, emit_sum, sum_over, value_or_zero
 from mlirad.sweeps.tensors.scans import consumers
 from mlirad.sweeps.tensors.shares import Share, share_of
 from mlirad.sweeps.tensors.te_tangents import Tangents, product_of, sum_of
@@ -55,9 +55,9 @@ class _FreeNames(Names["ir.Value | New"]):
 def adjoint(output: ir.Value, tensor: ir.Value, head: ir.Value) -> ir.Value | None:
     """What one consumer gives to the adjoint of a tensor, of the tensor's element type; None where
     that is nothing. Raises TaichiDerivativeError where there is no derivative."""
-    parts = adjoints(output, tensor, head)
+    summands = adjoints(output, tensor, head)
     element = ir.RankedTensorType(tensor.type).element_type
-    return converted(reduce(added, parts), element) if parts else None
+    return convert_tensor(reduce(add_tensors, summands), element) if summands else None
 
 
 def adjoints(output: ir.Value, tensor: ir.Value, head: ir.Value) -> list[ir.Value]:
@@ -70,25 +70,25 @@ def adjoints(output: ir.Value, tensor: ir.Value, head: ir.Value) -> list[ir.Valu
     op = owner_operation(output)
     if te.ScanOp.holds(op):
         return [
-            part
-            for definition, own in consumers(output, head)
-            for part in adjoints(definition, tensor, own)
+            summand
+            for definition, adjoint_of_consumer in consumers(output, head)
+            for summand in adjoints(definition, tensor, adjoint_of_consumer)
         ]
     if te.ScatterOp.holds(op):
         return adjoints_of_scatter(op, tensor, head)
     definition = definition_of(op)
     if goes_in_steps(definition):
         states, last = as_scan(definition)
-        (whole,) = adjoints(last, states, head)
-        return adjoints(states, tensor, whole)
+        (adjoint_of_states,) = adjoints(last, states, head)
+        return adjoints(states, tensor, adjoint_of_states)
     share = share_of(definition)
-    found = []
+    summands = []
     for block, is_initial in ((definition.body, False), *_initial(definition)):
         groups = _groups(definition, block, tensor, is_initial)
         for pieces, reads in groups:
-            one = _Part(definition, tensor, head, share, block, reads, is_initial)
-            found.append(one.scattered() if pieces is None else one.gathered(pieces))
-    return found
+            summand = _Part(definition, tensor, head, share, block, reads, is_initial)
+            summands.append(summand.scatter() if pieces is None else summand.gather(pieces))
+    return summands
 
 
 def adjoints_of_scatter(op: ir.Operation, tensor: ir.Value, head: ir.Value) -> list[ir.Value]:
@@ -107,7 +107,7 @@ def adjoints_of_scatter(op: ir.Operation, tensor: ir.Value, head: ir.Value) -> l
     def adjoint(indices: list[ir.Value]) -> ir.Value:
         copier = Copier(dict(zip(body.arguments, indices[prefix:])))
         holds, _, *target = copier.block(body)
-        return guarded(
+        return value_or_zero(
             holds,
             lambda: b.number(0.0, element),
             lambda: te.read(head, [*indices[:prefix], *target]),
@@ -126,18 +126,18 @@ def _groups(
     definition: Definition, block: ir.Block, tensor: ir.Value, is_initial: bool
 ) -> list[tuple[tuple[Forms, Box, list[tuple[Piece, ...]]] | None, list[ir.Operation]]]:
     """Reads of a tensor, those at the same indices together, each with what these are."""
-    forms = Forms([*definition.indices, *([] if is_initial else definition.reduced)])
+    forms = Forms([*definition.indices, *([] if is_initial else definition.reduction_indices)])
     box = box_of(definition, forms)
     if is_initial and box is not None:
-        box.indices, kept = list(definition.indices), set(definition.reduced)
-        box.constraints = [c for c in box.constraints if not kept & set(c.names)]
+        box.indices, reduced = list(definition.indices), set(definition.reduction_indices)
+        box.constraints = [c for c in box.constraints if not reduced & set(c.names)]
         box.conditions = []
     by_pieces: dict[object, list[ir.Operation]] = {}
     for op in reads_of(block, tensor):
         pieces = [forms.of(index) for index in list(op.operands)[1:]]
-        known = [one for one in pieces if one is not None]
-        is_known = box is not None and len(known) == len(pieces)
-        key = tuple(product(*known)) if is_known else op
+        known_pieces = [piece for piece in pieces if piece is not None]
+        is_known = box is not None and len(known_pieces) == len(pieces)
+        key = tuple(product(*known_pieces)) if is_known else op
         by_pieces.setdefault(key, []).append(op)
     return [
         ((forms, box, list(key)) if isinstance(key, tuple) and box is not None else None, ops)
@@ -167,15 +167,15 @@ class _Part:
 
     def _frame(self) -> tuple[ir.Type, list[ir.Value], list[ir.Value]]:
         shape = [*extents(self.head)[: self.prefix], *extents(self.tensor)]
-        kept = ir.F32Type.get() if isinstance(self.element, ir.F16Type) else self.element
-        return *type_with(shape, kept), shape
+        float_type = ir.F32Type.get() if isinstance(self.element, ir.F16Type) else self.element
+        return *type_with(shape, float_type), shape
 
-    def gathered(self, found: tuple[Forms, Box, list[tuple[Piece, ...]]]) -> ir.Value:
+    def gather(self, key: tuple[Forms, Box, list[tuple[Piece, ...]]]) -> ir.Value:
         """A definition for each element of the tensor. Several cases of an index are added."""
-        forms, box, cases = found
+        forms, box, cases = key
         type_, sizes, _ = self._frame()
-        parts = [self._case(forms, box, case, type_, sizes) for case in cases]
-        return reduce(added, parts)
+        summands = [self._case(forms, box, case, type_, sizes) for case in cases]
+        return reduce(add_tensors, summands)
 
     def _case(
         self,
@@ -189,11 +189,11 @@ class _Part:
 
         def fill(indices: list[ir.Value]) -> ir.Value:
             environment: Environment = dict(zip(targets, indices[self.prefix :]))
-            return self._solved(forms, box, case, environment, indices[: self.prefix])
+            return self._solution(forms, box, case, environment, indices[: self.prefix])
 
         return te.compute(self.label, type_, sizes, fill)
 
-    def _solved(
+    def _solution(
         self,
         forms: Forms,
         box: Box,
@@ -207,30 +207,32 @@ class _Part:
         quotients = dict.fromkeys(q for piece in case for q in piece.quotients)
         constraints = [*box.constraints, *(c for piece in case for c in piece.constraints)]
         for name, whole, divisor in quotients:
-            rest = whole.plus(unknown(name), -divisor)
-            constraints += [rest, rest.times(-1).plus(number(divisor - 1))]
+            remainder = whole.plus(unknown(name), -divisor)
+            constraints += [remainder, remainder.times(-1).plus(number(divisor - 1))]
         indices = [*box.indices, *(name for name, _, _ in quotients)]
-        known = self._known(list(environment))
-        solution = solve(equations, indices, constraints, _FreeNames(forms), known)
+        spans = self._index_ranges(list(environment))
+        solution = solve(equations, indices, constraints, _FreeNames(forms), spans)
         holding = conditions(solution, environment)
         holds = b.all_of(holding) if holding else None
         flags = [*((c, True) for c in box.conditions), *(c for p in case for c in p.conditions)]
         type_ = self._frame_element()
         windows = Windows(self.definition, self.block, self.tensor, self.reads)
         is_plain = self.definition.kind in (None, "sum") and not flags and not self.is_initial
-        ranges, beyond = windows.ranges(solution, known, forms) if is_plain else (solution.free, [])
+        ranges, beyond = windows.ranges(solution, spans, forms) if is_plain else (solution.free, [])
 
         def point() -> ir.Value:
             points: dict[ir.Value, ir.Value] = {
-                index: emitted(solution.point[index], environment) for index in box.indices
+                index: emit_sum(solution.point[index], environment) for index in box.indices
             }
             zero = b.index(0)
-            inside = [b.compare(b.SGE, emitted(one, environment), zero) for one in beyond]
+            inside = [b.compare(b.SGE, emit_sum(form, environment), zero) for form in beyond]
             return self._at(points, flags, prefix, b.all_of(inside) if inside else None)
 
-        return summed(ranges, environment, holds, lambda: b.number(0.0, type_), point)
+        return sum_over(ranges, environment, holds, lambda: b.number(0.0, type_), point)
 
-    def _known(self, targets: Sequence[ir.Value | New]) -> dict[ir.Value | New, tuple[int, int]]:
+    def _index_ranges(
+        self, targets: Sequence[ir.Value | New]
+    ) -> dict[ir.Value | New, tuple[int, int]]:
         """The range of each index of the tensor, where its type says it."""
         type_ = ir.RankedTensorType(self.tensor.type)
         return {
@@ -253,9 +255,9 @@ class _Part:
         is read `inside` of it only."""
         at = At(points)
         type_ = self._frame_element()
-        holds = [at.flag(value, wanted) for value, wanted in flags]
+        holds = [at.flag(value, expected) for value, expected in flags]
         condition = b.all_of(holds) if holds else None
-        return guarded(
+        return value_or_zero(
             condition, lambda: b.number(0.0, type_), lambda: self._derivative(at, prefix, inside)
         )
 
@@ -272,7 +274,7 @@ class _Part:
             (value,) = te.initial_of(self.definition.reductions[0])
             ops = block_operations(self.block)
             tangents.ops(ops[: ops.index(self.definition.reductions[0])])
-            slope = tangents.of(value)
+            slope = tangents.tangent_of(value)
         else:
             at.prepare(self.definition)
             values, (slope, *_) = tangents.block(self.block)
@@ -281,16 +283,16 @@ class _Part:
             return b.number(0.0, type_)
         position = at.copier.values(self.definition.indices)
         element = ir.RankedTensorType(self.head.type).element_type
-        head = guarded(
+        head = value_or_zero(
             inside,
             lambda: b.number(0.0, element),
             lambda: te.read(self.head, [*prefix, *position]),
         )
         factor = None if self.is_initial else self.share.factor(at, values)
         weight = head if factor is None else product_of([head, factor])
-        return convert_float(tangents.weighed(value, slope, weight), type_)
+        return convert_float(tangents.weigh(value, slope, weight), type_)
 
-    def scattered(self) -> ir.Value:
+    def scatter(self) -> ir.Value:
         """An update for each point."""
         type_, sizes, shape = self._frame()
         covering = Covering(self.definition, not self.is_initial)
@@ -299,9 +301,9 @@ class _Part:
 
         def fill(indices: list[ir.Value]) -> list[ir.Value]:
             prefix, points = indices[: self.prefix], covering.points(indices[self.prefix :])
-            holds = _reached(read, points, covering.inside(points))
+            holds = _is_reached(read, points, covering.inside(points))
             condition = b.number(1, b.integer_type(1)) if holds is None else holds
-            value = guarded(
+            value = value_or_zero(
                 holds,
                 lambda: b.number(0.0, self._frame_element()),
                 lambda: self._derivative(At(points), prefix),
@@ -312,22 +314,22 @@ class _Part:
         return te.scatter(self.label, type_, sizes, box, fill)
 
 
-def _reached(
+def _is_reached(
     read: ir.Operation, points: Mapping[ir.Value, ir.Value], inside: ir.Value | None
 ) -> ir.Value | None:
     """Whether there is a point, and what is read there is needed; None where both are certain."""
     if inside is None:
-        return At(points).reached(read)
+        return At(points).branches_taken(read)
     branch = b.if_else(inside, [inside.type])
     with ir.InsertionPoint(branch.then):
-        holds = At(points).reached(read)
+        holds = At(points).branches_taken(read)
         b.yield_([b.number(1, inside.type) if holds is None else holds])
     with ir.InsertionPoint(branch.otherwise):
         b.yield_([b.number(0, inside.type)])
     return branch.results[0]
 
 
-def added(left: ir.Value, right: ir.Value) -> ir.Value:
+def add_tensors(left: ir.Value, right: ir.Value) -> ir.Value:
     """The sum of two tensors of one shape."""
     shape = extents(left)
     type_, sizes = type_with(shape, ir.RankedTensorType(left.type).element_type)
@@ -338,7 +340,7 @@ def added(left: ir.Value, right: ir.Value) -> ir.Value:
     return te.compute("sum", type_, sizes, fill)
 
 
-def converted(tensor: ir.Value, element: ir.Type) -> ir.Value:
+def convert_tensor(tensor: ir.Value, element: ir.Type) -> ir.Value:
     """A tensor with elements of another float type."""
     if ir.RankedTensorType(tensor.type).element_type == element:
         return tensor

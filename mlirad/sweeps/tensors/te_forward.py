@@ -24,7 +24,7 @@ def tangent(output: ir.Value, tangents: Mapping[ir.Value, ir.Value]) -> ir.Value
     """
     op = owner_operation(output)
     if te.ScatterOp.holds(op):
-        return _scattered(op, tangents)
+        return _tangent_of_scatter(op, tangents)
     if te.ScanOp.holds(op):
         return tangent_of_scan(op, tangents)
     definition = definition_of(op)
@@ -59,7 +59,7 @@ class _Forward:
         reduction = self.definition.reductions[depth]
         ops = block_operations(block)
         tangents.ops(ops[: ops.index(reduction)])
-        start = tangents.of(te.initial_of(reduction)[0])
+        start = tangents.tangent_of(te.initial_of(reduction)[0])
         zero = b.number(0.0, self.element_type) if start is None else start
         body = te.body_of(reduction)
         bounds = [(copier.value(low), copier.value(high)) for low, high in te.bounds_of(reduction)]
@@ -84,11 +84,11 @@ class _Forward:
 
     def _seed(self, op: ir.Operation, copier: Copier) -> ir.Value | None:
         tensor, *indices = op.operands
-        own = self._tangents.get(tensor)
-        return None if own is None else te.read(own, copier.values(indices))
+        tangent = self._tangents.get(tensor)
+        return None if tangent is None else te.read(tangent, copier.values(indices))
 
 
-def _scattered(op: ir.Operation, tangents: Mapping[ir.Value, ir.Value]) -> ir.Value:
+def _tangent_of_scatter(op: ir.Operation, tangents: Mapping[ir.Value, ir.Value]) -> ir.Value:
     body = te.body_of(op)
     type_, sizes = type_with(
         extents(op.results[0]), ir.RankedTensorType(op.results[0].type).element_type
@@ -97,12 +97,12 @@ def _scattered(op: ir.Operation, tangents: Mapping[ir.Value, ir.Value]) -> ir.Va
 
     def seed(read: ir.Operation, copier: Copier) -> ir.Value | None:
         tensor, *indices = read.operands
-        own = tangents.get(tensor)
-        return None if own is None else te.read(own, copier.values(indices))
+        tangent = tangents.get(tensor)
+        return None if tangent is None else te.read(tangent, copier.values(indices))
 
     def fill(indices: list[ir.Value]) -> list[ir.Value]:
-        found = Tangents(Copier(dict(zip(body.arguments, indices))), seed)
-        (holds, value, *target), (_, slope, *_) = found.block(body)
+        copied_tangents = Tangents(Copier(dict(zip(body.arguments, indices))), seed)
+        (holds, value, *target), (_, slope, *_) = copied_tangents.block(body)
         zero = b.number(0.0, value.type)
         return [holds, zero if slope is None else slope, *target]
 

@@ -37,8 +37,8 @@ class Tangents:
         """Copy a block without its end; what that gives, and the tangents of it."""
         *ops, last = block_operations(block)
         self.ops(ops)
-        given = list(last.operands)
-        return self.copier.values(given), [self._of.get(value) for value in given]
+        results = list(last.operands)
+        return self.copier.values(results), [self._of.get(value) for value in results]
 
     def ops(self, ops: Sequence[ir.Operation]) -> None:
         """Copy some ops."""
@@ -50,7 +50,7 @@ class Tangents:
         """Let a value that is not copied have a tangent."""
         self._of[value] = tangent
 
-    def of(self, value: ir.Value) -> ir.Value | None:
+    def tangent_of(self, value: ir.Value) -> ir.Value | None:
         """The tangent of a value that was copied; None where it is 0."""
         return self._of.get(value)
 
@@ -88,7 +88,7 @@ class Tangents:
         """The part of a result's tangent that one operand's makes."""
         tangent, type_ = self._of[operand], op.results[0].type
 
-        def emitted(tangent: ir.Value) -> ir.Value:
+        def emit_term(tangent: ir.Value) -> ir.Value:
             values = Values(
                 tangent,
                 lambda k: self.copier.value(op.operands[k]),
@@ -99,13 +99,13 @@ class Tangents:
             return emit(term, values)
 
         if not has_pole(op.name) and operand not in self._unbounded:
-            return emitted(tangent)
+            return emit_term(tangent)
         self._unbounded.add(op.results[0])
         if next(leaves(term), None) is None or constant_float(tangent) == 1.0:
-            return emitted(tangent)
-        return product_with_zeros(tangent, emitted(b.number(1.0, type_)))
+            return emit_term(tangent)
+        return product_with_zeros(tangent, emit_term(b.number(1.0, type_)))
 
-    def weighed(self, value: ir.Value, tangent: ir.Value, weight: ir.Value) -> ir.Value:
+    def weigh(self, value: ir.Value, tangent: ir.Value, weight: ir.Value) -> ir.Value:
         """The tangent of a value that was copied, times an adjoint."""
         if value in self._unbounded:
             return product_with_zeros(weight, tangent)
@@ -115,47 +115,48 @@ class Tangents:
         """A branch that gives values, and the tangents of those that have one in either way."""
         condition = self.copier.value(op.operands[0])
         types = [result.type for result in op.results]
-        made = b.if_else(condition, types)
+        probe = b.if_else(condition, types)
         ways = []
-        for target, block in ((made.then, If(op).then), (made.otherwise, If(op).otherwise)):
+        for target, block in ((probe.then, If(op).then), (probe.otherwise, If(op).otherwise)):
             with ir.InsertionPoint(target):
                 ways.append(self.block(block))
         active = [k for k in range(len(types)) if any(way[1][k] is not None for way in ways)]
-        found = b.if_else(condition, types + [types[k] for k in active])
+        branch = b.if_else(condition, types + [types[k] for k in active])
         for (values, tangents), source, target in zip(
-            ways, (made.then, made.otherwise), (found.then, found.otherwise)
+            ways, (probe.then, probe.otherwise), (branch.then, branch.otherwise)
         ):
             for inner in block_operations(source):
                 target.append(inner)
             with ir.InsertionPoint(target):
-                given = [
-                    b.number(0.0, types[k]) if (own := tangents[k]) is None else own for k in active
+                slopes = [
+                    b.number(0.0, types[k]) if (tangent := tangents[k]) is None else tangent
+                    for k in active
                 ]
-                b.yield_([*values, *given])
-        made.op.erase()
-        for k, (old, new) in enumerate(zip(op.results, found.results)):
+                b.yield_([*values, *slopes])
+        probe.op.erase()
+        for k, (old, new) in enumerate(zip(op.results, branch.results)):
             self.copier[old] = new
-            ends = [block_operations(block)[-1] for block in (If(op).then, If(op).otherwise)]
-            if any(end.operands[k] in self._unbounded for end in ends):
+            terminators = [block_operations(block)[-1] for block in (If(op).then, If(op).otherwise)]
+            if any(end.operands[k] in self._unbounded for end in terminators):
                 self._unbounded.add(old)
             if k in active:
-                self._of[old] = found.results[len(types) + active.index(k)]
+                self._of[old] = branch.results[len(types) + active.index(k)]
 
 
 def sum_of(left: ir.Value | None, right: ir.Value) -> ir.Value:
     """A sum, of which the first part may be none."""
-    return right if left is None else _marked(Arith.ADDF, left, right)
+    return right if left is None else _make_marked(Arith.ADDF, left, right)
 
 
 def product_of(factors: Sequence[ir.Value]) -> ir.Value:
     """A product of numbers, of which there is one at least."""
     total = factors[0]
     for factor in factors[1:]:
-        total = _marked(Arith.MULF, total, factor)
+        total = _make_marked(Arith.MULF, total, factor)
     return total
 
 
-def _marked(name: str, left: ir.Value, right: ir.Value) -> ir.Value:
-    made = b.make(name, right.type, [left, right])
-    te.mark_derivative(owner_operation(made))
-    return made
+def _make_marked(name: str, left: ir.Value, right: ir.Value) -> ir.Value:
+    result = b.make(name, right.type, [left, right])
+    te.mark_derivative(owner_operation(result))
+    return result

@@ -37,10 +37,10 @@ class Windows:
         self.definition, self.block, self.tensor, self.reads = definition, block, tensor, reads
 
     def ranges(
-        self, solution: Solution[Name], known: Intervals[Name], forms: Forms
+        self, solution: Solution[Name], intervals: Intervals[Name], forms: Forms
     ) -> tuple[list[Range[Name]], list[Linear[Name]]]:
         """The free indices; sums that are negative at points that are none."""
-        hull = hulls(solution, known)
+        hull = hulls(solution, intervals)
         if hull is None or not self._stays_inside(solution, hull, forms):
             return solution.free, []
         ranges, beyond = widen_indices(solution, hull, SHORT)
@@ -49,16 +49,16 @@ class Windows:
     def _is_worth(self, ranges: Collection[Range[Name]], hull: Intervals[Name]) -> bool:
         """Whether all adjoints that go through more points than there are take together no more of
         them than the definition has once more."""
-        found = elements_of(self.tensor)
-        for one in ranges:
-            low, high = hull[one.name]
-            found.times(number(high - low + 1))
+        points = elements_of(self.tensor)
+        for index_range in ranges:
+            low, high = hull[index_range.name]
+            points.times(number(high - low + 1))
         windows = sum(map(_has_window, reads_within(self.block)))
         allowed = points_of(next(iter(self.reads)))
         if allowed is None:
             return False
         allowed.known += allowed.known // max(windows, 1)
-        return found.is_at_most(allowed)
+        return points.is_at_most(allowed)
 
     def _stays_inside(self, solution: Solution[Name], hull: Intervals[Name], forms: Forms) -> bool:
         """Whether all that the definition reads beside the tensor is in bounds for all values of
@@ -72,8 +72,8 @@ class Windows:
                 (piece,) = pieces
                 if piece.quotients or any(n not in solution.point for n in piece.form.names):
                     return False
-                found = extent_of(piece.form.substitute(solution.point), hull)
-                if found is None or found[0] < 0 or found[1] >= type_.get_dim_size(axis):
+                interval = extent_of(piece.form.substitute(solution.point), hull)
+                if interval is None or interval[0] < 0 or interval[1] >= type_.get_dim_size(axis):
                     return False
         return True
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiTypeError
-from mlirad.sweeps.tensors.te_adjoints import added, adjoint
+from mlirad.sweeps.tensors.te_adjoints import add_tensors, adjoint
 from mlirad.te.definitions.arguments import called, checked, refuse
 from mlirad.te.definitions.compute import compute
 from mlirad.te.definitions.dependencies import behind, consumed, is_stopped
@@ -278,7 +278,7 @@ def zeros(shape: Shape, like: Tensor) -> Tensor:
 def _sum(left: Tensor, right: Tensor) -> Tensor:
     definitions = graph()
     with definitions.defining(right.place):
-        value = added(left.value, right.value)
+        value = add_tensors(left.value, right.value)
     return definitions.named(Tensor(value, left.shape, left.dtype, left.name, right.place))
 
 

@@ -19,7 +19,7 @@ from mlirad.ir.reports.remarks import shown_array, shown_place
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import at_end, before, constant_integer, enclosing, has_uses, is_inside
 from mlirad.passes.derivative.insert_collision_checks.owners import HARMLESS, Owner, is_outside
-from mlirad.sweeps.stash import allocated, array_in, extents_of
+from mlirad.sweeps.stash import allocate_elements, array_in, extents_of
 
 _MOST = (1 << 31) - 2
 
@@ -39,8 +39,10 @@ class Marks:
         array = array_in(arguments, graph, owner.markers[0])
         self.type = b.integer_type(32 if _is_short(owner.loop.op) else 64)
         self.sizes = extents_of(array, owner.axes)
-        self.first = allocated(array, owner.axes, self.type)
-        self.second = allocated(array, owner.axes, self.type) if owner.is_shared else self.first
+        self.first = allocate_elements(array, owner.axes, self.type)
+        self.second = (
+            allocate_elements(array, owner.axes, self.type) if owner.is_shared else self.first
+        )
 
     def free(self) -> None:
         """Release the memory."""

@@ -34,7 +34,7 @@ def _is_below(graph: Graph, loop: Node, test: Node) -> bool:
 def _grows(graph: Graph, loop: Node, counter: int) -> bool:
     """Whether a value that a loop carries is larger in the next iteration."""
     following = [one.following for one in loop.flow.carried if one.argument == counter]
-    handed_on = [counter, *(one.argument for one in loop.flow.passed if one.given == counter)]
+    handed_on = [counter, *(one.argument for one in loop.flow.passed if one.value == counter)]
     if not following:
         return False
     step = graph.defined[following[0]]

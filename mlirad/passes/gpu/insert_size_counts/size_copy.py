@@ -114,7 +114,7 @@ def _while(copy: SizeCopy, node: Node, env: Environment) -> None:
     inner = {**env, **dict(zip([one.argument for one in kept], loop.before.arguments))}
     with ir.InsertionPoint(loop.before):
         copy.block(before, inner)
-        given = [copy.value(one.given, inner) for one in passed]
+        given = [copy.value(one.value, inner) for one in passed]
         condition = copy.found.conditions.get(node, node.flow.control[0])
         b.go_on_if(copy.value(condition, inner), given)
     inner = {**env, **dict(zip([one.argument for one in passed], loop.after.arguments))}
@@ -137,7 +137,7 @@ def _if(copy: SizeCopy, node: Node, env: Environment) -> None:
         inner = dict(env)
         with ir.InsertionPoint(new):
             copy.block(block, inner)
-            b.yield_([copy.value(one.given[number], inner) for one in chosen])
+            b.yield_([copy.value(one.values[number], inner) for one in chosen])
     env.update(zip([one.result for one in chosen], branch.results))
 
 

@@ -227,7 +227,7 @@ class _Lowering:
         def point(indices: Sequence[ir.Value], so_far: Sequence[ir.Value]) -> list[ir.Value]:
             for argument, index in zip(body.arguments, indices):
                 copier[argument] = index
-            return copier.combined(combiner, so_far, copier.block(body))
+            return copier.combine(combiner, so_far, copier.block(body))
 
         axes = choices_of(op, len(bounds))
         return _nest(list(zip(bounds, axes)), copier.values(te.initial_of(op)), point)

@@ -22,7 +22,7 @@ from mlirad.ir.walk import (
     defining_op,
     is_defined_in,
 )
-from mlirad.sweeps.tensors.points import emitted
+from mlirad.sweeps.tensors.points import emit_sum
 
 _NEUTRAL = {"sum": 0.0, "prod": 1.0, "max": float("-inf"), "min": float("inf")}
 Sum = Linear[ir.Value]
@@ -103,7 +103,7 @@ def _narrow(op: ir.Operation, axis: int, factor: int, rest: Sum) -> None:
 
 def _rounded(name: str, total: Sum, divisor: int) -> ir.Value:
     form: Form = Linear(total.terms, total.constant)
-    value = emitted(form, {})
+    value = emit_sum(form, {})
     return value if divisor == 1 else b.make(name, value.type, [value, b.index(divisor)])
 
 

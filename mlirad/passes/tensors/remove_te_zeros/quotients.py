@@ -9,7 +9,7 @@ from mlirad.bindings import ir
 from mlirad.ir.ops import Arith
 from mlirad.ir.walk import before, constant_integer
 from mlirad.passes.tensors.remove_te_zeros.comparisons import Ranges
-from mlirad.sweeps.tensors.points import emitted
+from mlirad.sweeps.tensors.points import emit_sum
 
 _ROUNDED = {
     Arith.FLOORDIVSI: lambda total, divisor: total // divisor,
@@ -38,4 +38,4 @@ def fold_quotient(op: ir.Operation, ranges: Ranges) -> None:
     found = whole.plus(number(least))
     form: Form = Linear(found.terms, found.constant)
     with before(op), op.location:
-        op.results[0].replace_all_uses_with(emitted(form, {}))
+        op.results[0].replace_all_uses_with(emit_sum(form, {}))
