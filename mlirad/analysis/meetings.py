@@ -61,8 +61,9 @@ class Meetings:
     def apart(self, left: Sequence[Residue], right: Sequence[Residue], iv: ir.Value) -> bool:
         """Whether two accesses never meet in iterations that differ in an index of the loop."""
         return any(
-            self._differ(residue_left, other) or self._fixes(residue_left, other, iv)
-            for residue_left, other in zip(left, right)
+            self._differ(residue_left, residue_right)
+            or self._fixes(residue_left, residue_right, iv)
+            for residue_left, residue_right in zip(left, right)
         )
 
     def varying(self, total: Linear[ir.Value]) -> dict[ir.Value, int]:

@@ -17,13 +17,13 @@ def context() -> ir.Context:
 
     With all that there are, each `canonicalize` would collect their patterns.
     """
-    made = ir.Context(load_on_create_dialects=[*DIALECTS])
-    made.enable_multithreading(False)
-    with made, ir.Location.unknown():
+    mlir_context = ir.Context(load_on_create_dialects=[*DIALECTS])
+    mlir_context.enable_multithreading(False)
+    with mlir_context, ir.Location.unknown():
         for dialect in (Snode, Field, Grad, Te):
             dialect.load()
             # The bindings look for this module, in every folder of the path, each time that they
             # meet an op of ours.
             name = f"{PROVIDER}.dialects.{dialect.DIALECT_NAMESPACE}"
             sys.modules.setdefault(name, sys.modules[dialect.__module__])
-    return made
+    return mlir_context

@@ -113,10 +113,12 @@ def changes_activity(op: Named) -> bool:
     return any(kind.holds(op) for kind in _CHANGES)
 
 
-def mark_deactivation(accesses: Sequence[ir.Operation], own: Sequence[ir.Operation]) -> None:
-    """Note on accesses that they deactivate a cell; its `own` ones are to its activity."""
+def mark_deactivation(
+    accesses: Sequence[ir.Operation], of_activity: Sequence[ir.Operation]
+) -> None:
+    """Note on accesses that they deactivate a cell, by those `of_activity` among them."""
     for op in accesses:
-        op.attributes[_DEACTIVATES] = ir.BoolAttr.get(op in own)
+        op.attributes[_DEACTIVATES] = ir.BoolAttr.get(op in of_activity)
 
 
 def deactivates(op: ir.Operation) -> bool:
@@ -177,11 +179,11 @@ def blocks_of(module: ir.Operation, activity: str) -> list[ir.Operation]:
 def blocks_by_activity(module: ir.Operation) -> dict[str, ir.Operation]:
     """The sparse blocks of a module, by the fields of their activity: of several with one, the
     first, that of the fields themselves."""
-    found: dict[str, ir.Operation] = {}
+    blocks: dict[str, ir.Operation] = {}
     for op in tree_operations(module):
         if is_sparse(op):
-            found.setdefault(activity_of(op), op)
-    return found
+            blocks.setdefault(activity_of(op), op)
+    return blocks
 
 
 def _check(op: ir.Operation, *, of_lists: bool = False, only_lists: bool = False) -> bool:
@@ -200,14 +202,14 @@ def _problem(op: ir.Operation, of_lists: bool, only_lists: bool) -> str | None:
     name = block_named(op)
     if any(problem_of(tree) is not None for tree in tree_operations(module)):
         return None  # reported there
-    found = blocks_of(module, name)
-    if not found:
+    blocks = blocks_of(module, name)
+    if not blocks:
         return f"no block of this module has the activity @{name}"
-    if only_lists and found[0].name != DYNAMIC:
-        return f"the block of @{name} is a '{found[0].name}', expected a '{DYNAMIC}'"
-    is_list = of_lists and found[0].name == DYNAMIC
-    around = [b for b in trees_around(found[0]) if b.name != "snode.root"]
-    rank = len(extents_of(around if is_list else [found[0], *around]))
+    if only_lists and blocks[0].name != DYNAMIC:
+        return f"the block of @{name} is a '{blocks[0].name}', expected a '{DYNAMIC}'"
+    is_list = of_lists and blocks[0].name == DYNAMIC
+    around = [b for b in trees_around(blocks[0]) if b.name != "snode.root"]
+    rank = len(extents_of(around if is_list else [blocks[0], *around]))
     if len(op.operands) != rank:
         return f"{len(op.operands)} indices for a block of {rank} axes"
     return None

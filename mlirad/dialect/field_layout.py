@@ -74,11 +74,11 @@ class Activity(msgspec.Struct, frozen=True):
         """The index of the block's cell: for a list, with the item."""
         if self.item is None:
             return self.cells
-        found = {digits.axis: digits for digits in self.cells}
-        outer = found.get(self.item.axis)
+        by_axis = {digits.axis: digits for digits in self.cells}
+        outer = by_axis.get(self.item.axis)
         extent = self.item.extent * (1 if outer is None else outer.extent)
-        found[self.item.axis] = Digits(self.item.axis, self.item.width, extent)
-        return tuple(found[axis] for axis in sorted(found))
+        by_axis[self.item.axis] = Digits(self.item.axis, self.item.width, extent)
+        return tuple(by_axis[axis] for axis in sorted(by_axis))
 
 
 class TreeBlock(Protocol):
@@ -105,7 +105,7 @@ def activities_of(path: Sequence[TreeBlock]) -> tuple[Activity, ...]:
     """Those of the sparse ones among nested blocks, outermost first, as the index of a cell of the
     innermost one has them."""
     used = sorted({axis for block in path for axis in block.axes})
-    found = []
+    activities = []
     for position, block in enumerate(path):
         if block.activity is None:
             continue
@@ -119,8 +119,8 @@ def activities_of(path: Sequence[TreeBlock]) -> tuple[Activity, ...]:
         if is_list:
             (axis,), (extent,) = block.axes, block.extents
             item = Digits(used.index(axis), _extents(path[position + 1 :]).get(axis, 1), extent)
-        found.append(Activity(block.kind, block.activity, tuple(cells), item))
-    return tuple(found)
+        activities.append(Activity(block.kind, block.activity, tuple(cells), item))
+    return tuple(activities)
 
 
 def _extents(blocks: Sequence[TreeBlock]) -> dict[int, int]:
@@ -218,20 +218,20 @@ class _Measure(NamedTuple):
 Measures = dict[ir.Operation, _Measure]
 
 
-def _measure(op: ir.Operation, found: Measures) -> _Measure:
+def _measure(op: ir.Operation, measures: Measures) -> _Measure:
     """Measure an op and what is below it: the children of a cell in order, each aligned."""
     if op.name == "snode.place":
         alignment = ELEMENT_SIZES[str(ir.TypeAttr(op.attributes["element"]).value)]
         cell = alignment * prod(integers(op.attributes["component_shape"]))
-        return found.setdefault(op, _Measure(cell, cell, alignment))
+        return measures.setdefault(op, _Measure(cell, cell, alignment))
     cell, alignment = 0, 1
     for child in children_of(op):
-        one = _measure(child, found)
-        cell = _round_up(cell, one.alignment) + one.size
-        alignment = max(alignment, one.alignment)
+        measure = _measure(child, measures)
+        cell = _round_up(cell, measure.alignment) + measure.size
+        alignment = max(alignment, measure.alignment)
     cell = max(1, _round_up(cell, alignment))
     count = 1 if op.name == "snode.root" else prod(integers(op.attributes["extents"]))
-    return found.setdefault(op, _Measure(cell, cell * count, alignment))
+    return measures.setdefault(op, _Measure(cell, cell * count, alignment))
 
 
 def _levels(op: ir.Operation, cell: int) -> tuple[Level, ...]:
@@ -284,11 +284,11 @@ def _round_up(value: int, to: int) -> int:
 def layouts(module: ir.Operation) -> dict[str, FieldLayout]:
     """The layout of every field that a module declares, by name."""
     measures: Measures = {}
-    found: list[FieldLayout] = []
+    fields: list[FieldLayout] = []
     for op in roots(module):
         _measure(op, measures)
-        found += _lay_out(op, ir.StringAttr(op.attributes["sym_name"]).value, 0, (), measures)
-    return {layout.name: layout for layout in found}
+        fields += _lay_out(op, ir.StringAttr(op.attributes["sym_name"]).value, 0, (), measures)
+    return {layout.name: layout for layout in fields}
 
 
 def root_sizes(module: ir.Operation) -> dict[str, int]:

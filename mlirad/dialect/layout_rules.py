@@ -85,11 +85,11 @@ def integers(attribute: ir.Attribute) -> tuple[int, ...]:
 def extents_along(blocks: Iterable[tuple[Sequence[int], Sequence[int]]]) -> dict[int, int]:
     """How many cells nested blocks have along each of their axes; a block is given as its axes and
     the extents along them."""
-    found: dict[int, int] = {}
+    cells: dict[int, int] = {}
     for axes, extents in blocks:
         for axis, extent in zip(axes, extents):
-            found[axis] = found.get(axis, 1) * extent
-    return found
+            cells[axis] = cells.get(axis, 1) * extent
+    return cells
 
 
 def children_of(block: ir.Operation) -> list[ir.Operation]:

@@ -123,10 +123,10 @@ def _accept(op: ir.Operation) -> bool:
 
 def root(name: str, children: Sequence[ir.Operation]) -> ir.Operation:
     """A `snode.root` at the insertion point, around blocks and places that stand nowhere yet."""
-    made = ir.Operation.create(
+    tree = ir.Operation.create(
         "snode.root", attributes={"sym_name": ir.StringAttr.get(name)}, regions=1
     )
-    return _around(made, children)
+    return _around(tree, children)
 
 
 def dense(
@@ -134,8 +134,8 @@ def dense(
 ) -> ir.Operation:
     """A `snode.dense`, for a block to be put around it."""
     attributes = {"axes": _integer_array(axes), "extents": _integer_array(extents)}
-    made = ir.Operation.create("snode.dense", attributes=attributes, regions=1, ip=False)
-    return _around(made, children)
+    block = ir.Operation.create("snode.dense", attributes=attributes, regions=1, ip=False)
+    return _around(block, children)
 
 
 def sparse(
@@ -151,8 +151,8 @@ def sparse(
         "extents": _integer_array(extents),
         "activity": ir.FlatSymbolRefAttr.get(activity),
     }
-    made = ir.Operation.create(name, attributes=attributes, regions=1, ip=False)
-    return _around(made, children)
+    block = ir.Operation.create(name, attributes=attributes, regions=1, ip=False)
+    return _around(block, children)
 
 
 def place(

@@ -44,23 +44,23 @@ class _Fork:
         )
 
     def _hold(self) -> None:
-        held: list[Any] = []
-        self._held.append(held)
+        locks: list[Any] = []
+        self._held.append(locks)
         compiling.acquire()  # however long it takes: MLIR cannot be left in between
-        held.append(compiling)
+        locks.append(compiling)
         deadline = monotonic() + _PATIENCE
         for lock in list(self.locks):
             if lock.acquire(timeout=max(0.0, deadline - monotonic())):
-                held.append(lock)
+                locks.append(lock)
 
     def _release(self) -> None:
         for lock in reversed(self._held.pop()):
             lock.release()
 
     def _begin_anew(self) -> None:
-        held = self._held[-1]
+        locks = self._held[-1]
         for lock in (compiling, *self.locks):
-            if lock not in held:
+            if lock not in locks:
                 lock._at_fork_reinit()
         self._release()
 

@@ -18,11 +18,11 @@ _WELL_FORMED = re.compile(
 
 def malformed_types(root: ir.Operation) -> Iterator[tuple[ir.Operation, str]]:
     """What is wrong with types of ours, each time with the op that has such a value."""
-    known: dict[ir.Type, str | None] = {}
+    problems: dict[ir.Type, str | None] = {}
     for op, type_ in _types(root):
-        if type_ not in known:
-            known[type_] = _problem(str(type_))
-        problem = known[type_]
+        if type_ not in problems:
+            problems[type_] = _problem(str(type_))
+        problem = problems[type_]
         if problem is not None:
             yield op, problem
 

@@ -1,6 +1,6 @@
 """Visiting operations, and the few questions that several passes ask of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
@@ -46,8 +46,8 @@ def functions(root: ir.Operation) -> list[ir.Operation]:
     inside = [
         op for region in root.regions for block in region.blocks for op in block_operations(block)
     ]
-    functions_ = [root] if root.name == Func.FUNC else [op for op in inside if op.name == Func.FUNC]
-    return [op for op in functions_ if len(op.regions[0].blocks)]
+    candidates = [root] if root.name == Func.FUNC else [op for op in inside if op.name == Func.FUNC]
+    return [op for op in candidates if len(op.regions[0].blocks)]
 
 
 def entry_of(function: ir.Operation) -> ir.Block:
@@ -234,6 +234,14 @@ def clone(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
             if operand in values:
                 inner.operands[position] = values[operand]
     values.update(zip(op.results, copy.results))
+
+
+def copy_with(op: ir.Operation, operands: Iterable[ir.Value]) -> ir.Operation:
+    """Copy an operation to the insertion point, with other operands."""
+    copy = op.clone()
+    for position, operand in enumerate(operands):
+        copy.operands[position] = operand
+    return copy
 
 
 def erase_unused_words(module: ir.Operation) -> None:

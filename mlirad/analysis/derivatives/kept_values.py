@@ -19,7 +19,7 @@ class Stack(msgspec.Struct, frozen=True):
     """What makes a stack, fills it and frees it; `around` are the loops and branches in which it is
     filled, inside of the block that makes it."""
 
-    made: Node
+    allocation: Node
     pushes: Sequence[Node]
     frees: Sequence[Node]
     around: Sequence[Node]

@@ -93,7 +93,7 @@ class Needed:
                 self._need(node.operands[0], depth, node)
         elif PushOp.holds(node) or PopOp.holds(node):
             self._need(node.operands[-1], depth, node)
-            allocation = self._stacks[stack_of(node)[1]].made
+            allocation = self._stacks[stack_of(node)[1]].allocation
             self._need(allocation.operands[0], allocation.block.depth + 1, node)
         elif node.blocks:
             self._need_control(node, depth, node)

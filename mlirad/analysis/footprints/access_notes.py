@@ -9,7 +9,7 @@ from mlirad.ir.graph import Graph, Node
 from mlirad.ir.reports.location import place_attribute, source_location
 
 
-def access_note(graph: Graph, node: Node, kind: str, part: str = "") -> ir.Attribute:
+def access_note(graph: Graph, node: Node, kind: str, use: str = "") -> ir.Attribute:
     """A dictionary of the array (a symbol, or the number of an argument), `access` (the kind),
     `place`, `box`, and, where it is given, `part`."""
     note = {
@@ -18,7 +18,7 @@ def access_note(graph: Graph, node: Node, kind: str, part: str = "") -> ir.Attri
         "box": box_attribute(footprint([graph.values[i] for i in node.indices])),
         "place": place_attribute(source_location(node.op.location)),
     }
-    return ir.DictAttr.get({**note, "part": ir.StringAttr.get(part)} if part else note)
+    return ir.DictAttr.get({**note, "part": ir.StringAttr.get(use)} if use else note)
 
 
 def is_local(graph: Graph, node: Node) -> bool:

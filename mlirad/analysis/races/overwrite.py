@@ -76,15 +76,15 @@ class Overwrites:
     def are_apart(self, left: Node, right: Node, loop: Node) -> bool:
         """Whether it is certain that different iterations of a parallel loop do not meet in two
         accesses."""
-        found = self._meeting(left, right, self._common_loops(left, right))
-        if found is None:
+        meeting = self._meeting(left, right, self._common_loops(left, right))
+        if meeting is None:
             return True
         if all(
-            found.distances.get(self.graph.values[number]) == 0 or span.is_single
+            meeting.distances.get(self.graph.values[number]) == 0 or span.is_single
             for number, span in zip(loop.induction, spans(loop.op))
         ):
             return True
-        return self._exclude(left, right, loop, found.distances)
+        return self._exclude(left, right, loop, meeting.distances)
 
     def _exclude(self, left: Node, right: Node, loop: Node, distances: Distances) -> bool:
         """Whether conditions keep two accesses apart in iterations at some distances."""

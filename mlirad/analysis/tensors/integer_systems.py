@@ -31,7 +31,7 @@ class Fraction(msgspec.Struct, Generic[Name], frozen=True):
 
 
 class Quotient(msgspec.Struct, Generic[Name], frozen=True):
-    """A name for a sum divided by a number, which has to leave no rest."""
+    """A name for a sum divided by a number, which has to leave no remainder."""
 
     name: Name
     value: Fraction[Name]
@@ -59,10 +59,10 @@ class Solution(msgspec.Struct, Generic[Name]):
 
 
 class Bound(msgspec.Struct, Generic[Name], frozen=True):
-    """`factors · free + rest >= 0`."""
+    """`factors · free + remainder >= 0`."""
 
     factors: tuple[int, ...]
-    rest: Linear[Name]
+    remainder: Linear[Name]
 
 
 class Equation(msgspec.Struct, Generic[Name], frozen=True):
@@ -89,26 +89,26 @@ def solve(
     indices: Sequence[Name],
     constraints: Sequence[Linear[Name]],
     names: Names[Name],
-    known: Intervals[Name] | None = None,
+    spans: Intervals[Name] | None = None,
 ) -> Solution[Name]:
     """The points that fulfil equations, and at which sums are not negative.
 
-    What equations and constraints name beside the indices are parameters, of some of which the
-    least and the greatest value are `known`. Indices that come first are determined before others,
+    What equations and constraints name beside the indices are parameters; `spans` has the least
+    and the greatest value of some. Indices that come first are determined before others,
     which are left free.
     """
     matrix = [[equation.left.coefficient(name) for name in indices] for equation in equations]
-    rests = [_remaining_sum(equation, indices) for equation in equations]
+    remainders = [_remaining_sum(equation, indices) for equation in equations]
     reduced, unimodular, pivots = hermite(matrix, len(indices))
     solution: Solution[Name] = Solution()
-    found = _solve_pivots(reduced, pivots, rests, names, solution)
-    frees = [names.free(k) for k in range(len(indices) - len(found))]
+    solved = _solve_pivots(reduced, pivots, remainders, names, solution)
+    frees = [names.free(k) for k in range(len(indices) - len(solved))]
     rows = dict(zip(indices, unimodular))
     for name, row in rows.items():
-        fixed, factors = _combine(row[: len(found)], found), row[len(found) :]
+        fixed, factors = _combine(row[: len(solved)], solved), row[len(solved) :]
         solution.point[name] = fixed.plus(_combine(factors, [unknown(free) for free in frees]))
-    bounds = [_bound(equation, rows, found) for equation in constraints]
-    _Order(frees, known or {}).write(bounds, solution)
+    bounds = [_bound(equation, rows, solved) for equation in constraints]
+    _Order(frees, spans or {}).write(bounds, solution)
     return solution
 
 
@@ -118,28 +118,28 @@ def within(name: Name, low: Linear[Name], high: Linear[Name]) -> list[Linear[Nam
 
 
 def _bound(
-    constraint: Linear[Name], rows: dict[Name, list[int]], known: Sequence[Linear[Name]]
+    constraint: Linear[Name], rows: dict[Name, list[int]], solved: Sequence[Linear[Name]]
 ) -> Bound[Name]:
     """A constraint on the free indices."""
-    count = len(known)
+    count = len(solved)
     factors = [0] * (len(next(iter(rows.values()))) - count) if rows else []
-    rest = constraint
+    remainder = constraint
     for name, row in rows.items():
         factor = constraint.coefficient(name)
         if factor:
-            rest = rest.without(name).plus(_combine(row[:count], known), factor)
+            remainder = remainder.without(name).plus(_combine(row[:count], solved), factor)
             factors = [
                 factor_of_free + factor * free for factor_of_free, free in zip(factors, row[count:])
             ]
-    return Bound(tuple(factors), rest)
+    return Bound(tuple(factors), remainder)
 
 
 def _remaining_sum(equation: Equation[Name], indices: Sequence[Name]) -> Linear[Name]:
     """What the indices' part of an equation is to be."""
-    rest = equation.right.plus(equation.left, -1)
+    remainder = equation.right.plus(equation.left, -1)
     for name in indices:
-        rest = rest.without(name)
-    return rest
+        remainder = remainder.without(name)
+    return remainder
 
 
 def _combine(factors: Sequence[int], sums: Sequence[Linear[Name]]) -> Linear[Name]:
@@ -152,28 +152,28 @@ def _combine(factors: Sequence[int], sums: Sequence[Linear[Name]]) -> Linear[Nam
 def _solve_pivots(
     reduced: Matrix,
     pivots: dict[int, int],
-    rests: Sequence[Linear[Name]],
+    remainders: Sequence[Linear[Name]],
     names: Names[Name],
     solution: Solution[Name],
 ) -> list[Linear[Name]]:
     """The y that follow from the equations, one a pivot; what else they demand are conditions."""
-    known: list[Linear[Name]] = []
+    solved: list[Linear[Name]] = []
     for position, row in enumerate(reduced):
-        rest = rests[position].plus(_combine(row, known), -1)
+        remainder = remainders[position].plus(_combine(row, solved), -1)
         if position not in pivots:
-            if rest.terms or rest.constant:
-                solution.zero.append(rest)
+            if remainder.terms or remainder.constant:
+                solution.zero.append(remainder)
             continue
         pivot = row[pivots[position]]
         if pivot < 0:
-            rest, pivot = rest.times(-1), -pivot
+            remainder, pivot = remainder.times(-1), -pivot
         if pivot == 1:
-            known.append(rest)
+            solved.append(remainder)
             continue
         name = names.quotient(len(solution.quotients))
-        solution.quotients.append(Quotient(name, Fraction(rest, pivot)))
-        known.append(unknown(name))
-    return known
+        solution.quotients.append(Quotient(name, Fraction(remainder, pivot)))
+        solved.append(unknown(name))
+    return solved
 
 
 def hermite(matrix: Matrix, columns: int) -> tuple[Matrix, Matrix, dict[int, int]]:
@@ -192,8 +192,8 @@ def hermite(matrix: Matrix, columns: int) -> tuple[Matrix, Matrix, dict[int, int
                     _subtract(rows, column, least, row[column] // row[least])
             other_columns = [column for column in range(first, columns) if row[column]]
         if other_columns:
-            for each in rows:
-                each.insert(first, each.pop(other_columns[0]))
+            for line in rows:
+                line.insert(first, line.pop(other_columns[0]))
             pivots[position] = first
     return reduced, unimodular, pivots
 
@@ -203,10 +203,10 @@ def _subtract(rows: Matrix, column: int, other: int, factor: int) -> None:
         row[column] -= factor * row[other]
 
 
-def hulls(solution: Solution[Name], known: Intervals[Name]) -> dict[Name, tuple[int, int]] | None:
+def hulls(solution: Solution[Name], spans: Intervals[Name]) -> dict[Name, tuple[int, int]] | None:
     """The least and the greatest value of each free index, whatever the parameters are; None where
     that is not known."""
-    intervals = dict(known)
+    intervals = dict(spans)
     for free in solution.free:
         least = [extent_of(end.sum, intervals) for end in free.least]
         most = [extent_of(end.sum, intervals) for end in free.most]
@@ -233,9 +233,9 @@ def widen_indices(
         first: Linear[Name] = number(low)
         last: Linear[Name] = number(high)
         ranges.append(Range(free.name, (Fraction(first),), (Fraction(last),)))
-        own = unknown(free.name)
-        sums = [own.times(end.divisor).plus(end.sum, -1) for end in free.least]
-        sums += [end.sum.plus(own, -end.divisor) for end in free.most]
+        value = unknown(free.name)
+        sums = [value.times(end.divisor).plus(end.sum, -1) for end in free.least]
+        sums += [end.sum.plus(value, -end.divisor) for end in free.most]
         beyond += [total for total in sums if (extent_of(total, hull) or (-1, 0))[0] < 0]
     return ranges, beyond
 
@@ -243,8 +243,8 @@ def widen_indices(
 class _Order(Generic[Name]):
     """Bounds of each free index by those outside of it, and conditions without free indices."""
 
-    def __init__(self, frees: list[Name], known: Intervals[Name]) -> None:
-        self.frees, self.known = frees, known
+    def __init__(self, frees: list[Name], spans: Intervals[Name]) -> None:
+        self.frees, self.spans = frees, spans
 
     def write(self, bounds: list[Bound[Name]], solution: Solution[Name]) -> None:
         """Add them to a solution."""
@@ -252,8 +252,10 @@ class _Order(Generic[Name]):
         for variable in reversed(range(len(self.frees))):
             levels.insert(0, self._without_redundant(_eliminate(levels[0], variable)))
         # those that elimination made hold wherever the ranges of free indices are not empty
-        alone = {_smallest(bound).rest for bound in bounds if not any(bound.factors)}
-        solution.not_negative += [bound.rest for bound in levels[0] if bound.rest in alone]
+        alone = {_smallest(bound).remainder for bound in bounds if not any(bound.factors)}
+        solution.not_negative += [
+            bound.remainder for bound in levels[0] if bound.remainder in alone
+        ]
         for variable in range(len(self.frees)):
             solution.free.append(self._range(variable, levels[variable + 1]))
 
@@ -262,18 +264,18 @@ class _Order(Generic[Name]):
         for bound in bounds:
             factor = bound.factors[variable]
             outer = _combine(bound.factors[:variable], [unknown(free) for free in self.frees])
-            rest = bound.rest.plus(outer)
+            remainder = bound.remainder.plus(outer)
             if factor > 0:
-                least.append(Fraction(rest.times(-1), factor))
+                least.append(Fraction(remainder.times(-1), factor))
             elif factor < 0:
-                most.append(Fraction(rest, -factor))
+                most.append(Fraction(remainder, -factor))
         return Range(self.frees[variable], tuple(least), tuple(most))
 
     def _without_redundant(self, bounds: Sequence[Bound[Name]]) -> list[Bound[Name]]:
         """Without those that always hold, and those that another one implies."""
         needed_bounds: list[Bound[Name]] = []
         for bound in map(_smallest, bounds):
-            if not any(bound.factors) and self._is_never_negative(bound.rest):
+            if not any(bound.factors) and self._is_never_negative(bound.remainder):
                 continue
             if any(self._implies(other, bound) for other in needed_bounds):
                 continue
@@ -284,11 +286,11 @@ class _Order(Generic[Name]):
     def _implies(self, left: Bound[Name], right: Bound[Name]) -> bool:
         """Whether a bound holds wherever another one of the same form does."""
         return left.factors == right.factors and self._is_never_negative(
-            right.rest.plus(left.rest, -1)
+            right.remainder.plus(left.remainder, -1)
         )
 
     def _is_never_negative(self, total: Linear[Name]) -> bool:
-        extent = extent_of(total, self.known)
+        extent = extent_of(total, self.spans)
         return extent is not None and extent[0] >= 0
 
 
@@ -300,15 +302,15 @@ def _eliminate(bounds: list[Bound[Name]], variable: int) -> list[Bound[Name]]:
     for low, high in product(lower, upper):
         a, b = low.factors[variable], -high.factors[variable]
         factors = tuple(b * x + a * y for x, y in zip(low.factors, high.factors))
-        unaffected.append(Bound(factors, low.rest.times(b).plus(high.rest, a)))
+        unaffected.append(Bound(factors, low.remainder.times(b).plus(high.remainder, a)))
     return unaffected
 
 
 def _smallest(bound: Bound[Name]) -> Bound[Name]:
     """The same bound, divided by what its factors share: the points are integers."""
-    shared = gcd(*bound.factors, *(factor for _, factor in bound.rest.terms))
+    shared = gcd(*bound.factors, *(factor for _, factor in bound.remainder.terms))
     if shared <= 1:
         return bound
-    terms = frozenset((name, factor // shared) for name, factor in bound.rest.terms)
+    terms = frozenset((name, factor // shared) for name, factor in bound.remainder.terms)
     factors = tuple(factor // shared for factor in bound.factors)
-    return Bound(factors, Linear(terms, bound.rest.constant // shared))
+    return Bound(factors, Linear(terms, bound.remainder.constant // shared))

@@ -68,7 +68,7 @@ class Forms:
         """A name for an index that is in no IR."""
         return New(next(self._numbers))
 
-    def of(self, value: ir.Value, depth: int = 64) -> list[Piece] | None:
+    def pieces_of(self, value: ir.Value, depth: int = 64) -> list[Piece] | None:
         """The pieces of an index; None where it depends on data, or on too many cases."""
         constant = constant_integer(value)
         if constant is not None:
@@ -85,14 +85,14 @@ class Forms:
         if op.name == Arith.SELECT:
             condition, then, otherwise = op.operands
             return self._either(condition, (then, otherwise), depth)
-        parts = [self.of(operand, depth - 1) for operand in op.operands] if op.name in _OPS else []
-        known_parts = [part for part in parts if part is not None]
-        if not parts or len(known_parts) < len(parts):
+        if op.name not in _OPS:
             return None
-        found = [
-            piece for choice in product(*known_parts) for piece in self._combine(op.name, choice)
-        ]
-        return None if len(found) > 16 or None in found else [p for p in found if p is not None]
+        operands = [self.pieces_of(operand, depth - 1) for operand in op.operands]
+        choices = [pieces for pieces in operands if pieces is not None]
+        if len(choices) < len(operands):
+            return None
+        pieces = [p for choice in product(*choices) for p in self._combine(op.name, choice)]
+        return None if len(pieces) > 16 or None in pieces else [p for p in pieces if p is not None]
 
     def _branch_pieces(self, op: ir.Operation, value: ir.Value, depth: int) -> list[Piece] | None:
         position = [result == value for result in op.results].index(True)
@@ -107,7 +107,7 @@ class Forms:
     ) -> list[Piece] | None:
         joined_pieces: list[Piece] = []
         for value, holds in zip(values, (True, False)):
-            pieces = self.of(value, depth - 1)
+            pieces = self.pieces_of(value, depth - 1)
             if pieces is None:
                 return None
             condition_piece = Piece(number(0), (), ((condition, holds),))
@@ -196,7 +196,7 @@ def _ends(
         left, right = (_ends(operand, forms, choice, rounded) for operand in op.operands)
         return None if left is None or right is None else left + right
     divisor = None if op is None or op.name != rounded else constant_integer(op.operands[1])
-    pieces = forms.of(value if divisor is None or op is None else op.operands[0])
+    pieces = forms.pieces_of(value if divisor is None or op is None else op.operands[0])
     if pieces is None or len(pieces) != 1 or pieces[0].quotients:
         return None
     return [(pieces[0].form, divisor or 1)]

@@ -20,7 +20,7 @@ SHORT = 5  # values of an index at which conditions stay: such loops are tiles o
 class Count:
     """A product of a number and of extents that a call decides."""
 
-    known: int = 1
+    number: int = 1
     factors: Counter[Extent] = field(default_factory=Counter)
 
     def times(self, extent: Extent) -> None:
@@ -28,11 +28,11 @@ class Count:
         if extent.terms:
             self.factors[extent] += 1
         else:
-            self.known *= max(extent.constant, 0)
+            self.number *= max(extent.constant, 0)
 
     def is_at_most(self, other: Count) -> bool:
         """Whether it is known not to be greater, where no extent is 0."""
-        return self.known <= other.known and self.factors <= other.factors
+        return self.number <= other.number and self.factors <= other.factors
 
 
 def elements_of(tensor: ir.Value) -> Count:

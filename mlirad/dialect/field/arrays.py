@@ -26,10 +26,10 @@ class ArrayType(Field.Type, name="array"):
 
 def array_of(type_: ir.Type) -> tuple[str, tuple[int, ...]]:
     """Element type (as text) and extents of an array type. Raises TaichiTypeError for any other."""
-    found = _parts(type_)
-    if found is None:
+    element_and_extents = _parts(type_)
+    if element_and_extents is None:
         raise TaichiTypeError(f"{type_} is not an array type")
-    return found
+    return element_and_extents
 
 
 @lru_cache(maxsize=4096)

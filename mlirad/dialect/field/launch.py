@@ -51,10 +51,10 @@ class FetchOp(View, dialect=Field, name="fetch", traits=[ext.Pure]):
 
     def verify_region_invariants(self) -> bool:
         op = self.operation
-        given, known = [v.type for v in op.operands], [v.type for v in op.results]
-        if given != known:
-            op.location.emit_error(f"{len(given)} values are given, {len(known)} are known")
-        return given == known
+        inputs, outputs = [v.type for v in op.operands], [v.type for v in op.results]
+        if inputs != outputs:
+            op.location.emit_error(f"{len(inputs)} values are given, {len(outputs)} are known")
+        return inputs == outputs
 
 
 def chunk() -> ir.Value:

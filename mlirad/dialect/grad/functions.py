@@ -55,12 +55,12 @@ def _problem_of_jvp(op: ir.Operation) -> str | None:
         return "the region of 'grad.jvp' ends in no 'grad.yield'"
     sides = (("operand", op.operands, body.arguments), ("result", op.results, last.operands))
     for name, values, inner in sides:
-        given, expected = [str(v.type) for v in values], [str(v.type) for v in inner]
+        outer, expected = [str(v.type) for v in values], [str(v.type) for v in inner]
         if any(not isinstance(v.type, ir.FloatType) for v in inner):
             return f"{name}s of types {', '.join(expected)}, expected floats"
-        if len(given) != count * len(expected) or given != expected * count:
+        if len(outer) != count * len(expected) or outer != expected * count:
             return (
-                f"{name}s of types ({', '.join(given)}), expected {count} times "
+                f"{name}s of types ({', '.join(outer)}), expected {count} times "
                 f"({', '.join(expected)})"
             )
     return None
@@ -105,7 +105,7 @@ def _problem_of_custom(op: ir.Operation) -> str | None:
         "vjp": (arguments + results + results, floats),
         "jvp": (arguments + results + floats, results),
     }
-    for region, (name, (taken, given)) in zip(op.regions, sides.items()):
+    for region, (name, (inputs, outputs)) in zip(op.regions, sides.items()):
         if not len(region.blocks) and name != "primal":
             continue
         if len(region.blocks) != 1:
@@ -117,7 +117,7 @@ def _problem_of_custom(op: ir.Operation) -> str | None:
         if not YieldOp.holds(last):
             return f"region '{name}' of 'grad.custom' ends in no 'grad.yield'"
         takes, yields = [v.type for v in body.arguments], [v.type for v in last.operands]
-        for what, types, expected in (("takes", takes, taken), ("yields", yields, given)):
+        for what, types, expected in (("takes", takes, inputs), ("yields", yields, outputs)):
             if types != expected:
                 return f"region '{name}' {what} ({_listed(types)}), expected ({_listed(expected)})"
     return None

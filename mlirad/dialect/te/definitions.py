@@ -154,7 +154,7 @@ def added_by(function: ir.Operation) -> set[ir.Value]:
     if _ADDED not in function.attributes:
         return set()
     *_, end = function.regions[0].blocks[0].operations
-    numbers = [ir.IntegerAttr(one).value for one in ir.ArrayAttr(function.attributes[_ADDED])]
+    numbers = [ir.IntegerAttr(k).value for k in ir.ArrayAttr(function.attributes[_ADDED])]
     return {end.operands[number] for number in numbers}
 
 
@@ -239,9 +239,9 @@ def scan(
     op = ir.Operation.create(_SCAN, [type_], list(sizes), attributes, regions=2)
     tensor, index = ir.RankedTensorType(type_), ir.IndexType.get()
     box = tensor.rank - 1 - (states > 1)
-    taken: list[list[ir.Type]] = [[index] * box, [index] * (box + 1)]
-    taken[1] += [tensor.element_type] * states
-    for region, types, fill in zip(op.regions, taken, (first, step)):
+    inputs: list[list[ir.Type]] = [[index] * box, [index] * (box + 1)]
+    inputs[1] += [tensor.element_type] * states
+    for region, types, fill in zip(op.regions, inputs, (first, step)):
         block = ir.Block.create_at_start(region, types, [op.location] * len(types))
         with ir.InsertionPoint(block):
             yield_(fill(list(block.arguments)))
@@ -272,7 +272,10 @@ def _problem_of_sizes(op: ir.Operation, more: int = 0) -> str | None:
 
 
 def problem_of_region(
-    op: ir.Operation, taken: Sequence[ir.Type], given: Sequence[ir.Type], number: int = 0
+    op: ir.Operation,
+    inputs: Sequence[ir.Type],
+    outputs: Sequence[ir.Type],
+    number: int = 0,
 ) -> str | None:
     """What is wrong with a region of an op, which takes and gives values of some types."""
     if len(op.regions[number].blocks) != 1:
@@ -283,12 +286,12 @@ def problem_of_region(
     if not ops or not end.holds(ops[-1].operation):
         return f"the region of '{op.name}' ends in no '{end.OPERATION_NAME}'"
     for what, types, expected in (
-        ("takes", [value.type for value in block.arguments], taken),
-        ("gives", [value.type for value in ops[-1].operation.operands], given),
+        ("takes", [value.type for value in block.arguments], inputs),
+        ("gives", [value.type for value in ops[-1].operation.operands], outputs),
     ):
         if list(types) != list(expected):
-            found, wanted = (", ".join(map(str, listed)) for listed in (types, expected))
-            return f"the region of '{op.name}' {what} ({found}), expected ({wanted})"
+            actual, demanded = (", ".join(map(str, listed)) for listed in (types, expected))
+            return f"the region of '{op.name}' {what} ({actual}), expected ({demanded})"
     return None
 
 
@@ -305,8 +308,12 @@ def _problem_of_scatter(op: ir.Operation) -> str | None:
     if problem is not None:
         return problem
     type_ = ir.RankedTensorType(op.results[0].type)
-    given = [ir.IntegerType.get_signless(1, op.context), type_.element_type, *[index] * type_.rank]
-    return problem_of_region(op, [index] * box, given)
+    outputs = [
+        ir.IntegerType.get_signless(1, op.context),
+        type_.element_type,
+        *[index] * type_.rank,
+    ]
+    return problem_of_region(op, [index] * box, outputs)
 
 
 def _problem_of_scan(op: ir.Operation) -> str | None:
@@ -317,9 +324,9 @@ def _problem_of_scan(op: ir.Operation) -> str | None:
     box = type_.rank - 1 - (states > 1)
     if states < 1 or box < 0:
         return f"{states} states in {type_}"
-    taken = sum(len(block.arguments) for block in op.regions[1].blocks)
-    if states > max(taken, 1):  # maybe more than there is memory for
-        return f"'{op.name}' has {states} states, and a step that takes {taken} values"
+    arguments = sum(len(block.arguments) for block in op.regions[1].blocks)
+    if states > max(arguments, 1):  # maybe more than there is memory for
+        return f"'{op.name}' has {states} states, and a step that takes {arguments} values"
     index, values = ir.IndexType.get(op.context), [type_.element_type] * states
     step = [index] * (box + 1) + values
     return problem_of_region(op, [index] * box, values) or problem_of_region(op, step, values, 1)

@@ -160,17 +160,17 @@ def _problem_of_reduce(op: ir.Operation) -> str | None:
     index = ir.IndexType.get(op.context)
     if kind in POSITIONS:
         return _problem_of_position(op, bounds, initial)
-    given = [value.type for value in list(op.operands)[bounds:]]
-    if given != types or not types:
+    initial_values = [value.type for value in list(op.operands)[bounds:]]
+    if initial_values != types or not types:
         return f"{initial} initial values for {len(types)} results, expected as many of a type"
     problem = problem_of_region(op, [index] * (bounds // 2), types)
     if problem is not None or len(op.regions[1].blocks) != 1:
         return problem or "'te.reduce' has no combiner"
     block = op.regions[1].blocks[0]
     ops = list(block.operations)
-    taken = [value.type for value in block.arguments]
-    if taken != types * 2 or not ops or not YieldOp.holds(ops[-1].operation):
-        return f"the combiner takes ({', '.join(map(str, taken))}), expected two of each result"
+    inputs = [value.type for value in block.arguments]
+    if inputs != types * 2 or not ops or not YieldOp.holds(ops[-1].operation):
+        return f"the combiner takes ({', '.join(map(str, inputs))}), expected two of each result"
     if [value.type for value in ops[-1].operation.operands] != types:
         return "the combiner gives other types than the results'"
     return None
@@ -183,7 +183,9 @@ def _problem_of_position(op: ir.Operation, bounds: int, initial: int) -> str | N
     if types != ["i32"]:
         return f"'{kind}' gives ({', '.join(types)}), expected (i32)"
     block = op.regions[0].blocks[0] if len(op.regions[0].blocks) else None
-    given = [] if block is None else [v.type for v in list(block.operations)[-1].operation.operands]
-    if len(given) != 1:
-        return f"the region of '{kind}' gives {len(given)} values, expected one"
-    return problem_of_region(op, [ir.IndexType.get(op.context)] * (bounds // 2), given)
+    outputs = (
+        [] if block is None else [v.type for v in list(block.operations)[-1].operation.operands]
+    )
+    if len(outputs) != 1:
+        return f"the region of '{kind}' gives {len(outputs)} values, expected one"
+    return problem_of_region(op, [ir.IndexType.get(op.context)] * (bounds // 2), outputs)

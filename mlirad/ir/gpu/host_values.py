@@ -8,7 +8,7 @@ from mlirad.dialect import field
 from mlirad.dialect.field import DimOp, FetchOp, GetOp
 from mlirad.ir import build as b
 from mlirad.ir.ops import Arith
-from mlirad.ir.walk import before, constant_integer, defining_op, enclosing
+from mlirad.ir.walk import before, constant_integer, copy_with, defining_op, enclosing
 
 _DIVISIONS = ("div", "rem")
 
@@ -63,10 +63,7 @@ class HostValues:
             op = defining_op(value)
             assert op is not None
             operands = [self.compute(operand, top) for operand in op.operands]
-            copy = op.clone()
-            for position, operand in enumerate(operands):
-                copy.operands[position] = operand
-        return copy.results[0]
+            return copy_with(op, operands).results[0]
 
 
 def _fetch(value: ir.Value) -> ir.Value:

@@ -11,7 +11,14 @@ from mlirad.ir import build as b
 from mlirad.ir.gpu.accumulator import Accumulator, add_slots, empty_slots
 from mlirad.ir.reductions import PLAIN_MARK
 from mlirad.ir.structured import Parallel
-from mlirad.ir.walk import at_end, before, block_operations, is_defined_in, owner_operation
+from mlirad.ir.walk import (
+    at_end,
+    before,
+    block_operations,
+    copy_with,
+    is_defined_in,
+    owner_operation,
+)
 
 SERIAL = 1024  # iterations that a thread adds up before they join its sum
 
@@ -111,8 +118,5 @@ class Cells:
         if value not in values and is_defined_in(value, self.threads):
             op = owner_operation(value)
             operands = [self._again(operand, values) for operand in op.operands]
-            copy = op.clone()
-            for position, operand in enumerate(operands):
-                copy.operands[position] = operand
-            values[value] = copy.results[0]
+            values[value] = copy_with(op, operands).results[0]
         return values.get(value, value)

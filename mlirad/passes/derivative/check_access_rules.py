@@ -66,10 +66,10 @@ class _Check:
         while True:
             needed = Needed(self.graph, self.activity, frozenset(redone))
             values = {value for value, _ in needed.keys} | self.collisions.read(needed)
-            found = self._unsafe(needed, values, redone)
-            if not found:
+            unsafe = self._unsafe(needed, values, redone)
+            if not unsafe:
                 break
-            redone.update(found)
+            redone.update(unsafe)
         for array in redone:
             self._stays_in_one_loop(array, needed, values)
         if redone:
@@ -97,11 +97,11 @@ class _Check:
     def _unsafe(
         self, needed: Needed, values: set[int], redone: dict[Array, tuple[Node, Node]]
     ) -> dict[Array, tuple[Node, Node]]:
-        found: dict[Array, tuple[Node, Node]] = {}
+        unsafe: dict[Array, tuple[Node, Node]] = {}
         for read in self.graph.nodes():
             if (
                 not read.is_access
-                or read.array in found
+                or read.array in unsafe
                 or (self._is_local(read) and read.block.depth == 0 and is_load(read))
             ):
                 continue  # a local of the launch is done again in order
@@ -116,8 +116,8 @@ class _Check:
                     continue
                 self._judge(read, write, where)
                 if read.array not in redone:
-                    found[read.array] = (read, write)
-        return found
+                    unsafe[read.array] = (read, write)
+        return unsafe
 
     def _later_writes(
         self, read: Node, writes: Sequence[Node], needed: Needed, values: set[int]
@@ -182,10 +182,10 @@ class _Check:
 
 def _one_of_each(nodes: Sequence[Node]) -> dict[tuple[Node | None, int], Node]:
     """The first of some accesses in each parallel loop and at each place in the function."""
-    found: dict[tuple[Node | None, int], Node] = {}
+    first_nodes: dict[tuple[Node | None, int], Node] = {}
     for node in nodes:
-        found.setdefault((_parallel_loop(node), node.order[0]), node)
-    return found
+        first_nodes.setdefault((_parallel_loop(node), node.order[0]), node)
+    return first_nodes
 
 
 def _kind(node: Node) -> str:
@@ -210,7 +210,7 @@ def _refuse(
 ) -> NoReturn:
     name = f"'{load.array}'" if isinstance(load.array, str) else "an array of the launch"
     message = f"the gradient needs the value of {name} that is read here, which {reason}"
-    known = [
+    places = [
         place for node in (load, write) if (place := source_location(node.op.location)) is not None
     ]
-    raise of_accesses(message, known, kind)
+    raise of_accesses(message, places, kind)

@@ -66,9 +66,12 @@ class _Check:
                     continue
                 where, is_decided = self.overwrites.judge(node, write)
                 if where == "another":
-                    _refuse(node, write, all(_is_certain(one, loop) for one in (node, write)))
-                if not is_decided and (found := self.witness.find(node, write, loop)) is not None:
-                    _refuse(node, write, True, found)
+                    _refuse(node, write, all(_is_certain(access, loop) for access in (node, write)))
+                if (
+                    not is_decided
+                    and (iterations := self.witness.find(node, write, loop)) is not None
+                ):
+                    _refuse(node, write, True, iterations)
 
     def _may_carry(self, node: Node) -> bool:
         """Whether a derivative may pass where an access meets a write."""
@@ -96,7 +99,7 @@ def _is_certain(node: Node, loop: Node) -> bool:
     return all(certainly_runs(owner.op) for owner in node.owners_within(loop))
 
 
-def _shown(iteration: Iteration) -> str:
+def _format(iteration: Iteration) -> str:
     return str(iteration[0]) if len(iteration) == 1 else str(iteration)
 
 
@@ -105,7 +108,7 @@ def _how(write: Node) -> str:
 
 
 def _refuse(
-    node: Node, write: Node, is_certain: bool, found: tuple[Iteration, Iteration] | None = None
+    node: Node, write: Node, is_certain: bool, iterations: tuple[Iteration, Iteration] | None = None
 ) -> NoReturn:
     may = "" if is_certain else "may be "
     reason = (
@@ -113,13 +116,19 @@ def _refuse(
         if is_load(node)
         else f"is {_how(node)}, and {may}by another iteration of the same parallel loop as well"
     )
-    example = "" if found is None else f" (iterations {_shown(found[0])} and {_shown(found[1])})"
+    example = (
+        ""
+        if iterations is None
+        else f" (iterations {_format(iterations[0])} and {_format(iterations[1])})"
+    )
     message = (
         f"{shown_array(node.array)} {reason}{example}, so its gradient is not defined: {cure(node)}"
     )
-    known = [
-        place for one in (node, write) if (place := source_location(one.op.location)) is not None
+    places = [
+        place
+        for access in (node, write)
+        if (place := source_location(access.op.location)) is not None
     ]
-    if len(known) == 2 and known[0] == known[1]:
-        known.pop()
-    raise of_accesses(message, known)
+    if len(places) == 2 and places[0] == places[1]:
+        places.pop()
+    raise of_accesses(message, places)

@@ -45,29 +45,31 @@ def _differentiate(
     activity = Activity(module, function, graph, with_duals=True)
     if constant:
         activity.active = set()
-    given = graph.body.arguments
-    carriers = [v for v in given if graph.values[v] in activity.duals]
-    types = [graph.values[v].type for v in given] + [
+    parameters = graph.body.arguments
+    carriers = [v for v in parameters if graph.values[v] in activity.duals]
+    types = [graph.values[v].type for v in parameters] + [
         graph.values[v].type for v in carriers for _ in range(count)
     ]
     attributes = attributes_of(function)
     results = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value).results
     attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, results))
-    own = parameter_attributes(function)
+    labels = parameter_attributes(function)
     duals = [
         tangent_label(label, k)
-        for label, v in zip(own, given)
+        for label, v in zip(labels, parameters)
         if v in carriers
         for k in range(count)
     ]
-    attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(one) for one in [*own, *duals]])
+    attributes["arg_attrs"] = ir.ArrayAttr.get(
+        [ir.DictAttr.get(labelled) for labelled in [*labels, *duals]]
+    )
     with ir.InsertionPoint(function), function.location:
         doubled = ir.Operation.create(Func.FUNC, [], [], attributes, regions=1)
         entry = b.block(doubled, 0, types)
     arguments: list[ir.Value] = list(entry.arguments)
-    forward = Forward(graph, activity, count, dict(zip(given, arguments)))
+    forward = Forward(graph, activity, count, dict(zip(parameters, arguments)))
     for k, v in enumerate(carriers):
-        first = len(given) + k * count
+        first = len(parameters) + k * count
         forward.arrays[graph.values[v]] = arguments[first : first + count]
     with ir.InsertionPoint(entry), function.location:
         _get_duals(graph, activity, forward, count)

@@ -49,9 +49,11 @@ def _differentiate(module: ir.Operation, function: ir.Operation, again: bool) ->
     extra = [v for v in graph.body.arguments if graph.values[v] in activity.adjoint]
     types = inputs + [graph.values[v].type for v in extra]
     attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, []))
-    given = parameter_attributes(function)
-    adjoint = [adjoint_label(own) for own, v in zip(given, graph.body.arguments) if v in extra]
-    labels = [ir.DictAttr.get(own) for own in [*given, *adjoint]]
+    labels_before = parameter_attributes(function)
+    adjoint = [
+        adjoint_label(label) for label, v in zip(labels_before, graph.body.arguments) if v in extra
+    ]
+    labels = [ir.DictAttr.get(label) for label in [*labels_before, *adjoint]]
     attributes["arg_attrs"] = ir.ArrayAttr.get(labels)
     with ir.InsertionPoint(function), function.location:
         reverse = ir.Operation.create(Func.FUNC, [], [], attributes, regions=1)

@@ -37,10 +37,10 @@ def _expand(op: ir.Operation) -> None:
         for number, argument in enumerate(arguments):
             forward.tangents[argument] = tangents[number :: len(arguments)]
         forward.block(graph.body)
-        found = forward.values(yielded)
+        results = forward.values(yielded)
         along = [forward.tangents_of(v) for v in yielded]
-        found += [along[j][direction] for direction in range(count) for j in range(len(yielded))]
-    for result, value in zip(op.results, found):
+        results += [along[j][direction] for direction in range(count) for j in range(len(yielded))]
+    for result, value in zip(op.results, results):
         result.replace_all_uses_with(value)
     op.erase()
 
@@ -52,8 +52,8 @@ def _take_constants(op: ir.Operation) -> None:
     for value in captured(op):
         if not isinstance(value, ir.BlockArgument) and value.owner.operation.name == Arith.CONSTANT:
             with at_start(body, op.location):
-                own = value.owner.operation.clone().results[0]
+                constant = value.owner.operation.clone().results[0]
             for inner in operations(op):
                 for position, operand in enumerate(inner.operands):
                     if operand == value:
-                        inner.operands[position] = own
+                        inner.operands[position] = constant

@@ -20,10 +20,10 @@ def mark_collisions(module: ir.Operation, *, tangents: bool = False, report: boo
     compiling."""
     for function in functions(module):
         if not is_private(function):
-            found = find_open(module, function, Graph(function), tangents=tangents).pairs
-            if found:
+            pairs = find_open(module, function, Graph(function), tangents=tangents).pairs
+            if pairs:
                 function.attributes["grad.collisions"] = ir.UnitAttr.get()
-            for pair in found if report else ():
+            for pair in pairs if report else ():
                 remark(
                     pair.node.op,
                     f"that no other iteration writes this element of "

@@ -21,23 +21,23 @@ def mark_flows(module: ir.Operation) -> None:
     for function in functions(module):
         if not is_private(function):
             graph = Graph(function)
-            found = ArrayFlows(graph)
-            module.attributes["field.flows"] = ir.ArrayAttr.get(_flows(found))
-            results = found.arrays_of(graph.body.terminator.operands)
+            flows = ArrayFlows(graph)
+            module.attributes["field.flows"] = ir.ArrayAttr.get(_flows(flows))
+            results = flows.arrays_of(graph.body.terminator.operands)
             if results:
                 module.attributes["field.results"] = ir.ArrayAttr.get(_names(results))
 
 
-def _flows(found: ArrayFlows) -> list[ir.Attribute]:
+def _flows(flows: ArrayFlows) -> list[ir.Attribute]:
     return [
         ir.DictAttr.get(
             {
                 "target": named_array(target),
-                "place": place_attribute(source_location(found.writer[target].op.location)),
+                "place": place_attribute(source_location(flows.writer[target].op.location)),
                 "sources": ir.ArrayAttr.get(_names(sources)),
             }
         )
-        for target, sources in found.into.items()
+        for target, sources in flows.into.items()
         if sources and is_named(target)
     ]
 

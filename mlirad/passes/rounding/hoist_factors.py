@@ -54,27 +54,27 @@ def _double(loop: ir.Operation) -> None:
 
 def _factors(loop: ir.Operation) -> list[ir.Value]:
     """What does not change in a loop, and is a factor in a term of a sum that it carries."""
-    found: dict[ir.Value, None] = {}
+    factors: dict[ir.Value, None] = {}
     for op in _terms(loop):
         for value in list(op.operands)[: 1 if op.name == Arith.DIVF else 2]:
             if op.name in (Arith.MULF, Arith.DIVF) and not is_defined_in(value, loop):
-                found.setdefault(value)
-    return [value for value in found if not _is_one(value)][:_MOST]
+                factors.setdefault(value)
+    return [value for value in factors if not _is_one(value)][:_MOST]
 
 
 def _terms(loop: ir.Operation) -> list[ir.Operation]:
     """The products, quotients and sums that the terms of sums are made of."""
     body = For(loop).body
     pending = [defining_op(value) for value in block_operations(body)[-1].operands]
-    seen: dict[ir.Operation, None] = {}
+    terms: dict[ir.Operation, None] = {}
     while pending:
         op = pending.pop()
-        if op is None or op.block != body or op in seen or not _is_free(op):
+        if op is None or op.block != body or op in terms or not _is_free(op):
             continue
         if op.name in (Arith.MULF, Arith.DIVF, Arith.NEGF, *_SUMS):
-            seen[op] = None
+            terms[op] = None
             pending += [defining_op(value) for value in op.operands]
-    return list(seen)
+    return list(terms)
 
 
 def _is_one(value: ir.Value) -> bool:
@@ -153,7 +153,7 @@ def _hoist(scaled: Scaled) -> bool:
     loop = scaled.loop.op
     for number, op in scaled.sums.items():
         first, result = loop.operands[3 + number], loop.results[number]
-        others = list(result.uses)
+        uses = list(result.uses)
         marks = attributes_of(op)
         with before(loop):
             loop.operands[3 + number] = b.number(0.0, result.type)
@@ -163,7 +163,7 @@ def _hoist(scaled: Scaled) -> bool:
             if not certainly_runs(loop):
                 runs = b.compare(b.SLT, loop.operands[0], loop.operands[1])
                 total = b.select(runs, total, first)
-        for use in others:
+        for use in uses:
             use.owner.operation.operands[use.operand_number] = total
     for product in scaled.products:
         left, right = product.operands

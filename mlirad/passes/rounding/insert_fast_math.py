@@ -33,8 +33,8 @@ def insert_fast_math(
     In code of more operations than `long`, products of derivatives and sums stay in order, and
     zeros keep their signs.
     """
-    everything, found = flags.split("+"), list(operations(root))
-    if len(found) > long:
+    everything, ops = flags.split("+"), list(operations(root))
+    if len(ops) > long:
         # without signs LLVM's code for x86 tries for each FMA what negating those in front costs,
         # six deep: 2 ms
         everything = [flag for flag in everything if flag != "nsz"]
@@ -42,8 +42,8 @@ def insert_fast_math(
         fast_math([f for f in everything if f not in without])
         for without in ((), ("afn",), ("afn", "arcp"), ("reassoc",))
     )
-    for op in found:
-        if len(found) > long and _is_chained(op) and EXACT not in op.attributes:
+    for op in ops:
+        if len(ops) > long and _is_chained(op) and EXACT not in op.attributes:
             # a chain of adjoints: LLVM's combiner of machine code takes the square of its length
             op.attributes["fastmath"] = in_order
             continue

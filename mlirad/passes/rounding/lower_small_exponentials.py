@@ -15,8 +15,8 @@ def lower_small_exponentials(root: ir.Operation) -> None:
     for op in [op for op in operations(root) if op.name == Math.EXPM1]:
         (value,), type_ = op.operands, op.results[0].type
         with before(op):
-            made = _product(value, type_)
-        op.results[0].replace_all_uses_with(made)
+            product = _product(value, type_)
+        op.results[0].replace_all_uses_with(product)
         op.erase()
 
 

@@ -17,13 +17,13 @@ from mlirad.ir.walk import before, defining_op, operations
 def merge_root_quotients(root: ir.Operation) -> None:
     """Make quotients by one square root products, where derivatives may be rounded so and have no
     estimates."""
-    found: dict[tuple[ir.Value, ir.Block], list[ir.Operation]] = {}
+    by_root: dict[tuple[ir.Value, ir.Block], list[ir.Operation]] = {}
     for op in operations(root):
         if op.name == Arith.DIVF and allows(op, "reassoc") and not allows(op, "arcp"):
             divisor = defining_op(op.operands[1])
             if divisor is not None and divisor.name == Math.SQRT:
-                found.setdefault((op.operands[1], op.block), []).append(op)
-    for quotients in found.values():
+                by_root.setdefault((op.operands[1], op.block), []).append(op)
+    for quotients in by_root.values():
         if len(quotients) > 1:
             _share(quotients)
 

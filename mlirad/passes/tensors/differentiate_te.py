@@ -22,7 +22,7 @@ from mlirad.sweeps.tensors.te_adjoints import add_tensors, adjoint
 MARK = "te.adjoints"
 
 
-def _marked(root: ir.Operation) -> None:
+def _require_marks(root: ir.Operation) -> None:
     """Require marks that name arguments of the function, and types that fit."""
     for function in functions(root):
         if MARK in function.attributes:
@@ -39,12 +39,12 @@ def _marked(root: ir.Operation) -> None:
                     ir.RankedTensorType(type_).element_type
                 ):
                     refuse(function, f"'{MARK}' with {type_}, expected tensors of floats")
-            shape, own = (ir.RankedTensorType(t) for t in (end.operands[0].type, types[-1]))
-            if own.shape[own.rank - shape.rank :] != shape.shape:
-                refuse(function, f"a head of type {own} for {shape}")
+            shape, head = (ir.RankedTensorType(t) for t in (end.operands[0].type, types[-1]))
+            if head.shape[head.rank - shape.rank :] != shape.shape:
+                refuse(function, f"a head of type {head} for {shape}")
 
 
-REQUIRES = (*TENSORS, _marked)
+REQUIRES = (*TENSORS, _require_marks)
 
 
 def differentiate_te(root: ir.Operation) -> None:
@@ -60,14 +60,14 @@ class _Mark(NamedTuple):
 
 
 def _mark_of(function: ir.Operation) -> _Mark:
-    found = function.attributes[MARK]
-    if not isinstance(found, ir.DictAttr) or any(name not in found for name in ("inputs", "head")):
-        refuse(function, f"'{MARK}' is {found}, expected inputs and head")
-    inputs, head = (ir.DictAttr(found)[name] for name in ("inputs", "head"))
+    mark = function.attributes[MARK]
+    if not isinstance(mark, ir.DictAttr) or any(name not in mark for name in ("inputs", "head")):
+        refuse(function, f"'{MARK}' is {mark}, expected inputs and head")
+    inputs, head = (ir.DictAttr(mark)[name] for name in ("inputs", "head"))
     listed = list(ir.ArrayAttr(inputs)) if isinstance(inputs, ir.ArrayAttr) else [inputs]
-    if not all(isinstance(one, ir.IntegerAttr) for one in (*listed, head)):
-        refuse(function, f"'{MARK}' is {found}, expected numbers of arguments")
-    return _Mark([ir.IntegerAttr(one).value for one in listed], ir.IntegerAttr(head).value)
+    if not all(isinstance(entry, ir.IntegerAttr) for entry in (*listed, head)):
+        refuse(function, f"'{MARK}' is {mark}, expected numbers of arguments")
+    return _Mark([ir.IntegerAttr(entry).value for entry in listed], ir.IntegerAttr(head).value)
 
 
 def _differentiate(function: ir.Operation, mark: _Mark) -> None:
@@ -76,14 +76,15 @@ def _differentiate(function: ir.Operation, mark: _Mark) -> None:
     inputs = [entry.arguments[number] for number in mark.inputs]
     head = entry.arguments[mark.head]
     with before(end):
-        found = _adjoints(ops, end.operands[0], head, set(inputs))
-        given = [
-            found[one] if one in found else _zeros(one, end.operands[0], head) for one in inputs
+        adjoints = _adjoints(ops, end.operands[0], head, set(inputs))
+        results = [
+            adjoints[tensor] if tensor in adjoints else _zeros(tensor, end.operands[0], head)
+            for tensor in inputs
         ]
-        b.return_(given)
+        b.return_(results)
     end.erase()
-    taken = [argument.type for argument in entry.arguments]
-    type_ = ir.FunctionType.get(taken, [value.type for value in given])
+    input_types = [argument.type for argument in entry.arguments]
+    type_ = ir.FunctionType.get(input_types, [value.type for value in results])
     function.attributes["function_type"] = ir.TypeAttr.get(type_)
     del function.attributes[MARK]
 
@@ -92,20 +93,20 @@ def _adjoints(
     ops: list[ir.Operation], output: ir.Value, head: ir.Value, inputs: set[ir.Value]
 ) -> dict[ir.Value, ir.Value]:
     """The adjoints of all tensors between some inputs and an output."""
-    found, reaching = {output: head}, set(inputs)
+    adjoints, reaching = {output: head}, set(inputs)
     for op in ops:
         if te.defines_tensor(op) and any(value in reaching for value in captured(op)):
             reaching.add(op.results[0])
     for op in reversed(ops):
-        if not te.defines_tensor(op) or op.results[0] not in found:
+        if not te.defines_tensor(op) or op.results[0] not in adjoints:
             continue
-        own = found[op.results[0]]
+        output_adjoint = adjoints[op.results[0]]
         for source in [value for value in captured(op) if value in reaching]:
-            summand = adjoint(op.results[0], source, own)
+            summand = adjoint(op.results[0], source, output_adjoint)
             if summand is not None:
-                known = found.get(source)
-                found[source] = summand if known is None else add_tensors(known, summand)
-    return found
+                sum_ = adjoints.get(source)
+                adjoints[source] = summand if sum_ is None else add_tensors(sum_, summand)
+    return adjoints
 
 
 def _zeros(tensor: ir.Value, output: ir.Value, head: ir.Value) -> ir.Value:

@@ -91,7 +91,7 @@ def _extents(op: ir.Operation, forms: Forms) -> list[Form] | None:
         if not type_.is_dynamic_dim(axis):
             sums.append(number(type_.get_dim_size(axis)))
             continue
-        pieces = forms.of(next(sizes))
+        pieces = forms.pieces_of(next(sizes))
         if pieces is None or len(pieces) != 1 or pieces[0].quotients:
             return None
         sums.append(pieces[0].form)

@@ -134,7 +134,7 @@ def _groups(
         box.conditions = []
     by_pieces: dict[object, list[ir.Operation]] = {}
     for op in reads_of(block, tensor):
-        pieces = [forms.of(index) for index in list(op.operands)[1:]]
+        pieces = [forms.pieces_of(index) for index in list(op.operands)[1:]]
         known_pieces = [piece for piece in pieces if piece is not None]
         is_known = box is not None and len(known_pieces) == len(pieces)
         key = tuple(product(*known_pieces)) if is_known else op

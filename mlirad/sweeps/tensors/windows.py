@@ -57,7 +57,7 @@ class Windows:
         allowed = points_of(next(iter(self.reads)))
         if allowed is None:
             return False
-        allowed.known += allowed.known // max(windows, 1)
+        allowed.number += allowed.number // max(windows, 1)
         return points.is_at_most(allowed)
 
     def _stays_inside(self, solution: Solution[Name], hull: Intervals[Name], forms: Forms) -> bool:
@@ -66,7 +66,7 @@ class Windows:
         for op in reads_within(self.block):
             type_ = ir.RankedTensorType(op.operands[0].type)
             for axis, index in enumerate([] if op in self.reads else list(op.operands)[1:]):
-                pieces = forms.of(index)
+                pieces = forms.pieces_of(index)
                 if type_.is_dynamic_dim(axis) or pieces is None or len(pieces) != 1:
                     return False
                 (piece,) = pieces

@@ -56,14 +56,14 @@ def insert_collision_checks(module: ir.Operation, *, tangents: bool = False) -> 
 
 def _replace(module: ir.Operation, function: ir.Operation, tangents: bool) -> None:
     graph = Graph(function)
-    found = find_open(module, function, graph, tangents=tangents)
-    for pair in found.pairs:
+    unsettled = find_open(module, function, graph, tangents=tangents)
+    for pair in unsettled.pairs:
         _check_size(pair)
-    owners = Owners(graph, found.collisions, found.pairs).choose()
+    owners = Owners(graph, unsettled.collisions, unsettled.pairs).choose()
     accesses = list(
         dict.fromkeys(node for owner in owners for node in (*owner.markers, *owner.lookers))
     )
-    reached = Slice(graph, accesses, found.done)
+    reached = Slice(graph, accesses, unsettled.done)
     for number, node in enumerate(accesses):
         node.op.attributes[_ACCESS] = ir.IntegerAttr.get(b.integer_type(64), number)
     for node in reached.writes:
@@ -79,8 +79,8 @@ def _replace(module: ir.Operation, function: ir.Operation, tangents: bool) -> No
             stash.give_back()
     with before(block_operations(entry_of(check))[-1]):
         stash.free()
-        for one in marks:
-            one.free()
+        for mark in marks:
+            mark.free()
     function.erase()
 
 
@@ -132,8 +132,8 @@ def _add_run(function: ir.Operation, check: ir.Operation, run: str, marks: Seque
         for op in effects
         if _ACCESS in op.attributes
     }
-    for one in marks:
-        one.add(run, accesses)
+    for mark in marks:
+        mark.add(run, accesses)
     for op in effects:
         if _ACCESS in op.attributes:
             del op.attributes[_ACCESS]

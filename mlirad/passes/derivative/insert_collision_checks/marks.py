@@ -4,6 +4,7 @@ check."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from math import prod
 
 from mlirad.analysis.races.deactivations import cure
@@ -14,10 +15,17 @@ from mlirad.dialect.field import AtomicOp, is_atomic, is_load, is_store, split_a
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of, box_indices, box_size
 from mlirad.ir.graph import Graph, Node
-from mlirad.ir.ops import Arith
 from mlirad.ir.reports.remarks import shown_array, shown_place
 from mlirad.ir.structured import is_parallel
-from mlirad.ir.walk import at_end, before, constant_integer, enclosing, has_uses, is_inside
+from mlirad.ir.walk import (
+    at_end,
+    before,
+    constant_integer,
+    copy_with,
+    enclosing,
+    has_uses,
+    is_inside,
+)
 from mlirad.passes.derivative.insert_collision_checks.owners import HARMLESS, Owner, is_outside
 from mlirad.sweeps.stash import allocate_elements, array_in, extents_of
 
@@ -97,15 +105,18 @@ class Marks:
         """Whether an access has the indices of those that mark, on the axes along which these do
         not move."""
         marker = self.owner.markers[0]
-        mine, other = (split_access(accesses[self.numbers[one]])[1] for one in (node, marker))
+        indices, marked = (
+            split_access(accesses[self.numbers[access]])[1] for access in (node, marker)
+        )
         fixed = [
             axis
-            for axis in range(len(mine))
-            if axis not in self.owner.axes and not _is_same(mine[axis], other[axis])
+            for axis in range(len(indices))
+            if axis not in self.owner.axes and not _is_same(indices[axis], marked[axis])
         ]
         loop = _parallel_loop(accesses[self.numbers[node]])
         return [
-            b.compare(b.EQ, _again(mine[axis], loop), _again(other[axis], loop)) for axis in fixed
+            b.compare(b.EQ, _again(indices[axis], loop), _again(marked[axis], loop))
+            for axis in fixed
         ]
 
     def _if_looked_at(self, accesses: Accesses, node: Node) -> list[ir.Value]:
@@ -120,8 +131,8 @@ class Marks:
             )
             if not tests:
                 return []
-            ways.append(_all(tests))
-        return [_joined(Arith.ORI, ways)]
+            ways.append(b.all_of(tests))
+        return [reduce(b.ori, ways)]
 
     # What is done.
 
@@ -130,12 +141,12 @@ class Marks:
 
     def _note(self, node: Node, op: ir.Operation) -> None:
         """Note an iteration beside the one whose mark is there."""
-        mine = self._number(op)
-        other = b.if_else(
-            b.compare(b.NE, b.read(self.first, self._element(op)), mine), [], with_else=False
+        iteration = self._number(op)
+        branch = b.if_else(
+            b.compare(b.NE, b.read(self.first, self._element(op)), iteration), [], with_else=False
         )
-        with at_end(other.then, op.location):
-            b.write(mine, self.second, self._element(op))
+        with at_end(branch.then, op.location):
+            b.write(iteration, self.second, self._element(op))
             b.yield_()
 
     def _clear(self, node: Node, op: ir.Operation) -> None:
@@ -144,17 +155,18 @@ class Marks:
 
     def _look(self, node: Node, op: ir.Operation) -> None:
         """Fail where another iteration has marked the element."""
-        mine, found = self._number(op), b.read(self.first, self._element(op))
+        iteration, marked = self._number(op), b.read(self.first, self._element(op))
         if self.owner.is_shared:
             second = b.read(self.second, self._element(op))
-            found = b.select(self._is_another(found, mine), found, second)
-        branch = b.if_else(self._is_another(found, mine), [], with_else=False)
+            marked = b.select(self._is_another(marked, iteration), marked, second)
+        branch = b.if_else(self._is_another(marked, iteration), [], with_else=False)
         with at_end(branch.then, op.location):
-            self._fail(node, op, found)
+            self._fail(node, op, marked)
             b.yield_()
 
-    def _is_another(self, found: ir.Value, mine: ir.Value) -> ir.Value:
-        return _all([b.compare(b.NE, found, b.number(0, self.type)), b.compare(b.NE, found, mine)])
+    def _is_another(self, marked: ir.Value, iteration: ir.Value) -> ir.Value:
+        is_marked = b.compare(b.NE, marked, b.number(0, self.type))
+        return b.andi(is_marked, b.compare(b.NE, marked, iteration))
 
     def _number(self, op: ir.Operation) -> ir.Value:
         """The number of the iteration around an access."""
@@ -167,34 +179,37 @@ class Marks:
             number = b.add(b.mul(number, extent), bounds.trip(index))
         return b.index_cast(b.add(number, b.index(1)), self.type)
 
-    def _fail(self, node: Node, op: ir.Operation, found: ir.Value) -> None:
+    def _fail(self, node: Node, op: ir.Operation, marked: ir.Value) -> None:
         loop = _parallel_loop(op)
         extents, _ = box_size(loop)
-        number = b.sub(b.to_index(found), b.index(1))
-        mine, other = loop.regions[0].blocks[0].arguments, box_indices(loop, extents, number)
-        words = [*split_access(op)[1], *mine, *other]
-        field.assert_(b.number(0, b.integer_type(1)), self._message(node, len(mine)), words)
+        number = b.sub(b.to_index(marked), b.index(1))
+        indices, marked_indices = (
+            loop.regions[0].blocks[0].arguments,
+            box_indices(loop, extents, number),
+        )
+        words = [*split_access(op)[1], *indices, *marked_indices]
+        field.assert_(b.number(0, b.integer_type(1)), self._message(node, len(indices)), words)
 
     def _message(self, node: Node, rank: int) -> str:
         iteration = "{}" if rank == 1 else f"({', '.join(['{}'] * rank)})"
         index = f"[{', '.join(['{}'] * len(node.indices))}]" if node.indices else ""
-        others = self.owner.markers
-        lines = sorted({shown_place(one.op) for one in others if one is not node})
-        done = "touched" if len({one.name for one in others}) > 1 else _done(others[0])
-        behind = "" if node in others else f" at {' or '.join(lines)}"
+        markers = self.owner.markers
+        lines = sorted({shown_place(marker.op) for marker in markers if marker is not node})
+        verb = "touched" if len({marker.name for marker in markers}) > 1 else _verb(markers[0])
+        behind = "" if node in markers else f" at {' or '.join(lines)}"
         why = (
             "so the reverse, which does both again, cannot undo them"
-            if all(map(_is_sum, (node, *others)))
+            if all(map(_is_sum, (node, *markers)))
             else "so the gradient is not defined"
         )
         return (
-            f"{shown_array(node.array)}{index} is {_done(node)} here in iteration "
+            f"{shown_array(node.array)}{index} is {_verb(node)} here in iteration "
             f"{iteration} of a parallel loop, and "
-            f"{done} in iteration {iteration}{behind}, {why}: {cure(node)}"
+            f"{verb} in iteration {iteration}{behind}, {why}: {cure(node)}"
         )
 
 
-def _done(node: Node) -> str:
+def _verb(node: Node) -> str:
     return "read" if is_load(node) else "written" if is_store(node) else "updated"
 
 
@@ -210,8 +225,8 @@ def _is_sum(node: Node) -> bool:
 def _is_short(loop: ir.Operation) -> bool:
     """Whether the iterations of a loop are known to be few enough for 32 bits."""
     trips = [span.trips for span in spans(loop)]
-    known = [count for count in trips if count is not None]
-    return len(known) == len(trips) and prod(known) <= _MOST
+    counts = [count for count in trips if count is not None]
+    return len(counts) == len(trips) and prod(counts) <= _MOST
 
 
 def _parallel_loop(op: ir.Operation) -> ir.Operation:
@@ -220,9 +235,9 @@ def _parallel_loop(op: ir.Operation) -> ir.Operation:
     return op
 
 
-def _is_same(mine: ir.Value, other: ir.Value) -> bool:
-    constant = constant_integer(mine)
-    return mine == other or (constant is not None and constant == constant_integer(other))
+def _is_same(left: ir.Value, right: ir.Value) -> bool:
+    constant = constant_integer(left)
+    return left == right or (constant is not None and constant == constant_integer(right))
 
 
 def _again(value: ir.Value, loop: ir.Operation) -> ir.Value:
@@ -236,18 +251,8 @@ def _again(value: ir.Value, loop: ir.Operation) -> ir.Value:
     if op.name not in HARMLESS:
         return value
     operands = [_again(operand, loop) for operand in op.operands]
-    copy = op.clone()
-    for position, operand in enumerate(operands):
-        copy.operands[position] = operand
-    return copy.results[0]
-
-
-def _joined(name: str, tests: Sequence[ir.Value]) -> ir.Value:
-    found = tests[0]
-    for test in tests[1:]:
-        found = b.make(name, found.type, [found, test])
-    return found
+    return copy_with(op, operands).results[0]
 
 
 def _all(tests: Sequence[ir.Value]) -> ir.Value:
-    return _joined(Arith.ANDI, tests) if tests else b.number(1, b.integer_type(1))
+    return b.all_of(tests) if tests else b.number(1, b.integer_type(1))

@@ -69,17 +69,17 @@ class Owners:
         for pair in self.pairs:
             marker = self._marker(pair, lookers)
             lookers.setdefault(marker, []).append(pair.write if marker is pair.node else pair.node)
-        found: dict[Hashable, Owner] = {}
-        for marker, others in lookers.items():
+        owners: dict[Hashable, Owner] = {}
+        for marker, nodes in lookers.items():
             loop = loops[marker]
             axes = [
                 axis
                 for axis, index in enumerate(marker.indices)
                 if not is_outside(self.graph, index, loop)
             ]
-            one = Owner(loop, [marker], others, axes, not self._is_exact(marker, loop))
-            found.setdefault(self._key(one), one)
-        return self._joined(list(found.values()))
+            owner = Owner(loop, [marker], nodes, axes, not self._is_exact(marker, loop))
+            owners.setdefault(self._key(owner), owner)
+        return self._merge(list(owners.values()))
 
     def _is_exact(self, node: Node, loop: Node) -> bool:
         """Whether an element is touched by one iteration, or else refused."""
@@ -96,33 +96,36 @@ class Owners:
         return (
             marker.array,
             self._place(marker, marker),
-            frozenset(self._place(one, marker) for one in owner.lookers),
+            frozenset(self._place(looker, marker) for looker in owner.lookers),
         )
 
     def _place(self, node: Node, marker: Node) -> Hashable:
         numbers = [
-            (self._index(mine), self._index(other))
-            for mine, other in zip(node.indices, marker.indices)
+            (self._index(index), self._index(marker_index))
+            for index, marker_index in zip(node.indices, marker.indices)
         ]
         return node.block, tuple(
-            [None if mine == other and isinstance(mine, str) else mine for mine, other in numbers]
+            [
+                None if index == marker_index and isinstance(index, str) else index
+                for index, marker_index in numbers
+            ]
         )
 
     def _index(self, index: int) -> int | str:
         constant = constant_integer(self.graph.values[index])
         return index if constant is None else str(constant)
 
-    def _joined(self, owners: list[Owner]) -> list[Owner]:
+    def _merge(self, owners: list[Owner]) -> list[Owner]:
         """Owners noted in the same memory where all that meet there would be refused."""
-        found: list[Owner] = []
+        merged: list[Owner] = []
         for new in owners:
-            into = next((old for old in found if self._fit(old, new)), None)
-            if into is None:
-                found.append(new)
+            target = next((old for old in merged if self._fit(old, new)), None)
+            if target is None:
+                merged.append(new)
             else:
-                into.markers += new.markers
-                into.lookers += [node for node in new.lookers if node not in into.lookers]
-        return found
+                target.markers += new.markers
+                target.lookers += [node for node in new.lookers if node not in target.lookers]
+        return merged
 
     def _fit(self, old: Owner, new: Owner) -> bool:
         markers = [*old.markers, *new.markers]

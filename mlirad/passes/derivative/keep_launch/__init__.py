@@ -25,18 +25,18 @@ def keep_launch(module: ir.Operation, *, number: Annotated[int, Range(0, 1_000_0
     """Keep one launch of every public function, and what it is computed from."""
     for function in functions(module):
         if not is_private(function):
-            parts = cut(function)
-            if number >= len(parts):
+            launches = cut(function)
+            if number >= len(launches):
                 refuse(
                     function,
-                    f"a function of {len(parts)} launches has none of number {number}, counted "
+                    f"a function of {len(launches)} launches has none of number {number}, counted "
                     f"from 0",
                 )
-            if number < len(parts) - 1:
+            if number < len(launches) - 1:
                 _return_nothing(function)
-            kept = set(parts[number])
+            launch = set(launches[number])
             for op in reversed(block_operations(entry_of(function))[:-1]):
-                if op not in kept and not any(has_uses(result) for result in op.results):
+                if op not in launch and not any(has_uses(result) for result in op.results):
                     op.erase()
 
 
@@ -56,16 +56,16 @@ def cut(function: ir.Operation) -> Parts:
 
 
 def _launches(function: ir.Operation) -> Parts:
-    parts: Parts = []
+    launches: Parts = []
     serial = False
     for op in block_operations(entry_of(function)):
         if not _acts(op) and not any(_acts(inner) for inner in operations(op)):
             continue
         if is_parallel(op) or not serial:
-            parts.append([])
-        parts[-1].append(op)
+            launches.append([])
+        launches[-1].append(op)
         serial = not is_parallel(op)
-    return parts
+    return launches
 
 
 def _return_nothing(function: ir.Operation) -> None:

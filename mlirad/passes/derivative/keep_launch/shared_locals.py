@@ -31,14 +31,14 @@ from mlirad.ir.walk import (
 Parts = list[list[ir.Operation]]  # operations of a kernel's top level that are launched together
 
 
-def share_locals(function: ir.Operation, parts: Parts) -> None:
+def share_locals(function: ir.Operation, launches: Parts) -> None:
     """Pass what parts leave to others through arguments, which come last."""
-    uses = _Uses(function, parts)
+    uses = _Uses(function, launches)
     cells = [op for op in uses.order if AllocaOp.holds(op) and len(uses.parts_at(op)) > 1]
     values = [
         value for op in uses.order if uses.is_shared(op) for value in op.results if has_uses(value)
     ]
-    shared = _Shared(function)
+    shared = _SharedLocals(function)
     for cell in cells:
         shared.take_cell(cell)
     for value in values:
@@ -48,11 +48,11 @@ def share_locals(function: ir.Operation, parts: Parts) -> None:
 class _Uses:
     """Which parts of a kernel use what stands at its top level."""
 
-    def __init__(self, function: ir.Operation, parts: Parts) -> None:
+    def __init__(self, function: ir.Operation, launches: Parts) -> None:
         self.order = block_operations(entry_of(function))
         self.place = {op: position for position, op in enumerate(self.order)}
-        self.part = {op: number for number, part in enumerate(parts) for op in part}
-        self.part[self.order[-1]] = max(0, len(parts) - 1)  # which returns
+        self.part = {op: number for number, ops in enumerate(launches) for op in ops}
+        self.part[self.order[-1]] = max(0, len(launches) - 1)  # which returns
         self.written = {op: _arrays(op, reads=False) for op in self.part}
 
     def parts_at(self, op: ir.Operation) -> set[int]:
@@ -62,17 +62,17 @@ class _Uses:
     def users(self, op: ir.Operation) -> set[ir.Operation]:
         """The operations of parts that use the results of another one, directly or through what
         each part computes for itself."""
-        found: set[ir.Operation] = set()
+        users: set[ir.Operation] = set()
         pending = [op]
         while pending:
             for result in pending.pop().results:
                 for use in result.uses:
                     user = self._at_top(use.owner.operation)
-                    if user not in found:
-                        found.add(user)
+                    if user not in users:
+                        users.add(user)
                         if user not in self.part:
                             pending.append(user)
-        return {user for user in found if user in self.part}
+        return {user for user in users if user in self.part}
 
     def _at_top(self, op: ir.Operation) -> ir.Operation:
         while op not in self.place:
@@ -97,13 +97,13 @@ class _Uses:
 
 def _arrays(op: ir.Operation, *, reads: bool) -> set[Array]:
     """The arrays that an operation, with what is in it, reads or writes."""
-    found = [(inner, root) for inner, root, _ in accesses(op)]
+    roots = [(inner, root) for inner, root, _ in accesses(op)]
     if field.is_access(op):
-        found.append((op, array_root(field.split_access(op)[0])))
-    return {root for inner, root in found if is_load(inner) == reads}
+        roots.append((op, array_root(field.split_access(op)[0])))
+    return {root for inner, root in roots if is_load(inner) == reads}
 
 
-class _Shared:
+class _SharedLocals:
     """The arguments by which parts share locals."""
 
     def __init__(self, function: ir.Operation) -> None:
@@ -140,7 +140,7 @@ class _Shared:
         if b.is_float(element_type(type_)):
             label["field.needs_grad"] = ir.UnitAttr.get()
         argument = self.entry.add_argument(type_, location)
-        attributes = [ir.DictAttr.get(one) for one in (*marks, label)]
+        attributes = [ir.DictAttr.get(labels) for labels in (*marks, label)]
         self.function.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
         old = ir.FunctionType(ir.TypeAttr(self.function.attributes["function_type"]).value)
         new = ir.FunctionType.get([*old.inputs, type_], old.results)

@@ -16,6 +16,7 @@ from mlirad.ir.walk import (
     array_root,
     before,
     block_operations,
+    copy_with,
     defining_op,
     enclosing,
     is_defined_in,
@@ -180,9 +181,7 @@ class ExchangedPair:
         within = any(is_defined_in(value, self.inner) for value in operands)
         end = block_operations(For(self.inner).body)[-1]
         with before(end if within else self.inner), op.location:
-            clone = op.clone()
-            for position, operand in enumerate(operands):
-                clone.operands[position] = operand
+            clone = copy_with(op, operands)
         self._made.append(clone)
         self._values[op.results[0]] = clone.results[0]
 

@@ -25,6 +25,7 @@ from mlirad.ir.walk import (
     before,
     block_operations,
     captured,
+    copy_with,
     functions,
     is_defined_in,
     operations,
@@ -126,10 +127,7 @@ class _Split:
             return value
         op = value.owner.operation
         operands = [self._visible(operand) for operand in op.operands]
-        copy = op.clone()
-        for position, operand in enumerate(operands):
-            copy.operands[position] = operand
-        return copy.results[0]
+        return copy_with(op, operands).results[0]
 
     def _dispatch(self, arguments: list[ir.Value]) -> list[ir.Value]:
         low, high = self.lower[self.axis], self.upper[self.axis]

@@ -82,7 +82,7 @@ class _Marking:
         """The products that become one op with the sum that alone uses them, at most one for a sum:
         those that wait for the iteration before, or are a term of a sum in lanes. Elsewhere the
         time is not worth another rounding."""
-        found = set()
+        merged = set()
         for node in self.graph.nodes():
             if (
                 node.name in (Arith.ADDF, Arith.SUBF)
@@ -93,24 +93,32 @@ class _Marking:
                 products = [
                     p for v in node.operands if (p := self._product_of(v, node)) is not None
                 ]
-                found.update(
+                merged.update(
                     [p for p in products if node in self.lanes or self._is_carried(p)][-1:]
                 )
-        return found
+        return merged
 
     def _product_of(self, value: int, user: Node) -> Node | None:
         """The product that a value is, if it is used here alone."""
-        made = self.graph.defined[value]
-        if isinstance(made, BlockNode) or made.name != Arith.MULF or made.block is not user.block:
+        product = self.graph.defined[value]
+        if (
+            isinstance(product, BlockNode)
+            or product.name != Arith.MULF
+            or product.block is not user.block
+        ):
             return None
         alone = self.sums.users[value] == [user] and user.operands.count(value) == 1
         return (
-            made if alone and (value not in self.decisions.values or user in self.lanes) else None
+            product
+            if alone and (value not in self.decisions.values or user in self.lanes)
+            else None
         )
 
     def _is_carried(self, product: Node) -> bool:
         """Whether a product waits for the iteration before."""
         blocks = [
-            made for v in product.operands if isinstance(made := self.graph.defined[v], BlockNode)
+            definition
+            for v in product.operands
+            if isinstance(definition := self.graph.defined[v], BlockNode)
         ]
         return any(block.owner is not None and is_serial_loop(block.owner) for block in blocks)

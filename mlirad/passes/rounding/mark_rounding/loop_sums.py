@@ -28,25 +28,25 @@ class Sums:
 
     def loose(self) -> set[Node]:
         """The steps of sums over loops, and the ops whose results go nowhere else."""
-        found = {node for node in self.graph.nodes() if self._is_shared_sum(node)}
+        loose = {node for node in self.graph.nodes() if self._is_shared_sum(node)}
         for loop in self.graph.nodes():
             if is_for(loop):
                 for _, argument, last, _ in loop.flow.carried:
                     if self.graph.floats[argument] and argument not in self.decisions.values:
                         steps = self._chain(loop, argument, last)
                         if not self._are_few(loop, steps):
-                            found |= steps
+                            loose |= steps
         for node in reversed(list(self.graph.nodes())):
             if rounds(node.op) and node.results[0] not in self.decisions.values:
                 users = self.users.get(node.results[0], [])
-                if users and all(user in found for user in users):
-                    found.add(node)
-        return found
+                if users and all(user in loose for user in users):
+                    loose.add(node)
+        return loose
 
     def lanes(self) -> set[Node]:
         """The steps of sums over loops that decisions are made of, where nothing else reads what
         they have come to."""
-        found = set()
+        steps = set()
         for loop in self.graph.nodes():
             if not is_for(loop) or self._is_short(loop, _SHORT_LANES):
                 continue
@@ -63,8 +63,8 @@ class Sums:
                     and self.users.get(last) == [body.terminator]
                     and body.terminator.operands.count(last) == 1
                 ):
-                    found.add(step)
-        return found
+                    steps.add(step)
+        return steps
 
     def _is_shared_sum(self, node: Node) -> bool:
         """Whether an update adds to an element that other iterations may add to as well, in no
@@ -77,26 +77,28 @@ class Sums:
         ):
             return False
         loops = [owner for owner in node.owners if is_parallel(owner)]
-        own = {v for loop in loops for v in loop.induction}
+        indices = {v for loop in loops for v in loop.induction}
         inner = [owner for owner in node.owners if is_serial_loop(owner)]
-        return bool(inner) or not own.issubset(node.indices)
+        return bool(inner) or not indices.issubset(node.indices)
 
     def _are_few(self, loop: Node, steps: set[Node]) -> bool:
         """Whether a sum of a loop, and of the loops in it, has so few terms that it gains nothing
         from another order."""
         count = 0
         for step in steps:
-            trips = [spans(own.op)[0].trips for own in step.owners_within(loop) if is_for(own)]
-            known = [one for one in (*trips, spans(loop.op)[0].trips) if one is not None]
-            if len(known) <= len(trips):
+            trips = [
+                spans(owner.op)[0].trips for owner in step.owners_within(loop) if is_for(owner)
+            ]
+            counts = [trip for trip in (*trips, spans(loop.op)[0].trips) if trip is not None]
+            if len(counts) <= len(trips):
                 return False
-            count += prod(known)
+            count += prod(counts)
         return count <= _SHORT
 
     def _is_short(self, loop: Node, trips: int) -> bool:
         """Whether a loop has so few trips that its sums gain nothing from another order."""
-        known = spans(loop.op)[0].trips
-        return known is not None and known <= trips
+        count = spans(loop.op)[0].trips
+        return count is not None and count <= trips
 
     def _chain(self, loop: Node, argument: int, last: int) -> set[Node]:
         """The steps from a carried value to what the next iteration gets; none where it is used in

@@ -23,8 +23,8 @@ def split_sums(module: ir.Operation) -> None:
     """Add up marked sums in 16 lanes each."""
     for function in functions(module):
         for loop in [op for op in operations(function) if is_for(op)]:
-            found = {position: _step(loop, position) for position in range(len(loop.results))}
-            steps = {position: step for position, step in found.items() if step is not None}
+            candidates = {position: _step(loop, position) for position in range(len(loop.results))}
+            steps = {position: step for position, step in candidates.items() if step is not None}
             if steps:
                 from mlirad.passes.rounding.split_sums.sums_in_lanes import (
                     split,  # where there are some

@@ -68,9 +68,9 @@ class _Sum:
         """What was carried at first, and the lanes, added in halves."""
         exact = {EXACT: ir.UnitAttr.get()}
         lanes = b.make(Vector.LOAD, self.vector, [self.lanes, b.index(0)])
-        one = halved(lanes, Arith.ADDF, exact)
+        lane_total = halved(lanes, Arith.ADDF, exact)
         start = self.loop.operands[3 + self.position]
-        return b.addf(start, one, **exact)
+        return b.addf(start, lane_total, **exact)
 
 
 def split(function: ir.Operation, loop: ir.Operation, steps: dict[int, ir.Operation]) -> None:
@@ -79,16 +79,16 @@ def split(function: ir.Operation, loop: ir.Operation, steps: dict[int, ir.Operat
     body = loop.regions[0].blocks[0]
     bounds = bounds_of(loop)[0]
     with before(loop):
-        for one in sums:
-            one.keep(one.zeros())
+        for sum_ in sums:
+            sum_.keep(sum_.zeros())
         if _Lanes.suit(loop, sums):
             loop.operands[0] = _Lanes(loop, sums).run()
-    for one in sums:
-        with before(one.step):
-            one.add_in_place(bounds.trip(body.arguments[0]))
+    for sum_ in sums:
+        with before(sum_.step):
+            sum_.add_in_place(bounds.trip(body.arguments[0]))
     with behind(loop):
-        for one in sums:
-            loop.results[one.position].replace_all_uses_with(one.total())
+        for sum_ in sums:
+            loop.results[sum_.position].replace_all_uses_with(sum_.total())
 
 
 class _Lanes:
@@ -116,18 +116,18 @@ class _Lanes:
         bounds, width = bounds_of(self.loop)[0], b.index(_WIDTH)
         low = bounds.lower
         last = b.add(low, b.mul(b.div(bounds.trips(), width), width))
-        op = b.for_loop(low, last, width, [one.zeros() for one in self.sums])
+        op = b.for_loop(low, last, width, [sum_.zeros() for sum_ in self.sums])
         block = op.body
         with ir.InsertionPoint(block):
             self.scalars[self.body.arguments[0]] = block.arguments[0]
-            for one, carried in zip(self.sums, list(block.arguments)[1:]):
-                self.vectors[one.carried] = carried
+            for sum_, carried in zip(self.sums, list(block.arguments)[1:]):
+                self.vectors[sum_.carried] = carried
             for inner in block_operations(self.body)[:-1]:
                 with inner.location:
                     self._op(inner)
-            b.yield_([self.vectors[one.step.results[0]] for one in self.sums])
-        for one, total in zip(self.sums, op.results):
-            one.keep(total)
+            b.yield_([self.vectors[sum_.step.results[0]] for sum_ in self.sums])
+        for sum_, total in zip(self.sums, op.results):
+            sum_.keep(total)
         return last
 
     def _op(self, op: ir.Operation) -> None:

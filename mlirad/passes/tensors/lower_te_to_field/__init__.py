@@ -47,11 +47,11 @@ class _Lowering:
         ops = block_operations(self.entry)
         defined = [op for op in ops if te.defines_tensor(op)]
         self.added = te.added_by(self.function)
-        given: list[ir.Value] = list(self.entry.arguments)
-        types = [_lowered_type(v.type) for v in (*given, *(op.results[0] for op in defined))]
+        parameters: list[ir.Value] = list(self.entry.arguments)
+        types = [_lowered_type(v.type) for v in (*parameters, *(op.results[0] for op in defined))]
         returned = set(ops[-1].operands)
         labels = [argument_label(number) for number in range(len(types))]
-        for label, op in zip(labels[len(given) :], defined):
+        for label, op in zip(labels[len(parameters) :], defined):
             label.update({} if op.results[0] in returned else own_label())
         attributes = {
             "sym_name": self.function.attributes["sym_name"],
@@ -60,20 +60,20 @@ class _Lowering:
             SETTLED: ir.UnitAttr.get(),
         }
         with before(self.function), self.function.location:
-            made = ir.Operation.create(Func.FUNC, [], [], attributes, regions=1)
-            block = b.block(made, 0, types)
+            function = ir.Operation.create(Func.FUNC, [], [], attributes, regions=1)
+            block = b.block(function, 0, types)
         arguments = list(block.arguments)
-        self.copier = Copier(dict(zip(given, arguments)), self._read)
-        tensors = [*given, *(op.results[0] for op in defined)]
+        self.copier = Copier(dict(zip(parameters, arguments)), self._read)
+        tensors = [*parameters, *(op.results[0] for op in defined)]
         self.arrays.update(zip(tensors, arguments))
         with ir.InsertionPoint(block), self.function.location:
             for op in ops[:-1]:
                 with op.location:
-                    self._lowered(op)
+                    self._lower(op)
             b.return_()
         self.function.erase()
 
-    def _lowered(self, op: ir.Operation) -> None:
+    def _lower(self, op: ir.Operation) -> None:
         if te.ComputeOp.holds(op):
             self._compute(op)
         elif te.ScatterOp.holds(op):
@@ -84,7 +84,7 @@ class _Lowering:
             raise MLIRError(f"'{op.name}' within a function", source_location(op.location))
         elif op.name == Tensor.DIM:
             tensor, axis = op.operands
-            self.copier[op.results[0]] = field.dim(self.arrays[tensor], _known(axis, op))
+            self.copier[op.results[0]] = field.dim(self.arrays[tensor], _axis_number(axis, op))
         else:
             self.copier.op(op)
 
@@ -102,9 +102,9 @@ class _Lowering:
 
     def _loop(self, extents: Sequence[ir.Value]) -> tuple[ir.Block, list[ir.Value]]:
         """The body of a loop over a box, and its indices."""
-        zero, one = b.index(0), b.index(1)
+        zero, step = b.index(0), b.index(1)
         rank = len(extents)
-        loop = b.parallel_loop([zero] * rank, list(extents), [one] * rank)
+        loop = b.parallel_loop([zero] * rank, list(extents), [step] * rank)
         return loop.body, list(loop.body.arguments)
 
     def _compute(self, op: ir.Operation) -> None:
@@ -113,7 +113,7 @@ class _Lowering:
         if not extents:
             self._number(op, array)
             return
-        is_sum = any(te.is_reduce(one) for one in block_operations(body))
+        is_sum = any(te.is_reduce(inner) for inner in block_operations(body))
         box = Box(extents, choices_of(op, len(extents)), is_cut=not is_sum)
         box.run(lambda at: self._put(op, self._element(body, at), array, at))
 
@@ -173,8 +173,8 @@ class _Lowering:
     def _scan(self, op: ir.Operation) -> None:
         """A loop over the box, in which one goes through the steps; without a box, only that."""
         states = te.ScanOp(op).states.value
-        length, *rest = self._extents(op)
-        box = rest[: len(rest) - (states > 1)]
+        length, *sizes = self._extents(op)
+        box = sizes[: len(sizes) - (states > 1)]
         if not box:
             self._steps(op, length, [])
             return
@@ -188,22 +188,22 @@ class _Lowering:
         first, step = (region.blocks[0] for region in op.regions)
 
         def keep(values: Sequence[ir.Value], at: ir.Value) -> None:
-            for part, value in enumerate(values):
-                last = [b.index(part)] if len(values) > 1 else []
+            for position, value in enumerate(values):
+                last = [b.index(position)] if len(values) > 1 else []
                 self._put(op, value, array, [at, *indices, *last])
 
-        def given(block: ir.Block, values: Sequence[ir.Value]) -> list[ir.Value]:
+        def copy_block(block: ir.Block, values: Sequence[ir.Value]) -> list[ir.Value]:
             for argument, value in zip(block.arguments, values):
                 self.copier[argument] = value
             return self.copier.block(block)
 
-        start = given(first, indices)
+        start = copy_block(first, indices)
         keep(start, b.index(0))
-        one = b.index(1)
-        loop = b.for_loop(one, length, one, start)
+        unit = b.index(1)
+        loop = b.for_loop(unit, length, unit, start)
         with ir.InsertionPoint(loop.body):
-            before_it = b.sub(loop.induction, one)
-            values = given(step, [before_it, *indices, *loop.carried])
+            before_it = b.sub(loop.induction, unit)
+            values = copy_block(step, [before_it, *indices, *loop.carried])
             keep(values, loop.induction)
             b.yield_(values)
 
@@ -233,7 +233,7 @@ class _Lowering:
         return _nest(list(zip(bounds, axes)), copier.values(te.initial_of(op)), point)
 
 
-def _known(axis: ir.Value, op: ir.Operation) -> int:
+def _axis_number(axis: ir.Value, op: ir.Operation) -> int:
     number = constant_integer(axis)
     if number is None:
         raise MLIRError("an axis that is not known", source_location(op.location))
@@ -276,8 +276,8 @@ def _position(op: ir.Operation, bounds: Sequence[tuple[ir.Value, ...]], copier: 
         for argument, index in zip(body.arguments, indices):
             copier[argument] = index
         (value,) = copier.block(body)
-        taken = _is_beyond(is_max, best, place, value)
-        chosen = [b.select(taken, new, old) for new, old in ((value, best), (count, place))]
+        is_better = _is_beyond(is_max, best, place, value)
+        chosen = [b.select(is_better, new, old) for new, old in ((value, best), (count, place))]
         return [*chosen, b.add(count, b.number(1, i32))]
 
     return _nest([(pair, NO_CHOICE) for pair in bounds], start, point)[1]

@@ -37,7 +37,7 @@ class Box(msgspec.Struct, frozen=True):
         loop = b.parallel_loop(
             zeros, [self.extents[axis] for axis in outer], [self._step(axis) for axis in outer]
         )
-        set_choices(loop.op, [self._said(axis) for axis in outer])
+        set_choices(loop.op, [self._choice_of(axis) for axis in outer])
         point: Point = dict(zip(outer, loop.body.arguments))
         with ir.InsertionPoint(loop.body):
             self._serial([axis for axis in in_loops if axis not in outer], point, run)
@@ -49,32 +49,32 @@ class Box(msgspec.Struct, frozen=True):
     def _step(self, axis: int) -> ir.Value:
         return b.index(self.choices[axis].tile if self._is_tiled(axis) else 1)
 
-    def _said(self, axis: int) -> AxisChoice:
-        one = self.choices[axis]
-        return AxisChoice(one.name) if self._is_tiled(axis) else one
+    def _choice_of(self, axis: int) -> AxisChoice:
+        choice = self.choices[axis]
+        return AxisChoice(choice.name) if self._is_tiled(axis) else choice
 
     def _serial(self, axes: Sequence[int], point: Point, run: Run) -> None:
         """Loops over axes, or tiles of them, one in the other."""
         if not axes:
             self._within([axis for axis in point if self._is_tiled(axis)], point, run)
             return
-        first, *others = axes
+        first, *inner_axes = axes
         loop = b.for_loop(b.index(0), self.extents[first], self._step(first))
-        set_choice(loop.op, self._said(first))
-        self._body(loop.op, lambda at: self._serial(others, {**point, first: at}, run))
+        set_choice(loop.op, self._choice_of(first))
+        self._body(loop.op, lambda at: self._serial(inner_axes, {**point, first: at}, run))
 
     def _within(self, tiled: Sequence[int], point: Point, run: Run) -> None:
         """Loops over what is in a tile."""
         if not tiled:
-            self._written_out(point, run)
+            self._run_written_out(point, run)
             return
-        first, *others = tiled
+        first, *inner_axes = tiled
         start = point[first]
         end = b.minsi(b.add(start, self._step(first)), self.extents[first])
         loop = b.for_loop(start, end, b.index(1))
-        one = self.choices[first]
-        set_choice(loop.op, AxisChoice(one.name, in_lanes=one.in_lanes))
-        self._body(loop.op, lambda at: self._within(others, {**point, first: at}, run))
+        choice = self.choices[first]
+        set_choice(loop.op, AxisChoice(choice.name, in_lanes=choice.in_lanes))
+        self._body(loop.op, lambda at: self._within(inner_axes, {**point, first: at}, run))
 
     def _body(self, loop: ir.Operation, run: Callable[[ir.Value], None]) -> None:
         loop.attributes[ANY_ORDER] = ir.UnitAttr.get()
@@ -83,15 +83,15 @@ class Box(msgspec.Struct, frozen=True):
             run(body.arguments[0])
             b.yield_()
 
-    def _written_out(self, point: Point, run: Run) -> None:
-        axes = [axis for axis, one in enumerate(self.choices) if one.is_written_out]
+    def _run_written_out(self, point: Point, run: Run) -> None:
+        axes = [axis for axis, choice in enumerate(self.choices) if choice.is_written_out]
         for values in product(*(range(known_extent(self.extents[axis])) for axis in axes)):
-            here = {**point, **{axis: b.index(value) for axis, value in zip(axes, values)}}
-            run([here[axis] for axis in range(len(self.extents))])
+            indices = {**point, **{axis: b.index(value) for axis, value in zip(axes, values)}}
+            run([indices[axis] for axis in range(len(self.extents))])
 
 
 def known_extent(extent: ir.Value) -> int:
     """An extent that is written out."""
-    known = constant_integer(extent)
-    assert known is not None, "what is written out is of a size that is known"
-    return known
+    number = constant_integer(extent)
+    assert number is not None, "what is written out is of a size that is known"
+    return number

@@ -90,8 +90,10 @@ def _move_into(op: ir.Operation, read: ir.Operation) -> None:
 
 
 def _may_be_merged(op: ir.Operation, reads: Sequence[ir.Operation]) -> bool:
-    inner = [one for one in operations(op) if not te.YieldOp.holds(one)]
-    nested = max((_branches_around(one, op) for one in inner if is_branch(one)), default=0)
+    inner = [inner_op for inner_op in operations(op) if not te.YieldOp.holds(inner_op)]
+    nested = max(
+        (_branches_around(inner_op, op) for inner_op in inner if is_branch(inner_op)), default=0
+    )
     around = max(_branches_around(read, _definition_around(read)) for read in reads)
     if te.KEPT in op.attributes or nested + around > te.MOST_NESTED:
         return False
@@ -116,16 +118,16 @@ def _may_be_merged(op: ir.Operation, reads: Sequence[ir.Operation]) -> bool:
 def _feeds_decision(read: ir.Operation) -> bool:
     """Whether a decision is made of what is read: a sum is rounded as it may be only where it is
     read from an array then."""
-    seen: set[ir.Operation] = set()
-    waiting = [read]
-    while waiting:
-        for use in waiting.pop().results[0].uses:
+    users: set[ir.Operation] = set()
+    pending = [read]
+    while pending:
+        for use in pending.pop().results[0].uses:
             user = use.owner.operation
             if decides(user):
                 return True
-            if user not in seen and len(user.results) == 1:
-                seen.add(user)
-                waiting.append(user)
+            if user not in users and len(user.results) == 1:
+                users.add(user)
+                pending.append(user)
     return False
 
 
@@ -137,10 +139,12 @@ def _is_number(op: ir.Operation) -> bool:
 def _is_view(op: ir.Operation, inner: Sequence[ir.Operation]) -> bool:
     """Whether a definition gives an element of another tensor, at indices that are sums; where a
     condition on indices does not hold, a number; or numbers alone."""
-    reads = [one for one in inner if te.is_read(one)]
-    if len(reads) > 1 or not all(_is_sum(i, op) for one in reads for i in list(one.operands)[1:]):
+    reads = [inner_op for inner_op in inner if te.is_read(inner_op)]
+    if len(reads) > 1 or not all(
+        _is_sum(i, op) for inner_op in reads for i in list(inner_op.operands)[1:]
+    ):
         return False
-    return all(_is_of_indices(one) for one in inner if one not in reads)
+    return all(_is_of_indices(inner_op) for inner_op in inner if inner_op not in reads)
 
 
 def _is_of_indices(op: ir.Operation) -> bool:
@@ -151,8 +155,8 @@ def _is_of_indices(op: ir.Operation) -> bool:
 
 def _is_sum(index: ir.Value, op: ir.Operation) -> bool:
     """Whether an index is a sum of the indices of a definition, and of what is outside of it."""
-    own = set(te.body_of(op).arguments)
-    return all(name in own or not is_defined_in(name, op) for name in linear_form(index).names)
+    indices = set(te.body_of(op).arguments)
+    return all(name in indices or not is_defined_in(name, op) for name in linear_form(index).names)
 
 
 def _is_little(inner: Sequence[ir.Operation]) -> bool:

@@ -13,11 +13,11 @@ from mlirad.ir.walk import attributes_of, block_operations
 
 def merge_common_definitions(entry: ir.Block) -> None:
     """Let what reads the second of two equal definitions read the first; the second goes."""
-    known: dict[Hashable, ir.Operation] = {}
+    definitions: dict[Hashable, ir.Operation] = {}
     for op in block_operations(entry):
         if not te.defines_tensor(op) or te.PlaceholderOp.holds(op) or te.KEPT in op.attributes:
             continue
-        first = known.setdefault(_key(op, {}), op)
+        first = definitions.setdefault(_key(op, {}), op)
         if first != op:
             remark(first, f"merged with '{te.label_of(op)}', which is the same")
             op.results[0].replace_all_uses_with(first.results[0])
@@ -37,8 +37,10 @@ def _key(op: ir.Operation, inside: dict[ir.Value, int]) -> Hashable:
     for region in op.regions:
         for block in region.blocks:
             _number(block.arguments, inside)
-            taken = tuple(str(value.type) for value in block.arguments)
-            regions.append((taken, tuple(_key(inner, inside) for inner in block_operations(block))))
+            argument_types = tuple(str(value.type) for value in block.arguments)
+            regions.append(
+                (argument_types, tuple(_key(inner, inside) for inner in block_operations(block)))
+            )
     _number(op.results, inside)
     return op.name, operands, attributes, types, tuple(regions)
 

@@ -56,8 +56,8 @@ def _remove(definition: ir.Operation) -> None:
     for op in inner:
         te.unmark_derivative(op)
     if te.ComputeOp.holds(definition):
-        given = block_operations(te.body_of(definition))[-1].operands[0]
-        if is_zero(given):
+        result = block_operations(te.body_of(definition))[-1].operands[0]
+        if is_zero(result):
             _read_as_zero(definition)
 
 

@@ -37,9 +37,9 @@ def ranges_of(op: ir.Operation) -> Ranges:
 def fold_known(op: ir.Operation, sums: Sequence[Linear[ir.Value]], ranges: Ranges) -> None:
     """Let what uses a comparison, which holds where some sums are not negative, use what it always
     is."""
-    found = [extent_of(one, ranges) for one in sums]
-    known = [ends for ends in found if ends is not None]
-    is_true = len(known) == len(found) and all(low >= 0 for low, _ in known)
-    if found and (is_true or any(high < 0 for _, high in known)):
+    spans = [extent_of(sum_, ranges) for sum_ in sums]
+    bounded = [ends for ends in spans if ends is not None]
+    is_true = len(bounded) == len(spans) and all(low >= 0 for low, _ in bounded)
+    if spans and (is_true or any(high < 0 for _, high in bounded)):
         with before(op), op.location:
             op.results[0].replace_all_uses_with(b.number(int(is_true), op.results[0].type))

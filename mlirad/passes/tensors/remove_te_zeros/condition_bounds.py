@@ -38,13 +38,13 @@ def bound_by_conditions(op: ir.Operation) -> None:
     guard = _guard_of(end.operands[0], neutral)
     if guard is None or guard.block != te.body_of(op):
         return
-    rest: list[ir.Value] = []
+    remaining: list[ir.Value] = []
     for atom in conjuncts(guard.operands[0]):
         if not _is_made_bound(op, atom):
-            rest.append(atom)
-    if len(rest) < len(list(conjuncts(guard.operands[0]))):
+            remaining.append(atom)
+    if len(remaining) < len(list(conjuncts(guard.operands[0]))):
         with before(guard):
-            guard.operands[0] = b.all_of(rest) if rest else b.number(1, b.integer_type(1))
+            guard.operands[0] = b.all_of(remaining) if remaining else b.number(1, b.integer_type(1))
         remark(op, "a condition bounds the loop")
 
 
@@ -55,8 +55,8 @@ def _guard_of(value: ir.Value, neutral: float) -> ir.Operation | None:
     if op is None:
         return None
     if te.is_derivative(op) and op.name == Arith.MULF and not neutral:
-        found = (_guard_of(operand, neutral) for operand in op.operands)
-        return next((one for one in found if one is not None), None)
+        guards = (_guard_of(operand, neutral) for operand in op.operands)
+        return next((guard for guard in guards if guard is not None), None)
     if op.name == Arith.SELECT:
         return op if constant_float(op.operands[2]) == neutral else None
     if not is_branch(op) or len(op.results) != 1:
@@ -68,18 +68,18 @@ def _guard_of(value: ir.Value, neutral: float) -> ir.Operation | None:
 def _is_made_bound(op: ir.Operation, atom: ir.Value) -> bool:
     """Whether what a comparison demands of one index of a reduction is now in its bounds."""
     sums = sums_of(atom)
-    own = list(te.body_of(op).arguments)
-    used = [k for k, index in enumerate(own) if any(one.coefficient(index) for one in sums)]
+    indices = list(te.body_of(op).arguments)
+    used = [k for k, index in enumerate(indices) if any(sum_.coefficient(index) for sum_ in sums)]
     if len(used) != 1:
         return False
     (axis,) = used
-    others = [name for one in sums for name in one.names if name != own[axis]]
-    if any(is_defined_in(name, op) or not isinstance(name.type, ir.IndexType) for name in others):
+    names = [name for sum_ in sums for name in sum_.names if name != indices[axis]]
+    if any(is_defined_in(name, op) or not isinstance(name.type, ir.IndexType) for name in names):
         return False
-    if len(sums) == 1 and others and _is_short(op, axis):
+    if len(sums) == 1 and names and _is_short(op, axis):
         return False
-    for one in sums:
-        _narrow(op, axis, one.coefficient(own[axis]), one.without(own[axis]))
+    for sum_ in sums:
+        _narrow(op, axis, sum_.coefficient(indices[axis]), sum_.without(indices[axis]))
     return True
 
 
@@ -88,20 +88,20 @@ def _is_short(op: ir.Operation, axis: int) -> bool:
     return low is not None and high is not None and high - low <= SHORT
 
 
-def _narrow(op: ir.Operation, axis: int, factor: int, rest: Sum) -> None:
+def _narrow(op: ir.Operation, axis: int, factor: int, remainder: Sum) -> None:
     """Let an index k have the values with `factor · k + rest >= 0`."""
     low, high = te.bounds_of(op)[axis]
     with before(op):
         if factor > 0:
-            end = _rounded(Arith.CEILDIVSI, rest.times(-1), factor)
+            end = _quotient(Arith.CEILDIVSI, remainder.times(-1), factor)
             op.operands[2 * axis] = b.maxsi(low, end)
         else:
-            last = rest.plus(number(-factor))
-            end = _rounded(Arith.FLOORDIVSI, last, -factor)
+            last = remainder.plus(number(-factor))
+            end = _quotient(Arith.FLOORDIVSI, last, -factor)
             op.operands[2 * axis + 1] = b.minsi(high, end)
 
 
-def _rounded(name: str, total: Sum, divisor: int) -> ir.Value:
+def _quotient(name: str, total: Sum, divisor: int) -> ir.Value:
     form: Form = Linear(total.terms, total.constant)
     value = emit_sum(form, {})
     return value if divisor == 1 else b.make(name, value.type, [value, b.index(divisor)])
@@ -115,11 +115,11 @@ def sums_of(atom: ir.Value) -> Sequence[Sum]:
         return []
     left, right = map(linear_form, op.operands)
     less, more = right.plus(left, -1), left.plus(right, -1)
-    one: Sum = number(-1)
+    minus_one: Sum = number(-1)
     return {
         b.EQ: [less, more],
-        b.SLT: [less.plus(one)],
+        b.SLT: [less.plus(minus_one)],
         b.SLE: [less],
-        b.SGT: [more.plus(one)],
+        b.SGT: [more.plus(minus_one)],
         b.SGE: [more],
     }.get(b.predicate_of(op), [])

@@ -29,13 +29,13 @@ def fold_quotient(op: ir.Operation, ranges: Ranges) -> None:
         return  # of data, seen through a cast
     multiples = {name: int(factor / divisor) for name, factor in total.terms}
     whole: Linear[ir.Value] = Linear(frozenset((n, f) for n, f in multiples.items() if f), 0)
-    rest = extent_of(total.plus(whole, -divisor), ranges)
-    if rest is None:
+    remainder = extent_of(total.plus(whole, -divisor), ranges)
+    if remainder is None:
         return
-    least, most = (_ROUNDED[op.name](end, divisor) for end in rest)
+    least, most = (_ROUNDED[op.name](end, divisor) for end in remainder)
     if least != most:
         return
-    found = whole.plus(number(least))
-    form: Form = Linear(found.terms, found.constant)
+    quotient = whole.plus(number(least))
+    form: Form = Linear(quotient.terms, quotient.constant)
     with before(op), op.location:
         op.results[0].replace_all_uses_with(emit_sum(form, {}))
