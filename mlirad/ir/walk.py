@@ -89,17 +89,15 @@ def enclosing(op: ir.Operation) -> ir.Operation:
 
 
 def ancestors(op: ir.Operation) -> Iterator[ir.Operation]:
-    """Yield an operation and those around it, up to the function, without it."""
-    while op.name != Func.FUNC:
+    """Yield the operations that another stands in, innermost first."""
+    while op.parent is not None:
+        op = op.parent.operation
         yield op
-        op = enclosing(op)
 
 
 def function_of(op: ir.Operation) -> ir.Operation:
-    """Return the function around an operation, or the function that it is."""
-    while op.name != Func.FUNC:
-        op = enclosing(op)
-    return op
+    """Return the function that an operation stands in, or that it is."""
+    return next(owner for owner in (op, *ancestors(op)) if owner.name == Func.FUNC)
 
 
 def is_function_argument(value: ir.Value) -> bool:

@@ -14,6 +14,7 @@ iteration's deactivation of it, that only decides whether the cell is deactivate
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from mlirad.analysis.linear import Linear, LinearForms
 from mlirad.bindings import ir
@@ -32,6 +33,7 @@ from mlirad.ir.walk import (
     constant_integer,
     defining_op,
     enclosing,
+    function_of,
     operations,
 )
 
@@ -138,7 +140,8 @@ def _cells(branch: ir.Operation) -> Iterator[ir.Operation]:
 
 def _block_of(write: ir.Operation) -> ir.Operation | None:
     """The block of which a write deactivates a cell: the cell's activity is set with it."""
-    for op in ancestors(write):
+    function = function_of(write)
+    for op in takewhile(lambda op: op != function, (write, *ancestors(write))):
         for other in block_operations(op.block):
             if is_write(other) and deactivates_cell(other):
                 blocks = blocks_by_activity(module_of(write))

@@ -11,7 +11,7 @@ from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.structured import For, is_for
-from mlirad.ir.walk import ancestors, before, constant_integer, enclosing, operations
+from mlirad.ir.walk import ancestors, before, constant_integer, operations
 
 _OPERATIONS = 1000  # of what a loop that is written out becomes
 Sum = Linear[ir.Value]
@@ -66,7 +66,7 @@ def _write_out(loop: ir.Operation, first: Sum, trips: int) -> None:
 
 def _known_around(loop: ir.Operation) -> Iterator[tuple[ir.Value, tuple[int, int]]]:
     """The first and the last value of the indices of loops around one, where they are known."""
-    for op in filter(is_for, ancestors(enclosing(loop))):
+    for op in filter(is_for, ancestors(loop)):
         span = spans(op)[0]
         if span.low is not None and span.high is not None and span.low < span.high:
             yield For(op).induction, (span.low, span.high - 1)
