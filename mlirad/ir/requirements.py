@@ -21,7 +21,6 @@ from mlirad.ir.walk import (
     ancestors,
     block_operations,
     constant_integer,
-    enclosing,
     functions,
     operations,
 )
@@ -46,7 +45,7 @@ def structured(root: ir.Operation) -> None:
                 )
             if depth > DEEPEST:
                 refuse(op, f"loops and branches nest deeper than {DEEPEST}")
-            if is_parallel(op) and any(map(is_parallel, ancestors(enclosing(op)))):
+            if is_parallel(op) and any(map(is_parallel, ancestors(op))):
                 refuse(op, "a parallel loop within another")
             _require_one_block(op)
 

@@ -6,7 +6,6 @@ from mlirad.ir.structured import is_parallel, is_serial_loop
 from mlirad.ir.walk import (
     ancestors,
     block_operations,
-    enclosing,
     functions,
     is_defined_in,
     operations,
@@ -24,7 +23,7 @@ def hoist_buffers(root: ir.Operation) -> None:
 def _hoist(op: ir.Operation) -> None:
     """Move an allocation, and its release, to the outermost block where its size is known."""
     outermost = None
-    for owner in ancestors(enclosing(op)):
+    for owner in ancestors(op):
         if is_parallel(owner) or any(is_defined_in(v, owner) for v in op.operands):
             break
         if is_serial_loop(owner):

@@ -23,7 +23,7 @@ from mlirad.bindings import ir
 from mlirad.ir.marks.axis_choices import choice_of
 from mlirad.ir.marks.rare import is_rare
 from mlirad.ir.structured import AT_END, For, is_branch, runs_in_any_order
-from mlirad.ir.walk import ancestors, block_operations, enclosing, operations
+from mlirad.ir.walk import ancestors, block_operations, operations
 from mlirad.passes.cpu.insert_lanes.limits import parallel_loops, reason_against
 from mlirad.passes.cpu.insert_lanes.vector_pairs import is_worth_two
 
@@ -72,7 +72,7 @@ def choose(function: ir.Operation, width: int, fast: bool, always: bool) -> list
 
 
 def _is_within_another(loop: ir.Operation) -> bool:
-    return any(map(runs_in_any_order, ancestors(enclosing(loop))))
+    return any(map(runs_in_any_order, ancestors(loop)))
 
 
 def _choice(nest: ir.Operation, width: int, fast: bool, always: bool) -> Choice:

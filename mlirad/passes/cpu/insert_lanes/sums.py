@@ -121,7 +121,7 @@ def _for_each(
 
 def _nest_of(loop: ir.Operation) -> ir.Operation:
     """The outermost loop around one, with it, that runs in any order."""
-    return [op for op in ancestors(loop) if runs_in_any_order(op)][-1]
+    return [op for op in (loop, *ancestors(loop)) if runs_in_any_order(op)][-1]
 
 
 def _moving_axes(updates: Sequence[Update], nest: ir.Operation) -> list[int]:

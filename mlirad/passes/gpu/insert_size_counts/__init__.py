@@ -27,12 +27,12 @@ from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.gpu.host_values import HostValues
 from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.ops import Func
 from mlirad.ir.reductions import REDUCE_MARK
 from mlirad.ir.reports.location import nearest_location
 from mlirad.ir.requirements import KERNELS, is_private, refuse
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import (
-    ancestors,
     attributes_of,
     before,
     constant_integer,
@@ -86,7 +86,9 @@ def _unsized(function: ir.Operation) -> list[ir.Operation]:
 
 def _top(op: ir.Operation) -> ir.Operation:
     """The op at the top of a function that another stands in."""
-    return [*ancestors(op)][-1]
+    while enclosing(op).name != Func.FUNC:
+        op = enclosing(op)
+    return op
 
 
 def _count_some(function: ir.Operation) -> bool:
