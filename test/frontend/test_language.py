@@ -218,6 +218,7 @@ def test_print(capfd: pytest.CaptureFixture[str]) -> None:
         print(braces.format(n, x), percent % (n, x))
 
     run(7, 0.5)
+    ti.sync()
     assert capfd.readouterr().out == "a 7 0.500000 3 100% {ok}\n7 0.50|[7, 8];\n0.5 7 7 0.500\n"
 
 

@@ -46,7 +46,9 @@ def left_by(arch: str, name: str, mode: str, **options: Any) -> dict[str, Any]:
     returned = kernel(*arguments) if mode == "primal" else kernel.grad(*arguments)
     found = contents(arguments)
     assert returned is not None or any((found[name] != earlier[name]).any() for name in found)
-    return found if returned is None else {**found, "returned": np.asarray(returned)}
+    if returned is None:
+        return found
+    return {**found, "returned": np.asarray(returned, np.float32)}  # as `returned` declares it
 
 
 def assert_alike(expected: dict[str, Any], found: dict[str, Any]) -> None:

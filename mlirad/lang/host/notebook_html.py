@@ -1,6 +1,6 @@
 """Fields and ndarrays as notebooks show them: some elements, and of what may be an image a picture.
 
-Looking is not a read that a tape would note, and copies no more than what is array_html.
+Looking is not a read that a tape would note, and copies no more than what is shown.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _picture(shape: tuple[int, ...], element_shape: tuple[int, ...], elements: E
         return ""
     view = elements.lend()
     if view is None:  # on a GPU
-        return ""
+        view = elements.read(((None, None),) * (2 + len(element_shape)))
     steps = [-(-extent // _LARGEST) for extent in shape]
     sample = np.asarray(view[:: steps[0], :: steps[1]])
     pixels, said = (
