@@ -201,7 +201,7 @@ def carry_out(transfer: Communication) -> None:
     the program uses as fields."""
     recorder: Recorder | None = program().threads.recorder
     used = [one for one in transfer.named if isinstance(one, Field) and one.is_gradient]
-    if recorder is not None and used and not (recorder.is_replacing or recorder.is_cut):
+    if recorder is not None and used and recorder.is_differentiating:
         raise TaichiRuntimeError(
             f"{transfer.name} of '{used[0].symbol}' inside a tape or a forward mode is not "
             "differentiated: copy the gradient to a field before"

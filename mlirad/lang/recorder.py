@@ -28,8 +28,16 @@ class GivenGradient(Protocol):
 class Recorder(ABC):
     """What launches, and Python's accesses to fields and ndarrays, go to (`Threads.recorder`)."""
 
-    is_replacing = False  # inside a function with a gradient of its own
-    is_cut = False  # inside a function without a gradient, of which launches are recorded
+    @property
+    def is_differentiating(self) -> bool:
+        """Whether derivatives are taken of what is done now: inside a function with a gradient of
+        its own, or without one, they are not."""
+        return True
+
+    @property
+    def follows_reads(self) -> bool:
+        """Whether each read by Python matters, used or not."""
+        return False
 
     @property
     @abstractmethod
@@ -47,11 +55,7 @@ class Recorder(ABC):
     @contextmanager
     def cutting(self) -> Iterator[None]:
         """Have what is launched and written within carry no derivative."""
-        outside, self.is_cut = self.is_cut, True
-        try:
-            yield
-        finally:
-            self.is_cut = outside
+        yield
 
     def empties_gradient(self, symbol: str) -> bool:
         """Whether launches that deactivate cells of a field clear its gradient too, as memory that

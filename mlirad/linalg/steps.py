@@ -24,7 +24,7 @@ class Step:
 def is_recording() -> bool:
     """Whether derivatives are taken of what is done now."""
     recorder = program().threads.recorder
-    return recorder is not None and not (recorder.is_replacing or recorder.is_cut)
+    return recorder is not None and recorder.is_differentiating
 
 
 def step(name: str, run: Callable[[], Result], grad: Callable[[], None]) -> Result:

@@ -100,7 +100,7 @@ class Budget(Keeper):
         beside = self.order.beside if self.order.tangents_beside else None
         mode = PRIMAL
         if footprints is not None:
-            mode = self.order.primal_mode(launch.variant, is_replacing=False, validates=False)
+            mode = self.order.primal_mode(launch.variant, is_constant=False, validates=False)
         again = use.again(mode, launch, beside) if use.is_repeatable else None
         self._record(use.step(self.units, launch), again)
         self.names[self.plan.steps - 1] = use.name

@@ -51,11 +51,11 @@ class LaunchAgain(Action, msgspec.Struct, frozen=True, metaclass=AbstractStruct)
 
     def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Launch it."""
-        tape.run(self.launch(arguments))
+        tape.program_mode.run(self.launch(arguments))
 
     def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Launch it as a tape does."""
-        tape.record(self.launch(arguments))
+        tape.program_mode.record(self.launch(arguments))
 
 
 class LaunchOnArrays(LaunchAgain, frozen=True):
@@ -85,12 +85,7 @@ class LaunchAlone(Action, msgspec.Struct, frozen=True, metaclass=AbstractStruct)
 
     def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Launch it in a call that a tape records, or cut off from derivatives."""
-        launch = self._launch(arguments)
-        if tape.call is None:
-            tape.launch(launch)
-            return
-        tape.call.launch(launch)
-        launch.run()
+        tape.launch(self._launch(arguments))
 
     def _launch(self, arguments: tuple[Any, ...]) -> Launch:
         *values, arrays, sums = arguments

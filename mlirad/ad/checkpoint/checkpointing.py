@@ -79,7 +79,7 @@ def _tape() -> Recording | None:
         raise TaichiRuntimeError(
             'ti.ad.checkpointed() keeps snapshots, which rules="refuse" does not allow'
         )
-    is_any_loop = tape.ledger.keeper.repeats_launches or not tape.order.repeats_steps
+    is_any_loop = tape.ledger.keeper.repeats_launches or not tape.ledger.order.repeats_steps
     return None if is_any_loop else tape
 
 
@@ -138,8 +138,7 @@ class CheckpointedSteps:
         if (
             self._tape is None  # nothing is recorded, or forward mode
             or not isinstance(outer, Recording | StepRecorder)
-            or outer.is_replacing  # a function whose gradient is given
-            or outer.is_cut  # or without one
+            or not outer.is_differentiating  # inside a function with a gradient of its own
         ):
             yield from self._over
             return

@@ -235,6 +235,15 @@ class Loop(Entry):
         return f"the checkpointed loop at {self.declared.place}"
 
 
+def begin_loop(
+    tape: Recording, declared: Declared, log: Recorded, statistics: Statistics, length: int | None
+) -> Loop:
+    """Begin a loop on a tape."""
+    loop = Loop(tape, declared, log, statistics, length)
+    tape.ledger.entries.append(loop)
+    return loop
+
+
 def replay(tape: Recording, step: Step) -> None:
     """Do a step again, without recording it."""
     for action, arguments in step:
@@ -261,8 +270,7 @@ class LoopAgain(Action, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Do its steps as a loop on the tape, which takes snapshots and records the last step."""
         log: Recorded = arguments[0]
-        loop = Loop(tape, self.declared, log, Statistics(), len(log))
-        tape.ledger.entries.append(loop)
+        loop = begin_loop(tape, self.declared, log, Statistics(), len(log))
         for step in range(len(log) - 1):
             loop.reach(step)
             replay(tape, log[step])

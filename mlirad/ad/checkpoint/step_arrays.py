@@ -15,8 +15,9 @@ from mlirad.lang.kernels.launch import Launch
 class StepArrays:
     """What the tape knows of them."""
 
-    def __init__(self, ledger: Ledger, touched: Touched) -> None:
+    def __init__(self, ledger: Ledger, touched: Touched, loop: Entry) -> None:
         self.ledger, self.touched = ledger, touched
+        self.loop = loop  # that the tape has
         self._shared: dict[Hashable, tuple[ArrayBuffer, ...]] = {}
 
     def named(self, launch: Launch) -> list[KnownArray]:
@@ -32,15 +33,15 @@ class StepArrays:
             lambda array: written_boxes(array, footprints, launch, named),
         )
 
-    def mirrored(self, launch: Launch, loop: Entry) -> Launch:
+    def mirrored(self, launch: Launch) -> Launch:
         """A launch on the arrays that steps of a loop read when they are done again: of those that
         Python may change unseen, the tape's copies.
 
         Raises TaichiRuntimeError where Python has changed one since a step that read it.
         """
-        return launch.with_arrays([self._mirror(launch, array, loop) for array in launch.arrays])
+        return launch.with_arrays([self._mirror(launch, array) for array in launch.arrays])
 
-    def _mirror(self, launch: Launch, buffer: ArrayBuffer, loop: Entry) -> ArrayBuffer:
+    def _mirror(self, launch: Launch, buffer: ArrayBuffer) -> ArrayBuffer:
         arrays, entries = self.ledger.arrays, self.ledger.entries
         name = launch.kernel.__name__
         one = arrays.known.know(buffer, name)
@@ -51,7 +52,7 @@ class StepArrays:
                 f"array argument '{buffer.name}' of kernel '{name}' holds something "
                 "else than in an earlier step: pass a ti.ndarray, or a new array for each step"
             )
-        position = entries.index(loop)
+        position = entries.index(self.loop)
         entries[position:position] = arrays.unseen.look_at(one, self.ledger.versions)
         return one.of_reverse(buffer)
 

@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mlirad.ad.checkpoint.actions import CallAgain, CopyAgain
-from mlirad.ad.checkpoint.current_step import CurrentStep
 from mlirad.ad.checkpoint.recorded import Declared, Recorded, Statistics
-from mlirad.ad.checkpoint.replay import Loop, LoopAgain
+from mlirad.ad.checkpoint.replay import Loop, begin_loop
 from mlirad.ad.checkpoint.step_arrays import StepArrays
-from mlirad.ad.checkpoint.step_transfers import StepTransfers
+from mlirad.ad.checkpoint.step_modes import LoggedStep, StepMode, TapedStep
 from mlirad.ad.checkpoint.touched import Touched
-from mlirad.ad.recorder.lost import warn_of_views, warn_of_write
 from mlirad.ad.recorder.recording import Recording
-from mlirad.ad.recording.target_memory import touched_box
+from mlirad.ad.recorder.transferred import arrays_of
+from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.launch import Launch
-from mlirad.lang.recorder import GivenGradient, Target
-from mlirad.runtime.footprints import Flow
+from mlirad.lang.recorder import GivenGradient, Recorder, Target
+from mlirad.lang.transfer import Transfer
+from mlirad.runtime.kernels.variant import Variant
 
 
-class StepRecorder(StepTransfers):
+class StepRecorder(Recorder):
     """Record the steps of a loop, and take snapshots in front of them.
 
     Inside a step of another loop that is not recorded by the tape itself, no snapshots are taken:
@@ -39,40 +38,39 @@ class StepRecorder(StepTransfers):
     ) -> None:
         self.outer, self.declared = outer, declared
         self.length, self.statistics = length, statistics
-        self.tape: Recording = outer.tape if isinstance(outer, StepRecorder) else outer
-        self.ledger = self.tape.ledger
         self.log = Recorded()
-        self.step = CurrentStep()
         self.number = 0  # of the step that runs
-        self.taped = False  # whether the tape records it
         self.is_closed = False
         outer.finish_write()
-        self.loop: Loop | None = None
-        if isinstance(outer, Recording) or outer.taped:
-            self.loop = Loop(self.tape, declared, self.log, statistics, length)
-            self.ledger.entries.append(self.loop)
-        around: Touched | None = outer.touched if isinstance(outer, StepRecorder) else None
+        around: Touched | None = None
+        if isinstance(outer, StepRecorder):
+            self.tape: Recording = outer.tape
+            self.loop = outer.mode.begin_loop(declared, self.log, statistics, length)
+            around = outer.touched
+        else:
+            self.tape = outer
+            self.loop = begin_loop(outer, declared, self.log, statistics, length)
         note_sum = None if self.loop is None else self.loop.note_written
         self.touched: Touched = Touched(self.tape.program, declared, self.log, around, note_sum)
-        self.arrays = StepArrays(self.ledger, self.touched)
+        arrays = StepArrays(self.tape.ledger, self.touched, self.outermost())
+        self.mode: StepMode = LoggedStep(self.tape, arrays)
         self.tape.program.threads.record_by(self)
 
     # Steps.
 
     def begin_step(self) -> None:
         """Memory is in the state that the next step begins with."""
-        if self.loop is None or self.taped:
+        if self.loop is None or (self.length is not None and self.number >= self.length):
             return
         if self.number + 1 == self.length:
-            self.taped = True
-            return
-        self.loop.reach(self.number)
+            self.mode = TapedStep(self.tape, self.mode.arrays)
+        else:
+            self.loop.reach(self.number)
 
     def end_step(self) -> None:
         """The step is done."""
         self.finish_write()
-        if not self.taped:
-            self.log.append(self.step.take())
+        self.mode.end_step()
         self.number += 1
         self.statistics.steps += 1
         self.statistics.executions += 1
@@ -82,20 +80,19 @@ class StepRecorder(StepTransfers):
         if self.is_closed:
             return
         self.finish_write()
-        if self.step.actions or (self.taped and self.number < (self.length or 0)):
+        if self.mode.has_begun:
             self.end_step()
         self.is_closed = True
         self.tape.program.threads.record_by(self.outer)
         if self.loop is not None:
             self.loop.finish(len(self.log))
         if isinstance(self.outer, StepRecorder):
-            self.outer.take(self.log, self.declared, self.loop is None)
+            self.outer.take(self.log, self.declared)
 
-    def take(self, inner: Recorded, declared: Declared, is_to_be_repeated: bool) -> None:
+    def take(self, inner: Recorded, declared: Declared) -> None:
         """Add an inner loop to the step; what it read and wrote has been noted."""
         self.log.take(inner)
-        if is_to_be_repeated and len(inner):
-            self.step.do(LoopAgain(declared), inner)
+        self.mode.end_loop(inner, declared)
 
     def outermost(self) -> Loop:
         """The loop that the tape has: this one, or one around it."""
@@ -111,42 +108,46 @@ class StepRecorder(StepTransfers):
         """Whether launches check Taichi's rule for accesses."""
         return self.tape.validates
 
+    @property
+    def is_differentiating(self) -> bool:
+        """Whether derivatives are taken of what is done now."""
+        return self.mode.is_differentiating
+
+    @property
+    def follows_reads(self) -> bool:
+        """Whether each read by Python matters, used or not."""
+        return not self.mode.is_differentiating
+
     def launch(self, launch: Launch) -> Any:
         """Launch a kernel and record it; what it returns. Raises TaichiRuntimeError where it writes
         what was not declared."""
         self.finish_write()
-        self.tape.refuse_emptied(launch.variant)
-        if self.is_replacing:
-            shared = self.arrays.shared(launch)
-            self.touched.note_launch(shared)
-            if self.taped:
-                return self.tape.launch(launch)
-            self.step.launch_alone(shared)
-            return launch.run()
-        if launch.arrays:
-            launch = self.ledger.arrays.gradients.with_gradients(launch)
-            launch = self.arrays.mirrored(launch, self.outermost())
-        for part in self.ledger.parts(launch):
-            results = self._launch_part(part)
-        warn_of_views(self.ledger, launch)
-        return results
+        self._refuse_emptied(launch.variant)
+        return self.mode.launch(launch)
 
-    def _launch_part(self, launch: Launch) -> Any:
-        shared = self.arrays.shared(launch)
-        self.touched.note_launch(shared)
-        named = self.arrays.named(shared)
-        self.log.note_part(shared.variant, named)
-        if self.taped:
-            return self.tape.record(launch)
-        results = self.tape.run(launch)
-        self.arrays.note_carried(shared, named)
-        self.step.launch(shared)
-        return results
+    def _refuse_emptied(self, variant: Variant) -> None:
+        """Raise TaichiRuntimeError for a launch that would clear a gradient which the program
+        uses."""
+        for symbol in filter(self.tape.empties_gradient, variant.kernel.emptied):
+            raise TaichiRuntimeError(
+                f"{caller()}: kernel '{variant.kernel.name}' deactivates '{symbol}', of which the "
+                "program uses the gradient, inside a checkpointed loop, which cannot make "
+                "gradients again: take a plain loop"
+            )
+
+    def launch_reverse(self, launch: Launch) -> None:
+        """Raise TaichiRuntimeError: a step is run again while gradients hold adjoints."""
+        raise self.touched.error(
+            f"{launch.kernel.__name__}.grad(), called at {caller()}, writes to gradients, which "
+            "the reverse changes"
+        )
+
+    def clear_gradients(self) -> None:
+        """What steps use are not gradients."""
 
     def result(self, launch: Launch) -> None:
         """A kernel returns something to Python."""
-        if not self.is_replacing:
-            self.tape.result(launch)
+        self.mode.result(launch)
 
     def replaced(
         self,
@@ -156,31 +157,19 @@ class StepRecorder(StepTransfers):
         keywords: dict[str, Any],
     ) -> Any:
         """Call a function with a gradient of its own, and record what it does."""
-        if self.is_replacing:
-            return primal(*args, **keywords)
         self.finish_write()
-        self.touched.note_call(function)
-        if self.taped:
-            self.is_replacing = True
+        with self.mode.inside(function, args, keywords) as inside:
+            outside, self.mode = self.mode, inside
             try:
-                return self.tape.replaced(function, primal, args, keywords)
+                return inside.call(function, primal, args, keywords)
             finally:
-                self.is_replacing, self.step = False, CurrentStep()
-        outside, self.step, self.is_replacing = self.step, CurrentStep(), True
-        try:
-            result = primal(*args, **keywords)
-            self.finish_write()
-            outside.do(CallAgain(function), args, keywords, tuple(self.step.actions))
-        finally:
-            self.step, self.is_replacing = outside, False
-        return result
+                self.mode = outside
 
     # What Python does.
 
     def host_read(self, target: Target) -> None:
         """Python reads a field."""
-        if not self.is_replacing or self.tape.call is not None:
-            self.tape.host_read(target)
+        self.mode.host_read(target)
 
     def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
         """Python is about to write to a field. Raises TaichiRuntimeError where it was not
@@ -190,16 +179,11 @@ class StepRecorder(StepTransfers):
         if target.is_derivative:
             return  # which steps do not use
         self.touched.note_target(target, "Python", place, is_written=True)
-        if self.taped:
-            self.tape.host_write(target, index)
-            return
-        if not self.is_replacing and self.tape.is_recording:
-            warn_of_write(self.ledger, target, touched_box(target, index), place)
-        self.step.write(target, index)
+        self.mode.host_write(target, index, place)
 
     def finish_write(self) -> None:
         """Record what Python wrote last."""
-        self.step.finish_write()
+        self.mode.finish_write()
 
     def host_copy(self, target: Field, source: Field) -> None:
         """Python is about to copy a field to another."""
@@ -207,10 +191,15 @@ class StepRecorder(StepTransfers):
         place = caller()
         self.touched.note_target(target, "copy_from", place, is_written=True)
         self.touched.note_target(source, "copy_from", place, is_written=False)
-        if self.taped:
-            self.tape.host_copy(target, source)
-            return
-        if target.dtype.is_float and not self.is_replacing:
-            self.ledger.note_copy(target, source, place)
-            self.log.named[Flow(target.symbol, place, (source.symbol,))] = None
-        self.step.do(CopyAgain(target, source))
+        self.mode.host_copy(target, source, place)
+
+    def transfer(self, transfer: Transfer) -> None:
+        """Carry out a transfer. Raises TaichiRuntimeError where it writes what was not declared."""
+        self.finish_write()
+        place = caller()
+        for piece in transfer.targets:
+            self.touched.note_target(piece.target, transfer.name, place, is_written=True)
+        for piece in transfer.sources:
+            self.touched.note_target(piece.target, transfer.name, place, is_written=False)
+        self.log.arrays.update(arrays_of(transfer))
+        self.mode.transfer(transfer, place)

@@ -66,12 +66,12 @@ class ForwardOverReverse(Order):
         """Tangents are fields' alone again."""
         self.moved.return_home()
 
-    def primal_mode(self, variant: Variant, *, is_replacing: bool, validates: bool) -> Mode:
+    def primal_mode(self, variant: Variant, *, is_constant: bool, validates: bool) -> Mode:
         """With tangents, which are 0 inside a function that has no derivative, unless nobody reads
         them."""
-        if not is_replacing and self.unread.may_miss(variant):
+        if not is_constant and self.unread.may_miss(variant):
             return PRIMAL
-        return with_tangents(self.count, is_constant=is_replacing)
+        return with_tangents(self.count, is_constant=is_constant)
 
     @property
     def reverse_mode(self) -> Mode:
@@ -124,11 +124,11 @@ class ForwardOverReverse(Order):
             self.moved.before_write(one.array for one in written if isinstance(one.array, str))
             self.moved.before_arrays_write(arrays)
 
-    def before_run(self, launch: Launch, *, is_replacing: bool) -> None:
+    def before_run(self, launch: Launch, *, is_constant: bool) -> None:
         """Keep what it overwrites; a function without a derivative may launch what has none."""
         self._before_write(launch.variant, launch.arrays)
         notes = launch.variant.notes
-        written = notes.accesses().written if is_replacing else notes.footprints().written
+        written = notes.accesses().written if is_constant else notes.footprints().written
         self.overwritten.before_launch(written, launch.values)
 
     def use_arrays(self, arrays: Iterable[Ndarray]) -> None:

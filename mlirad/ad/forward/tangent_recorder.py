@@ -34,6 +34,17 @@ class TangentRecorder(Recorder):
         self.program, self.count = program, count
         self.claims, self.duals = Claims(program), Duals(program, count)
         self.calls: list[LaunchedKernel] = []
+        self.is_constant = False  # inside a function through which no derivative passes
+
+    @property
+    def is_differentiating(self) -> bool:
+        """Whether derivatives are taken of what is done now."""
+        return not self.is_constant
+
+    @property
+    def follows_reads(self) -> bool:
+        """Whether each read by Python matters, used or not."""
+        return self.is_constant
 
     def finish_write(self) -> None:
         """Nothing is kept."""
@@ -48,7 +59,7 @@ class TangentRecorder(Recorder):
 
     @property
     def _mode(self) -> Mode:
-        return with_tangents(self.count, is_constant=self.is_replacing)
+        return with_tangents(self.count, is_constant=self.is_constant)
 
     def launch(self, launch: Launch) -> Any:
         """Launch a kernel with tangents; what it returns."""
@@ -56,12 +67,12 @@ class TangentRecorder(Recorder):
         if emptied:
             launch = launch.with_variant(launch.variant.with_adjoints_apart(emptied))
         variant = launch.variant
-        self.duals.prepare(variant, is_constant=self.is_replacing)
+        self.duals.prepare(variant, is_constant=self.is_constant)
         self.claims.use_variant(variant)
         self.claims.use_arrays(launch.ndarrays())
         self.calls.append(launch.kernel)
         variant.check(variant.codes.collision_check(self._mode), launch.values, launch.arrays)
-        if self.program.threads.views and not self.is_replacing:
+        if self.program.threads.views and not self.is_constant:
             self._warn_of_views(launch)
         return launch.run(self._mode)
 
@@ -95,12 +106,12 @@ class TangentRecorder(Recorder):
                 f"'{function.__name__}' has a gradient of its own (ti.ad.grad_replaced), which "
                 "is a reverse: forward mode cannot pass through it"
             )
-        outer, self.is_replacing = self.is_replacing, True
+        outer, self.is_constant = self.is_constant, True
         self.duals.look_again()
         try:
             return primal(*args, **keywords)
         finally:
-            self.is_replacing = outer
+            self.is_constant = outer
             self.duals.look_again()
 
     def launch_reverse(self, launch: Launch) -> None:
@@ -120,7 +131,7 @@ class TangentRecorder(Recorder):
     def result(self, launch: Launch) -> None:
         """Warn, once a line, where the result of a launch carries a derivative and is used in
         Python."""
-        sources = () if self.is_replacing else launch.variant.notes.flows().results
+        sources = () if self.is_constant else launch.variant.notes.flows().results
         if any(self.duals.carries(launch.variant, source) for source in sources):
             warn_of_result(self.program, launch.kernel, "forward mode")
 
@@ -163,7 +174,7 @@ class TangentRecorder(Recorder):
     def host_copy(self, target: Field, source: Field) -> None:
         """Tangents are copied too."""
         duals = self.program.derivatives.duals
-        if source.symbol not in duals or self.is_replacing or not target.dtype.is_float:
+        if source.symbol not in duals or self.is_constant or not target.dtype.is_float:
             clear_copied(target, source, self._tangents(target))
             return
         self.duals.give_to_copy(target.symbol, caller())
@@ -172,7 +183,7 @@ class TangentRecorder(Recorder):
 
     def transfer(self, transfer: Transfer) -> None:
         """Tangents are transferred too."""
-        is_one = transfer.is_float and not self.is_replacing
+        is_one = transfer.is_float and not self.is_constant
         is_one = is_one and any(map(self._has_tangents, transfer.sent))
         carries = transfer.agree(Pass.FORWARD, transfer.number(), is_one)
         if carries:

@@ -57,7 +57,7 @@ def check(
 
 def _check_tape(fields: Sequence[Field], tape: Tape, rel: float) -> None:
     """Compare the gradients that a tape has computed with differences of its launches."""
-    if not tape.entered or tape.recording.is_recording:
+    if not tape.entered or tape.ledger.is_open:
         raise TaichiRuntimeError("ti.ad.check takes a tape that has run its reverses")
     if tape.loss is None:
         raise TaichiRuntimeError("ti.ad.check takes a tape with a loss")

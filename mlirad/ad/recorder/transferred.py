@@ -9,7 +9,6 @@ import msgspec
 from mlirad.abstract_struct import AbstractStruct
 from mlirad.ad.recording.entries import Entry
 from mlirad.ad.recording.ledger import Ledger
-from mlirad.ad.recording.order import Order
 from mlirad.ad.recording.target_memory import memory_of, touched_box
 from mlirad.ad.recording.versions import Version
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
@@ -98,12 +97,10 @@ class Transferred(Entry, msgspec.Struct, metaclass=AbstractStruct):
         self.decision = self.transfer.run()
 
 
-def record_transfer(
-    ledger: Ledger, order: Order, transfer: Transfer, number: int, *, is_cut: bool
-) -> None:
-    """Carry out a transfer and record it; `is_cut` where no derivative may pass."""
-    place = caller()
-    carries = carried(ledger, transfer, Pass.TAPE, number, place, is_cut=is_cut)
+def record_transfer(ledger: Ledger, transfer: Transfer, number: int, *, is_cut: bool) -> None:
+    """Carry out a transfer and record it; `is_cut` if no derivative may pass."""
+    order, place = ledger.order, caller()
+    carries = carried(ledger, transfer, number, place, is_cut=is_cut)
     if carries:
         order.prepare_transfer([one for one in transfer.named if isinstance(one, Field)])
     arrays = [one for one in transfer.named if isinstance(one, Ndarray)]
@@ -117,14 +114,12 @@ def record_transfer(
     ledger.add(Transferred(transfer, number, decision, carries, passes, place, saved, order.copied))
 
 
-def carried(
-    ledger: Ledger, transfer: Transfer, why: Pass, number: int, place: str, *, is_cut: bool
-) -> bool:
+def carried(ledger: Ledger, transfer: Transfer, number: int, place: str, *, is_cut: bool) -> bool:
     """Whether a transfer carries a derivative, in any process; then all that it is about has a
     gradient."""
     sent = transfer.sent if transfer.is_float and not is_cut else ()
     is_one = any(has_gradient(ledger, one) for one in sent)
-    carries = transfer.agree(why, number, is_one)
+    carries = transfer.agree(Pass.TAPE, number, is_one)
     if carries:
         symbols = [one.symbol for one in transfer.named if isinstance(one, Field)]
         ledger.give_gradients(symbols, place)

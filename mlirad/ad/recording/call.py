@@ -3,11 +3,8 @@ what it touches."""
 
 from __future__ import annotations
 
-from mlirad.ad.recording.keeper import Keeper
-from mlirad.ad.recording.target_memory import memory_of, touched_box
 from mlirad.ad.recording.versions import Key, Version, Versions
 from mlirad.lang.kernels.launch import Launch
-from mlirad.lang.recorder import Target
 from mlirad.runtime.boxes import Box, Covered, Region
 from mlirad.runtime.memory.memory import Elements
 
@@ -18,12 +15,8 @@ class Call:
     The elements that it overwrites and earlier reverses read become `saved`, the last first.
     """
 
-    def __init__(
-        self, versions: Versions, place: str, saved: list[Version], keeper: Keeper
-    ) -> None:
-        self.saved, self._keeper = saved, keeper
-        self._versions, self._place = versions, place
-        self.name: str | None = None  # of a function that has a gradient of its own
+    def __init__(self, versions: Versions, place: str, saved: list[Version]) -> None:
+        self._versions, self._place, self.saved = versions, place, saved
         self._elements: dict[Key, Elements] = {}
         self._read: dict[Key, Region] = {}  # before the call wrote there
         self._written: dict[Key, Region] = {}
@@ -32,7 +25,6 @@ class Call:
     def launch(self, launch: Launch) -> None:
         """A kernel is about to be launched."""
         versions, accesses = self._versions, launch.variant.notes.accesses()
-        self._keeper.launch(launch, None)
         for footprint in accesses.read:
             key = versions.key_of(footprint, launch)
             elements = versions.elements_of(footprint, launch)
@@ -42,11 +34,6 @@ class Call:
             elements = versions.elements_of(footprint, launch)
             self.write(key, elements, footprint.box(launch.values), footprint.place)
 
-    def read_from_python(self, target: Target) -> None:
-        """Python is about to read a field or an ndarray."""
-        key, elements, _ = memory_of(target)
-        self.read(key, elements, touched_box(target, None))
-
     def read(self, key: Key, elements: Elements, box: Box) -> None:
         """A box of an array is about to be read."""
         if not self._is_kept(key, box):
@@ -55,15 +42,9 @@ class Call:
     def write(self, key: Key, elements: Elements, box: Box, place: str) -> None:
         """A box of an array is about to be written at a place of the program."""
         if not self._is_kept(key, box):
-            found = self._versions.before_write(key, elements, box, place, by_call=True)
-            self.saved[:0] = found
+            self.saved[:0] = self._versions.before_write(key, elements, box, place, by_call=True)
             self._note(self._written, key, elements, box)
             self._kept.setdefault(key, Covered()).add(box)
-
-    def write_from_python(self, key: Key, elements: Elements, box: Box, place: str) -> None:
-        """Python is about to write to a box."""
-        self._keeper.write(key, elements, box)
-        self.write(key, elements, box, place)
 
     def touched(self) -> list[tuple[Key, Elements, Box]]:
         """What has been read and written."""

@@ -7,10 +7,9 @@ from contextlib import contextmanager
 
 from mlirad.ad.recording.apart import Apart
 from mlirad.ad.recording.arrays import Arrays
-from mlirad.ad.recording.call import Call
 from mlirad.ad.recording.carriers import Carriers
 from mlirad.ad.recording.claims import Claims
-from mlirad.ad.recording.entries import Aside, Entry, HostWrite, Replaced
+from mlirad.ad.recording.entries import Entry, HostWrite
 from mlirad.ad.recording.keeper import Keep, KeepAll
 from mlirad.ad.recording.known_arrays import FlowArray
 from mlirad.ad.recording.order import Order
@@ -31,6 +30,8 @@ class Ledger:
 
     entries: list[Entry]
     versions: Versions
+    is_open = False  # whether the tape records; else steps of a loop are done again
+    validates = False  # whether launches check Taichi's rule for accesses now
 
     def __init__(self, program: Program, rules: str, order: Order, keep: Keep = KeepAll) -> None:
         self.program, self.rules, self.order, self._keep = program, rules, order, keep
@@ -90,30 +91,6 @@ class Ledger:
             claims.clear({name: current.derivatives.gradients[name] for name in hidden})
         claims.use([loss.symbol] if isinstance(loss, Field) else [])
         claims.use_arrays([loss] if isinstance(loss, Ndarray) else [])
-
-    @contextmanager
-    def calling(self, entry: Replaced | Aside, place: str, *, is_recording: bool) -> Iterator[Call]:
-        """Follow what it overwrites of what earlier reverses need, and note what its gradient may
-        read."""
-        unseen, call = self.arrays.unseen, Call(self.versions, place, entry.saved, self.keeper)
-        call.name = str(entry) if isinstance(entry, Replaced) else None
-        if is_recording:
-            unseen.check_given()
-        self.keeper.check_arrays(str(entry))
-        changed = unseen.look_at_all(self.versions)
-        self.entries += [*changed, entry]
-        try:
-            yield call
-            entry.is_done = True
-        finally:
-            entry.saved[:0] = unseen.take_all(self.versions)
-            touched = call.touched() if isinstance(entry, Replaced) else ()
-            self.keeper.add_call(entry, touched, unseen.called())
-        # else what it reads is not known, so every later write would be refused
-        if self.rules != "refuse" and isinstance(entry, Replaced):
-            if is_recording:
-                unseen.hold_given(entry.function.__name__)
-            call.expect_gradient()
 
     # Fields in which derivatives arrive, and which have no gradient, get a hidden one.
 

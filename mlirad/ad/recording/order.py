@@ -39,8 +39,8 @@ class Order(ABC):
     copied: Sequence[DerivativeKind]  # what goes back with what is copied from field to field
 
     @abstractmethod
-    def primal_mode(self, variant: Variant, *, is_replacing: bool, validates: bool) -> Mode:
-        """How a launch runs; `is_replacing` inside a function with a gradient of its own."""
+    def primal_mode(self, variant: Variant, *, is_constant: bool, validates: bool) -> Mode:
+        """How a launch runs; `is_constant` if no derivative passes."""
 
     @property
     @abstractmethod
@@ -60,7 +60,7 @@ class Order(ABC):
         """Before launches of kernels."""
 
     @abstractmethod
-    def before_run(self, launch: Launch, *, is_replacing: bool) -> None:
+    def before_run(self, launch: Launch, *, is_constant: bool) -> None:
         """A launch is about to run."""
 
     @abstractmethod
@@ -118,9 +118,9 @@ class FirstOrder(Order, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     tangents_beside = 0
     copied = (ADJOINT,)
 
-    def primal_mode(self, variant: Variant, *, is_replacing: bool, validates: bool) -> Mode:
+    def primal_mode(self, variant: Variant, *, is_constant: bool, validates: bool) -> Mode:
         """Functions with a gradient of their own are not checked."""
-        if is_replacing:
+        if is_constant:
             return PRIMAL
         if validates:
             return VALIDATION_ANOMALY if self.anomaly else VALIDATION
@@ -140,7 +140,7 @@ class FirstOrder(Order, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     def prepare_launches(self, variants: Sequence[Variant]) -> None:
         """Nothing."""
 
-    def before_run(self, launch: Launch, *, is_replacing: bool) -> None:
+    def before_run(self, launch: Launch, *, is_constant: bool) -> None:
         """Nothing."""
 
     def use_arrays(self, arrays: Iterable[Ndarray]) -> None:

@@ -36,10 +36,19 @@ class InnerTape(Recorder):
         if not isinstance(loss, Field):
             self._refuse("an ndarray as the loss of a tape inside what takes derivatives")
         self.program, self.outer, self.loss = program, outer, loss
-        self.is_replacing, self.is_cut = outer.is_replacing, outer.is_cut
         self.ledger = Ledger(program, "refuse", FirstOrder())
         self.versions = _NothingKept(program, "refuse")
         self.launches: list[Launch] = []
+
+    @property
+    def is_differentiating(self) -> bool:
+        """Whether derivatives are taken of what is done now."""
+        return self.outer.is_differentiating
+
+    @property
+    def follows_reads(self) -> bool:
+        """Whether each read by Python matters, used or not."""
+        return self.outer.follows_reads
 
     def begin(self, clear_gradients: Callable[[], None]) -> None:
         """Set gradients and the loss to 0, and follow launches from now on."""

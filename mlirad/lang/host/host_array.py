@@ -91,7 +91,7 @@ class HostArray(OfElements):
         recorder = self.program.threads.recorder
         if recorder is None or not self.is_followed:
             return None
-        if recorder.is_replacing:
+        if recorder.follows_reads:
             self.note_read()
             return None
         return self.note_read

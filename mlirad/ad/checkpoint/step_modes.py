@@ -1,0 +1,297 @@
+"""The modes of a checkpointed loop's recorder: a step is logged, to be done again, or recorded by
+the tape; and what it does may be inside a function with a gradient of its own."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+from mlirad.ad.checkpoint.actions import CallAgain, CopyAgain, TransferAgain
+from mlirad.ad.checkpoint.current_step import CurrentStep
+from mlirad.ad.checkpoint.recorded import Declared, Recorded, Statistics
+from mlirad.ad.checkpoint.replay import Loop, LoopAgain, begin_loop
+from mlirad.ad.checkpoint.step_arrays import StepArrays
+from mlirad.ad.recorder.lost import warn_of_views, warn_of_write
+from mlirad.ad.recorder.recording import Recording
+from mlirad.ad.recorder.transferred import carried, flows_of
+from mlirad.ad.recording.known_arrays import KnownArray
+from mlirad.ad.recording.target_memory import touched_box
+from mlirad.lang.field.field import Field
+from mlirad.lang.kernels.launch import Launch
+from mlirad.lang.recorder import GivenGradient, Target
+from mlirad.lang.transfer import Transfer
+from mlirad.runtime.footprints import Flow
+
+Index = tuple[int | slice, ...] | None
+
+
+class StepMode(ABC):
+    """A mode does what a step asks for, and sees to it that it can be reversed."""
+
+    is_differentiating = True  # whether derivatives pass
+
+    def __init__(self, tape: Recording, arrays: StepArrays) -> None:
+        self.tape, self.ledger, self.arrays = tape, tape.ledger, arrays
+        self.touched, self.log = arrays.touched, arrays.touched.log
+
+    # Steps.
+
+    has_begun: bool  # whether the step has done something
+
+    @abstractmethod
+    def end_step(self) -> None:
+        """The step is done."""
+
+    @abstractmethod
+    def begin_loop(
+        self, declared: Declared, log: Recorded, statistics: Statistics, length: int | None
+    ) -> Loop | None:
+        """Have a loop inside the step on the tape; None if all of it is to be run again."""
+
+    @abstractmethod
+    def end_loop(self, log: Recorded, declared: Declared) -> None:
+        """A loop inside the step is done."""
+
+    @abstractmethod
+    def finish_write(self) -> None:
+        """What Python was about to write is written."""
+
+    # What a step does.
+
+    def launch(self, launch: Launch) -> Any:
+        """Launch a kernel, part by part; what it returns."""
+        if launch.arrays:
+            launch = self.ledger.arrays.gradients.with_gradients(launch)
+            launch = self.arrays.mirrored(launch)
+        for part in self.ledger.parts(launch):
+            shared = self._note_launch(part)
+            named = self.arrays.named(shared)
+            self.log.note_part(shared.variant, named)
+            results = self._launch_part(part, shared, named)
+        warn_of_views(self.ledger, launch)
+        return results
+
+    def _note_launch(self, launch: Launch) -> Launch:
+        shared = self.arrays.shared(launch)
+        self.touched.note_launch(shared)
+        return shared
+
+    @abstractmethod
+    def _launch_part(self, launch: Launch, shared: Launch, named: Sequence[KnownArray]) -> Any:
+        """Launch a part of a kernel; `shared` is the launch to be kept, `named` stands for its
+        arrays in flows."""
+
+    @abstractmethod
+    def inside(
+        self, function: GivenGradient, args: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> AbstractContextManager[StepMode]:
+        """Give the mode inside a call of a function with a gradient of its own."""
+
+    def call(
+        self,
+        function: GivenGradient,
+        primal: Callable[..., Any],
+        args: tuple[Any, ...],
+        keywords: dict[str, Any],
+    ) -> Any:
+        """Call such a function, in the mode inside it."""
+        return primal(*args, **keywords)
+
+    def result(self, launch: Launch) -> None:
+        """A launch returns something to Python."""
+        self.tape.result(launch)
+
+    def host_read(self, target: Target) -> None:
+        """Python reads."""
+        self.tape.host_read(target)
+
+    @abstractmethod
+    def host_write(self, target: Target, index: Index, place: str) -> None:
+        """Python is about to write."""
+
+    @abstractmethod
+    def host_copy(self, target: Field, source: Field, place: str) -> None:
+        """Python is about to copy a field to another."""
+
+    @abstractmethod
+    def transfer(self, transfer: Transfer, place: str) -> None:
+        """Carry out a transfer."""
+
+
+class LoggedStep(StepMode):
+    """What a step does is logged as actions."""
+
+    def __init__(self, tape: Recording, arrays: StepArrays) -> None:
+        super().__init__(tape, arrays)
+        self.step = CurrentStep()
+
+    @property
+    def has_begun(self) -> bool:  # type: ignore[override]
+        """Whether the step has done something."""
+        return bool(self.step.actions)
+
+    def end_step(self) -> None:
+        """Log the step."""
+        self.log.append(self.step.take())
+
+    def begin_loop(
+        self, declared: Declared, log: Recorded, statistics: Statistics, length: int | None
+    ) -> Loop | None:
+        """None: the loop is an action of this step."""
+        return None
+
+    def end_loop(self, log: Recorded, declared: Declared) -> None:
+        """Log the loop."""
+        if len(log):
+            self.step.do(LoopAgain(declared), log)
+
+    def finish_write(self) -> None:
+        """Log what Python wrote."""
+        self.step.finish_write()
+
+    def _launch_part(self, launch: Launch, shared: Launch, named: Sequence[KnownArray]) -> Any:
+        results = self.tape.program_mode.run(launch)
+        self.arrays.note_carried(shared, named)
+        self.step.launch(shared)
+        return results
+
+    def inside(
+        self, function: GivenGradient, args: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> AbstractContextManager[StepMode]:
+        """Log the call, with what it does."""
+        self.touched.note_call(function)
+        return self._log_call(function, args, keywords)
+
+    @contextmanager
+    def _log_call(
+        self, function: GivenGradient, args: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> Iterator[StepMode]:
+        mode = LoggedCall(self.tape, self.arrays)
+        yield mode
+        mode.finish_write()
+        self.step.do(CallAgain(function), args, keywords, tuple(mode.step.actions))
+
+    def host_write(self, target: Target, index: Index, place: str) -> None:
+        """Log a write, once it is done."""
+        warn_of_write(self.ledger, target, touched_box(target, index), place)
+        self.step.write(target, index)
+
+    def host_copy(self, target: Field, source: Field, place: str) -> None:
+        """Log a copy."""
+        if target.dtype.is_float:
+            self.ledger.note_copy(target, source, place)
+            self.log.named[Flow(target.symbol, place, (source.symbol,))] = None
+        self.step.do(CopyAgain(target, source))
+
+    def transfer(self, transfer: Transfer, place: str) -> None:
+        """Carry out a transfer, and log it."""
+        number = transfer.number()
+        if carried(self.ledger, transfer, number, place, is_cut=not self.is_differentiating):
+            self.log.named.update(dict.fromkeys(flows_of(self.ledger, transfer, place)))
+        transfer.run()
+        self.step.do(TransferAgain(), transfer, number)
+
+
+class LoggedCall(LoggedStep):
+    """A function with a gradient of its own is running: no derivative passes through what it
+    does."""
+
+    is_differentiating = False
+
+    def launch(self, launch: Launch) -> Any:
+        """Launch a kernel as it is."""
+        self.step.launch_alone(self._note_launch(launch))
+        return launch.run()
+
+    def inside(
+        self, function: GivenGradient, args: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> AbstractContextManager[StepMode]:
+        """Stay: the outer call has the gradient."""
+        return nullcontext(self)
+
+    def result(self, launch: Launch) -> None:
+        """Nothing: no derivative passes."""
+
+    def host_read(self, target: Target) -> None:
+        """Nothing: no derivative passes."""
+
+    def host_write(self, target: Target, index: Index, place: str) -> None:
+        """Log a write, once it is done."""
+        self.step.write(target, index)
+
+    def host_copy(self, target: Field, source: Field, place: str) -> None:
+        """Log a copy."""
+        self.step.do(CopyAgain(target, source))
+
+
+class TapedStep(StepMode):
+    """The tape records what a step does."""
+
+    has_begun = True
+
+    def end_step(self) -> None:
+        """Nothing is logged."""
+        self.has_begun = False
+
+    def begin_loop(
+        self, declared: Declared, log: Recorded, statistics: Statistics, length: int | None
+    ) -> Loop | None:
+        """Have the loop on the tape."""
+        return begin_loop(self.tape, declared, log, statistics, length)
+
+    def end_loop(self, log: Recorded, declared: Declared) -> None:
+        """Nothing is logged."""
+
+    def finish_write(self) -> None:
+        """Nothing is logged."""
+
+    def _launch_part(self, launch: Launch, shared: Launch, named: Sequence[KnownArray]) -> Any:
+        return self.tape.program_mode.record(launch)
+
+    def inside(
+        self, function: GivenGradient, args: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> AbstractContextManager[StepMode]:
+        """Have the tape record the call."""
+        self.touched.note_call(function)
+        return nullcontext(TapedCall(self.tape, self.arrays))
+
+    def call(
+        self,
+        function: GivenGradient,
+        primal: Callable[..., Any],
+        args: tuple[Any, ...],
+        keywords: dict[str, Any],
+    ) -> Any:
+        """Call such a function as a tape does."""
+        return self.tape.replaced(function, primal, args, keywords)
+
+    def host_write(self, target: Target, index: Index, place: str) -> None:
+        """Write as a tape does."""
+        self.tape.host_write(target, index)
+
+    def host_copy(self, target: Field, source: Field, place: str) -> None:
+        """Copy as a tape does."""
+        self.tape.host_copy(target, source)
+
+    def transfer(self, transfer: Transfer, place: str) -> None:
+        """Transfer as a tape does."""
+        self.tape.transfer(transfer)
+
+
+class TapedCall(TapedStep):
+    """A function with a gradient of its own is running, and the tape knows."""
+
+    is_differentiating = False
+
+    def launch(self, launch: Launch) -> Any:
+        """Launch a kernel as a tape does."""
+        self._note_launch(launch)
+        return self.tape.launch(launch)
+
+    def inside(
+        self, function: GivenGradient, args: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> AbstractContextManager[StepMode]:
+        """Stay: the outer call has the gradient."""
+        return nullcontext(self)
