@@ -38,13 +38,7 @@ class Budget(Keeper):
     repeats_launches = True
 
     def __init__(
-        self,
-        program: Program,
-        rules: str,
-        order: Order,
-        known: KnownArrays,
-        *,
-        memory: int | float,
+        self, program: Program, rules: str, order: Order, known: KnownArrays, *, memory: int | float
     ) -> None:
         self.program, self.rules, self.order, self.memory = program, rules, order, memory
         self.arrays = HeldArrays(known)

@@ -115,10 +115,7 @@ class KernelUse:
         )
 
     def again(
-        self,
-        mode: Mode,
-        launch: Launch,
-        beside: Callable[[Key], Sequence[Elements]] | None,
+        self, mode: Mode, launch: Launch, beside: Callable[[Key], Sequence[Elements]] | None
     ) -> Callable[[], None]:
         """How to launch again. `beside` gives the tangents of an array, if there are any: what has
         none yet is constant, and has tangents of 0 when it is made again."""

@@ -212,7 +212,6 @@ def _snapshots(snapshots: int | None, memory: int | str | None, size: int, more:
         raise TaichiRuntimeError(
             f"ti.ad.checkpointed(): memory={memory!r} is too small: a state has {size} bytes, and "
             f"{4 * size + 3 * more} are needed for a snapshot, for what the program leaves, and "
-            f"for what "
-            "the reverses of two steps keep"
+            "for what the reverses of two steps keep"
         )
     return found

@@ -68,11 +68,7 @@ class Loop(Entry):
 
     def _written(self) -> list[tuple[Key, Elements]]:
         """What the steps write."""
-        return [
-            *self.declared.memory(),
-            *self.log.sums.items(),
-            *self.log.locals.items(),
-        ]
+        return [*self.declared.memory(), *self.log.sums.items(), *self.log.locals.items()]
 
     @property
     def tape(self) -> Recording:

@@ -135,10 +135,7 @@ class StepLog:
         self.shapes: dict[Any, _Shape] = {}
         self.order: list[_Shape] = []
         # the shape of each step, and its number among those of that shape
-        self.which, self.where = (
-            Column(),
-            Column(),
-        )
+        self.which, self.where = (Column(), Column())
 
     def append(self, step: Sequence[tuple[Any, tuple[Any, ...]]]) -> None:
         """Add a step."""

@@ -100,9 +100,8 @@ class Touched:
                     )
                 if accesses is not found.read and not buffer.is_ours:
                     raise self.error(
-                        f"{who} writes to an array argument at {place} that is no ti.ndarray: "
-                        f"its changes "
-                        "cannot be followed"
+                        f"{who} writes to an array argument at {place} that is no ti.ndarray: its "
+                        "changes cannot be followed"
                     )
                 note(
                     buffer.address,
@@ -129,8 +128,7 @@ class Touched:
         if self.log.calls_gradient:
             raise self.error(
                 f"{who} adds to {name} at {place}, and a gradient given for a function may read "
-                f"it: put it "
-                "into state="
+                "it: put it into state="
             )
         self.log.sums[key] = elements
         if self.note_sum is not None:

@@ -12,9 +12,8 @@ from mlirad.runtime.program import settled
 
 _NO_SEED = (
     "`seed` is not set for non 0-D field, please specify. It is a list with one number for each "
-    "element of the "
-    "parameter: how much it changes. [0, 0, 1] gives derivatives with respect to the third of "
-    "three elements"
+    "element of the parameter: how much it changes. [0, 0, 1] gives derivatives with respect to "
+    "the third of three elements"
 )
 Array = np.ndarray[Any, Any]
 

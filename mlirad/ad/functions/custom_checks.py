@@ -41,9 +41,8 @@ def check_custom(function: Any, *args: Any, rel: float = 1e-6) -> None:
     if not isinstance(function, Function) or (function.vjp is None and function.jvp is None):
         name = getattr(function, "__name__", type(function).__name__)
         raise TaichiTypeError(
-            f"ti.ad.check_custom takes a @ti.func with a derivative of its own (def_vjp, "
-            f"def_jvp), and "
-            f"'{name}' has none"
+            "ti.ad.check_custom takes a @ti.func with a derivative of its own (def_vjp, def_jvp), "
+            f"and '{name}' has none"
         )
     point = _Point(function, args)
     value = _compiled(function, point)

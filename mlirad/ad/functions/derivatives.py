@@ -49,9 +49,8 @@ class Derivative(Transform):
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         if in_kernel():
             raise TaichiSyntaxError(
-                f"{self.__name__} is called by a Python function while a kernel is compiled: "
-                f"call it in "
-                "the kernel, or in a @ti.func"
+                f"{self.__name__} is called by a Python function while a kernel is compiled: call "
+                "it in the kernel, or in a @ti.func"
             )
         given = bind(self, args, keywords)
         declared = parameters_of(self)
@@ -131,10 +130,8 @@ def _annotation(name: str, value: Any, declared: Any) -> Any:
     if array.ndim > 2 or not 0 < array.size <= MAX_ENTRIES or array.dtype.kind not in "fiu":
         raise TaichiTypeError(
             f"argument '{name}': an array of shape {array.shape} of {array.dtype}, expected a "
-            f"vector or a "
-            f"matrix of up to {MAX_ENTRIES} numbers; ti.ad.grad(program, inputs=[...], "
-            f"output=...) takes "
-            "derivatives in fields"
+            f"vector or a matrix of up to {MAX_ENTRIES} numbers; ti.ad.grad(program, inputs=[...], "
+            "output=...) takes derivatives in fields"
         )
     dtype = (
         declared.dtype

@@ -147,9 +147,8 @@ class ProgramFunction:
             shape = (*one.shape, *one.element_shape)
             if value.shape != shape or value.dtype.kind not in "fiu":
                 raise TaichiTypeError(
-                    f"{self.what}: the {role} of {name_of(one)} is an array of shape "
-                    f"{value.shape} of "
-                    f"{value.dtype}, expected numbers of shape {shape}"
+                    f"{self.what}: the {role} of {name_of(one)} is an array of shape {value.shape} "
+                    f"of {value.dtype}, expected numbers of shape {shape}"
                 )
             found.append(value.astype(one.dtype.numpy))
             kinds.add(kind)

@@ -15,8 +15,7 @@ from mlirad.runtime.program import program
 
 _NOT_A_KERNEL = (
     "Primal function must be a **python** function instead of a taichi kernel. Please wrap the "
-    "taichi "
-    "kernel in a @ti.ad.grad_replaced decorated python function instead."
+    "taichi kernel in a @ti.ad.grad_replaced decorated python function instead."
 )
 
 

@@ -16,11 +16,7 @@ from mlirad.ad.recorder.lost import (
 )
 from mlirad.ad.recorder.mode import RecordingMode
 from mlirad.ad.recorder.transferred import record_transfer
-from mlirad.ad.recorder.used_gradients import (
-    follow_gradient,
-    follows_gradients,
-    use_gradients,
-)
+from mlirad.ad.recorder.used_gradients import follow_gradient, follows_gradients, use_gradients
 from mlirad.ad.recording.entries import Aside, HostCopy, HostWrite, RecordedLaunch, Replaced
 from mlirad.ad.recording.target_memory import (
     activities_of,

@@ -298,10 +298,7 @@ def named_flows(
 
 
 def written_boxes(
-    array: Hashable,
-    footprints: Footprints,
-    launch: Launch,
-    named: Sequence[Hashable],
+    array: Hashable, footprints: Footprints, launch: Launch, named: Sequence[Hashable]
 ) -> list[Box]:
     """What a launch writes of an array, as flows name it."""
     names: dict[str | int, Hashable] = (

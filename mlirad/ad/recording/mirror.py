@@ -88,8 +88,7 @@ class UnseenWrite(Entry, msgspec.Struct, metaclass=AbstractStruct):
         """Raise TaichiRuntimeError: what was written into the program's own array is not kept."""
         raise TaichiRuntimeError(
             "a tape in which Python changed an array argument is not run again to check its "
-            "gradients: "
-            "give ti.ad.check what computes the loss"
+            "gradients: give ti.ad.check what computes the loss"
         )
 
     def __str__(self) -> str:

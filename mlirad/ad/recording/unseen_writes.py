@@ -151,7 +151,6 @@ class UnseenWrites:
             if not same_bits(one.theirs(), copy):
                 raise TaichiRuntimeError(
                     f"{one.describe()}, launched by function '{function}', was changed in Python "
-                    f"since: "
-                    "the gradient given for that function would read what is there now; pass a "
-                    "ti.ndarray, or a new array to each call"
+                    "since: the gradient given for that function would read what is there now; "
+                    "pass a ti.ndarray, or a new array to each call"
                 )

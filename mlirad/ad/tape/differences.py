@@ -65,8 +65,7 @@ def compare(
         if entry.writes_arrays():
             raise TaichiRuntimeError(
                 f"gradients are checked where only fields are written, and {entry} writes to an "
-                f"array "
-                "argument"
+                "array argument"
             )
     end, changed = Snapshot(start.program, with_gradients=True), start.program.threads.own.changed
     written = dict(start.program.threads.written)

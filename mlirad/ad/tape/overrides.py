@@ -42,8 +42,7 @@ class Override(Entry):
         if replaced.shape != arrived.shape or replaced.dtype.kind not in "fiu":
             raise TaichiTypeError(
                 f"the override of field '{self.field.symbol}' gave an array of shape "
-                f"{replaced.shape} of "
-                f"{replaced.dtype}, expected numbers of shape {arrived.shape}"
+                f"{replaced.shape} of {replaced.dtype}, expected numbers of shape {arrived.shape}"
             )
         adjoint.from_numpy(replaced)
 
@@ -80,9 +79,8 @@ def place_overrides(tape: Tape, overrides: Mapping[Any, Any]) -> None:
             )
         if any(field.symbol in flow.sources for entry in writers for flow in entry.flows()):
             raise TaichiTypeError(
-                f"override of field '{field.symbol}': {writers[0]} writes it and reads it, so "
-                f"its adjoint is "
-                "never in one place: write it in a kernel of its own"
+                f"override of field '{field.symbol}': {writers[0]} writes it and reads it, so its "
+                "adjoint is never in one place: write it in a kernel of its own"
             )
         position = tape.entries.index(writers[0]) + 1 if writers else 0
         tape.entries.insert(position, Override(field, function))

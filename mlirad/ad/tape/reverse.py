@@ -47,9 +47,8 @@ def reverse_present(ledger: Ledger) -> None:
     program = ledger.program
     if not ledger.apart.is_settled:
         raise TaichiRuntimeError(
-            "the program on this tape uses gradients "
-            f"({', '.join(sorted(ledger.apart.symbols))}): what they hold are no seeds, so give "
-            "tape.grad() those of the outputs"
+            f"the program on this tape uses gradients ({', '.join(sorted(ledger.apart.symbols))}): "
+            "what they hold are no seeds, so give tape.grad() those of the outputs"
         )
     adjoints = list(program.derivatives.adjoints.items())
     reverse(ledger, [symbol for symbol, name in adjoints if program.fields[name].elements.any()])

@@ -34,8 +34,7 @@ from mlirad.runtime.program import Program, program
 RULES = ("save", "refuse")
 _NO_DEBUG = (
     "Debug mode is disabled, autodiff valid check will not work. Please specify "
-    "`ti.init(debug=True)` to "
-    "enable the check."
+    "`ti.init(debug=True)` to enable the check."
 )
 
 
