@@ -15,7 +15,7 @@ from mlirad.ir.structured import Structured, is_branch, is_for, is_parallel, is_
 from mlirad.ir.walk import block_operations, functions
 from mlirad.kernel.array_arguments import copy_of
 from mlirad.lang.kernels.launch import Launch
-from mlirad.lang.recorder import GivenGradient, Recorder, Target
+from mlirad.lang.recorder import FunctionCall, Recorder, Target
 from mlirad.lang.transfer import Transfer
 from mlirad.pipeline.mode import PRIMAL, REVERSE, Mode
 from mlirad.pipeline.runner import run_pipeline
@@ -67,10 +67,8 @@ class Launches(Recorder):
     def result(self, launch: Launch) -> None:
         pass
 
-    def replaced(
-        self, function: GivenGradient, primal: Any, args: tuple[Any, ...], keywords: dict[str, Any]
-    ) -> Any:
-        raise UncountedError(f"{function.__name__} has a gradient of its own")
+    def replaced(self, call: FunctionCall) -> Any:
+        raise UncountedError(f"{call.function.__name__} has a gradient of its own")
 
     def host_read(self, target: Target) -> None:
         pass

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+import msgspec
+
 from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.ndarray import Ndarray
@@ -19,10 +21,26 @@ class GivenGradient(Protocol):
     """A Python function whose gradient is another function, or nothing."""
 
     __name__: str
-    grad: Callable[..., Any] | None
+
+    @property
+    def grad(self) -> Callable[..., Any] | None:
+        """The other function."""
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Call it."""
+
+
+class FunctionCall(msgspec.Struct, frozen=True):
+    """A call of such a function; `primal` is what it decorates."""
+
+    function: GivenGradient
+    primal: Callable[..., Any]
+    args: tuple[Any, ...] = ()
+    keywords: dict[str, Any] = {}
+
+    def run(self) -> Any:
+        """Call what is decorated."""
+        return self.primal(*self.args, **self.keywords)
 
 
 class Recorder(ABC):
@@ -71,14 +89,8 @@ class Recorder(ABC):
         """A launch returns something to Python."""
 
     @abstractmethod
-    def replaced(
-        self,
-        function: GivenGradient,
-        primal: Callable[..., Any],
-        args: tuple[Any, ...],
-        keywords: dict[str, Any],
-    ) -> Any:
-        """Call a function with a gradient of its own (`primal` is what it decorates)."""
+    def replaced(self, call: FunctionCall) -> Any:
+        """Call a function with a gradient of its own, or with none."""
 
     @abstractmethod
     def host_read(self, target: Target) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from mlirad.lang.recorder import FunctionCall
 from mlirad.runtime.program import program
 
 Result = TypeVar("Result")
@@ -32,5 +33,5 @@ def step(name: str, run: Callable[[], Result], grad: Callable[[], None]) -> Resu
     recorder = program().threads.recorder
     if recorder is None:
         return run()
-    found: Result = recorder.replaced(Step(name, run, grad), run, (), {})
+    found: Result = recorder.replaced(FunctionCall(Step(name, run, grad), run))
     return found

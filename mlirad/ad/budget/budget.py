@@ -75,7 +75,6 @@ class Budget(Keeper):
         self.would_keep += size
 
     def versions(self) -> Versions:
-        """Versions that are counted, and not kept."""
         tangents = self.order.tangents_beside
         return CountedVersions(self.program, self.rules, self.count, tangents)
 
@@ -119,7 +118,6 @@ class Budget(Keeper):
         self._written.update(new)
 
     def transfer(self) -> None:
-        """Memory is transferred: a step by itself."""
         self._call(())
 
     def add_call(
@@ -145,7 +143,6 @@ class Budget(Keeper):
         self._record(Step(needs=tuple(dict.fromkeys(units)), is_repeatable=False), None)
 
     def add(self, entry: Entry) -> None:
-        """An entry of the tape stands for what was recorded last."""
         self._attach(entry, entry.reverse)
 
     def _attach(self, entry: Entry, reverse: Callable[[], None]) -> None:
@@ -154,7 +151,6 @@ class Budget(Keeper):
         self.copies.reverses.setdefault(number, []).append(reverse)
 
     def take_back(self) -> None:
-        """The entry added last is none."""
         self._attached.pop()
         self.copies.reverses[self.plan.steps - 1].pop()
 
@@ -190,7 +186,6 @@ class Budget(Keeper):
             raise TaichiMemoryError(self._message()) from None
 
     def explain(self, entries: Sequence[Entry]) -> Explanation:
-        """What is kept, what was given up and made again, and where the time went."""
         head = f"memory={self.memory!r}: {self.limit} bytes, of {self.would_keep} without a budget"
         return explained(self.planner, self.units, self.copies, self.names, head)
 

@@ -23,7 +23,6 @@ class CountedVersions(Versions):
     def _keep(
         self, elements: Elements, box: Box, key: Key, read: str, written: str, redone: bool
     ) -> list[Version]:
-        """Count a box."""
         span = span_of(elements, box)
         if span is not None:
             self._count(size_of(elements, span, self._tangents))

@@ -20,7 +20,7 @@ from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.launch import Launch, LaunchedKernel
 from mlirad.lang.ndarray import Ndarray
-from mlirad.lang.recorder import GivenGradient, Target
+from mlirad.lang.recorder import FunctionCall, GivenGradient, Target
 from mlirad.lang.transfer import Pass
 from mlirad.runtime.kernels.variant import Variant
 
@@ -50,11 +50,9 @@ class LaunchAgain(Action, msgspec.Struct, frozen=True, metaclass=AbstractStruct)
         return Launch(self.kernel, self.part, arguments)
 
     def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
-        """Launch it."""
         tape.program_mode.run(self.launch(arguments))
 
     def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
-        """Launch it as a tape does."""
         tape.program_mode.record(self.launch(arguments))
 
 
@@ -62,7 +60,6 @@ class LaunchOnArrays(LaunchAgain, frozen=True):
     """A part of a kernel with array arguments, which come last."""
 
     def launch(self, arguments: tuple[Any, ...]) -> Launch:
-        """Its launch."""
         return Launch(self.kernel, self.part, arguments[:-1], arguments[-1])
 
 
@@ -80,11 +77,9 @@ class LaunchAlone(Action, msgspec.Struct, frozen=True, metaclass=AbstractStruct)
     variant: Variant
 
     def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
-        """Launch it."""
         self._launch(arguments).run()
 
     def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
-        """Launch it in a call that a tape records, or cut off from derivatives."""
         tape.launch(self._launch(arguments))
 
     def _launch(self, arguments: tuple[Any, ...]) -> Launch:
@@ -109,7 +104,6 @@ class WriteAgain(Action, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
         return None if self.rank is None else arguments[: self.rank]
 
     def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
-        """Write it."""
         elements, written = memory_of(self.target)[1], arguments[-1]
         index = self._index(arguments)
         box = box_of(elements, index)
@@ -121,7 +115,6 @@ class WriteAgain(Action, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
             elements.fill(written, box)
 
     def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
-        """Write it as a tape does."""
         tape.host_write(self.target, self._index(arguments))
         self.replay(tape, arguments)
 
@@ -133,11 +126,9 @@ class CopyAgain(Action, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     source: Field
 
     def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
-        """Copy."""
         self.target.located().copy(self.source.located())
 
     def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
-        """Copy as a tape does."""
         tape.host_copy(self.target, self.source)
         self.replay(tape, arguments)
 
@@ -146,13 +137,11 @@ class TransferAgain(Action, msgspec.Struct, frozen=True, metaclass=AbstractStruc
     """A transfer between memory. The arguments: the transfer and its number."""
 
     def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
-        """Carry it out."""
         transfer, number = arguments
         transfer.agree(Pass.AGAIN, number, False)
         transfer.run(counts=False)
 
     def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
-        """Carry it out as a tape does."""
         tape.transfer_again(*arguments)
 
 
@@ -163,15 +152,13 @@ class CallAgain(Action, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     function: GivenGradient
 
     def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
-        """Do what it did."""
         for action, inner in arguments[2]:
             action.replay(tape, inner)
 
     def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
-        """Do what it did, and record the call."""
 
         def again(*args: object, **keywords: object) -> None:
             for action, inner in arguments[2]:
                 action.record(tape, inner)
 
-        tape.replaced(self.function, again, *arguments[:2])
+        tape.replaced(FunctionCall(self.function, again, *arguments[:2]))

@@ -189,16 +189,13 @@ class Loop(Entry):
         return [*found] * len({flow.target for flow in found})
 
     def repeat(self) -> None:
-        """Do all steps again."""
         for step in range(self.steps):
             replay(self.tape, self.log[step])
 
     def arrays(self) -> Sequence[ArrayBuffer]:
-        """The array arguments of all launches."""
         return list(self.log.arrays.values())
 
     def may_write(self, array: Hashable) -> bool:
-        """Whether steps write to an array, or call what may."""
         return (
             self.log.calls_gradient
             or array in self.log.sums
@@ -207,15 +204,12 @@ class Loop(Entry):
         )
 
     def writes_arrays(self) -> bool:
-        """Whether the state has any."""
         return any(isinstance(target, Ndarray) for target in self.declared.state)
 
     def calls_gradient(self) -> bool:
-        """Whether a step calls a function that has one."""
         return self.log.calls_gradient
 
     def rows(self) -> Sequence[Row]:
-        """The snapshots, by what is copied."""
         return [
             Row(
                 str(key),
@@ -258,7 +252,6 @@ class LoopAgain(Action, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     declared: Declared
 
     def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
-        """Do its steps."""
         log: Recorded = arguments[0]
         for step in range(len(log)):
             replay(tape, log[step])

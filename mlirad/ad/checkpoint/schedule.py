@@ -99,7 +99,6 @@ class PlannedPlacement(Placement):
         self.states = placements(steps, snapshots)
 
     def reach(self, state: int) -> list[int]:
-        """Those up to this one."""
         return self.states[: bisect_right(self.states, state)]
 
 
@@ -119,7 +118,6 @@ class OnlinePlacement(Placement):
         self.kept: list[int] = []
 
     def reach(self, state: int) -> list[int]:
-        """The states to be kept from now on."""
         while self.reached <= state + state // self.AHEAD:
             self.levels.reach(self.reached)
             self.reached += 1

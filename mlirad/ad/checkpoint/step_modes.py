@@ -4,7 +4,7 @@ the tape; and what it does may be inside a function with a gradient of its own."
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -20,7 +20,7 @@ from mlirad.ad.recording.known_arrays import KnownArray
 from mlirad.ad.recording.target_memory import touched_box
 from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.launch import Launch
-from mlirad.lang.recorder import GivenGradient, Target
+from mlirad.lang.recorder import FunctionCall, Target
 from mlirad.lang.transfer import Transfer
 from mlirad.runtime.footprints import Flow
 
@@ -84,20 +84,12 @@ class StepMode(ABC):
         arrays in flows."""
 
     @abstractmethod
-    def inside(
-        self, function: GivenGradient, args: tuple[Any, ...], keywords: dict[str, Any]
-    ) -> AbstractContextManager[StepMode]:
+    def inside(self, call: FunctionCall) -> AbstractContextManager[StepMode]:
         """Give the mode inside a call of a function with a gradient of its own."""
 
-    def call(
-        self,
-        function: GivenGradient,
-        primal: Callable[..., Any],
-        args: tuple[Any, ...],
-        keywords: dict[str, Any],
-    ) -> Any:
+    def run(self, call: FunctionCall) -> Any:
         """Call such a function, in the mode inside it."""
-        return primal(*args, **keywords)
+        return call.run()
 
     def result(self, launch: Launch) -> None:
         """A launch returns something to Python."""
@@ -133,22 +125,18 @@ class LoggedStep(StepMode):
         return bool(self.step.actions)
 
     def end_step(self) -> None:
-        """Log the step."""
         self.log.append(self.step.take())
 
     def begin_loop(
         self, declared: Declared, log: Recorded, statistics: Statistics, length: int | None
     ) -> Loop | None:
-        """None: the loop is an action of this step."""
         return None
 
     def end_loop(self, log: Recorded, declared: Declared) -> None:
-        """Log the loop."""
         if len(log):
             self.step.do(LoopAgain(declared), log)
 
     def finish_write(self) -> None:
-        """Log what Python wrote."""
         self.step.finish_write()
 
     def _launch_part(self, launch: Launch, shared: Launch, named: Sequence[KnownArray]) -> Any:
@@ -157,36 +145,28 @@ class LoggedStep(StepMode):
         self.step.launch(shared)
         return results
 
-    def inside(
-        self, function: GivenGradient, args: tuple[Any, ...], keywords: dict[str, Any]
-    ) -> AbstractContextManager[StepMode]:
-        """Log the call, with what it does."""
-        self.touched.note_call(function)
-        return self._log_call(function, args, keywords)
+    def inside(self, call: FunctionCall) -> AbstractContextManager[StepMode]:
+        self.touched.note_call(call.function)
+        return self._log_call(call)
 
     @contextmanager
-    def _log_call(
-        self, function: GivenGradient, args: tuple[Any, ...], keywords: dict[str, Any]
-    ) -> Iterator[StepMode]:
+    def _log_call(self, call: FunctionCall) -> Iterator[StepMode]:
         mode = LoggedCall(self.tape, self.arrays)
         yield mode
         mode.finish_write()
-        self.step.do(CallAgain(function), args, keywords, tuple(mode.step.actions))
+        self.step.do(CallAgain(call.function), call.args, call.keywords, tuple(mode.step.actions))
 
     def host_write(self, target: Target, index: Index, place: str) -> None:
-        """Log a write, once it is done."""
         warn_of_write(self.ledger, target, touched_box(target, index), place)
         self.step.write(target, index)
 
     def host_copy(self, target: Field, source: Field, place: str) -> None:
-        """Log a copy."""
         if target.dtype.is_float:
             self.ledger.note_copy(target, source, place)
             self.log.named[Flow(target.symbol, place, (source.symbol,))] = None
         self.step.do(CopyAgain(target, source))
 
     def transfer(self, transfer: Transfer, place: str) -> None:
-        """Carry out a transfer, and log it."""
         number = transfer.number()
         if carried(self.ledger, transfer, number, place, is_cut=not self.is_differentiating):
             self.log.named.update(dict.fromkeys(flows_of(self.ledger, transfer, place)))
@@ -201,14 +181,10 @@ class LoggedCall(LoggedStep):
     is_differentiating = False
 
     def launch(self, launch: Launch) -> Any:
-        """Launch a kernel as it is."""
         self.step.launch_alone(self._note_launch(launch))
         return launch.run()
 
-    def inside(
-        self, function: GivenGradient, args: tuple[Any, ...], keywords: dict[str, Any]
-    ) -> AbstractContextManager[StepMode]:
-        """Stay: the outer call has the gradient."""
+    def inside(self, call: FunctionCall) -> AbstractContextManager[StepMode]:
         return nullcontext(self)
 
     def result(self, launch: Launch) -> None:
@@ -218,11 +194,9 @@ class LoggedCall(LoggedStep):
         """Nothing: no derivative passes."""
 
     def host_write(self, target: Target, index: Index, place: str) -> None:
-        """Log a write, once it is done."""
         self.step.write(target, index)
 
     def host_copy(self, target: Field, source: Field, place: str) -> None:
-        """Log a copy."""
         self.step.do(CopyAgain(target, source))
 
 
@@ -232,13 +206,11 @@ class TapedStep(StepMode):
     has_begun = True
 
     def end_step(self) -> None:
-        """Nothing is logged."""
         self.has_begun = False
 
     def begin_loop(
         self, declared: Declared, log: Recorded, statistics: Statistics, length: int | None
     ) -> Loop | None:
-        """Have the loop on the tape."""
         return begin_loop(self.tape, declared, log, statistics, length)
 
     def end_loop(self, log: Recorded, declared: Declared) -> None:
@@ -250,33 +222,20 @@ class TapedStep(StepMode):
     def _launch_part(self, launch: Launch, shared: Launch, named: Sequence[KnownArray]) -> Any:
         return self.tape.program_mode.record(launch)
 
-    def inside(
-        self, function: GivenGradient, args: tuple[Any, ...], keywords: dict[str, Any]
-    ) -> AbstractContextManager[StepMode]:
-        """Have the tape record the call."""
-        self.touched.note_call(function)
+    def inside(self, call: FunctionCall) -> AbstractContextManager[StepMode]:
+        self.touched.note_call(call.function)
         return nullcontext(TapedCall(self.tape, self.arrays))
 
-    def call(
-        self,
-        function: GivenGradient,
-        primal: Callable[..., Any],
-        args: tuple[Any, ...],
-        keywords: dict[str, Any],
-    ) -> Any:
-        """Call such a function as a tape does."""
-        return self.tape.replaced(function, primal, args, keywords)
+    def run(self, call: FunctionCall) -> Any:
+        return self.tape.replaced(call)
 
     def host_write(self, target: Target, index: Index, place: str) -> None:
-        """Write as a tape does."""
         self.tape.host_write(target, index)
 
     def host_copy(self, target: Field, source: Field, place: str) -> None:
-        """Copy as a tape does."""
         self.tape.host_copy(target, source)
 
     def transfer(self, transfer: Transfer, place: str) -> None:
-        """Transfer as a tape does."""
         self.tape.transfer(transfer)
 
 
@@ -286,12 +245,8 @@ class TapedCall(TapedStep):
     is_differentiating = False
 
     def launch(self, launch: Launch) -> Any:
-        """Launch a kernel as a tape does."""
         self._note_launch(launch)
         return self.tape.launch(launch)
 
-    def inside(
-        self, function: GivenGradient, args: tuple[Any, ...], keywords: dict[str, Any]
-    ) -> AbstractContextManager[StepMode]:
-        """Stay: the outer call has the gradient."""
+    def inside(self, call: FunctionCall) -> AbstractContextManager[StepMode]:
         return nullcontext(self)

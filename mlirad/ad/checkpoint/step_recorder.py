@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from mlirad.ad.checkpoint.recorded import Declared, Recorded, Statistics
@@ -16,7 +15,7 @@ from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.launch import Launch
-from mlirad.lang.recorder import GivenGradient, Recorder, Target
+from mlirad.lang.recorder import FunctionCall, Recorder, Target
 from mlirad.lang.transfer import Transfer
 from mlirad.runtime.kernels.variant import Variant
 
@@ -76,7 +75,6 @@ class StepRecorder(Recorder):
         self.statistics.executions += 1
 
     def close(self) -> None:
-        """The loop is done, or left."""
         if self.is_closed:
             return
         self.finish_write()
@@ -105,17 +103,14 @@ class StepRecorder(Recorder):
 
     @property
     def validates(self) -> bool:
-        """Whether launches check Taichi's rule for accesses."""
         return self.tape.validates
 
     @property
     def is_differentiating(self) -> bool:
-        """Whether derivatives are taken of what is done now."""
         return self.mode.is_differentiating
 
     @property
     def follows_reads(self) -> bool:
-        """Whether each read by Python matters, used or not."""
         return not self.mode.is_differentiating
 
     def launch(self, launch: Launch) -> Any:
@@ -146,29 +141,20 @@ class StepRecorder(Recorder):
         """What steps use are not gradients."""
 
     def result(self, launch: Launch) -> None:
-        """A kernel returns something to Python."""
         self.mode.result(launch)
 
-    def replaced(
-        self,
-        function: GivenGradient,
-        primal: Callable[..., Any],
-        args: tuple[Any, ...],
-        keywords: dict[str, Any],
-    ) -> Any:
-        """Call a function with a gradient of its own, and record what it does."""
+    def replaced(self, call: FunctionCall) -> Any:
         self.finish_write()
-        with self.mode.inside(function, args, keywords) as inside:
+        with self.mode.inside(call) as inside:
             outside, self.mode = self.mode, inside
             try:
-                return inside.call(function, primal, args, keywords)
+                return inside.run(call)
             finally:
                 self.mode = outside
 
     # What Python does.
 
     def host_read(self, target: Target) -> None:
-        """Python reads a field."""
         self.mode.host_read(target)
 
     def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
@@ -182,11 +168,9 @@ class StepRecorder(Recorder):
         self.mode.host_write(target, index, place)
 
     def finish_write(self) -> None:
-        """Record what Python wrote last."""
         self.mode.finish_write()
 
     def host_copy(self, target: Field, source: Field) -> None:
-        """Python is about to copy a field to another."""
         self.finish_write()
         place = caller()
         self.touched.note_target(target, "copy_from", place, is_written=True)

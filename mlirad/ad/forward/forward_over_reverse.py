@@ -75,7 +75,6 @@ class ForwardOverReverse(Order):
 
     @property
     def reverse_mode(self) -> Mode:
-        """The reverse, with tangents."""
         return with_tangents(self.count, is_reverse=True)
 
     def prepare(self, loss: Target | None) -> None:
@@ -105,7 +104,6 @@ class ForwardOverReverse(Order):
         self.program.trees.materialize()
 
     def prepare_launches(self, variants: Sequence[Variant]) -> None:
-        """Give duals to the fields of kernels."""
         version = self.program.derivatives.tangent_version
         for variant in variants:
             if self._prepared.get(variant) != version:
@@ -136,7 +134,6 @@ class ForwardOverReverse(Order):
         self._arrays.update({array.address: array for array in arrays})
 
     def beside(self, key: Key) -> Sequence[Elements]:
-        """The tangents of an array."""
         if isinstance(key, int):
             return _tangents_of(self._arrays.get(key), self.count)
         return [
@@ -188,12 +185,7 @@ class ForwardOverReverse(Order):
             self.moved.before_write([target.symbol])
             self.overwritten.before_write(target.symbol, elements, touched_box(target, index))
 
-    def prepare_copy(self, target: Field, source: Field) -> None:
-        """Give both fields duals."""
-        self._give([target.symbol, source.symbol])
-
     def host_copy(self, target: Field, source: Field, *, carries: bool) -> None:
-        """Copy tangents too."""
         if carries:
             self.unread.copy(target.symbol, source.symbol)
         if carries and {source.symbol, target.symbol} <= self.program.derivatives.duals.keys():
@@ -201,12 +193,10 @@ class ForwardOverReverse(Order):
         else:
             clear_copied(target, source, self.beside(target.symbol))
 
-    def prepare_transfer(self, fields: Sequence[Field]) -> None:
-        """Give fields duals."""
+    def prepare_fields(self, fields: Sequence[Field]) -> None:
         self._give([field.symbol for field in fields])
 
     def before_transfer(self, transfer: Transfer) -> None:
-        """Keep what it overwrites in fields."""
         for piece in transfer.targets:
             if isinstance(piece.target, Ndarray):
                 self.moved.before_ndarray_write(piece.target)
@@ -216,7 +206,6 @@ class ForwardOverReverse(Order):
                 self.overwritten.before_write(piece.target.symbol, elements, box)
 
     def transfer(self, transfer: Transfer, decision: Decision, carries: bool) -> None:
-        """Transfer tangents too."""
         push_tangents(transfer, decision, self.tangents, carries)
         self.unread.transfer(
             [one.symbol for one in transfer.sent if isinstance(one, Field)],

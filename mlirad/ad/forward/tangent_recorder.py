@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from mlirad.ad.forward.duals import Duals
@@ -17,7 +16,7 @@ from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.launch import Launch, LaunchedKernel
 from mlirad.lang.kernels.reverse_alone import reverse_launch
 from mlirad.lang.ndarray import Ndarray
-from mlirad.lang.recorder import GivenGradient, Recorder, Target
+from mlirad.lang.recorder import FunctionCall, Recorder, Target
 from mlirad.lang.transfer import Pass, Transfer
 from mlirad.pipeline.mode import Mode, with_tangents
 from mlirad.runtime.derivative_kind import tangent
@@ -38,19 +37,16 @@ class TangentRecorder(Recorder):
 
     @property
     def is_differentiating(self) -> bool:
-        """Whether derivatives are taken of what is done now."""
         return not self.is_constant
 
     @property
     def follows_reads(self) -> bool:
-        """Whether each read by Python matters, used or not."""
         return self.is_constant
 
     def finish_write(self) -> None:
         """Nothing is kept."""
 
     def close(self) -> None:
-        """Launch without tangents again."""
         self.program.threads.record_by(None)
 
     def tangent(self, one: Target, number: int) -> Target:
@@ -62,7 +58,6 @@ class TangentRecorder(Recorder):
         return with_tangents(self.count, is_constant=self.is_constant)
 
     def launch(self, launch: Launch) -> Any:
-        """Launch a kernel with tangents; what it returns."""
         emptied = frozenset(filter(self.empties_gradient, launch.variant.kernel.emptied))
         if emptied:
             launch = launch.with_variant(launch.variant.with_adjoints_apart(emptied))
@@ -77,7 +72,6 @@ class TangentRecorder(Recorder):
         return launch.run(self._mode)
 
     def empties_gradient(self, symbol: str) -> bool:
-        """As launches do that nothing records."""
         return symbol in self.program.derivatives.adjoints
 
     def _warn_of_views(self, launch: Launch) -> None:
@@ -92,24 +86,18 @@ class TangentRecorder(Recorder):
             ):
                 warn_of_view(self.program, key, name, "forward mode")
 
-    def replaced(
-        self,
-        function: GivenGradient,
-        primal: Callable[..., Any],
-        args: tuple[Any, ...],
-        keywords: dict[str, Any],
-    ) -> Any:
+    def replaced(self, call: FunctionCall) -> Any:
         """Call a function through which no derivative passes. Raises TaichiRuntimeError for one
         with a reverse."""
-        if function.grad is not nothing:
+        if call.function.grad is not nothing:
             raise TaichiRuntimeError(
-                f"'{function.__name__}' has a gradient of its own (ti.ad.grad_replaced), which "
-                "is a reverse: forward mode cannot pass through it"
+                f"'{call.function.__name__}' has a gradient of its own (ti.ad.grad_replaced), "
+                "which is a reverse: forward mode cannot pass through it"
             )
         outer, self.is_constant = self.is_constant, True
         self.duals.look_again()
         try:
-            return primal(*args, **keywords)
+            return call.run()
         finally:
             self.is_constant = outer
             self.duals.look_again()
@@ -122,7 +110,6 @@ class TangentRecorder(Recorder):
         self.launch(reverse_launch(launch, "forward mode"))
 
     def clear_gradients(self) -> None:
-        """Tangents of gradients become 0."""
         derivatives = self.program.derivatives
         for name in derivatives.primals:
             for dual in derivatives.duals.get(name, ()):
@@ -172,7 +159,6 @@ class TangentRecorder(Recorder):
         return found
 
     def host_copy(self, target: Field, source: Field) -> None:
-        """Tangents are copied too."""
         duals = self.program.derivatives.duals
         if source.symbol not in duals or self.is_constant or not target.dtype.is_float:
             clear_copied(target, source, self._tangents(target))
@@ -182,7 +168,6 @@ class TangentRecorder(Recorder):
         copy_tangents(target, source, [tangent(number) for number in range(self.count)])
 
     def transfer(self, transfer: Transfer) -> None:
-        """Tangents are transferred too."""
         is_one = transfer.is_float and not self.is_constant
         is_one = is_one and any(map(self._has_tangents, transfer.sent))
         carries = transfer.agree(Pass.FORWARD, transfer.number(), is_one)

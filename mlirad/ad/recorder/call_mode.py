@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -26,7 +26,7 @@ from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.kernels.reverse_alone import launch_reverse_alone
 from mlirad.lang.ndarray import Ndarray
-from mlirad.lang.recorder import GivenGradient, Target
+from mlirad.lang.recorder import FunctionCall, Target
 from mlirad.lang.transfer import Pass, Transfer
 from mlirad.runtime.boxes import Box
 
@@ -41,18 +41,10 @@ class CallMode(RecordingMode):
         self.call = call
         self.function = function  # None for a launch through which no derivative passes
 
-    def inside(
-        self,
-        function: GivenGradient,
-        primal: Callable[..., Any],
-        args: tuple[Any, ...],
-        keywords: dict[str, Any],
-    ) -> AbstractContextManager[RecordingMode]:
-        """Stay: only the outer call is recorded."""
+    def inside(self, call: FunctionCall) -> AbstractContextManager[RecordingMode]:
         return nullcontext(self)
 
     def launch(self, launch: Launch) -> Any:
-        """Launch a kernel; what it returns."""
         ledger, variant = self.ledger, launch.variant
         if variant.used_gradients:
             use_gradients(ledger, variant.used_gradients, self.function, variant)
@@ -81,12 +73,10 @@ class CallMode(RecordingMode):
         return results
 
     def launch_reverse(self, launch: Launch) -> None:
-        """Launch the reverse of a kernel."""
         use_gradients(self.ledger, launch.variant.gradients(), self.function)
         launch_reverse_alone(launch)
 
     def empties_gradient(self, symbol: str) -> bool:
-        """Whether the function has used it."""
         gradient = self.program.derivatives.adjoints.get(symbol, "")
         return self.ledger.apart.has([gradient], self.function)
 
@@ -105,7 +95,6 @@ class CallMode(RecordingMode):
         self.call.read(key, elements, touched_box(target, None))
 
     def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
-        """Python is about to write."""
         ledger, place = self.ledger, caller()
         if not target.is_derivative:
             for key, cells in activities_of(target):
@@ -122,7 +111,6 @@ class CallMode(RecordingMode):
         self.call.write(key, elements, box, place)
 
     def host_copy(self, target: Field, source: Field) -> None:
-        """Python is about to copy a field to another."""
         gradients = [field.symbol for field in (target, source) if field.is_derivative]
         if gradients:
             use_gradients(self.ledger, gradients, self.function)
@@ -132,7 +120,6 @@ class CallMode(RecordingMode):
         self.order.host_copy(target, source, carries=False)
 
     def transfer(self, transfer: Transfer, why: Pass, number: int) -> None:
-        """Carry out a transfer, and note what it touches."""
         place = caller()
         transfer.agree(why, number, False)
         for piece in transfer.sources:
@@ -164,5 +151,5 @@ def call_of(ledger: Ledger, entry: Replaced | Aside, place: str) -> Iterator[Cal
     # under "refuse" every later write would be refused, as what the gradient reads is not known
     if function is not None and ledger.rules != "refuse":
         if ledger.is_open:
-            unseen.hold_given(function.function.__name__)
+            unseen.hold_given(function.call.function.__name__)
         call.expect_gradient()

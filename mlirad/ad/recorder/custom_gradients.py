@@ -11,6 +11,7 @@ from mlirad.errors import TaichiRuntimeError
 from mlirad.frontend.python.source.function import Function
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.kernels.kernel import Kernel
+from mlirad.lang.recorder import FunctionCall
 from mlirad.runtime.program import program
 
 _NOT_A_KERNEL = (
@@ -37,7 +38,8 @@ def grad_replaced(function: Callable[..., Any]) -> Any:
         recorder = program().threads.recorder
         if recorder is None:
             return function(*args, **keywords)
-        return recorder.replaced(decorated, function, args, keywords)
+        call = FunctionCall(decorated, function, args, keywords)  # type: ignore[arg-type]
+        return recorder.replaced(call)
 
     decorated.grad = None  # type: ignore[attr-defined]
     decorated.autodiff_mode = AutodiffMode.NONE  # type: ignore[attr-defined]
@@ -115,4 +117,4 @@ class KernelWithoutGradient:
         recorder = program().threads.recorder
         if recorder is None:
             return self.__wrapped__(*args, **keywords)
-        return recorder.replaced(self, self.__wrapped__, args, keywords)
+        return recorder.replaced(FunctionCall(self, self.__wrapped__, args, keywords))

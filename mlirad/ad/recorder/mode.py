@@ -4,14 +4,13 @@ which function of the program they are in."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
 from mlirad.ad.recording.ledger import Ledger
 from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.launch import Launch
-from mlirad.lang.recorder import GivenGradient, Target
+from mlirad.lang.recorder import FunctionCall, Target
 from mlirad.lang.transfer import Pass, Transfer
 
 
@@ -29,13 +28,7 @@ class RecordingMode(ABC):
         return self
 
     @abstractmethod
-    def inside(
-        self,
-        function: GivenGradient,
-        primal: Callable[..., Any],
-        args: tuple[Any, ...],
-        keywords: dict[str, Any],
-    ) -> AbstractContextManager[RecordingMode]:
+    def inside(self, call: FunctionCall) -> AbstractContextManager[RecordingMode]:
         """Give the mode inside a call of a function with a gradient of its own, or with none."""
 
     @abstractmethod

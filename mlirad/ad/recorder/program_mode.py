@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -33,7 +33,7 @@ from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.kernels.reverse_alone import reverse_launch
 from mlirad.lang.ndarray import Ndarray
-from mlirad.lang.recorder import GivenGradient, Target
+from mlirad.lang.recorder import FunctionCall, Target
 from mlirad.lang.transfer import Pass, Transfer
 from mlirad.runtime.kernels.codes import Derivative
 
@@ -44,26 +44,19 @@ class ProgramMode(RecordingMode):
     is_differentiating = True
 
     def cut(self) -> RecordingMode:
-        """Return the mode inside a function without a gradient."""
         return CutMode(self.ledger)
 
-    def inside(
-        self,
-        function: GivenGradient,
-        primal: Callable[..., Any],
-        args: tuple[Any, ...],
-        keywords: dict[str, Any],
-    ) -> AbstractContextManager[RecordingMode]:
+    def inside(self, call: FunctionCall) -> AbstractContextManager[RecordingMode]:
         """Record a call of a function. Raises TaichiRuntimeError for one that was to be given a
         gradient."""
-        if function.grad is None:
+        if call.function.grad is None:
             raise TaichiRuntimeError(
-                f"'{function.__name__}' is decorated with ti.ad.grad_replaced, but no "
+                f"'{call.function.__name__}' is decorated with ti.ad.grad_replaced, but no "
                 "ti.ad.grad_for gives its gradient"
             )
-        if function.grad is nothing:
+        if call.function.grad is nothing:
             return nullcontext(self.cut())
-        return call_of(self.ledger, Replaced(function, primal, args, keywords, []), caller())
+        return call_of(self.ledger, Replaced(call, []), caller())
 
     def launch(self, launch: Launch) -> Any:
         """Launch a kernel, part by part; what it returns.
@@ -143,7 +136,6 @@ class ProgramMode(RecordingMode):
         return symbol in self.ledger.apart.symbols
 
     def clear_gradients(self) -> None:
-        """Set all gradients to 0: writes from Python."""
         ledger, derivatives, place = self.ledger, self.program.derivatives, caller()
         ledger.apart.cleared.clear()
         if not follows_gradients(ledger):
@@ -158,15 +150,12 @@ class ProgramMode(RecordingMode):
                 ledger.add(HostWrite(elements, adjoints, box, saved))
 
     def result(self, launch: Launch) -> None:
-        """Warn of a result that carries a derivative."""
         warn_of_carried_result(self.ledger, launch)
 
     def host_read(self, target: Target) -> None:
-        """Warn of what carries a derivative."""
         warn_of_carried_read(self.ledger, target)
 
     def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
-        """Keep what Python is about to write over."""
         ledger, order = self.ledger, self.order
         if target.is_derivative and not follow_gradient(ledger, target):
             return
@@ -202,7 +191,7 @@ class ProgramMode(RecordingMode):
         self._use_copied(target, source)
         carries = ledger.note_copy(target, source, place)
         if carries:
-            self.order.prepare_copy(target, source)
+            self.order.prepare_fields([target, source])
         self.host_write(target, index_of_copy(target))
         self.order.host_copy(target, source, carries=True)
         if carries:
@@ -216,7 +205,6 @@ class ProgramMode(RecordingMode):
             use_gradients(self.ledger, gradients)
 
     def transfer(self, transfer: Transfer, why: Pass, number: int) -> None:
-        """Carry out a transfer, and record it."""
         record_transfer(self.ledger, transfer, number, is_cut=not self.is_differentiating)
 
 
@@ -227,17 +215,9 @@ class CutMode(ProgramMode):
     is_differentiating = False
 
     def cut(self) -> RecordingMode:
-        """Stay."""
         return self
 
-    def inside(
-        self,
-        function: GivenGradient,
-        primal: Callable[..., Any],
-        args: tuple[Any, ...],
-        keywords: dict[str, Any],
-    ) -> AbstractContextManager[RecordingMode]:
-        """Stay: no gradient is asked for."""
+    def inside(self, call: FunctionCall) -> AbstractContextManager[RecordingMode]:
         return nullcontext(self)
 
     def launch(self, launch: Launch) -> Any:
@@ -258,7 +238,6 @@ class CutMode(ProgramMode):
         """Nothing: no derivative passes."""
 
     def host_copy(self, target: Field, source: Field) -> None:
-        """Keep what a copy is about to overwrite."""
         self._use_copied(target, source)
         self.host_write(target, index_of_copy(target))
         self.order.host_copy(target, source, carries=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,7 +13,7 @@ from mlirad.ad.recording.ledger import Ledger
 from mlirad.ad.recording.order import Order
 from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.launch import Launch
-from mlirad.lang.recorder import GivenGradient, Recorder, Target
+from mlirad.lang.recorder import FunctionCall, Recorder, Target
 from mlirad.lang.transfer import Pass, Transfer
 from mlirad.runtime.program import Program
 
@@ -44,7 +44,6 @@ class Recording(Recorder):
         self.ledger.validates = self._validation and self.program.config.debug
 
     def close(self) -> None:
-        """Record no more."""
         self.program.threads.record_by(None)
         self.ledger.is_open = self.ledger.validates = False
         self.closed_at = self.program.threads.changes
@@ -52,7 +51,6 @@ class Recording(Recorder):
 
     @property
     def validates(self) -> bool:
-        """Whether launches check Taichi's rule for accesses now."""
         return self.ledger.validates
 
     def finish_write(self) -> None:
@@ -62,30 +60,23 @@ class Recording(Recorder):
 
     @contextmanager
     def cutting(self) -> Iterator[None]:
-        """Have what is launched and written within carry no derivative."""
         outside, self.mode = self.mode, self.mode.cut()
         try:
             yield
         finally:
             self.mode = outside
 
-    def replaced(
-        self,
-        function: GivenGradient,
-        primal: Callable[..., Any],
-        args: tuple[Any, ...],
-        keywords: dict[str, Any],
-    ) -> Any:
+    def replaced(self, call: FunctionCall) -> Any:
         """Call a function with a gradient of its own, or with none.
 
         Raises TaichiRuntimeError where it was to be given one.
         """
-        self.ledger.order.check_call(function)
+        self.ledger.order.check_call(call.function)
         self.finish_write()
-        with self.mode.inside(function, primal, args, keywords) as inside:
+        with self.mode.inside(call) as inside:
             outside, self.mode = self.mode, inside
             try:
-                return primal(*args, **keywords)
+                return call.run()
             finally:
                 self.mode = outside
 
@@ -93,53 +84,42 @@ class Recording(Recorder):
 
     @property
     def is_differentiating(self) -> bool:
-        """Whether derivatives are taken of what is done now."""
         return self.mode.is_differentiating
 
     @property
     def follows_reads(self) -> bool:
-        """Whether each read by Python matters, used or not."""
         return self.mode.follows_reads
 
     def launch(self, launch: Launch) -> Any:
-        """Launch a kernel; what it returns."""
         if self._keeps_written:
             self.ledger.note_written()
         return self.mode.launch(launch)
 
     def launch_reverse(self, launch: Launch) -> None:
-        """Launch the reverse of a kernel."""
         self.finish_write()
         self.mode.launch_reverse(launch)
 
     def empties_gradient(self, symbol: str) -> bool:
-        """Whether launches that deactivate cells of a field clear its gradient too."""
         return self.mode.empties_gradient(symbol)
 
     def clear_gradients(self) -> None:
-        """Python is about to set all gradients to 0."""
         self.mode.clear_gradients()
 
     def result(self, launch: Launch) -> None:
-        """A launch returns something to Python."""
         self.mode.result(launch)
 
     def host_read(self, target: Target) -> None:
-        """Python reads a field or an ndarray."""
         self.mode.host_read(target)
 
     def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
-        """Python is about to write: a place in memory (`index`), or everything."""
         self.finish_write()
         self.mode.host_write(target, index)
 
     def host_copy(self, target: Field, source: Field) -> None:
-        """Python is about to copy a field to another."""
         self.finish_write()
         self.mode.host_copy(target, source)
 
     def transfer(self, transfer: Transfer) -> None:
-        """Carry out a transfer."""
         self.finish_write()
         self.mode.transfer(transfer, Pass.TAPE, transfer.number())
 

@@ -41,15 +41,12 @@ class Transferred(Entry, msgspec.Struct, metaclass=AbstractStruct):
         return derivative_of(target, kind)
 
     def flows(self) -> Sequence[Flow]:
-        """From all that is sent to all that is reached."""
         return self.passes
 
     def is_copy(self) -> bool:
-        """It does."""
         return True
 
     def arrays(self) -> Sequence[ArrayBuffer]:
-        """The ndarrays that it is about."""
         return list(arrays_of(self.transfer).values())
 
     def reverse(self) -> None:
@@ -84,7 +81,6 @@ class Transferred(Entry, msgspec.Struct, metaclass=AbstractStruct):
                     clear(piece, derivative_of(target, kind))
 
     def rows(self) -> Sequence[Row]:
-        """What it chose."""
         size = self.transfer.kept_bytes(self.decision)
         return [Row(self.transfer.name, self.place, self.place, "kept", size)] if size else []
 
@@ -92,7 +88,6 @@ class Transferred(Entry, msgspec.Struct, metaclass=AbstractStruct):
         return f"{self.transfer.name} at {self.place}"
 
     def repeat(self) -> None:
-        """Carry it out again."""
         self.transfer.agree(Pass.AGAIN, self.number, self.carries)
         self.decision = self.transfer.run()
 
@@ -102,7 +97,7 @@ def record_transfer(ledger: Ledger, transfer: Transfer, number: int, *, is_cut: 
     order, place = ledger.order, caller()
     carries = carried(ledger, transfer, number, place, is_cut=is_cut)
     if carries:
-        order.prepare_transfer([one for one in transfer.named if isinstance(one, Field)])
+        order.prepare_fields([one for one in transfer.named if isinstance(one, Field)])
     arrays = [one for one in transfer.named if isinstance(one, Ndarray)]
     order.use_arrays([one for one in arrays if one.grad is not None])
     ledger.keeper.transfer()

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import nullcontext
-from typing import Any
 
 import msgspec
 
@@ -17,7 +16,7 @@ from mlirad.ir.reports.location import source_location
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.launch import Launch
-from mlirad.lang.recorder import GivenGradient
+from mlirad.lang.recorder import FunctionCall
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind
 from mlirad.runtime.explanation import Row
@@ -89,12 +88,10 @@ class RecordedLaunch(Entry, msgspec.Struct, metaclass=AbstractStruct):
     is_checked: bool = False
 
     def flows(self) -> Sequence[Flow]:
-        """Which arrays pass derivatives to which."""
         flows = self.derivative.footprints.flows.between
         return named_flows(flows, self.launch.variant, self.named)
 
     def reverse(self) -> None:
-        """Run its reverse."""
         launch = self.launch
         if not self.is_checked:
             launch.variant.check(self.derivative.check, launch.values, launch.arrays)
@@ -102,14 +99,12 @@ class RecordedLaunch(Entry, msgspec.Struct, metaclass=AbstractStruct):
         launch.variant.reverse(self.derivative, launch.values, launch.arrays)
 
     def move(self, apart: Apart) -> None:
-        """Take the reverse that adds to these adjoints."""
         variant = apart.variant(self.launch.variant)
         if variant is not self.launch.variant:
             self.launch = self.launch.with_variant(variant)
             self.derivative = variant.codes.derivative(self.derivative.mode)
 
     def may_write(self, array: Hashable) -> bool:
-        """Whether it writes to an array."""
         return bool(self.written_boxes(array))
 
     def written_boxes(self, array: Hashable) -> list[Box]:
@@ -117,11 +112,9 @@ class RecordedLaunch(Entry, msgspec.Struct, metaclass=AbstractStruct):
         return written_boxes(array, self.derivative.footprints, self.launch, self.named)
 
     def arrays(self) -> Sequence[ArrayBuffer]:
-        """Its array arguments."""
         return self.launch.arrays
 
     def writes_arrays(self) -> bool:
-        """Whether it writes to one of them."""
         return any(
             isinstance(footprint.array, int) for footprint in self.derivative.footprints.written
         )
@@ -132,7 +125,6 @@ class RecordedLaunch(Entry, msgspec.Struct, metaclass=AbstractStruct):
         return f"kernel '{kernel.name}'" + (f" ({place})" if place is not None else "")
 
     def repeat(self) -> None:
-        """Run it again at the present state."""
         self.launch.with_arrays(self.given).repeat()
 
 
@@ -155,7 +147,6 @@ class HostWrite(Entry, msgspec.Struct, metaclass=AbstractStruct):
         clear_written(self.adjoints, self.box, self.sparse)
 
     def move(self, apart: Apart) -> None:
-        """Clear these adjoints."""
         self.adjoints = [apart.elements(one) for one in self.adjoints]
 
     def note_written(self) -> None:
@@ -169,7 +160,6 @@ class HostWrite(Entry, msgspec.Struct, metaclass=AbstractStruct):
         return "a write from Python"
 
     def repeat(self) -> None:
-        """Write the same again."""
         assert self.written is not None
         if isinstance(self.written, Kept):
             self.written.restore()
@@ -188,11 +178,9 @@ class HostCopy(Entry, msgspec.Struct, metaclass=AbstractStruct):
     kinds: Sequence[DerivativeKind] = (ADJOINT,)
 
     def is_copy(self) -> bool:
-        """It does."""
         return True
 
     def flows(self) -> tuple[Flow, ...]:
-        """From one to the other."""
         return (Flow(self.target.symbol, self.place, (self.source.symbol,)),)
 
     def reverse(self) -> None:
@@ -212,7 +200,6 @@ class HostCopy(Entry, msgspec.Struct, metaclass=AbstractStruct):
         return f"the copy at {self.place}"
 
     def repeat(self) -> None:
-        """Copy again."""
         self.target.located().copy(self.source.located())
 
 
@@ -231,24 +218,19 @@ class Aside(Entry, msgspec.Struct, metaclass=AbstractStruct):
         """Nothing."""
 
     def may_write(self, array: Hashable) -> bool:
-        """What it writes is not looked at."""
         return True
 
     def __str__(self) -> str:
         return f"kernel '{self.launch.variant.kernel.name}'"
 
     def repeat(self) -> None:
-        """Run it again at the present state."""
         self.launch.repeat()
 
 
 class Replaced(Entry, msgspec.Struct, metaclass=AbstractStruct):
     """A call of a function whose gradient is another function (`ti.ad.grad_replaced`)."""
 
-    function: GivenGradient
-    primal: Callable[..., Any]
-    args: tuple[Any, ...]
-    keywords: dict[str, Any]
+    call: FunctionCall
     saved: list[Version]
     is_done: bool = False  # else an exception ended it
 
@@ -257,25 +239,22 @@ class Replaced(Entry, msgspec.Struct, metaclass=AbstractStruct):
         return ()
 
     def reverse(self) -> None:
-        """Call the gradient that was given for it."""
-        if self.is_done and self.function.grad is not None:
+        call = self.call
+        if self.is_done and call.function.grad is not None:
             with nullcontext() if self.apart is None else self.apart.lent():
-                self.function.grad(*self.args, **self.keywords)
+                call.function.grad(*call.args, **call.keywords)
 
     def calls_gradient(self) -> bool:
-        """It does."""
         return True
 
     def may_write(self, array: Hashable) -> bool:
-        """What it writes is not known."""
         return True
 
     def __str__(self) -> str:
-        return f"function '{self.function.__name__}'"
+        return f"function '{self.call.function.__name__}'"
 
     def repeat(self) -> None:
-        """Call it again at the present state."""
-        self.primal(*self.args, **self.keywords)
+        self.call.run()
 
 
 def named_flows(

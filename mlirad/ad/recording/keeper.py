@@ -19,13 +19,14 @@ from mlirad.runtime.program import Program
 
 
 class Keeper(ABC):
-    """Is told of each thing before it is done, and runs the reverses."""
+    """A keeper follows each thing before it is done, and runs the reverses. What is not overridden
+    has nothing to do."""
 
     repeats_launches: bool  # instead of keeping what they overwrite
 
     @abstractmethod
     def versions(self) -> Versions:
-        """Versions of memory for new entries."""
+        """Return versions of memory for new entries."""
 
     @abstractmethod
     def reverse(self, entries: Sequence[Entry]) -> None:
@@ -33,48 +34,40 @@ class Keeper(ABC):
 
     @abstractmethod
     def explain(self, entries: Sequence[Entry]) -> Explanation:
-        """What is kept."""
+        """Say what is kept."""
 
-    @abstractmethod
     def launch(self, launch: Launch, footprints: Footprints | None) -> None:
-        """A kernel is launched, whose reverse has footprints, if there is one."""
+        """Follow a launch of a kernel, whose reverse has footprints, if there is one."""
 
-    @abstractmethod
     def write(self, key: Key, elements: Elements, box: Box) -> None:
-        """Python writes to a box."""
+        """Follow a write from Python to a box."""
 
-    @abstractmethod
     def transfer(self) -> None:
-        """Memory is transferred."""
+        """Follow a transfer of memory."""
 
-    @abstractmethod
     def add(self, entry: Entry) -> None:
-        """An entry of the tape stands for what was done last."""
+        """Note an entry of the tape, which stands for what was done last."""
 
-    @abstractmethod
     def take_back(self) -> None:
-        """The entry added last is none."""
+        """Forget the entry added last."""
 
-    @abstractmethod
     def add_call(
         self,
         entry: Replaced | Aside,
         touched: Sequence[tuple[Key, Elements, Box]],
         arrays: Sequence[KnownArray],
     ) -> None:
-        """A call has been made, of a function whose gradient may read what it has touched, on some
-        arrays of Python's; or a launch without a reverse."""
+        """Note a call of a function, whose gradient may read what it has touched, on some arrays of
+        Python's; or a launch without a reverse."""
 
-    @abstractmethod
     def hold(self, launch: Launch) -> Launch:
-        """A launch as it can be done again. Raises TaichiRuntimeError for arrays that Python has
-        changed."""
+        """Return a launch as it can be done again. Raises TaichiRuntimeError for arrays that Python
+        has changed."""
+        return launch
 
-    @abstractmethod
     def take(self, launch: Launch) -> None:
-        """A launch is done, and has written to its arrays."""
+        """Follow a launch that is done, and has written to its arrays."""
 
-    @abstractmethod
     def check_arrays(self, who: str) -> None:
         """Raise TaichiRuntimeError for arrays that Python has changed, before a call."""
 
@@ -92,11 +85,9 @@ class KeepAll(Keeper):
         self.program, self.rules, self.order = program, rules, order
 
     def versions(self) -> Versions:
-        """Versions that are copies."""
         return Versions(self.program, self.rules, self.order.beside)
 
     def reverse(self, entries: Sequence[Entry]) -> None:
-        """Run the reverses, with versions given back on the way."""
         way = WayBack((version for entry in entries for version in entry.saved), self.program)
         try:
             sweep(entries, way.give_back)
@@ -104,38 +95,4 @@ class KeepAll(Keeper):
             way.end()
 
     def explain(self, entries: Sequence[Entry]) -> Explanation:
-        """A row for each array."""
         return Explanation(rows_of(entries))
-
-    def launch(self, launch: Launch, footprints: Footprints | None) -> None:
-        """Nothing."""
-
-    def write(self, key: Key, elements: Elements, box: Box) -> None:
-        """Nothing."""
-
-    def transfer(self) -> None:
-        """Nothing."""
-
-    def add(self, entry: Entry) -> None:
-        """Nothing."""
-
-    def take_back(self) -> None:
-        """Nothing."""
-
-    def add_call(
-        self,
-        entry: Replaced | Aside,
-        touched: Sequence[tuple[Key, Elements, Box]],
-        arrays: Sequence[KnownArray],
-    ) -> None:
-        """Nothing."""
-
-    def hold(self, launch: Launch) -> Launch:
-        """The launch itself."""
-        return launch
-
-    def take(self, launch: Launch) -> None:
-        """Nothing."""
-
-    def check_arrays(self, who: str) -> None:
-        """Nothing."""

@@ -31,7 +31,7 @@ from mlirad.runtime.memory.memory import Elements
 
 
 class Order(ABC):
-    """The order of the derivatives that a tape is for."""
+    """The order of the derivatives that a tape is for. What is not overridden has nothing to do."""
 
     repeats_steps: bool  # whether checkpointed loops run steps again; else they are any loop
     uses_gradients: bool  # whether programs may use gradients, which have adjoints then
@@ -40,43 +40,36 @@ class Order(ABC):
 
     @abstractmethod
     def primal_mode(self, variant: Variant, *, is_constant: bool, validates: bool) -> Mode:
-        """How a launch runs; `is_constant` if no derivative passes."""
+        """Return how a launch runs; `is_constant` if no derivative passes."""
 
     @property
     @abstractmethod
     def reverse_mode(self) -> Mode:
-        """How reverses run."""
+        """Return how reverses run."""
 
-    @abstractmethod
     def prepare(self, loss: Target | None) -> None:
-        """Before a tape is entered."""
+        """Get ready, before a tape is entered."""
 
-    @abstractmethod
     def begin(self, claims: Claims) -> None:
-        """A tape is entered, and gradients are cleared."""
+        """Begin a tape, whose gradients have been cleared."""
 
-    @abstractmethod
     def prepare_launches(self, variants: Sequence[Variant]) -> None:
-        """Before launches of kernels."""
+        """Get ready for launches of kernels."""
 
-    @abstractmethod
     def before_run(self, launch: Launch, *, is_constant: bool) -> None:
-        """A launch is about to run."""
+        """Follow a launch that is about to run."""
 
-    @abstractmethod
     def use_arrays(self, arrays: Iterable[Ndarray]) -> None:
-        """Arrays that carry derivatives are about to be read or written: what lies beside them is
-        kept with them from now on."""
+        """Keep what lies beside arrays with them from now on: they carry derivatives, and are about
+        to be read or written."""
 
-    @abstractmethod
     def beside(self, key: Key) -> Sequence[Elements]:
-        """The memory that lies beside an array's, and is kept with it."""
+        """Return the memory that lies beside an array's, and is kept with it."""
+        return ()
 
-    @abstractmethod
     def check_call(self, function: GivenGradient) -> None:
         """Raise TaichiRuntimeError for a function whose gradient cannot serve."""
 
-    @abstractmethod
     def host_write(
         self,
         target: Target,
@@ -84,29 +77,25 @@ class Order(ABC):
         hidden: Ndarray | None,
         sparse: FieldMemory | None,
     ) -> Sequence[Elements]:
-        """Python writes over elements: the memory beside that of their adjoint, which is cleared
-        in reverse; `hidden` is a gradient that the tape gave, `sparse` the memory of a field of
-        which the active elements are set."""
+        """Follow a write from Python; return the memory beside that of the elements' adjoint,
+        which is cleared in reverse.
 
-    @abstractmethod
-    def prepare_copy(self, target: Field, source: Field) -> None:
-        """A copy is about to carry a derivative."""
+        `hidden` is a gradient that the tape gave, `sparse` the memory of a field of which the
+        active elements are set.
+        """
+        return ()
 
-    @abstractmethod
     def host_copy(self, target: Field, source: Field, *, carries: bool) -> None:
         """Copy what lies beside one field to another; without a derivative it is 0."""
 
-    @abstractmethod
-    def prepare_transfer(self, fields: Sequence[Field]) -> None:
-        """A transfer among fields is about to carry a derivative."""
+    def prepare_fields(self, fields: Sequence[Field]) -> None:
+        """Get ready for a copy or a transfer among fields that carries a derivative."""
 
-    @abstractmethod
     def before_transfer(self, transfer: Transfer) -> None:
-        """A transfer is about to write."""
+        """Follow a transfer that is about to write."""
 
-    @abstractmethod
     def transfer(self, transfer: Transfer, decision: Decision, carries: bool) -> None:
-        """What lies beside goes with what was transferred; without a derivative it is 0."""
+        """Transfer what lies beside, too; without a derivative it is 0."""
 
 
 class FirstOrder(Order, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
@@ -119,7 +108,6 @@ class FirstOrder(Order, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     copied = (ADJOINT,)
 
     def primal_mode(self, variant: Variant, *, is_constant: bool, validates: bool) -> Mode:
-        """Functions with a gradient of their own are not checked."""
         if is_constant:
             return PRIMAL
         if validates:
@@ -128,52 +116,4 @@ class FirstOrder(Order, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
 
     @property
     def reverse_mode(self) -> Mode:
-        """The reverse of such a launch."""
         return ANOMALY_REVERSE if self.anomaly else REVERSE
-
-    def prepare(self, loss: Target | None) -> None:
-        """Nothing."""
-
-    def begin(self, claims: Claims) -> None:
-        """Nothing."""
-
-    def prepare_launches(self, variants: Sequence[Variant]) -> None:
-        """Nothing."""
-
-    def before_run(self, launch: Launch, *, is_constant: bool) -> None:
-        """Nothing."""
-
-    def use_arrays(self, arrays: Iterable[Ndarray]) -> None:
-        """Nothing."""
-
-    def beside(self, key: Key) -> Sequence[Elements]:
-        """Nothing."""
-        return ()
-
-    def check_call(self, function: GivenGradient) -> None:
-        """Any gradient serves."""
-
-    def host_write(
-        self,
-        target: Target,
-        index: tuple[int | slice, ...] | None,
-        hidden: Ndarray | None,
-        sparse: FieldMemory | None,
-    ) -> Sequence[Elements]:
-        """Nothing."""
-        return ()
-
-    def prepare_copy(self, target: Field, source: Field) -> None:
-        """Nothing."""
-
-    def host_copy(self, target: Field, source: Field, *, carries: bool) -> None:
-        """Nothing."""
-
-    def prepare_transfer(self, fields: Sequence[Field]) -> None:
-        """Nothing."""
-
-    def before_transfer(self, transfer: Transfer) -> None:
-        """Nothing."""
-
-    def transfer(self, transfer: Transfer, decision: Decision, carries: bool) -> None:
-        """Nothing."""

@@ -16,7 +16,7 @@ from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.launch import Launch
-from mlirad.lang.recorder import GivenGradient, Recorder, Target
+from mlirad.lang.recorder import FunctionCall, Recorder, Target
 from mlirad.lang.transfer import Transfer
 from mlirad.runtime.program import Program
 
@@ -42,12 +42,10 @@ class InnerTape(Recorder):
 
     @property
     def is_differentiating(self) -> bool:
-        """Whether derivatives are taken of what is done now."""
         return self.outer.is_differentiating
 
     @property
     def follows_reads(self) -> bool:
-        """Whether each read by Python matters, used or not."""
         return self.outer.follows_reads
 
     def begin(self, clear_gradients: Callable[[], None]) -> None:
@@ -94,25 +92,16 @@ class InnerTape(Recorder):
         self._refuse(f"{launch.kernel.__name__}.grad() in a tape inside what takes derivatives")
 
     def clear_gradients(self) -> None:
-        """Python is about to set all gradients to 0."""
         self.outer.clear_gradients()
 
     def result(self, launch: Launch) -> None:
-        """A launch returns something to Python."""
         self.outer.result(launch)
 
-    def replaced(
-        self,
-        function: GivenGradient,
-        primal: Callable[..., Any],
-        args: tuple[Any, ...],
-        keywords: dict[str, Any],
-    ) -> Any:
+    def replaced(self, call: FunctionCall) -> Any:
         """Raise TaichiRuntimeError: a gradient that is given has none."""
-        self._refuse(f"'{function.__name__}', called in a tape inside a tape,")
+        self._refuse(f"'{call.function.__name__}', called in a tape inside a tape,")
 
     def host_read(self, target: Target) -> None:
-        """Python reads."""
         self.outer.host_read(target)
 
     def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
@@ -130,7 +119,6 @@ class InnerTape(Recorder):
         self._refuse(f"{transfer.name} in a tape inside a tape")
 
     def finish_write(self) -> None:
-        """What Python was about to write is written."""
         self.outer.finish_write()
 
 

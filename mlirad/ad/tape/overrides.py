@@ -27,7 +27,6 @@ class Override(Entry):
         self.kind = ADJOINT
 
     def move(self, apart: Apart) -> None:
-        """Replace the adjoint that lies apart from the gradient."""
         self.kind = apart.kind(self.field, ADJOINT)
 
     def flows(self) -> tuple[Flow, ...]:

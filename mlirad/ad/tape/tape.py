@@ -195,7 +195,7 @@ class Tape:
         """What was recorded, with its arguments: kernels, and functions with a gradient of their
         own."""
         return [
-            (e.function, e.args)
+            (e.call.function, e.call.args)
             if isinstance(e, Replaced)
             else (e.launch.kernel, tuple(e.launch.values))
             for e in self.entries
