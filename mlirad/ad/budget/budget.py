@@ -38,10 +38,16 @@ class Budget(Keeper):
     repeats_launches = True
 
     def __init__(
-        self, program: Program, rules: str, order: Order, known: KnownArrays, *, memory: int | float
+        self,
+        program: Program,
+        rules: str,
+        order: Order,
+        arrays: KnownArrays,
+        *,
+        memory: int | float,
     ) -> None:
         self.program, self.rules, self.order, self.memory = program, rules, order, memory
-        self.arrays = HeldArrays(known)
+        self.arrays = HeldArrays(arrays)
         self.would_keep = 0  # bytes
         self.copies = Copies(program, order.beside)
         self.plan = Following(self.copies, lambda: self.bytes, Known.of(program))
@@ -107,10 +113,10 @@ class Budget(Keeper):
                 "cannot be made again within a budget"
             )
         is_primal = not (isinstance(key, str) and self.program.derivatives.are_derivatives(key))
-        units, parts = self.units.around(key, elements, box) if is_primal else ((), frozenset())
+        units, partial = self.units.around(key, elements, box) if is_primal else ((), frozenset())
         new = tuple(unit for unit in units if unit not in self._written)
         if new or not self._written:
-            blends = frozenset(unit for unit in new if unit in parts)
+            blends = frozenset(unit for unit in new if unit in partial)
             self._record(
                 Step(writes=new, blends=blends, cost=self.units.cost(new), is_repeatable=False),
                 None,
@@ -136,10 +142,10 @@ class Budget(Keeper):
 
     def _call(self, touched: Sequence[tuple[Key, Elements, Box]]) -> None:
         self._written.clear()
-        dense = [one for one in touched if not isinstance(one[1], SparseElements)]
-        for one in dense:
-            self.units.of(*one)
-        units = [u for one in dense for u in self.units.of(*one)]
+        dense = [access for access in touched if not isinstance(access[1], SparseElements)]
+        for access in dense:
+            self.units.of(*access)
+        units = [u for access in dense for u in self.units.of(*access)]
         self._record(Step(needs=tuple(dict.fromkeys(units)), is_repeatable=False), None)
 
     def add(self, entry: Entry) -> None:
@@ -179,7 +185,7 @@ class Budget(Keeper):
     def reverse(self, entries: Sequence[Entry]) -> None:
         """Run the reverses of a tape's entries. Raises TaichiMemoryError, before the first, where
         the budget cannot do."""
-        assert [id(one) for one in entries] == [id(one) for one in self._attached]
+        assert [id(entry) for entry in entries] == [id(entry) for entry in self._attached]
         try:
             self.plan.reverse()
         except NoRoomError:

@@ -53,7 +53,7 @@ class Components:
         """What would run again, at most, for want of a content."""
         cost, maker, readers = self._cost, content[1], self.graph.readers.get(content, ())
         if len(readers) > 1 or maker == ROOT:
-            return sum([cost[one] for one in self._around(content)])
+            return sum([cost[node] for node in self._around(content)])
         first = self._of(maker)
         if readers and readers[0] < self.front and (other := self._of(readers[0])) != first:
             return cost[first] + cost[other]
@@ -61,9 +61,9 @@ class Components:
 
     def _around(self, content: Content) -> dict[int, None]:
         maker, front = content[1], self.front
-        found: dict[int, None] = {} if maker == ROOT else {self._of(maker): None}
+        nodes: dict[int, None] = {} if maker == ROOT else {self._of(maker): None}
         for reader in self.graph.readers.get(content, ()):
             if reader >= front:
                 break
-            found[self._of(reader)] = None
-        return found
+            nodes[self._of(reader)] = None
+        return nodes

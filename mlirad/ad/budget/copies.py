@@ -33,21 +33,21 @@ class Copies:
     def keep(self, content: Content) -> None:
         """Copy what a unit holds now."""
         begun = perf_counter()
-        parts, span = self.units.places[content[0]]
-        every = (parts.elements, *self._beside(parts.key))
-        found = self._spare.pop(content[0], [])
+        array, span = self.units.places[content[0]]
+        arrays = (array.elements, *self._beside(array.key))
+        copies = self._spare.pop(content[0], [])
         self._spare.clear()
-        if len(found) == len(every):
-            for kept in found:
-                kept.renew()
+        if len(copies) == len(arrays):
+            for copy in copies:
+                copy.renew()
         else:
-            del found
-            found = [self._arena.keep(one, span, f"'{parts.key}'") for one in every]
-            for kept in found:
-                self.held += kept.nbytes
-                finalize(kept, self._given_back, kept.nbytes).atexit = False
+            del copies
+            copies = [self._arena.keep(elements, span, f"'{array.key}'") for elements in arrays]
+            for copy in copies:
+                self.held += copy.nbytes
+                finalize(copy, self._given_back, copy.nbytes).atexit = False
             self.peak = max(self.peak, self.held)
-        self._kept[content] = found
+        self._kept[content] = copies
         self.seconds["copies"] += perf_counter() - begun
 
     def _given_back(self, size: int) -> None:
@@ -60,26 +60,26 @@ class Copies:
     def put(self, content: Content) -> None:
         """Let a unit hold what was copied."""
         begun = perf_counter()
-        for kept in self._kept[content]:
-            kept.restore()
-        parts, span = self.units.places[content[0]]
-        for late in self._beside(parts.key)[len(self._kept[content]) - 1 :]:
-            late.fill(0, span)  # there were none when the copy was made
+        for copy in self._kept[content]:
+            copy.restore()
+        array, span = self.units.places[content[0]]
+        for tangents in self._beside(array.key)[len(self._kept[content]) - 1 :]:
+            tangents.fill(0, span)  # there were none when the copy was made
         self.seconds["copies"] += perf_counter() - begun
 
     def exchange(self, content: Content, other: Content) -> None:
         """Let a unit hold what was copied, and the copy, from now on of another content, what it
         held."""
-        parts, _ = self.units.places[content[0]]
-        found = self._kept[content]
-        if len(found) <= len(self._beside(parts.key)):  # tangents that there were not then
+        array, _ = self.units.places[content[0]]
+        copies = self._kept[content]
+        if len(copies) <= len(self._beside(array.key)):  # tangents that there were not then
             self.keep(other)
             self.put(content)
             self.drop(content)
             return
         begun = perf_counter()
-        for kept in found:
-            kept.exchange()
+        for copy in copies:
+            copy.exchange()
         self._kept[other] = self._kept.pop(content)
         self.seconds["copies"] += perf_counter() - begun
 
@@ -92,26 +92,26 @@ class Copies:
     def reverse(self, step: int) -> None:
         """Run the reverses of what a step stands for."""
         self._spare.clear()
-        found = self.reverses.get(step)
-        if found is not None:
+        reverses = self.reverses.get(step)
+        if reverses is not None:
             begun = perf_counter()
-            for one in reversed(found):
-                one()
+            for run in reversed(reverses):
+                run()
             self._note("reverses", step, perf_counter() - begun)
 
-    def _note(self, what: str, step: int, seconds: float) -> None:
-        self.seconds[what] += seconds
-        of_steps = self.of_steps[what]
+    def _note(self, activity: str, step: int, seconds: float) -> None:
+        self.seconds[activity] += seconds
+        of_steps = self.of_steps[activity]
         of_steps[step] = of_steps.get(step, 0.0) + seconds
 
-    def take_apart(self, contents: Sequence[Content], parts: Sequence[int]) -> None:
+    def take_apart(self, contents: Sequence[Content], pieces: Sequence[int]) -> None:
         """Copies of a unit become copies of its parts, one after the other; there is room for one
         of them more."""
         for content in contents:
-            whole = self._kept.pop(content)
-            for kept in whole:
-                kept.exchange()
-            for part in parts:
-                self.keep((part, content[1]))
-            for kept in whole:
-                kept.exchange()
+            copies = self._kept.pop(content)
+            for copy in copies:
+                copy.exchange()
+            for piece in pieces:
+                self.keep((piece, content[1]))
+            for copy in copies:
+                copy.exchange()

@@ -56,19 +56,19 @@ class Cuts:
         few = 2 * len(self.of) < 3 * len(self.places)
         return few and 20 * self.needed_bytes < 21 * self.bytes
 
-    def split(self, unit: int, parts: Sequence[int]) -> None:
+    def split(self, unit: int, pieces: Sequence[int]) -> None:
         """A unit has been taken apart."""
-        for maker in self.graph.writers[parts[0]]:
+        for maker in self.graph.writers[pieces[0]]:
             cuts = self.of.pop((unit, maker), ())
-            for part in parts if cuts else ():
-                self.of[part, maker] = list(cuts)
+            for piece in pieces if cuts else ():
+                self.of[piece, maker] = list(cuts)
             for cut in cuts:
                 self.across[cut].remove((unit, maker))
-                self.across[cut] += [(part, maker) for part in parts]
+                self.across[cut] += [(piece, maker) for piece in pieces]
         self._recent = [
-            (new, last)
-            for one, last in self._recent
-            for new in ([(part, one[1]) for part in parts] if one[0] == unit else [one])
+            (content, last)
+            for (holder, maker), last in self._recent
+            for content in [(piece, maker) for piece in (pieces if holder == unit else (holder,))]
         ]
 
     def _expected(self) -> int:
@@ -81,8 +81,8 @@ class Cuts:
 
     def _is_like(self, place: int) -> bool:
         """Whether a launch does what those behind the last cuts do."""
-        new, *others = (self.graph.steps[one] for one in (place, *self.places[-2:]))
-        return all(new.reads == one.reads and new.writes == one.writes for one in others)
+        step, *steps = (self.graph.steps[number] for number in (place, *self.places[-2:]))
+        return all(step.reads == other.reads and step.writes == other.writes for other in steps)
 
     def _close(self, content: Content) -> None:
         unit, maker = content
@@ -132,5 +132,5 @@ class Cuts:
         for content, last in self._recent:
             if content[1] < place <= last:
                 self._enter(content, len(self.places) - 1)
-        self._recent = [one for one in self._recent if one[1] > place]
+        self._recent = [entry for entry in self._recent if entry[1] > place]
         self._last, self._width = place, width

@@ -24,36 +24,36 @@ class Episode(msgspec.Struct):
 
 def closure(
     graph: Graph,
-    kept: Container[Content],
+    copies: Container[Content],
     holds: Holds,
-    wanted: Sequence[Content],
+    targets: Sequence[Content],
     moved: Container[Content],
 ) -> Episode:
-    """The launches that contents are made of, as far as these are neither `kept` nor in memory, or
+    """The launches that contents are made of, as far as these are neither `copies` nor in memory, or
     are about to be `moved` from there."""
-    found = Episode([], set(), set(), {})
-    queue = [(-maker, unit) for unit, maker in wanted]
+    episode = Episode([], set(), set(), {})
+    queue = [(-maker, unit) for unit, maker in targets]
     heapify(queue)
-    seen: set[Content] = set(wanted)
+    queued: set[Content] = set(targets)
     while queue:
         before, unit = heappop(queue)
         content = unit, -before
-        if content in kept:
-            found.taken.add(content)
+        if content in copies:
+            episode.taken.add(content)
         elif holds(unit) == content[1] and content not in moved:
-            found.standing.add(content)
+            episode.standing.add(content)
         else:
             maker = content[1]
             assert not graph.is_source(content), f"content {content} was not kept"
-            if maker not in found.wanted:
-                found.steps.append(maker)
-            found.wanted.setdefault(maker, []).append(content)
-            for one in graph.inputs(maker, [unit]):
-                if one not in seen:
-                    seen.add(one)
-                    heappush(queue, (-one[1], one[0]))
-    found.steps.reverse()
-    return found
+            if maker not in episode.wanted:
+                episode.steps.append(maker)
+            episode.wanted.setdefault(maker, []).append(content)
+            for operand in graph.inputs(maker, [unit]):
+                if operand not in queued:
+                    queued.add(operand)
+                    heappush(queue, (-operand[1], operand[0]))
+    episode.steps.reverse()
+    return episode
 
 
 def in_the_way(graph: Graph, holds: Holds, episode: Episode) -> list[Content]:

@@ -27,10 +27,10 @@ class EvictionQueue:
     """
 
     def __init__(
-        self, graph: Graph, components: Components, heuristic: Heuristic, held: Held
+        self, graph: Graph, components: Components, heuristic: Heuristic, states: Held
     ) -> None:
         self.graph, self.components, self._heuristic = graph, components, heuristic
-        self.held = held
+        self.held = states
         self.wanted = 0  # contents that there was reason to keep, in all
         self._serials: dict[Content, int] = {}  # of the entry that counts; 0 where there is none
         self._heap: list[tuple[float, int, Content]] = []
@@ -98,11 +98,11 @@ class EvictionQueue:
             if serials.get(content) != serial:
                 heappop(heap)
                 continue
-            found = self._score(content)
-            if found <= score:
-                self._least = found
+            present = self._score(content)
+            if present <= score:
+                self._least = present
                 return content
-            heapreplace(heap, (found, serial, content))
+            heapreplace(heap, (present, serial, content))
         return None
 
     def _renew(self) -> None:
@@ -149,12 +149,12 @@ class EvictionQueue:
         )
 
     def _weight(self, content: Content) -> float:
-        held = self.held
-        if not held.chosen:
+        states = self.held
+        if not states.chosen:
             return 1.0
-        if content in held.contents:
+        if content in states.contents:
             return HELD
-        return STRAY if content[1] < held.cuts.places[held.chosen[-1]] else 1.0
+        return STRAY if content[1] < states.cuts.places[states.chosen[-1]] else 1.0
 
     def _has_changed(self) -> bool:
         """Whether a binomial schedule for the contents in front of where the sweep is, with as much
@@ -162,8 +162,8 @@ class EvictionQueue:
         steps, front = len(self.graph.steps), self.components.front
         behind = max(1, self.wanted * front // max(1, steps))
         room = max(1, len(self._serials))
-        known, held = self._known_for
-        if 16 * abs(behind - known) < known and 16 * abs(room - held) < held:
+        behind_then, room_then = self._known_for
+        if 16 * abs(behind - behind_then) < behind_then and 16 * abs(room - room_then) < room_then:
             return False
         self._known_for = behind, room
         before, self._repetitions = self._repetitions, repetitions(behind, room)

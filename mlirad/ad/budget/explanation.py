@@ -17,10 +17,10 @@ def explained(
     """A row for each array of which something is kept, and remarks: `head`, arrays by what was
     given up, kernels by what ran again, seconds."""
     room, graph = planner.room, planner.graph
-    kept: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     for unit, _ in (*room.fixed, *room.loose):
         name = _name(units, unit)
-        kept[name] = kept.get(name, 0) + graph.sizes[unit]
+        sizes[name] = sizes.get(name, 0) + graph.sizes[unit]
     remarks = [f"{head}; at most {copies.peak} were held"]
     given_up: dict[str, int] = {}
     for unit, count in room.dropped.items():
@@ -37,15 +37,19 @@ def explained(
         for name, counts in again.items()
     ]
     remarks.append(
-        ", ".join(f"{what} {1000 * seconds:.1f} ms" for what, seconds in copies.seconds.items())
+        ", ".join(
+            f"{activity} {1000 * seconds:.1f} ms" for activity, seconds in copies.seconds.items()
+        )
     )
-    return Explanation([Row(name, "", "", "kept", size) for name, size in kept.items()], remarks)
+    return Explanation([Row(name, "", "", "kept", size) for name, size in sizes.items()], remarks)
 
 
-def _milliseconds(copies: Copies, what: str, names: Mapping[int, str], name: str) -> str:
+def _milliseconds(copies: Copies, activity: str, names: Mapping[int, str], name: str) -> str:
     """The time that went into the launches of a kernel, or into their reverses."""
-    own = [seconds for step, seconds in copies.of_steps[what].items() if names.get(step) == name]
-    return f"{1000 * sum(own):.1f} ms"
+    seconds_of_kernel = [
+        seconds for step, seconds in copies.of_steps[activity].items() if names.get(step) == name
+    ]
+    return f"{1000 * sum(seconds_of_kernel):.1f} ms"
 
 
 def _name(units: Units, unit: int) -> str:

@@ -120,10 +120,10 @@ class Graph:
             for unit, maker in self.needed(number)
         )
 
-    def inputs(self, number: int, made: Iterable[int]) -> list[Content]:
+    def inputs(self, number: int, results: Iterable[int]) -> list[Content]:
         """What a launch finds in memory when it makes the contents of some units again."""
         step = self.steps[number]
-        units = [*step.reads, *(u for u in made if step.keeps(u) and u not in step.reads)]
+        units = [*step.reads, *(u for u in results if step.keeps(u) and u not in step.reads)]
         return [(unit, self.maker(unit, number)) for unit in units]
 
     def is_source(self, content: Content) -> bool:
@@ -133,13 +133,13 @@ class Graph:
 
     def sources(self) -> list[Content]:
         """The contents that are overwritten, may be used, and cannot be made again."""
-        found = []
+        contents = []
         for unit, writers in enumerate(self.writers):
             for maker, writer in zip((ROOT, *writers), writers):
                 content = unit, maker
                 if self.is_source(content) and self.is_wanted(content, writer):
-                    found.append(content)
-        return found
+                    contents.append(content)
+        return contents
 
     def is_wanted(self, content: Content, writer: int) -> bool:
         """Whether a content that a launch overwrites may be used again."""
@@ -181,30 +181,30 @@ class Graph:
 
     def split(self, unit: int, sizes: Sequence[int]) -> list[int]:
         """Take a unit apart: new units, which have its past; the old one is used no more."""
-        parts = [self.unit(size) for size in sizes]
+        pieces = [self.unit(size) for size in sizes]
         for number in self._users[unit]:
-            self.steps[number] = _renamed(self.steps[number], unit, parts)
-        for part in parts:
-            self.writers[part] = list(self.writers[unit])
-            self._users[part] = list(self._users[unit])
+            self.steps[number] = _renamed(self.steps[number], unit, pieces)
+        for piece in pieces:
+            self.writers[piece] = list(self.writers[unit])
+            self._users[piece] = list(self._users[unit])
         for content in [(unit, maker) for maker in (ROOT, *self.writers[unit])]:
             if content not in self.first_use:
                 continue
             use, readers = self.first_use.pop(content), self.readers.pop(content, None)
-            for part in parts:
-                self.first_use[part, content[1]] = use
-                self.last_use[part, content[1]] = self.last_use[content]
+            for piece in pieces:
+                self.first_use[piece, content[1]] = use
+                self.last_use[piece, content[1]] = self.last_use[content]
                 if content in self.needed_by_reverse:
-                    self.needed_by_reverse.add((part, content[1]))
+                    self.needed_by_reverse.add((piece, content[1]))
                 if readers is not None:
-                    self.readers[part, content[1]] = list(readers)
+                    self.readers[piece, content[1]] = list(readers)
         self.writers[unit], self._users[unit] = [], []
-        return parts
+        return pieces
 
 
-def _renamed(step: Step, unit: int, parts: Sequence[int]) -> Step:
+def _renamed(step: Step, unit: int, pieces: Sequence[int]) -> Step:
     def renamed(units: Iterable[int]) -> tuple[int, ...]:
-        return tuple([one for u in units for one in (parts if u == unit else (u,))])
+        return tuple([new for u in units for new in (pieces if u == unit else (u,))])
 
     return replace(
         step,

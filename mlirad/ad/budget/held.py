@@ -105,12 +105,12 @@ class Held:
             else:
                 self.remove(cut)
 
-    def split(self, unit: int, parts: Sequence[int]) -> None:
+    def split(self, unit: int, pieces: Sequence[int]) -> None:
         """A unit has been taken apart."""
-        for maker in self.graph.writers[parts[0]]:
+        for maker in self.graph.writers[pieces[0]]:
             count = self.contents.pop((unit, maker), 0)
             if count:
-                self.contents.update({(part, maker): count for part in parts})
+                self.contents.update({(piece, maker): count for piece in pieces})
 
     def _renew(self, limit: int) -> None:
         """Compute all scores again, with the age that they have now."""

@@ -28,25 +28,25 @@ class HeldArrays:
         and where arrays that kernels write to share memory.
         """
         name, accesses = launch.variant.kernel.name, launch.variant.notes.accesses()
-        known = [self.known.know(array, name) for array in launch.arrays]
-        for one in known:
-            if one.mirror is not None and not one.is_whole:
-                one.mirror.take(one.whole)
-                one.is_watched = one.is_whole = True
-        for is_written, some in ((False, accesses.read), (True, accesses.written)):
-            for access in some:
+        arrays = [self.known.know(buffer, name) for buffer in launch.arrays]
+        for array in arrays:
+            if array.mirror is not None and not array.is_whole:
+                array.mirror.take(array.whole)
+                array.is_watched = array.is_whole = True
+        for is_written, footprints in ((False, accesses.read), (True, accesses.written)):
+            for access in footprints:
                 position = _position(launch.variant, access)
-                if position < 0 or known[position].mirror is None:
+                if position < 0 or arrays[position].mirror is None:
                     continue
-                one = known[position]
+                array = arrays[position]
                 if is_written:
-                    self._written.add(one)
+                    self._written.add(array)
                 if not is_written or access.part != "whole":
-                    self._check(one, access.box(launch.values), f"kernel '{name}'")
-        for one in known:
-            self._check_apart(one)
+                    self._check(array, access.box(launch.values), f"kernel '{name}'")
+        for array in arrays:
+            self._check_apart(array)
         return launch.with_arrays(
-            [one.of_reverse(array) for one, array in zip(known, launch.arrays)]
+            [array.of_reverse(buffer) for array, buffer in zip(arrays, launch.arrays)]
         )
 
     def take(self, launch: Launch) -> None:
@@ -55,43 +55,43 @@ class HeldArrays:
         for access in variant.notes.accesses().written:
             position = _position(variant, access)
             if position >= 0:
-                one = self.known.know(launch.arrays[position], variant.kernel.name)
-                if one.mirror is not None:
-                    one.mirror.take(access.box(launch.values))
+                array = self.known.know(launch.arrays[position], variant.kernel.name)
+                if array.mirror is not None:
+                    array.mirror.take(access.box(launch.values))
 
     def check_all(self, who: str) -> None:
         """Raise TaichiRuntimeError where Python has changed an array."""
-        for one in self.known.all():
-            if one.mirror is not None and one.is_whole:
-                self._check(one, one.whole, who)
+        for array in self.known.all():
+            if array.mirror is not None and array.is_whole:
+                self._check(array, array.whole, who)
 
     @staticmethod
-    def lending(known: Sequence[KnownArray], run: Callable[[], None]) -> None:
+    def lending(arrays: Sequence[KnownArray], run: Callable[[], None]) -> None:
         """Run something with arrays of Python's as the copies are; they are put back."""
-        before = [one.theirs().copy() for one in known]
+        before = [array.theirs().copy() for array in arrays]
         try:
-            for one in known:
-                assert one.mirror is not None
-                one.buffer.their_elements().take(one.mirror.own.elements, one.whole)
+            for array in arrays:
+                assert array.mirror is not None
+                array.buffer.their_elements().take(array.mirror.own.elements, array.whole)
             run()
         finally:
-            for one, values in zip(known, before):
-                one.buffer.their_elements().write(values, one.whole)
+            for array, values in zip(arrays, before):
+                array.buffer.their_elements().write(values, array.whole)
 
     @staticmethod
-    def _check(one: KnownArray, box: Box, who: str) -> None:
-        if one.mirror is not None and one.mirror.differs(box):
+    def _check(array: KnownArray, box: Box, who: str) -> None:
+        if array.mirror is not None and array.mirror.differs(box):
             raise TaichiRuntimeError(
-                f"ti.ad.Tape(memory=...): Python has changed {one.describe()} before {who}, and "
+                f"ti.ad.Tape(memory=...): Python has changed {array.describe()} before {who}, and "
                 "launches that read it may have to be done again: pass a ti.ndarray, or a new "
                 "array to each launch"
             )
 
-    def _check_apart(self, one: KnownArray) -> None:
-        for other in one.overlaps:
-            if one in self._written or other in self._written:
+    def _check_apart(self, array: KnownArray) -> None:
+        for other in array.overlaps:
+            if array in self._written or other in self._written:
                 raise TaichiRuntimeError(
-                    f"ti.ad.Tape(memory=...): {one.describe()} and {other.describe()} share memory "
+                    f"ti.ad.Tape(memory=...): {array.describe()} and {other.describe()} share memory "
                     "and are not the same array, and a kernel writes to it: pass one array and an "
                     "index, or a ti.ndarray"
                 )

@@ -30,35 +30,35 @@ class Candidate(NamedTuple):
 Heuristic = Callable[[Candidate], float]
 
 
-def neighbourhood(one: Candidate) -> float:
+def neighbourhood(candidate: Candidate) -> float:
     """The paper's `h_DTR`, with its neighbourhoods as disjoint sets."""
-    return one.around / (one.size * one.age)
+    return candidate.around / (candidate.size * candidate.age)
 
 
-def local(one: Candidate) -> float:
+def local(candidate: Candidate) -> float:
     """`h_DTR_local`: what is around does not count."""
-    return one.alone / (one.size * one.age)
+    return candidate.alone / (candidate.size * candidate.age)
 
 
-def oldest(one: Candidate) -> float:
+def oldest(candidate: Candidate) -> float:
     """`h_LRU`."""
-    return 1.0 / one.age
+    return 1.0 / candidate.age
 
 
-def largest(one: Candidate) -> float:
+def largest(candidate: Candidate) -> float:
     """`h_size`."""
-    return 1.0 / one.size
+    return 1.0 / candidate.size
 
 
-def cheapest(one: Candidate) -> float:
+def cheapest(candidate: Candidate) -> float:
     """`h_MSPS`: what would run again for each byte."""
-    return one.around / one.size
+    return candidate.around / candidate.size
 
 
-def balanced(one: Candidate) -> float:
+def balanced(candidate: Candidate) -> float:
     """`h_DTR` with a power of the age, that of a binomial schedule."""
-    power = 1.0 - 1.0 / max(1, one.repetitions)
-    return one.around / (one.size * float(one.age + 1) ** power)
+    power = 1.0 - 1.0 / max(1, candidate.repetitions)
+    return candidate.around / (candidate.size * float(candidate.age + 1) ** power)
 
 
 HEURISTICS: dict[str, Heuristic] = {

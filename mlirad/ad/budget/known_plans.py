@@ -56,15 +56,15 @@ class Known:
         at = len(begin)
         for plan in reversed(self._plans):
             goes_on = len(plan) > at and plan[at].event == event
-            if goes_on and all(one.event == other.event for one, other in zip(begin, plan)):
+            if goes_on and all(turn.event == other.event for turn, other in zip(begin, plan)):
                 return plan
         return None
 
     def note(self, plan: Plan) -> None:
         """A plan has been followed to its end; those that it begins with are not needed."""
         if sum(len(turn.actions) for turn in plan) <= LONGEST:
-            others = [one for one in self._plans if one is not plan and not _begins(plan, one)]
-            self._plans = (*others[1 - PLANS :], plan)
+            plans = [old for old in self._plans if old is not plan and not _begins(plan, old)]
+            self._plans = (*plans[1 - PLANS :], plan)
 
 
 def _begins(plan: Plan, other: Plan) -> bool:
@@ -113,9 +113,9 @@ class Noted:
         """Run a reverse."""
         self._do("reverse", step)
 
-    def take_apart(self, contents: Sequence[Content], parts: Sequence[int]) -> None:
+    def take_apart(self, contents: Sequence[Content], pieces: Sequence[int]) -> None:
         """Copies of a unit become copies of its parts."""
-        self._do("take_apart", tuple(contents), tuple(parts))
+        self._do("take_apart", tuple(contents), tuple(pieces))
 
 
 class Following:
@@ -176,10 +176,10 @@ class Following:
     def _next(self, event: Event) -> Turn | None:
         at = self._at
         if at == len(self._plan) or self._plan[at].event != event:
-            found = self._known.find(self._plan[:at], event)
-            if found is None:
+            plan = self._known.find(self._plan[:at], event)
+            if plan is None:
                 return None
-            self._plan = found
+            self._plan = plan
         return self._plan[at]
 
     def _perform(self, turn: Turn) -> None:

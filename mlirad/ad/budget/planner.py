@@ -69,15 +69,15 @@ class Planner:
         self, unit: int, sizes: Sequence[int], place: Callable[[Sequence[int]], None]
     ) -> list[int]:
         """Take a unit apart, while the program runs: the parts, whose places are told first."""
-        parts = self.graph.split(unit, sizes)
-        place(parts)
+        pieces = self.graph.split(unit, sizes)
+        place(pieces)
         try:
             if not self.is_over:
-                self.states.split(unit, parts)
-                self.room.split(unit, parts)
+                self.states.split(unit, pieces)
+                self.room.split(unit, pieces)
         except NoRoomError:
             self._give_up()
-        return parts
+        return pieces
 
     def _overwrite(self, unit: int, number: int) -> None:
         content = unit, self.graph.maker(unit, number)
@@ -139,8 +139,8 @@ class Sweep:
 
     def holds(self, unit: int) -> int:
         """The launch that made what a unit holds."""
-        found = self._moved.get(unit)
-        return self.graph.last(unit) if found is None else found
+        maker = self._moved.get(unit)
+        return self.graph.last(unit) if maker is None else maker
 
     def end(self) -> None:
         """Let memory hold what it held at first."""
@@ -151,27 +151,27 @@ class Sweep:
         self._moved, self._left = {}, []
         self._leave()
 
-    def bring(self, wanted: Sequence[Content], time: int) -> None:
+    def bring(self, targets: Sequence[Content], time: int) -> None:
         """Let memory hold contents that it held at a time."""
-        if all(self.holds(unit) == maker for unit, maker in wanted):
+        if all(self.holds(unit) == maker for unit, maker in targets):
             return
-        episode = self._find([*wanted, *self._ahead(wanted, time)], time)
+        episode = self._find([*targets, *self._ahead(targets, time)], time)
         self.room.loose.lock(episode.taken)
         self.room.components.renew(episode.steps)
         for number in episode.steps:
             self._run(number, episode.wanted[number], time)
-        for content in wanted:
+        for content in targets:
             self._place(content, time)
         self._leave()
 
-    def _ahead(self, wanted: Sequence[Content], time: int) -> list[Content]:
+    def _ahead(self, targets: Sequence[Content], time: int) -> list[Content]:
         """What to make with contents, where there is little room, as earlier reverses need it."""
         states, use = self.planner.states, self.graph.first_use
-        steps = self._closure(wanted, ()).steps if states.is_tight() else []
+        steps = self._closure(targets, ()).steps if states.is_tight() else []
 
-        def is_there(one: Content) -> bool:
-            is_past = use[one] >= time or one in wanted
-            return is_past or one in self.room or self.holds(one[0]) == one[1]
+        def is_there(content: Content) -> bool:
+            is_past = use[content] >= time or content in targets
+            return is_past or content in self.room or self.holds(content[0]) == content[1]
 
         return [*states.ahead(steps[0], time, is_there)] if steps else []
 
@@ -182,12 +182,12 @@ class Sweep:
             self.room.release(content)
         self._lent, self._expected, self._last_uses, self.room.reserved = [], set(), {}, 0
 
-    def _find(self, wanted: Sequence[Content], time: int) -> Episode:
+    def _find(self, targets: Sequence[Content], time: int) -> Episode:
         """How to bring contents; those in memory that are in the way are kept, where there is room,
         or made again. There is room for all that has to be kept meanwhile."""
         moved: set[Content] = set()
         while True:
-            episode = self._closure(wanted, moved)
+            episode = self._closure(targets, moved)
             late = in_the_way(self.graph, self.holds, episode)
             if not late:
                 expected, self._last_uses = self._to_be_kept(episode, time), {}
@@ -205,8 +205,8 @@ class Sweep:
                 else:
                     moved.add(content)
 
-    def _closure(self, wanted: Sequence[Content], moved: Container[Content]) -> Episode:
-        return closure(self.graph, self.room, self.holds, wanted, moved)
+    def _closure(self, targets: Sequence[Content], moved: Container[Content]) -> Episode:
+        return closure(self.graph, self.room, self.holds, targets, moved)
 
     def _to_be_kept(self, episode: Episode, time: int) -> set[Content]:
         """What the program left and launches displace, and what the reverse behind the last one
@@ -215,17 +215,17 @@ class Sweep:
         for number in episode.steps:
             step = self.graph.steps[number]
             units |= {u for u in step.writes if self.holds(u) != number or not step.is_stable(u)}
-        found = {
+        contents = {
             (unit, self.holds(unit)) for unit in units if self.holds(unit) == self.graph.last(unit)
         }
         if episode.steps and episode.steps[-1] == time - 1:
-            found.update(self.graph.lent(time - 1))
-        return {content for content in found if content not in self.room}
+            contents.update(self.graph.lent(time - 1))
+        return {content for content in contents if content not in self.room}
 
-    def _run(self, number: int, made: Sequence[Content], time: int) -> None:
+    def _run(self, number: int, targets: Sequence[Content], time: int) -> None:
         """Launch again, with memory as it was."""
         step = self.graph.steps[number]
-        units = {unit for unit, _ in made}
+        units = {unit for unit, _ in targets}
         for content in self.graph.inputs(number, units):
             self._place(content, time)
         if number == time - 1:
@@ -253,9 +253,9 @@ class Sweep:
                 self._lent.append(content)
                 self._fix(content)
 
-    def _is_right(self, unit: int, number: int, made: set[int]) -> bool:
+    def _is_right(self, unit: int, number: int, units: set[int]) -> bool:
         """Whether a launch makes all of what it made in a unit when it ran first."""
-        if unit in made or not self.graph.steps[number].keeps(unit):
+        if unit in units or not self.graph.steps[number].keeps(unit):
             return True
         return self.holds(unit) == self.graph.maker(unit, number)
 

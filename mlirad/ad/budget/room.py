@@ -35,7 +35,7 @@ class Machine(Protocol):
     def reverse(self, step: int) -> None:
         """Run a reverse."""
 
-    def take_apart(self, contents: Sequence[Content], parts: Sequence[int]) -> None:
+    def take_apart(self, contents: Sequence[Content], pieces: Sequence[int]) -> None:
         """Copies of a unit become copies of its parts, one after the other; there is room for one
         of them more."""
 
@@ -171,22 +171,22 @@ class Room:
             del self.fixed[content]
             self._let_go(content)
 
-    def split(self, unit: int, parts: Sequence[int]) -> None:
+    def split(self, unit: int, pieces: Sequence[int]) -> None:
         """A unit has been taken apart: copies that have to be kept are too, others are given up.
         Raises NoRoomError where there is no room to do it."""
-        for content in [one for one in self.loose if one[0] == unit]:
+        for content in [content for content in self.loose if content[0] == unit]:
             self._drop(content)
-            for part in parts:
-                self.forget((part, content[1]))
-        fixed = [one for one in self.fixed if one[0] == unit]
+            for piece in pieces:
+                self.forget((piece, content[1]))
+        fixed = [content for content in self.fixed if content[0] == unit]
         if fixed:
             size = self.graph.sizes[unit]
             self._make_room(size)
             self.peak = max(self.peak, self.bytes + size)
-        self.machine.take_apart(fixed, parts)
+        self.machine.take_apart(fixed, pieces)
         for content in fixed:
             del self.fixed[content]
-            self.fixed.update({(part, content[1]): None for part in parts})
+            self.fixed.update({(piece, content[1]): None for piece in pieces})
 
     def clear(self) -> None:
         """Let go of everything."""

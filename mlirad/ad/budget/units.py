@@ -35,13 +35,13 @@ def size_of(elements: Elements, span: Span, tangents: int = 0) -> int:
     return elements.dtype.itemsize * prod(high - low + 1 for low, high in span) * (1 + beside)
 
 
-class Parts:
+class ArrayUnits:
     """The units of one array."""
 
     def __init__(self, key: Key, elements: Elements) -> None:
         self.key, self.elements = key, elements
         self.spans: dict[Span, int] = {}
-        self.known: dict[Box, tuple[int, ...]] = {}
+        self.by_box: dict[Box, tuple[int, ...]] = {}
         self.hull: Span | None = None
         self.is_covered = False  # every element is in a unit
         self.latest: Span | None = None  # in which something lay
@@ -57,88 +57,88 @@ class Units:
         tangents: int = 0,
     ) -> None:
         self._unit, self._split, self._tangents = unit, split, tangents
-        self.arrays: dict[Key, Parts] = {}
-        self.places: dict[int, tuple[Parts, Span]] = {}
+        self.arrays: dict[Key, ArrayUnits] = {}
+        self.places: dict[int, tuple[ArrayUnits, Span]] = {}
         self.taken_apart = 0  # units
 
     def cost(self, units: Iterable[int]) -> float:
         """Of a launch that touches units."""
         places = [self.places[unit] for unit in units]
-        return LAUNCH + sum(self._size(parts, span) for parts, span in places)
+        return LAUNCH + sum(self._size(array, span) for array, span in places)
 
     def of(self, key: Key, elements: Elements, box: Box) -> tuple[int, ...]:
         """The units that a box is made of."""
-        parts = self.arrays.get(key)
-        if parts is None:
-            parts = self.arrays[key] = Parts(key, elements)
-        found = parts.known.get(box)
-        if found is None:
+        array = self.arrays.get(key)
+        if array is None:
+            array = self.arrays[key] = ArrayUnits(key, elements)
+        units = array.by_box.get(box)
+        if units is None:
             span = span_of(elements, box)
-            found = () if span is None else tuple(self._find(parts, span))
-            parts.known[box] = found
-        return found
+            units = () if span is None else tuple(self._find(array, span))
+            array.by_box[box] = units
+        return units
 
     def around(
         self, key: Key, elements: Elements, box: Box
     ) -> tuple[tuple[int, ...], frozenset[int]]:
         """The units that a box is made of, or, of an array in many parts, those that it touches;
         and of which of these it is not all."""
-        parts, span = self.arrays.get(key), span_of(elements, box)
-        if parts is None or span is None or len(parts.spans) < MANY or span in parts.spans:
+        array, span = self.arrays.get(key), span_of(elements, box)
+        if array is None or span is None or len(array.spans) < MANY or span in array.spans:
             return self.of(key, elements, box), frozenset()
-        latest = parts.latest
-        if latest in parts.spans and _common(latest, span) == span:
-            return (parts.spans[latest],), frozenset([parts.spans[latest]])
-        if not parts.is_covered:
-            self._find(parts, tuple((0, extent - 1) for extent in elements.shape))
-            parts.is_covered = True
-        found = {unit: own for own, unit in parts.spans.items() if _meet(own, span)}
-        parts.latest = next(iter(found.values()))
-        return tuple(found), frozenset(u for u, own in found.items() if _common(own, span) != own)
+        latest = array.latest
+        if latest in array.spans and _common(latest, span) == span:
+            return (array.spans[latest],), frozenset([array.spans[latest]])
+        if not array.is_covered:
+            self._find(array, tuple((0, extent - 1) for extent in elements.shape))
+            array.is_covered = True
+        spans = {unit: place for place, unit in array.spans.items() if _meet(place, span)}
+        array.latest = next(iter(spans.values()))
+        partial = [unit for unit, place in spans.items() if _common(place, span) != place]
+        return tuple(spans), frozenset(partial)
 
-    def _find(self, parts: Parts, span: Span) -> list[int]:
-        known = parts.spans.get(span)
-        if known is not None:
-            return [known]
-        found: list[int] = []
-        rest = [span]
-        if parts.hull is not None and _meet(parts.hull, span):
-            for own, unit in [(s, u) for s, u in parts.spans.items() if _meet(s, span)]:
-                inner = _common(own, span)
-                found.append(unit if inner == own else self._take_out(parts, own, inner))
-                rest = [piece for one in rest for piece in _without(one, own)]
-        return found + [self._add(parts, piece) for piece in rest]
+    def _find(self, array: ArrayUnits, span: Span) -> list[int]:
+        unit = array.spans.get(span)
+        if unit is not None:
+            return [unit]
+        units: list[int] = []
+        uncovered = [span]
+        if array.hull is not None and _meet(array.hull, span):
+            for place, unit in [(s, u) for s, u in array.spans.items() if _meet(s, span)]:
+                inner = _common(place, span)
+                units.append(unit if inner == place else self._take_out(array, place, inner))
+                uncovered = [piece for gap in uncovered for piece in _without(gap, place)]
+        return units + [self._add(array, piece) for piece in uncovered]
 
-    def _add(self, parts: Parts, span: Span) -> int:
-        unit = self._unit(self._size(parts, span))
-        self._place(parts, span, unit)
+    def _add(self, array: ArrayUnits, span: Span) -> int:
+        unit = self._unit(self._size(array, span))
+        self._place(array, span, unit)
         return unit
 
-    def _size(self, parts: Parts, span: Span) -> int:
-        return size_of(parts.elements, span, self._tangents)
+    def _size(self, array: ArrayUnits, span: Span) -> int:
+        return size_of(array.elements, span, self._tangents)
 
-    def _place(self, parts: Parts, span: Span, unit: int) -> None:
-        parts.spans[span] = unit
-        self.places[unit] = parts, span
-        hull = parts.hull or span
-        parts.hull = tuple([(min(a, c), max(b, d)) for (a, b), (c, d) in zip(hull, span)])
+    def _place(self, array: ArrayUnits, span: Span, unit: int) -> None:
+        array.spans[span] = unit
+        self.places[unit] = array, span
+        hull = array.hull or span
+        array.hull = tuple([(min(a, c), max(b, d)) for (a, b), (c, d) in zip(hull, span)])
 
-    def _take_out(self, parts: Parts, own: Span, inner: Span) -> int:
+    def _take_out(self, array: ArrayUnits, outer: Span, inner: Span) -> int:
         """Take a unit apart, so that a part of it is one; which it is."""
-        old = parts.spans.pop(own)
+        old = array.spans.pop(outer)
         self.taken_apart += 1
-        spans = [inner, *_without(own, inner)]
+        spans = [inner, *_without(outer, inner)]
 
         def place(units: Sequence[int]) -> None:
             for span, unit in zip(spans, units):
-                self._place(parts, span, unit)
+                self._place(array, span, unit)
 
-        new = self._split(old, [self._size(parts, span) for span in spans], place)
-        for box, units in parts.known.items():
+        new = self._split(old, [self._size(array, span) for span in spans], place)
+        for box, units in array.by_box.items():
             if old in units:
-                parts.known[box] = tuple(
-                    [one for u in units for one in (new if u == old else (u,))]
-                )
+                renewed = [unit for u in units for unit in (new if u == old else (u,))]
+                array.by_box[box] = tuple(renewed)
         return new[0]
 
 
@@ -150,15 +150,15 @@ def _common(left: Span, right: Span) -> Span:
     return tuple([(max(a, c), min(b, d)) for (a, b), (c, d) in zip(left, right)])
 
 
-def _without(own: Span, other: Span) -> list[Span]:
+def _without(span: Span, other: Span) -> list[Span]:
     """What is left of a span without another, as spans that share nothing."""
-    if not _meet(own, other):
-        return [own]
-    found: list[Span] = []
-    for axis, ((low, high), (first, last)) in enumerate(zip(own, other)):
+    if not _meet(span, other):
+        return [span]
+    pieces: list[Span] = []
+    for axis, ((low, high), (first, last)) in enumerate(zip(span, other)):
         if low < first:
-            found.append((*own[:axis], (low, first - 1), *own[axis + 1 :]))
+            pieces.append((*span[:axis], (low, first - 1), *span[axis + 1 :]))
         if last < high:
-            found.append((*own[:axis], (last + 1, high), *own[axis + 1 :]))
-        own = (*own[:axis], (max(low, first), min(high, last)), *own[axis + 1 :])
-    return found
+            pieces.append((*span[:axis], (last + 1, high), *span[axis + 1 :]))
+        span = (*span[:axis], (max(low, first), min(high, last)), *span[axis + 1 :])
+    return pieces

@@ -29,56 +29,61 @@ class KernelUse:
     A kernel that prints, or uses derivatives, is not launched again: what it makes is kept.
     """
 
-    def __init__(self, program: Program, variant: Variant, found: Footprints | None) -> None:
+    def __init__(self, program: Program, variant: Variant, footprints: Footprints | None) -> None:
         self.program, self.name = program, variant.kernel.name
         accesses = variant.notes.accesses()
-        self.read = [one for one in accesses.read if one.part != "sum"]
+        self.read = [access for access in accesses.read if access.part != "sum"]
         self.written = accesses.written
         self.needed: Sequence[Footprint] = ()
         self.before: Sequence[Footprint] = ()
-        self.footprints = found  # of its reverse, if there is one
-        if found is not None:
-            self.needed = [one for one in found.needed if one.array not in found.redone]
+        self.footprints = footprints  # of its reverse, if there is one
+        if footprints is not None:
+            redone = footprints.redone
+            self.needed = [access for access in footprints.needed if access.array not in redone]
             self.before = [
-                one for one in (*found.needed, *found.written) if one.array in found.redone
+                access
+                for access in (*footprints.needed, *footprints.written)
+                if access.array in redone
             ]
         self._every = (*self.read, *self.written, *self.needed, *self.before)
         self._known: dict[Hashable, tuple[int, Step]] = {}  # with the units taken apart till then
         touched = (*accesses.read, *accesses.written)
         self.is_repeatable = not prints(variant) and not any(map(self._is_derivative, touched))
 
-    def _is_derivative(self, one: Footprint) -> bool:
-        return isinstance(one.array, str) and self.program.derivatives.are_derivatives(one.array)
+    def _is_derivative(self, access: Footprint) -> bool:
+        return isinstance(access.array, str) and self.program.derivatives.are_derivatives(
+            access.array
+        )
 
     def step(self, units: Units, launch: Launch) -> Step:
         """What a launch reads and writes. Raises TaichiRuntimeError for memory that cannot be
         within a budget."""
-        boxes = (one.box(launch.values) for one in self._every)
+        boxes = (access.box(launch.values) for access in self._every)
         touched = (*boxes, *(array.address for array in launch.arrays))
-        known = self._known.get(touched)
-        if known is not None and known[0] == units.taken_apart:
-            return known[1]
+        last = self._known.get(touched)
+        if last is not None and last[0] == units.taken_apart:
+            return last[1]
         step = self._step(units, launch)
         self._known[touched] = units.taken_apart, step
         return step
 
     def _step(self, units: Units, launch: Launch) -> Step:
         values = launch.values
-        found = {id(one): self._memory(one, launch) for one in self._every}
-        for one in self._every:  # which may take units apart
-            memory = found[id(one)]
+        memories = {id(access): self._memory(access, launch) for access in self._every}
+        for access in self._every:  # which may take units apart
+            memory = memories[id(access)]
             if memory is not None:
-                units.of(*memory, one.box(values))
+                units.of(*memory, access.box(values))
 
-        def of(some: Iterable[Footprint]) -> tuple[int, ...]:
-            boxes = [(found[id(one)], one.box(values)) for one in some]
+        def of(accesses: Iterable[Footprint]) -> tuple[int, ...]:
+            boxes = [(memories[id(access)], access.box(values)) for access in accesses]
             return tuple(
                 dict.fromkeys(u for m, box in boxes if m is not None for u in units.of(*m, box))
             )
 
-        whole = set(of(one for one in self.written if one.part == "whole"))
-        adds = frozenset(of(one for one in self.written if one.part == "sum")) - whole
-        blends = frozenset(of(one for one in self.written if not one.part)) - whole
+        replaced = set(of(access for access in self.written if access.part == "whole"))
+        adds = frozenset(of(access for access in self.written if access.part == "sum")) - replaced
+        blends = frozenset(of(access for access in self.written if not access.part)) - replaced
         reads, writes = of(self.read), of(self.written)
         return Step(
             reads,
@@ -91,26 +96,28 @@ class KernelUse:
             is_repeatable=self.is_repeatable,
         )
 
-    def _memory(self, one: Footprint, launch: Launch) -> _Memory | None:
+    def _memory(self, access: Footprint, launch: Launch) -> _Memory | None:
         """The array of an access; None where nothing of it is kept."""
-        if isinstance(one.array, str):
-            if self._is_derivative(one):
+        if isinstance(access.array, str):
+            if self._is_derivative(access):
                 return None
-            elements = self.program.fields[one.array].elements
+            elements = self.program.fields[access.array].elements
             if isinstance(elements, SparseElements):
-                if one in self.written:
-                    raise self._error(f"writes field '{one.array}' of a sparse block", one.place)
+                if access in self.written:
+                    raise self._error(
+                        f"writes field '{access.array}' of a sparse block", access.place
+                    )
                 return None  # nothing writes there
-            return one.array, elements
-        buffer = launch.array(one.array)
+            return access.array, elements
+        buffer = launch.array(access.array)
         assert isinstance(buffer.owner, Ndarray)  # ours, or a copy
         if buffer.owner.is_gradient and not buffer.is_mirror:
-            raise self._error("uses the gradient of a ti.ndarray", one.place)
+            raise self._error("uses the gradient of a ti.ndarray", access.place)
         return buffer.address, buffer.elements()
 
-    def _error(self, what: str, place: str) -> TaichiRuntimeError:
+    def _error(self, problem: str, place: str) -> TaichiRuntimeError:
         return TaichiRuntimeError(
-            f"ti.ad.Tape(memory=...): kernel '{self.name}' {what} at {place}, which cannot be made "
+            f"ti.ad.Tape(memory=...): kernel '{self.name}' {problem} at {place}, which cannot be made "
             "again within a budget"
         )
 
@@ -121,7 +128,9 @@ class KernelUse:
         none yet is constant, and has tangents of 0 when it is made again."""
         if beside is None:
             return lambda: (launch.run(mode), None)[1]
-        memories = [(self._memory(one, launch), one.box(launch.values)) for one in self.written]
+        memories = [
+            (self._memory(access, launch), access.box(launch.values)) for access in self.written
+        ]
         constant = [(m[0], box) for m, box in memories if m is not None and not beside(m[0])]
 
         def run() -> None:
@@ -137,5 +146,5 @@ class KernelUse:
 def prints(variant: Variant) -> bool:
     """Whether launches print."""
     with context():
-        found = functions(variant.kernel.module.operation)
-        return any(PrintOp.holds(op) for function in found for op in operations(function))
+        bodies = functions(variant.kernel.module.operation)
+        return any(PrintOp.holds(op) for function in bodies for op in operations(function))

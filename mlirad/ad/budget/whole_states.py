@@ -24,14 +24,14 @@ class States:
     def follow(self, number: int) -> None:
         """A launch has been recorded, and is about to run: hold what lies across the cuts that it
         completes."""
-        known = len(self.cuts.places)
+        before = len(self.cuts.places)
         self.cuts.follow(number)
         self.held.follow(number)
         for unit in self.graph.steps[number].writes:
             self._count(unit, number)
         if self.is_tight():
-            for cut in range(known, len(self.cuts.places)):
-                if all(self._is_kept(one, number) for one in self.cuts.across[cut]):
+            for cut in range(before, len(self.cuts.places)):
+                if all(self._is_kept(content, number) for content in self.cuts.across[cut]):
                     self.held.add(cut)
             self.held.trim(self.share(), number)
             self.room.release_held()
@@ -49,12 +49,12 @@ class States:
     def _is_kept(self, content: Content, number: int) -> bool:
         return content in self.room or self.graph.maker(content[0], number) == content[1]
 
-    def split(self, unit: int, parts: list[int]) -> None:
+    def split(self, unit: int, pieces: list[int]) -> None:
         """A unit has been taken apart."""
-        self.cuts.split(unit, parts)
-        self.held.split(unit, parts)
+        self.cuts.split(unit, pieces)
+        self.held.split(unit, pieces)
         if unit in self._moved:
-            self._moved.update(parts)
+            self._moved.update(pieces)
 
     def share(self) -> int:
         """The bytes for what may be given up."""
@@ -77,29 +77,29 @@ class States:
         self.held.come_to(time)
         last = self.held.last(time)
         begin = self.cuts.places[last] if last >= 0 else 0
-        found: dict[Content, None] = {}
+        contents: dict[Content, None] = {}
         if first >= begin and not self._fits(begin, time):
             new = range(last + 1, self.cuts.before(time))
             if not new or first >= self.cuts.places[new[-1]]:
-                return found
+                return contents
             for cut in new:
                 self.held.add(cut)
             self.held.trim(self.share(), time)
             for cut in self.held.chosen:
                 if cut > last:
-                    found.update(dict.fromkeys(self.cuts.across[cut]))
+                    contents.update(dict.fromkeys(self.cuts.across[cut]))
                     begin = self.cuts.places[cut]
         self.room.release_held()
-        if first >= begin or found:
-            found.update(self._needed(begin, time))
-        return {one: None for one in found if not is_there(one)}
+        if first >= begin or contents:
+            contents.update(self._needed(begin, time))
+        return {content: None for content in contents if not is_there(content)}
 
     def _needed(self, begin: int, time: int) -> dict[Content, None]:
         if not self._fits(begin, time):
             return {}
         steps = self.graph.steps
-        made = [(unit, step) for step in range(begin, time) for unit in steps[step].writes]
-        return {one: None for one in made if one in self.graph.needed_by_reverse}
+        contents = [(unit, step) for step in range(begin, time) for unit in steps[step].writes]
+        return {content: None for content in contents if content in self.graph.needed_by_reverse}
 
     def _fits(self, begin: int, time: int) -> bool:
         """Whether there is room for all that reverses need of some launches."""
