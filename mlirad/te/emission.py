@@ -24,7 +24,6 @@ from mlirad.te.expressions import (
     Select,
     Size,
     Steps,
-    in_order,
     is_of_sizes,
     unwound,
 )
@@ -80,14 +79,14 @@ class Emitter:
             value = yield self._select(node, branches)
         else:
             operands = []
-            for operand in () if isinstance(node, Reduction) else node.parts:
+            for operand in () if isinstance(node, Reduction) else node.operands:
                 operands.append((yield self._value(operand, branches)))
             with location(node.place):
-                value = self._made(node, operands)
+                value = self._emit(node, operands)
         self._scopes[-1][node] = value
         return value
 
-    def _made(self, node: Expr, operands: list[ir.Value]) -> ir.Value:
+    def _emit(self, node: Expr, operands: list[ir.Value]) -> ir.Value:
         if isinstance(node, Number):
             is_beyond = not node.dtype.is_float and node.value >= 1 << 63  # what IR has a sign for
             return b.number(node.value - (is_beyond << 64), mlir_type(node.dtype))
@@ -149,7 +148,7 @@ def call(node: Call, values: list[ir.Value]) -> ir.Value:
     if node.name in ("floordiv", "mod"):
         return _division(node, values)
     if node.name == "cast":
-        return converted(values[0], operand, node.dtype)
+        return convert_number(values[0], operand, node.dtype)
     if node.name in EXPANSIONS:
         return value_of(EXPANSIONS[node.name], values)
     return b.make(node.name, type_, values)
@@ -179,7 +178,7 @@ def _division(node: Call, values: list[ir.Value]) -> ir.Value:
     return quotient if node.name == "floordiv" else b.sub(values[0], b.mul(quotient, values[1]))
 
 
-def converted(value: ir.Value, source: DataType, target: DataType) -> ir.Value:
+def convert_number(value: ir.Value, source: DataType, target: DataType) -> ir.Value:
     """A number in another type."""
     type_ = mlir_type(target)
     if INDEX in (source, target):
@@ -193,10 +192,10 @@ def _of_index(value: ir.Value, source: DataType, target: DataType) -> ir.Value:
     if source == INDEX:
         integer_type = DataType("i64", "i", 64)
         integer = b.make("arith.index_cast", b.integer_type(64), [value])
-        return integer if target == integer_type else converted(integer, integer_type, target)
+        return integer if target == integer_type else convert_number(integer, integer_type, target)
     if source.is_float:
         integer_type = DataType("i64", "i", 64)
-        value, source = converted(value, source, integer_type), integer_type
+        value, source = convert_number(value, source, integer_type), integer_type
     name = "arith.index_cast" if source.is_signed and source != u1 else "arith.index_castui"
     return b.make(name, b.index_type(), [value])
 
@@ -206,7 +205,7 @@ def integer_value(
 ) -> ir.Value:
     """An expression of sizes."""
     values: dict[Expr, ir.Value] = {}
-    for node in in_order(root, lambda inner: inner.parts):
+    for node in root.nodes():
         if isinstance(node, Size):
             values[node] = size(node)
         elif isinstance(node, Number):

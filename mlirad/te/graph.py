@@ -21,7 +21,7 @@ from mlirad.te.emission import dtype_of_type, integer_value
 from mlirad.te.expressions import Expr, Extent, Size, arithmetic
 from mlirad.te.places import location, place
 from mlirad.te.tensor import Tensor
-from mlirad.te.unreachable import erase_all_but, reached
+from mlirad.te.unreachable import erase_all_but, reachable_ops
 
 NUMBERS = {
     "arith.addi": "add",
@@ -66,15 +66,11 @@ class Graph:
         """
         roots = [value for value, tensor in self._held.items() if tensor() is not None]
         more = {value: inputs for value, (inputs, _) in self._gradients.items()}
-        needed = reached([*roots, *self._constants.values()], more)
+        needed = reachable_ops([*roots, *self._constants.values()], more)
         for table in (self._described, self._held, self._gradients):
             for value in [key for key in table if owner_operation(key) not in needed]:
                 del table[value]
-        unused = [
-            size for size, value in self._sizes.items() if owner_operation(value) not in needed
-        ]
-        for one in unused:
-            del self._sizes[one]
+        self._sizes = {k: v for k, v in self._sizes.items() if owner_operation(v) in needed}
         erase_all_but(needed, self.module.body)
         self._most = max(_LEAST, 2 * self.count)
 
@@ -89,13 +85,13 @@ class Graph:
         with compiling, context(), location(at), ir.InsertionPoint(self.module.body):
             yield
 
-    def named(self, tensor: Tensor) -> Tensor:
+    def add_tensor(self, tensor: Tensor) -> Tensor:
         """A tensor that is found by its definition from now on."""
         self._described[tensor.value] = replace(tensor)
         self._held[tensor.value] = ref(tensor)
         return tensor
 
-    def known(self, value: ir.Value) -> Tensor | None:
+    def find_tensor(self, value: ir.Value) -> Tensor | None:
         """The tensor of a definition, if it is one's: that which the program holds, or another."""
         reference = self._held.get(value)
         tensor = None if reference is None else reference()
@@ -106,7 +102,7 @@ class Graph:
 
     def tensor(self, value: ir.Value) -> Tensor:
         """The tensor of a definition: one that passes have made gets a name here."""
-        return self.known(value) or self._made_by_passes(value)
+        return self.find_tensor(value) or self._made_by_passes(value)
 
     def _made_by_passes(self, value: ir.Value) -> Tensor:
         type_ = ir.RankedTensorType(value.type)
@@ -117,7 +113,7 @@ class Graph:
         )
         label = ir.StringAttr(owner_operation(value).attributes["label"]).value
         dtype = dtype_of_type(type_.element_type)
-        return self.named(Tensor(value, shape, dtype, label, place()))
+        return self.add_tensor(Tensor(value, shape, dtype, label, place()))
 
     def give_gradient(
         self, tensor: Tensor, inputs: Sequence[Tensor], f: Callable[..., Any]

@@ -90,13 +90,13 @@ def same_shape(left: Sequence[Extent], right: Sequence[Extent]) -> bool:
 
 
 def checked_shape(shape: Any, caller: str, of: str = "") -> Shape:
-    """A shape as users give it: `what` are function and argument. Raises TaichiTypeError for what
-    is none."""
-    extents: Sequence[Any] = shape if isinstance(shape, tuple | list) else (shape,)
-    checked = tuple(checked_extent(extent, caller, of) for extent in extents)
-    if prod(extent for extent in checked if isinstance(extent, int)) > _MOST:
+    """Return a shape that a user gave, as a tuple: `caller` names function and argument. Raises
+    TaichiTypeError for what is none."""
+    listed: Sequence[Any] = shape if isinstance(shape, tuple | list) else (shape,)
+    extents = tuple(checked_extent(extent, caller, of) for extent in listed)
+    if prod(extent for extent in extents if isinstance(extent, int)) > _MOST:
         raise TaichiTypeError(f"{caller}{of} has more elements than an array can have", place())
-    return checked
+    return extents
 
 
 def checked_extent(extent: Any, caller: str, of: str = "") -> Extent:

@@ -8,7 +8,7 @@ from mlirad.bindings import ir
 from mlirad.ir.walk import block_operations, captured, owner_operation
 
 
-def reached(
+def reachable_ops(
     roots: Sequence[ir.Value], more: Mapping[ir.Value, Sequence[ir.Value]]
 ) -> set[ir.Operation]:
     """The ops that some values are made of; `more` are those that one needs besides."""

@@ -11,7 +11,7 @@ from mlirad.dialect import context
 from mlirad.ir.walk import block_operations, constant_integer, entry_of, functions
 from mlirad.kernel.array_arguments import copy_of
 from mlirad.pipeline.runner import run_pipeline
-from mlirad.te.programs.built import Built
+from mlirad.te.programs.tensor_function import TensorFunction
 from mlirad.te.programs.tensor_kernel import LOWER, SIMPLIFY
 
 SIGNED = ("==", "!=", "<", "<=", ">", ">=")  # by the number of a predicate of arith.cmpi
@@ -29,7 +29,7 @@ BINARY = {
 }
 
 
-def simplified(built: Built) -> ir.Module:
+def simplified(built: TensorFunction) -> ir.Module:
     """The definitions that have an array."""
     with context(), built.module.operation.location:
         module: ir.Module = copy_of(built.module)
@@ -37,7 +37,7 @@ def simplified(built: Built) -> ir.Module:
     return module
 
 
-def lowered(built: Built) -> ir.Module:
+def lowered(built: TensorFunction) -> ir.Module:
     """The loops over arrays."""
     module = simplified(built)
     with context(), built.module.operation.location:
@@ -45,7 +45,7 @@ def lowered(built: Built) -> ir.Module:
     return module
 
 
-def iterations(built: Built) -> int:
+def iterations(built: TensorFunction) -> int:
     """How often the innermost loops of a function run, whose sizes are known: those of each nest
     added, with the bounds that they have where they stand."""
     module = lowered(built)
@@ -54,7 +54,7 @@ def iterations(built: Built) -> int:
         return _Counter().run(entry_of(function))
 
 
-def bytes_between(built: Built) -> int:
+def bytes_between(built: TensorFunction) -> int:
     """The memory of arrays that are neither inputs nor outputs."""
     module = simplified(built)
     (function,) = functions(module.operation)
@@ -70,7 +70,7 @@ def bytes_between(built: Built) -> int:
     return sum(_bytes(ir.RankedTensorType(value.type)) for value in tensors)
 
 
-def bytes_given(built: Built) -> int:
+def bytes_given(built: TensorFunction) -> int:
     """The memory of inputs and outputs."""
     module = simplified(built)
     (function,) = functions(module.operation)

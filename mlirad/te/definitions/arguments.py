@@ -77,7 +77,7 @@ class Parameters:
                 refuse(
                     name,
                     parameter,
-                    f"is {shown(value)}, expected {described(hint)}{_advice(hint, argument)}",
+                    f"is {shown_value(value)}, expected {describe(hint)}{_advice(hint, argument)}",
                 )
         return bound
 
@@ -88,7 +88,7 @@ def refuse(function: str, argument: str, why: str) -> NoReturn:
     raise TaichiTypeError(f"{function}: {argument} {why}", place())
 
 
-def checked(function: Callable[P, R]) -> Callable[P, R]:
+def check_arguments(function: Callable[P, R]) -> Callable[P, R]:
     """Have a function raise TaichiTypeError for arguments that it does not take. Parameters of type
     `Any` are its own to check."""
     parameters = Parameters(function)
@@ -108,8 +108,8 @@ def check_fields(instance: Any) -> None:
         value = getattr(instance, field.name)
         if not fits(value, hints[field.name]):
             raise TaichiTypeError(
-                f"{type(instance).__name__}: {field.name} is {shown(value)}, expected "
-                f"{described(hints[field.name])}",
+                f"{type(instance).__name__}: {field.name} is {shown_value(value)}, expected "
+                f"{describe(hints[field.name])}",
                 place(),
             )
 
@@ -129,7 +129,7 @@ def check_call(function: Callable[..., Any], args: Sequence[Any], subject: str) 
     """Raise TaichiTypeError where a function of the program takes other arguments, or is none; what
     has no signature takes any."""
     if not callable(function):
-        raise TaichiTypeError(f"{subject} is {shown(function)}, expected a function", place())
+        raise TaichiTypeError(f"{subject} is {shown_value(function)}, expected a function", place())
     try:
         parameters = inspect.signature(function)
     except ValueError:
@@ -140,7 +140,7 @@ def check_call(function: Callable[..., Any], args: Sequence[Any], subject: str) 
         raise TaichiTypeError(f"{subject}: {error}", place()) from None
 
 
-def called(function: Callable[..., Any], args: Sequence[Any], subject: str) -> Any:
+def call_function(function: Callable[..., Any], args: Sequence[Any], subject: str) -> Any:
     """What a function of the program gives for some arguments. Raises TaichiTypeError where it does
     not take them."""
     check_call(function, args, subject)
@@ -191,27 +191,27 @@ def _advice(hint: Any, value: Any) -> str:
     )
 
 
-def shown(value: Any) -> str:
+def shown_value(value: Any) -> str:
     """A value in a message: short ones as they are written."""
     if value is None or isinstance(value, bool | int | float | str | tuple | list | dict):
         return reprlib.repr(value)
     return f"a {type(value).__name__}"
 
 
-def described(hint: Any, *, are_many: bool = False) -> str:
+def describe(hint: Any, *, are_many: bool = False) -> str:
     """What a type is called in a message."""
-    origin, parts = get_origin(hint), get_args(hint)
+    origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return kind_of(hint).several if are_many else kind_of(hint).one
+        return kind_of(hint).plural if are_many else kind_of(hint).singular
     if origin in (Union, UnionType):
-        return " or ".join(described(alternative, are_many=are_many) for alternative in parts)
+        return " or ".join(describe(alternative, are_many=are_many) for alternative in arguments)
     if origin is Sequence:
-        return f"{'lists' if are_many else 'a list'} of {described(parts[0], are_many=True)}"
+        return f"{'lists' if are_many else 'a list'} of {describe(arguments[0], are_many=True)}"
     if origin is Mapping:
-        inner = " to ".join(described(argument, are_many=True) for argument in parts)
+        inner = " to ".join(describe(argument, are_many=True) for argument in arguments)
         return f"{'dictionaries' if are_many else 'a dictionary'} from {inner}"
     if origin is tuple:
-        inner = ", ".join(map(described, parts))
+        inner = ", ".join(map(describe, arguments))
         return f"{'tuples' if are_many else 'a tuple'} ({inner})"
     if origin is Callable:
         return "functions" if are_many else "a function"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
-from mlirad.te.definitions.arguments import checked, refuse, shown
+from mlirad.te.definitions.arguments import check_arguments, refuse, shown_value
 from mlirad.te.expressions import INDEX, Axis, Expr, Size
 from mlirad.te.tensor import checked_extent
 
 _numbers = count(1)
 
 
-@checked
+@check_arguments
 def var(name: str = "n") -> Expr:
     """A size that is known when a built function is called: `n = te.var("n")`.
 
@@ -21,12 +21,12 @@ def var(name: str = "n") -> Expr:
     return Size(INDEX, f"{name}.{next(_numbers)}")
 
 
-@checked
+@check_arguments
 def reduce_axis(extent: Any, name: str = "k") -> Axis:
     """An index for a reduction, from 0 up to `extent` (an integer, or an expression of sizes).
 
     Raises TaichiTypeError for an extent that is neither.
     """
     if isinstance(extent, tuple | list):
-        refuse("reduce_axis", "extent", f"is {shown(extent)}: it is one; ranges begin at 0")
+        refuse("reduce_axis", "extent", f"is {shown_value(extent)}: it is one; ranges begin at 0")
     return Axis(INDEX, name, checked_extent(extent, "reduce_axis: extent"), is_reduced=True)

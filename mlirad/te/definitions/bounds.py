@@ -62,9 +62,9 @@ class _Check:
                 visited.add((node, around))
                 if isinstance(node, Read):
                     self._read(node, around)
-                pending += reversed(self._computed(node, around))
+                pending += reversed(self._operands_around(node, around))
 
-    def _computed(self, node: Expr, around: _Around) -> list[tuple[Expr, _Around]]:
+    def _operands_around(self, node: Expr, around: _Around) -> list[tuple[Expr, _Around]]:
         """What an expression is computed of, and what is around that."""
         guarded = replace(around, is_guarded=True)
         if isinstance(node, Select):
@@ -75,7 +75,7 @@ class _Check:
                 (node.otherwise, guarded),
             ]
         if not isinstance(node, Reduction):
-            return [(operand, around) for operand in node.parts]
+            return [(operand, around) for operand in node.operands]
         initial = [(value, around) for value in node.initial]
         if any(_is_zero(axis.extent) for axis in node.axes):
             return initial
@@ -139,7 +139,7 @@ def interval(root: Expr) -> Interval | None:
             operands = [
                 limits for inner in _operands(node) if (limits := intervals[inner]) is not None
             ]
-            is_known = 0 < len(operands) == len(node.parts) and isinstance(node, Call)
+            is_known = 0 < len(operands) == len(node.operands) and isinstance(node, Call)
             intervals[node] = (
                 _CALLS[node.name](*operands) if is_known and isinstance(node, Call) else None
             )
@@ -148,7 +148,7 @@ def interval(root: Expr) -> Interval | None:
 
 def _operands(node: Expr) -> Sequence[Expr]:
     """What decides the values of an integer."""
-    return node.parts if isinstance(node, Call) and node.name in _CALLS else ()
+    return node.operands if isinstance(node, Call) and node.name in _CALLS else ()
 
 
 def _product(left: Interval, right: Interval) -> Interval:
@@ -163,7 +163,7 @@ def _quotient(left: Interval, right: Interval) -> Interval | None:
     return min(ends), max(ends)
 
 
-def _rest(left: Interval, right: Interval) -> Interval | None:
+def _remainder(left: Interval, right: Interval) -> Interval | None:
     if right[0] != right[1] or right[0] <= 0:
         return None
     if left[0] // right[0] == left[1] // right[0]:
@@ -176,7 +176,7 @@ _CALLS: dict[str, Callable[..., Interval | None]] = {
     "sub": lambda a, c: (a[0] - c[1], a[1] - c[0]),
     "mul": _product,
     "floordiv": _quotient,
-    "mod": _rest,
+    "mod": _remainder,
     "min": lambda a, c: (min(a[0], c[0]), min(a[1], c[1])),
     "max": lambda a, c: (max(a[0], c[0]), max(a[1], c[1])),
 }
@@ -281,17 +281,17 @@ def _ends(index: Expr, extent: Expr | int) -> _Ends | None:
 def _form(root: Expr) -> Form | None:
     """An integer as a sum of indices and sizes."""
     forms: dict[Expr, Form | None] = {}
-    for node in in_order(root, lambda inner: inner.parts):
+    for node in root.nodes():
         if isinstance(node, Number):
             forms[node] = number(int(node.value))
         elif isinstance(node, Axis | Size):
             forms[node] = unknown(node)
         else:
-            forms[node] = _combined(node, [forms[inner] for inner in node.parts])
+            forms[node] = _combine_forms(node, [forms[inner] for inner in node.operands])
     return forms[root]
 
 
-def _combined(node: Expr, operands: Sequence[Form | None]) -> Form | None:
+def _combine_forms(node: Expr, operands: Sequence[Form | None]) -> Form | None:
     if not isinstance(node, Call) or node.name not in ("add", "sub", "mul"):
         return None
     left, right = operands

@@ -10,10 +10,17 @@ from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiTypeError
-from mlirad.te.definitions.arguments import called, checked, described, fits, refuse, shown
+from mlirad.te.definitions.arguments import (
+    call_function,
+    check_arguments,
+    describe,
+    fits,
+    refuse,
+    shown_value,
+)
 from mlirad.te.definitions.bounds import check_reads
 from mlirad.te.definitions.dependencies import stop
-from mlirad.te.definitions.schedule import named, names_in
+from mlirad.te.definitions.schedule import name_axes, names_in
 from mlirad.te.definitions.size_needs import note_needs
 from mlirad.te.emission import Emitter, mlir_type
 from mlirad.te.expressions import (
@@ -28,16 +35,16 @@ from mlirad.te.expressions import (
     default_integer,
     expr,
     scalar_type,
-    typed,
+    with_type,
 )
-from mlirad.te.expressions.normal_form import normal_form, renamed
+from mlirad.te.expressions.normal_form import normal_form, replace_nodes
 from mlirad.te.graph import graph
 from mlirad.te.places import place
 from mlirad.te.tensor import Shape, Tensor, checked_shape
 from mlirad.types import DataType, TypeLike, i64
 
 
-@checked
+@check_arguments
 @in_turn
 def placeholder(shape: Any, dtype: TypeLike = float, name: str = "placeholder") -> Tensor:
     """A tensor that a call is given: `x = te.placeholder((n, 3), name="x")`.
@@ -54,10 +61,10 @@ def placeholder(shape: Any, dtype: TypeLike = float, name: str = "placeholder") 
     definitions.begin()
     with definitions.defining(at):
         value = te.placeholder(name, tensor_type(extents, resolved), definitions.sizes(extents))
-    return definitions.named(Tensor(value, extents, resolved, name, at))
+    return definitions.add_tensor(Tensor(value, extents, resolved, name, at))
 
 
-@checked
+@check_arguments
 @in_turn
 def compute(shape: Any, element: Callable[..., Any], name: str = "") -> Tensor:
     """A tensor of some shape, whose element at indices i, j, ... is `element(i, j, ...)`.
@@ -70,11 +77,11 @@ def compute(shape: Any, element: Callable[..., Any], name: str = "") -> Tensor:
         place(),
     )
     axes = _axes(extents, element)
-    value = called(element, axes, "compute: element")
+    value = call_function(element, axes, "compute: element")
     if not fits(value, Operand):
-        refuse("compute", "element", f"gives {shown(value)}, expected {described(Operand)}")
+        refuse("compute", "element", f"gives {shown_value(value)}, expected {describe(Operand)}")
     body = expr(value)
-    body = cast(body, default_integer()) if body.dtype == INDEX else typed(body)
+    body = cast(body, default_integer()) if body.dtype == INDEX else with_type(body)
     check_axes(body, {*axes})
     needs = check_reads(body, extents)
     tensor = define(extents, axes, body, name or f"compute{graph().count}", at, names_in(element))
@@ -89,16 +96,16 @@ def _axes(shape: Shape, element: Callable[..., Any]) -> list[Axis]:
     except (TypeError, ValueError):
         parameters = []
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    named = [p.name for p in positional]
+    parameter_names = [p.name for p in positional]
     takes_any = not parameters or any(p.kind is p.VAR_POSITIONAL for p in parameters)
     required = [p for p in positional if p.default is p.empty]
-    if not takes_any and not len(required) <= len(shape) <= len(named):
+    if not takes_any and not len(required) <= len(shape) <= len(parameter_names):
         raise TaichiTypeError(
             f"compute: element: a tensor of {len(shape)} axes is defined by a function of "
             f"{len(required)} indices",
             place(),
         )
-    names = [*named, *(f"i{k}" for k in range(len(named), len(shape)))]
+    names = [*parameter_names, *(f"i{k}" for k in range(len(parameter_names), len(shape)))]
     return [Axis(INDEX, name, extent) for name, extent in zip(names, shape)]
 
 
@@ -136,7 +143,7 @@ def check_axes(body: Expr, free: set[Axis]) -> None:
             pending += [(value, bound) for value in reversed(node.initial)]
             inside = bound | set(node.axes)
         initial = node.initial if isinstance(node, Reduction) else ()
-        inner = node.parts[: len(node.parts) - len(initial)]
+        inner = node.operands[: len(node.operands) - len(initial)]
         pending += [(operand, inside) for operand in reversed(inner)]
 
 
@@ -152,7 +159,7 @@ def define(
     """A definition by an expression that is known to be one; `variables` hold some of its axes."""
     definitions = graph()
     definitions.begin()
-    root = normal_form(body, axes, lambda *inner: _taken_out(name, *inner))
+    root = normal_form(body, axes, lambda *inner: _define_inner(name, *inner))
     with definitions.defining(at):
 
         def fill(indices: list[ir.Value]) -> ir.Value:
@@ -161,15 +168,15 @@ def define(
         type_ = tensor_type(shape, root.dtype)
         value = te.compute(name, type_, definitions.sizes(shape), fill)
     reduced = root.axes if isinstance(root, Reduction) else ()
-    all_axes = named([*axes, *reduced], variables or {})
-    return definitions.named(Tensor(value, shape, root.dtype, name, at, all_axes))
+    all_axes = name_axes([*axes, *reduced], variables or {})
+    return definitions.add_tensor(Tensor(value, shape, root.dtype, name, at, all_axes))
 
 
-def _taken_out(name: str, expression: Expr, axes: Sequence[Axis]) -> Expr:
+def _define_inner(name: str, expression: Expr, axes: Sequence[Axis]) -> Expr:
     """An element of a tensor of its own, over the indices that an expression uses."""
     indices = [Axis(INDEX, axis.name, axis.extent) for axis in axes]
     shape: tuple[Extent, ...] = tuple(axis.extent for axis in axes)
-    body = renamed(expression, dict(zip(axes, indices)))
+    body = replace_nodes(expression, dict(zip(axes, indices)))
     body = cast(body, i64) if body.dtype == INDEX else body
     kind = expression.kind if isinstance(expression, Reduction) else "branch"
     inner = define(shape, indices, body, f"{name}.{kind}", expression.place)

@@ -18,7 +18,7 @@ STOP = "te.stop"  # on a definition through which no derivative passes
 
 
 @in_turn
-def consumed(tensor: Tensor) -> list[Tensor]:
+def consumed_tensors(tensor: Tensor) -> list[Tensor]:
     """The tensors that a definition reads and makes use of: derivatives read more."""
     op = owner_operation(tensor.value)
     if not len(op.regions):
@@ -50,7 +50,7 @@ def is_given(tensor: Tensor) -> bool:
 
 
 def behind(
-    outputs: Sequence[Tensor], sources: Callable[[Tensor], Sequence[Tensor]] = consumed
+    outputs: Sequence[Tensor], sources: Callable[[Tensor], Sequence[Tensor]] = consumed_tensors
 ) -> list[Tensor]:
     """All tensors that some are made of, and these, each behind those that it reads.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 
-from mlirad.te.definitions.arguments import checked, refuse
+from mlirad.te.definitions.arguments import check_arguments, refuse
 from mlirad.te.definitions.axes import reduce_axis
 from mlirad.te.definitions.compute import compute
 from mlirad.te.definitions.reductions import sum as sum_over
@@ -12,7 +12,7 @@ from mlirad.te.expressions import Expr, Extent, same_extent, shown_extent
 from mlirad.te.tensor import Tensor
 
 
-@checked
+@check_arguments
 def einsum(formula: str, *tensors: Tensor) -> Tensor:
     """A sum of products by a formula such as NumPy's: `te.einsum("ij,jk->ik", a, b)`.
 

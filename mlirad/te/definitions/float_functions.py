@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from mlirad.ir.elementary.function import Function
 from mlirad.signatures import signature_of
-from mlirad.te.definitions.arguments import checked
+from mlirad.te.definitions.arguments import check_arguments
 from mlirad.te.expressions import FLOAT, Call, Expr, Operand, as_float, common, expr
 
 
@@ -26,4 +26,4 @@ def of_floats(row: Function) -> Callable[..., Expr]:
         "Where it is not defined, it is NaN or infinite. Raises TaichiTypeError for another number "
         "of arguments, and for what is no number."
     )
-    return checked(function)
+    return check_arguments(function)

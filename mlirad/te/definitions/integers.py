@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.te.definitions.sizes import dtype_of, refused
+from mlirad.te.definitions.sizes import array_error, dtype_of
 from mlirad.te.tensor import Tensor
 
 
@@ -22,16 +22,16 @@ def with_integers(
         if type(array) is np.ndarray and array.dtype == tensor.dtype.numpy:
             continue
         if dtype_of(array, function, tensor) != tensor.dtype:
-            arrays = (*arrays[:k], _converted(array, function, tensor), *arrays[k + 1 :])
+            arrays = (*arrays[:k], _convert(array, function, tensor), *arrays[k + 1 :])
     return tuple(arrays)
 
 
-def _converted(array: Any, function: str, tensor: Tensor) -> Any:
+def _convert(array: Any, function: str, tensor: Tensor) -> Any:
     limits = np.iinfo(tensor.dtype.numpy)
     ends = [int(array.min()), int(array.max())] if 0 not in array.shape else []
     beyond = [end for end in ends if not limits.min <= end <= limits.max]
     if beyond:
-        raise refused(
+        raise array_error(
             f"{function}: '{tensor.name}' is of type {tensor.dtype}, which has no {beyond[0]}: it "
             f"was given an array of type {dtype_of(array, function, tensor)}"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import inf
 
-from mlirad.te.definitions.arguments import checked
+from mlirad.te.definitions.arguments import check_arguments
 from mlirad.te.definitions.elementary import exp, log
 from mlirad.te.definitions.functions import abs as abs_of
 from mlirad.te.definitions.reductions import Axes, checked_axes, greatest, with_start
@@ -23,10 +23,10 @@ from mlirad.te.expressions import (
     expr,
     select,
 )
-from mlirad.te.expressions.normal_form import renamed
+from mlirad.te.expressions.normal_form import replace_nodes
 
 
-@checked
+@check_arguments
 def logsumexp(
     value: Operand, axis: Axes, where: Condition | None = None, init: Operand | None = None
 ) -> Expr:
@@ -35,8 +35,8 @@ def logsumexp(
     axes = checked_axes("logsumexp", axis)
     summand, start = with_start(expr(as_float(expr(value))), init)
     other = {axis: Axis(INDEX, axis.name, axis.extent, is_reduced=True) for axis in axes}
-    condition = None if where is None else renamed(expr(where), other)
-    most = greatest(renamed(summand, other), tuple(other.values()), condition)
+    condition = None if where is None else replace_nodes(expr(where), other)
+    most = greatest(replace_nodes(summand, other), tuple(other.values()), condition)
     most = _constant(most if start is None else arithmetic("max", most, start))
     shift = select(abs_of(most) < inf, most, 0.0)  # an infinity has no difference from itself
     first = None if start is None else exp(start - shift)

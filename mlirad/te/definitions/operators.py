@@ -8,7 +8,7 @@ from functools import update_wrapper
 from typing import Any
 
 from mlirad.errors import TaichiTypeError
-from mlirad.te.definitions.arguments import Parameters, checked, refuse, shown
+from mlirad.te.definitions.arguments import Parameters, check_arguments, refuse, shown_value
 from mlirad.te.definitions.compute import compute
 from mlirad.te.definitions.dependencies import stop
 from mlirad.te.graph import graph
@@ -43,7 +43,7 @@ class Operator:
         takes it away. Raises TaichiTypeError for what is no function."""
         if gradient is not None and not callable(gradient):
             caller = f"{self.function.__name__}.def_gradient"
-            refuse(caller, "gradient", f"is {shown(gradient)}, expected a function")
+            refuse(caller, "gradient", f"is {shown_value(gradient)}, expected a function")
         self.gradient = None if gradient is None else _by_names(gradient)
         return gradient
 
@@ -62,14 +62,14 @@ def _by_names(gradient: Callable[..., Any]) -> Callable[..., Any]:
 def _result(result: Any, function: Callable[..., Any]) -> Tensor:
     if not isinstance(result, Tensor):
         raise TaichiTypeError(
-            f"{function.__name__}: an operator with a gradient gave {shown(result)}, expected a "
-            "tensor",
+            f"{function.__name__}: an operator with a gradient gave {shown_value(result)}, "
+            "expected a tensor",
             place(),
         )
     return result
 
 
-@checked
+@check_arguments
 def operator(function: Callable[..., Tensor]) -> Operator:
     """Make an operator of a function from tensors to a tensor. Raises TaichiTypeError for what has
     no signature."""
@@ -93,7 +93,7 @@ def _tensors(arguments: Sequence[Any]) -> list[Tensor]:
     ]
 
 
-@checked
+@check_arguments
 def stop_gradient(tensor: Tensor) -> Tensor:
     """The same numbers, of the same shape and type, through which no derivative passes."""
     copy = compute(tensor.shape, lambda *indices: tensor[indices], f"{tensor.name}.stopped")

@@ -11,7 +11,13 @@ from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.errors import TaichiTypeError
 from mlirad.ir import build as b
-from mlirad.te.definitions.arguments import called, checked, fits, refuse, shown
+from mlirad.te.definitions.arguments import (
+    call_function,
+    check_arguments,
+    fits,
+    refuse,
+    shown_value,
+)
 from mlirad.te.emission import Emitter
 from mlirad.te.expressions import (
     FLOAT,
@@ -28,7 +34,7 @@ from mlirad.te.expressions import (
     common,
     default_integer,
     expr,
-    typed,
+    with_type,
 )
 from mlirad.te.expressions.kinds import Kind
 from mlirad.te.places import place
@@ -56,7 +62,7 @@ class Combiner:
     combine: te.Combine | None  # of positions there is none
 
 
-@checked
+@check_arguments
 def sum(
     value: Operand, axis: Axes, where: Condition | None = None, init: Operand | None = None
 ) -> Expr:
@@ -70,7 +76,7 @@ def sum(
     return _simple("sum", value, axis, where, init, 0)
 
 
-@checked
+@check_arguments
 def prod(
     value: Operand, axis: Axes, where: Condition | None = None, init: Operand | None = None
 ) -> Expr:
@@ -91,7 +97,7 @@ def least(value: Operand, axis: Any, where: Operand | None = None) -> Expr:
     return _simple("min", number, axis, where, None, _greatest(number.dtype))
 
 
-@checked
+@check_arguments
 def argmax(value: Operand, axis: Axes, where: Condition | None = None) -> Expr:
     """Where the maximum is first, an i32: along one axis, or counted over several, the last one
     fastest. NaN is greater than numbers. 0 where no point counts. It has no derivative. Raises
@@ -99,13 +105,13 @@ def argmax(value: Operand, axis: Axes, where: Condition | None = None) -> Expr:
     return _position("argmax", value, axis, where)
 
 
-@checked
+@check_arguments
 def argmin(value: Operand, axis: Axes, where: Condition | None = None) -> Expr:
     """Where the minimum is first, an i32; see `argmax`."""
     return _position("argmin", value, axis, where)
 
 
-@checked
+@check_arguments
 def max(
     *values: Operand,
     axis: Axes | None = None,
@@ -117,7 +123,7 @@ def max(
     return _either("max", greatest, values, axis, where, init)
 
 
-@checked
+@check_arguments
 def min(
     *values: Operand,
     axis: Axes | None = None,
@@ -152,7 +158,7 @@ def checked_axes(name: str, axis: Any) -> tuple[Axis, ...]:
     """The axes of a reduction. Raises TaichiTypeError for none, and for one twice."""
     axes = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
     if not axes:
-        refuse(name, "axis", f"is {shown(axis)}: a reduction over no axis")
+        refuse(name, "axis", f"is {shown_value(axis)}: a reduction over no axis")
     if len(set(axes)) < len(axes):
         raise TaichiTypeError(f"{name}: axis: a reduction axis is named twice", place())
     return axes
@@ -241,7 +247,7 @@ def _greatest(dtype: DataType) -> float:
 
 
 def _position(kind: str, value: Operand, axis: Any, where: Operand | None) -> Expr:
-    number, axes = _in_signed_order(typed(_number(value))), checked_axes(kind, axis)
+    number, axes = _in_signed_order(with_type(_number(value))), checked_axes(kind, axis)
     _check_points(kind, axis)
     worst = _least(number.dtype) if kind == "argmax" else _greatest(number.dtype)
     none = Combiner((Number(number.dtype, worst),), None)
@@ -259,7 +265,7 @@ def _in_signed_order(value: Expr) -> Expr:
     return cast(value, signed) + Number(signed, -(1 << (bits - 1)))
 
 
-@checked
+@check_arguments
 def comm_reducer(
     combine: Callable[..., Any], identity: Callable[..., Any], name: str = "reduce"
 ) -> Callable[..., Any]:
@@ -280,9 +286,11 @@ def comm_reducer(
         listed = tuple(values) if isinstance(values, tuple | list) else (values,)
         if not listed:
             refuse(name, "values", "are none")
-        numbers = tuple(map(typed, common([_number(value) for value in listed])))
+        numbers = tuple(map(with_type, common([_number(value) for value in listed])))
         types = [number.dtype for number in numbers]
-        neutral = _tuple(called(identity, types, f"{name}: identity"), numbers, f"{name}: identity")
+        neutral = _tuple(
+            call_function(identity, types, f"{name}: identity"), numbers, f"{name}: identity"
+        )
         first = neutral if init is None else _tuple(init, numbers, f"{name}: init")
         combiner = Combiner(neutral, _by_function(combine, numbers, f"{name}: combine"))
         axes, condition = checked_axes(name, axis), _condition(where)
@@ -293,7 +301,7 @@ def comm_reducer(
         return results if isinstance(values, tuple | list) else results[0]
 
     reduction.__name__ = name
-    return checked(reduction)
+    return check_arguments(reduction)
 
 
 def _tuple(numbers: Any, like: Sequence[Expr], subject: str) -> tuple[Expr, ...]:
@@ -304,7 +312,7 @@ def _tuple(numbers: Any, like: Sequence[Expr], subject: str) -> tuple[Expr, ...]
         )
     for value in values:
         if not fits(value, Operand):
-            raise TaichiTypeError(f"{subject}: {shown(value)} is no number", place())
+            raise TaichiTypeError(f"{subject}: {shown_value(value)} is no number", place())
     return tuple(cast(expr(value, model.dtype), model.dtype) for value, model in zip(values, like))
 
 
@@ -316,9 +324,9 @@ class _Value(Expr):
 def _by_function(combine: Callable[..., Any], like: Sequence[Expr], subject: str) -> te.Combine:
     sides = [[_Value(value.dtype) for value in like] for _ in range(2)]
     arguments = sides if len(like) > 1 else [sides[0][0], sides[1][0]]
-    results = _tuple(called(combine, arguments, subject), like, subject)
+    results = _tuple(call_function(combine, arguments, subject), like, subject)
 
-    def emitted(a: Sequence[ir.Value], c: Sequence[ir.Value]) -> list[ir.Value]:
+    def emit(a: Sequence[ir.Value], c: Sequence[ir.Value]) -> list[ir.Value]:
         def no_extent(extent: Any) -> ir.Value:
             raise TaichiTypeError(
                 f"{subject}: it uses its values and numbers only", results[0].place
@@ -328,4 +336,4 @@ def _by_function(combine: Callable[..., Any], like: Sequence[Expr], subject: str
         emitter = Emitter(scope, no_extent)
         return [emitter.value(result) for result in results]
 
-    return emitted
+    return emit

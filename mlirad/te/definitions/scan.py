@@ -10,7 +10,14 @@ from mlirad.dialect import te
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiTypeError
 from mlirad.ir.walk import has_uses
-from mlirad.te.definitions.arguments import called, checked, described, fits, refuse, shown
+from mlirad.te.definitions.arguments import (
+    call_function,
+    check_arguments,
+    describe,
+    fits,
+    refuse,
+    shown_value,
+)
 from mlirad.te.definitions.bounds import check_reads
 from mlirad.te.definitions.compute import check_axes, compute, define, placeholder, tensor_type
 from mlirad.te.definitions.size_needs import note_needs
@@ -27,9 +34,8 @@ from mlirad.te.expressions import (
     by_ranges,
     cast,
     expr,
-    in_order,
 )
-from mlirad.te.expressions.normal_form import renamed
+from mlirad.te.expressions.normal_form import replace_nodes
 from mlirad.te.graph import graph
 from mlirad.te.places import place
 from mlirad.te.tensor import Tensor, checked_extent, same_shape
@@ -37,7 +43,7 @@ from mlirad.te.tensor import Tensor, checked_extent, same_shape
 UNROLLED = 64  # steps of recurrences that go from all states to all
 
 
-@checked
+@check_arguments
 @in_turn
 def scan(
     length: Any,
@@ -61,7 +67,7 @@ def scan(
     axes = [Axis(INDEX, f"i{k}", extent) for k, extent in enumerate(first.shape)]
     number = Axis(INDEX, "t", steps)
     before = [placeholder(state.shape, state.dtype, state.name) for state in states]
-    values = _updated(update, number, before, axes)
+    values = _elements_after_step(update, number, before, axes)
     needs = []
     for value in values:
         check_axes(value, {number, *axes})
@@ -71,24 +77,24 @@ def scan(
         stand_ins = {state: Axis(state.dtype, state.name, 0) for state in before}
         histories = _loop(steps, states, stand_ins, values, [number, *axes], name)
     else:
-        histories = _unrolled(steps, states, update, name)
+        histories = _unroll(steps, states, update, name)
     for history in histories:
         note_needs(history, needs)
     return histories[0] if isinstance(initial, Tensor) else histories
 
 
-def _updated(
+def _elements_after_step(
     update: Callable[..., Any], step: Expr, states: Sequence[Tensor], axes: Sequence[Axis]
 ) -> list[Expr]:
     """The elements behind a step. Raises TaichiTypeError for another number of them."""
     before = states[0] if len(states) == 1 else list(states)
-    results = called(update, (step, before, *axes), "scan: update")
+    results = call_function(update, (step, before, *axes), "scan: update")
     results = results if isinstance(results, tuple | list) else [results]
     if len(results) != len(states):
         refuse("scan", "update", f"gives {len(results)} numbers for {len(states)} states")
     for result in results:
         if not fits(result, Operand):
-            refuse("scan", "update", f"gives {shown(result)}, expected {described(Operand)}")
+            refuse("scan", "update", f"gives {shown_value(result)}, expected {describe(Operand)}")
     values = [expr(result) for result in results]
     return [cast(value, states[0].dtype) for value in values]
 
@@ -110,7 +116,7 @@ def _is_local(body: Expr, states: Sequence[Tensor], axes: Sequence[Axis]) -> boo
             return isinstance(node, Reduction)
         return any(index is not axis for index, axis in zip(node.indices, axes))
 
-    return not any(map(is_elsewhere, in_order(body, lambda node: node.parts)))
+    return not any(map(is_elsewhere, body.nodes()))
 
 
 def _loop(
@@ -140,7 +146,7 @@ def _loop(
     with definitions.defining(at):
         type_, sizes = tensor_type(shape, first.dtype), definitions.sizes(shape)
         value = te.scan(name, type_, sizes, count, begin, step)
-    history = definitions.named(Tensor(value, shape, first.dtype, name, at))
+    history = definitions.add_tensor(Tensor(value, shape, first.dtype, name, at))
     if count == 1:
         return [history]
     return [
@@ -153,14 +159,14 @@ def _of_states(body: Expr, stand_ins: Mapping[Tensor, Axis]) -> Expr:
     """An expression with values in the places of reads of states."""
     reads = {
         read: stand_in
-        for read in in_order(body, lambda node: node.parts)
+        for read in body.nodes()
         for state, stand_in in stand_ins.items()
         if isinstance(read, Read) and read.tensor is state
     }
-    return renamed(body, reads)
+    return replace_nodes(body, reads)
 
 
-def _unrolled(
+def _unroll(
     steps: Extent, states: Sequence[Tensor], update: Callable[..., Any], name: str
 ) -> list[Tensor]:
     if not isinstance(steps, int) or steps > UNROLLED:
@@ -174,13 +180,13 @@ def _unrolled(
     for t in range(steps):
         current = [history[-1] for history in histories]
         axes = [Axis(INDEX, f"i{k}", extent) for k, extent in enumerate(first.shape)]
-        values = _updated(update, expr(t, INDEX), current, axes)
+        values = _elements_after_step(update, expr(t, INDEX), current, axes)
         for history, body in zip(histories, values):  # whose reads have been looked at
             history.append(define(first.shape, axes, body, f"{name}.{t + 1}", at))
-    return [_stacked(history, name) for history in histories]
+    return [_stack(history, name) for history in histories]
 
 
-def _stacked(history: Sequence[Tensor], name: str) -> Tensor:
+def _stack(history: Sequence[Tensor], name: str) -> Tensor:
     """Tensors of one shape along a first axis."""
 
     def element(t: Any, *indices: Any) -> Any:

@@ -56,7 +56,7 @@ def names_in(element: Callable[..., object]) -> dict[str, Axis]:
     return {name: value for name, value in variables.items() if isinstance(value, Axis)}
 
 
-def named(axes: Iterable[Axis], variables: Mapping[str, Axis]) -> Axes:
+def name_axes(axes: Iterable[Axis], variables: Mapping[str, Axis]) -> Axes:
     """Axes with names that tell them apart."""
     axes_by_name: dict[str, Axis] = {}
     for axis in axes:

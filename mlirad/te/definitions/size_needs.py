@@ -58,7 +58,9 @@ def note_needs(tensor: Tensor, needs: Sequence[SizeNeed]) -> None:
 @in_turn
 def inherit_needs(tensors: Iterable[Tensor], sources: Iterable[Tensor]) -> None:
     """Let tensors need what those need that they are derived of, whose reads they have."""
-    needs = [need for source in sources for need in _of(owner_operation(source.value))]
+    needs = [
+        need for source in sources for need in _needs_attributes(owner_operation(source.value))
+    ]
     if needs:
         for tensor in tensors:
             _add(owner_operation(tensor.value), needs)
@@ -66,17 +68,17 @@ def inherit_needs(tensors: Iterable[Tensor], sources: Iterable[Tensor]) -> None:
 
 def needs_of(module: ir.Module, sizes: Sequence[str]) -> list[SizeNeed]:
     """What the definitions in a module need of some sizes."""
-    attributes = [need for op in operations(module.operation) for need in _of(op)]
+    attributes = [need for op in operations(module.operation) for need in _needs_attributes(op)]
     needs = [_read(need) for need in dict.fromkeys(attributes)]
     return [need for need in needs if need.names <= {*sizes}]
 
 
-def _of(op: ir.Operation) -> list[ir.Attribute]:
+def _needs_attributes(op: ir.Operation) -> list[ir.Attribute]:
     return list(ir.ArrayAttr(op.attributes[_NEEDS])) if _NEEDS in op.attributes else []
 
 
 def _add(op: ir.Operation, needs: Iterable[ir.Attribute]) -> None:
-    merged = dict.fromkeys([*_of(op), *needs])
+    merged = dict.fromkeys([*_needs_attributes(op), *needs])
     op.attributes[_NEEDS] = ir.ArrayAttr.get(list(merged), op.context)
 
 

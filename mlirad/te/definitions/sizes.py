@@ -15,7 +15,7 @@ from mlirad.lang.field.components import ComponentField
 from mlirad.lang.field.field import Field
 from mlirad.lang.field.field_group import FieldGroup
 from mlirad.lang.ndarray import Ndarray
-from mlirad.te.expressions import Call, Expr, Extent, Number, Size, in_order, shown_extent
+from mlirad.te.expressions import Call, Expr, Extent, Number, Size, shown_extent
 from mlirad.te.graph import NUMBERS
 from mlirad.te.places import place
 from mlirad.te.tensor import Tensor
@@ -60,7 +60,7 @@ class Sizes:
     def of(self, function: str, arrays: Sequence[Any]) -> list[int]:
         """Those of some arrays. Raises TaichiRuntimeTypeError where an array does not fit."""
         if len(arrays) != len(self.inputs):
-            raise refused(f"{function} takes {len(self.inputs)} arrays, not {len(arrays)}")
+            raise array_error(f"{function} takes {len(self.inputs)} arrays, not {len(arrays)}")
         sizes: dict[str, int] = {}
         for name, (number, axis) in self._found.items():
             shape = shape_of(arrays[number], function, self.inputs[number])
@@ -69,14 +69,14 @@ class Sizes:
         for tensor, always, array in zip(self.inputs, self._shapes, arrays):
             expected: tuple[int | None, ...] | None = always
             if expected is None:
-                expected = tuple([_evaluated(extent, sizes) for extent in tensor.shape])
+                expected = tuple([_evaluate(extent, sizes) for extent in tensor.shape])
             self.check(function, tensor, array, expected, is_given=True)
         return [sizes[name] for name in self.order]
 
     def shape(self, shape: Sequence[Extent], sizes: Sequence[int]) -> tuple[int, ...]:
         """A shape for some sizes."""
         values = dict(zip(self.order, sizes))
-        extents = [_evaluated(extent, values) for extent in shape]
+        extents = [_evaluate(extent, values) for extent in shape]
         return tuple(extent for extent in extents if extent is not None)
 
     def check(
@@ -99,13 +99,13 @@ class Sizes:
             extents = ", ".join(
                 str(k) if k is not None else shown_extent(e) for k, e in zip(shape, tensor.shape)
             )
-            raise refused(
+            raise array_error(
                 f"{function}: '{tensor.name}' has the shape ({extents}), and was given an array of "
                 f"shape {actual}"
             )
         dtype = dtype_of(array, function, tensor)
         if dtype != tensor.dtype and not (is_given and are_integers(array, dtype, tensor.dtype)):
-            raise refused(
+            raise array_error(
                 f"{function}: '{tensor.name}' is of type {tensor.dtype}, and was given an array of "
                 f"type {dtype}"
             )
@@ -119,12 +119,12 @@ def are_integers(array: Any, dtype: DataType, expected: DataType) -> bool:
 
 def known_shape(shape: Sequence[Extent]) -> tuple[int, ...] | None:
     """A shape that every call has; None where sizes are part of it."""
-    extents = [_evaluated(extent, {}) for extent in shape]
+    extents = [_evaluate(extent, {}) for extent in shape]
     numbers = tuple(extent for extent in extents if extent is not None)
     return numbers if len(numbers) == len(extents) else None
 
 
-def refused(why: str) -> TaichiRuntimeTypeError:
+def array_error(why: str) -> TaichiRuntimeTypeError:
     """What is wrong with the arrays of a call, and where the call is."""
     return TaichiRuntimeTypeError(located(why, place()))
 
@@ -135,7 +135,7 @@ def shape_of(array: Any, function: str, tensor: Tensor) -> tuple[int, ...]:
         return (*array.shape, *array.element_shape)
     shape = getattr(array, "shape", None)
     if not isinstance(shape, Sequence) or isinstance(array, FieldGroup | ComponentField):
-        raise refused(
+        raise array_error(
             f"{function}: '{tensor.name}': a {type(array).__name__} is no array, nor a field with "
             "a memory of its own"
         )
@@ -155,10 +155,10 @@ def dtype_of(array: Any, function: str, tensor: Tensor) -> DataType:
         return from_numpy(numpy_type)
     except TypeError as error:
         why = f"{function}: '{tensor.name}' was given an array of type {dtype}: {error}"
-        raise refused(why) from None
+        raise array_error(why) from None
 
 
-def _evaluated(extent: Extent, sizes: Mapping[str, int]) -> int | None:
+def _evaluate(extent: Extent, sizes: Mapping[str, int]) -> int | None:
     if isinstance(extent, int):
         return extent
     if isinstance(extent, Size):
@@ -180,7 +180,7 @@ _Step = int | str | tuple[Callable[[int, int], int], int, int]
 
 @lru_cache(1024)
 def _steps(extent: Expr) -> list[_Step]:
-    order = in_order(extent, lambda node: node.parts)
+    order = extent.nodes()
     places = {node: place for place, node in enumerate(order)}
 
     def step(node: Expr) -> _Step:

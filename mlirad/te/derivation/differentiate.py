@@ -8,9 +8,9 @@ from typing import Any
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiTypeError
 from mlirad.sweeps.tensors.te_adjoints import add_tensors, adjoint
-from mlirad.te.definitions.arguments import called, checked, refuse
+from mlirad.te.definitions.arguments import call_function, check_arguments, refuse
 from mlirad.te.definitions.compute import compute
-from mlirad.te.definitions.dependencies import behind, consumed, is_stopped
+from mlirad.te.definitions.dependencies import behind, consumed_tensors, is_stopped
 from mlirad.te.definitions.functions import all as all_of
 from mlirad.te.definitions.size_needs import inherit_needs
 from mlirad.te.expressions import Number, select, shown_extent
@@ -37,7 +37,7 @@ class Differentiation(Sequence[Tensor]):
         self.adjoints = adjoints
         self.adjoint_summands = summands
 
-    def _listed(self) -> list[Tensor]:
+    def _of_inputs(self) -> list[Tensor]:
         if self._inputs is None:
             raise TaichiTypeError(
                 "te.differentiate was given no inputs: take adjoints by tensor, as in "
@@ -47,16 +47,16 @@ class Differentiation(Sequence[Tensor]):
         return [self.adjoints[tensor] for tensor in self._inputs]
 
     def __getitem__(self, number: Any) -> Any:
-        return self._listed()[number]
+        return self._of_inputs()[number]
 
     def __len__(self) -> int:
-        return len(self._listed())
+        return len(self._of_inputs())
 
     def __iter__(self) -> Iterator[Tensor]:
-        return iter(self._listed())
+        return iter(self._of_inputs())
 
 
-@checked
+@check_arguments
 @in_turn
 def differentiate(
     output: Tensor | Sequence[Tensor],
@@ -150,10 +150,10 @@ class _Sweep:
             if override is not None:
                 self._by_override(tensor, *override)
                 continue
-            for source in consumed(tensor):
+            for source in consumed_tensors(tensor):
                 if source.dtype.is_float and source in reaching:
                     arguments = (tensor, source, self.adjoints[tensor])
-                    summand = called(self.step, arguments, "differentiate: fdiff")
+                    summand = call_function(self.step, arguments, "differentiate: fdiff")
                     shape = (*self.prefix, *source.shape)
                     _check_shape("differentiate: fdiff", summand, shape, tensor, source)
                     self.add(source, tensor, summand)
@@ -167,14 +167,14 @@ class _Sweep:
         override = self._override_of(tensor)
         if is_stopped(tensor):
             return []
-        return consumed(tensor) if override is None else override[0]
+        return consumed_tensors(tensor) if override is None else override[0]
 
     def _by_override(
         self, tensor: Tensor, inputs: Sequence[Tensor], function: Callable[..., Any]
     ) -> None:
         arguments = (tensor, list(inputs), self.adjoints[tensor])
         origin = "differentiate: override" if tensor in self.override else "operator: gradient"
-        result = called(function, arguments, f"{origin} of '{tensor.name}'")
+        result = call_function(function, arguments, f"{origin} of '{tensor.name}'")
         summands = list(result) if isinstance(result, Sequence) else [result]
         if len(summands) != len(inputs):
             count = f"gives {len(summands)} adjoints for {len(inputs)} inputs"
@@ -185,7 +185,7 @@ class _Sweep:
             self.add(source, tensor, summand)
 
 
-@checked
+@check_arguments
 @in_turn
 def adjoint_step(output: Tensor, tensor: Tensor, head: Tensor) -> Tensor:
     """What the definition of `output` alone gives to the adjoint of a tensor that it reads:
@@ -200,16 +200,16 @@ def adjoint_step(output: Tensor, tensor: Tensor, head: Tensor) -> Tensor:
     prefix = head.shape[: head.ndim - output.ndim]
     shape, definitions = (*prefix, *tensor.shape), graph()
     total = None
-    if tensor in consumed(output):
+    if tensor in consumed_tensors(output):
         with definitions.defining(output.place):
             total = adjoint(output.value, tensor.value, head.value)
     if total is None:
         return zeros(shape, tensor)
     name = f"{tensor.name}.adjoint"
-    return definitions.named(Tensor(total, shape, tensor.dtype, name, output.place))
+    return definitions.add_tensor(Tensor(total, shape, tensor.dtype, name, output.place))
 
 
-@checked
+@check_arguments
 @in_turn
 def jacobian(output: Tensor, tensor: Tensor) -> Tensor:
     """The derivative of the definition of `output` alone in a tensor that it reads, of shape
@@ -244,9 +244,10 @@ def _heads(
             or seed.dtype != tensor.dtype
         ):
             raise TaichiTypeError(
-                f"{caller}: head: the head of '{tensor.name}' is of shape {_shown(seed.shape)} and "
-                f"type {seed.dtype}, expected one that ends in {_shown(tensor.shape)}, of type "
-                f"{tensor.dtype}",
+                f"{caller}: head: the head of '{tensor.name}' is of shape "
+                f"{_shown_shape(seed.shape)} and "
+                f"type {seed.dtype}, expected one that ends in {_shown_shape(tensor.shape)}, of "
+                f"type {tensor.dtype}",
                 place(),
             )
         prefixes.append(seed.shape[:front])
@@ -279,7 +280,7 @@ def _sum(left: Tensor, right: Tensor) -> Tensor:
     definitions = graph()
     with definitions.defining(right.place):
         value = add_tensors(left.value, right.value)
-    return definitions.named(Tensor(value, left.shape, left.dtype, left.name, right.place))
+    return definitions.add_tensor(Tensor(value, left.shape, left.dtype, left.name, right.place))
 
 
 def _reaching(
@@ -317,11 +318,11 @@ def _check_shape(caller: str, summand: Any, shape: Shape, tensor: Tensor, source
     if not same_shape(summand.shape, shape) or summand.dtype != source.dtype:
         raise TaichiTypeError(
             f"{caller}: the derivative of '{tensor.name}' gave an adjoint of shape "
-            f"{_shown(summand.shape)} and type {summand.dtype} for '{source.name}', expected "
-            f"{_shown(shape)} and {source.dtype}",
+            f"{_shown_shape(summand.shape)} and type {summand.dtype} for '{source.name}', expected "
+            f"{_shown_shape(shape)} and {source.dtype}",
             place(),
         )
 
 
-def _shown(shape: Shape) -> str:
+def _shown_shape(shape: Shape) -> str:
     return f"({', '.join(map(shown_extent, shape))})"

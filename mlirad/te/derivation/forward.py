@@ -7,15 +7,15 @@ from typing import Any
 
 from mlirad.dialect.turn import in_turn
 from mlirad.sweeps.tensors.te_forward import tangent
-from mlirad.te.definitions.arguments import checked, refuse
-from mlirad.te.definitions.dependencies import behind, consumed, is_stopped
+from mlirad.te.definitions.arguments import check_arguments, refuse
+from mlirad.te.definitions.dependencies import behind, consumed_tensors, is_stopped
 from mlirad.te.definitions.size_needs import inherit_needs
 from mlirad.te.derivation.differentiate import check_float, differentiate, zeros
 from mlirad.te.graph import graph
 from mlirad.te.tensor import Tensor, same_shape
 
 
-@checked
+@check_arguments
 @in_turn
 def jvp(
     outputs: Tensor | Sequence[Tensor], inputs: Sequence[Tensor], tangents: Sequence[Tensor]
@@ -27,17 +27,19 @@ def jvp(
     results = [outputs] if isinstance(outputs, Tensor) else list(outputs)
     for tensor in results:
         check_float("jvp", "outputs", tensor)
-    tangent_of = _given("jvp", "tangents", inputs, tangents)
+    tangent_of = _pair_with_tangents("jvp", "tangents", inputs, tangents)
     order = behind(results)
     for tensor in order:
         if tensor in tangent_of or is_stopped(tensor) or not tensor.dtype.is_float:
             continue
-        sources = {s.value: tangent_of[s].value for s in consumed(tensor) if s in tangent_of}
+        sources = {
+            s.value: tangent_of[s].value for s in consumed_tensors(tensor) if s in tangent_of
+        }
         if sources:
             with graph().defining(tensor.place):
                 value = tangent(tensor.value, sources)
             name = f"{tensor.name}.tangent"
-            tangent_of[tensor] = graph().named(
+            tangent_of[tensor] = graph().add_tensor(
                 Tensor(value, tensor.shape, tensor.dtype, name, tensor.place)
             )
     result_tangents = [
@@ -48,7 +50,7 @@ def jvp(
     return result_tangents[0] if isinstance(outputs, Tensor) else result_tangents
 
 
-def _given(
+def _pair_with_tangents(
     caller: str, argument: str, inputs: Sequence[Tensor], tangents: Sequence[Tensor]
 ) -> dict[Tensor, Tensor]:
     """Inputs and their tangents. Raises TaichiTypeError where these do not fit."""
@@ -64,7 +66,7 @@ def _given(
     return dict(zip(inputs, tangents))
 
 
-@checked
+@check_arguments
 @in_turn
 def hvp(output: Tensor, inputs: Sequence[Tensor], directions: Sequence[Tensor]) -> list[Tensor]:
     """The product of the second derivative of an output without axes with directions, which have
@@ -74,7 +76,7 @@ def hvp(output: Tensor, inputs: Sequence[Tensor], directions: Sequence[Tensor]) 
     if output.ndim:
         refuse("hvp", "output", f"is {output!r}, expected one without axes")
     check_float("hvp", "output", output)
-    _given("hvp", "directions", inputs, directions)
+    _pair_with_tangents("hvp", "directions", inputs, directions)
     gradients = list(differentiate(output, inputs))
     products: list[Tensor] = jvp(gradients, inputs, directions)
     return products

@@ -30,15 +30,15 @@ from mlirad.te.expressions.tree import (
     number,
     power,
     select,
-    typed,
     with_parts,
+    with_type,
 )
 from mlirad.te.expressions.types import (
     FLOAT,
     INDEX,
+    common_type,
     default_float,
     default_integer,
-    promoted,
     scalar_type,
 )
 
@@ -65,6 +65,7 @@ __all__ = [
     "by_ranges",
     "cast",
     "common",
+    "common_type",
     "comparison",
     "default_float",
     "default_integer",
@@ -74,12 +75,11 @@ __all__ = [
     "logic",
     "number",
     "power",
-    "promoted",
     "same_extent",
     "scalar_type",
     "select",
     "shown_extent",
-    "typed",
     "unwound",
     "with_parts",
+    "with_type",
 ]

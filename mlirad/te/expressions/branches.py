@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mlirad.te.expressions.order import Steps, in_order, unwound
+from mlirad.te.expressions.order import Steps, unwound
 from mlirad.te.expressions.tree import (
     Axis,
     Expr,
@@ -39,8 +39,8 @@ class Branches:
     def is_deeper_than(self, most: int) -> bool:
         """Whether more choices are nested within branches of one another."""
         depths: dict[Expr, int] = {}
-        for node in in_order(self._whole, lambda inner: inner.parts):
-            inner = [depths[operand] for operand in node.parts]
+        for node in self._whole.nodes():
+            inner = [depths[operand] for operand in node.operands]
             if isinstance(node, Select):
                 inner = [depths[node.condition], depths[node.then] + 1, depths[node.otherwise] + 1]
             depths[node] = max(inner, default=0)
@@ -50,7 +50,7 @@ class Branches:
         """How deep branches are nested where what is shared is in front of them."""
         if any(node in scope for scope in scopes):
             return 0
-        always: Sequence[Expr] = node.parts
+        always: Sequence[Expr] = node.operands
         depth = len(scopes) - 1
         if isinstance(node, Select):
             always = [node.condition, *self.shared(node)]
@@ -75,10 +75,10 @@ class Branches:
         return shared[::-1]
 
     def _fill(self) -> None:
-        self._order = in_order(self._whole, lambda inner: inner.parts)
+        self._order = self._whole.nodes()
         for number, node in enumerate(self._order):
             computed = 0 if isinstance(node, Number | Axis | Size) else 1 << number
-            for operand in node.initial if isinstance(node, Reduction) else node.parts:
+            for operand in node.initial if isinstance(node, Reduction) else node.operands:
                 if not isinstance(node, Select) or operand is node.condition:
                     computed |= self._computed[operand]
             if isinstance(node, Select):

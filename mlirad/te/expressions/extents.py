@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlirad.te.expressions.order import in_order
 from mlirad.te.expressions.tree import Axis, Call, Expr, Extent, Number, Read, Size
 
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%"}
@@ -13,8 +12,8 @@ _SIGNS = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%"}
 def is_of_sizes(root: Expr) -> bool:
     """Whether an expression is made of integers that are known and of sizes alone."""
     return all(
-        isinstance(node, Size | Number) or (bool(node.parts) and not isinstance(node, Read))
-        for node in in_order(root, lambda part: part.parts)
+        isinstance(node, Size | Number) or (bool(node.operands) and not isinstance(node, Read))
+        for node in root.nodes()
     )
 
 
@@ -23,12 +22,12 @@ def shown_extent(extent: Extent) -> str:
     if not isinstance(extent, Expr):
         return str(extent)
     texts: dict[Expr, str] = {}
-    for part in in_order(extent, lambda node: node.parts):
-        texts[part] = _shown(part, [texts[inner] for inner in part.parts])
+    for node in extent.nodes():
+        texts[node] = _shown_node(node, [texts[operand] for operand in node.operands])
     return texts[extent]
 
 
-def _shown(node: Expr, operands: list[str]) -> str:
+def _shown_node(node: Expr, operands: list[str]) -> str:
     if isinstance(node, Number):
         return str(node.value)
     if isinstance(node, Size | Axis):
@@ -48,12 +47,12 @@ def same_extent(left: Extent, right: Extent) -> bool:
         if _head(pair[0]) != _head(pair[1]):
             return False
         if isinstance(pair[0], Expr) and isinstance(pair[1], Expr):
-            pending += zip(pair[0].parts, pair[1].parts)
+            pending += zip(pair[0].operands, pair[1].operands)
     return True
 
 
 def _head(extent: Extent) -> Any:
     """What an extent is, but for its parts."""
     if isinstance(extent, Call | Size | Axis):
-        return extent.name, len(extent.parts)
+        return extent.name, len(extent.operands)
     return extent.value if isinstance(extent, Number) else extent

@@ -12,7 +12,7 @@ class Kind:
     """What messages call it, one and several, and whether a value is one; `advice` is for those
     who give something else."""
 
-    one: str
-    several: str
+    singular: str
+    plural: str
     fits: Callable[[Any], bool]
     advice: Callable[[Any], str] = lambda value: ""

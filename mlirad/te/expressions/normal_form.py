@@ -40,7 +40,7 @@ def normal_form(body: Expr, axes: Sequence[Axis], take_out: TakeOut) -> Expr:
 
 
 def _split(root: Expr, around: _Around, take_out: TakeOut) -> Expr:
-    nodes = in_order(root, lambda node: node.parts)
+    nodes = root.nodes()
     branches, choices = Branches(root), sum(isinstance(node, Select) for node in nodes)
     is_deep = choices > MOST_NESTED and branches.is_deeper_than(MOST_NESTED)
     if is_deep or any(isinstance(node, Reduction) for node in nodes):
@@ -58,7 +58,7 @@ class _Around:
 
     def under(self, condition: Expr) -> _Around:
         """The same within a branch."""
-        return replace(self, condition=_both(self.condition, condition))
+        return replace(self, condition=_both_hold(self.condition, condition))
 
 
 def _without_inner(reduction: Reduction, around: _Around, take_out: TakeOut) -> Reduction:
@@ -95,7 +95,7 @@ class _Split:
             split = yield self._select(node, around)
         else:
             operands: dict[Expr, Expr] = {}
-            for operand in node.parts:
+            for operand in node.operands:
                 operands[operand] = yield self.of(operand, around)
             split = with_parts(node, operands.__getitem__)
         self._scopes[-1][node] = split
@@ -121,22 +121,23 @@ class _Split:
         guard = around.condition
         if guard is not None and _has_reads(reduction):
             reduction = replace(
-                reduction, where=guard if reduction.where is None else _both(guard, reduction.where)
+                reduction,
+                where=guard if reduction.where is None else _both_hold(guard, reduction.where),
             )
-        return self._taken_out(reduction, around)
+        return self._take(reduction, around)
 
     def _choice(self, choice: Select, around: _Around) -> Expr:
         assert around.condition is not None
-        reached = self._taken_out(around.condition, around)
+        reached = self._take(around.condition, around)
         nothing = number(choice.dtype, 0)
-        return self._taken_out(Select(choice.dtype, reached, choice, nothing), around)
+        return self._take(Select(choice.dtype, reached, choice, nothing), around)
 
-    def _taken_out(self, node: Expr, around: _Around) -> Expr:
+    def _take(self, node: Expr, around: _Around) -> Expr:
         used = _axes_of(node)
         return self._take_out(node, [axis for axis in around.axes if axis in used])
 
 
-def _both(first: Expr | None, second: Expr) -> Expr:
+def _both_hold(first: Expr | None, second: Expr) -> Expr:
     """Both of two conditions, of which the second one reads only where the first one holds."""
     if first is None or not _has_reads(second):
         return second if first is None else logic("and", first, second)
@@ -156,18 +157,18 @@ def _axes_of(root: Expr) -> set[Axis]:
         if isinstance(node, Axis) and node not in bound:
             used.add(node)
         inside = bound | set(node.axes) if isinstance(node, Reduction) else bound
-        pending += [(inner, inside) for inner in node.parts]
+        pending += [(inner, inside) for inner in node.operands]
     return used
 
 
 def _has_reads(root: Expr) -> bool:
-    return any(isinstance(node, Read) for node in in_order(root, lambda part: part.parts))
+    return any(isinstance(node, Read) for node in root.nodes())
 
 
-def renamed(root: Expr, replacements: Mapping[Any, Expr]) -> Expr:
+def replace_nodes(root: Expr, replacements: Mapping[Any, Expr]) -> Expr:
     """An expression with others in the places of some of its parts."""
     copies: dict[Expr, Expr] = dict(replacements.items())
-    for node in in_order(root, lambda part: () if part in replacements else part.parts):
+    for node in in_order(root, lambda node: () if node in replacements else node.operands):
         if node not in copies:
             copies[node] = with_parts(node, copies.__getitem__)
     return copies[root]

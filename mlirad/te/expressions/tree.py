@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from mlirad.bindings import ir
 from mlirad.errors import SourceLocation, TaichiTypeError
 from mlirad.te.expressions.order import in_order
-from mlirad.te.expressions.types import FLOAT, INDEX, default_float, promoted, scalar_type
+from mlirad.te.expressions.types import FLOAT, INDEX, common_type, default_float, scalar_type
 from mlirad.te.places import place
 from mlirad.types import DataType, f16, f32, i32, u1
 
@@ -44,9 +44,13 @@ class Expr:
     place: SourceLocation = field(default_factory=place, kw_only=True)
 
     @property
-    def parts(self) -> tuple[Expr, ...]:
+    def operands(self) -> tuple[Expr, ...]:
         """What it is made of."""
         return ()
+
+    def nodes(self) -> list[Expr]:
+        """Return the expression and all that it is made of, each once, operands first."""
+        return in_order(self, lambda node: node.operands)
 
     def __add__(self, other: Operand) -> Expr:
         return arithmetic("add", self, other)
@@ -175,7 +179,7 @@ class Call(Expr):
     arguments: tuple[Expr, ...]
 
     @property
-    def parts(self) -> tuple[Expr, ...]:
+    def operands(self) -> tuple[Expr, ...]:
         return self.arguments
 
 
@@ -188,7 +192,7 @@ class Select(Expr):
     otherwise: Expr
 
     @property
-    def parts(self) -> tuple[Expr, ...]:
+    def operands(self) -> tuple[Expr, ...]:
         return (self.condition, self.then, self.otherwise)
 
 
@@ -200,7 +204,7 @@ class Read(Expr):
     indices: tuple[Expr, ...]
 
     @property
-    def parts(self) -> tuple[Expr, ...]:
+    def operands(self) -> tuple[Expr, ...]:
         return self.indices
 
 
@@ -221,20 +225,20 @@ class Reduction(Expr):
     is_constant: bool = False  # no derivative passes through it
 
     @property
-    def parts(self) -> tuple[Expr, ...]:
+    def operands(self) -> tuple[Expr, ...]:
         return (*self.values, *([] if self.where is None else [self.where]), *self.initial)
 
 
 def with_parts(node: Expr, of: Callable[[Expr], Expr]) -> Expr:
     """The same of other parts; if none is another one, itself."""
-    if all(of(operand) is operand for operand in node.parts):
+    if all(of(operand) is operand for operand in node.operands):
         return node
     if isinstance(node, Call):
         return replace(node, arguments=tuple(map(of, node.arguments)))
     if isinstance(node, Read):
         return replace(node, indices=tuple(map(of, node.indices)))
     if isinstance(node, Select):
-        operands = [of(operand) for operand in node.parts]
+        operands = [of(operand) for operand in node.operands]
         return replace(node, condition=operands[0], then=operands[1], otherwise=operands[2])
     if isinstance(node, Reduction):
         return replace(
@@ -284,9 +288,9 @@ def number(dtype: DataType, value: float) -> Number:
 def common(values: Sequence[Operand]) -> list[Expr]:
     """Values in the type that they have together."""
     dtypes = [value.dtype for value in values if isinstance(value, Expr)]
-    like = reduce(promoted, dtypes) if dtypes else None
+    like = reduce(common_type, dtypes) if dtypes else None
     numbers = [expr(value, like) for value in values]
-    dtype = reduce(promoted, [number.dtype for number in numbers])
+    dtype = reduce(common_type, [number.dtype for number in numbers])
     return [cast(number, dtype) for number in numbers]
 
 
@@ -299,22 +303,22 @@ def cast(value: Operand, dtype: Any) -> Expr:
     if isinstance(source, Number):
         return number(target, source.value)
     if source.dtype == FLOAT and target.is_float:
-        return _typed(source, target)
-    return Call(target, "cast", (typed(source),))
+        return _with_float_type(source, target)
+    return Call(target, "cast", (with_type(source),))
 
 
-def typed(one: Expr) -> Expr:
+def with_type(node: Expr) -> Expr:
     """An expression in a type of its own: floats without one are of `default_fp`."""
-    return cast(one, default_float()) if one.dtype == FLOAT else one
+    return cast(node, default_float()) if node.dtype == FLOAT else node
 
 
-def _typed(root: Expr, dtype: DataType) -> Expr:
+def _with_float_type(root: Expr, dtype: DataType) -> Expr:
     """What is computed of numbers without a type, in a type of floats; for f16 it is computed in
     f32, as sizes are."""
     precision = f32 if dtype == f16 else dtype
     copies: dict[Expr, Expr] = {}
     for node in in_order(
-        root, lambda e: [operand for operand in e.parts if operand.dtype == FLOAT]
+        root, lambda e: [operand for operand in e.operands if operand.dtype == FLOAT]
     ):
         again = with_parts(node, lambda operand: copies.get(operand, operand))
         if isinstance(again, Number):
@@ -337,11 +341,11 @@ def arithmetic(name: str, *arguments: Operand) -> Expr:
     numbers = common(arguments)
     if numbers[0].dtype == u1:
         numbers = [cast(number, i32) for number in numbers]
-    folded = _folded(name, numbers)
+    folded = _fold_integers(name, numbers)
     return Call(numbers[0].dtype, name, tuple(numbers)) if folded is None else folded
 
 
-def _folded(name: str, operands: Sequence[Expr]) -> Expr | None:
+def _fold_integers(name: str, operands: Sequence[Expr]) -> Expr | None:
     """Integers that are known, so that extents are; None where they are not."""
     numbers = [operand.value for operand in operands if isinstance(operand, Number)]
     if len(numbers) < 2 or operands[0].dtype.is_float:
@@ -373,7 +377,7 @@ def power(base: Operand, exponent: Operand) -> Expr:
 
 def comparison(name: str, left: Operand, right: Operand) -> Expr:
     """A comparison."""
-    return Call(u1, name, tuple(map(typed, common((left, right)))))
+    return Call(u1, name, tuple(map(with_type, common((left, right)))))
 
 
 def logic(name: str, left: Operand, right: Operand) -> Expr:

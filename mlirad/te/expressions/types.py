@@ -23,7 +23,7 @@ def default_integer() -> DataType:
     return program().config.default_ip if is_started() else i32
 
 
-def promoted(left: DataType, right: DataType) -> DataType:
+def common_type(left: DataType, right: DataType) -> DataType:
     """The type of an arithmetic result: typed floats win, then floats without a type, then indices,
     then other integers."""
     for untyped in (INDEX, FLOAT):

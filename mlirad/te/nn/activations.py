@@ -22,14 +22,14 @@ from mlirad.te.tensor import Tensor
 
 
 def _of_elements(name: str, function: Callable[[Expr], Expr], sentence: str) -> Operator:
-    def made(x: Tensor) -> Tensor:
+    def apply(x: Tensor) -> Tensor:
         return compute(x.shape, lambda *i: function(x[i]), name)
 
-    made.__name__ = name
-    made.__doc__ = (
+    apply.__name__ = name
+    apply.__doc__ = (
         f"{sentence} The result has the shape and the type of x, `default_fp` for integers."
     )
-    return operator(made)
+    return operator(apply)
 
 
 relu = _of_elements("relu", relu_of, "x where it is greater than 0, else 0.")

@@ -16,16 +16,16 @@ from mlirad.te.tensor import Tensor, same_shape
 
 
 def _of_two(name: str, function: Callable[[Expr, Expr], Expr], sentence: str) -> Operator:
-    def made(a: Tensor, b: Tensor) -> Tensor:
+    def apply(a: Tensor, b: Tensor) -> Tensor:
         shape = _together(name, a.shape, b.shape)
         return compute(shape, lambda *i: function(_at(a, i), _at(b, i)), name)
 
-    made.__name__ = name
-    made.__doc__ = (
+    apply.__name__ = name
+    apply.__doc__ = (
         f"{sentence}, of tensors whose shapes are the same behind axes of extent 1 and those in "
         "front that one of them lacks. Raises TaichiTypeError for others."
     )
-    return operator(made)
+    return operator(apply)
 
 
 def _at(x: Tensor, indices: Sequence[Expr]) -> Expr:

@@ -9,7 +9,7 @@ from mlirad.te.definitions.operators import operator, stop_gradient
 from mlirad.te.definitions.reductions import greatest
 from mlirad.te.definitions.reductions import sum as sum_over
 from mlirad.te.expressions import Expr, Extent, select
-from mlirad.te.nn.geometry.axes import check_rank, check_same, known
+from mlirad.te.nn.geometry.axes import check_rank, check_same, fixed_extent
 from mlirad.te.tensor import Tensor
 
 
@@ -40,34 +40,34 @@ def attention(
     most = stop_gradient(
         compute(
             (batch, heads, rows),
-            lambda b, h, i: greatest(scores[b, h, i, m], m, _seen(i, m, causal)),
+            lambda b, h, i: greatest(scores[b, h, i, m], m, _visible(i, m, causal)),
             "attention.max",
         )
     )
 
-    def part(b: Expr, h: Expr, i: Expr, k: Expr) -> Expr:
+    def weight(b: Expr, h: Expr, i: Expr, k: Expr) -> Expr:
         weight = exp(scores[b, h, i, k] - most[b, h, i])
         return select(k <= i, weight, 0.0) if causal else weight
 
-    weights = compute(scores.shape, part, "attention.exp")
+    weights = compute(scores.shape, weight, "attention.exp")
     total = compute(
         (batch, heads, rows), lambda b, h, i: sum_over(weights[b, h, i, s], s), "attention.sum"
     )
     return compute(
         (batch, heads, rows, columns),
         lambda b, h, i, c: sum_over(
-            weights[b, h, i, j] / total[b, h, i] * value[b, h, j, c], j, _seen(i, j, causal)
+            weights[b, h, i, j] / total[b, h, i] * value[b, h, j, c], j, _visible(i, j, causal)
         ),
         "attention",
     )
 
 
 def _factor(width: Extent) -> float:
-    extent = known("attention", "key", width, "or give scale=")
+    extent = fixed_extent("attention", "key", width, "or give scale=")
     return float(extent**-0.5) if extent else 1.0
 
 
-def _seen(query: Expr, key: Expr, causal: bool) -> Expr | None:
+def _visible(query: Expr, key: Expr, causal: bool) -> Expr | None:
     return key <= query if causal else None
 
 

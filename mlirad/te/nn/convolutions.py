@@ -11,7 +11,7 @@ from mlirad.te.definitions.compute import compute
 from mlirad.te.definitions.operators import operator
 from mlirad.te.definitions.reductions import sum as sum_over
 from mlirad.te.expressions import Expr, Extent
-from mlirad.te.nn.geometry.axes import check_extents, check_rank, check_same, known
+from mlirad.te.nn.geometry.axes import check_extents, check_rank, check_same, fixed_extent
 from mlirad.te.nn.geometry.windows import Padding, PerAxis, Windows, windows
 from mlirad.te.tensor import Tensor
 
@@ -125,7 +125,7 @@ def _reader(caller: str, x: Tensor, slid: Windows, mode: str, is_last: bool) -> 
         refuse(caller, f"mode={mode!r}", "is neither 'zeros' nor 'circular'")
     if mode == "circular":
         for extent in slid.extents:
-            if not known(caller, "x", extent, "where padding is circular"):
+            if not fixed_extent(caller, "x", extent, "where padding is circular"):
                 refuse(caller, "x", f"is {x!r}: there is nothing to pad with")
     padded = slid.around if mode == "circular" else slid.padded
 
@@ -157,7 +157,7 @@ def put_together(batch: Any, channel: Any, space: Sequence[Any], is_last: bool) 
 
 def kernel_of(caller: str, weight: Tensor, extents: Sequence[Extent]) -> list[int]:
     """The extents of a window. Raises TaichiTypeError for a window of no points."""
-    sizes = [known(caller, "weight", extent, "as kernels are") for extent in extents]
+    sizes = [fixed_extent(caller, "weight", extent, "as kernels are") for extent in extents]
     if not all(sizes):
         refuse(caller, "weight", f"is {weight!r}: a kernel has a point at least")
     return sizes
@@ -177,7 +177,7 @@ def check_groups(
         )
         return
     for argument, extent, named in (("x", channels, "channels"), ("weight", outputs, "outputs")):
-        if known(caller, argument, extent, "where there are groups") % groups:
+        if fixed_extent(caller, argument, extent, "where there are groups") % groups:
             refuse(caller, "groups:", f"{groups} groups do not divide {extent} {named}")
     check_same(
         caller,

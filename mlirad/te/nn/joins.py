@@ -8,11 +8,11 @@ from itertools import accumulate
 from typing import Any
 
 from mlirad.errors import TaichiTypeError
-from mlirad.te.definitions.arguments import checked, refuse, shown
+from mlirad.te.definitions.arguments import check_arguments, refuse, shown_value
 from mlirad.te.definitions.compute import compute
 from mlirad.te.definitions.operators import operator
-from mlirad.te.expressions import Expr, Extent, by_ranges, cast, promoted
-from mlirad.te.nn.geometry.axes import axis_of, check_extents, check_rank, check_same, known
+from mlirad.te.expressions import Expr, Extent, by_ranges, cast, common_type
+from mlirad.te.nn.geometry.axes import axis_of, check_extents, check_rank, check_same, fixed_extent
 from mlirad.te.places import place
 from mlirad.te.tensor import Tensor
 
@@ -32,7 +32,7 @@ def concat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
         for number, (left, right) in enumerate(zip(first.shape, tensor.shape)):
             if number != k:
                 check_same("concat", "tensors", left, right, f"extents {number}")
-    dtype = reduce(promoted, [tensor.dtype for tensor in tensors])
+    dtype = reduce(common_type, [tensor.dtype for tensor in tensors])
     filled = [tensor for tensor in tensors if not _is_zero(tensor.shape[k])] or [first]
     ends = list(accumulate(tensor.shape[k] for tensor in filled))
 
@@ -71,16 +71,16 @@ def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     return compute((*first.shape[:k], len(tensors), *first.shape[k:]), element, "stack")
 
 
-@checked
+@check_arguments
 def split(x: Tensor, parts: int | Sequence[int], axis: int = 0) -> list[Tensor]:
     """So many equal parts of x along an axis, or parts of the extents that are listed. Raises
     TaichiTypeError where these are not all of it."""
     k = axis_of("split", axis, x.ndim)
-    extent = known("split", "x", x.shape[k], "as it is split")
+    extent = fixed_extent("split", "x", x.shape[k], "as it is split")
     is_count = isinstance(parts, int) and 0 < parts <= max(extent, MOST_PARTS)
     sizes = [extent // parts] * parts if is_count and isinstance(parts, int) else parts
     if isinstance(sizes, int) or sum(sizes) != extent or min(sizes, default=0) < 0:
-        why = f"{shown(parts)} does not split {extent} elements along axis={k}"
+        why = f"{shown_value(parts)} does not split {extent} elements along axis={k}"
         refuse("split", "x and parts:", why)
     pieces, start = list[Tensor](), 0
     for size in sizes:
@@ -93,7 +93,7 @@ def split(x: Tensor, parts: int | Sequence[int], axis: int = 0) -> list[Tensor]:
 def part(x: Tensor, start: int, size: int, axis: int = 0) -> Tensor:
     """So many elements along an axis, from one on. Raises TaichiTypeError for what x has not."""
     k = axis_of("part", axis, x.ndim)
-    extent = known("part", "x", x.shape[k], "as a part is taken")
+    extent = fixed_extent("part", "x", x.shape[k], "as a part is taken")
     if start < 0 or size < 0 or start + size > extent:
         why = f"{x!r} has no {size} elements from {start} on along axis={k}"
         refuse("part", "start and size:", why)
@@ -116,9 +116,9 @@ def slices(x: Tensor, *which: Any) -> Tensor:
             starts.append((0, 1))
             shape.append(extent)
             continue
-        size = known("slices", "x", extent, "as it is sliced")
+        size = fixed_extent("slices", "x", extent, "as it is sliced")
         if isinstance(entry, slice):
-            chosen = _chosen(entry, size)
+            chosen = _range_of(entry, size)
             starts.append((chosen.start, chosen.step))
             shape.append(len(chosen))
         else:
@@ -131,7 +131,7 @@ def slices(x: Tensor, *which: Any) -> Tensor:
     return compute(tuple(shape), element, "slices")
 
 
-def _chosen(which: slice, size: int) -> range:
+def _range_of(which: slice, size: int) -> range:
     try:
         return range(size)[which]
     except (TypeError, ValueError) as error:

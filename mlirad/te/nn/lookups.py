@@ -69,7 +69,7 @@ def scatter_add(x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     check_extents("scatter_add", "updates", updates, (*indices.shape, *x.shape[1:]))
     check_indices("scatter_add", indices, "x", x.shape[0])
     check_float("scatter_add", "updates", updates)
-    added = _added(updates, indices, x.shape[0])
+    added = _scatter(updates, indices, x.shape[0])
     return compute(x.shape, lambda *i: x[i] + added[i], "scatter_add")
 
 
@@ -83,10 +83,10 @@ def segment_sum(x: Tensor, segments: Tensor, count: Extent) -> Tensor:
     check_float("segment_sum", "x", x)
     rows = extent_of("segment_sum", "count", count)
     check_indices("segment_sum", segments, "count", rows, "segments")
-    return _added(x, segments, rows)
+    return _scatter(x, segments, rows)
 
 
-def _added(updates: Tensor, indices: Tensor, rows: Extent) -> Tensor:
+def _scatter(updates: Tensor, indices: Tensor, rows: Extent) -> Tensor:
     """What reading rows gives back to them: the adjoint of `take`, which is linear."""
     table = placeholder((rows, *updates.shape[1:]), updates.dtype, "rows")
     (adjoint,) = differentiate(take.function(table, indices), [table], updates)

@@ -14,13 +14,13 @@ from mlirad.te.expressions import Expr, select
 from mlirad.te.nn.geometry.axes import check_extents, check_rank
 from mlirad.te.nn.lookups import check_indices
 from mlirad.te.nn.softmax import log_softmax
-from mlirad.te.nn.statistics import averaged
+from mlirad.te.nn.statistics import average
 from mlirad.te.tensor import Tensor
 
 
 def _mean(caller: str, shape: Sequence[object], element: Callable[..., Expr]) -> Tensor:
     axes = tuple(reduce_axis(extent) for extent in shape)
-    return compute((), lambda: averaged(element(*axes), axes) if axes else element(), caller)
+    return compute((), lambda: average(element(*axes), axes) if axes else element(), caller)
 
 
 @operator

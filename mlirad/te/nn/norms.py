@@ -12,8 +12,8 @@ from mlirad.te.definitions.compute import compute
 from mlirad.te.definitions.elementary import rsqrt
 from mlirad.te.definitions.operators import operator
 from mlirad.te.expressions import Expr
-from mlirad.te.nn.geometry.axes import check_extents, check_least_rank, known
-from mlirad.te.nn.statistics import at_kept, averaged, over
+from mlirad.te.nn.geometry.axes import check_extents, check_least_rank, fixed_extent
+from mlirad.te.nn.statistics import at_kept, average, over
 from mlirad.te.nn.statistics import mean as mean_over
 from mlirad.te.nn.statistics import variance as variance_over
 from mlirad.te.places import place
@@ -56,7 +56,7 @@ def batch_norm(
 
     def element(*i: Expr) -> Expr:
         value = (x[i] - middle[i[1]]) * rsqrt(spread[i[1]] + epsilon)
-        return _scaled(value, scale, shift, (i[1],))
+        return _scale(value, scale, shift, (i[1],))
 
     return compute(x.shape, element, "batch_norm")
 
@@ -80,7 +80,7 @@ def layer_norm(
     def element(*i: Expr) -> Expr:
         at = at_kept(i, last)
         value = (x[i] - middle[at]) * rsqrt(spread[at] + epsilon)
-        return _scaled(value, scale, shift, i[last[0] :])
+        return _scale(value, scale, shift, i[last[0] :])
 
     return compute(x.shape, element, "layer_norm")
 
@@ -95,11 +95,11 @@ def rms_norm(
     Zhang and Sennrich, 2019.
     """
     last = _last("rms_norm", x, axes, scale, None)
-    spread = over("rms", x, last, True, lambda value, k: averaged(value * value, k))
+    spread = over("rms", x, last, True, lambda value, k: average(value * value, k))
 
     def element(*i: Expr) -> Expr:
         value = x[i] * rsqrt(spread[at_kept(i, last)] + epsilon)
-        return _scaled(value, scale, None, i[last[0] :])
+        return _scale(value, scale, None, i[last[0] :])
 
     return compute(x.shape, element, "rms_norm")
 
@@ -118,7 +118,7 @@ def group_norm(
     Wu and He, 2018.
     """
     check_least_rank("group_norm", "x", x, 2, CHANNELS)
-    channels = known("group_norm", "x", x.shape[1], "as groups divide it")
+    channels = fixed_extent("group_norm", "x", x.shape[1], "as groups divide it")
     if groups < 1 or channels % groups:
         refuse("group_norm", "groups:", f"{groups} groups do not divide {channels} channels")
     return _by_groups("group_norm", x, groups, scale, shift, epsilon)
@@ -137,7 +137,7 @@ def _by_groups(
     def element(*i: Expr) -> Expr:
         at = (i[0], i[1] // count if count > 1 else i[1])
         value = (x[i] - middle[at]) * rsqrt(spread[at] + epsilon)
-        return _scaled(value, scale, shift, (i[1],))
+        return _scale(value, scale, shift, (i[1],))
 
     return compute(x.shape, element, caller)
 
@@ -151,7 +151,7 @@ def instance_norm(
 ) -> Tensor:
     """`group_norm` with a group for each channel (Ulyanov et al., 2016)."""
     check_least_rank("instance_norm", "x", x, 2, CHANNELS)
-    channels = known("instance_norm", "x", x.shape[1], "as channels are groups")
+    channels = fixed_extent("instance_norm", "x", x.shape[1], "as channels are groups")
     return _by_groups("instance_norm", x, max(channels, 1), scale, shift, epsilon)
 
 
@@ -161,7 +161,7 @@ def _of_groups(x: Tensor, groups: int, first: Callable[..., Expr]) -> Tensor:
     c, *behind = (reduce_axis(extent) for extent in (count, *x.shape[2:]))
 
     def element(n: Expr, g: Expr) -> Expr:
-        return averaged(first(x[(n, g * count + c, *behind)], n, g), (c, *behind))
+        return average(first(x[(n, g * count + c, *behind)], n, g), (c, *behind))
 
     return compute((x.shape[0], groups), element, "groups")
 
@@ -177,6 +177,6 @@ def _last(
     return list(range(x.ndim - axes, x.ndim))
 
 
-def _scaled(value: Expr, scale: Tensor | None, shift: Tensor | None, at: Sequence[Any]) -> Expr:
+def _scale(value: Expr, scale: Tensor | None, shift: Tensor | None, at: Sequence[Any]) -> Expr:
     scaled = value if scale is None else value * scale[tuple(at)]
     return scaled if shift is None else scaled + shift[tuple(at)]

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mlirad.te.definitions.arguments import refuse, shown
+from mlirad.te.definitions.arguments import refuse, shown_value
 from mlirad.te.definitions.compute import compute
 from mlirad.te.definitions.functions import all as all_of
 from mlirad.te.definitions.functions import maximum, minimum
 from mlirad.te.definitions.operators import operator
 from mlirad.te.expressions import Expr, Extent, select
-from mlirad.te.nn.geometry.axes import check_elements, extent_of, known
+from mlirad.te.nn.geometry.axes import check_elements, extent_of, fixed_extent
 from mlirad.te.tensor import Tensor
 
 # of an index that may lie outside, and the extent
 Inside = Callable[[Expr, Extent], Expr]
 
 
-def _reflected(index: Expr, extent: Extent) -> Expr:
+def _reflect(index: Expr, extent: Extent) -> Expr:
     inner = select(index < 0, 0 - index, index)
     return select(index >= extent, (extent - 1) * 2 - index, inner)
 
 
 MODES: dict[str, Inside] = {
     "edge": lambda index, extent: minimum(maximum(index, 0), extent - 1),
-    "reflect": _reflected,
+    "reflect": _reflect,
     "wrap": lambda index, extent: index % extent,
 }
 
@@ -41,7 +41,9 @@ def pad(
     """
     ends = [tuple(width) if isinstance(width, tuple | list) else (width, width) for width in widths]
     if len(ends) != x.ndim or not all(len(end) == 2 and min(end) >= 0 for end in ends):
-        refuse("pad", "widths", f"is {shown(widths)}, expected a pair for each of {x.ndim} axes")
+        refuse(
+            "pad", "widths", f"is {shown_value(widths)}, expected a pair for each of {x.ndim} axes"
+        )
     if mode != "constant" and mode not in MODES:
         names = ", ".join(map(repr, ("constant", *MODES)))
         refuse("pad", "mode", f"is {mode!r}, expected one of {names}")
@@ -49,8 +51,10 @@ def pad(
     check_elements("pad", x, padded, f"mode={mode!r} has no element to repeat")
     for k in padded:
         if mode == "wrap":
-            known("pad", "x", x.shape[k], "where it wraps")
-        if mode == "reflect" and max(ends[k]) >= known("pad", "x", x.shape[k], "in a mirror"):
+            fixed_extent("pad", "x", x.shape[k], "where it wraps")
+        if mode == "reflect" and max(ends[k]) >= fixed_extent(
+            "pad", "x", x.shape[k], "in a mirror"
+        ):
             refuse("pad", "widths:", f"a mirror of {x.shape[k]} elements has no {max(ends[k])}")
 
     def element(*indices: Expr) -> Expr:

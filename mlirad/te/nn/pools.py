@@ -71,7 +71,7 @@ def _pool(
     return Pool(name, x, slid, is_last, tuple(slid.axes()))
 
 
-def _named(function: Callable[..., Tensor], name: str, rank: int, sentence: str) -> Operator:
+def _as_operator(function: Callable[..., Tensor], name: str, rank: int, sentence: str) -> Operator:
     function.__name__ = name
     function.__doc__ = (
         f"{sentence} of windows of x, (batch, channels, {', '.join(SPACE[rank])}), or with "
@@ -86,7 +86,7 @@ def _named(function: Callable[..., Tensor], name: str, rank: int, sentence: str)
 def _max_pool(rank: int) -> Operator:
     name = f"max_pool{rank}d"
 
-    def made(
+    def apply(
         x: Tensor,
         kernel: PerAxis,
         stride: PerAxis | None = None,
@@ -97,13 +97,15 @@ def _max_pool(rank: int) -> Operator:
         pool = _pool(name, rank, x, kernel, stride, padding, dilation, layout)
         return pool.of(lambda value, inside, _: greatest(value, pool.axes, inside))
 
-    return _named(made, name, rank, "The maxima, of which the first one gets the derivative,")
+    return _as_operator(
+        apply, name, rank, "The maxima, of which the first one gets the derivative,"
+    )
 
 
 def _avg_pool(rank: int) -> Operator:
     name = f"avg_pool{rank}d"
 
-    def made(
+    def apply(
         x: Tensor,
         kernel: PerAxis,
         stride: PerAxis | None = None,
@@ -119,7 +121,9 @@ def _avg_pool(rank: int) -> Operator:
 
         return pool.of(mean)
 
-    return _named(made, name, rank, "The means, in which padding counts as zeros, or not at all,")
+    return _as_operator(
+        apply, name, rank, "The means, in which padding counts as zeros, or not at all,"
+    )
 
 
 def _count(slid: Windows, window: Sequence[Expr], like: Expr, count_padding: bool) -> Expr | int:
@@ -137,7 +141,7 @@ def _count(slid: Windows, window: Sequence[Expr], like: Expr, count_padding: boo
 def _l2_pool(rank: int) -> Operator:
     name = f"l2_pool{rank}d"
 
-    def made(
+    def apply(
         x: Tensor,
         kernel: PerAxis,
         stride: PerAxis | None = None,
@@ -147,7 +151,7 @@ def _l2_pool(rank: int) -> Operator:
         pool = _pool(name, rank, x, kernel, stride, padding, 1, layout)
         return pool.of(lambda value, inside, _: sqrt(sum_over(value * value, pool.axes, inside)))
 
-    return _named(made, name, rank, "The Euclidean norms, whose derivatives at 0 are NaN,")
+    return _as_operator(apply, name, rank, "The Euclidean norms, whose derivatives at 0 are NaN,")
 
 
 max_pool1d, max_pool2d, max_pool3d = map(_max_pool, (1, 2, 3))

@@ -7,7 +7,7 @@ from mlirad.te.definitions.compute import compute
 from mlirad.te.definitions.functions import maximum, minimum
 from mlirad.te.definitions.operators import operator
 from mlirad.te.expressions import Expr, cast
-from mlirad.te.nn.geometry.axes import check_elements, check_rank, extent_of, known
+from mlirad.te.nn.geometry.axes import check_elements, check_rank, extent_of, fixed_extent
 from mlirad.te.nn.geometry.windows import PerAxis, per_axis
 from mlirad.te.tensor import Tensor
 from mlirad.types import DataType
@@ -73,7 +73,7 @@ def upsample(x: Tensor, factor: int, method: str = "nearest") -> Tensor:
     check_elements("upsample", x, (2, 3), NO_IMAGES)
     if factor < 1:
         refuse("upsample", "factor", f"is {factor}, expected one from 1 on")
-    extents = [known("upsample", "x", extent, "as it grows") for extent in x.shape[2:]]
+    extents = [fixed_extent("upsample", "x", extent, "as it grows") for extent in x.shape[2:]]
     sizes = [extent_of("upsample", "factor", extent * factor) for extent in extents]
     return methods[method].function(x, sizes)
 
@@ -84,7 +84,7 @@ def pixel_shuffle(x: Tensor, factor: int) -> Tensor:
     factor) (Shi et al., 2016). Raises TaichiTypeError where channels are no such multiple."""
     check_rank("pixel_shuffle", "x", x, 4, IMAGES)
     batch, channels, height, width = x.shape
-    count = known("pixel_shuffle", "x", channels, "as it is split")
+    count = fixed_extent("pixel_shuffle", "x", channels, "as it is split")
     if factor < 1 or count % factor**2:
         refuse("pixel_shuffle", "factor:", f"{factor}² does not divide {count} channels")
 
@@ -105,7 +105,7 @@ def pixel_unshuffle(x: Tensor, factor: int) -> Tensor:
     divide height and width."""
     check_rank("pixel_unshuffle", "x", x, 4, IMAGES)
     batch, channels, *space = x.shape
-    sizes = [known("pixel_unshuffle", "x", extent, "as it is split") for extent in space]
+    sizes = [fixed_extent("pixel_unshuffle", "x", extent, "as it is split") for extent in space]
     if factor < 1 or any(extent % factor for extent in sizes):
         refuse("pixel_unshuffle", "factor", f"is {factor}, which does not divide {sizes}")
 
@@ -121,5 +121,5 @@ def _sizes(caller: str, x: Tensor, size: PerAxis) -> tuple[list[int], tuple[int,
     check_rank(caller, "x", x, 4, IMAGES)
     check_elements(caller, x, (2, 3), NO_IMAGES)
     why = "as images of another size are made"
-    extents = [known(caller, "x", extent, why) for extent in x.shape[2:]]
+    extents = [fixed_extent(caller, "x", extent, why) for extent in x.shape[2:]]
     return extents, per_axis(caller, size, 2, "size", 1)

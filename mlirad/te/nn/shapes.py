@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from mlirad.te.definitions.arguments import refuse, shown
+from mlirad.te.definitions.arguments import refuse, shown_value
 from mlirad.te.definitions.compute import compute
 from mlirad.te.definitions.operators import operator
 from mlirad.te.expressions import Expr, Extent, expr, same_extent, select, shown_extent
@@ -15,10 +15,10 @@ from mlirad.te.nn.geometry.axes import (
     axis_of,
     check_least_rank,
     extent_of,
-    known,
+    fixed_extent,
     shown_shape,
 )
-from mlirad.te.nn.geometry.completed_shapes import completed, product, refuse_shape, times
+from mlirad.te.nn.geometry.completed_shapes import complete_shape, product, refuse_shape, times
 from mlirad.te.tensor import Shape, Tensor, checked_shape, same_shape
 
 _FAR = 1 << 62  # no diagonal of a tensor
@@ -32,14 +32,14 @@ def reshape(x: Tensor, shape: Any) -> Tensor:
     A size that a call decides stays an axis of its own, or is joined with extents behind it. Raises
     TaichiTypeError for a shape of another number of elements, and for -1 twice.
     """
-    return reshaped("reshape", x, completed("reshape", x, shape))
+    return reshape_elements("reshape", x, complete_shape("reshape", x, shape))
 
 
-def reshaped(caller: str, x: Tensor, shape: Shape) -> Tensor:
-    """The elements in another shape, for the operator `what`."""
+def reshape_elements(caller: str, x: Tensor, shape: Shape) -> Tensor:
+    """The elements in another shape, for the operator `caller`."""
     if _is_empty(x.shape) and _is_empty(shape):
         return compute(shape, lambda *_: x[(0,) * x.ndim], caller)
-    runs = _parts(caller, x.shape, shape)
+    runs = _runs(caller, x.shape, shape)
 
     def element(*indices: Expr) -> Expr:
         pending = [index for index, extent in zip(indices, shape) if not _is_one(extent)]
@@ -49,28 +49,28 @@ def reshaped(caller: str, x: Tensor, shape: Shape) -> Tensor:
             at += (
                 indices_of_run
                 if before is behind
-                else _split(_joined(indices_of_run, behind), before)
+                else _split(_join_indices(indices_of_run, behind), before)
             )
         return x[tuple(0 if _is_one(extent) else at.pop(0) for extent in x.shape)]
 
     return compute(shape, element, caller)
 
 
-def _parts(caller: str, left: Shape, right: Shape) -> list[tuple[list[Extent], list[Extent]]]:
+def _runs(caller: str, left: Shape, right: Shape) -> list[tuple[list[Extent], list[Extent]]]:
     """Runs of axes with as many elements, the shortest ones, without those of extent 1; sizes of a
     call come first in them."""
     runs: list[tuple[list[Extent], list[Extent]]] = []
-    rest, other = ([extent for extent in shape if not _is_one(extent)] for shape in (left, right))
-    while rest or other:
-        before, behind = rest[:1], other[:1]
-        del rest[:1], other[:1]
+    first, second = ([e for e in shape if not _is_one(e)] for shape in (left, right))
+    while first or second:
+        before, behind = first[:1], second[:1]
+        del first[:1], second[:1]
         while not same_shape(before, behind):
             (size, count), (other_size, other_count) = map(product, (before, behind))
             if not same_extent(size, other_size):
                 refuse_shape(caller, left, right)
             if count == other_count:
                 break
-            source, target = (rest, before) if count < other_count else (other, behind)
+            source, target = (first, before) if count < other_count else (second, behind)
             if not source or not isinstance(source[0], int):
                 refuse_shape(caller, left, right)
             target.append(source.pop(0))
@@ -78,7 +78,7 @@ def _parts(caller: str, left: Shape, right: Shape) -> list[tuple[list[Extent], l
     return runs
 
 
-def _joined(indices: Sequence[Expr], extents: Sequence[Extent]) -> Expr:
+def _join_indices(indices: Sequence[Expr], extents: Sequence[Extent]) -> Expr:
     total = expr(0) if not indices else indices[0]
     for index, extent in zip(indices[1:], extents[1:]):
         total = total * extent + index
@@ -107,8 +107,10 @@ def flatten(x: Tensor, start: int = 1) -> Tensor:
     """One axis of all from the axis `start` on. Raises TaichiTypeError where there is none, and
     for a size of a call behind the first of them."""
     first = axis_of("flatten", start, x.ndim, "start")
-    behind = [known("flatten", "x", extent, "behind another") for extent in x.shape[first + 1 :]]
-    return reshaped("flatten", x, (*x.shape[:first], times(x.shape[first], prod(behind))))
+    behind = [
+        fixed_extent("flatten", "x", extent, "behind another") for extent in x.shape[first + 1 :]
+    ]
+    return reshape_elements("flatten", x, (*x.shape[:first], times(x.shape[first], prod(behind))))
 
 
 @operator
@@ -117,7 +119,7 @@ def transpose(x: Tensor, axes: Sequence[int] | None = None) -> Tensor:
     TaichiTypeError for what is no order of the axes."""
     order = list(range(x.ndim))[::-1] if axes is None else list(axes)
     if len(order) != x.ndim:
-        refuse("transpose", "axes", f"is {shown(axes)}, expected an order of {x.ndim} axes")
+        refuse("transpose", "axes", f"is {shown_value(axes)}, expected an order of {x.ndim} axes")
     order = [axis_of("transpose", axis, x.ndim, "axes") for axis in order]
     axes_of("transpose", order, x.ndim, "axes")
     positions = [order.index(k) for k in range(x.ndim)]
@@ -166,7 +168,7 @@ def broadcast_to(x: Tensor, shape: Any) -> Tensor:
         refuse("broadcast_to", "x and shape", why)
     return compute(
         target,
-        lambda *i: x[tuple(0 if one else index for one, index in zip(is_one, i[front:]))],
+        lambda *i: x[tuple(0 if spreads else index for spreads, index in zip(is_one, i[front:]))],
         "broadcast_to",
     )
 
@@ -176,7 +178,7 @@ def roll(x: Tensor, shift: int, axis: int = 0) -> Tensor:
     """The elements moved along an axis, those beyond the end to the beginning. Its extent is a
     number; raises TaichiTypeError otherwise."""
     k = axis_of("roll", axis, x.ndim)
-    extent = known("roll", "x", x.shape[k], "as what is beyond the end begins again")
+    extent = fixed_extent("roll", "x", x.shape[k], "as what is beyond the end begins again")
     turns = max(extent, 1)
     back = -shift % turns
     return compute(x.shape, lambda *i: x[(*i[:k], (i[k] + back) % turns, *i[k + 1 :])], "roll")
@@ -196,9 +198,9 @@ def tile(x: Tensor, times: Sequence[int]) -> Tensor:
     """The whole tensor several times along each axis, whose extents are numbers. Raises
     TaichiTypeError for another number of axes."""
     if len(times) != x.ndim:
-        refuse("tile", "times", f"is {shown(times)}, expected one for each of {x.ndim} axes")
+        refuse("tile", "times", f"is {shown_value(times)}, expected one for each of {x.ndim} axes")
     extents = [
-        max(known("tile", "x", extent, "as it begins again"), 1)
+        max(fixed_extent("tile", "x", extent, "as it begins again"), 1)
         if _times("tile", count) > 1
         else extent
         for extent, count in zip(x.shape, times)

@@ -48,7 +48,7 @@ def count_of(extents: Sequence[Extent], like: Expr) -> Expr | int:
     return total if isinstance(total, int) else cast(total, like.dtype)
 
 
-def averaged(value: Expr, axes: tuple[Axis, ...]) -> Expr:
+def average(value: Expr, axes: tuple[Axis, ...]) -> Expr:
     """A mean, as one sum; of nothing it is NaN. That of f16 is made in f32."""
     number = expr(as_float(value))
     summand = cast(number, f32) if number.dtype == f16 else number
@@ -99,19 +99,19 @@ def min(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
 @operator
 def mean(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
     """The mean, NaN of nothing; see `sum`. Integers become floats of `default_fp`."""
-    return over("mean", x, axis, keepdims, averaged)
+    return over("mean", x, axis, keepdims, average)
 
 
 @operator
 def variance(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
     """The mean of squared distances from the mean, which is taken first; see `sum`."""
     chosen = axes_of("variance", axis, x.ndim)
-    middle = over("mean", x, axis, True, averaged)
+    middle = over("mean", x, axis, True, average)
 
     def squared(value: Expr, at: Sequence[Expr]) -> Expr:
         return (value - middle[at_kept(at, chosen)]) ** 2
 
-    return over("variance", x, axis, keepdims, averaged, squared)
+    return over("variance", x, axis, keepdims, average, squared)
 
 
 @operator

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mlirad.errors import TaichiTypeError
-from mlirad.te.definitions.arguments import refuse, shown
+from mlirad.te.definitions.arguments import refuse, shown_value
 from mlirad.te.definitions.compute import compute, placeholder
 from mlirad.te.definitions.operators import operator
 from mlirad.te.derivation.differentiate import differentiate
 from mlirad.te.expressions import Extent
 from mlirad.te.nn.convolutions import SPACE, conv1d, conv2d, conv3d, kernel_of
-from mlirad.te.nn.geometry.axes import check_extents, check_rank, check_same, extent_of, known
+from mlirad.te.nn.geometry.axes import (
+    check_extents,
+    check_rank,
+    check_same,
+    extent_of,
+    fixed_extent,
+)
 from mlirad.te.nn.geometry.windows import PerAxis, per_axis
 from mlirad.te.nn.joins import slices
 from mlirad.te.places import place
@@ -32,7 +38,7 @@ def conv1d_transpose(
     groups: int = 1,
 ) -> Tensor:
     """A transposed convolution along one axis; see `conv2d_transpose`."""
-    return _transposed(x, weight, bias, stride, padding, output_padding, dilation, groups, 1)
+    return _transpose(x, weight, bias, stride, padding, output_padding, dilation, groups, 1)
 
 
 @operator
@@ -54,7 +60,7 @@ def conv2d_transpose(
 
     Zeiler et al., "Deconvolutional networks", 2010.
     """
-    return _transposed(x, weight, bias, stride, padding, output_padding, dilation, groups, 2)
+    return _transpose(x, weight, bias, stride, padding, output_padding, dilation, groups, 2)
 
 
 @operator
@@ -69,10 +75,10 @@ def conv3d_transpose(
     groups: int = 1,
 ) -> Tensor:
     """A transposed convolution along three axes; see `conv2d_transpose`."""
-    return _transposed(x, weight, bias, stride, padding, output_padding, dilation, groups, 3)
+    return _transpose(x, weight, bias, stride, padding, output_padding, dilation, groups, 3)
 
 
-def _transposed(
+def _transpose(
     x: Tensor,
     weight: Tensor,
     bias: Tensor | None,
@@ -89,7 +95,7 @@ def _transposed(
     channels = "the channels of images and of weights"
     check_same(caller, "x and weight", x.shape[1], weight.shape[0], channels)
     sizes = kernel_of(caller, weight, weight.shape[2:])
-    extents = [known(caller, "x", extent, "as images grow") for extent in x.shape[2:]]
+    extents = [fixed_extent(caller, "x", extent, "as images grow") for extent in x.shape[2:]]
     steps, gaps = (
         per_axis(caller, value, rank, name, 1)
         for value, name in ((stride, "stride"), (dilation, "dilation"))
@@ -124,20 +130,20 @@ def _more(
     more = per_axis(caller, output_padding, len(steps), "output_padding", 0)
     if any(extra >= max(step, gap) for extra, step, gap in zip(more, steps, gaps)):
         raise TaichiTypeError(
-            f"{caller}: output_padding={shown(output_padding)} is not below "
-            f"stride={_shown(steps)}, nor dilation={_shown(gaps)}",
+            f"{caller}: output_padding={shown_value(output_padding)} is not below "
+            f"stride={_shown_numbers(steps)}, nor dilation={_shown_numbers(gaps)}",
             place(),
         )
     return more
 
 
-def _shown(numbers: Sequence[int]) -> str:
+def _shown_numbers(numbers: Sequence[int]) -> str:
     return str(numbers[0] if len(set(numbers)) == 1 else tuple(numbers))
 
 
 def _outputs(caller: str, x: Tensor, weight: Tensor, groups: int) -> Extent:
     if groups < 1:
         refuse(caller, f"groups={groups}", "is no number of groups")
-    if groups > 1 and known(caller, "x", x.shape[1], "where there are groups") % groups:
+    if groups > 1 and fixed_extent(caller, "x", x.shape[1], "where there are groups") % groups:
         refuse(caller, "groups:", f"{groups} groups do not divide {x.shape[1]} channels")
     return extent_of(caller, "weight and groups", weight.shape[1] * groups)

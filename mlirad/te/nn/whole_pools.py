@@ -12,9 +12,9 @@ from mlirad.te.definitions.operators import operator
 from mlirad.te.definitions.reductions import greatest
 from mlirad.te.definitions.reductions import sum as sum_over
 from mlirad.te.expressions import Axis, Expr, expr
-from mlirad.te.nn.geometry.axes import check_elements, check_least_rank, known
-from mlirad.te.nn.geometry.windows import PerAxis, joined, per_axis
-from mlirad.te.nn.statistics import averaged, count_of, over
+from mlirad.te.nn.geometry.axes import check_elements, check_least_rank, fixed_extent
+from mlirad.te.nn.geometry.windows import PerAxis, conjunction, per_axis
+from mlirad.te.nn.statistics import average, count_of, over
 from mlirad.te.tensor import Tensor
 
 IMAGES = "images (batch, channels, ...)"
@@ -24,7 +24,7 @@ IMAGES = "images (batch, channels, ...)"
 def global_avg_pool(x: Tensor) -> Tensor:
     """The mean of each channel of x (batch, channels, ...), NaN of nothing: (batch, channels)."""
     check_least_rank("global_avg_pool", "x", x, 3, IMAGES)
-    return over("global_avg_pool", x, list(range(2, x.ndim)), False, averaged)
+    return over("global_avg_pool", x, list(range(2, x.ndim)), False, average)
 
 
 @operator
@@ -89,21 +89,21 @@ def _adaptive(caller: str, x: Tensor, size: PerAxis, combine: Callable[..., Expr
     check_elements(caller, x, range(2, x.ndim), "images without elements have no windows")
     sizes = per_axis(caller, size, x.ndim - 2, "size", 1)
     windows = [
-        _Axis(known(caller, "x", extent, "as it is cut"), count)
+        _Axis(fixed_extent(caller, "x", extent, "as it is cut"), count)
         for extent, count in zip(x.shape[2:], sizes)
     ]
-    axes = tuple(reduce_axis(one.longest) for one in windows)
+    axes = tuple(reduce_axis(cuts.longest) for cuts in windows)
 
     def element(n: Expr, c: Expr, *window: Expr) -> Expr:
         inside: Expr | None = None
-        for windows_of_axis, i, r in zip(windows, window, axes):
-            if windows_of_axis.extent % windows_of_axis.count:
-                inside = joined(inside, r < windows_of_axis.length(i))
-        at = [windows_of_axis.start(i) + r for windows_of_axis, i, r in zip(windows, window, axes)]
+        for cuts, i, r in zip(windows, window, axes):
+            if cuts.extent % cuts.count:
+                inside = conjunction(inside, r < cuts.length(i))
+        at = [cuts.start(i) + r for cuts, i, r in zip(windows, window, axes)]
         return combine(x[(n, c, *at)], axes, inside, _lengths(windows, window))
 
     return compute((*x.shape[:2], *sizes), element, caller)
 
 
 def _lengths(windows: Sequence[_Axis], window: Sequence[Expr]) -> list[Expr]:
-    return [windows_of_axis.length(i) for windows_of_axis, i in zip(windows, window)]
+    return [cuts.length(i) for cuts, i in zip(windows, window)]

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from mlirad.dialect.turn import in_turn
-from mlirad.te.definitions.arguments import checked, refuse
+from mlirad.te.definitions.arguments import check_arguments, refuse
 from mlirad.te.definitions.schedule import Schedule
 from mlirad.te.places import place
-from mlirad.te.programs.built import Built
 from mlirad.te.programs.plans import Plans
 from mlirad.te.programs.programs import program_of
+from mlirad.te.programs.tensor_function import TensorFunction
 from mlirad.te.tensor import Tensor
 
 
-@checked
+@check_arguments
 @in_turn
 def build(
     outputs: Tensor | Sequence[Tensor],
@@ -24,7 +24,7 @@ def build(
     schedule: Mapping[Tensor, Schedule] | None = None,
     inline: Sequence[Tensor] = (),
     materialise: Sequence[Tensor] = (),
-) -> Built:
+) -> TensorFunction:
     """A function that takes an array for each input and gives one for each output.
 
     A call takes NumPy's and torch's arrays, `ti.ndarray`s and fields, and gives NumPy arrays, or
@@ -45,4 +45,4 @@ def build(
     at = place()
     plans = Plans(dict(schedule or {}), tuple(inline), tuple(materialise))
     module, sizes = program_of(results, list(inputs), name, at, plans=plans)
-    return Built(module, name, results, list(inputs), sizes, is_list, at)
+    return TensorFunction(module, name, results, list(inputs), sizes, is_list, at)

@@ -14,7 +14,7 @@ from mlirad.te.derivation.differentiate import Override, adjoints_of, sources_of
 from mlirad.te.derivation.forward import jvp
 from mlirad.te.programs.binding import Binding, Slot
 from mlirad.te.programs.programs import program_of
-from mlirad.te.programs.tensor_kernel import Passed, tensor_kernel
+from mlirad.te.programs.tensor_kernel import KernelSlots, tensor_kernel
 from mlirad.te.tensor import Tensor
 
 Slots = dict[Slot, Tensor]
@@ -55,7 +55,7 @@ class TensorDerivatives:
         self, kernel: KernelModule, tangents: int, *, is_reverse: bool, is_constant: bool
     ) -> KernelModule:
         """See `GivenDerivatives`."""
-        parts_of = _Made(self, kernel)
+        parts_of = _DerivativesOfKernel(self, kernel)
         arguments = {Slot(k): tensor for k, tensor in enumerate(self.inputs)}
         cleared: list[Slot] = []
         if is_reverse:
@@ -77,13 +77,13 @@ class TensorDerivatives:
             self.at,
             self.binding.sizes,
         )
-        passed = Passed(list(arguments), list(all_results), is_reverse, cleared)
+        passed = KernelSlots(list(arguments), list(all_results), is_reverse, cleared)
         arrays = kernel.arrays[: len(kernel.arrays) - len(kernel.own_arrays)]
         binding = self.binding.with_adjoints_apart(kernel.apart)
         return tensor_kernel(module, self.name, passed, binding, self.program, arrays)
 
 
-class _Made:
+class _DerivativesOfKernel:
     """What there is of derivatives for one kernel."""
 
     def __init__(self, owner: TensorDerivatives, kernel: KernelModule) -> None:

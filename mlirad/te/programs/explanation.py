@@ -11,13 +11,13 @@ from mlirad.ir.reports.remarks import shown_place, take_remarks
 from mlirad.ir.walk import block_operations
 
 
-def explained(module: ir.Operation, ops: Sequence[ir.Operation]) -> list[str]:
+def explain_definitions(module: ir.Operation, ops: Sequence[ir.Operation]) -> list[str]:
     """What passes have said of definitions, which they say no more, and what is asked of each."""
     said = [f"{shown_place(op)}: {text}" for op, text in take_remarks(module)]
-    return said + [f"{shown_place(op)}: {_described(op)}" for op in ops if te.ComputeOp.holds(op)]
+    return said + [f"{shown_place(op)}: {_describe(op)}" for op in ops if te.ComputeOp.holds(op)]
 
 
-def _described(op: ir.Operation) -> str:
+def _describe(op: ir.Operation) -> str:
     outer = choices_of(op, ir.RankedTensorType(op.results[0].type).rank)
     reduced = [
         choice
@@ -26,12 +26,12 @@ def _described(op: ir.Operation) -> str:
         for choice in choices_of(inner, len(te.bounds_of(inner)))
     ]
     names = ", ".join(choice.name or "_" for choice in outer)
-    summed = f"; {', '.join(one.name or '_' for one in reduced)}" if reduced else ""
-    asked = ", ".join(_asked(outer, reduced)) or "schedule found"
+    summed = f"; {', '.join(choice.name or '_' for choice in reduced)}" if reduced else ""
+    asked = ", ".join(_requests(outer, reduced)) or "schedule found"
     return f"'{te.label_of(op)}' ({names}{summed}): {asked}"
 
 
-def _asked(outer: Sequence[AxisChoice], reduced: Sequence[AxisChoice]) -> Iterator[str]:
+def _requests(outer: Sequence[AxisChoice], reduced: Sequence[AxisChoice]) -> Iterator[str]:
     choices = [*outer, *reduced]
     tiles = [f"{choice.name} {choice.tile}" for choice in choices if choice.tile]
     if tiles:

@@ -28,7 +28,7 @@ def program_of(
 ) -> tuple[ir.Module, list[str]]:
     """A module with one function of the inputs and of sizes, whose names are given too: those that
     are `known`, those that inputs have as extents, and what else there is; `plans` say how."""
-    needed = _needed([tensor.value for tensor in outputs], {one.value for one in inputs})
+    needed = _ops_between([tensor.value for tensor in outputs], {tensor.value for tensor in inputs})
     plans.check(needed, outputs, inputs)
     ops = {te.SizeOp(op).label.value: op for op in needed if te.SizeOp.holds(op)}
     extents = [e.name for tensor in inputs for e in tensor.shape if isinstance(e, Size)]
@@ -94,7 +94,7 @@ def _inside(op: ir.Operation) -> list[ir.Operation]:
     return ops
 
 
-def _needed(outputs: Sequence[ir.Value], inputs: set[ir.Value]) -> list[ir.Operation]:
+def _ops_between(outputs: Sequence[ir.Value], inputs: set[ir.Value]) -> list[ir.Operation]:
     """The ops that define what is wanted, each behind those that it uses."""
     ordered = dict[ir.Operation, None]()
     pending = [

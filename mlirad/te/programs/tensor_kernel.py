@@ -26,7 +26,7 @@ from mlirad.runtime.program import Program
 from mlirad.te.definitions.sizes import evaluator
 from mlirad.te.emission import dtype_of_type
 from mlirad.te.programs.binding import Binding, Slot
-from mlirad.te.programs.explanation import explained
+from mlirad.te.programs.explanation import explain_definitions
 
 SIMPLIFY = "canonicalize,cse,merge-te-computes,canonicalize,cse,remove-te-zeros,canonicalize,cse"
 LOWER = "lower-te-to-field,canonicalize,cse"
@@ -34,12 +34,12 @@ ROWS = ",join-row-loops,canonicalize,cse"  # where a core goes through a row, an
 
 
 @dataclass(frozen=True)
-class Passed:
+class KernelSlots:
     """What a function's tensors are: `given` are those of its arguments, `made` those of its
     results, of which `added` are added to what is there; `cleared` are set to 0 at the end."""
 
-    given: Sequence[Slot]
-    made: Sequence[Slot]
+    arguments: Sequence[Slot]
+    results: Sequence[Slot]
     added: bool = False
     cleared: Sequence[Slot] = ()
 
@@ -47,7 +47,7 @@ class Passed:
 def tensor_kernel(
     module: ir.Module,
     name: str,
-    passed: Passed,
+    passed: KernelSlots,
     binding: Binding,
     program: Program,
     arrays: Sequence[NdarrayArgument],
@@ -61,7 +61,7 @@ def tensor_kernel(
         entry = entry_of(function)
         _copy_what_is_shared(entry, is_added=passed.added)
         if passed.added:
-            te.mark_added(function, range(len(passed.made)))
+            te.mark_added(function, range(len(passed.results)))
         defined = _arrays_of(entry, passed, binding)
         argument_count = len(entry.arguments)
         rows = "" if program.executor.memory.is_apart else ROWS
@@ -96,17 +96,17 @@ def definitions(module: ir.Module) -> list[str]:
         simplified = copy_of(module)
         run_pipeline(simplified.operation, f"builtin.module({SIMPLIFY})")
         (function,) = functions(simplified.operation)
-        return explained(simplified.operation, block_operations(entry_of(function)))
+        return explain_definitions(simplified.operation, block_operations(entry_of(function)))
 
 
-def _arrays_of(entry: ir.Block, passed: Passed, binding: Binding) -> list[Slot | OwnArray]:
+def _arrays_of(entry: ir.Block, passed: KernelSlots, binding: Binding) -> list[Slot | OwnArray]:
     """What the arrays of a function's definitions are."""
     *ops, end = block_operations(entry)
     outputs = list(end.operands)
     return [
-        passed.made[outputs.index(op.results[0])]
+        passed.results[outputs.index(op.results[0])]
         if op.results[0] in outputs
-        else _own_array(op.results[0], binding, entry, len(passed.given))
+        else _own_array(op.results[0], binding, entry, len(passed.arguments))
         for op in ops
         if te.defines_tensor(op)
     ]
@@ -174,7 +174,7 @@ class _Binder:
         self.arrays: dict[Slot, ir.Value] = {}
         self.arrays_of_fields: dict[str, ir.Value] = {}
 
-    def bind(self, passed: Passed, defined: Sequence[Slot | None]) -> None:
+    def bind(self, passed: KernelSlots, defined: Sequence[Slot | None]) -> None:
         """`defined` are the slots of the arrays of definitions; None for a launch's own."""
         old, binding = list(self.entry.arguments), self.binding
         for k in binding.arrays_before:
@@ -182,7 +182,7 @@ class _Binder:
         sizes = [self._argument(b.integer_type(64), len(self.arguments)) for _ in binding.sizes]
         for k in binding.arrays_behind:
             self._array(Slot(k))
-        stands_for: list[ir.Value | None] = [*map(self._array, passed.given), *sizes]
+        stands_for: list[ir.Value | None] = [*map(self._array, passed.arguments), *sizes]
         stands_for += [None if slot is None else self._array(slot) for slot in defined]
         cleared = [self._array(slot) for slot in passed.cleared]
         count = binding.argument_count
@@ -206,7 +206,7 @@ class _Binder:
         symbol = self.binding.symbol(slot, self.program)
         if symbol is None:
             label = ir.DictAttr.get(self.binding.label(slot))
-            return self._labelled(self.binding.argument_type(slot), label)
+            return self._add_argument(self.binding.argument_type(slot), label)
         element = field.element_type(self.binding.argument_type(slot))
         type_ = field.array_type(element, self.program.fields[symbol].layout.shape)
         array = self.arrays_of_fields.get(symbol)
@@ -216,9 +216,9 @@ class _Binder:
         return array
 
     def _argument(self, type_: ir.Type, number: int) -> ir.Value:
-        return self._labelled(type_, ir.DictAttr.get(argument_label(number)))
+        return self._add_argument(type_, ir.DictAttr.get(argument_label(number)))
 
-    def _labelled(self, type_: ir.Type, label: ir.Attribute) -> ir.Value:
+    def _add_argument(self, type_: ir.Type, label: ir.Attribute) -> ir.Value:
         value = self.entry.add_argument(type_, self.function.location)
         self.arguments.append((value, label))
         return value

@@ -1,6 +1,6 @@
 """Which axes of a tensor an operator is about, and whether tensors fit each other.
 
-`what` is the name of the operator in messages, `argument` that of its parameter.
+`caller` is the name of the operator in messages, `argument` that of its parameter.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from mlirad.errors import TaichiTypeError
-from mlirad.te.definitions.arguments import refuse, shown
+from mlirad.te.definitions.arguments import refuse, shown_value
 from mlirad.te.expressions import Extent, shown_extent
 from mlirad.te.places import place
 from mlirad.te.tensor import Tensor, checked_extent, same_shape
@@ -53,7 +53,7 @@ def check_elements(caller: str, x: Tensor, axes: Sequence[int], why: str) -> Non
         refuse(caller, "x", f"is {x!r}: {why}")
 
 
-def known(caller: str, argument: str, extent: Extent, why: str) -> int:
+def fixed_extent(caller: str, argument: str, extent: Extent, why: str) -> int:
     """An extent that is a number. Raises TaichiTypeError for one that a call decides."""
     if not isinstance(extent, int):
         refuse(caller, f"{argument}:", f"extent {shown_extent(extent)} has to be a number, {why}")
@@ -69,7 +69,7 @@ def axis_of(caller: str, axis: Any, rank: int, argument: str = "axis", named: st
     """An axis, counted from the end where it is negative. Raises TaichiTypeError for none."""
     is_integer = isinstance(axis, int) and not isinstance(axis, bool)
     if not is_integer or not -rank <= axis < rank:
-        refuse(caller, f"{argument}={shown(axis)}", f"is no {named} of {rank}")
+        refuse(caller, f"{argument}={shown_value(axis)}", f"is no {named} of {rank}")
     return int(axis % rank)
 
 
@@ -81,7 +81,7 @@ def axes_of(caller: str, axis: Any, rank: int, argument: str = "axis") -> list[i
     listed = list(axis) if isinstance(axis, tuple | list) else [axis]
     chosen = sorted(axis_of(caller, entry, rank, argument) for entry in listed)
     if len(set(chosen)) < len(chosen):
-        refuse(caller, f"{argument}={shown(axis)}", "names one twice")
+        refuse(caller, f"{argument}={shown_value(axis)}", "names one twice")
     return chosen
 
 

@@ -7,7 +7,7 @@ from math import prod
 from mlirad.te.definitions.compute import compute
 from mlirad.te.definitions.operators import operator
 from mlirad.te.expressions import Expr
-from mlirad.te.nn.geometry.axes import check_rank, known
+from mlirad.te.nn.geometry.axes import check_rank, fixed_extent
 from mlirad.te.nn.geometry.windows import Padding, PerAxis, windows
 from mlirad.te.tensor import Tensor
 
@@ -20,7 +20,9 @@ def im2col(
     (batch, channels * points of a window, windows). See `windows`; raises TaichiTypeError where
     none fits."""
     check_rank("im2col", "x", x, 4, "images (batch, channels, height, width)")
-    space = [known("im2col", "x", extent, "as windows are counted") for extent in x.shape[2:]]
+    space = [
+        fixed_extent("im2col", "x", extent, "as windows are counted") for extent in x.shape[2:]
+    ]
     slid = windows("im2col", space, kernel, stride, dilation, padding)
     _, columns = slid.shape
     height, width = slid.kernel

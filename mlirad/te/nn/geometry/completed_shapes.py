@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from mlirad.te.definitions.arguments import refuse, shown
+from mlirad.te.definitions.arguments import refuse, shown_value
 from mlirad.te.expressions import Call, Extent, Number
 from mlirad.te.nn.geometry.axes import shown_shape
 from mlirad.te.tensor import Shape, Tensor, checked_shape, same_shape
 
 
-def completed(caller: str, x: Tensor, shape: Any) -> Shape:
+def complete_shape(caller: str, x: Tensor, shape: Any) -> Shape:
     """A shape for the elements of x. Raises TaichiTypeError for -1 twice, or if no extent fits."""
     extents = list(shape) if isinstance(shape, tuple | list) else [shape]
     holes = [k for k, extent in enumerate(extents) if isinstance(extent, int) and extent == -1]
     if not holes:
         return checked_shape(extents, f"{caller}: shape")
     if len(holes) > 1:
-        refuse(caller, "shape", f"is {shown(shape)}: one extent at most is -1")
+        refuse(caller, "shape", f"is {shown_value(shape)}: one extent at most is -1")
     front, behind = extents[: holes[0]], extents[holes[0] + 1 :]
     explicit = checked_shape([*front, *behind], f"{caller}: shape")
-    extent = _left(x.shape, explicit)
+    extent = _remaining_extent(x.shape, explicit)
     if extent is None:
-        refuse(caller, "shape", f"is {shown(shape)}: no extent for -1 fits {x!r}")
+        refuse(caller, "shape", f"is {shown_value(shape)}: no extent for -1 fits {x!r}")
     return (*explicit[: len(front)], extent, *explicit[len(front) :])
 
 
-def _left(shape: Shape, explicit: Shape) -> Extent | None:
+def _remaining_extent(shape: Shape, explicit: Shape) -> Extent | None:
     """The quotient of the numbers of elements of two shapes, if it is known."""
     sizes = [extent for extent in shape if not isinstance(extent, int)]
     for other in explicit:

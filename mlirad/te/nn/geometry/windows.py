@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mlirad.te.definitions.arguments import refuse, shown
+from mlirad.te.definitions.arguments import refuse, shown_value
 from mlirad.te.definitions.axes import reduce_axis
 from mlirad.te.definitions.functions import all as all_of
 from mlirad.te.expressions import Axis, Expr, Extent, Operand, expr, select
@@ -49,7 +49,7 @@ class Windows:
     def at(self, window: Sequence[Expr], point: Sequence[Expr]) -> list[Expr]:
         """The indices of a point of a window."""
         return [
-            _added(_scaled(i, stride), _scaled(r, dilation), -before)
+            _add(_scale(i, stride), _scale(r, dilation), -before)
             for i, r, stride, dilation, before in zip(
                 window, point, self.stride, self.dilation, self.before
             )
@@ -74,11 +74,11 @@ class Windows:
         return read([index % n if k else index for index, n, k in zip(at, self.extents, padded)])
 
 
-def _scaled(index: Expr, factor: int) -> Expr:
+def _scale(index: Expr, factor: int) -> Expr:
     return index if factor == 1 else index * factor
 
 
-def _added(left: Expr, right: Expr, constant: int) -> Expr:
+def _add(left: Expr, right: Expr, constant: int) -> Expr:
     total = left + right
     return total + constant if constant else total
 
@@ -92,7 +92,7 @@ def windows(
     padding: Padding,
     argument: str = "kernel",
 ) -> Windows:
-    """Windows over some axes, for the operator `what`, whose `argument` says the kernel.
+    """Windows over some axes, for the operator `caller`, whose `argument` says the kernel.
 
     `padding` is a number, one for each axis, or a pair for each, before and behind; or "valid"
     (none), "same" (as many windows as points, at a stride of 1), or "causal" (all of it before).
@@ -124,7 +124,7 @@ def per_axis(caller: str, value: Any, rank: int, argument: str, least: int) -> t
     ):
         refuse(
             caller,
-            f"{argument}={shown(value)}:",
+            f"{argument}={shown_value(value)}:",
             f"give an integer, or one for each of {rank} axes, of at least {least}",
         )
     return tuple(extent_of(caller, argument, number) for number in numbers)
@@ -150,7 +150,7 @@ def _paddings(
     ):
         refuse(
             caller,
-            f"padding={shown(padding)}:",
+            f"padding={shown_value(padding)}:",
             f"give an integer, an integer or a pair for each of {len(reach)} axes, of at least 0, "
             "or 'valid', 'same' or 'causal'",
         )
@@ -161,6 +161,6 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def joined(condition: Expr | None, other: Operand) -> Expr:
+def conjunction(condition: Expr | None, other: Operand) -> Expr:
     """Both of two conditions, of which the first one may be none."""
     return expr(other) if condition is None else all_of(condition, other)

@@ -18,13 +18,13 @@ from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.program import Program
 from mlirad.te.programs.binding import Binding, Slot
 from mlirad.te.programs.derivatives import TensorDerivatives
-from mlirad.te.programs.tensor_kernel import Passed, tensor_kernel
+from mlirad.te.programs.tensor_kernel import KernelSlots, tensor_kernel
 from mlirad.te.tensor import Tensor
 
 Places = tuple[str | int, ...]
 
 
-class Launched:
+class BoundKernel:
     """One choice: its kernel, and where its arrays are among the arguments."""
 
     def __init__(self, binding: Binding, variant: Variant) -> None:
@@ -36,7 +36,7 @@ class Launched:
         return [*[None] * before, *sizes, *[None] * behind]
 
 
-class Launches:
+class BoundKernels:
     """All of one program."""
 
     def __init__(
@@ -51,11 +51,11 @@ class Launches:
     ) -> None:
         self.module, self.name, self.at, self.program = module, name, at, program
         self.inputs, self.outputs, self.sizes = list(inputs), list(outputs), list(sizes)
-        self._by_places: dict[Places, Launched] = {}
+        self._by_places: dict[Places, BoundKernel] = {}
 
     def prepare(
         self, arrays: Sequence[Any], *, with_gradients: bool
-    ) -> tuple[Launched, list[ArrayBuffer]]:
+    ) -> tuple[BoundKernel, list[ArrayBuffer]]:
         """The kernel for some arrays of inputs, then of outputs, and what of these it is passed.
 
         Raises TaichiRuntimeTypeError where arrays overlap, TaichiRuntimeError for a field that
@@ -70,7 +70,7 @@ class Launches:
         launched = self.on(self._places(arrays, buffers))
         return launched, [buffers[k] for k in launched.binding.arrays]
 
-    def on(self, places: Places) -> Launched:
+    def on(self, places: Places) -> BoundKernel:
         """The kernel for a choice (see `Binding`)."""
         launched = self._by_places.get(places)
         if launched is None or launched.variant.codes.is_stale:
@@ -84,7 +84,7 @@ class Launches:
         first_with: dict[Any, int] = {}  # arrays that are an input twice become one
         for k, array in enumerate(arrays):
             if isinstance(array, Field):
-                places.append(_checked(array, self.name))
+                places.append(_symbol_of(array, self.name))
             elif k < len(self.inputs):
                 places.append(first_with.setdefault(same_key(buffers[k]), k))
             else:
@@ -112,13 +112,13 @@ class Launches:
             )
 
     @in_turn
-    def _make(self, places: Places) -> Launched:
+    def _make(self, places: Places) -> BoundKernel:
         launched = self._by_places.get(places)
         if launched is not None and not launched.variant.codes.is_stale:
             return launched
         binding = Binding(self.inputs, self.outputs, self.sizes, places)
         count = len(self.inputs)
-        passed = Passed(
+        passed = KernelSlots(
             [Slot(k) for k in range(count)],
             [Slot(count + k) for k in range(len(self.outputs))],
         )
@@ -130,12 +130,11 @@ class Launches:
         kernel = tensor_kernel(
             self.module, self.name, passed, binding, self.program, arrays, derivatives
         )
-        made = Launched(binding, Variant(kernel, self.program, []))
-        self._by_places[places] = made
-        return made
+        launched = self._by_places[places] = BoundKernel(binding, Variant(kernel, self.program, []))
+        return launched
 
 
-def _checked(array: Field, function: str) -> str:
+def _symbol_of(array: Field, function: str) -> str:
     """The name of a field that has its place. Raises TaichiRuntimeError where it is gone,
     TaichiRuntimeTypeError for a sparse one."""
     memory = array.located()

@@ -20,19 +20,19 @@ from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.program import Program, program
 from mlirad.te.definitions.integers import with_integers
 from mlirad.te.definitions.size_needs import needs_of
-from mlirad.te.definitions.sizes import Sizes, known_shape, refused
+from mlirad.te.definitions.sizes import Sizes, array_error, known_shape
 from mlirad.te.derivation.differentiate import adjoints_of, zeros
 from mlirad.te.derivation.forward import jvp
 from mlirad.te.expressions import number
 from mlirad.te.places import place
+from mlirad.te.programs.bound_kernels import BoundKernel, BoundKernels
 from mlirad.te.programs.derivatives import cuts_at, like
-from mlirad.te.programs.launched import Launched, Launches
 from mlirad.te.programs.programs import program_of
 from mlirad.te.programs.tensor_kernel import definitions
 from mlirad.te.tensor import Tensor
 
 
-class Built:
+class TensorFunction:
     """A function that takes an array for each input and gives one for each output.
 
     `function(*arrays, out=None)`: arrays of NumPy or torch, `ti.ndarray`s, or dense fields, with
@@ -63,8 +63,8 @@ class Built:
         self._shapes = [known_shape(tensor.shape) for tensor in self.outputs]
         self._needs = needs_of(module, sizes)
         self._integers = [k for k, tensor in enumerate(self.inputs) if tensor.dtype.is_integer]
-        self._launches: Launches | None = None
-        self._last: Launched | None = None
+        self._launches: BoundKernels | None = None
+        self._last: BoundKernel | None = None
 
     @property
     def place(self) -> str:
@@ -110,7 +110,7 @@ class Built:
         It gives new tensors, a list where `te.build` was given one. Raises TaichiRuntimeError where
         it is called in a tape or a forward mode of this library.
         """
-        return TorchFunction(self, self._packed)
+        return TorchFunction(self, self._pack)
 
     def jax(self) -> JaxFunction:
         """The same function for JAX: of arrays, under `jit`, `vmap`, and `grad` and `jvp` of any
@@ -119,12 +119,12 @@ class Built:
         It gives JAX's arrays, a list where `te.build` was given one. Raises ImportError without
         JAX, and, where it is called, as `torch` does.
         """
-        return JaxFunction(self, self._packed)
+        return JaxFunction(self, self._pack)
 
-    def _packed(self, results: Sequence[Any]) -> Any:
+    def _pack(self, results: Sequence[Any]) -> Any:
         return list(results) if self._gives_list else results[0]
 
-    def reverse(self, numbers: Sequence[int]) -> Built:
+    def reverse(self, numbers: Sequence[int]) -> TensorFunction:
         """The adjoints of the inputs of some numbers: a function of the inputs and of the adjoints
         of the outputs of floats."""
         outputs = [tensor for tensor in self.outputs if tensor.dtype.is_float]
@@ -133,7 +133,7 @@ class Built:
         adjoints = list(adjoints_of(outputs, inputs, heads, cuts))
         return self._derivative("reverse", adjoints, heads)
 
-    def tangent(self, numbers: Sequence[int]) -> Built:
+    def tangent(self, numbers: Sequence[int]) -> TensorFunction:
         """The tangents of the outputs of floats: a function of the inputs and of the tangents of
         those of some numbers."""
         tangents = {k: like(self.inputs[k], "tangent") for k in numbers}
@@ -146,28 +146,30 @@ class Built:
         results = jvp(outputs, list(moved), list(moved.values()))
         return self._derivative("tangent", results, list(tangents.values()))
 
-    def _derivative(self, kind: str, outputs: Sequence[Tensor], seeds: Sequence[Tensor]) -> Built:
+    def _derivative(
+        self, kind: str, outputs: Sequence[Tensor], seeds: Sequence[Tensor]
+    ) -> TensorFunction:
         inputs, name = [*self.inputs, *seeds], f"{self.__name__}.{kind}"
         module, sizes = program_of(outputs, inputs, name, self.at)
-        return Built(module, name, outputs, inputs, sizes, True, self.at)
+        return TensorFunction(module, name, outputs, inputs, sizes, True, self.at)
 
     def explain(self) -> list[str]:
         """What is asked of the definitions that are left, and what the compiler chose, with their
         lines: tiles, lanes. It is what the last call was compiled for, else a call on arrays."""
-        return definitions(self.module) + self._described().variant.stages.remarks(PRIMAL)
+        return definitions(self.module) + self._last_launched().variant.stages.remarks(PRIMAL)
 
     def ir(self, stage: str = "te") -> str:
         """The function as text that `mlirad-opt` reads: its definitions, or the loops over arrays
         at a stage of kernels. Raises ValueError for an unknown stage."""
         if stage == "te":
             return str(self.module.operation.get_asm(enable_debug_info=True))
-        return self._described().variant.stages.dump(stage, PRIMAL)
+        return self._last_launched().variant.stages.dump(stage, PRIMAL)
 
     def ptx(self, chip: str = "sm_90") -> str:
         """The function as PTX for an NVIDIA GPU."""
-        return self._described().variant.stages.ptx(PRIMAL, chip)
+        return self._last_launched().variant.stages.ptx(PRIMAL, chip)
 
-    def _described(self) -> Launched:
+    def _last_launched(self) -> BoundKernel:
         launched, current = self._last, program()
         if launched is None or launched.variant.program is not current:
             places = range(len(self.inputs) + len(self.outputs))
@@ -178,21 +180,21 @@ class Built:
         arrays = [None] * len(self.outputs) if out is None else out
         listed = list(arrays) if isinstance(arrays, tuple | list) else [arrays]
         if len(listed) != len(self.outputs):
-            raise refused(
+            raise array_error(
                 f"{self.__name__}: out= names {len(listed)} arrays for {len(self.outputs)} outputs"
             )
         results = []
         for tensor, fixed, array in zip(self.outputs, self._shapes, listed):
             shape = self._sizes.shape(tensor.shape, sizes) if fixed is None else fixed
             if fixed is None and any(extent < 0 for extent in shape):
-                raise refused(f"{self.__name__}: '{tensor.name}' would have the shape {shape}")
+                raise array_error(f"{self.__name__}: '{tensor.name}' would have the shape {shape}")
             if array is None:
                 array = np.empty(shape, tensor.dtype.numpy)
             self._sizes.check(self.__name__, tensor, array, shape)
             results.append(array)
         return results
 
-    def _launches_of(self, current: Program) -> Launches:
+    def _launches_of(self, current: Program) -> BoundKernels:
         if current.trees.pending:
             current.trees.materialize()
         launches = self._launches
@@ -201,10 +203,10 @@ class Built:
         return launches
 
     @in_turn
-    def _begin(self, current: Program) -> Launches:
+    def _begin(self, current: Program) -> BoundKernels:
         if self._launches is None or self._launches.program is not current:
             self._last = None
-            self._launches = Launches(
+            self._launches = BoundKernels(
                 self.module,
                 self.__name__,
                 self.inputs,
