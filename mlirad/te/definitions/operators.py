@@ -79,6 +79,13 @@ def operator(function: Callable[..., Tensor]) -> Operator:
         raise TaichiTypeError(f"operator: function has no signature: {error}", place()) from None
 
 
+def named_operator(function: Callable[..., Tensor], name: str, doc: str) -> Operator:
+    """Make an operator of a function that another one returns, with a name and a docstring."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return operator(function)
+
+
 def _tensors(arguments: Sequence[Any]) -> list[Tensor]:
     """The tensors among some arguments, also within lists."""
     lists = [

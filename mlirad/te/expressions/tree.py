@@ -16,6 +16,7 @@ from mlirad.te.places import place
 from mlirad.types import DataType, f16, f32, i32, u1
 
 _GREATEST = sys.float_info.max
+Operator = Callable[[Any, Any], "Expr"]
 Operand = Any  # an expression, or a number of Python's
 Extent = Any  # of an axis: an integer, or an expression of sizes
 
@@ -36,6 +37,11 @@ class Source(Protocol):
         """What messages call it."""
 
 
+def _both_orders(function: Callable[[Any, Any], Expr]) -> tuple[Operator, Operator]:
+    """Return the methods of an operator: of its left operand, and of its right one."""
+    return lambda left, right: function(left, right), lambda right, left: function(left, right)
+
+
 @dataclass(frozen=True, eq=False)
 class Expr:
     """A number that depends on indices."""
@@ -52,54 +58,20 @@ class Expr:
         """Return the expression and all that it is made of, each once, operands first."""
         return in_order(self, lambda node: node.operands)
 
-    def __add__(self, other: Operand) -> Expr:
-        return arithmetic("add", self, other)
-
-    def __radd__(self, other: Operand) -> Expr:
-        return arithmetic("add", other, self)
-
-    def __sub__(self, other: Operand) -> Expr:
-        return arithmetic("sub", self, other)
-
-    def __rsub__(self, other: Operand) -> Expr:
-        return arithmetic("sub", other, self)
-
-    def __mul__(self, other: Operand) -> Expr:
-        return arithmetic("mul", self, other)
-
-    def __rmul__(self, other: Operand) -> Expr:
-        return arithmetic("mul", other, self)
-
-    def __truediv__(self, other: Operand) -> Expr:
-        return arithmetic("div", as_float(self), as_float(other))
-
-    def __rtruediv__(self, other: Operand) -> Expr:
-        return arithmetic("div", as_float(other), as_float(self))
-
-    def __floordiv__(self, other: Operand) -> Expr:
-        return integer_division("floordiv", self, other)
-
-    def __rfloordiv__(self, other: Operand) -> Expr:
-        return integer_division("floordiv", other, self)
-
-    def __mod__(self, other: Operand) -> Expr:
-        return integer_division("mod", self, other)
-
-    def __rmod__(self, other: Operand) -> Expr:
-        return integer_division("mod", other, self)
-
-    def __pow__(self, other: Operand) -> Expr:
-        return power(self, other)
-
-    def __rpow__(self, other: Operand) -> Expr:
-        return power(other, self)
+    __add__, __radd__ = _both_orders(lambda a, b: arithmetic("add", a, b))
+    __sub__, __rsub__ = _both_orders(lambda a, b: arithmetic("sub", a, b))
+    __mul__, __rmul__ = _both_orders(lambda a, b: arithmetic("mul", a, b))
+    __truediv__, __rtruediv__ = _both_orders(
+        lambda a, b: arithmetic("div", as_float(a), as_float(b))
+    )
+    __floordiv__, __rfloordiv__ = _both_orders(lambda a, b: integer_division("floordiv", a, b))
+    __mod__, __rmod__ = _both_orders(lambda a, b: integer_division("mod", a, b))
+    __pow__, __rpow__ = _both_orders(lambda a, b: power(a, b))
 
     def __neg__(self) -> Expr:
-        return (
-            arithmetic("sub", 0, self)
-            if not self.dtype.is_float
-            else Call(self.dtype, "arith.negf", (self,))
-        )
+        if self.dtype.is_float:
+            return Call(self.dtype, "arith.negf", (self,))
+        return arithmetic("sub", 0, self)
 
     def __lt__(self, other: Operand) -> Expr:
         return comparison("lt", self, other)

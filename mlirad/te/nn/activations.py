@@ -15,7 +15,7 @@ from mlirad.te.definitions.functions import gelu as gelu_of
 from mlirad.te.definitions.functions import relu as relu_of
 from mlirad.te.definitions.functions import sigmoid as sigmoid_of
 from mlirad.te.definitions.functions import softplus as softplus_of
-from mlirad.te.definitions.operators import Operator, operator
+from mlirad.te.definitions.operators import Operator, named_operator, operator
 from mlirad.te.expressions import Expr, select
 from mlirad.te.nn.geometry.axes import check_extents, check_least_rank
 from mlirad.te.tensor import Tensor
@@ -25,11 +25,8 @@ def _of_elements(name: str, function: Callable[[Expr], Expr], sentence: str) -> 
     def apply(x: Tensor) -> Tensor:
         return compute(x.shape, lambda *i: function(x[i]), name)
 
-    apply.__name__ = name
-    apply.__doc__ = (
-        f"{sentence} The result has the shape and the type of x, `default_fp` for integers."
-    )
-    return operator(apply)
+    doc = f"{sentence} The result has the shape and the type of x, `default_fp` for integers."
+    return named_operator(apply, name, doc)
 
 
 relu = _of_elements("relu", relu_of, "x where it is greater than 0, else 0.")

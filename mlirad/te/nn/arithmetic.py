@@ -10,7 +10,7 @@ from mlirad.te.definitions.arguments import refuse
 from mlirad.te.definitions.compute import compute
 from mlirad.te.definitions.functions import maximum as maximum_of
 from mlirad.te.definitions.functions import minimum as minimum_of
-from mlirad.te.definitions.operators import Operator, operator
+from mlirad.te.definitions.operators import Operator, named_operator
 from mlirad.te.expressions import Expr, Extent, shown_extent
 from mlirad.te.tensor import Tensor, same_shape
 
@@ -20,12 +20,12 @@ def _of_two(name: str, function: Callable[[Expr, Expr], Expr], sentence: str) ->
         shape = _together(name, a.shape, b.shape)
         return compute(shape, lambda *i: function(_at(a, i), _at(b, i)), name)
 
-    apply.__name__ = name
-    apply.__doc__ = (
+    return named_operator(
+        apply,
+        name,
         f"{sentence}, of tensors whose shapes are the same behind axes of extent 1 and those in "
-        "front that one of them lacks. Raises TaichiTypeError for others."
+        "front that one of them lacks. Raises TaichiTypeError for others.",
     )
-    return operator(apply)
 
 
 def _at(x: Tensor, indices: Sequence[Expr]) -> Expr:

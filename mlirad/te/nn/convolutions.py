@@ -8,7 +8,7 @@ from typing import Any
 from mlirad.te.definitions.arguments import refuse
 from mlirad.te.definitions.axes import reduce_axis
 from mlirad.te.definitions.compute import compute
-from mlirad.te.definitions.operators import operator
+from mlirad.te.definitions.operators import Operator, named_operator
 from mlirad.te.definitions.reductions import sum as sum_over
 from mlirad.te.expressions import Expr, Extent
 from mlirad.te.nn.geometry.axes import check_extents, check_rank, check_same, fixed_extent
@@ -18,67 +18,7 @@ from mlirad.te.tensor import Tensor
 SPACE = {1: "W", 2: "HW", 3: "DHW"}
 
 
-@operator
-def conv1d(
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: PerAxis = 1,
-    padding: Padding = 0,
-    dilation: PerAxis = 1,
-    groups: int = 1,
-    layout: str = "NCW",
-    mode: str = "zeros",
-) -> Tensor:
-    """A convolution along one axis; see `conv2d`. Layouts are "NCW" and "NWC"."""
-    return _convolution(1, x, weight, bias, stride, padding, dilation, groups, layout, mode)
-
-
-@operator
-def conv2d(
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: PerAxis = 1,
-    padding: Padding = 0,
-    dilation: PerAxis = 1,
-    groups: int = 1,
-    layout: str = "NCHW",
-    mode: str = "zeros",
-) -> Tensor:
-    """A convolution (a correlation: the window is not turned) of images with windows.
-
-    x is (batch, channels, height, width), weight (outputs, channels / groups, kernel height,
-    kernel width), bias (outputs,), the result (batch, outputs, height, width). With
-    `layout="NHWC"` x and the result have channels last, and weight is (kernel height, kernel width,
-    channels / groups, outputs). Outputs of a group see the channels of that group; as many groups
-    as channels are a depthwise convolution. `padding`: see `windows`; `mode` says what stands
-    there, "zeros", or with "circular" what stands at the other end, whose extents are numbers.
-    Results have the type of x and weight. Raises TaichiTypeError where channels, groups and shapes
-    do not fit, and where no window does.
-
-    Dumoulin and Visin, "A guide to convolution arithmetic for deep learning", 2016.
-    """
-    return _convolution(2, x, weight, bias, stride, padding, dilation, groups, layout, mode)
-
-
-@operator
-def conv3d(
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: PerAxis = 1,
-    padding: Padding = 0,
-    dilation: PerAxis = 1,
-    groups: int = 1,
-    layout: str = "NCDHW",
-    mode: str = "zeros",
-) -> Tensor:
-    """A convolution along three axes; see `conv2d`. Layouts are "NCDHW" and "NDHWC"."""
-    return _convolution(3, x, weight, bias, stride, padding, dilation, groups, layout, mode)
-
-
-def _convolution(
+def _convolve(
     rank: int,
     x: Tensor,
     weight: Tensor,
@@ -135,6 +75,23 @@ def _reader(caller: str, x: Tensor, slid: Windows, mode: str, is_last: bool) -> 
     return read
 
 
+def _convolution(rank: int, doc: str) -> Operator:
+    def convolution(
+        x: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: PerAxis = 1,
+        padding: Padding = 0,
+        dilation: PerAxis = 1,
+        groups: int = 1,
+        layout: str = f"NC{SPACE[rank]}",
+        mode: str = "zeros",
+    ) -> Tensor:
+        return _convolve(rank, x, weight, bias, stride, padding, dilation, groups, layout, mode)
+
+    return named_operator(convolution, f"conv{rank}d", doc)
+
+
 def has_channels_last(caller: str, layout: str, rank: int) -> bool:
     """Whether a layout has them. Raises TaichiTypeError for what is none."""
     layouts = {f"NC{SPACE[rank]}": False, f"N{SPACE[rank]}C": True}
@@ -186,3 +143,25 @@ def check_groups(
         inputs,
         "the channels of a group and of weights",
     )
+
+
+conv1d = _convolution(1, 'A convolution along one axis; see `conv2d`. Layouts are "NCW" and "NWC".')
+conv2d = _convolution(
+    2,
+    """A convolution (a correlation: the window is not turned) of images with windows.
+
+x is (batch, channels, height, width), weight (outputs, channels / groups, kernel height,
+kernel width), bias (outputs,), the result (batch, outputs, height, width). With
+`layout="NHWC"` x and the result have channels last, and weight is (kernel height, kernel width,
+channels / groups, outputs). Outputs of a group see the channels of that group; as many groups
+as channels are a depthwise convolution. `padding`: see `windows`; `mode` says what stands
+there, "zeros", or with "circular" what stands at the other end, whose extents are numbers.
+Results have the type of x and weight. Raises TaichiTypeError where channels, groups and shapes
+do not fit, and where no window does.
+
+Dumoulin and Visin, "A guide to convolution arithmetic for deep learning", 2016.
+""",
+)
+conv3d = _convolution(
+    3, 'A convolution along three axes; see `conv2d`. Layouts are "NCDHW" and "NDHWC".'
+)

@@ -9,7 +9,7 @@ from mlirad.te.definitions.arguments import refuse
 from mlirad.te.definitions.compute import compute
 from mlirad.te.definitions.elementary import sqrt
 from mlirad.te.definitions.functions import maximum, minimum
-from mlirad.te.definitions.operators import Operator, operator
+from mlirad.te.definitions.operators import Operator, named_operator, operator
 from mlirad.te.definitions.reductions import greatest
 from mlirad.te.definitions.reductions import sum as sum_over
 from mlirad.te.derivation.differentiate import check_float, differentiate
@@ -72,15 +72,15 @@ def _pool(
 
 
 def _as_operator(function: Callable[..., Tensor], name: str, rank: int, sentence: str) -> Operator:
-    function.__name__ = name
-    function.__doc__ = (
+    return named_operator(
+        function,
+        name,
         f"{sentence} of windows of x, (batch, channels, {', '.join(SPACE[rank])}), or with "
         "channels "
         f"last by `layout='N{SPACE[rank]}C'`. `stride=None` is the kernel: windows side by side. "
         "`padding`: see `windows`. Raises TaichiTypeError where no window fits, or one is padding "
-        "alone."
+        "alone.",
     )
-    return operator(function)
 
 
 def _max_pool(rank: int) -> Operator:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mlirad.errors import TaichiTypeError
 from mlirad.te.definitions.arguments import refuse, shown_value
 from mlirad.te.definitions.compute import compute, placeholder
-from mlirad.te.definitions.operators import operator
+from mlirad.te.definitions.operators import Operator, named_operator
 from mlirad.te.derivation.differentiate import differentiate
 from mlirad.te.expressions import Extent
 from mlirad.te.nn.convolutions import SPACE, conv1d, conv2d, conv3d, kernel_of
@@ -24,58 +24,6 @@ from mlirad.te.places import place
 from mlirad.te.tensor import Tensor
 
 CONVOLUTIONS = {1: conv1d, 2: conv2d, 3: conv3d}
-
-
-@operator
-def conv1d_transpose(
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: PerAxis = 1,
-    padding: PerAxis = 0,
-    output_padding: PerAxis = 0,
-    dilation: PerAxis = 1,
-    groups: int = 1,
-) -> Tensor:
-    """A transposed convolution along one axis; see `conv2d_transpose`."""
-    return _transpose(x, weight, bias, stride, padding, output_padding, dilation, groups, 1)
-
-
-@operator
-def conv2d_transpose(
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: PerAxis = 1,
-    padding: PerAxis = 0,
-    output_padding: PerAxis = 0,
-    dilation: PerAxis = 1,
-    groups: int = 1,
-) -> Tensor:
-    """The adjoint of `conv2d` in its images: x is (batch, channels, height, width), weight
-    (channels, outputs / groups, kernel height, kernel width), bias (outputs,), the result (batch,
-    outputs, ...), with extents `(extent - 1) * stride - 2 * padding + dilation * (kernel - 1) +
-    output_padding + 1`; `output_padding` is less than the stride, or than the dilation. Raises
-    TaichiTypeError where channels, groups and shapes do not fit.
-
-    Zeiler et al., "Deconvolutional networks", 2010.
-    """
-    return _transpose(x, weight, bias, stride, padding, output_padding, dilation, groups, 2)
-
-
-@operator
-def conv3d_transpose(
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: PerAxis = 1,
-    padding: PerAxis = 0,
-    output_padding: PerAxis = 0,
-    dilation: PerAxis = 1,
-    groups: int = 1,
-) -> Tensor:
-    """A transposed convolution along three axes; see `conv2d_transpose`."""
-    return _transpose(x, weight, bias, stride, padding, output_padding, dilation, groups, 3)
 
 
 def _transpose(
@@ -122,6 +70,22 @@ def _transpose(
     )
 
 
+def _transposed_convolution(rank: int, doc: str) -> Operator:
+    def convolution(
+        x: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: PerAxis = 1,
+        padding: PerAxis = 0,
+        output_padding: PerAxis = 0,
+        dilation: PerAxis = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        return _transpose(x, weight, bias, stride, padding, output_padding, dilation, groups, rank)
+
+    return named_operator(convolution, f"conv{rank}d_transpose", doc)
+
+
 def _more(
     caller: str, output_padding: PerAxis, steps: Sequence[int], gaps: Sequence[int]
 ) -> tuple[int, ...]:
@@ -147,3 +111,22 @@ def _outputs(caller: str, x: Tensor, weight: Tensor, groups: int) -> Extent:
     if groups > 1 and fixed_extent(caller, "x", x.shape[1], "where there are groups") % groups:
         refuse(caller, "groups:", f"{groups} groups do not divide {x.shape[1]} channels")
     return extent_of(caller, "weight and groups", weight.shape[1] * groups)
+
+
+conv1d_transpose = _transposed_convolution(
+    1, "A transposed convolution along one axis; see `conv2d_transpose`."
+)
+conv2d_transpose = _transposed_convolution(
+    2,
+    """The adjoint of `conv2d` in its images: x is (batch, channels, height, width), weight
+(channels, outputs / groups, kernel height, kernel width), bias (outputs,), the result (batch,
+outputs, ...), with extents `(extent - 1) * stride - 2 * padding + dilation * (kernel - 1) +
+output_padding + 1`; `output_padding` is less than the stride, or than the dilation. Raises
+TaichiTypeError where channels, groups and shapes do not fit.
+
+Zeiler et al., "Deconvolutional networks", 2010.
+""",
+)
+conv3d_transpose = _transposed_convolution(
+    3, "A transposed convolution along three axes; see `conv2d_transpose`."
+)
