@@ -11,6 +11,7 @@ from mlirad.errors import TaichiTypeError
 from mlirad.ir import build as b
 from mlirad.ir.elementary.function import value_of
 from mlirad.ir.elementary.table import EXPANSIONS
+from mlirad.ir.ops import Arith
 from mlirad.ir.typed_values import compare, convert
 from mlirad.te.expressions import (
     INDEX,
@@ -28,17 +29,18 @@ from mlirad.te.expressions import (
     unwound,
 )
 from mlirad.te.places import location
-from mlirad.types import DataType, u1
+from mlirad.types import DataType, i64, u1
 
 _ORDER = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 _ARITHMETIC = {
-    "add": ("arith.addf", "arith.addi", "arith.addi"),
-    "sub": ("arith.subf", "arith.subi", "arith.subi"),
-    "mul": ("arith.mulf", "arith.muli", "arith.muli"),
-    "div": ("arith.divf", "", ""),
-    "max": ("arith.maximumf", "arith.maxsi", "arith.maxui"),
-    "min": ("arith.minimumf", "arith.minsi", "arith.minui"),
+    "add": (Arith.ADDF, Arith.ADDI, Arith.ADDI),
+    "sub": (Arith.SUBF, Arith.SUBI, Arith.SUBI),
+    "mul": (Arith.MULF, Arith.MULI, Arith.MULI),
+    "div": (Arith.DIVF, "", ""),
+    "max": (Arith.MAXIMUMF, Arith.MAXSI, Arith.MAXUI),
+    "min": (Arith.MINIMUMF, Arith.MINSI, Arith.MINUI),
 }
+_LOGIC = {"and": Arith.ANDI, "or": Arith.ORI}
 Scope = dict[Expr, ir.Value]
 
 
@@ -138,13 +140,13 @@ def call(node: Call, values: list[ir.Value]) -> ir.Value:
     """The op, or the ops, of an operation."""
     type_, operand = mlir_type(node.dtype), node.arguments[0].dtype
     if node.name in _ARITHMETIC:
-        return b.make(_of_type(_ARITHMETIC[node.name], operand), type_, values)
+        return compute_value(node.name, operand, values)
     if node.name in _ORDER:
         return compare(_ORDER[node.name], values[0], values[1], operand)
-    if node.name in ("and", "or"):
-        return b.make("arith.andi" if node.name == "and" else "arith.ori", type_, values)
+    if node.name in _LOGIC:
+        return b.make(_LOGIC[node.name], type_, values)
     if node.name == "not":
-        return b.make("arith.xori", type_, [values[0], b.number(1, type_)])
+        return b.xori(values[0], b.number(1, type_))
     if node.name in ("floordiv", "mod"):
         return _division(node, values)
     if node.name == "cast":
@@ -154,8 +156,11 @@ def call(node: Call, values: list[ir.Value]) -> ir.Value:
     return b.make(node.name, type_, values)
 
 
-def _of_type(names: tuple[str, str, str], dtype: DataType) -> str:
-    return names[0] if dtype.is_float else names[1] if dtype.is_signed else names[2]
+def compute_value(name: str, dtype: DataType, values: list[ir.Value]) -> ir.Value:
+    """Return the value of an operation of `_ARITHMETIC`."""
+    of_floats, of_signed, of_unsigned = _ARITHMETIC[name]
+    op = of_floats if dtype.is_float else of_signed if dtype.is_signed else of_unsigned
+    return b.make(op, values[0].type, values)
 
 
 def _division(node: Call, values: list[ir.Value]) -> ir.Value:
@@ -170,11 +175,11 @@ def _division(node: Call, values: list[ir.Value]) -> ir.Value:
     if not isinstance(divisor, Number):
         unit, zero = b.number(1, values[1].type), b.number(0, values[1].type)
         is_zero = b.compare(b.EQ, values[1], zero)
-        values[1] = b.make("arith.select", zero.type, [is_zero, unit, values[1]])
+        values[1] = b.select(is_zero, unit, values[1])
     if not dtype.is_signed:
-        names = {"floordiv": "arith.divui", "mod": "arith.remui"}
+        names = {"floordiv": Arith.DIVUI, "mod": Arith.REMUI}
         return b.make(names[node.name], values[0].type, values)
-    quotient = b.make("arith.floordivsi", values[0].type, values)
+    quotient = b.floordivsi(*values)
     return quotient if node.name == "floordiv" else b.sub(values[0], b.mul(quotient, values[1]))
 
 
@@ -183,6 +188,8 @@ def convert_number(value: ir.Value, source: DataType, target: DataType) -> ir.Va
     type_ = mlir_type(target)
     if INDEX in (source, target):
         return _of_index(value, source, target)
+    if source == target:
+        return value
     if target == u1:
         return compare("!=", value, b.number(0, value.type), source)
     return convert(value, source, target, type_)
@@ -190,13 +197,10 @@ def convert_number(value: ir.Value, source: DataType, target: DataType) -> ir.Va
 
 def _of_index(value: ir.Value, source: DataType, target: DataType) -> ir.Value:
     if source == INDEX:
-        integer_type = DataType("i64", "i", 64)
-        integer = b.make("arith.index_cast", b.integer_type(64), [value])
-        return integer if target == integer_type else convert_number(integer, integer_type, target)
+        return convert_number(b.index_cast(value, b.integer_type(64)), i64, target)
     if source.is_float:
-        integer_type = DataType("i64", "i", 64)
-        value, source = convert_number(value, source, integer_type), integer_type
-    name = "arith.index_cast" if source.is_signed and source != u1 else "arith.index_castui"
+        value, source = convert_number(value, source, i64), i64
+    name = Arith.INDEX_CAST if source.is_signed and source != u1 else Arith.INDEX_CASTUI
     return b.make(name, b.index_type(), [value])
 
 

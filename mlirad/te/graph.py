@@ -16,6 +16,7 @@ from mlirad.dialect.te import SizeOp, size
 from mlirad.dialect.turn import compiling, in_turn
 from mlirad.errors import SourceLocation
 from mlirad.ir import build as b
+from mlirad.ir.ops import Arith
 from mlirad.ir.walk import constant_integer, owner_operation
 from mlirad.te.emission import dtype_of_type, integer_value
 from mlirad.te.expressions import Expr, Extent, Size, arithmetic
@@ -24,12 +25,12 @@ from mlirad.te.tensor import Tensor
 from mlirad.te.unreachable import erase_all_but, reachable_ops
 
 NUMBERS = {
-    "arith.addi": "add",
-    "arith.subi": "sub",
-    "arith.muli": "mul",
-    "arith.floordivsi": "floordiv",
-    "arith.maxsi": "max",
-    "arith.minsi": "min",
+    Arith.ADDI: "add",
+    Arith.SUBI: "sub",
+    Arith.MULI: "mul",
+    Arith.FLOORDIVSI: "floordiv",
+    Arith.MAXSI: "max",
+    Arith.MINSI: "min",
 }
 
 
@@ -136,7 +137,7 @@ class Graph:
         op = owner_operation(value)
         if SizeOp.holds(op):
             return next(size for size, definition in self._sizes.items() if definition == value)
-        if op.name == "arith.select":  # of a divisor that may be 0
+        if op.name == Arith.SELECT:  # of a divisor that may be 0
             return self._extent_of(op.operands[2])
         operands = [self._extent_of(operand) for operand in op.operands]
         return arithmetic(NUMBERS[op.name], *operands)

@@ -19,6 +19,8 @@ from mlirad.te.expressions import (
     Select,
     Size,
     in_order,
+    is_empty,
+    is_number,
     shown_extent,
 )
 
@@ -30,13 +32,9 @@ def check_reads(body: Expr, shape: Sequence[Expr | int] = ()) -> list[SizeNeed]:
     all. What sizes have to be for the others, in a definition of some shape, is given. Nothing is
     read in a definition without elements, nor in a reduction over no points."""
     check = _Check(shape, Branches(body))
-    if not any(map(_is_zero, shape)):
+    if not is_empty(shape):
         check.visit(body)
     return check.needs
-
-
-def _is_zero(extent: Expr | int) -> bool:
-    return isinstance(extent, int) and not extent
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ class _Check:
         if not isinstance(node, Reduction):
             return [(operand, around) for operand in node.operands]
         initial = [(value, around) for value in node.initial]
-        if any(_is_zero(axis.extent) for axis in node.axes):
+        if is_empty([axis.extent for axis in node.axes]):
             return initial
         inside = replace(around, axes=(*around.axes, *node.axes))
         where = [] if node.where is None else [(node.where, inside)]
@@ -85,7 +83,7 @@ class _Check:
         return [*((value, inside) for value in node.values), *where, *initial]
 
     def _read(self, read: Read, around: _Around) -> None:
-        if any(map(_is_zero, read.tensor.shape)):
+        if is_empty(read.tensor.shape):
             if not around.is_guarded:
                 raise TaichiIndexError(
                     f"tensor '{read.tensor.name}' is read, and has no elements", read.place
@@ -266,7 +264,7 @@ def _ends(index: Expr, extent: Expr | int) -> _Ends | None:
     for axis, factor in form.terms:
         if isinstance(axis, Axis):
             most = number(axis.extent) if isinstance(axis.extent, int) else _form(axis.extent)
-            if most is None or (isinstance(axis.extent, int) and not axis.extent):
+            if most is None or is_number(axis.extent, 0):
                 return None
             around.append(most)
             last = most.plus(number(-1))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import reduce
 from math import pi
 
+from mlirad.ir.ops import Math
 from mlirad.te.definitions.arguments import check_arguments, refuse
 from mlirad.te.definitions.elementary import erfc, exp, log1p
 from mlirad.te.expressions import (
@@ -33,7 +34,7 @@ def abs(value: Operand) -> Expr:
     """The absolute value; its derivative at 0 is 0."""
     number = expr(value)
     if number.dtype.is_float:
-        return Call(number.dtype, "math.absf", (number,))
+        return Call(number.dtype, Math.ABSF, (number,))
     return arithmetic("max", number, -number)
 
 

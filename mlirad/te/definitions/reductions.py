@@ -10,7 +10,6 @@ from typing import Annotated, Any
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.errors import TaichiTypeError
-from mlirad.ir import build as b
 from mlirad.te.definitions.arguments import (
     call_function,
     check_arguments,
@@ -18,7 +17,7 @@ from mlirad.te.definitions.arguments import (
     refuse,
     shown_value,
 )
-from mlirad.te.emission import Emitter
+from mlirad.te.emission import Emitter, compute_value
 from mlirad.te.expressions import (
     FLOAT,
     INDEX,
@@ -34,6 +33,7 @@ from mlirad.te.expressions import (
     common,
     default_integer,
     expr,
+    is_number,
     with_type,
 )
 from mlirad.te.expressions.kinds import Kind
@@ -167,7 +167,7 @@ def checked_axes(name: str, axis: Any) -> tuple[Axis, ...]:
 def _check_points(name: str, axis: Any) -> None:
     """Raise TaichiTypeError where there is nothing to choose from."""
     for reduced in checked_axes(name, axis):
-        if isinstance(reduced.extent, int) and not reduced.extent:
+        if is_number(reduced.extent, 0):
             raise TaichiTypeError(
                 f"{name}: axis: te.{name} over axis '{reduced.name}', of extent 0, has no value"
                 + (": give init=" if name in ("max", "min") else ""),
@@ -206,7 +206,7 @@ def _simple(
     names = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 
     def combine(a: Sequence[ir.Value], c: Sequence[ir.Value]) -> list[ir.Value]:
-        return [_op(names[kind], accumulator, a[0], c[0])]
+        return [compute_value(names[kind], accumulator, [a[0], c[0]])]
 
     first = neutral if start is None else cast(start, accumulator)
     reduction = Reduction(
@@ -223,15 +223,6 @@ def _simple(
 
 def _condition(where: Operand | None) -> Expr | None:
     return None if where is None else boolean(where)
-
-
-def _op(name: str, dtype: DataType, left: ir.Value, right: ir.Value) -> ir.Value:
-    if dtype.is_float:
-        floats = {"add": "addf", "mul": "mulf", "max": "maximumf", "min": "minimumf"}
-        return b.make(f"arith.{floats[name]}", left.type, [left, right])
-    sign = "s" if dtype.is_signed else "u"
-    integers = {"add": "addi", "mul": "muli", "max": f"max{sign}i", "min": f"min{sign}i"}
-    return b.make(f"arith.{integers[name]}", left.type, [left, right])
 
 
 def _least(dtype: DataType) -> float:

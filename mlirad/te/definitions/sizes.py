@@ -10,6 +10,7 @@ import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiRuntimeTypeError, TaichiTypeError, located
+from mlirad.ir.ops import Arith
 from mlirad.ir.walk import constant_integer, owner_operation
 from mlirad.lang.field.components import ComponentField
 from mlirad.lang.field.field import Field
@@ -202,10 +203,10 @@ def evaluator(value: ir.Value, arguments: Mapping[ir.Value, int]) -> Callable[[S
         position = arguments[value]
         return lambda sizes: sizes[position]
     op = owner_operation(value)
-    if op.name == "arith.select":  # of a divisor that may be 0
+    if op.name == Arith.SELECT:  # of a divisor that may be 0
         return evaluator(op.operands[2], arguments)
     operands = [evaluator(operand, arguments) for operand in op.operands]
-    if op.name == "arith.index_cast":
+    if op.name == Arith.INDEX_CAST:
         return operands[0]
     number, (left, right) = _NUMBERS[NUMBERS[op.name]], operands
     return lambda sizes: number(left(sizes), right(sizes))

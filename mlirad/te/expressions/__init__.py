@@ -5,7 +5,13 @@ of their own (`types`): what is computed of them alone takes the type of the flo
 """
 
 from mlirad.te.expressions.branches import Branches, by_ranges
-from mlirad.te.expressions.extents import is_of_sizes, same_extent, shown_extent
+from mlirad.te.expressions.extents import (
+    is_empty,
+    is_number,
+    is_of_sizes,
+    same_extent,
+    shown_extent,
+)
 from mlirad.te.expressions.operands import Condition, Operand
 from mlirad.te.expressions.order import Steps, in_order, unwound
 from mlirad.te.expressions.tree import (
@@ -71,6 +77,8 @@ __all__ = [
     "default_integer",
     "expr",
     "in_order",
+    "is_empty",
+    "is_number",
     "is_of_sizes",
     "logic",
     "number",

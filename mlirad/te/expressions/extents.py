@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from mlirad.te.expressions.tree import Axis, Call, Expr, Extent, Number, Read, Size
 
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%"}
+
+
+def is_number(extent: Extent, number: int) -> bool:
+    """Return whether an extent is a number that is known, and which: `==` of sizes is no test."""
+    return isinstance(extent, int) and extent == number
+
+
+def is_empty(shape: Sequence[Extent]) -> bool:
+    """Return whether a tensor of a shape has no elements, whatever sizes are."""
+    return any(is_number(extent, 0) for extent in shape)
 
 
 def is_of_sizes(root: Expr) -> bool:

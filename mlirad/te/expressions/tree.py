@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from mlirad.bindings import ir
 from mlirad.errors import SourceLocation, TaichiTypeError
+from mlirad.ir.ops import Arith, Math
 from mlirad.te.expressions.order import in_order
 from mlirad.te.expressions.types import FLOAT, INDEX, common_type, default_float, scalar_type
 from mlirad.te.places import place
@@ -70,7 +71,7 @@ class Expr:
 
     def __neg__(self) -> Expr:
         if self.dtype.is_float:
-            return Call(self.dtype, "arith.negf", (self,))
+            return Call(self.dtype, Arith.NEGF, (self,))
         return arithmetic("sub", 0, self)
 
     def __lt__(self, other: Operand) -> Expr:
@@ -344,7 +345,7 @@ def power(base: Operand, exponent: Operand) -> Expr:
         factor = expr(base)
         return reduce(lambda product, _: product * factor, range(exponent - 1), factor)
     operands = common((as_float(expr(base)), as_float(exponent)))
-    return Call(operands[0].dtype, "math.powf", tuple(operands))
+    return Call(operands[0].dtype, Math.POWF, tuple(operands))
 
 
 def comparison(name: str, left: Operand, right: Operand) -> Expr:

@@ -11,7 +11,7 @@ from mlirad.te.definitions.compute import compute
 from mlirad.te.definitions.functions import maximum as maximum_of
 from mlirad.te.definitions.functions import minimum as minimum_of
 from mlirad.te.definitions.operators import Operator, named_operator
-from mlirad.te.expressions import Expr, Extent, shown_extent
+from mlirad.te.expressions import Expr, Extent, is_number, shown_extent
 from mlirad.te.tensor import Tensor, same_shape
 
 
@@ -31,7 +31,7 @@ def _of_two(name: str, function: Callable[[Expr, Expr], Expr], sentence: str) ->
 def _at(x: Tensor, indices: Sequence[Expr]) -> Expr:
     """Its element for the indices of a shape that it is spread over."""
     last = indices[len(indices) - x.ndim :]
-    return x[tuple(0 if _is_one(extent) else i for extent, i in zip(x.shape, last))]
+    return x[tuple(0 if is_number(extent, 1) else i for extent, i in zip(x.shape, last))]
 
 
 def _together(caller: str, left: Sequence[Extent], right: Sequence[Extent]) -> tuple[Any, ...]:
@@ -39,15 +39,11 @@ def _together(caller: str, left: Sequence[Extent], right: Sequence[Extent]) -> t
     pairs = zip(*((*[1] * (rank - len(shape)), *shape) for shape in (left, right)))
     shape = []
     for extent, other in pairs:
-        if not (_is_one(extent) or _is_one(other) or same_shape([extent], [other])):
+        if not (is_number(extent, 1) or is_number(other, 1) or same_shape([extent], [other])):
             counts = f"{shown_extent(extent)} and {shown_extent(other)}"
             refuse(caller, "a and b:", f"{counts} elements along an axis")
-        shape.append(other if _is_one(extent) else extent)
+        shape.append(other if is_number(extent, 1) else extent)
     return tuple(shape)
-
-
-def _is_one(extent: Extent) -> bool:
-    return isinstance(extent, int) and extent == 1
 
 
 add = _of_two("add", lambda a, b: a + b, "The sum")

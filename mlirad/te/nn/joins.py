@@ -11,7 +11,7 @@ from mlirad.errors import TaichiTypeError
 from mlirad.te.definitions.arguments import check_arguments, refuse, shown_value
 from mlirad.te.definitions.compute import compute
 from mlirad.te.definitions.operators import operator
-from mlirad.te.expressions import Expr, Extent, by_ranges, cast, common_type
+from mlirad.te.expressions import Expr, Extent, by_ranges, cast, common_type, is_number
 from mlirad.te.nn.geometry.axes import axis_of, check_extents, check_rank, check_same, fixed_extent
 from mlirad.te.places import place
 from mlirad.te.tensor import Tensor
@@ -33,7 +33,7 @@ def concat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
             if number != k:
                 check_same("concat", "tensors", left, right, f"extents {number}")
     dtype = reduce(common_type, [tensor.dtype for tensor in tensors])
-    filled = [tensor for tensor in tensors if not _is_zero(tensor.shape[k])] or [first]
+    filled = [tensor for tensor in tensors if not is_number(tensor.shape[k], 0)] or [first]
     ends = list(accumulate(tensor.shape[k] for tensor in filled))
 
     def element(*i: Expr) -> Expr:
@@ -44,12 +44,8 @@ def concat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     return compute((*first.shape[:k], ends[-1], *first.shape[k + 1 :]), element, "concat")
 
 
-def _is_zero(extent: Extent) -> bool:
-    return isinstance(extent, int) and not extent
-
-
 def _less(index: Expr, start: Extent) -> Expr:
-    return index if _is_zero(start) else index - start
+    return index if is_number(start, 0) else index - start
 
 
 @operator

@@ -7,7 +7,7 @@ from mlirad.te.definitions.arguments import refuse
 from mlirad.te.definitions.compute import compute, placeholder
 from mlirad.te.definitions.operators import operator
 from mlirad.te.derivation.differentiate import check_float, differentiate
-from mlirad.te.expressions import Extent, cast, scalar_type, select
+from mlirad.te.expressions import Extent, cast, is_empty, is_number, scalar_type, select
 from mlirad.te.nn.geometry.axes import (
     axis_of,
     check_extents,
@@ -117,6 +117,5 @@ def check_indices(
 ) -> None:
     """Raise TaichiTypeError for what are no integers, and for those of no elements."""
     _check_integers(caller, argument, indices)
-    are_none = any(isinstance(count, int) and not count for count in indices.shape)
-    if isinstance(extent, int) and not extent and not are_none:
+    if is_number(extent, 0) and not is_empty(indices.shape):
         refuse(caller, argument, f"is {indices!r}, and {of} has no elements to choose from")

@@ -9,7 +9,16 @@ from typing import Any
 from mlirad.te.definitions.arguments import refuse, shown_value
 from mlirad.te.definitions.compute import compute
 from mlirad.te.definitions.operators import operator
-from mlirad.te.expressions import Expr, Extent, expr, same_extent, select, shown_extent
+from mlirad.te.expressions import (
+    Expr,
+    Extent,
+    expr,
+    is_empty,
+    is_number,
+    same_extent,
+    select,
+    shown_extent,
+)
 from mlirad.te.nn.geometry.axes import (
     axes_of,
     axis_of,
@@ -37,12 +46,12 @@ def reshape(x: Tensor, shape: Any) -> Tensor:
 
 def reshape_elements(caller: str, x: Tensor, shape: Shape) -> Tensor:
     """The elements in another shape, for the operator `caller`."""
-    if _is_empty(x.shape) and _is_empty(shape):
+    if is_empty(x.shape) and is_empty(shape):
         return compute(shape, lambda *_: x[(0,) * x.ndim], caller)
     runs = _runs(caller, x.shape, shape)
 
     def element(*indices: Expr) -> Expr:
-        pending = [index for index, extent in zip(indices, shape) if not _is_one(extent)]
+        pending = [index for index, extent in zip(indices, shape) if not is_number(extent, 1)]
         at: list[Expr] = []
         for before, behind in runs:
             indices_of_run = [pending.pop(0) for _ in behind]
@@ -51,7 +60,7 @@ def reshape_elements(caller: str, x: Tensor, shape: Shape) -> Tensor:
                 if before is behind
                 else _split(_join_indices(indices_of_run, behind), before)
             )
-        return x[tuple(0 if _is_one(extent) else at.pop(0) for extent in x.shape)]
+        return x[tuple(0 if is_number(extent, 1) else at.pop(0) for extent in x.shape)]
 
     return compute(shape, element, caller)
 
@@ -60,7 +69,7 @@ def _runs(caller: str, left: Shape, right: Shape) -> list[tuple[list[Extent], li
     """Runs of axes with as many elements, the shortest ones, without those of extent 1; sizes of a
     call come first in them."""
     runs: list[tuple[list[Extent], list[Extent]]] = []
-    first, second = ([e for e in shape if not _is_one(e)] for shape in (left, right))
+    first, second = ([e for e in shape if not is_number(e, 1)] for shape in (left, right))
     while first or second:
         before, behind = first[:1], second[:1]
         del first[:1], second[:1]
@@ -92,14 +101,6 @@ def _split(index_of_run: Expr, extents: Sequence[Extent]) -> list[Expr]:
         index = index_of_run // stride if stride > 1 else index_of_run
         indices.append(index % extent if number else index)
     return indices
-
-
-def _is_one(extent: Extent) -> bool:
-    return isinstance(extent, int) and extent == 1
-
-
-def _is_empty(shape: Shape) -> bool:
-    return any(isinstance(extent, int) and not extent for extent in shape)
 
 
 @operator
@@ -159,7 +160,7 @@ def broadcast_to(x: Tensor, shape: Any) -> Tensor:
     for a shape that does not end in that of x."""
     target = checked_shape(shape, "broadcast_to: shape")
     front = len(target) - x.ndim
-    is_one = [isinstance(extent, int) and extent == 1 for extent in x.shape]
+    is_one = [is_number(extent, 1) for extent in x.shape]
     if front < 0 or not all(
         spreads or same_shape([extent], [other])
         for spreads, extent, other in zip(is_one, x.shape, target[max(front, 0) :])

@@ -9,6 +9,7 @@ from mlirad.dialect import context, te
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import SourceLocation, TaichiTypeError
 from mlirad.ir import build as b
+from mlirad.ir.ops import Func
 from mlirad.ir.te_regions import Copier, erase_unused
 from mlirad.ir.walk import block_operations, captured, owner_operation
 from mlirad.te.expressions import Size
@@ -47,7 +48,7 @@ def program_of(
             }
             for size, argument in zip(sizes, arguments[len(inputs) :]):
                 if size in ops:
-                    index = b.make("arith.index_cast", b.index_type(), [argument])
+                    index = b.to_index(argument)
                     of[ops[size].results[0]] = index
             copier = Copier(of)
             for op in needed:
@@ -55,7 +56,7 @@ def program_of(
                     _copy(op, copier)
                     plans.write(op, copier.value(op.results[0]))
             results = copier.values([tensor.value for tensor in outputs])
-            ir.Operation.create("func.return", [], results)
+            b.return_(results)
     return module, sizes
 
 
@@ -64,7 +65,7 @@ def _function(name: str, types: Sequence[ir.Type], results: Sequence[ir.Type]) -
         "sym_name": ir.StringAttr.get(name),
         "function_type": ir.TypeAttr.get(ir.FunctionType.get(list(types), list(results))),
     }
-    return ir.Operation.create("func.func", [], [], attributes, regions=1)
+    return ir.Operation.create(Func.FUNC, [], [], attributes, regions=1)
 
 
 def _copy(op: ir.Operation, copier: Copier) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from mlirad.bindings import ir
 from mlirad.dialect import context, field, te
 from mlirad.ir import build as b
+from mlirad.ir.ops import Tensor
 from mlirad.ir.signature import argument_label
 from mlirad.ir.walk import (
     before,
@@ -140,7 +141,7 @@ def _copy_what_is_shared(entry: ir.Block, *, is_added: bool) -> None:
 def _copy(value: ir.Value) -> ir.Value:
     type_ = ir.RankedTensorType(value.type)
     axes = [axis for axis in range(type_.rank) if type_.is_dynamic_dim(axis)]
-    sizes = [b.make("tensor.dim", b.index_type(), [value, b.index(axis)]) for axis in axes]
+    sizes = [b.make(Tensor.DIM, b.index_type(), [value, b.index(axis)]) for axis in axes]
     return te.compute("copy", type_, sizes, lambda indices: te.read(value, indices))
 
 

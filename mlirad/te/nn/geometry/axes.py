@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from mlirad.errors import TaichiTypeError
 from mlirad.te.definitions.arguments import refuse, shown_value
-from mlirad.te.expressions import Extent, shown_extent
+from mlirad.te.expressions import Extent, is_empty, shown_extent
 from mlirad.te.places import place
 from mlirad.te.tensor import Tensor, checked_extent, same_shape
 
@@ -49,7 +49,7 @@ def check_same(caller: str, arguments: str, left: Extent, right: Extent, named: 
 
 def check_elements(caller: str, x: Tensor, axes: Sequence[int], why: str) -> None:
     """Raise TaichiTypeError where x has no elements along some of its axes."""
-    if any(isinstance(x.shape[k], int) and not x.shape[k] for k in axes):
+    if is_empty([x.shape[k] for k in axes]):
         refuse(caller, "x", f"is {x!r}: {why}")
 
 
