@@ -29,8 +29,8 @@ def closure(
     targets: Sequence[Content],
     moved: Container[Content],
 ) -> Episode:
-    """The launches that contents are made of, as far as these are neither `copies` nor in memory, or
-    are about to be `moved` from there."""
+    """The launches that contents are made of, as far as these are neither `copies` nor in memory,
+    or are about to be `moved` from there."""
     episode = Episode([], set(), set(), {})
     queue = [(-maker, unit) for unit, maker in targets]
     heapify(queue)

@@ -91,8 +91,8 @@ class HeldArrays:
         for other in array.overlaps:
             if array in self._written or other in self._written:
                 raise TaichiRuntimeError(
-                    f"ti.ad.Tape(memory=...): {array.describe()} and {other.describe()} share memory "
-                    "and are not the same array, and a kernel writes to it: pass one array and an "
+                    f"ti.ad.Tape(memory=...): {array.describe()} and {other.describe()} share "
+                    "memory and are not the same array, and a kernel writes to it: pass one array and an "
                     "index, or a ti.ndarray"
                 )
 

@@ -117,8 +117,8 @@ class KernelUse:
 
     def _error(self, problem: str, place: str) -> TaichiRuntimeError:
         return TaichiRuntimeError(
-            f"ti.ad.Tape(memory=...): kernel '{self.name}' {problem} at {place}, which cannot be made "
-            "again within a budget"
+            f"ti.ad.Tape(memory=...): kernel '{self.name}' {problem} at {place}, which cannot be "
+            "made again within a budget"
         )
 
     def again(
