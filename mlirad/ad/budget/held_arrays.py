@@ -92,8 +92,8 @@ class HeldArrays:
             if array in self._written or other in self._written:
                 raise TaichiRuntimeError(
                     f"ti.ad.Tape(memory=...): {array.describe()} and {other.describe()} share "
-                    "memory and are not the same array, and a kernel writes to it: pass one array and "
-                    "an index, or a ti.ndarray"
+                    "memory and are not the same array, and a kernel writes to it: pass one array "
+                    "and an index, or a ti.ndarray"
                 )
 
 
