@@ -23,7 +23,7 @@ class Ends(NamedTuple):
 
 
 def ends_of(loop: ir.Operation) -> Ends:
-    """Those of a `for` loop."""
+    """The ends of a `for` loop."""
     low, high = loop.operands[0], loop.operands[1]
     return Ends(
         list(_operands_through(low, Arith.MAXSI)), list(_operands_through(high, Arith.MINSI))

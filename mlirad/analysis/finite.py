@@ -45,8 +45,8 @@ _CHOICES = {Arith.SELECT: (1, 2), Arith.MAXIMUMF: (0, 1), Arith.MINIMUMF: (0, 1)
 
 
 def has_pole(name: str) -> bool:
-    """Whether the derivative of an op is infinite at some numbers at which, or near which, its
-    result is not."""
+    """Return whether the derivative of an op is infinite at some numbers at which, or near which,
+    its result is not."""
     return name in _POLES
 
 
@@ -124,8 +124,8 @@ class Finiteness:
         return False
 
     def gives_infinities(self, node: Node) -> bool:
-        """Whether a node is expected to give infinite numbers: not a division that a comparison, or
-        a constant added to what it divides by, is there to keep from 0."""
+        """Return whether a node is expected to give infinite numbers: not a division that a
+        comparison, or a constant added to what it divides by, is there to keep from 0."""
         return self._has_pole(node) and not (
             node.name == Arith.DIVF
             and (
@@ -152,7 +152,7 @@ class Finiteness:
         return node.name in _POLES or _is_infinite_constant(node)
 
     def _is_kept_from_zero(self, node: Node, value: int) -> bool:
-        """Whether a node runs only under a comparison that a value of 0 fails."""
+        """Return whether a node runs only under a comparison that a value of 0 fails."""
         block: BlockNode | None = node.block
         while block is not None and block.owner is not None:
             owner = block.owner
@@ -188,8 +188,8 @@ class Finiteness:
         )
 
     def _is_same(self, value: int, other: int) -> bool:
-        """Whether two values are one, or loads of one element that nothing around the later one
-        writes."""
+        """Return whether two values are one, or loads of one element that nothing around the later
+        one writes."""
         loads = self.graph.defined[value], self.graph.defined[other]
         if value == other or any(
             isinstance(load, BlockNode) or not is_load(load) for load in loads
@@ -205,7 +205,7 @@ class Finiteness:
         )
 
     def may_be_infinite(self, node: Node, position: int) -> bool:
-        """Whether the derivative of an op in one operand may be infinite or NaN."""
+        """Return whether the derivative of an op in one operand may be infinite or NaN."""
         term = RULES[node.name][position]
         assert term is not None
         reads, reads_result = primal_reads(node.name, position)
@@ -251,7 +251,7 @@ def _is_infinite_constant(node: Node) -> bool:
 
 
 def _is_minus_a_square(term: Term) -> bool:
-    """Whether a term is never above 0 by its form, so that its exponential is at most 1."""
+    """Return whether a term is never above 0 by its form, so that its exponential is at most 1."""
     square = term.arguments[0] if isinstance(term, Apply) and term.name == Arith.NEGF else None
     return (
         isinstance(square, Apply)

@@ -97,13 +97,13 @@ def segments(block: ir.Block) -> Iterator[tuple[Segment, ir.Operation]]:
 
 
 def is_pure(op: ir.Operation) -> bool:
-    """Whether an op only computes."""
+    """Return whether an op only computes."""
     return op.name.startswith(_PURE) and not op.regions
 
 
 def is_opaque(op: ir.Operation) -> bool:
-    """Whether it is not known what an op, or one within it, does beside giving its results, as it
-    is not of a call."""
+    """Return whether it is not known what an op, or one within it, does beside giving its results,
+    as it is not of a call."""
     transparent = (*_PURE, "memref.", "scf.")
     return any(not inner.name.startswith(transparent) for inner in (op, *operations(op)))
 

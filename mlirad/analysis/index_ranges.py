@@ -43,7 +43,7 @@ def index_range(value: ir.Value, depth: int = 12) -> Range | None:
 
 
 def is_below(value: ir.Value, extent: int) -> bool:
-    """Whether an index is known to be one of `0 ... extent - 1`."""
+    """Return whether an index is known to be one of `0 ... extent - 1`."""
     interval = index_range(value)
     return interval is not None and interval[0] >= 0 and interval[1] <= extent
 

@@ -46,17 +46,17 @@ class Intervals:
                     self._found[node.results[0]] = (low, high)
 
     def of(self, value: int) -> Interval:
-        """Between which numbers a value lies, unless it is NaN."""
+        """Return between which numbers a value lies, unless it is NaN."""
         return self._found.get(value, ALL)
 
     def is_away_from_zero(self, value: int) -> bool:
-        """Whether a value, and its square, may be divided by."""
+        """Return whether a value, and its square, may be divided by."""
         low, high = self.of(value)
         least = sqrt(_SMALLEST[self._type(value)])
         return low > least or high < -least
 
     def is_number(self, function: Function, node: Node) -> bool:
-        """Whether a function gives a finite number, of what its operands may be."""
+        """Return whether a function gives a finite number, of what its operands may be."""
         least, most = function.domain
         bounds = [self.of(operand) for operand in node.operands]
         if not all(least <= low and high <= most for low, high in bounds):

@@ -55,11 +55,12 @@ class Meetings:
         return tuple(self.residue(index) for index in indices)
 
     def never(self, left: Sequence[Residue], right: Sequence[Residue]) -> bool:
-        """Whether two accesses meet neither in one iteration nor in two."""
+        """Return whether two accesses meet neither in one iteration nor in two."""
         return any(self._differ(residue_left, other) for residue_left, other in zip(left, right))
 
     def apart(self, left: Sequence[Residue], right: Sequence[Residue], iv: ir.Value) -> bool:
-        """Whether two accesses never meet in iterations that differ in an index of the loop."""
+        """Return whether two accesses never meet in iterations that differ in an index of the
+        loop."""
         return any(
             self._differ(residue_left, residue_right)
             or self._fixes(residue_left, residue_right, iv)
@@ -71,8 +72,8 @@ class Meetings:
         return {leaf: factor for leaf, factor in total.terms if self.changes(leaf)}
 
     def changes(self, value: ir.Value) -> bool:
-        """Whether iterations may have different values: other than what is computed of values from
-        outside."""
+        """Return whether iterations may have different values: other than what is computed of
+        values from outside."""
         changed = self._changed.get(value)
         if changed is None:
             op = defining_op(value)
@@ -98,7 +99,7 @@ class Meetings:
         return Residue(form)
 
     def _differ(self, left: Residue, right: Residue) -> bool:
-        """Whether two indices are never equal, in one iteration or in two."""
+        """Return whether two indices are never equal, in one iteration or in two."""
         modulus = gcd(left.modulus, right.modulus)
         varying_left, other = self.varying(left.total), self.varying(right.total)
         if any(not self.changes(leaf) for leaf in left.total.plus(right.total, -1).names):
@@ -108,7 +109,7 @@ class Meetings:
         return bool(distance % divisor if divisor else distance)
 
     def _fixes(self, left: Residue, right: Residue, iv: ir.Value) -> bool:
-        """Whether two indices are equal only in iterations that have an index in common."""
+        """Return whether two indices are equal only in iterations that have an index in common."""
         if left.total.terms != right.total.terms:
             return False
         factors, modulus = self.varying(left.total), gcd(left.modulus, right.modulus)
@@ -136,7 +137,7 @@ def _divisor(op: ir.Operation) -> int | None:
 
 
 def _has_another(factor: int, distance: int, modulus: int, length: int) -> bool:
-    """Whether `factor · z + distance` is 0 (modulo `modulus`) for a z other than 0 that is a
+    """Return whether `factor · z + distance` is 0 (modulo `modulus`) for a z other than 0 that is a
     difference of two of `length` numbers."""
     if not modulus:
         return distance % factor == 0 and 0 < abs(distance // factor) < length
@@ -149,7 +150,7 @@ def _has_another(factor: int, distance: int, modulus: int, length: int) -> bool:
 
 
 def _is_one_to_one(factors: dict[ir.Value, int]) -> bool:
-    """Whether a sum has one value for each choice of its terms: as digits of a number do."""
+    """Return whether a sum has one value for each choice of its terms: as digits of a number do."""
     reach = 0
     for leaf, factor in sorted(factors.items(), key=lambda term: abs(term[1])):
         span = span_of(leaf)

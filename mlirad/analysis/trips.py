@@ -29,24 +29,24 @@ class Span(NamedTuple):
 
     @property
     def trips(self) -> int | None:
-        """How many values there are."""
+        """Return how many values there are."""
         length = self.length
         return None if length is None or self.step is None else -(-length // self.step)
 
     @property
     def expected_trips(self) -> int:
-        """How many values there are, or a guess."""
+        """Return how many values there are, or a guess."""
         trips = self.trips
         return UNKNOWN if trips is None else trips
 
     @property
     def runs(self) -> bool:
-        """Whether there certainly is a value."""
+        """Return whether there certainly is a value."""
         return bool(self.length)
 
     @property
     def is_single(self) -> bool:
-        """Whether there certainly is one value, and no other."""
+        """Return whether there certainly is one value, and no other."""
         length = self.length
         return length is not None and 0 < length <= (self.step or 1)
 
@@ -67,7 +67,7 @@ def span_of(index: ir.Value) -> Span | None:
 
 
 def certainly_runs(op: ir.Operation) -> bool:
-    """Whether an operation is a `for` that is known to run at least once."""
+    """Return whether an operation is a `for` that is known to run at least once."""
     return is_for(op) and spans(op)[0].runs
 
 

@@ -60,7 +60,7 @@ def guard_of(op: ir.Operation) -> Guard | None:
 
 
 def is_strict(op: ir.Operation) -> bool:
-    """Whether an op gives a NaN where an operand is one."""
+    """Return whether an op gives a NaN where an operand is one."""
     return op.name in _STRICT
 
 
@@ -79,7 +79,7 @@ def _compared_with_zero(op: ir.Operation) -> ir.Value | None:
 
 
 def _is_multiple(value: ir.Value, of: ir.Value) -> bool:
-    """Whether a value is 0 or NaN where another is 0, by its form."""
+    """Return whether a value is 0 or NaN where another is 0, by its form."""
     if value == of:
         return True
     op = defining_op(value)

@@ -63,7 +63,7 @@ class IsActiveOp(View, dialect=Snode, name="is_active", traits=[_Reads]):
 
     @property
     def visits(self) -> bool:
-        """Whether a serial loop asks, to run its body or not."""
+        """Return whether a serial loop asks, to run its body or not."""
         return VISITS in self.operation.attributes
 
     def verify_region_invariants(self) -> bool:
@@ -104,12 +104,12 @@ _ALL = (*_CHANGES, IsActiveOp, LengthOp)
 
 
 def is_on_activity(op: Named) -> bool:
-    """Whether an op reads or changes which cells are active."""
+    """Return whether an op reads or changes which cells are active."""
     return any(kind.holds(op) for kind in _ALL)
 
 
 def changes_activity(op: Named) -> bool:
-    """Whether an op changes which cells are active."""
+    """Return whether an op changes which cells are active."""
     return any(kind.holds(op) for kind in _CHANGES)
 
 
@@ -122,12 +122,12 @@ def mark_deactivation(
 
 
 def deactivates(op: ir.Operation) -> bool:
-    """Whether an access belongs to a deactivation."""
+    """Return whether an access belongs to a deactivation."""
     return _DEACTIVATES in op.attributes
 
 
 def deactivates_cell(op: ir.Operation) -> bool:
-    """Whether an access reads or sets the activity of a cell that is deactivated."""
+    """Return whether an access reads or sets the activity of a cell that is deactivated."""
     return deactivates(op) and op.attributes[_DEACTIVATES] == ir.BoolAttr.get(True)
 
 
@@ -187,8 +187,8 @@ def blocks_by_activity(module: ir.Operation) -> dict[str, ir.Operation]:
 
 
 def _check(op: ir.Operation, *, of_lists: bool = False, only_lists: bool = False) -> bool:
-    """Whether the block is there, of the kind, and has as many indices; an error at the op where it
-    is not."""
+    """Return whether the block is there, of the kind, and has as many indices; an error at the op
+    where it is not."""
     problem = _problem(op, of_lists, only_lists)
     if problem is not None:
         op.location.emit_error(problem)

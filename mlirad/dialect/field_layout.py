@@ -38,7 +38,7 @@ class Kind(Enum):
 
     @property
     def is_sparse(self) -> bool:
-        """Whether cells may be inactive."""
+        """Return whether cells may be inactive."""
         return self is not Kind.DENSE
 
 
@@ -86,7 +86,7 @@ class TreeBlock(Protocol):
 
     @property
     def kind(self) -> Kind:
-        """Its kind."""
+        """The kind of a block."""
 
     @property
     def axes(self) -> tuple[int, ...]:
@@ -94,7 +94,7 @@ class TreeBlock(Protocol):
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """How many cells there are along each."""
+        """Return how many cells there are along each."""
 
     @property
     def activity(self) -> str | None:
@@ -102,8 +102,8 @@ class TreeBlock(Protocol):
 
 
 def activities_of(path: Sequence[TreeBlock]) -> tuple[Activity, ...]:
-    """Those of the sparse ones among nested blocks, outermost first, as the index of a cell of the
-    innermost one has them."""
+    """The activities of the sparse ones among nested blocks, outermost first, as the index of a
+    cell of the innermost one has them."""
     used = sorted({axis for block in path for axis in block.axes})
     activities = []
     for position, block in enumerate(path):
@@ -171,7 +171,7 @@ class FieldLayout(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def rank(self) -> int:
-        """How many index axes there are."""
+        """Return how many index axes there are."""
         return 1 + max((level.axis for level in self.levels), default=-1)
 
     @property

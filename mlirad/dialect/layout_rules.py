@@ -83,8 +83,8 @@ def integers(attribute: ir.Attribute) -> tuple[int, ...]:
 
 
 def extents_along(blocks: Iterable[tuple[Sequence[int], Sequence[int]]]) -> dict[int, int]:
-    """How many cells nested blocks have along each of their axes; a block is given as its axes and
-    the extents along them."""
+    """Return how many cells nested blocks have along each of their axes; a block is given as its
+    axes and the extents along them."""
     cells: dict[int, int] = {}
     for axes, extents in blocks:
         for axis, extent in zip(axes, extents):
@@ -98,5 +98,5 @@ def children_of(block: ir.Operation) -> list[ir.Operation]:
 
 
 def is_sparse(op: Named) -> bool:
-    """Whether an op is a block whose cells may be inactive."""
+    """Return whether an op is a block whose cells may be inactive."""
     return op.name in _SPARSE

@@ -241,7 +241,7 @@ def trees_around(place: ir.Operation) -> Iterator[ir.Operation]:
 
 
 def extents_of(blocks: Iterable[ir.Operation]) -> dict[int, int]:
-    """How many cells nested blocks have along each of their axes."""
+    """Return how many cells nested blocks have along each of their axes."""
     return extents_along(
         (integers(block.attributes["axes"]), integers(block.attributes["extents"]))
         for block in blocks

@@ -36,7 +36,7 @@ class View(ext.Operation):
 
     @classmethod
     def holds(cls, op: Named) -> bool:
-        """Whether an op is one of these."""
+        """Return whether an op is one of these."""
         return op.name == cls.OPERATION_NAME
 
 

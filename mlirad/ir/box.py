@@ -24,7 +24,7 @@ class Bounds(NamedTuple):
     step: ir.Value
 
     def trips(self) -> ir.Value:
-        """How many values there are, made at the insertion point."""
+        """Return how many values there are, made at the insertion point."""
         count = fold(Arith.SUBI, self.upper, self.lower)
         if constant_integer(self.step) != 1:
             count = fold(Arith.CEILDIVSI, count, self.step)
@@ -68,7 +68,7 @@ def box_size(loop: ir.Operation) -> tuple[list[ir.Value], ir.Value]:
 
 
 def product(extents: Sequence[ir.Value]) -> ir.Value:
-    """How many points a box has, made at the insertion point."""
+    """Return how many points a box has, made at the insertion point."""
     total = extents[0] if extents else b.index(1)
     for extent in extents[1:]:
         total = fold(Arith.MULI, total, extent)

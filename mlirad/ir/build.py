@@ -165,7 +165,7 @@ def all_of(conditions: Sequence[ir.Value]) -> ir.Value:
 
 
 def is_float(type_: ir.Type) -> bool:
-    """Whether a type is a float type."""
+    """Return whether a type is a float type."""
     return isinstance(type_, ir.FloatType)
 
 

@@ -16,7 +16,7 @@ PRIMAL, VJP, JVP = range(3)
 
 
 def is_given(op: ir.Operation, region: int) -> bool:
-    """Whether a function has the derivative that a region would hold."""
+    """Return whether a function has the derivative that a region would hold."""
     return len(op.regions[region].blocks) > 0
 
 

@@ -40,7 +40,7 @@ class Node:
 
     @property
     def is_access(self) -> bool:
-        """Whether this loads, stores or updates an element."""
+        """Return whether this loads, stores or updates an element."""
         return is_access(self)
 
     @property
@@ -75,7 +75,7 @@ class Node:
 
     @property
     def flow(self) -> Flow:
-        """How values pass through this, and what decides which of its blocks run."""
+        """Return how values pass through this, and what decides which of its blocks run."""
         if self._flow is None:
             blocks = [Block(block.arguments, block.terminator.operands) for block in self.blocks]
             self._flow = flow_of(self.name, self.operands, blocks, self.results)
@@ -83,7 +83,7 @@ class Node:
 
     @property
     def is_passage(self) -> bool:
-        """Whether values pass through this unchanged: through blocks, or a stack."""
+        """Return whether values pass through this unchanged: through blocks, or a stack."""
         return bool(self.blocks) or PushOp.holds(self) or PopOp.holds(self)
 
     @property
@@ -192,5 +192,5 @@ class Graph:
         return self.body.walk()
 
     def is_array(self, value: int) -> bool:
-        """Whether a value is an array."""
+        """Return whether a value is an array."""
         return is_array(self.values[value].type)

@@ -15,7 +15,7 @@ class Range(msgspec.Struct, frozen=True):
     most: int
 
     def admits(self, value: int) -> bool:
-        """Whether an option may have this value."""
+        """Return whether an option may have this value."""
         return self.least <= value <= self.most
 
     def __str__(self) -> str:
@@ -28,7 +28,7 @@ class OneOf(msgspec.Struct, frozen=True):
     words: tuple[str, ...]
 
     def admits(self, value: str) -> bool:
-        """Whether an option may have this value."""
+        """Return whether an option may have this value."""
         return value in self.words
 
     def __str__(self) -> str:
@@ -41,7 +41,7 @@ class SomeOf(msgspec.Struct, frozen=True):
     words: tuple[str, ...]
 
     def admits(self, value: str) -> bool:
-        """Whether an option may have this value."""
+        """Return whether an option may have this value."""
         return all(word in self.words for word in value.split("+"))
 
     def __str__(self) -> str:

@@ -26,5 +26,5 @@ _OTHERS = {
 
 
 def is_pure(op: ir.Operation) -> bool:
-    """Whether an operation reads no memory and changes none."""
+    """Return whether an operation reads no memory and changes none."""
     return not len(op.regions) and (op.name.partition(".")[0] in _DIALECTS or op.name in _OTHERS)

@@ -50,12 +50,12 @@ class Reduction(msgspec.Struct):
 
     @property
     def is_exact(self) -> bool:
-        """Whether the order of the updates matters, because decisions are made of what they
+        """Return whether the order of the updates matters, because decisions are made of what they
         leave."""
         return any(EXACT in op.attributes for op in self.updates)
 
     def is_repeated_in(self, loop: ir.Operation) -> bool:
-        """Whether one iteration of a loop may update the cell many times."""
+        """Return whether one iteration of a loop may update the cell many times."""
         return any(_is_repeated(op, loop) for op in self.updates)
 
 

@@ -195,7 +195,7 @@ def symbol_of(op: ir.Operation) -> str:
 
 
 def is_private(op: ir.Operation) -> bool:
-    """Whether a symbol can be seen in its module only."""
+    """Return whether a symbol can be seen in its module only."""
     return "sym_visibility" in op.attributes
 
 

@@ -118,32 +118,33 @@ Signature = tuple[Parameter, ...]
 
 
 def argument_label(number: int) -> Attributes:
-    """Of an argument of a kernel's function."""
+    """The label of an argument of a kernel's function."""
     return {_ARGUMENT: _integer(number)}
 
 
 def own_label() -> Attributes:
-    """Of an array that only the launch itself uses."""
+    """The label of an array that only the launch itself uses."""
     return {_OWN: ir.UnitAttr.get()}
 
 
 def is_own(label: Attributes) -> bool:
-    """Whether only the launch itself uses an array."""
+    """Return whether only the launch itself uses an array."""
     return _OWN in label
 
 
 def shared_label(number: int) -> Attributes:
-    """Of memory by which the parts of a kernel share a local, as an argument of its function."""
+    """The label of memory by which the parts of a kernel share a local, as an argument of its
+    function."""
     return {**argument_label(number), _SHARED: ir.UnitAttr.get()}
 
 
 def is_shared(label: Attributes) -> bool:
-    """Whether an argument is memory by which the parts of a kernel share a local."""
+    """Return whether an argument is memory by which the parts of a kernel share a local."""
     return _SHARED in label
 
 
 def extent_label(array: Attributes, axis: int) -> Attributes:
-    """Of one of the extents of an array, whose label is given."""
+    """The label of one of the extents of an array, whose label is given."""
     labels = {name: array[name] for name in (_ARGUMENT, _ADJOINT, _TANGENT) if name in array}
     return {**labels, _EXTENT: _integer(axis)} if _ARGUMENT in labels else {}
 
@@ -154,20 +155,20 @@ def written_label(array: Attributes) -> Attributes:
 
 
 def adjoint_label(array: Attributes) -> Attributes:
-    """Of the adjoint of an array."""
+    """The label of the adjoint of an array."""
     labels = {_ARGUMENT: array[_ARGUMENT]} if _ARGUMENT in array else {}
     return {**labels, _ADJOINT: ir.UnitAttr.get()}
 
 
 def tangent_label(array: Attributes, number: int) -> Attributes:
-    """Of tangents of an array, or of an adjoint."""
+    """The label of tangents of an array, or of an adjoint."""
     labels = {name: array[name] for name in (_ARGUMENT, _ADJOINT) if name in array}
     return {**labels, _TANGENT: _integer(number)}
 
 
 def field_label(place: ir.Operation) -> Attributes:
-    """Of the address of a field, by its `snode.place`: that may be marked as memory of the launch,
-    which the runtime has no field for."""
+    """The label of the address of a field, by its `snode.place`: that may be marked as memory of
+    the launch, which the runtime has no field for."""
     for name in (_ERRORS, _CHECKS, _ANEW, _RESULT, _SCRATCH):
         if name in place.attributes:
             return {name: place.attributes[name]}
@@ -176,17 +177,17 @@ def field_label(place: ir.Operation) -> Attributes:
 
 
 def is_field(label: Attributes) -> bool:
-    """Whether a label is that of a field of the program: it lies in its tree."""
+    """Return whether a label is that of a field of the program: it lies in its tree."""
     return _FIELD in label
 
 
 def results_label() -> Attributes:
-    """Of the address of results."""
+    """The label of the address of results."""
     return {_RESULTS: ir.UnitAttr.get()}
 
 
 def workers_label() -> Attributes:
-    """Of the address of the state of the threads that share parallel loops."""
+    """The label of the address of the state of the threads that share parallel loops."""
     return {_WORKERS: ir.UnitAttr.get()}
 
 

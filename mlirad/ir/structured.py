@@ -17,32 +17,32 @@ STRUCTURED = (Scf.FOR, Scf.WHILE, Scf.IF, Scf.PARALLEL)
 
 
 def is_for(op: Named) -> bool:
-    """Whether an op is a loop whose trips are known before it runs, one after another."""
+    """Return whether an op is a loop whose trips are known before it runs, one after another."""
     return op.name == Scf.FOR
 
 
 def is_while(op: Named) -> bool:
-    """Whether an op is a loop that runs as long as a condition holds."""
+    """Return whether an op is a loop that runs as long as a condition holds."""
     return op.name == Scf.WHILE
 
 
 def is_branch(op: Named) -> bool:
-    """Whether an op runs one of its regions, or none."""
+    """Return whether an op runs one of its regions, or none."""
     return op.name == Scf.IF
 
 
 def is_parallel(op: Named) -> bool:
-    """Whether an op is a loop whose iterations run in any order."""
+    """Return whether an op is a loop whose iterations run in any order."""
     return op.name == Scf.PARALLEL
 
 
 def runs_in_any_order(op: ir.Operation) -> bool:
-    """Whether an op is a `for` over an axis of what was a parallel loop."""
+    """Return whether an op is a `for` over an axis of what was a parallel loop."""
     return is_for(op) and ANY_ORDER in op.attributes
 
 
 def is_serial_loop(op: Named) -> bool:
-    """Whether an op is a loop whose iterations run one after another."""
+    """Return whether an op is a loop whose iterations run one after another."""
     return op.name in (Scf.FOR, Scf.WHILE)
 
 
@@ -131,12 +131,12 @@ class Parallel(Structured):
 
     @property
     def lower(self) -> list[ir.Value]:
-        """Where each axis begins."""
+        """Return where each axis begins."""
         return list(self.op.operands)[: self.rank]
 
     @property
     def upper(self) -> list[ir.Value]:
-        """Where each axis ends."""
+        """Return where each axis ends."""
         return list(self.op.operands)[self.rank : 2 * self.rank]
 
     @property

@@ -23,7 +23,7 @@ INSTRUCTIONS = tuple(_ISAS)
 
 
 def lanes(instructions: str, bits: int) -> int:
-    """How many floats of so many bits a function takes at once."""
+    """Return how many floats of so many bits a function takes at once."""
     return _ISAS[instructions][1] * 8 // bits
 
 

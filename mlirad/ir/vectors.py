@@ -79,7 +79,7 @@ def load_steps(
 
 
 def _mask_of_piece(mask: ir.Value, start: int, step: int) -> ir.Value:
-    """Which elements of a piece that begins somewhere are those of lanes that are on."""
+    """Return which elements of a piece that begins somewhere are those of lanes that are on."""
     width = ir.VectorType(mask.type).shape[0]
     elements = [start + number for number in range(width)]
     picked = [width if element % step else element // step for element in elements]

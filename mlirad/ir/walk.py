@@ -56,12 +56,12 @@ def entry_of(function: ir.Operation) -> ir.Block:
 
 
 def is_defined_in(value: ir.Value, ancestor: ir.Operation) -> bool:
-    """Whether a value is defined somewhere inside an operation."""
+    """Return whether a value is defined somewhere inside an operation."""
     return is_inside(owner_operation(value), ancestor)
 
 
 def is_inside(op: ir.Operation | None, ancestor: ir.Operation) -> bool:
-    """Whether an operation is nested in another, or is it."""
+    """Return whether an operation is nested in another, or is it."""
     while op is not None:
         if op == ancestor:
             return True
@@ -181,12 +181,12 @@ def constant_float(value: ir.Value) -> float | None:
 
 
 def is_zero(value: ir.Value) -> bool:
-    """Whether a float is known to be 0."""
+    """Return whether a float is known to be 0."""
     return constant_float(value) == 0.0
 
 
 def has_uses(value: ir.Value) -> bool:
-    """Whether anything reads a value."""
+    """Return whether anything reads a value."""
     return next(iter(value.uses), None) is not None
 
 

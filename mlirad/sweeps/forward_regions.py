@@ -17,7 +17,7 @@ from mlirad.sweeps.tangents import TangentSweep
 
 
 def branch(sweep: TangentSweep, node: Node) -> None:
-    """The same branch; its blocks give tangents, too."""
+    """A copy of the branch, whose blocks give tangents, too."""
     chosen = [choice for choice in node.flow.chosen if choice.result in sweep.activity.active]
     active = [choice.result for choice in chosen]
     types = [sweep.graph.values[v].type for v in node.results] + sweep.types(active)
@@ -55,7 +55,7 @@ def _yield(sweep: TangentSweep, block: BlockNode, active: Sequence[CarriedValue]
 
 
 def for_loop(sweep: TangentSweep, node: Node) -> None:
-    """The same loop, which carries tangents, too."""
+    """A copy of the loop, which carries tangents, too."""
     body, active = node.blocks[0], _active(sweep, node)
     op = b.for_loop(*Bounds(*sweep.values(node.flow.control)), _initial(sweep, node, active))
     _hand_on(node, op.op)
@@ -68,7 +68,7 @@ def for_loop(sweep: TangentSweep, node: Node) -> None:
 
 
 def while_loop(sweep: TangentSweep, node: Node) -> None:
-    """The same loop, which carries tangents, and passes them on, too."""
+    """A copy of the loop, which carries tangents, and passes them on, too."""
     before, after = node.blocks
     carried, active_values = _active(sweep, node), sweep.activity.active
     passed = [v for v in node.flow.passed if {v.argument, v.result} & active_values]
@@ -89,7 +89,7 @@ def while_loop(sweep: TangentSweep, node: Node) -> None:
 
 
 def parallel_loop(sweep: TangentSweep, node: Node) -> None:
-    """The same box; a nest of serial loops where the order of iterations matters."""
+    """A loop over the same box; a nest of serial loops where the order of iterations matters."""
     body = node.blocks[0]
     if _needs_order(sweep, node):
         _serial(sweep, node, body.arguments, 0)
@@ -102,7 +102,7 @@ def parallel_loop(sweep: TangentSweep, node: Node) -> None:
 
 
 def _needs_order(sweep: TangentSweep, node: Node) -> bool:
-    """Whether iterations race for which of them supplies an element, and its tangents with
+    """Return whether iterations race for which of them supplies an element, and its tangents with
     it."""
     return any(
         is_atomic(n) and n.array in sweep.arrays and field.AtomicOp(n.op).kind.value != "add"

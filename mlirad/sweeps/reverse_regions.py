@@ -31,13 +31,13 @@ def active_captures(sweep: AdjointSweep, node: Node) -> list[int]:
 
 
 def _has_memory_work(sweep: AdjointSweep, node: Node) -> bool:
-    """Whether something inside passes adjoints out of arrays, or of stacks."""
+    """Return whether something inside passes adjoints out of arrays, or of stacks."""
     inside = (n for n in node.walk() if n in sweep.needed.work)
     return any(is_write(n) or PushOp.holds(n) for n in inside)
 
 
 def is_idle(sweep: AdjointSweep, node: Node, results: Sequence[ir.Value | None]) -> bool:
-    """Whether a node has nothing to reverse after all."""
+    """Return whether a node has nothing to reverse after all."""
     return all(v is None for v in results) and not _has_memory_work(sweep, node)
 
 
@@ -48,7 +48,8 @@ def mark_reversed(sweep: AdjointSweep, node: Node, op: ir.Operation) -> None:
 
 
 def branch(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> None:
-    """The same branch, whose blocks give the adjoints of what they use from outside."""
+    """A branch on the same condition, whose blocks give the adjoints of what they use from
+    outside."""
     results = sweep.pop_results(node, adj)
     if is_idle(sweep, node, results):
         return
@@ -69,7 +70,8 @@ def branch(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> 
 
 
 def parallel_loop(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> None:
-    """The same box, whose iterations add to cells the adjoints of what they use from outside."""
+    """A loop over the same box, whose iterations add to cells the adjoints of what they use from
+    outside."""
     if not _has_memory_work(sweep, node):
         return
     body = node.blocks[0]

@@ -76,7 +76,7 @@ def array_in(arguments: Sequence[ir.Value], graph: Graph, node: Node) -> ir.Valu
 
 
 def extents_of(array: ir.Value, axes: Iterable[int]) -> list[ir.Value]:
-    """How long some axes of an array are."""
+    """Return how long some axes of an array are."""
     extents = array_of(array.type)[1]
     return [
         b.index(extents[axis]) if extents[axis] >= 0 else field.dim(array, axis) for axis in axes
@@ -100,6 +100,6 @@ def _element(array: ir.Value) -> ir.Type:
 
 
 def is_local(graph: Graph, node: Node) -> bool:
-    """Whether an access is to memory of one launch."""
+    """Return whether an access is to memory of one launch."""
     value = graph.values[node.array_value]
     return not isinstance(value, ir.BlockArgument) and AllocaOp.holds(value.owner.operation)

@@ -49,7 +49,7 @@ class TangentSweep(ABC):
         return [self.env[v] for v in numbers]
 
     def active(self, numbers: Sequence[int]) -> list[int]:
-        """Those of some values that carry a derivative."""
+        """The values, of some, that carry a derivative."""
         return [v for v in numbers if v in self.activity.active]
 
     def all_of(self, numbers: Sequence[int]) -> list[ir.Value]:

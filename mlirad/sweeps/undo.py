@@ -93,7 +93,7 @@ class Undo:
         field.store(self.old[node], env[node.array_value], indices, self._marks)
 
     def marks(self) -> Marks:
-        """Where the logs stand."""
+        """Return where the logs stand."""
         return [grad.mark(log) for log, _ in self.logs.values()]
 
     def mark_last(self, loop: Node) -> None:

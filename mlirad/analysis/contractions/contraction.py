@@ -38,7 +38,7 @@ class Index(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def expected_trips(self) -> int:
-        """How many values it has, at least one, or a guess: enough for tiles to pay."""
+        """Return how many values it has, at least one, or a guess: enough for tiles to pay."""
         return 64 if self.extent is None else max(1, self.extent)
 
 
@@ -65,7 +65,7 @@ class Contraction(msgspec.Struct, frozen=True, eq=False):
         return ir.MemRefType(self.output.memref.type).element_type
 
     def with_factors_swapped(self) -> Contraction:
-        """The same, with the factors in the other order."""
+        """A copy with the factors in the other order."""
         terms = tuple(term._replace(left=term.right, right=term.left) for term in self.terms)
         return replace(self, terms=terms)
 
@@ -128,7 +128,7 @@ def _work(block: ir.Block) -> list[ir.Operation]:
 
 
 def _is_index(op: ir.Operation) -> bool:
-    """Whether an op computes nothing but an integer."""
+    """Return whether an op computes nothing but an integer."""
     return (
         op.name.startswith("arith.")
         and len(op.results) == 1
@@ -188,8 +188,8 @@ def _update(
 
 
 def _is_sound(nest: Contraction) -> bool:
-    """Whether the factors are certainly not what is written, and elements are known by sums of the
-    indices and of what the nest does not change."""
+    """Return whether the factors are certainly not what is written, and elements are known by sums
+    of the indices and of what the nest does not change."""
     indices = {index.value for index in nest.indices}
     factors = [factor for term in nest.terms for factor in (term.left, term.right)]
     elements = (nest.output, *factors)

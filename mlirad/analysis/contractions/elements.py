@@ -23,35 +23,36 @@ class Element(NamedTuple):
     forms: tuple[Linear[ir.Value], ...]
 
     def moves_with(self, index: ir.Value) -> bool:
-        """Whether another value of an index is another element."""
+        """Return whether another value of an index is another element."""
         return any(form.coefficient(index) for form in self.forms)
 
     def is_next_to_next(self, index: ir.Value) -> bool:
-        """Whether the next value of an index is the next element in memory."""
+        """Return whether the next value of an index is the next element in memory."""
         return self.steps(index) == 1
 
     def is_near_to_next(self, index: ir.Value) -> bool:
-        """Whether the elements of an index and its next value are so few steps apart that both are
-        loaded with those between them."""
+        """Return whether the elements of an index and its next value are so few steps apart that
+        both are loaded with those between them."""
         steps = self.steps(index)
         return steps is not None and 1 <= steps <= NEAR
 
     def steps(self, index: ir.Value) -> int | None:
-        """How many elements behind that of an index the one of its next value is; None where they
-        differ by more than the last axis."""
+        """Return how many elements behind that of an index the one of its next value is; None where
+        they differ by more than the last axis."""
         if not self.forms or any(form.coefficient(index) for form in self.forms[:-1]):
             return None
         return self.forms[-1].coefficient(index) if self.strides[-1] == 1 else None
 
     def tells_apart(self, first: ir.Value, other: ir.Value) -> bool:
-        """Whether two points that differ in two indices at most certainly are two elements."""
+        """Return whether two points that differ in two indices at most certainly are two
+        elements."""
         has_one = [form.coefficient(first) != 0 for form in self.forms]
         has_other = [form.coefficient(other) != 0 for form in self.forms]
         pairs = list(zip(has_one, has_other))
         return (True, False) in pairs and (False, True) in pairs
 
     def is_one_for_each(self, indices: Sequence[ir.Value]) -> bool:
-        """Whether any two points of a box certainly are two elements."""
+        """Return whether any two points of a box certainly are two elements."""
         return all(
             any(
                 form.coefficient(index)
@@ -67,8 +68,8 @@ class Element(NamedTuple):
         return list(ir.MemRefType(self.memref.type).get_strides_and_offset()[0])
 
     def distance(self, index: ir.Value) -> int:
-        """How far apart in memory the elements of an index and its next value are; far where that
-        is not known."""
+        """Return how far apart in memory the elements of an index and its next value are; far where
+        that is not known."""
         steps = [
             abs(form.coefficient(index)) * (stride if stride >= 0 else 1 << 20)
             for form, stride in zip(self.forms, self.strides)
@@ -103,6 +104,6 @@ def memory_of(memref: ir.Value) -> ir.Value | None:
 
 
 def are_apart(left: ir.Value, right: ir.Value) -> bool:
-    """Whether two memrefs certainly have no element in common."""
+    """Return whether two memrefs certainly have no element in common."""
     memory, other = memory_of(left), memory_of(right)
     return memory is not None and other is not None and memory != other

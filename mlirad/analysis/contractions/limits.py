@@ -23,7 +23,7 @@ LimitsOf = dict[ir.Value, Limits]
 
 
 def copy_limits(limits: LimitsOf) -> LimitsOf:
-    """The same limits, to be narrowed."""
+    """A copy of limits, to be narrowed."""
     return {
         index: Limits([*index_limits.lower], [*index_limits.upper])
         for index, index_limits in limits.items()

@@ -77,7 +77,7 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def outer_sums(self) -> list[Index]:
-        """Of dot products: the first of the other sums, which go by outside of all tiles, as long
+        """The first of the other sums of dot products, which go by outside of all tiles, as long
         as enough is left for each tile: then what tiles read stays in a cache."""
         if not self.is_dots:
             return []
@@ -89,15 +89,15 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def block(self) -> int:
-        """How many rows go by a panel before the next one is made: whole tiles, whose part of the
-        left factor fills half of a cache."""
+        """Return how many rows go by a panel before the next one is made: whole tiles, whose part
+        of the left factor fills half of a cache."""
         width = ir.FloatType(self.nest.element_type).width // 8
         rows = _BLOCK // (width * self.panel * len(self.nest.terms))
         return max(1, rows // self.rows) * self.rows
 
     @property
     def panel(self) -> int:
-        """How many trips of the sum go by between loads and stores of the output."""
+        """Return how many trips of the sum go by between loads and stores of the output."""
         if self.is_apart:
             return prod(index.expected_trips for index in (*self.sums, self.inner))
         far = self.nest.terms[0].left.distance(self.inner.value) >= _FAR
@@ -107,8 +107,8 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def copies_rows(self) -> bool:
-        """Whether tiles read a copy of the left factor, too: the next row lies beside a row, the
-        next trip of the sum far behind, and many columns read them again."""
+        """Return whether tiles read a copy of the left factor, too: the next row lies beside a row,
+        the next trip of the sum far behind, and many columns read them again."""
         (term, *other_terms), (row, inner) = self.nest.terms, (self.row.value, self.inner.value)
         return (
             self.is_packed
@@ -158,14 +158,14 @@ def plan(nest: Contraction, lanes: int, registers: int) -> Plan | None:
 
 
 def _is_as_asked(candidate: Plan) -> bool:
-    """Whether the lanes are along the index that the program names, if it names one."""
+    """Return whether the lanes are along the index that the program names, if it names one."""
     asked = [index for index in candidate.nest.indices if index.choice.in_lanes]
     return not asked or (candidate.inner if candidate.is_dots else candidate.column) in asked
 
 
 def _is_together(candidate: Plan) -> bool:
-    """Whether a tile takes several terms: by one panel of copies that are 0 where a term is outside
-    of its limits, which do not depend on the rows."""
+    """Return whether a tile takes several terms: by one panel of copies that are 0 where a term is
+    outside of its limits, which do not depend on the rows."""
     nest, column = candidate.nest, candidate.column.value
     same = {index for kind in _KINDS for index in nest.moving(**kind)} == set(nest.indices)
     return (
@@ -182,7 +182,7 @@ def _is_together(candidate: Plan) -> bool:
 
 
 def size(nest: Contraction) -> int:
-    """How many multiplications a contraction makes, as far as is known."""
+    """Return how many multiplications a contraction makes, as far as is known."""
     return len(nest.terms) * prod(index.expected_trips for index in nest.indices)
 
 
@@ -287,7 +287,7 @@ def _dots(nest: Contraction, lanes: int, registers: int) -> Iterator[Plan]:
 
 
 def _height(index: Index, most: int) -> int:
-    """How many values of an index a tile holds: as many as leave few over."""
+    """Return how many values of an index a tile holds: as many as leave few over."""
     if index.choice.tile:
         return min(index.choice.tile, _MOST_ROWS)
     if index.extent is None or index.extent >= 4 * most:

@@ -86,13 +86,13 @@ class Activity:
                     self.local[value] = node
 
     def is_differentiable(self, node: Node) -> bool:
-        """Whether the array of an access has a derivative that matters."""
+        """Return whether the array of an access has a derivative that matters."""
         if node.array in self.local:
             return self.is_active_local(node.array)
         return self._has_derivative(node.array)
 
     def is_active_local(self, array: Array) -> bool:
-        """Whether a cell, or a stack, holds values that carry a derivative."""
+        """Return whether a cell, or a stack, holds values that carry a derivative."""
         return array in self.varied_locals and array in self.useful_locals
 
     def _has_derivative(self, array: Array) -> bool:
@@ -214,6 +214,6 @@ def _include(group: set[Array], item: Array) -> bool:
 
 
 def is_stopped(node: Node) -> bool:
-    """Whether the value of an access carries no derivative by the program's wish
+    """Return whether the value of an access carries no derivative by the program's wish
     (`ti.stop_grad`)."""
     return "grad.stop" in node.op.attributes

@@ -89,7 +89,7 @@ def _refuse_other_memory(function: ir.Operation) -> None:
 
 
 def _holds_floats(type_: ir.Type) -> bool:
-    """Whether a type is memory, a vector, a tensor or a pair of floats."""
+    """Return whether a type is memory, a vector, a tensor or a pair of floats."""
     if isinstance(type_, ir.ShapedType | ir.ComplexType):
         return isinstance(type_.element_type, ir.FloatType | ir.ComplexType)
     return False
@@ -146,7 +146,7 @@ class _Carriers:
                 self.values.update(v for v in node.results if self.graph.floats[v])
 
     def _is_reached(self, node: Node) -> bool:
-        """Whether one of its operands carries a derivative that its result depends on."""
+        """Return whether one of its operands carries a derivative that its result depends on."""
         terms = RULES.get(node.name)
         operands: Iterable[int] = node.operands
         if terms is not None:

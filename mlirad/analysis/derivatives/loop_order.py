@@ -13,7 +13,7 @@ from mlirad.ir.walk import is_defined_in
 
 
 def any_order(graph: Graph, activity: Activity, needed: Needed, loop: Node) -> bool:
-    """Whether adjoints pass from one iteration of `scf.for` to another only through sums.
+    """Return whether adjoints pass from one iteration of `scf.for` to another only through sums.
 
     So it is where carried values are sums (`c + something` without c), where no history is needed,
     where elements that are stored are touched once, and where an array is either read or added to:
@@ -47,7 +47,8 @@ def _is_addition(update: Node) -> bool:
 
 
 def _is_sum(loop: Node, argument: int, result: int) -> bool:
-    """Whether a carried value only has something added to it, and is used for nothing else."""
+    """Return whether a carried value only has something added to it, and is used for nothing
+    else."""
     users = [n for n in loop.walk() if argument in n.operands]
     if result == argument:
         return len(users) == 1
@@ -83,7 +84,7 @@ def _is_addition_of(user: Node, value: int) -> bool:
 
 
 def _moves(graph: Graph, loop: Node, node: Node, iv: ir.Value) -> bool:
-    """Whether every iteration stores to another element."""
+    """Return whether every iteration stores to another element."""
     if node.block is not loop.blocks[0]:
         return False
     for index in node.indices:

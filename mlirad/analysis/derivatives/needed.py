@@ -122,8 +122,8 @@ class Needed:
                         self._need_to_run(inner, level)
 
     def _is_read_beside(self, write: Node) -> bool:
-        """Whether what the parallel loop around a write reads of its array may be what it wrote:
-        else no iteration has to see it again."""
+        """Return whether what the parallel loop around a write reads of its array may be what it
+        wrote: else no iteration has to see it again."""
         loop = next((owner for owner in reversed(write.owners) if is_parallel(owner)), None)
         return loop is None or any(
             node.array == write.array
@@ -134,8 +134,8 @@ class Needed:
         )
 
     def _reversed_blocks(self, node: Node) -> int:
-        """How many of the blocks around a node run reversed at most: one that holds nothing to
-        reverse runs forward."""
+        """Return how many of the blocks around a node run reversed at most: one that holds nothing
+        to reverse runs forward."""
         count = 1
         for owner in node.owners:
             if owner not in self.work:
@@ -229,8 +229,8 @@ def base_depth(node: Node) -> int:
 
 
 def _may_follow(read: Node, write: Node) -> bool:
-    """Whether a read runs after a write of the same iteration of a parallel loop: it stands behind
-    it, or a loop goes round both."""
+    """Return whether a read runs after a write of the same iteration of a parallel loop: it stands
+    behind it, or a loop goes round both."""
     depth = base_depth(write)
     around = {
         outer for outer in write.owners if outer.block.depth >= depth and is_serial_loop(outer)

@@ -22,6 +22,6 @@ def access_note(graph: Graph, node: Node, kind: str, use: str = "") -> ir.Attrib
 
 
 def is_local(graph: Graph, node: Node) -> bool:
-    """Whether an access is to an array of one launch."""
+    """Return whether an access is to an array of one launch."""
     value = graph.values[node.array_value]
     return not isinstance(value, ir.BlockArgument) and AllocaOp.holds(value.owner.operation)

@@ -11,9 +11,9 @@ from mlirad.ir.walk import constant_integer, is_function_argument
 
 
 def covers_box(graph: Graph, node: Node) -> bool:
-    """Whether a store is certain to set all elements of its box: it stands in loops alone, of
-    steps of 1, whose bounds are known before the launch, and each index follows a loop of its own,
-    or none."""
+    """Return whether a store is certain to set all elements of its box: it stands in loops alone,
+    of steps of 1, whose bounds are known before the launch, and each index follows a loop of its
+    own, or none."""
     loops = [owner.op for owner in node.owners]
     if not all(is_for(loop) or is_parallel(loop) for loop in loops):
         return False
@@ -35,7 +35,7 @@ def covers_box(graph: Graph, node: Node) -> bool:
 
 
 def _is_plain(bounds: Bounds) -> bool:
-    """Whether an index takes all values between bounds that are known before the launch."""
+    """Return whether an index takes all values between bounds that are known before the launch."""
     ends = (bounds.lower, bounds.upper)
     return constant_integer(bounds.step) == 1 and all(
         is_function_argument(leaf) for end in ends for leaf, _ in linear_form(end).terms
@@ -43,6 +43,6 @@ def _is_plain(bounds: Bounds) -> bool:
 
 
 def _runs(bounds: Bounds) -> bool:
-    """Whether there is a trip."""
+    """Return whether there is a trip."""
     low, high = constant_integer(bounds.lower), constant_integer(bounds.upper)
     return low is not None and high is not None and low < high

@@ -89,7 +89,7 @@ def _leaf(value: ir.Value, upper: bool, depth: int) -> Bound | None:
 
 
 def is_named(array: Array) -> bool:
-    """Whether an array is a field or an argument, and not local to a launch."""
+    """Return whether an array is a field or an argument, and not local to a launch."""
     return isinstance(array, str | ir.BlockArgument)
 
 

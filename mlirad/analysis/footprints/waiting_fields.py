@@ -56,8 +56,8 @@ def _is_only_accessed(array: ir.Value) -> bool:
 
 
 def are_apart(left: Access, right: Access) -> bool:
-    """Whether accesses to one array have a place along an axis that differs by a number in every
-    launch."""
+    """Return whether accesses to one array have a place along an axis that differs by a number in
+    every launch."""
     return any(
         index.terms == other.terms
         and index.constant != other.constant
@@ -67,7 +67,7 @@ def are_apart(left: Access, right: Access) -> bool:
 
 
 def is_outside_before(first: Access, second: Access) -> bool:
-    """Whether all that an access does is done before what is around the other begins."""
+    """Return whether all that an access does is done before what is around the other begins."""
     first_outer, other = _outermost(first.op), _outermost(second.op)
     return first_outer != other and first_outer.is_before_in_block(other)
 
@@ -99,7 +99,7 @@ def note_boxes(module: ir.Operation, attribute: str, boxes: Mapping[str, Collect
 def note_in_order(
     module: ir.Operation, attribute: str, boxes: Mapping[str, Collection[Axes]]
 ) -> None:
-    """The same, of boxes that are known by their numbers."""
+    """Note boxes by their numbers."""
     notes = [
         ir.ArrayAttr.get(
             [

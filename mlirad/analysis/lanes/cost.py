@@ -44,7 +44,7 @@ _FREE = (Arith.CONSTANT, Arith.INDEX_CAST, Scf.YIELD, Scf.CONDITION)
 
 
 def expected_trips(loop: ir.Operation) -> float:
-    """How often a `for` is expected to run."""
+    """Return how often a `for` is expected to run."""
     trips = spans(loop)[0].trips
     if trips is not None:
         return trips
@@ -52,7 +52,7 @@ def expected_trips(loop: ir.Operation) -> float:
 
 
 def is_function(op: ir.Operation) -> bool:
-    """Whether an op becomes a call of an elementary function."""
+    """Return whether an op becomes a call of an elementary function."""
     return op.name.startswith("math.") and op.name not in INSTRUCTIONS and op.name not in _DEAR
 
 
@@ -72,7 +72,7 @@ def op_cost(op: ir.Operation) -> float:
 
 
 def _is_by_root(op: ir.Operation) -> bool:
-    """Whether an op is a quotient by a root, which has an estimate that all such share."""
+    """Return whether an op is a quotient by a root, which has an estimate that all such share."""
     divisor = defining_op(op.operands[1]) if op.name == Arith.DIVF else None
     return divisor is not None and divisor.name == Math.SQRT and not is_bound(op)
 
@@ -121,8 +121,8 @@ class Scalar:
         return cost if by_llvm is None else min(cost, by_llvm)
 
     def is_left_to_llvm(self, nest: ir.Operation) -> bool:
-        """Whether all of a nest is one innermost loop and those parallel ones around it, and LLVM's
-        vectorizer does well there: everything lies side by side."""
+        """Return whether all of a nest is one innermost loop and those parallel ones around it, and
+        LLVM's vectorizer does well there: everything lies side by side."""
         while True:
             ops = block_operations(For(nest).body)
             inner = [op for op in ops if is_serial_loop(op)]
@@ -158,13 +158,13 @@ class Scalar:
 
 
 def is_long(loop: ir.Operation) -> bool:
-    """Whether LLVM's vectorizer, which takes time by the square of a body's length, would be what
-    compiling waits for."""
+    """Return whether LLVM's vectorizer, which takes time by the square of a body's length, would be
+    what compiling waits for."""
     return next(islice(operations(loop), LONG, None), None) is not None
 
 
 def is_smooth(loop: ir.Operation, strides: Strides) -> bool:
-    """Whether all of a body is cheap with masks: no loops, elements side by side."""
+    """Return whether all of a body is cheap with masks: no loops, elements side by side."""
     for op in operations(loop):
         if (op.regions and not is_branch(op)) or is_far(op, strides):
             return False
@@ -176,16 +176,16 @@ def is_smooth(loop: ir.Operation, strides: Strides) -> bool:
 
 
 def _has_work(op: ir.Operation) -> bool:
-    """Whether a branch is likely to become a jump."""
+    """Return whether a branch is likely to become a jump."""
     return any(inner.name == Memref.STORE or inner.regions for inner in operations(op)) or (
         sum(1 for _ in operations(op)) > 8
     )
 
 
 def _has_many_places(loop: ir.Operation, strides: Strides) -> bool:
-    """Whether a loop accesses an array that it stores to at more places than LLVM is told never to
-    meet (`mark-disjoint-accesses`), and lanes lie apart: it then compares address ranges, which
-    overlap."""
+    """Return whether a loop accesses an array that it stores to at more places than LLVM is told
+    never to meet (`mark-disjoint-accesses`), and lanes lie apart: it then compares address ranges,
+    which overlap."""
     places_of: dict[ir.Value, set[tuple[ir.Value, ...]]] = {}
     stored = set()
     for op in operations(loop):
@@ -199,7 +199,7 @@ def _has_many_places(loop: ir.Operation, strides: Strides) -> bool:
 
 
 def _reads_what_it_stores(loop: ir.Operation, strides: Strides) -> bool:
-    """Whether iterations of a loop may load what earlier ones have stored."""
+    """Return whether iterations of a loop may load what earlier ones have stored."""
     stored: dict[ir.Value, list[list[ir.Value]]] = {}
     for op in operations(loop):
         if op.name == Memref.STORE:
@@ -212,7 +212,7 @@ def _reads_what_it_stores(loop: ir.Operation, strides: Strides) -> bool:
 
 
 def _is_apart(left: list[ir.Value], right: list[ir.Value], strides: Strides) -> bool:
-    """Whether indices that all iterations share differ by a number."""
+    """Return whether indices that all iterations share differ by a number."""
     for index, other in zip(left, right):
         if strides.is_uniform(index) and strides.is_uniform(other):
             gap = linear_form(index).plus(linear_form(other), -1)
@@ -240,7 +240,7 @@ def _is_regular(op: ir.Operation, strides: Strides, fast: bool) -> bool:
 
 
 def is_far(op: ir.Operation, strides: Strides) -> bool:
-    """Whether an op accesses memory lane by lane."""
+    """Return whether an op accesses memory lane by lane."""
     if op.name.startswith("memref.") and (op.regions or "atomic" in op.name):
         return True
     place = accessed_element(op)
@@ -253,8 +253,8 @@ def is_far(op: ir.Operation, strides: Strides) -> bool:
 
 
 def pages_at_once(loop: ir.Operation, strides: Strides, width: int) -> int:
-    """In how many pages of memory lanes lie that have one each: at every step of a loop within,
-    in all of them."""
+    """Return in how many pages of memory lanes lie that have one each: at every step of a loop
+    within, in all of them."""
     arrays = set()
     for op in operations(loop):
         place = accessed_element(op)

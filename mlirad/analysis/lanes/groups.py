@@ -113,7 +113,7 @@ def _memref(op: ir.Operation) -> ir.Value:
 
 
 def _rows(accesses: Sequence[Access], is_load: bool) -> Iterator[list[Access]]:
-    """Of accesses to elements at known distances, those that are a row: of loads two at least, of
+    """Yield the accesses to elements at known distances that are a row: of loads two at least, of
     stores all, as what is between them is not written."""
     least = 2 if is_load else ROW
     first = {access.offset: access for access in reversed(accesses)}
@@ -154,7 +154,8 @@ class _Order:
                     self._users.setdefault(memref, []).append(op)
 
     def allows(self, row: list[Access], is_load: bool) -> bool:
-        """Whether nothing is between them that may touch their elements; they are moved then."""
+        """Return whether nothing is between them that may touch their elements; they are moved
+        then."""
         positions = [access.position for access in row]
         low, high = min(positions), max(positions)
         row_ops = {access.op for access in row}

@@ -15,7 +15,7 @@ _EXTREMES = (Arith.MAXIMUMF, Arith.MINIMUMF)
 
 
 def may_meet(op: ir.Operation, indices: list[ir.Value], strides: Strides) -> bool:
-    """Whether several lanes may be at one element in an access."""
+    """Return whether several lanes may be at one element in an access."""
     return not any(map(strides.is_distinct, indices))
 
 
@@ -55,14 +55,14 @@ class Meetings:
             self.reason = "an element that several iterations read and write"
 
     def _is_free(self, update: Update) -> bool:
-        """Whether lanes may make an update in another order than iterations."""
+        """Return whether lanes may make an update in another order than iterations."""
         if not update.steps:
             return self.may_reorder
         return is_free(update.steps[0], self.may_reorder)
 
     def _is_own(self, memref: ir.Value) -> bool:
-        """Whether each iteration has elements of its own: one index is that of the loop in all
-        accesses."""
+        """Return whether each iteration has elements of its own: one index is that of the loop in
+        all accesses."""
         accesses = [
             list(op.operands)[1:] for op in self._loads[memref] if op.operands[0] == memref
         ] + [list(op.operands)[2:] for op in self._stores[memref]]
@@ -72,7 +72,7 @@ class Meetings:
         )
 
     def _depends(self, value: ir.Value, memref: ir.Value) -> bool:
-        """Whether a value is made of what is loaded from a memref."""
+        """Return whether a value is made of what is loaded from a memref."""
         pending, visited = [value], {value}
         while pending:
             value = pending.pop()
@@ -193,8 +193,8 @@ def reductions_of(loop: ir.Operation, may_reorder: bool) -> list[ir.Operation] |
 
 
 def are_vector_sums(loop: ir.Operation, may_reorder: bool) -> bool:
-    """Whether LLVM has vectors for all that a loop carries: sums that may be taken in another
-    order, and maxima and minima, of which any order gives the same."""
+    """Return whether LLVM has vectors for all that a loop carries: sums that may be taken in
+    another order, and maxima and minima, of which any order gives the same."""
     box = For(loop)
     ends = list(block_operations(box.body)[-1].operands)
     for carried, end in zip(box.carried, ends):
@@ -206,7 +206,8 @@ def are_vector_sums(loop: ir.Operation, may_reorder: bool) -> bool:
 
 
 def _is_extreme(carried: ir.BlockArgument, yielded: ir.Value) -> bool:
-    """Whether a carried value becomes the greater one, or the lesser, of itself and another."""
+    """Return whether a carried value becomes the greater one, or the lesser, of itself and
+    another."""
     step = defining_op(yielded)
     return (
         step is not None
@@ -218,5 +219,5 @@ def _is_extreme(carried: ir.BlockArgument, yielded: ir.Value) -> bool:
 
 
 def is_free(step: ir.Operation, may_reorder: bool) -> bool:
-    """Whether a step of a sum may be taken before or after others."""
+    """Return whether a step of a sum may be taken before or after others."""
     return step.name not in FLOAT_STEPS or (may_reorder and EXACT not in step.attributes)

@@ -19,7 +19,7 @@ def accessed_element(op: ir.Operation) -> tuple[ir.Value, list[ir.Value]] | None
 
 
 def address_step(strides: Strides, memref: ir.Value, indices: list[ir.Value]) -> int | None:
-    """By how many elements lanes are apart in memory; None where that is not known."""
+    """Return by how many elements lanes are apart in memory; None where that is not known."""
     steps, _ = ir.MemRefType(memref.type).get_strides_and_offset()
     total = 0
     for index, step in zip(indices, steps):

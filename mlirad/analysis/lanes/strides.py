@@ -40,20 +40,20 @@ class Strides:
         return self.known.get(value, 0)
 
     def is_uniform(self, value: ir.Value) -> bool:
-        """Whether all lanes have one value."""
+        """Return whether all lanes have one value."""
         return self.stride_of(value) == 0
 
     def is_distinct(self, value: ir.Value) -> bool:
-        """Whether each lane is known to have another value."""
+        """Return whether each lane is known to have another value."""
         return bool(self.stride_of(value)) or value in self._distinct
 
     def is_counted_alike(self, op: ir.Operation) -> bool:
-        """Whether all lanes run a `for` equally often."""
+        """Return whether all lanes run a `for` equally often."""
         low, high, step = map(self.stride_of, list(op.operands)[:3])
         return low is not None and low == high and step == 0
 
     def is_divergent(self, op: ir.Operation) -> bool:
-        """Whether lanes may go different ways at a structured op."""
+        """Return whether lanes may go different ways at a structured op."""
         if is_for(op):
             return not self.is_counted_alike(op)
         if is_while(op):
@@ -87,7 +87,7 @@ class Strides:
         return stride if stride is not None and abs(stride) <= _LONGEST else None
 
     def _keeps_apart(self, op: ir.Operation) -> bool:
-        """Whether lanes have different results as they have different operands."""
+        """Return whether lanes have different results as they have different operands."""
         if DISTINCT in op.attributes:
             return enclosing(op) == self.loop
         distinct = [value in self._distinct for value in op.operands]

@@ -38,7 +38,8 @@ class Update(msgspec.Struct, frozen=True):
 
     @property
     def is_sum(self) -> bool:
-        """Whether values may be combined with one another first, and nobody asks what was there."""
+        """Return whether values may be combined with one another first, and nobody asks what was
+        there."""
         if len(self.steps) != 1:
             return False
         (step,) = self.steps

@@ -69,7 +69,8 @@ class Collisions:
         return Slice(self.graph, nodes, needed.arrays | self.activity.cells).values
 
     def are_apart(self, node: Node, other: Node, loop: Node) -> bool:
-        """Whether different iterations are certain not to meet in two accesses to one array."""
+        """Return whether different iterations are certain not to meet in two accesses to one
+        array."""
         if (node, other) not in self._apart:
             self._apart[node, other] = self.overwrites.are_apart(node, other, loop)
         return self._apart[node, other]
@@ -87,7 +88,7 @@ class Collisions:
         ]
 
     def _runs_in_order(self, loop: Node) -> bool:
-        """Whether forward mode makes a loop serial: where iterations race for which of them
+        """Return whether forward mode makes a loop serial: where iterations race for which of them
         supplies an element."""
         return any(
             is_atomic(node) and _kind(node) != "add" and self.activity.is_differentiable(node)
@@ -113,7 +114,8 @@ class Collisions:
                 )
 
     def _only_adds(self, node: Node, needed: set[int], redone: set[Node]) -> bool:
-        """Whether it does not matter that an access meets another one of which this is so."""
+        """Return whether it does not matter that an access meets another one of which this is
+        so."""
         return (
             is_atomic(node)
             and _kind(node) == "add"
@@ -164,7 +166,7 @@ def find_open(
 
 
 def is_shared(graph: Graph, node: Node, loop: Node) -> bool:
-    """Whether iterations of a parallel loop share the memory of an access."""
+    """Return whether iterations of a parallel loop share the memory of an access."""
     value = graph.values[node.array_value]
     return (
         isinstance(value, ir.BlockArgument)

@@ -55,7 +55,8 @@ class Deactivations:
         self._known: dict[Node, set[Array] | None] = {}
 
     def agree(self, node: Node, write: Node) -> bool:
-        """Whether it makes no difference which of two accesses comes first: a read and a write."""
+        """Return whether it makes no difference which of two accesses comes first: a read and a
+        write."""
         if not deactivates(write.op) or not is_load(node):
             return False
         if deactivates(node.op):
@@ -88,14 +89,14 @@ class Deactivations:
         return decided
 
     def _fits(self, read: ir.Operation, effect: ir.Operation) -> bool:
-        """Whether an effect belongs to a deactivation, of the cell that was read from where it sets
-        the cell's activity."""
+        """Return whether an effect belongs to a deactivation, of the cell that was read from where
+        it sets the cell's activity."""
         return deactivates(effect) and (
             not deactivates_cell(effect) or self._is_cell_of(read, effect)
         )
 
     def _is_cell_of(self, read: ir.Operation, store: ir.Operation) -> bool:
-        """Whether an element lies in the cell that a store makes inactive."""
+        """Return whether an element lies in the cell that a store makes inactive."""
         (array, element), (activity, cell) = split_access(read), split_access(store)
         digits = _digits(module_of(read), array_root(array), array_root(activity))
         return len(digits) == len(cell) > 0 and all(
@@ -150,7 +151,7 @@ def _block_of(write: ir.Operation) -> ir.Operation | None:
 
 
 def _lie_in(activities: set[Array], outer: ir.Operation | None) -> bool:
-    """Whether the blocks with some activities lie in another one, or are it."""
+    """Return whether the blocks with some activities lie in another one, or are it."""
     if outer is None:
         return False
     blocks = blocks_by_activity(module_of(outer))

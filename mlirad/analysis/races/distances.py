@@ -30,7 +30,7 @@ class Interval(NamedTuple):
     high: int | None
 
     def meets(self, other: Interval) -> bool:
-        """Whether a value may lie in both."""
+        """Return whether a value may lie in both."""
         before = self.high is not None and other.low is not None and self.high < other.low
         after = self.low is not None and other.high is not None and self.low > other.high
         return not before and not after

@@ -84,14 +84,14 @@ class _Range(msgspec.Struct):
 
     @property
     def is_empty(self) -> bool:
-        """Whether no integer is left, as far as it is easily seen."""
+        """Return whether no integer is left, as far as it is easily seen."""
         if self.low is None or self.high is None:
             return False
         return self.low > self.high or (self.low == self.high and self.low in self.never)
 
 
 def contradict(facts: list[Fact]) -> bool:
-    """Whether facts cannot hold together, as far as it is easily seen."""
+    """Return whether facts cannot hold together, as far as it is easily seen."""
     facts = _solve_equations([_parity(fact) for fact in facts])
     ranges: dict[Terms, _Range] = {}
     remainders: dict[tuple[Terms, int], int] = {}

@@ -37,8 +37,8 @@ class Guards:
         self.written = {node.array for node in graph.nodes() if is_write(node)}
 
     def exclude(self, left: Node, right: Node, loop: Node, distances: dict[ir.Value, int]) -> bool:
-        """Whether `left` in one iteration of `loop` and `right` in another, `distances` further,
-        never both run on one element.
+        """Return whether `left` in one iteration of `loop` and `right` in another, `distances`
+        further, never both run on one element.
 
         Indices of loops without a distance may be anything in either.
         """
@@ -230,7 +230,7 @@ class _Side:
 
 
 def _constant_truth(value: ir.Value) -> bool | None:
-    """Whether a condition is known to hold, or not to; None where neither is."""
+    """Return whether a condition is known to hold, or not to; None where neither is."""
     if isinstance(value, ir.BlockArgument) or value.owner.operation.name != Arith.CONSTANT:
         return None
     attribute = value.owner.operation.attributes["value"]
@@ -249,7 +249,7 @@ def _divisor(op: ir.Operation) -> int | None:
 
 
 def _is_truth(value: ir.Value) -> bool:
-    """Whether a number is a condition's."""
+    """Return whether a number is a condition's."""
     if isinstance(value, ir.BlockArgument):
         return False
     op = value.owner.operation

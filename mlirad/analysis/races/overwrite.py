@@ -74,8 +74,8 @@ class Overwrites:
         return where, meeting.is_decided
 
     def are_apart(self, left: Node, right: Node, loop: Node) -> bool:
-        """Whether it is certain that different iterations of a parallel loop do not meet in two
-        accesses."""
+        """Return whether it is certain that different iterations of a parallel loop do not meet in
+        two accesses."""
         meeting = self._meeting(left, right, self._common_loops(left, right))
         if meeting is None:
             return True
@@ -87,12 +87,12 @@ class Overwrites:
         return self._exclude(left, right, loop, meeting.distances)
 
     def _exclude(self, left: Node, right: Node, loop: Node, distances: Distances) -> bool:
-        """Whether conditions keep two accesses apart in iterations at some distances."""
+        """Return whether conditions keep two accesses apart in iterations at some distances."""
         plain = {iv: d for iv, d in distances.items() if iv not in self.indices.counted}
         return self.guards.exclude(left, right, loop, plain)
 
     def _meeting(self, load: Node, write: Node, common: list[Node]) -> Meeting | None:
-        """Where two accesses may meet; None where they do not."""
+        """Return where two accesses may meet; None where they do not."""
         loops = [loop for loop in common if not is_branch(loop)]
         serial = [loop for loop in loops if not is_parallel(loop)]
         together = self._solve_distances(load, write, loops)
@@ -192,7 +192,7 @@ class Neighbours:
         self._tables: dict[tuple[object, ...], dict[tuple[int, ...], list[int]]] = {}
 
     def of(self, node: Node) -> list[Node]:
-        """Those that may meet an access to the array, in order."""
+        """The nodes that may meet an access to the array, in order."""
         constants = self._constants(node)
         numbers: list[int] = []
         for axes in self._by_axes:

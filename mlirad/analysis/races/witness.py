@@ -97,7 +97,7 @@ class _Point:
         self._computed = dict(indices)
 
     def where(self, value: ir.Value, index: int) -> _Point:
-        """The same with one more index."""
+        """A copy with one more index."""
         return _Point(self.loop, {**self.indices, value: number(index)}, self.fixed)
 
     def integer(self, value: ir.Value) -> int:

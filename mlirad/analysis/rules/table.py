@@ -11,7 +11,7 @@ RULES: dict[str, tuple[Term | None, ...]] = {
 
 
 def primal_reads(name: str, operand: int) -> tuple[list[int], bool]:
-    """Which operands' values, and whether the result's value, the derivative in one operand
+    """Return which operands' values, and whether the result's value, the derivative in one operand
     reads."""
     term = RULES[name][operand]
     values = list(leaves(term)) if term is not None else []

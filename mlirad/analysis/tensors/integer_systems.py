@@ -284,7 +284,7 @@ class _Order(Generic[Name]):
         return needed_bounds
 
     def _implies(self, left: Bound[Name], right: Bound[Name]) -> bool:
-        """Whether a bound holds wherever another one of the same form does."""
+        """Return whether a bound holds wherever another one of the same form does."""
         return left.factors == right.factors and self._is_never_negative(
             right.remainder.plus(left.remainder, -1)
         )
@@ -307,7 +307,7 @@ def _eliminate(bounds: list[Bound[Name]], variable: int) -> list[Bound[Name]]:
 
 
 def _smallest(bound: Bound[Name]) -> Bound[Name]:
-    """The same bound, divided by what its factors share: the points are integers."""
+    """A bound, divided by what its factors share: the points are integers."""
     shared = gcd(*bound.factors, *(factor for _, factor in bound.remainder.terms))
     if shared <= 1:
         return bound

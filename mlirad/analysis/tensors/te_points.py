@@ -31,12 +31,12 @@ class Count:
             self.number *= max(extent.constant, 0)
 
     def is_at_most(self, other: Count) -> bool:
-        """Whether it is known not to be greater, where no extent is 0."""
+        """Return whether it is known not to be greater, where no extent is 0."""
         return self.number <= other.number and self.factors <= other.factors
 
 
 def elements_of(tensor: ir.Value) -> Count:
-    """How many elements a tensor has."""
+    """Return how many elements a tensor has."""
     count = Count()
     for extent in _extents(tensor):
         count.times(extent)
@@ -44,8 +44,8 @@ def elements_of(tensor: ir.Value) -> Count:
 
 
 def points_of(inner: ir.Operation) -> Count | None:
-    """How often an op in the region of a definition is evaluated, if branches are taken; None
-    where that is not known."""
+    """Return how often an op in the region of a definition is evaluated, if branches are taken;
+    None where that is not known."""
     count, op = Count(), inner
     while True:
         outer = enclosing(op)
@@ -63,7 +63,7 @@ def points_of(inner: ir.Operation) -> Count | None:
 
 
 def _evaluations(definition: ir.Operation, inner: ir.Operation) -> list[Extent]:
-    """How often a region of a definition is evaluated, which holds an op."""
+    """Return how often a region of a definition is evaluated, which holds an op."""
     if te.ScatterOp.holds(definition):
         return [linear_form(value) for value in te.box_of(definition)]
     extents = _extents(definition.results[0])

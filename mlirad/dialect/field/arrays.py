@@ -49,7 +49,7 @@ def element_type(type_: ir.Type) -> ir.Type:
 
 
 def is_array(type_: ir.Type) -> bool:
-    """Whether a type is `!field.array`."""
+    """Return whether a type is `!field.array`."""
     return isinstance(type_, ArrayType)
 
 
@@ -62,7 +62,7 @@ def array_type(element: ir.Type, extents: Sequence[int]) -> ir.Type:
 
 
 def check_array(op: ir.Operation, type_: ir.Type) -> bool:
-    """Whether the type of an op's array is one; an error at the op where it is not."""
+    """Return whether the type of an op's array is one; an error at the op where it is not."""
     if _parts(type_) is None:
         op.location.emit_error(f"{type_} is not an array")
         return False

@@ -40,7 +40,7 @@ class RandomOp(View, dialect=Field, name="random", traits=[ext.Pure]):
 
 
 class FetchOp(View, dialect=Field, name="fetch", traits=[ext.Pure]):
-    """The same values, which the host has to know: where it cannot reach the memory that they come
+    """Values which the host has to know: where it cannot reach the memory that they come
     from, they are copied to it.
 
     `%m, %n = "field.fetch"(%a, %b) : (index, index) -> (index, index)`

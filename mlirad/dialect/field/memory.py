@@ -171,42 +171,42 @@ _WRITES, _READS, _ACCESSES = (_STORE, _ATOMIC), (_LOAD, _ATOMIC), (_LOAD, _STORE
 
 
 def is_load(op: Named) -> bool:
-    """Whether an op reads an element, and no more."""
+    """Return whether an op reads an element, and no more."""
     return op.name == _LOAD
 
 
 def is_store(op: Named) -> bool:
-    """Whether an op writes an element, whatever was there."""
+    """Return whether an op writes an element, whatever was there."""
     return op.name == _STORE
 
 
 def is_atomic(op: Named) -> bool:
-    """Whether an op updates an element."""
+    """Return whether an op updates an element."""
     return op.name == _ATOMIC
 
 
 def replaces(op: ir.Operation) -> bool:
-    """Whether an op leaves a value in an element that does not depend on what was there."""
+    """Return whether an op leaves a value in an element that does not depend on what was there."""
     return is_store(op) or (is_atomic(op) and AtomicOp(op).kind.value == "exchange")
 
 
 def is_write(op: Named) -> bool:
-    """Whether an op changes an element."""
+    """Return whether an op changes an element."""
     return op.name in _WRITES
 
 
 def is_read(op: Named) -> bool:
-    """Whether an op gives what an element holds."""
+    """Return whether an op gives what an element holds."""
     return op.name in _READS
 
 
 def is_access(op: Named) -> bool:
-    """Whether an op reads or changes an element."""
+    """Return whether an op reads or changes an element."""
     return op.name in _ACCESSES
 
 
 def makes_array(op: Named) -> bool:
-    """Whether an op gives a field's array or makes a local one."""
+    """Return whether an op gives a field's array or makes a local one."""
     return GetOp.holds(op) or AllocaOp.holds(op)
 
 
@@ -290,7 +290,7 @@ def _check_access(op: ir.Operation, value_type: ir.Type) -> bool:
 
 
 def _check_place(op: ir.Operation, name: str) -> bool:
-    """Whether a field is placed, and of the type that an op gives its array."""
+    """Return whether a field is placed, and of the type that an op gives its array."""
     module = module_of(op)
     place = place_of(module, name)
     if place is None:

@@ -62,7 +62,7 @@ class AssertOp(View, dialect=Field, name="assert"):
 
 
 def is_report(op: Named) -> bool:
-    """Whether an op prints or asserts."""
+    """Return whether an op prints or asserts."""
     return PrintOp.holds(op) or AssertOp.holds(op)
 
 

@@ -23,15 +23,15 @@ def marks(*names: str) -> Mapping[str, ir.Attribute]:
 
 
 def is_again(op: ir.Operation) -> bool:
-    """Whether an op does what has been done and undone."""
+    """Return whether an op does what has been done and undone."""
     return AGAIN in op.attributes
 
 
 def is_reversed(op: ir.Operation) -> bool:
-    """Whether a loop or branch leaves memory as it was before what it reverses."""
+    """Return whether a loop or branch leaves memory as it was before what it reverses."""
     return REVERSED in op.attributes
 
 
 def is_undone(op: ir.Operation) -> bool:
-    """Whether there is nothing to undo."""
+    """Return whether there is nothing to undo."""
     return UNDONE in op.attributes

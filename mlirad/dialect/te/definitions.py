@@ -134,7 +134,7 @@ _ADDED = "te.added"  # of a function: the numbers of results
 
 
 def defines_tensor(op: Named) -> bool:
-    """Whether an op gives a tensor."""
+    """Return whether an op gives a tensor."""
     return op.name in (_COMPUTE, _SCATTER, _SCAN, _PLACEHOLDER)
 
 

@@ -61,12 +61,12 @@ _READ, _REDUCE = ReadOp.OPERATION_NAME, ReduceOp.OPERATION_NAME
 
 
 def is_read(op: Named) -> bool:
-    """Whether an op reads an element of a tensor."""
+    """Return whether an op reads an element of a tensor."""
     return op.name == _READ
 
 
 def is_reduce(op: Named) -> bool:
-    """Whether an op combines values over a range of an index."""
+    """Return whether an op combines values over a range of an index."""
     return op.name == _REDUCE
 
 
@@ -82,7 +82,7 @@ def mark_derivative(op: ir.Operation) -> None:
 
 
 def is_derivative(op: ir.Operation) -> bool:
-    """Whether that was said."""
+    """Return whether that was said."""
     return _DERIVATIVE in op.attributes
 
 

@@ -31,7 +31,8 @@ def copy_to_host(memory: ir.Value) -> ir.Value:
 
 
 def is_of_device_memory(op: ir.Operation) -> bool:
-    """Whether an op of the host allocates memory of the device, releases it, or reads a copy."""
+    """Return whether an op of the host allocates memory of the device, releases it, or reads a
+    copy."""
     if op.name in (Gpu.ALLOC, Gpu.DEALLOC, Gpu.MEMCPY):
         return True
     if op.name == Memref.LOAD:
@@ -41,7 +42,7 @@ def is_of_device_memory(op: ir.Operation) -> bool:
 
 
 def _is_copy(op: ir.Operation) -> bool:
-    """Whether an op makes the memory of a copy on the host."""
+    """Return whether an op makes the memory of a copy on the host."""
     return op.name == Memref.ALLOCA and any(
         use.owner.name == Gpu.MEMCPY for use in op.results[0].uses
     )

@@ -14,7 +14,7 @@ _DIVISIONS = ("div", "rem")
 
 
 class HostValues:
-    """Of one function."""
+    """The values of one function."""
 
     def __init__(self, function: ir.Operation) -> None:
         self._function = function
@@ -22,7 +22,8 @@ class HostValues:
         self._computed: dict[tuple[ir.Value, ir.Operation], ir.Value] = {}
 
     def knows(self, value: ir.Value) -> bool:
-        """Whether the host has a value at the top of the function without looking at memory."""
+        """Return whether the host has a value at the top of the function without looking at
+        memory."""
         if value not in self._known:
             self._known[value] = self._look_at(value)
         return self._known[value]
@@ -42,7 +43,7 @@ class HostValues:
         return enclosing(op) == self._function
 
     def can_compute(self, value: ir.Value) -> bool:
-        """Whether `compute` can."""
+        """Return whether `compute` can."""
         if self._is_at_top(value):
             return self.knows(value) or isinstance(value.type, ir.IndexType | ir.IntegerType)
         op = defining_op(value)
@@ -80,7 +81,7 @@ def _is_arithmetic(op: ir.Operation) -> bool:
 
 
 def _is_safe(op: ir.Operation) -> bool:
-    """Whether an op gives one result, and never traps: it is computed where it may not have
+    """Return whether an op gives one result, and never traps: it is computed where it may not have
     been."""
     if not _is_arithmetic(op) or len(op.results) != 1 or GetOp.holds(op):
         return False

@@ -36,7 +36,7 @@ def loops_of_sums(loop: ir.Operation) -> Iterator[tuple[ir.Operation, list[Accum
 
 
 def _room(sums: Sequence[Accumulator]) -> int:
-    """How many of some sums, from the first on, a thread has room for."""
+    """Return how many of some sums, from the first on, a thread has room for."""
     size = 0
     for number, sum_ in enumerate(sums):
         size += sum_.bytes
@@ -61,7 +61,7 @@ def _erase(loop: ir.Operation, chosen: Sequence[bool]) -> None:
 
 
 def _only_sums(loop: ir.Operation) -> bool:
-    """Whether a loop may run several times: it changes nothing but what it sums up."""
+    """Return whether a loop may run several times: it changes nothing but what it sums up."""
     return all(
         is_pure(op)
         or is_load(op)

@@ -28,7 +28,7 @@ class AxisChoice(msgspec.Struct, frozen=True):
 
     @property
     def attribute(self) -> ir.Attribute:
-        """The same in IR."""
+        """The choice as an attribute."""
         entries: dict[str, ir.Attribute] = {"name": ir.StringAttr.get(self.name)}
         if self.tile:
             entries["tile"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), self.tile)

@@ -15,7 +15,7 @@ def fast_math(flags: Sequence[str]) -> ir.Attribute:
 
 
 def allows(op: ir.Operation, flag: str) -> bool:
-    """Whether an op has a flag."""
+    """Return whether an op has a flag."""
     return "fastmath" in op.attributes and flag in _flags(op)
 
 

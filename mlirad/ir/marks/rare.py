@@ -13,8 +13,8 @@ CALL = Func.CALL
 
 
 def is_rare(op: ir.Operation) -> bool:
-    """Whether an op is a branch that hardly ever runs: it calls a function, or gives what is there
-    already."""
+    """Return whether an op is a branch that hardly ever runs: it calls a function, or gives what is
+    there already."""
     return is_branch(op) and RARE in op.attributes
 
 

@@ -37,12 +37,12 @@ _KEPT = frozenset({Arith.CONSTANT, Arith.SELECT, Arith.BITCAST, Arith.SITOFP, Ar
 
 
 def is_marked(op: ir.Operation) -> bool:
-    """Whether how an op rounds is settled."""
+    """Return whether how an op rounds is settled."""
     return any(name in op.attributes for name in (EXACT, FUSED, LOOSE))
 
 
 def rounds(op: ir.Operation) -> bool:
-    """Whether an op computes a float that fast-math flags could change."""
+    """Return whether an op computes a float that fast-math flags could change."""
     return (
         op.name.startswith(("arith.", "math."))
         and op.name not in _KEPT
@@ -52,7 +52,7 @@ def rounds(op: ir.Operation) -> bool:
 
 
 def decides(op: ir.Operation) -> bool:
-    """Whether what an op gives jumps where its floats pass some value."""
+    """Return whether what an op gives jumps where its floats pass some value."""
     return op.name in CHOICES or (
         op.name.startswith(("arith.", "math."))
         and any(_is_of_floats(value.type) for value in op.operands)
@@ -67,12 +67,12 @@ def _is_of_floats(type_: ir.Type) -> bool:
 
 
 def is_bound(op: ir.Operation) -> bool:
-    """Whether an op may not be rounded in another way."""
+    """Return whether an op may not be rounded in another way."""
     return EXACT in op.attributes or LANES in op.attributes
 
 
 def update_marks(update: ir.Operation) -> dict[str, ir.Attribute]:
-    """How an update is marked to round."""
+    """Return how an update is marked to round."""
     return {name: update.attributes[name] for name in (EXACT, LOOSE) if name in update.attributes}
 
 

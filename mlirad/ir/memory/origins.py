@@ -31,7 +31,7 @@ _KINDS = ("!llvm.ptr", "!llvm.struct", "memref<")  # the last: of unknown rank
 
 
 def _points(type_: ir.Type) -> bool:
-    """Whether values of a type may say where memory is."""
+    """Return whether values of a type may say where memory is."""
     return isinstance(type_, ir.MemRefType) or str(type_).startswith(_KINDS)
 
 
@@ -54,8 +54,8 @@ class Origins:
         self._found[new] = self.of(old)
 
     def are_alone(self, values: Sequence[ir.Value], beside: Sequence[ir.Value] = ()) -> list[bool]:
-        """Of values that a function is handed, whether no other leads to where one points, nor
-        what it has from `beside`."""
+        """Return for each value that a function is handed whether no other, nor one of `beside`,
+        leads to where it points."""
         ways = [self.of(value) for value in (*values, *beside)]
         return [
             not any(way is None or value in way for way in [*ways[:at], *ways[at + 1 :]])

@@ -32,7 +32,7 @@ def bytes_of(array: ir.Type) -> int:
 
 
 def has_large_rows(array: ir.Type, *, is_derivative: bool) -> bool:
-    """Whether an array may wait, and its rows are large enough to do so apart."""
+    """Return whether an array may wait, and its rows are large enough to do so apart."""
     extents, size = array_of(array)[1], bytes_of(array)
     if not extents or extents[0] < 2 or min(extents) < 1:
         return False
@@ -41,8 +41,8 @@ def has_large_rows(array: ir.Type, *, is_derivative: bool) -> bool:
 
 
 def lies_in_order(module: ir.Operation, name: str) -> bool:
-    """Whether the elements of a field lie side by side in the order of their indices: of others, no
-    rows wait to be cleared while some do not."""
+    """Return whether the elements of a field lie side by side in the order of their indices: of
+    others, no rows wait to be cleared while some do not."""
     layout = layouts(module)[name]
     sizes = [layout.size * prod(layout.element_shape[k:]) for k in range(len(layout.element_shape))]
     return layout.element_strides == (*sizes[1:], layout.size)

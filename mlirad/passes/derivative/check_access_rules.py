@@ -122,7 +122,7 @@ class _Check:
     def _later_writes(
         self, read: Node, writes: Sequence[Node], needed: Needed, values: set[int]
     ) -> Sequence[Node]:
-        """Those among some writes that must not change what the reverse reads at an access."""
+        """The writes, of some, that must not change what the reverse reads at an access."""
         if is_load(read):
             return writes if read.results[0] in values else ()
         if not is_atomic(read) or (read not in needed.work and read.results[0] not in values):

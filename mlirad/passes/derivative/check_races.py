@@ -74,18 +74,18 @@ class _Check:
                     _refuse(node, write, True, iterations)
 
     def _may_carry(self, node: Node) -> bool:
-        """Whether a derivative may pass where an access meets a write."""
+        """Return whether a derivative may pass where an access meets a write."""
         if is_load(node):
             return node.results[0] in self.activity.active
         return replaces(node.op) and self.activity.is_differentiable(node)
 
     def _carries(self, node: Node, write: Node) -> bool:
-        """Whether one does, for an access by which it may."""
+        """Return whether one does, for an access by which it may."""
         varied = self.activity.varied
         return is_load(node) or any(w.operands[0] in varied for w in (node, write))
 
     def _is_shared(self, node: Node, loop: Node) -> bool:
-        """Whether iterations share the memory of an access."""
+        """Return whether iterations share the memory of an access."""
         value = self.graph.values[node.array_value]
         return (
             isinstance(value, ir.BlockArgument)
@@ -95,7 +95,7 @@ class _Check:
 
 
 def _is_certain(node: Node, loop: Node) -> bool:
-    """Whether an access runs in every iteration."""
+    """Return whether an access runs in every iteration."""
     return all(certainly_runs(owner.op) for owner in node.owners_within(loop))
 
 

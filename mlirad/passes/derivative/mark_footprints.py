@@ -57,8 +57,8 @@ def _notes(module: ir.Operation, function: ir.Operation) -> list[ir.Attribute]:
 
 
 def _is_choice(node: Node) -> bool:
-    """Whether the reverse looks which of the values was chosen, in memory as the kernel leaves
-    it."""
+    """Return whether the reverse looks which of the values was chosen, in memory as the kernel
+    leaves it."""
     return is_atomic(node) and AtomicOp(node.op).kind.value in (
         "min",
         "max",

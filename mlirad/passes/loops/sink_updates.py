@@ -59,7 +59,7 @@ def _sinkable(loop: ir.Operation) -> list[list[ir.Operation]]:
 
 
 def _is_one_sum(ops: list[ir.Operation]) -> bool:
-    """Whether accesses of an array are updates of one kind, in any order."""
+    """Return whether accesses of an array are updates of one kind, in any order."""
     if not all(is_atomic(op) and not has_uses(op.results[0]) for op in ops):
         return False
     kinds = {AtomicOp(op).kind.value for op in ops}

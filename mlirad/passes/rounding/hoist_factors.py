@@ -122,14 +122,14 @@ class Scaled:
         )
 
     def _is_multiple(self, op: ir.Operation) -> bool:
-        """Whether an op multiplies by the factor, or divides it."""
+        """Return whether an op multiplies by the factor, or divides it."""
         if op.name not in (Arith.MULF, Arith.DIVF) or not _is_free(op):
             return False
         times = [value == self.factor for value in op.operands]
         return times == [True, False] or (op.name == Arith.MULF and times == [False, True])
 
     def _is_sum(self, op: ir.Operation, scaled: list[bool]) -> bool:
-        """Whether an op adds a term to what the loop carries, which nothing else uses."""
+        """Return whether an op adds a term to what the loop carries, which nothing else uses."""
         carried = op.operands[scaled.index(False)]
         if (op.name == Arith.SUBF and scaled[0]) or carried not in self.loop.carried:
             return False
@@ -140,7 +140,7 @@ class Scaled:
         return len(uses) == 2 and last.operands[number] == op.results[0]
 
     def _is_used_up(self) -> bool:
-        """Whether all multiples end in sums."""
+        """Return whether all multiples end in sums."""
         inside = dict.fromkeys(block_operations(self.body)[:-1])
         users = [use.owner.operation for value in self.values for use in value.uses]
         return bool(self.sums) and all(user in inside for user in users)

@@ -56,7 +56,7 @@ def insert_fast_math(
 
 
 def _is_chained(op: ir.Operation) -> bool:
-    """Whether an op is a product of a derivative, or a sum that no loop goes on with: with a
+    """Return whether an op is a product of a derivative, or a sum that no loop goes on with: with a
     product it becomes one op, and long ones of those are as dear."""
     if op.name in (Arith.ADDF, Arith.SUBF):
         return not any(use.owner.operation.name == Scf.YIELD for use in op.results[0].uses)
@@ -64,8 +64,8 @@ def _is_chained(op: ir.Operation) -> bool:
 
 
 def _needs_infinity(op: ir.Operation) -> bool:
-    """Whether an op divides by a square root that may be 0: its estimate, refined, would be NaN
-    there."""
+    """Return whether an op divides by a square root that may be 0: its estimate, refined, would be
+    NaN there."""
     if op.name == Math.RSQRT:
         return not _is_raised(op.operands[0])
     if op.name != Arith.DIVF or isinstance(op.operands[1], ir.BlockArgument):
@@ -75,8 +75,8 @@ def _needs_infinity(op: ir.Operation) -> bool:
 
 
 def _is_raised(value: ir.Value) -> bool:
-    """Whether a value is a sum with a positive constant, as in `sqrt(r.dot(r) + eps)`; estimates
-    take smaller numbers for 0."""
+    """Return whether a value is a sum with a positive constant, as in `sqrt(r.dot(r) + eps)`;
+    estimates take smaller numbers for 0."""
     if isinstance(value, ir.BlockArgument) or value.owner.operation.name != Arith.ADDF:
         return False
     constants = map(constant_float, value.owner.operation.operands)

@@ -18,7 +18,7 @@ Interval = tuple[int, int]  # the least and the greatest value
 
 
 class Covering:
-    """Its extents, at the insertion point, and which of its points are the definition's.
+    """The extents of the box, at the insertion point, and which of its points are the definition's.
 
     `of_reductions` says whether the indices of reductions count. Raises TaichiDerivativeError where
     bounds that depend on where one is are made of more than numbers that are known.
@@ -73,7 +73,7 @@ class Covering:
         return dict(zip(self.indices, moved))
 
     def inside(self, points: Mapping[ir.Value, ir.Value]) -> ir.Value | None:
-        """Whether a point of the box is one of the definition's; None where all are."""
+        """Return whether a point of the box is one of the definition's; None where all are."""
         at, tests = At(points), []
         for index, low, high in self._bounds:
             tests.append(b.compare(b.SGE, points[index], at.value(low)))
@@ -82,7 +82,7 @@ class Covering:
 
 
 def _interval(value: ir.Value, intervals: Mapping[ir.Value, Interval]) -> Interval | None:
-    """Between which numbers an integer lies; None where that is not known."""
+    """Return between which numbers an integer lies; None where that is not known."""
     number = constant_integer(value)
     if number is not None:
         return number, number

@@ -15,7 +15,7 @@ from mlirad.sweeps.tensors.definition import Definition, copied_before, extents,
 
 
 def goes_in_steps(definition: Definition) -> bool:
-    """Whether what a point gets of an adjoint depends on all others."""
+    """Return whether what a point gets of an adjoint depends on all others."""
     return definition.kind in ("custom", "prod")
 
 
@@ -58,7 +58,7 @@ def as_scan(definition: Definition) -> tuple[ir.Value, ir.Value]:
 
 
 def _points(reduction: ir.Operation) -> ir.Value:
-    """How many points a reduction goes through, whose bounds are sizes."""
+    """Return how many points a reduction goes through, whose bounds are sizes."""
     total = 1
     values = []
     for low, high in te.bounds_of(reduction):

@@ -39,12 +39,12 @@ class At:
                 self.value(value)
 
     def flag(self, value: ir.Value, expected: bool) -> ir.Value:
-        """Whether a condition is as it is to be."""
+        """Return whether a condition is as it is to be."""
         flag = self.value(value)
         return flag if expected else b.xori(flag, b.number(1, flag.type))
 
     def branches_taken(self, op: ir.Operation) -> ir.Value | None:
-        """Whether the branches around an op are taken; None where there are none."""
+        """Return whether the branches around an op are taken; None where there are none."""
         flags = []
         inner, outer = op, op.parent
         while outer is not None and is_branch(outer.operation):

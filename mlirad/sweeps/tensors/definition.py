@@ -30,7 +30,7 @@ class Definition:
 
     @property
     def kind(self) -> str | None:
-        """How points are combined; None where there is one for each element."""
+        """Return how points are combined; None where there is one for each element."""
         return te.ReduceOp(self.reductions[0]).kind.value if self.reductions else None
 
     @property
@@ -126,7 +126,7 @@ def copied_before(definition: Definition, indices: Sequence[ir.Value]) -> Copier
 
 
 def is_of_sizes(value: ir.Value) -> bool:
-    """Whether an integer is made of numbers that are known and of sizes alone."""
+    """Return whether an integer is made of numbers that are known and of sizes alone."""
     op = defining_op(value)
     if op is None or len(op.regions) or te.is_read(op):
         return False

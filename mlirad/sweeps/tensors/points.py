@@ -79,7 +79,8 @@ def sum_over(
 
 
 def _together(ranges: Sequence[Range[Name]]) -> int:
-    """How many free indices, from the first on, have bounds that do not depend on one another."""
+    """Return how many free indices, from the first on, have bounds that do not depend on one
+    another."""
     names: set[Name] = set()
     for count, index_range in enumerate(ranges):
         if any(names & set(end.sum.names) for end in (*index_range.least, *index_range.most)):

@@ -31,7 +31,8 @@ class Scan:
         self.element = ir.RankedTensorType(op.results[0].type).element_type
 
     def shape(self) -> tuple[ir.Value, list[ir.Value]]:
-        """How many states there are, one after the other; the box, at the insertion point."""
+        """Return how many states there are, one after the other; the box, at the insertion
+        point."""
         length, *box = extents(self.op.results[0])
         return length, box[: len(box) - (self.states > 1)]
 

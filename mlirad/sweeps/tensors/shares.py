@@ -20,7 +20,7 @@ from mlirad.sweeps.tensors.definition import (
 
 
 def share_of(definition: Definition) -> Share:
-    """By the kind of the definition's reduction."""
+    """The share of a point, by the kind of the definition's reduction."""
     kind = definition.kind
     kind_of_share = Share if kind in (None, "sum") else _SHARES.get(kind or "")
     if kind_of_share is None:

@@ -317,7 +317,8 @@ class _Part:
 def _is_reached(
     read: ir.Operation, points: Mapping[ir.Value, ir.Value], inside: ir.Value | None
 ) -> ir.Value | None:
-    """Whether there is a point, and what is read there is needed; None where both are certain."""
+    """Return whether there is a point, and what is read there is needed; None where both are
+    certain."""
     if inside is None:
         return At(points).branches_taken(read)
     branch = b.if_else(inside, [inside.type])

@@ -47,8 +47,8 @@ class Windows:
         return (ranges, beyond) if self._is_worth(ranges, hull) else (solution.free, [])
 
     def _is_worth(self, ranges: Collection[Range[Name]], hull: Intervals[Name]) -> bool:
-        """Whether all adjoints that go through more points than there are take together no more of
-        them than the definition has once more."""
+        """Return whether all adjoints that go through more points than there are take together no
+        more of them than the definition has once more."""
         points = elements_of(self.tensor)
         for index_range in ranges:
             low, high = hull[index_range.name]
@@ -61,8 +61,8 @@ class Windows:
         return points.is_at_most(allowed)
 
     def _stays_inside(self, solution: Solution[Name], hull: Intervals[Name], forms: Forms) -> bool:
-        """Whether all that the definition reads beside the tensor is in bounds for all values of
-        the free indices."""
+        """Return whether all that the definition reads beside the tensor is in bounds for all
+        values of the free indices."""
         for op in reads_within(self.block):
             type_ = ir.RankedTensorType(op.operands[0].type)
             for axis, index in enumerate([] if op in self.reads else list(op.operands)[1:]):
@@ -79,5 +79,5 @@ class Windows:
 
 
 def _has_window(read: ir.Operation) -> bool:
-    """Whether an index of a read is a sum of several."""
+    """Return whether an index of a read is a sum of several."""
     return any(len(linear_form(index).terms) > 1 for index in list(read.operands)[1:])

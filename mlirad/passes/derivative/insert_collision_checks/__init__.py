@@ -159,5 +159,5 @@ def _drop(op: ir.Operation) -> None:
 
 
 def _acts(op: ir.Operation) -> bool:
-    """Whether an op writes, prints or asserts."""
+    """Return whether an op writes, prints or asserts."""
     return is_write(op) or is_report(op)

@@ -102,8 +102,8 @@ class Marks:
     # memory.
 
     def _if_marked(self, accesses: Accesses, node: Node) -> list[ir.Value]:
-        """Whether an access has the indices of those that mark, on the axes along which these do
-        not move."""
+        """Return whether an access has the indices of those that mark, on the axes along which
+        these do not move."""
         marker = self.owner.markers[0]
         indices, marked = (
             split_access(accesses[self.numbers[access]])[1] for access in (node, marker)
@@ -120,7 +120,7 @@ class Marks:
         ]
 
     def _if_looked_at(self, accesses: Accesses, node: Node) -> list[ir.Value]:
-        """Whether any access may look, as far as that is known outside of the loop."""
+        """Return whether any access may look, as far as that is known outside of the loop."""
         owner, ways = self.owner, []
         for looker in owner.lookers:
             fixed = [index for axis, index in enumerate(looker.indices) if axis not in owner.axes]
@@ -214,7 +214,7 @@ def _verb(node: Node) -> str:
 
 
 def _is_sum(node: Node) -> bool:
-    """Whether an access adds, and nothing uses what was there before."""
+    """Return whether an access adds, and nothing uses what was there before."""
     return (
         is_atomic(node)
         and AtomicOp(node.op).kind.value == "add"
@@ -223,7 +223,7 @@ def _is_sum(node: Node) -> bool:
 
 
 def _is_short(loop: ir.Operation) -> bool:
-    """Whether the iterations of a loop are known to be few enough for 32 bits."""
+    """Return whether the iterations of a loop are known to be few enough for 32 bits."""
     trips = [span.trips for span in spans(loop)]
     counts = [count for count in trips if count is not None]
     return len(counts) == len(trips) and prod(counts) <= _MOST

@@ -82,7 +82,7 @@ class Owners:
         return self._merge(list(owners.values()))
 
     def _is_exact(self, node: Node, loop: Node) -> bool:
-        """Whether an element is touched by one iteration, or else refused."""
+        """Return whether an element is touched by one iteration, or else refused."""
         return (node, node) in self.open or self.collisions.are_apart(node, node, loop)
 
     def _marker(self, pair: Pair, chosen: dict[Node, list[Node]]) -> Node:
@@ -146,7 +146,7 @@ class Owners:
 
 
 def is_outside(graph: Graph, index: int, loop: Node) -> bool:
-    """Whether an index is the same in all of a loop: arithmetic on what is outside of it."""
+    """Return whether an index is the same in all of a loop: arithmetic on what is outside of it."""
     if graph.depth_of(index) <= loop.block.depth:
         return True
     node = graph.defined[index]

@@ -80,5 +80,5 @@ def _return_nothing(function: ir.Operation) -> None:
 
 
 def _acts(op: ir.Operation) -> bool:
-    """Whether an op writes, prints or asserts."""
+    """Return whether an op writes, prints or asserts."""
     return is_write(op) or is_report(op)

@@ -81,7 +81,7 @@ class _Uses:
         return op
 
     def is_shared(self, op: ir.Operation) -> bool:
-        """Whether other parts have to be passed the results of an operation."""
+        """Return whether other parts have to be passed the results of an operation."""
         if AllocaOp.holds(op) or not op.results:
             return False
         if op in self.part:

@@ -43,7 +43,7 @@ def _gather(
 
 
 def _is_square(loop: ir.Operation, inner: ir.Operation, first: ir.BlockArgument) -> bool:
-    """Whether a serial loop has the bounds of a parallel index."""
+    """Return whether a serial loop has the bounds of a parallel index."""
     box, axis = Parallel(loop), first.arg_number
     bounds = zip((box.lower[axis], box.upper[axis], box.steps[axis]), list(inner.operands)[:3])
     return all(

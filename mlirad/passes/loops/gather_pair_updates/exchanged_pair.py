@@ -45,11 +45,11 @@ class ExchangedPair:
         self._made: list[ir.Operation] = []
 
     def is_of_first(self, update: ir.Operation) -> bool:
-        """Whether the first index alone, of both, tells the element of an update."""
+        """Return whether the first index alone, of both, tells the element of an update."""
         return self._tells(self.first, update)
 
     def is_of_second(self, update: ir.Operation) -> bool:
-        """Whether the second index does."""
+        """Return whether the second index does."""
         return self._tells(self.second, update)
 
     def _tells(self, index: ir.Value, update: ir.Operation) -> bool:
@@ -74,8 +74,8 @@ class ExchangedPair:
         ]
 
     def can_compute(self, value: ir.Value) -> bool:
-        """Whether a value is made by operations that run in each iteration, of the indices, and of
-        memory that the loop leaves as it is."""
+        """Return whether a value is made by operations that run in each iteration, of the indices,
+        and of memory that the loop leaves as it is."""
         needed = self._producers_of([value])
         return needed is not None and len(needed) <= LONGEST
 

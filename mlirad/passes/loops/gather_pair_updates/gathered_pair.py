@@ -64,7 +64,7 @@ def _free(pair: ExchangedPair) -> list[ir.Operation]:
 
 
 def _is_sum(op: ir.Operation) -> bool:
-    """Whether an op adds to an element, in any order."""
+    """Return whether an op adds to an element, in any order."""
     return (
         is_atomic(op)
         and AtomicOp(op).kind.value == "add"
@@ -102,7 +102,7 @@ def _joins(pair: ExchangedPair, op: ir.Operation, value: ir.Value) -> bool:
 
 
 def _is_at(update: ir.Operation, op: ir.Operation, pair: ExchangedPair) -> bool:
-    """Whether an update is of the element that the exchanged pair adds to."""
+    """Return whether an update is of the element that the exchanged pair adds to."""
     array, places = split_access(update)
     return array_root(array) == array_root(split_access(op)[0]) and all(
         linear_form(place) == linear_form(other) for place, other in zip(places, pair.element(op))

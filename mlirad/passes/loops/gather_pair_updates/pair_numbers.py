@@ -79,7 +79,8 @@ class PairNumbers:
         return self._factor(self._key(op, numbers))
 
     def _difference(self, op: ir.Operation, numbers: list[Number], free: bool) -> Number:
-        """That of exchanged operands is the opposite, but for the sign of 0."""
+        """The number of a difference: that of exchanged operands is the opposite, but for the sign
+        of 0."""
         in_order = sorted(numbers, key=self._rank)
         magnitude = self._factor(self._key(op, in_order))
         if free:

@@ -33,7 +33,7 @@ class Choice(msgspec.Struct, frozen=True):
 
     @property
     def volume(self) -> int:
-        """How many iterations there are for a cell, of the axes that cells lie along."""
+        """Return how many iterations there are for a cell, of the axes that cells lie along."""
         return prod(cell_axis.width for cell_axis in self.cell)
 
 
@@ -60,7 +60,7 @@ def choices(loop: ir.Operation, guard: Guard) -> list[Choice]:
 def _is_whole(
     cell_axis: Part, extent: int, lengths: Sequence[int | None], lows: Sequence[int | None]
 ) -> bool:
-    """Whether a loop runs through all cells along an axis."""
+    """Return whether a loop runs through all cells along an axis."""
     if cell_axis.axis is None:
         return extent == 1
     low = lows[cell_axis.axis]
@@ -112,7 +112,7 @@ class ActiveLoop:
 
     @property
     def _ends_outside(self) -> bool:
-        """Whether there is one list, whose length is known before the loop."""
+        """Return whether there is one list, whose length is known before the loop."""
         return self.choice is None and self.box.rank == 1
 
     def _bounds(

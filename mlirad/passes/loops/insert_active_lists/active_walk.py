@@ -36,11 +36,11 @@ class ActiveWalk:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Return how many rows there are."""
         return prod(self._rows)
 
     def count(self, row: ir.Value) -> ir.Value:
-        """How many active cells there are in a row."""
+        """Return how many active cells there are in a row."""
         return self._through_row(row, b.index(0), None)
 
     def visit(self, row: ir.Value, carried: ir.Value, visit: Visit) -> ir.Value:
@@ -179,6 +179,6 @@ def _is_set(flags: ir.Value) -> ir.Value:
 
 
 def _population(flags: ir.Value) -> ir.Value:
-    """How many flags are set."""
+    """Return how many flags are set."""
     count = b.make(Math.CTPOP, flags.type, [flags])
     return b.index_castui(count, b.index_type())

@@ -75,12 +75,12 @@ def _outside_before(value: ir.Value, loop: ir.Operation, anchor: ir.Operation) -
 
 
 def _is_fixed(loop: ir.Operation, forms: list[Linear[ir.Value]]) -> bool:
-    """Whether all accesses have one index along an axis, which the loop does not change."""
+    """Return whether all accesses have one index along an axis, which the loop does not change."""
     return len(set(forms)) == 1 and all(not is_defined_in(leaf, loop) for leaf in forms[0].names)
 
 
 def _updates(loop: ir.Operation, group: list[ir.Operation]) -> int:
-    """How many updates the loop makes, as far as trip counts are known."""
+    """Return how many updates the loop makes, as far as trip counts are known."""
     trips = prod(span.expected_trips for span in spans(loop))
     total = 0
     for op in group:

@@ -71,7 +71,7 @@ def _is_ordered(ops: list[ir.Operation], loop: ir.Operation) -> bool:
 
 
 def _is_fixed(op: ir.Operation, loop: ir.Operation) -> bool:
-    """Whether an access goes to the same element in all iterations."""
+    """Return whether an access goes to the same element in all iterations."""
     return not any(
         constant_integer(index) is None and is_defined_in(index, loop)
         for index in split_access(op)[1]

@@ -57,7 +57,8 @@ def lower(loop: ir.Operation, variables: Sequence[ir.Value]) -> None:
 
 
 def _is_temporary(variable: ir.Value, loop: ir.Operation) -> bool:
-    """Whether each iteration sets a variable before it reads it, and nothing else reads it."""
+    """Return whether each iteration sets a variable before it reads it, and nothing else reads
+    it."""
     if array_of(variable.type)[1]:
         return False
     outside_users = [op for op in _users(variable) if not is_inside(op, loop)]
@@ -117,7 +118,7 @@ def _nest(bounds: Sequence[tuple[ir.Value, ...]], indices: list[ir.Value]) -> ir
 
 
 def _may_be_slot(array: ir.Value) -> bool:
-    """Whether memory is one number, which no iterations share."""
+    """Return whether memory is one number, which no iterations share."""
     op = defining_op(array)
     return (
         op is not None

@@ -107,9 +107,9 @@ class _Function:
 
 
 def _updates_neighbours(loop: ir.Operation) -> bool:
-    """Whether an innermost loop writes elements at several distances from its index, and vectors
-    hold those of several iterations. Vectors that begin between those of the iterations before
-    wait for their stores; those with a mask begin where these do."""
+    """Return whether an innermost loop writes elements at several distances from its index, and
+    vectors hold those of several iterations. Vectors that begin between those of the iterations
+    before wait for their stores; those with a mask begin where these do."""
     index = For(loop).induction
     places: dict[ir.Value, set[tuple[int, ...]]] = {}
     for op in operations(loop):

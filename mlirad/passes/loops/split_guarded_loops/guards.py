@@ -133,7 +133,7 @@ def _guard_of(op: ir.Operation) -> Guard | None:
 
 
 def _is_whole(value: ir.Value, depth: int = 16) -> bool:
-    """Whether a value, and all that its sum is made of, has at least 32 bits."""
+    """Return whether a value, and all that its sum is made of, has at least 32 bits."""
     type_ = value.type
     if isinstance(type_, ir.IntegerType):
         if type_.width < 32:
@@ -164,8 +164,8 @@ def _cuts(guard: Guard, index: ir.Value, extents: Known) -> Iterator[int]:
 
 
 def _steps(guard: Guard, extents: Known) -> tuple[int, ...]:
-    """From which values of its sum on the answer of a guard is another: of a quotient all, where
-    it is known that there are few."""
+    """Return from which values of its sum on the answer of a guard is another: of a quotient all,
+    where it is known that there are few."""
     extent = extent_of(guard.decider, extents) if guard.op.name in _DIVISIONS else None
     if extent is None:
         return guard.steps
@@ -198,8 +198,8 @@ def _answer(guard: Guard, extents: Known) -> Answer | None:
 
 
 def _fits(value: ir.Value, extents: Known, depth: int = 16) -> bool:
-    """Whether a sum is what it says, and not what is left of it in 32 bits, and so are those that
-    it is made of."""
+    """Return whether a sum is what it says, and not what is left of it in 32 bits, and so are those
+    that it is made of."""
     if isinstance(value.type, ir.IntegerType) and value.type.width <= 32:
         extent = extent_of(linear_form(value), extents)
         return extent is not None and extent[0] >= _WORD[0] and extent[1] <= _WORD[1]

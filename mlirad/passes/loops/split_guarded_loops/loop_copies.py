@@ -41,8 +41,8 @@ def copy_loop(loop: ir.Operation, low: ir.Value, high: ir.Value, values: list[ir
 
 
 def may_change_order(loop: ir.Operation, fast: bool) -> bool:
-    """Whether a loop without loops in it leaves the same in whichever order its iterations run: but
-    for how sums are rounded, if they are to be `fast`."""
+    """Return whether a loop without loops in it leaves the same in whichever order its iterations
+    run: but for how sums are rounded, if they are to be `fast`."""
     if not runs_in_any_order(loop) or loop.results:
         return False
     loaded = set()
@@ -64,7 +64,7 @@ def may_change_order(loop: ir.Operation, fast: bool) -> bool:
 
 
 def _is_own(memref: ir.Value, loop: ir.Operation) -> bool:
-    """Whether each iteration has elements of its own: one index is that of the loop in all
+    """Return whether each iteration has elements of its own: one index is that of the loop in all
     accesses."""
     other_uses = [
         list(op.operands)[list(op.operands).index(memref) + 1 :]

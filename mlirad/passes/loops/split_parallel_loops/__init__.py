@@ -148,8 +148,8 @@ class _Split:
         return list(choice.results)
 
     def _chunks(self, trips: int | None, cost: int) -> int:
-        """How many there are: one a thread where they have memory of their own, or where the order
-        of a sum must be that of every other mode."""
+        """Return how many there are: one a thread where they have memory of their own, or where the
+        order of a sum must be that of every other mode."""
         is_fixed = any(reduction.is_exact for reduction in self.reductions)
         if is_fixed or any(ChunkOp.holds(op) for op in operations(self.loop)):
             return self.threads

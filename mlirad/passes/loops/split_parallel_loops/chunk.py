@@ -132,7 +132,7 @@ class Chunk:
 
 
 def is_made_again(value: ir.Value) -> bool:
-    """Whether a value is better made again in the chunk than passed to it."""
+    """Return whether a value is better made again in the chunk than passed to it."""
     op = defining_op(value)
     return op is not None and (op.name == Arith.CONSTANT or GetOp.holds(op))
 

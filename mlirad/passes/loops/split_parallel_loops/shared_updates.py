@@ -20,7 +20,7 @@ def shared_updates(loop: ir.Operation) -> list[ir.Operation]:
 
 
 def is_faster_alone(operations_of_all: int, updates: int, threads: int) -> bool:
-    """Whether one thread, whose updates are plain, needs no longer than all of them with atomics,
-    for so many operations, of which some are such updates."""
+    """Return whether one thread, whose updates are plain, needs no longer than all of them with
+    atomics, for so many operations, of which some are such updates."""
     other_operations = operations_of_all - updates
     return other_operations + _PLAIN * updates <= (other_operations + _ATOMIC * updates) / threads

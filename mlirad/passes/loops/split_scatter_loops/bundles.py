@@ -36,7 +36,7 @@ def bundles_of(updates: ShiftedUpdates, moved: list[Update]) -> list[Bundle]:
 
 
 def size_of(updates: ShiftedUpdates, bundle: Bundle) -> int:
-    """How many operations the updates are made of, each for itself."""
+    """Return how many operations the updates are made of, each for itself."""
     return sum(len(updates.slice(update)) for group in bundle for update in group)
 
 

@@ -116,7 +116,7 @@ class _Gather:
         }
 
     def _reaches(self, update: Update, sources: dict[ir.Value, ir.Value]) -> ir.Value:
-        """Whether those indices lie in the loop and satisfy the guards."""
+        """Return whether those indices lie in the loop and satisfy the guards."""
         tests = []
         for iv, bounds in zip(self.found.ivs, update.ranges):
             if iv in sources:

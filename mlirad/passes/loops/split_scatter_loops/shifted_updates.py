@@ -105,8 +105,8 @@ class ShiftedUpdates:
         return guards
 
     def _is_legal(self, moved: list[Update]) -> bool:
-        """Whether doing the updates first, in any order, changes nothing for what else the loop
-        does."""
+        """Return whether doing the updates first, in any order, changes nothing for what else the
+        loop does."""
         ops = {u.op for u in moved}
         everything = list(accesses(self.loop))
         for update in moved:
@@ -224,8 +224,8 @@ def _conjuncts(condition: ir.Value) -> list[ir.Value]:
 
 
 def _precedes(first: ir.Operation, second: ir.Operation, block: ir.Block) -> bool:
-    """Whether an operation in a block, or in branches of it, runs before another one wherever both
-    run."""
+    """Return whether an operation in a block, or in branches of it, runs before another one
+    wherever both run."""
     for op in block_operations(block):
         sides = is_inside(first, op), is_inside(second, op)
         if all(sides):

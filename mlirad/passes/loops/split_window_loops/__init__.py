@@ -45,7 +45,7 @@ def _split(function: ir.Operation) -> None:
 
 
 def _adds_products(op: ir.Operation) -> bool:
-    """Whether an op is a loop that adds products to what it carries."""
+    """Return whether an op is a loop that adds products to what it carries."""
     if not is_for(op) or not len(op.results):
         return False
     yielded = block_operations(op.regions[0].blocks[0])[-1].operands

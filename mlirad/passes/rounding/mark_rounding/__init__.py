@@ -115,7 +115,7 @@ class _Marking:
         )
 
     def _is_carried(self, product: Node) -> bool:
-        """Whether a product waits for the iteration before."""
+        """Return whether a product waits for the iteration before."""
         blocks = [
             definition
             for v in product.operands

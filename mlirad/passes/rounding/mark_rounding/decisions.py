@@ -38,7 +38,7 @@ class Decisions:
         self.values.update(v for v in values if self.graph.floats[v])
 
     def decides(self, node: Node) -> bool:
-        """Whether what a node gives jumps where its floats pass some value."""
+        """Return whether what a node gives jumps where its floats pass some value."""
         if is_atomic(node):
             return AtomicOp(node.op).kind.value in ("min", "max")
         if node.name in _CHOOSE:

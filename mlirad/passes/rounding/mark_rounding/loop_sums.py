@@ -67,8 +67,8 @@ class Sums:
         return steps
 
     def _is_shared_sum(self, node: Node) -> bool:
-        """Whether an update adds to an element that other iterations may add to as well, in no
-        order."""
+        """Return whether an update adds to an element that other iterations may add to as well, in
+        no order."""
         if (
             not is_atomic(node)
             or self.decisions.array(node) in self.decisions.arrays
@@ -82,8 +82,8 @@ class Sums:
         return bool(inner) or not indices.issubset(node.indices)
 
     def _are_few(self, loop: Node, steps: set[Node]) -> bool:
-        """Whether a sum of a loop, and of the loops in it, has so few terms that it gains nothing
-        from another order."""
+        """Return whether a sum of a loop, and of the loops in it, has so few terms that it gains
+        nothing from another order."""
         count = 0
         for step in steps:
             trips = [
@@ -96,7 +96,7 @@ class Sums:
         return count <= _SHORT
 
     def _is_short(self, loop: Node, trips: int) -> bool:
-        """Whether a loop has so few trips that its sums gain nothing from another order."""
+        """Return whether a loop has so few trips that its sums gain nothing from another order."""
         count = spans(loop.op)[0].trips
         return count is not None and count <= trips
 

@@ -102,7 +102,8 @@ class _Lanes:
 
     @staticmethod
     def suit(loop: ir.Operation, sums: list[_Sum]) -> bool:
-        """Whether a loop is all sums, of what is computed alike for neighbouring elements."""
+        """Return whether a loop is all sums, of what is computed alike for neighbouring
+        elements."""
         body = loop.regions[0].blocks[0]
         ops = block_operations(body)[:-1]
         return (
@@ -163,12 +164,12 @@ def _is_index(op: ir.Operation) -> bool:
 
 
 def _is_spread(op: ir.Operation) -> bool:
-    """Whether an op makes one float of others, and the same one in a vector."""
+    """Return whether an op makes one float of others, and the same one in a vector."""
     return op.name in _SPREAD or (op.name in FUNCTIONS and op.name != Math.POWF)
 
 
 def _is_neighbours(loop: ir.Operation, op: ir.Operation) -> bool:
-    """Whether an op loads floats that lie side by side for trips that follow one another."""
+    """Return whether an op loads floats that lie side by side for trips that follow one another."""
     if op.name != Memref.LOAD or not isinstance(op.results[0].type, ir.FloatType):
         return False
     memref = ir.MemRefType(op.operands[0].type)

@@ -284,8 +284,8 @@ def _position(op: ir.Operation, bounds: Sequence[tuple[ir.Value, ...]], copier: 
 
 
 def _is_beyond(is_max: bool, best: ir.Value, place: ir.Value, value: ir.Value) -> ir.Value:
-    """Whether a number takes the place of the best so far: where there is none, or where it is
-    greater (or less); NaN is beyond numbers."""
+    """Return whether a number takes the place of the best so far: where there is none, or where it
+    is greater (or less); NaN is beyond numbers."""
     none = b.compare(b.SLT, place, b.number(0, place.type))
     if b.is_float(value.type):
         kind = b.UNORDERED_LT if is_max else b.UNORDERED_GT
@@ -297,8 +297,8 @@ def _is_beyond(is_max: bool, best: ir.Value, place: ir.Value, value: ir.Value) -
 
 
 def _is_combined(op: ir.Operation) -> bool:
-    """Whether an op is a reduction that updates of one element do, in any order. The greatest of
-    floats is not: updates pass over NaN."""
+    """Return whether an op is a reduction that updates of one element do, in any order. The
+    greatest of floats is not: updates pass over NaN."""
     if not te.is_reduce(op) or te.ReduceOp(op).kind.value not in _ATOMIC:
         return False
     is_extreme = te.ReduceOp(op).kind.value in ("max", "min")

@@ -116,8 +116,8 @@ def _may_be_merged(op: ir.Operation, reads: Sequence[ir.Operation]) -> bool:
 
 
 def _feeds_decision(read: ir.Operation) -> bool:
-    """Whether a decision is made of what is read: a sum is rounded as it may be only where it is
-    read from an array then."""
+    """Return whether a decision is made of what is read: a sum is rounded as it may be only where
+    it is read from an array then."""
     users: set[ir.Operation] = set()
     pending = [read]
     while pending:
@@ -132,13 +132,13 @@ def _feeds_decision(read: ir.Operation) -> bool:
 
 
 def _is_number(op: ir.Operation) -> bool:
-    """Whether all elements are one number, that is known."""
+    """Return whether all elements are one number, that is known."""
     return constant_float(block_operations(te.body_of(op))[-1].operands[0]) is not None
 
 
 def _is_view(op: ir.Operation, inner: Sequence[ir.Operation]) -> bool:
-    """Whether a definition gives an element of another tensor, at indices that are sums; where a
-    condition on indices does not hold, a number; or numbers alone."""
+    """Return whether a definition gives an element of another tensor, at indices that are sums;
+    where a condition on indices does not hold, a number; or numbers alone."""
     reads = [inner_op for inner_op in inner if te.is_read(inner_op)]
     if len(reads) > 1 or not all(
         _is_sum(i, op) for inner_op in reads for i in list(inner_op.operands)[1:]
@@ -154,13 +154,14 @@ def _is_of_indices(op: ir.Operation) -> bool:
 
 
 def _is_sum(index: ir.Value, op: ir.Operation) -> bool:
-    """Whether an index is a sum of the indices of a definition, and of what is outside of it."""
+    """Return whether an index is a sum of the indices of a definition, and of what is outside of
+    it."""
     indices = set(te.body_of(op).arguments)
     return all(name in indices or not is_defined_in(name, op) for name in linear_form(index).names)
 
 
 def _is_little(inner: Sequence[ir.Operation]) -> bool:
-    """Whether a definition is a few cheap operations on one element."""
+    """Return whether a definition is a few cheap operations on one element."""
     work = [op for op in inner if any(b.is_float(value.type) for value in op.operands)]
     is_cheap = all(op.name.startswith("arith.") and op.name not in _DEAR for op in work)
     return is_cheap and len(work) <= FEW and sum(map(te.is_read, inner)) <= 1
@@ -174,7 +175,7 @@ def _is_in_reduction(read: ir.Operation) -> bool:
 
 
 def _branches_around(op: ir.Operation, definition: ir.Operation) -> int:
-    """How many branches of a definition are nested down to an op, which may be one."""
+    """Return how many branches of a definition are nested down to an op, which may be one."""
     count = 0
     while op != definition:
         count += is_branch(op)

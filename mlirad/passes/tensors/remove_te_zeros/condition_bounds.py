@@ -66,7 +66,7 @@ def _guard_of(value: ir.Value, neutral: float) -> ir.Operation | None:
 
 
 def _is_made_bound(op: ir.Operation, atom: ir.Value) -> bool:
-    """Whether what a comparison demands of one index of a reduction is now in its bounds."""
+    """Return whether what a comparison demands of one index of a reduction is now in its bounds."""
     sums = sums_of(atom)
     indices = list(te.body_of(op).arguments)
     used = [k for k, index in enumerate(indices) if any(sum_.coefficient(index) for sum_ in sums)]
