@@ -33,8 +33,8 @@ class ActivateOp(View, dialect=Snode, name="activate"):
     indices: Sequence[ext.Operand[ir.IndexType]]
     activity: ir.FlatSymbolRefAttr
 
-    def verify_region_invariants(self) -> bool:
-        return _check(self.operation)
+    def problem(self) -> str | None:
+        return _problem(self.operation)
 
 
 class DeactivateOp(View, dialect=Snode, name="deactivate"):
@@ -47,8 +47,8 @@ class DeactivateOp(View, dialect=Snode, name="deactivate"):
     indices: Sequence[ext.Operand[ir.IndexType]]
     activity: ir.FlatSymbolRefAttr
 
-    def verify_region_invariants(self) -> bool:
-        return _check(self.operation, of_lists=True)
+    def problem(self) -> str | None:
+        return _problem(self.operation, of_lists=True)
 
 
 class IsActiveOp(View, dialect=Snode, name="is_active", traits=[_Reads]):
@@ -66,8 +66,8 @@ class IsActiveOp(View, dialect=Snode, name="is_active", traits=[_Reads]):
         """Return whether a serial loop asks, to run its body or not."""
         return VISITS in self.operation.attributes
 
-    def verify_region_invariants(self) -> bool:
-        return _check(self.operation)
+    def problem(self) -> str | None:
+        return _problem(self.operation)
 
 
 class LengthOp(View, dialect=Snode, name="length", traits=[_Reads]):
@@ -77,8 +77,8 @@ class LengthOp(View, dialect=Snode, name="length", traits=[_Reads]):
     activity: ir.FlatSymbolRefAttr
     count: ext.Result[Any]
 
-    def verify_region_invariants(self) -> bool:
-        return _check(self.operation, of_lists=True, only_lists=True)
+    def problem(self) -> str | None:
+        return _problem(self.operation, of_lists=True, only_lists=True)
 
 
 class AppendOp(View, dialect=Snode, name="append"):
@@ -92,8 +92,8 @@ class AppendOp(View, dialect=Snode, name="append"):
     activity: ir.FlatSymbolRefAttr
     number: ext.Result[Any]
 
-    def verify_region_invariants(self) -> bool:
-        return _check(self.operation, of_lists=True, only_lists=True)
+    def problem(self) -> str | None:
+        return _problem(self.operation, of_lists=True, only_lists=True)
 
 
 VISITS = "visits"
@@ -186,16 +186,8 @@ def blocks_by_activity(module: ir.Operation) -> dict[str, ir.Operation]:
     return blocks
 
 
-def _check(op: ir.Operation, *, of_lists: bool = False, only_lists: bool = False) -> bool:
-    """Return whether the block is there, of the kind, and has as many indices; an error at the op
-    where it is not."""
-    problem = _problem(op, of_lists, only_lists)
-    if problem is not None:
-        op.location.emit_error(problem)
-    return problem is None
-
-
-def _problem(op: ir.Operation, of_lists: bool, only_lists: bool) -> str | None:
+def _problem(op: ir.Operation, *, of_lists: bool = False, only_lists: bool = False) -> str | None:
+    """Return what is wrong if the block is not there, of another kind, or has other indices."""
     if not isinstance(op.attributes["activity"], ir.FlatSymbolRefAttr):
         return f"{op.attributes['activity']} is not the name of a block's activity"
     module = module_of(op)

@@ -37,8 +37,8 @@ class RootOp(View, dialect=Snode, name="root", traits=[ir.NoTerminatorTrait]):
     sym_name: ir.StringAttr
     body: ext.Region
 
-    def verify_region_invariants(self) -> bool:
-        return _accept(self.operation)
+    def problem(self) -> str | None:
+        return problem_of(self.operation)
 
 
 class DenseOp(View, dialect=Snode, name="dense", traits=[ir.NoTerminatorTrait]):
@@ -49,8 +49,8 @@ class DenseOp(View, dialect=Snode, name="dense", traits=[ir.NoTerminatorTrait]):
     extents: ir.ArrayAttr
     body: ext.Region
 
-    def verify_region_invariants(self) -> bool:
-        return _accept(self.operation)
+    def problem(self) -> str | None:
+        return problem_of(self.operation)
 
 
 class PointerOp(View, dialect=Snode, name="pointer", traits=[ir.NoTerminatorTrait]):
@@ -64,8 +64,8 @@ class PointerOp(View, dialect=Snode, name="pointer", traits=[ir.NoTerminatorTrai
     activity: ir.FlatSymbolRefAttr
     body: ext.Region
 
-    def verify_region_invariants(self) -> bool:
-        return _accept(self.operation)
+    def problem(self) -> str | None:
+        return problem_of(self.operation)
 
 
 class BitmaskedOp(View, dialect=Snode, name="bitmasked", traits=[ir.NoTerminatorTrait]):
@@ -79,8 +79,8 @@ class BitmaskedOp(View, dialect=Snode, name="bitmasked", traits=[ir.NoTerminator
     activity: ir.FlatSymbolRefAttr
     body: ext.Region
 
-    def verify_region_invariants(self) -> bool:
-        return _accept(self.operation)
+    def problem(self) -> str | None:
+        return problem_of(self.operation)
 
 
 class DynamicOp(View, dialect=Snode, name="dynamic", traits=[ir.NoTerminatorTrait]):
@@ -95,8 +95,8 @@ class DynamicOp(View, dialect=Snode, name="dynamic", traits=[ir.NoTerminatorTrai
     activity: ir.FlatSymbolRefAttr
     body: ext.Region
 
-    def verify_region_invariants(self) -> bool:
-        return _accept(self.operation)
+    def problem(self) -> str | None:
+        return problem_of(self.operation)
 
 
 class PlaceOp(View, dialect=Snode, name="place"):
@@ -110,15 +110,8 @@ class PlaceOp(View, dialect=Snode, name="place"):
     element: ir.TypeAttr
     component_shape: ir.ArrayAttr
 
-    def verify_region_invariants(self) -> bool:
-        return _accept(self.operation)
-
-
-def _accept(op: ir.Operation) -> bool:
-    problem = problem_of(op)
-    if problem is not None:
-        op.location.emit_error(problem)
-    return problem is None
+    def problem(self) -> str | None:
+        return problem_of(self.operation)
 
 
 def root(name: str, children: Sequence[ir.Operation]) -> ir.Operation:

@@ -33,11 +33,25 @@ class View(ext.Operation):
             for position, group in enumerate(groups):
                 is_one = group.variadicity is ext.Variadicity.single
                 setattr(cls, group.name, _operand(position) if is_one else _operands(position))
+        if "problem" in vars(cls):
+            cls.verify_region_invariants = _verify  # type: ignore[attr-defined]  # upstream calls it
+
+    def problem(self) -> str | None:
+        """Return what is wrong with the op in one sentence, or nothing; an op whose class says so
+        is verified."""
+        return None
 
     @classmethod
     def holds(cls, op: Named) -> bool:
         """Return whether an op is one of these."""
         return op.name == cls.OPERATION_NAME
+
+
+def _verify(self: View) -> bool:
+    problem = self.problem()
+    if problem is not None:
+        self.operation.location.emit_error(problem)
+    return problem is None
 
 
 def _see(self: ir.OpView, op: ir.Operation | ir.OpView) -> None:

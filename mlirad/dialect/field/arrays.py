@@ -26,14 +26,14 @@ class ArrayType(Field.Type, name="array"):
 
 def array_of(type_: ir.Type) -> tuple[str, tuple[int, ...]]:
     """Element type (as text) and extents of an array type. Raises TaichiTypeError for any other."""
-    element_and_extents = _parts(type_)
+    element_and_extents = _element_and_extents(type_)
     if element_and_extents is None:
         raise TaichiTypeError(f"{type_} is not an array type")
     return element_and_extents
 
 
 @lru_cache(maxsize=4096)
-def _parts(type_: ir.Type) -> tuple[str, tuple[int, ...]] | None:
+def _element_and_extents(type_: ir.Type) -> tuple[str, tuple[int, ...]] | None:
     """Element type and extents; None where a type is no array, or one of something else."""
     if not isinstance(type_, ArrayType):
         return None
@@ -61,9 +61,6 @@ def array_type(element: ir.Type, extents: Sequence[int]) -> ir.Type:
     )
 
 
-def check_array(op: ir.Operation, type_: ir.Type) -> bool:
-    """Return whether the type of an op's array is one; an error at the op where it is not."""
-    if _parts(type_) is None:
-        op.location.emit_error(f"{type_} is not an array")
-        return False
-    return True
+def problem_of_array(type_: ir.Type) -> str | None:
+    """Return what is wrong with the type of an op's array, or nothing."""
+    return f"{type_} is not an array" if _element_and_extents(type_) is None else None

@@ -29,14 +29,11 @@ class RandomOp(View, dialect=Field, name="random", traits=[ext.Pure]):
     draw: ext.Operand[I64]
     value: ext.Result[Any]
 
-    def verify_region_invariants(self) -> bool:
-        op = self.operation
-        if str(op.results[0].type) not in _DRAWN:
-            op.location.emit_error(
-                f"a random {op.results[0].type}, expected one of {', '.join(_DRAWN)}"
-            )
-            return False
-        return True
+    def problem(self) -> str | None:
+        type_ = self.operation.results[0].type
+        if str(type_) not in _DRAWN:
+            return f"a random {type_}, expected one of {', '.join(_DRAWN)}"
+        return None
 
 
 class FetchOp(View, dialect=Field, name="fetch", traits=[ext.Pure]):
@@ -49,12 +46,11 @@ class FetchOp(View, dialect=Field, name="fetch", traits=[ext.Pure]):
     values: Sequence[ext.Operand[ir.IndexType]]
     known: Sequence[ext.Result[ir.IndexType]]
 
-    def verify_region_invariants(self) -> bool:
-        op = self.operation
-        inputs, outputs = [v.type for v in op.operands], [v.type for v in op.results]
-        if inputs != outputs:
-            op.location.emit_error(f"{len(inputs)} values are given, {len(outputs)} are known")
-        return inputs == outputs
+    def problem(self) -> str | None:
+        operands, results = self.operation.operands, self.operation.results
+        if [v.type for v in operands] != [v.type for v in results]:
+            return f"{len(operands)} values are given, {len(results)} are known"
+        return None
 
 
 def chunk() -> ir.Value:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mlirad.bindings import I64, ext, ir
-from mlirad.dialect.field.arrays import Field, array_of, check_array, element_type
+from mlirad.dialect.field.arrays import Field, array_of, element_type, problem_of_array
 from mlirad.dialect.layout_rules import problem_of
 from mlirad.dialect.snode import (
     element_and_shape,
@@ -32,14 +32,12 @@ class GetOp(View, dialect=Field, name="get", traits=[ext.Pure]):
     field: ir.FlatSymbolRefAttr
     array: ext.Result[Any]
 
-    def verify_region_invariants(self) -> bool:
+    def problem(self) -> str | None:
         op = self.operation
         if not isinstance(op.attributes["field"], ir.FlatSymbolRefAttr):
-            op.location.emit_error(f"{op.attributes['field']} is not the name of a field")
-            return False
-        if not check_array(op, op.results[0].type):
-            return False
-        return _check_place(op, ir.FlatSymbolRefAttr(op.attributes["field"]).value)
+            return f"{op.attributes['field']} is not the name of a field"
+        name = ir.FlatSymbolRefAttr(op.attributes["field"]).value
+        return problem_of_array(op.results[0].type) or _problem_of_place(op, name)
 
 
 class AllocaOp(View, dialect=Field, name="alloca"):
@@ -50,17 +48,12 @@ class AllocaOp(View, dialect=Field, name="alloca"):
 
     array: ext.Result[Any]
 
-    def verify_region_invariants(self) -> bool:
-        op = self.operation
-        if not check_array(op, op.results[0].type):
-            return False
-        extents = array_of(op.results[0].type)[1]
-        if min(extents, default=1) <= 0:
-            op.location.emit_error(
-                f"a local array of extents {list(extents)}, expected positive ones"
-            )
-            return False
-        return True
+    def problem(self) -> str | None:
+        type_ = self.operation.results[0].type
+        problem = problem_of_array(type_)
+        if problem is None and min(extents := array_of(type_)[1], default=1) <= 0:
+            return f"a local array of extents {list(extents)}, expected positive ones"
+        return problem
 
 
 class LoadOp(View, dialect=Field, name="load", traits=[_Reads]):
@@ -70,8 +63,8 @@ class LoadOp(View, dialect=Field, name="load", traits=[_Reads]):
     indices: Sequence[ext.Operand[ir.IndexType]]
     value: ext.Result[Any]
 
-    def verify_region_invariants(self) -> bool:
-        return _check_access(self.operation, self.operation.results[0].type)
+    def problem(self) -> str | None:
+        return _problem_of_access(self.operation, self.operation.results[0].type)
 
 
 class StoreOp(View, dialect=Field, name="store"):
@@ -81,8 +74,8 @@ class StoreOp(View, dialect=Field, name="store"):
     array: ext.Operand[Any]
     indices: Sequence[ext.Operand[ir.IndexType]]
 
-    def verify_region_invariants(self) -> bool:
-        return _check_access(self.operation, self.operation.operands[0].type)
+    def problem(self) -> str | None:
+        return _problem_of_access(self.operation, self.operation.operands[0].type)
 
 
 class AtomicOp(View, dialect=Field, name="atomic"):
@@ -98,25 +91,17 @@ class AtomicOp(View, dialect=Field, name="atomic"):
     kind: ir.StringAttr
     old: ext.Result[Any]
 
-    def verify_region_invariants(self) -> bool:
-        op = self.operation
-        kind = self.kind.value
+    def problem(self) -> str | None:
+        op, kind = self.operation, self.kind.value
+        type_, old_type = op.operands[0].type, op.results[0].type
         if kind not in ATOMIC_KINDS:
-            op.location.emit_error(
-                f"unknown atomic kind '{kind}', expected one of {', '.join(ATOMIC_KINDS)}"
-            )
-            return False
-        if not _check_access(op, op.operands[0].type):
-            return False
-        if op.results[0].type != op.operands[0].type:
-            op.location.emit_error(f"an atomic on {op.operands[0].type} gives {op.results[0].type}")
-            return False
-        if kind not in _FLOAT_KINDS and not isinstance(op.operands[0].type, ir.IntegerType):
-            op.location.emit_error(
-                f"atomic kind '{kind}' on {op.operands[0].type}, expected an integer"
-            )
-            return False
-        return True
+            return f"unknown atomic kind '{kind}', expected one of {', '.join(ATOMIC_KINDS)}"
+        problem = _problem_of_access(op, type_)
+        if problem is None and old_type != type_:
+            return f"an atomic on {type_} gives {old_type}"
+        if problem is None and kind not in _FLOAT_KINDS and not isinstance(type_, ir.IntegerType):
+            return f"atomic kind '{kind}' on {type_}, expected an integer"
+        return problem
 
 
 class DimOp(View, dialect=Field, name="dim", traits=[ext.Pure]):
@@ -127,18 +112,12 @@ class DimOp(View, dialect=Field, name="dim", traits=[ext.Pure]):
     axis: ir.IntegerAttr
     extent: ext.Result[ir.IndexType]
 
-    def verify_region_invariants(self) -> bool:
-        op = self.operation
-        if not check_array(op, op.operands[0].type):
-            return False
-        axis, rank = (
-            ir.IntegerAttr(op.attributes["axis"]).value,
-            len(array_of(op.operands[0].type)[1]),
-        )
-        if not 0 <= axis < rank:
-            op.location.emit_error(f"axis {axis} of an array of rank {rank}")
-            return False
-        return True
+    def problem(self) -> str | None:
+        type_, axis = self.operation.operands[0].type, self.axis.value
+        problem = problem_of_array(type_)
+        if problem is None and axis not in range(rank := len(array_of(type_)[1])):
+            return f"axis {axis} of an array of rank {rank}"
+        return problem
 
 
 class AddressOp(View, dialect=Field, name="address", traits=[ext.Pure]):
@@ -149,15 +128,9 @@ class AddressOp(View, dialect=Field, name="address", traits=[ext.Pure]):
     indices: Sequence[ext.Operand[ir.IndexType]]
     place: ext.Result[I64]
 
-    def verify_region_invariants(self) -> bool:
-        op = self.operation
-        array, rank = op.operands[0], len(op.operands) - 1
-        if not check_array(op, array.type):
-            return False
-        extents = array_of(array.type)[1]
-        if rank != len(extents):
-            op.location.emit_error(f"{rank} indices for an array of rank {len(extents)}")
-        return rank == len(extents)
+    def problem(self) -> str | None:
+        array, *indices = self.operation.operands
+        return problem_of_array(array.type) or _problem_of_indices(array, indices)
 
 
 ARRAY_OPERAND = {
@@ -275,36 +248,37 @@ def split_access(op: ir.Operation) -> tuple[ir.Value, list[ir.Value]]:
     return operands[at], operands[at + 1 :]
 
 
-def _check_access(op: ir.Operation, value_type: ir.Type) -> bool:
+def _problem_of_access(op: ir.Operation, value_type: ir.Type) -> str | None:
     array, indices = split_access(op)
-    if not check_array(op, array.type):
-        return False
-    element, extents = array_of(array.type)
-    if len(indices) != len(extents):
-        op.location.emit_error(f"{len(indices)} indices for an array of rank {len(extents)}")
-        return False
-    if str(value_type) != element:
-        op.location.emit_error(f"value of type {value_type} for elements of type {element}")
-        return False
-    return True
+    problem = problem_of_array(array.type) or _problem_of_indices(array, indices)
+    if problem is None and str(value_type) != (element := array_of(array.type)[0]):
+        return f"value of type {value_type} for elements of type {element}"
+    return problem
 
 
-def _check_place(op: ir.Operation, name: str) -> bool:
-    """Return whether a field is placed, and of the type that an op gives its array."""
+def _problem_of_indices(array: ir.Value, indices: Sequence[ir.Value]) -> str | None:
+    rank = len(array_of(array.type)[1])
+    if len(indices) != rank:
+        return f"{len(indices)} indices for an array of rank {rank}"
+    return None
+
+
+def _problem_of_place(op: ir.Operation, name: str) -> str | None:
+    """Return what is wrong if a field is not placed, or of another type than an op gives its
+    array."""
     module = module_of(op)
     place = place_of(module, name)
     if place is None:
         if any(problem_of(tree) is not None for tree in tree_operations(module)):
-            return True  # reported there
-        op.location.emit_error(f"field @{name} is not placed in any layout tree of this module")
-        return False
+            return None  # reported there
+        return f"field @{name} is not placed in any layout tree of this module"
     if any(problem_of(tree) is not None for tree in (place, *trees_around(place))):
-        return True
+        return None
     placed, shape = element_and_shape(place)
     element, extents = array_of(op.results[0].type)
     if (element, extents) != (placed, shape):
-        op.location.emit_error(
+        return (
             f"field @{name} is {list(shape)} of {placed}, "
             f"but is read as {list(extents)} of {element}"
         )
-    return (element, extents) == (placed, shape)
+    return None

@@ -24,8 +24,8 @@ class SpellOp(View, dialect=Field, name="spell", traits=[ext.Pure]):
     value: ext.Operand[Any]
     word: ext.Result[Any]
 
-    def verify_region_invariants(self) -> bool:
-        return _check_numbers(self.operation)
+    def problem(self) -> str | None:
+        return _problem_of_numbers(self.operation)
 
 
 class PrintOp(View, dialect=Field, name="print"):
@@ -35,16 +35,11 @@ class PrintOp(View, dialect=Field, name="print"):
     values: Sequence[ext.Operand[Any]]
     format: ir.StringAttr
 
-    def verify_region_invariants(self) -> bool:
-        op = self.operation
-        holes, count = (
-            len(_HOLE.findall(ir.StringAttr(op.attributes["format"]).value)),
-            len(op.operands),
-        )
+    def problem(self) -> str | None:
+        holes, count = len(_HOLE.findall(self.format.value)), len(self.operation.operands)
         if holes != count:
-            op.location.emit_error(f"format with {holes} places for {count} values")
-            return False
-        return _check_numbers(op)
+            return f"format with {holes} places for {count} values"
+        return _problem_of_numbers(self.operation)
 
 
 class AssertOp(View, dialect=Field, name="assert"):
@@ -57,8 +52,8 @@ class AssertOp(View, dialect=Field, name="assert"):
     values: Sequence[ext.Operand[Any]]
     message: ir.StringAttr
 
-    def verify_region_invariants(self) -> bool:
-        return _check_numbers(self.operation)
+    def problem(self) -> str | None:
+        return _problem_of_numbers(self.operation)
 
 
 def is_report(op: Named) -> bool:
@@ -95,10 +90,9 @@ def assert_(condition: ir.Value, message: str, values: Sequence[ir.Value] = ()) 
     ir.Operation.create(AssertOp.OPERATION_NAME, [], [condition, *values], {"message": text})
 
 
-def _check_numbers(op: ir.Operation) -> bool:
+def _problem_of_numbers(op: ir.Operation) -> str | None:
     for value in op.operands:
         is_number = isinstance(value.type, ir.FloatType | ir.IntegerType | ir.IndexType)
         if not is_number and (SpellOp.holds(op) or str(value.type) != "!field.word"):
-            op.location.emit_error(f"value of type {value.type}, expected a number")
-            return False
-    return True
+            return f"value of type {value.type}, expected a number"
+    return None

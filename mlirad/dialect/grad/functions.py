@@ -13,12 +13,11 @@ class YieldOp(View, dialect=Grad, name="yield", traits=[ir.IsTerminatorTrait]):
 
     values: Sequence[ext.Operand[Any]]
 
-    def verify_region_invariants(self) -> bool:
-        op = self.operation
-        if op.parent is None or not op.parent.name.startswith("grad."):
-            op.location.emit_error("'grad.yield' stands outside a region of its dialect")
-            return False
-        return True
+    def problem(self) -> str | None:
+        parent = self.operation.parent
+        if parent is None or not parent.name.startswith("grad."):
+            return "'grad.yield' stands outside a region of its dialect"
+        return None
 
 
 class JvpOp(View, dialect=Grad, name="jvp"):
@@ -36,11 +35,8 @@ class JvpOp(View, dialect=Grad, name="jvp"):
     directions: ir.IntegerAttr
     body: ext.Region
 
-    def verify_region_invariants(self) -> bool:
-        problem = _problem_of_jvp(self.operation)
-        if problem is not None:
-            self.operation.location.emit_error(problem)
-        return problem is None
+    def problem(self) -> str | None:
+        return _problem_of_jvp(self.operation)
 
 
 def _problem_of_jvp(op: ir.Operation) -> str | None:
@@ -86,11 +82,8 @@ class CustomOp(View, dialect=Grad, name="custom", traits=[ext.Pure, ir.IsIsolate
     vjp: ext.Region
     jvp: ext.Region
 
-    def verify_region_invariants(self) -> bool:
-        problem = _problem_of_custom(self.operation)
-        if problem is not None:
-            self.operation.location.emit_error(problem)
-        return problem is None
+    def problem(self) -> str | None:
+        return _problem_of_custom(self.operation)
 
 
 def _problem_of_custom(op: ir.Operation) -> str | None:

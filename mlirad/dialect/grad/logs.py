@@ -26,11 +26,10 @@ class OpenOp(View, dialect=Grad, name="open"):
     entries: Sequence[ext.Operand[ir.IndexType]]
     log: ext.Result[Any]
 
-    def verify_region_invariants(self) -> bool:
+    def problem(self) -> str | None:
         if len(self.operation.operands) > 1:
-            self.operation.location.emit_error("a log has one number of entries")
-            return False
-        return _check_log(self.operation, self.operation.results[0].type)
+            return "a log has one number of entries"
+        return _problem_of_log(self.operation.results[0].type)
 
 
 class RecordOp(View, dialect=Grad, name="record"):
@@ -43,13 +42,12 @@ class RecordOp(View, dialect=Grad, name="record"):
     log: ext.Operand[Any]
     indices: Sequence[ext.Operand[ir.IndexType]]
 
-    def verify_region_invariants(self) -> bool:
-        operands = list(self.operation.operands)
-        expected = f"!grad.log<{operands[0].type}, {len(operands) - 2} : i64>"
-        if str(operands[1].type) != expected:
-            self.operation.location.emit_error(f"record in {operands[1].type}, expected {expected}")
-            return False
-        return True
+    def problem(self) -> str | None:
+        value, log, *indices = self.operation.operands
+        expected = f"!grad.log<{value.type}, {len(indices)} : i64>"
+        if str(log.type) != expected:
+            return f"record in {log.type}, expected {expected}"
+        return None
 
 
 class MarkOp(View, dialect=Grad, name="mark"):
@@ -58,8 +56,8 @@ class MarkOp(View, dialect=Grad, name="mark"):
     log: ext.Operand[Any]
     count: ext.Result[ir.IndexType]
 
-    def verify_region_invariants(self) -> bool:
-        return _check_log(self.operation, self.operation.operands[0].type)
+    def problem(self) -> str | None:
+        return _problem_of_log(self.operation.operands[0].type)
 
 
 class UndoOp(View, dialect=Grad, name="undo"):
@@ -72,15 +70,12 @@ class UndoOp(View, dialect=Grad, name="undo"):
     count: ext.Operand[ir.IndexType]
     array: ext.Operand[Any]
 
-    def verify_region_invariants(self) -> bool:
-        op = self.operation
-        log, _, array = (value.type for value in op.operands)
-        if not _check_log(op, log):
-            return False
-        if not is_array(array) or str(log) != _log_of(*array_of(array)):
-            op.location.emit_error(f"undo of {log} in {array}")
-            return False
-        return True
+    def problem(self) -> str | None:
+        log, _, array = (value.type for value in self.operation.operands)
+        problem = _problem_of_log(log)
+        if problem is None and (not is_array(array) or str(log) != _log_of(*array_of(array))):
+            return f"undo of {log} in {array}"
+        return problem
 
 
 class CloseOp(View, dialect=Grad, name="close"):
@@ -88,8 +83,8 @@ class CloseOp(View, dialect=Grad, name="close"):
 
     log: ext.Operand[Any]
 
-    def verify_region_invariants(self) -> bool:
-        return _check_log(self.operation, self.operation.operands[0].type)
+    def problem(self) -> str | None:
+        return _problem_of_log(self.operation.operands[0].type)
 
 
 def log_type(element: ir.Type, rank: int) -> ir.Type:
@@ -109,11 +104,8 @@ def _log_of(element: str, extents: tuple[int, ...]) -> str:
     return f"!grad.log<{element}, {len(extents)} : i64>"
 
 
-def _check_log(op: ir.Operation, type_: ir.Type) -> bool:
-    if not isinstance(type_, LogType):
-        op.location.emit_error(f"{type_} is not a log")
-        return False
-    return True
+def _problem_of_log(type_: ir.Type) -> str | None:
+    return None if isinstance(type_, LogType) else f"{type_} is not a log"
 
 
 def open_(element: ir.Type, rank: int, entries: Sequence[ir.Value] = ()) -> ir.Value:

@@ -23,8 +23,8 @@ class AllocOp(View, dialect=Grad, name="alloc"):
     trips: ext.Operand[ir.IndexType]
     stack: ext.Result[Any]
 
-    def verify_region_invariants(self) -> bool:
-        return _check_stack(self.operation, self.operation.results[0].type)
+    def problem(self) -> str | None:
+        return _problem_of_stack(self.operation.results[0].type)
 
 
 class PushOp(View, dialect=Grad, name="push"):
@@ -35,10 +35,8 @@ class PushOp(View, dialect=Grad, name="push"):
     stack: ext.Operand[Any]
     trip: ext.Operand[ir.IndexType]
 
-    def verify_region_invariants(self) -> bool:
-        return _check_element(
-            self.operation, self.operation.operands[0].type, self.operation.operands[1].type
-        )
+    def problem(self) -> str | None:
+        return _problem_of_element(self.operation.operands[0].type, self.operation.operands[1].type)
 
 
 class PopOp(View, dialect=Grad, name="pop"):
@@ -49,10 +47,8 @@ class PopOp(View, dialect=Grad, name="pop"):
     trip: ext.Operand[ir.IndexType]
     value: ext.Result[Any]
 
-    def verify_region_invariants(self) -> bool:
-        return _check_element(
-            self.operation, self.operation.results[0].type, self.operation.operands[0].type
-        )
+    def problem(self) -> str | None:
+        return _problem_of_element(self.operation.results[0].type, self.operation.operands[0].type)
 
 
 class FreeOp(View, dialect=Grad, name="free"):
@@ -60,8 +56,8 @@ class FreeOp(View, dialect=Grad, name="free"):
 
     stack: ext.Operand[Any]
 
-    def verify_region_invariants(self) -> bool:
-        return _check_stack(self.operation, self.operation.operands[0].type)
+    def problem(self) -> str | None:
+        return _problem_of_stack(self.operation.operands[0].type)
 
 
 def stack_type(element: ir.Type) -> ir.Type:
@@ -74,18 +70,13 @@ def stack_element(type_: ir.Type) -> ir.Type:
     return ir.TypeAttr(StackType(type_).element).value
 
 
-def _check_stack(op: ir.Operation, type_: ir.Type) -> bool:
-    if not isinstance(type_, StackType):
-        op.location.emit_error(f"{type_} is not a stack")
-        return False
-    return True
+def _problem_of_stack(type_: ir.Type) -> str | None:
+    return None if isinstance(type_, StackType) else f"{type_} is not a stack"
 
 
-def _check_element(op: ir.Operation, value: ir.Type, stack: ir.Type) -> bool:
-    if str(stack) != f"!grad.stack<{value}>":
-        op.location.emit_error(f"value of type {value} in {stack}")
-        return False
-    return True
+def _problem_of_element(value: ir.Type, stack: ir.Type) -> str | None:
+    is_stack_of = str(stack) == f"!grad.stack<{value}>"
+    return None if is_stack_of else f"value of type {value} in {stack}"
 
 
 def alloc(element: ir.Type, trips: ir.Value) -> ir.Value:

@@ -33,8 +33,8 @@ class PlaceholderOp(View, dialect=Te, name="placeholder", traits=[ext.Pure]):
     label: ir.StringAttr
     tensor: ext.Result[Any]
 
-    def verify_region_invariants(self) -> bool:
-        return _told(self.operation, _problem_of_sizes(self.operation))
+    def problem(self) -> str | None:
+        return _problem_of_sizes(self.operation)
 
 
 class PutOp(View, dialect=Te, name="put", traits=[ir.IsTerminatorTrait]):
@@ -47,12 +47,11 @@ class PutOp(View, dialect=Te, name="put", traits=[ir.IsTerminatorTrait]):
     value: ext.Operand[Any]
     indices: Sequence[ext.Operand[ir.IndexType]]
 
-    def verify_region_invariants(self) -> bool:
-        op = self.operation
-        if op.parent is None or op.parent.name != "te.scatter":
-            op.location.emit_error("'te.put' stands outside of a 'te.scatter'")
-            return False
-        return True
+    def problem(self) -> str | None:
+        parent = self.operation.parent
+        if parent is None or parent.name != "te.scatter":
+            return "'te.put' stands outside of a 'te.scatter'"
+        return None
 
 
 class YieldOp(View, dialect=Te, name="yield", traits=[ir.IsTerminatorTrait]):
@@ -60,12 +59,11 @@ class YieldOp(View, dialect=Te, name="yield", traits=[ir.IsTerminatorTrait]):
 
     values: Sequence[ext.Operand[Any]]
 
-    def verify_region_invariants(self) -> bool:
-        op = self.operation
-        if op.parent is None or not op.parent.name.startswith("te."):
-            op.location.emit_error("'te.yield' stands outside a region of its dialect")
-            return False
-        return True
+    def problem(self) -> str | None:
+        parent = self.operation.parent
+        if parent is None or not parent.name.startswith("te."):
+            return "'te.yield' stands outside a region of its dialect"
+        return None
 
 
 class ComputeOp(View, dialect=Te, name="compute", traits=[ext.Pure]):
@@ -80,9 +78,8 @@ class ComputeOp(View, dialect=Te, name="compute", traits=[ext.Pure]):
     tensor: ext.Result[Any]
     body: ext.Region
 
-    def verify_region_invariants(self) -> bool:
-        op = self.operation
-        return _told(op, _problem_of_sizes(op) or _problem_of_compute(op))
+    def problem(self) -> str | None:
+        return _problem_of_sizes(self.operation) or _problem_of_compute(self.operation)
 
 
 class ScatterOp(View, dialect=Te, name="scatter", traits=[ext.Pure]):
@@ -99,8 +96,8 @@ class ScatterOp(View, dialect=Te, name="scatter", traits=[ext.Pure]):
     tensor: ext.Result[Any]
     body: ext.Region
 
-    def verify_region_invariants(self) -> bool:
-        return _told(self.operation, _problem_of_scatter(self.operation))
+    def problem(self) -> str | None:
+        return _problem_of_scatter(self.operation)
 
 
 class ScanOp(View, dialect=Te, name="scan", traits=[ext.Pure]):
@@ -121,8 +118,8 @@ class ScanOp(View, dialect=Te, name="scan", traits=[ext.Pure]):
     first: ext.Region
     step: ext.Region
 
-    def verify_region_invariants(self) -> bool:
-        return _told(self.operation, _problem_of_scan(self.operation))
+    def problem(self) -> str | None:
+        return _problem_of_scan(self.operation)
 
 
 LABEL = "label"
@@ -251,12 +248,6 @@ def scan(
 def yield_(values: Sequence[ir.Value]) -> None:
     """`te.yield`."""
     ir.Operation.create(YieldOp.OPERATION_NAME, [], list(values))
-
-
-def _told(op: ir.Operation, problem: str | None) -> bool:
-    if problem is not None:
-        op.location.emit_error(problem)
-    return problem is None
 
 
 def _problem_of_sizes(op: ir.Operation, more: int = 0) -> str | None:

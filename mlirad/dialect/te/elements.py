@@ -19,12 +19,8 @@ class ReadOp(View, dialect=Te, name="read", traits=[ext.Pure]):
     indices: Sequence[ext.Operand[ir.IndexType]]
     value: ext.Result[Any]
 
-    def verify_region_invariants(self) -> bool:
-        op = self.operation
-        problem = _problem_of_read(op)
-        if problem is not None:
-            op.location.emit_error(problem)
-        return problem is None
+    def problem(self) -> str | None:
+        return _problem_of_read(self.operation)
 
 
 class ReduceOp(View, dialect=Te, name="reduce", traits=[ext.Pure]):
@@ -48,12 +44,8 @@ class ReduceOp(View, dialect=Te, name="reduce", traits=[ext.Pure]):
     body: ext.Region
     combiner: ext.Region
 
-    def verify_region_invariants(self) -> bool:
-        op = self.operation
-        problem = _problem_of_reduce(op)
-        if problem is not None:
-            op.location.emit_error(problem)
-        return problem is None
+    def problem(self) -> str | None:
+        return _problem_of_reduce(self.operation)
 
 
 _DERIVATIVE = "te.derivative"

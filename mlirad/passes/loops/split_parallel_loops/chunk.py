@@ -16,6 +16,7 @@ from mlirad.ir.walk import (
     attributes_of,
     block_operations,
     captured,
+    clone,
     constant_integer,
     defining_op,
     operations,
@@ -152,11 +153,7 @@ def clone_with(
     if ChunkOp.holds(op):
         return
     if not op.regions:
-        copy = op.clone()
-        for position, operand in enumerate(op.operands):
-            if operand in mapping:
-                copy.operands[position] = mapping[operand]
-        mapping.update(zip(op.results, copy.results))
+        clone(op, mapping)
         return
     attributes = attributes_of(op)
     copy = ir.Operation.create(
