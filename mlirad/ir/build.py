@@ -341,6 +341,24 @@ def function(
     return op
 
 
+def function_like(
+    old: ir.Operation,
+    inputs: Sequence[ir.Type],
+    results: Sequence[ir.Type],
+    attributes: Mapping[str, ir.Attribute] | None = None,
+) -> ir.Operation:
+    """`func.func` in front of another, with its attributes except its type and those given; the
+    caller fills its block."""
+    name = ir.StringAttr(old.attributes["sym_name"]).value
+    copied = {
+        key: old.attributes[key]
+        for key in old.attributes
+        if key not in ("function_type", "res_attrs")
+    }
+    with ir.InsertionPoint(old), old.location:
+        return function(name, inputs, results, {**copied, **(attributes or {})}, is_private=False)
+
+
 def return_(values: Sequence[ir.Value] = ()) -> ir.Operation:
     """`func.return`."""
     return effect(Func.RETURN, values)

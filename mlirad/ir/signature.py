@@ -15,7 +15,7 @@ parameter hands its label on. Hand-written functions may have no labels: they ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -226,6 +226,11 @@ def parameter_attributes(function: ir.Operation) -> list[Attributes]:
         return [{} for _ in type_.inputs]
     labels = ir.ArrayAttr(function.attributes["arg_attrs"])
     return [{item.name: item.attr for item in ir.DictAttr(label)} for label in labels]
+
+
+def label_parameters(labels: Iterable[Attributes]) -> Attributes:
+    """The attribute of a function that labels its parameters."""
+    return {"arg_attrs": ir.ArrayAttr.get([ir.DictAttr.get(label) for label in labels])}
 
 
 def argument_numbers(function: ir.Operation) -> dict[int, int]:

@@ -35,8 +35,9 @@ from mlirad.frontend.python.translation.translator import Translator
 from mlirad.frontend.python.values.leaves import build_value, form_of, leaves
 from mlirad.frontend.python.values.scalar import Expr
 from mlirad.frontend.python.values.struct import Struct
+from mlirad.ir import build
 from mlirad.ir.signature import Attributes, argument_label
-from mlirad.ir.walk import has_uses, owner_operation
+from mlirad.ir.walk import entry_of, has_uses, owner_operation
 from mlirad.kernel.arguments import (
     Argument,
     ConstantArgument,
@@ -124,16 +125,8 @@ class _Kernel:
     def translate(self, arguments: Sequence[tuple[str, Argument]]) -> None:
         """Create the function at the insertion point."""
         name = self.source.node.name
-        function_type = ir.FunctionType.get([], [])
-        op = ir.Operation.create(
-            "func.func",
-            [],
-            [],
-            {"sym_name": ir.StringAttr.get(name), "function_type": ir.TypeAttr.get(function_type)},
-            regions=1,
-        )
-        entry = ir.Block.create_at_start(op.regions[0], [], [])
-        self.builder.entry = entry
+        op = build.function(name, [], is_private=False)
+        self.builder.entry = entry = entry_of(op)
         t = Translator(self.builder)
         frame = Frame(name, self.source, True, self.return_type)
         t.frames.append(frame)
@@ -151,7 +144,7 @@ class _Kernel:
             with self.builder.stream(lambda: constant(-1, i64)):
                 visit_block(t, self.source.node.body)
             values = self._result_values(frame)
-            ir.Operation.create("func.return", [], [v.value for v in values])
+            build.return_([v.value for v in values])
         self.results = [v.dtype for v in values]
         self._drop_unused_gradients(entry, marks)
         marks += [{} for _ in range(len(entry.arguments) - len(marks))]

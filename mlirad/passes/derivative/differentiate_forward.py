@@ -17,11 +17,10 @@ from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
 from mlirad.ir.limits import Range
-from mlirad.ir.ops import Func
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.requirements import KERNELS, is_private
-from mlirad.ir.signature import parameter_attributes, tangent_label
-from mlirad.ir.walk import attributes_of, functions
+from mlirad.ir.signature import label_parameters, parameter_attributes, tangent_label
+from mlirad.ir.walk import entry_of, functions
 from mlirad.sweeps.forward import Forward
 
 Tangents = Annotated[int, Range(1, 4096)]
@@ -50,9 +49,7 @@ def _differentiate(
     types = [graph.values[v].type for v in parameters] + [
         graph.values[v].type for v in carriers for _ in range(count)
     ]
-    attributes = attributes_of(function)
-    results = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value).results
-    attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, results))
+    results = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results
     labels = parameter_attributes(function)
     duals = [
         tangent_label(label, k)
@@ -60,12 +57,7 @@ def _differentiate(
         if v in carriers
         for k in range(count)
     ]
-    attributes["arg_attrs"] = ir.ArrayAttr.get(
-        [ir.DictAttr.get(labelled) for labelled in [*labels, *duals]]
-    )
-    with ir.InsertionPoint(function), function.location:
-        doubled = ir.Operation.create(Func.FUNC, [], [], attributes, regions=1)
-        entry = b.block(doubled, 0, types)
+    entry = entry_of(b.function_like(function, types, results, label_parameters([*labels, *duals])))
     arguments: list[ir.Value] = list(entry.arguments)
     forward = Forward(graph, activity, count, dict(zip(parameters, arguments)))
     for k, v in enumerate(carriers):

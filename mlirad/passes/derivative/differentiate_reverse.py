@@ -20,10 +20,9 @@ from mlirad.dialect import field
 from mlirad.dialect.field import AllocaOp, GetOp
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
-from mlirad.ir.ops import Func
 from mlirad.ir.requirements import KERNELS, is_private
-from mlirad.ir.signature import adjoint_label, parameter_attributes
-from mlirad.ir.walk import Array, attributes_of, functions
+from mlirad.ir.signature import adjoint_label, label_parameters, parameter_attributes
+from mlirad.ir.walk import Array, entry_of, functions
 from mlirad.sweeps.recompute import Recompute
 from mlirad.sweeps.reverse import Reverse
 
@@ -44,20 +43,12 @@ def _differentiate(module: ir.Operation, function: ir.Operation, again: bool) ->
     graph = Graph(function)
     activity = Activity(module, function, graph)
     needed = Needed(graph, activity, redone_arrays(function, graph))
-    attributes = attributes_of(function)
     inputs = [graph.values[v].type for v in graph.body.arguments]
     extra = [v for v in graph.body.arguments if graph.values[v] in activity.adjoint]
     types = inputs + [graph.values[v].type for v in extra]
-    attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, []))
-    labels_before = parameter_attributes(function)
-    adjoint = [
-        adjoint_label(label) for label, v in zip(labels_before, graph.body.arguments) if v in extra
-    ]
-    labels = [ir.DictAttr.get(label) for label in [*labels_before, *adjoint]]
-    attributes["arg_attrs"] = ir.ArrayAttr.get(labels)
-    with ir.InsertionPoint(function), function.location:
-        reverse = ir.Operation.create(Func.FUNC, [], [], attributes, regions=1)
-        entry = b.block(reverse, 0, types)
+    labels = parameter_attributes(function)
+    adjoint = [adjoint_label(label) for label, v in zip(labels, graph.body.arguments) if v in extra]
+    entry = entry_of(b.function_like(function, types, [], label_parameters([*labels, *adjoint])))
     arguments = list(entry.arguments)
     environment: dict[int, ir.Value] = dict(zip(graph.body.arguments, arguments))
     adjoints: dict[Array, ir.Value] = {

@@ -15,6 +15,7 @@ from mlirad.bindings import ir
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.building.open_regions import Region, user_place
 from mlirad.ir import build
+from mlirad.ir.ops import Arith
 from mlirad.types import DataType, f32, i32, i64
 
 
@@ -122,9 +123,8 @@ class Builder:
     def next_draw(self) -> tuple[ir.Value, ir.Value, ir.Value]:
         """The counters of the next draw: launch, iteration, number within the iteration."""
         slot, iteration = self.streams[-1]
-        type_ = mlir_type(i64)
         draw = build.read(slot)
-        build.write(build.make("arith.addi", type_, [draw, constant(1, i64)]), slot)
+        build.write(build.add(draw, constant(1, i64)), slot)
         return self.seed(), iteration(), draw
 
 
@@ -193,11 +193,11 @@ def constant(value: bool | int | float, dtype: DataType) -> ir.Value:
     """An `arith.constant` of a scalar type."""
     type_ = mlir_type(dtype)
     if dtype.is_float:
-        return build.make("arith.constant", type_, [], value=ir.FloatAttr.get(type_, float(value)))
+        return build.make(Arith.CONSTANT, type_, [], value=ir.FloatAttr.get(type_, float(value)))
     bits = int(value) & ((1 << dtype.bits) - 1)
     signed = bits - (1 << dtype.bits) if dtype.bits > 1 and bits >> (dtype.bits - 1) else bits
     return build.make(
-        "arith.constant",
+        Arith.CONSTANT,
         type_,
         [],
         value=ir.IntegerAttr.get(type_, -signed if dtype.bits == 1 else signed),

@@ -10,11 +10,6 @@ from mlirad.frontend.python.building.builder import current
 from mlirad.ir import build
 
 
-def _terminate(block: ir.Block, name: str = "scf.yield", operands: Sequence[ir.Value] = ()) -> None:
-    with ir.InsertionPoint(block):
-        ir.Operation.create(name, [], operands)
-
-
 @contextmanager
 def inside(block: ir.Block, kind: str, *, is_tail: bool = False) -> Iterator[None]:
     """Insert at the end of a block; what is made there cannot be used afterwards."""
@@ -30,42 +25,39 @@ def if_op(
     is_tail: bool = False,
 ) -> ir.Operation:
     """`scf.if` without results; `is_tail` where nothing of the block around it runs after it."""
-    op = ir.Operation.create("scf.if", [], [condition], regions=2)
-    block = build.block(op, 0)
-    with inside(block, "a branch", is_tail=is_tail):
+    op = build.if_else(condition, [], with_else=otherwise is not None)
+    with inside(op.then, "a branch", is_tail=is_tail):
         then()
-    _terminate(block)
+    _end(op.then)
     if otherwise is not None:
-        alternative = build.block(op, 1)
-        with inside(alternative, "a branch"):
+        with inside(op.otherwise, "a branch"):
             otherwise()
-        _terminate(alternative)
-    return op
+        _end(op.otherwise)
+    return op.op
 
 
 def for_op(
     lower: ir.Value, upper: ir.Value, step: ir.Value, body: Callable[[ir.Value], None]
 ) -> ir.Operation:
     """`scf.for` over `index`."""
-    op = ir.Operation.create("scf.for", [], [lower, upper, step], regions=1)
-    block = build.block(op, 0, [build.index_type()])
-    with inside(block, "a loop"):
-        body(block.arguments[0])
-    _terminate(block)
-    return op
+    loop = build.for_loop(lower, upper, step)
+    with inside(loop.body, "a loop"):
+        body(loop.induction)
+    _end(loop.body)
+    return loop.op
 
 
 def while_op(condition: Callable[[], ir.Value], body: Callable[[], None]) -> ir.Operation:
     """`scf.while` without carried values."""
-    op = ir.Operation.create("scf.while", [], [], regions=2)
-    before, after = build.block(op, 0), build.block(op, 1)
-    with inside(before, "the condition of a loop"):
+    loop = build.while_loop([])
+    with inside(loop.before, "the condition of a loop"):
         test = condition()
-    _terminate(before, "scf.condition", [test])
-    with inside(after, "a loop"):
+    with ir.InsertionPoint(loop.before):
+        build.go_on_if(test)
+    with inside(loop.after, "a loop"):
         body()
-    _terminate(after)
-    return op
+    _end(loop.after)
+    return loop.op
 
 
 def parallel_op(
@@ -75,28 +67,20 @@ def parallel_op(
     attributes: Mapping[str, ir.Attribute],
 ) -> ir.Operation:
     """`scf.parallel` over a box."""
-    rank = len(lower)
-    step = build.index(1)
-    sizes = ir.DenseI32ArrayAttr.get([rank, rank, rank, 0])
-    op = ir.Operation.create(
-        "scf.parallel",
-        [],
-        [*lower, *upper, *([step] * rank)],
-        {**attributes, "operandSegmentSizes": sizes},
-        regions=1,
-    )
-    block = build.block(op, 0, [build.index_type()] * rank)
-    with inside(block, "a loop"):
-        body(list(block.arguments))
-    _terminate(block, "scf.reduce")
-    return op
+    loop = build.parallel_loop(lower, upper, [build.index(1)] * len(lower), attributes)
+    with inside(loop.body, "a loop"):
+        body(list(loop.indices))
+    with ir.InsertionPoint(loop.body):
+        build.end_parallel()
+    return loop.op
+
+
+def _end(block: ir.Block) -> None:
+    with ir.InsertionPoint(block):
+        build.yield_()
 
 
 def clamp(index: ir.Value, size: ir.Value) -> ir.Value:
     """Move an `index` value into `0 ... size - 1`."""
     last = build.sub(size, build.index(1))
-    return build.make(
-        "arith.maxsi",
-        build.index_type(),
-        [build.make("arith.minsi", build.index_type(), [index, last]), build.index(0)],
-    )
+    return build.maxsi(build.minsi(index, last), build.index(0))

@@ -19,6 +19,7 @@ from mlirad.frontend.python.translation.translator import Translator
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.leaves import float_leaves, like, widest
 from mlirad.frontend.python.values.scalar import Expr
+from mlirad.ir.ops import Memref
 
 
 class Derivatives(msgspec.Struct):
@@ -84,10 +85,10 @@ def _refuse_side_effects(t: Translator, subject: str, block: ir.Block) -> None:
         slot for slot, _ in t.builder.streams
     }  # counters of random draws
     for op in _operations(block):
-        if op.name == "memref.alloca" or AllocaOp.holds(op):
+        if op.name == Memref.ALLOCA or AllocaOp.holds(op):
             inner_memory.add(op.results[0])
         effect = "prints" if PrintOp.holds(op) else ""
-        if (is_write(op) or op.name == "memref.store") and op.operands[1] not in inner_memory:
+        if (is_write(op) or op.name == Memref.STORE) and op.operands[1] not in inner_memory:
             effect = f"writes {_array_name(t, op.operands[1])}"
         if effect:
             raise TaichiCompilationError(

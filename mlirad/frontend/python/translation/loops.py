@@ -365,4 +365,4 @@ def _iteration_number(
     for i, low, high in zip(indices, lower, upper):
         width = build.sub(high, low)
         result = build.add(build.mul(result, width), build.sub(i, low))
-    return build.make("arith.index_cast", mlir_type(i64), [result])
+    return build.index_cast(result, mlir_type(i64))

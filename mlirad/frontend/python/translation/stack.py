@@ -26,11 +26,7 @@ class Stack:
 
     def __init__(self, dtype: DataType, function: str) -> None:
         type_ = ir.MemRefType.get([MAX_DEPTH], mlir_type(dtype))
-        marks = {
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0]),
-            field.RECURSION: ir.StringAttr.get(function),
-        }
-        self.memory = build.make("memref.alloca", type_, [], **marks)
+        self.memory = build.alloca(type_, **{field.RECURSION: ir.StringAttr.get(function)})
         self.dtype = dtype
 
     def read(self, level: Expr) -> Expr:

@@ -7,6 +7,7 @@ from mlirad.frontend.python.building.builder import constant
 from mlirad.frontend.python.values import integer_division
 from mlirad.frontend.python.values.overflow import report_overflow
 from mlirad.ir import build
+from mlirad.ir.ops import Math
 from mlirad.types import DataType
 
 _NAMES = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor"}
@@ -30,19 +31,19 @@ def floor_quotient(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
     """The quotient rounded towards minus infinity."""
     if not dtype.is_float:
         return integer_division.floor_quotient(a, b, dtype)
-    return build.make("math.floor", a.type, [build.make("arith.divf", a.type, [a, b])])
+    return build.floor(build.divf(a, b))
 
 
 def negate(value: ir.Value, dtype: DataType) -> ir.Value:
     """`-value`; without signs, the complement to 2ⁿ, which is no overflow."""
     if dtype.is_float:
-        return build.make("arith.negf", value.type, [value])
+        return build.negf(value)
     zero = constant(0, dtype)
     if dtype.is_signed:
         return calculate("-", zero, value, dtype)
-    return build.make("arith.subi", value.type, [zero, value])
+    return build.sub(zero, value)
 
 
 def absolute(value: ir.Value, dtype: DataType) -> ir.Value:
     """The absolute value of a float or a signed integer."""
-    return build.make("math.absf" if dtype.is_float else "math.absi", value.type, [value])
+    return build.make(Math.ABSF if dtype.is_float else Math.ABSI, value.type, [value])

@@ -25,6 +25,7 @@ from mlirad.frontend.python.values.scalar import Expr, Scalar
 from mlirad.ir import build
 from mlirad.ir.elementary.function import Function
 from mlirad.ir.elementary.operators import ROUNDINGS
+from mlirad.ir.ops import Math
 from mlirad.types import DataType, TypeLike, promote, resolve, u1
 
 
@@ -95,7 +96,7 @@ def bit_cast(value: Scalar, dtype: DataType) -> Any:
     source = ex.expression(value)
     if source.dtype.bits != dtype.bits:
         raise TaichiTypeError(f"bit_cast from {source.dtype} to {dtype}: sizes differ")
-    return Expr(build.make("arith.bitcast", mlir_type(dtype), [source.value]), dtype)
+    return Expr(build.bitcast(source.value, mlir_type(dtype)), dtype)
 
 
 def _extremum(symbol: str, python: Callable[..., Any]) -> Callable[[Scalar, Scalar], Scalar]:
@@ -222,12 +223,12 @@ def _raw(
 def clz(value: Operand) -> Any:
     """Zero bits before the highest one of integers, in kernels, elementwise. Raises TaichiTypeError
     for floats."""
-    return mapped(lambda v: _bits("math.ctlz", v), value)
+    return mapped(lambda v: _bits(Math.CTLZ, v), value)
 
 
 def popcnt(value: Operand) -> Any:
     """Bits that are one of integers, in kernels, elementwise. Raises TaichiTypeError for floats."""
-    return mapped(lambda v: _bits("math.ctpop", v), value)
+    return mapped(lambda v: _bits(Math.CTPOP, v), value)
 
 
 def _bits(name: str, value: Scalar) -> Expr:
@@ -261,7 +262,7 @@ def _float_class(value: Expr, test: Callable[[Expr], Expr]) -> Any:
 
 
 def _is_nan(value: Expr) -> Expr:
-    return Expr(build.make("math.isnan", mlir_type(u1), [value.value]), u1)
+    return Expr(build.make(Math.ISNAN, mlir_type(u1), [value.value]), u1)
 
 
 def _is_infinite(value: Expr) -> Expr:

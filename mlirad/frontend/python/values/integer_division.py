@@ -11,6 +11,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.frontend.python.building.builder import constant, current, mlir_type
 from mlirad.ir import build
+from mlirad.ir.ops import Arith, Math
 from mlirad.types import DataType, u1
 
 
@@ -19,10 +20,10 @@ def floor_quotient(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
     if not dtype.is_signed:
         return raw_quotient(a, b, dtype)
     if _is_harmless(b, dtype):
-        return build.make("arith.floordivsi", mlir_type(dtype), [a, b])
+        return build.floordivsi(a, b)
     quotient, remainder = _quotient(a, b, dtype), raw_remainder(a, b, dtype)
     less = build.sub(quotient, constant(1, dtype))
-    return _unless_zero(b, _select(_is_below(remainder, b, dtype), less, quotient), dtype)
+    return _unless_zero(b, build.select(_is_below(remainder, b, dtype), less, quotient), dtype)
 
 
 def raw_quotient(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
@@ -33,8 +34,7 @@ def raw_quotient(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
 
 def raw_remainder(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
     """The remainder of the quotient rounded towards 0."""
-    name = "arith.remsi" if dtype.is_signed else "arith.remui"
-    return build.make(name, mlir_type(dtype), [a, _divisor(a, b, dtype)])
+    return (build.remsi if dtype.is_signed else build.rem)(a, _divisor(a, b, dtype))
 
 
 def floor_remainder(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
@@ -43,12 +43,12 @@ def floor_remainder(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
         return raw_remainder(a, b, dtype)
     if not _is_harmless(b, dtype):
         remainder = raw_remainder(a, b, dtype)
-        return _select(
+        return build.select(
             _is_below(remainder, b, dtype),
             build.add(remainder, b),
             remainder,
         )
-    quotient = build.make("arith.floordivsi", mlir_type(dtype), [a, b])
+    quotient = build.floordivsi(a, b)
     return build.sub(a, build.mul(quotient, b))
 
 
@@ -59,9 +59,8 @@ def power(base: ir.Value, exponent: ir.Value, dtype: DataType) -> ir.Value:
     if current().debug:
         _check(_not(negative), base, "an integer to a negative power: the base is {}", dtype)
     divides = build.all_of([negative, build.compare(build.EQ, base, zero)])
-    return build.make(
-        "math.ipowi", mlir_type(dtype), [_select(divides, constant(2, dtype), base), exponent]
-    )
+    nonzero = build.select(divides, constant(2, dtype), base)
+    return build.make(Math.IPOWI, mlir_type(dtype), [nonzero, exponent])
 
 
 def _quotient(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
@@ -73,26 +72,20 @@ def _quotient(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
             f"the quotient of {{}} and -1 does not fit into {dtype}",
             dtype,
         )
-    return build.make(
-        "arith.divsi" if dtype.is_signed else "arith.divui",
-        mlir_type(dtype),
-        [a, _divisor(a, b, dtype)],
-    )
+    return (build.divsi if dtype.is_signed else build.div)(a, _divisor(a, b, dtype))
 
 
 def _is_below(remainder: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
     """Whether a remainder says that the quotient rounded towards 0 is not rounded down: its sign
     is not that of the divisor."""
     zero = constant(0, dtype)
-    differ = build.compare(
-        build.SLT, build.make("arith.xori", remainder.type, [remainder, b]), zero
-    )
+    differ = build.compare(build.SLT, build.xori(remainder, b), zero)
     return build.all_of([differ, _not(build.compare(build.EQ, remainder, zero))])
 
 
 def _unless_zero(b: ir.Value, quotient: ir.Value, dtype: DataType) -> ir.Value:
     zero = constant(0, dtype)
-    return _select(build.compare(build.EQ, b, zero), zero, quotient)
+    return build.select(build.compare(build.EQ, b, zero), zero, quotient)
 
 
 def _divisor(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
@@ -103,12 +96,8 @@ def _divisor(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
     is_zero = build.compare(build.EQ, b, constant(0, dtype))
     if current().debug:
         _check(_not(is_zero), a, "integer division by zero: {} by 0", dtype)
-    bad = (
-        build.make("arith.ori", build.integer_type(1), [is_zero, _wraps(a, b, dtype)])
-        if dtype.is_signed
-        else is_zero
-    )
-    return _select(bad, constant(1, dtype), b)
+    bad = build.ori(is_zero, _wraps(a, b, dtype)) if dtype.is_signed else is_zero
+    return build.select(bad, constant(1, dtype), b)
 
 
 def _wraps(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
@@ -119,18 +108,14 @@ def _wraps(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
 
 def _is_harmless(b: ir.Value, dtype: DataType) -> bool:
     """Whether a divisor is a constant by which everything can be divided."""
-    if isinstance(b, ir.BlockArgument) or b.owner.name != "arith.constant":
+    if isinstance(b, ir.BlockArgument) or b.owner.name != Arith.CONSTANT:
         return False
     number = ir.IntegerAttr(b.owner.attributes["value"]).value
     return number != 0 and (number != -1 or not dtype.is_signed)
 
 
 def _not(condition: ir.Value) -> ir.Value:
-    return build.make("arith.xori", build.integer_type(1), [condition, constant(1, u1)])
-
-
-def _select(condition: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
-    return build.make("arith.select", a.type, [condition, a, b])
+    return build.xori(condition, constant(1, u1))
 
 
 def _check(condition: ir.Value, operand: ir.Value, message: str, dtype: DataType) -> None:

@@ -11,6 +11,7 @@ from mlirad.frontend.python.building.open_regions import user_place
 from mlirad.frontend.python.building.regions import if_op
 from mlirad.frontend.python.values.shifts import shift_bits
 from mlirad.ir import build
+from mlirad.ir.ops import Arith
 from mlirad.types import DataType
 
 _NAMES = {"+": "Addition", "-": "Subtraction", "*": "Multiplication", "<<": "Shift left"}
@@ -50,11 +51,11 @@ def _product_overflows(
     left: ir.Value, right: ir.Value, result: ir.Value, dtype: DataType
 ) -> ir.Value:
     """Whether the upper half of a product is more than its sign."""
-    name = "arith.mulsi_extended" if dtype.is_signed else "arith.mului_extended"
+    name = Arith.MULSI_EXTENDED if dtype.is_signed else Arith.MULUI_EXTENDED
     low, high = ir.Operation.create(name, [left.type, left.type], [left, right]).results
     if not dtype.is_signed:
         return build.compare(build.NE, high, constant(0, dtype))
-    sign = build.make("arith.shrsi", left.type, [low, constant(dtype.bits - 1, dtype)])
+    sign = build.shrsi(low, constant(dtype.bits - 1, dtype))
     return build.compare(build.NE, high, sign)
 
 
@@ -66,11 +67,11 @@ def _shift_overflows(
 
 
 def _differ(left: ir.Value, right: ir.Value) -> ir.Value:
-    return build.make("arith.xori", left.type, [left, right])
+    return build.xori(left, right)
 
 
 def _have_sign(left: ir.Value, right: ir.Value, dtype: DataType) -> ir.Value:
-    both = build.make("arith.andi", left.type, [left, right])
+    both = build.andi(left, right)
     return build.compare(build.SLT, both, constant(0, dtype))
 
 

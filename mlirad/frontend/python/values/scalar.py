@@ -20,6 +20,7 @@ from mlirad.frontend.python.values.overflow import report_overflow
 from mlirad.frontend.python.values.python_numbers import number_constant, number_type
 from mlirad.frontend.python.values.shifts import shift_bits
 from mlirad.ir import build, typed_values
+from mlirad.ir.ops import Math
 from mlirad.types import DataType, i32, i64, promote, u1
 
 if TYPE_CHECKING:
@@ -161,13 +162,13 @@ def as_index(value: Scalar) -> ir.Value:
         return value.index
     if value.dtype.is_float:
         raise TaichiTypeError(f"an index must be an integer, not {value.dtype}")
-    name = "arith.index_cast" if value.dtype.is_signed else "arith.index_castui"
-    return build.make(name, build.index_type(), [value.value])
+    cast_ = build.index_cast if value.dtype.is_signed else build.index_castui
+    return cast_(value.value, build.index_type())
 
 
 def from_index(index: ir.Value, dtype: DataType = i32) -> Expr:
     """An `index` value as a scalar integer."""
-    return Expr(build.make("arith.index_cast", mlir_type(dtype), [index]), dtype, index)
+    return Expr(build.index_cast(index, mlir_type(dtype)), dtype, index)
 
 
 def promote_operands(left: Scalar, right: Scalar) -> tuple[Expr, Expr, DataType]:
@@ -219,7 +220,7 @@ def divide(left: Scalar, right: Scalar) -> Expr:
     if not dtype.is_float:
         dtype = current().default_fp
         a, b = cast(a, dtype), cast(b, dtype)
-    return Expr(build.make("arith.divf", mlir_type(dtype), [a.value, b.value]), dtype)
+    return Expr(build.divf(a.value, b.value), dtype)
 
 
 def floor_divide(left: Scalar, right: Scalar) -> Expr:
@@ -250,7 +251,7 @@ def power(left: Scalar, right: Scalar) -> Expr:
     a, b, dtype = _as_numbers(left, right)
     if dtype.is_integer:
         return Expr(division.power(a.value, b.value, dtype), dtype)
-    return Expr(build.make("math.powf", mlir_type(dtype), [a.value, b.value]), dtype)
+    return Expr(build.make(Math.POWF, mlir_type(dtype), [a.value, b.value]), dtype)
 
 
 def _product(base: Expr, exponent: int) -> Expr:
@@ -355,7 +356,7 @@ def select(condition: Scalar, left: Scalar, right: Scalar) -> Expr:
     a, b, dtype = promote_operands(left, right)
     if isinstance(test, bool):
         return a if test else b
-    return Expr(build.make("arith.select", mlir_type(dtype), [test.value, a.value, b.value]), dtype)
+    return Expr(build.select(test.value, a.value, b.value), dtype)
 
 
 _OPERATORS: dict[Callable[[Any, Any], Any], Callable[[Any, Any], Any]] = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.frontend.python.building.builder import constant, mlir_type
 from mlirad.ir import build
+from mlirad.ir.ops import Arith
 from mlirad.types import DataType, i32, u32
 
 
@@ -20,21 +21,21 @@ def shift_bits(symbol: str, value: ir.Value, count: ir.Value, dtype: DataType) -
     if dtype.bits >= 32:
         return _shift(symbol, value, _mask(count, dtype), dtype)
     wide = i32 if dtype.is_signed else u32
-    extend = "arith.extsi" if dtype.is_signed else "arith.extui"
-    a, b = (build.make(extend, mlir_type(wide), [operand]) for operand in (value, count))
-    return build.make("arith.trunci", value.type, [_shift(symbol, a, _mask(b, wide), wide)])
+    extend = build.extsi if dtype.is_signed else build.extui
+    a, b = (extend(operand, mlir_type(wide)) for operand in (value, count))
+    return build.trunci(_shift(symbol, a, _mask(b, wide), wide), value.type)
 
 
 def _shift(symbol: str, value: ir.Value, count: ir.Value, dtype: DataType) -> ir.Value:
-    right = "arith.shrsi" if dtype.is_signed else "arith.shrui"
-    return build.make("arith.shli" if symbol == "<<" else right, value.type, [value, count])
+    right = build.shrsi if dtype.is_signed else build.shrui
+    return (build.shli if symbol == "<<" else right)(value, count)
 
 
 def _mask(count: ir.Value, dtype: DataType) -> ir.Value:
-    return build.make("arith.andi", count.type, [count, constant(dtype.bits - 1, dtype)])
+    return build.andi(count, constant(dtype.bits - 1, dtype))
 
 
 def _constant_value(value: ir.Value) -> int | None:
-    if isinstance(value, ir.BlockArgument) or value.owner.name != "arith.constant":
+    if isinstance(value, ir.BlockArgument) or value.owner.name != Arith.CONSTANT:
         return None
     return int(ir.IntegerAttr(value.owner.attributes["value"]).value)

@@ -24,11 +24,10 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, is_report, is_write, split_access
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
-from mlirad.ir.ops import Func
 from mlirad.ir.reports.remarks import shown_array
 from mlirad.ir.requirements import KERNELS, is_private, refuse
 from mlirad.ir.walk import (
-    attributes_of,
+    at_end,
     before,
     block_operations,
     entry_of,
@@ -109,15 +108,10 @@ def _runs(owners: Sequence[Owner]) -> list[str]:
 
 def _empty_like(function: ir.Operation) -> ir.Operation:
     """A function with the same arguments, and no results, in front of another."""
-    attributes = attributes_of(function)
     inputs = [argument.type for argument in entry_of(function).arguments]
-    attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))
-    attributes.pop("res_attrs", None)
-    with ir.InsertionPoint(function), function.location:
-        check = ir.Operation.create(Func.FUNC, [], [], attributes, regions=1)
-        entry = b.block(check, 0, inputs)
-        with ir.InsertionPoint(entry):
-            b.return_()
+    check = b.function_like(function, inputs, [])
+    with at_end(entry_of(check), function.location):
+        b.return_()
     return check
 
 

@@ -11,8 +11,8 @@ from typing import Annotated
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_report, is_write
 from mlirad.dialect.grad import AllocOp
+from mlirad.ir import build as b
 from mlirad.ir.limits import Range
-from mlirad.ir.ops import Func
 from mlirad.ir.requirements import KERNELS, is_private, refuse
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import before, block_operations, entry_of, functions, has_uses, operations
@@ -72,7 +72,7 @@ def _return_nothing(function: ir.Operation) -> None:
     end = block_operations(entry_of(function))[-1]
     if end.operands:
         with before(end):
-            ir.Operation.create(Func.RETURN, [], [])
+            b.return_()
         end.erase()
         old = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
         new = ir.TypeAttr.get(ir.FunctionType.get(old.inputs, []))

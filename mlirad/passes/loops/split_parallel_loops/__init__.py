@@ -16,7 +16,6 @@ from mlirad.dialect.field import ChunkOp, atomic
 from mlirad.ir import build as b
 from mlirad.ir.limits import Threads, Worth
 from mlirad.ir.marks.rounding import update_marks
-from mlirad.ir.ops import Func
 from mlirad.ir.reductions import PLAIN_MARK, Reduction, find_reductions
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import Parallel, is_for, is_parallel, is_while
@@ -165,13 +164,8 @@ class _Split:
     def _call(
         self, low: ir.Value, high: ir.Value, number: ir.Value, arguments: list[ir.Value]
     ) -> list[ir.Value]:
-        call = ir.Operation.create(
-            Func.CALL,
-            [r.type for r in self.reductions],
-            [low, high, number, *arguments],
-            {"callee": ir.FlatSymbolRefAttr.get(self.name)},
-        )
-        return list(call.results)
+        results = [r.type for r in self.reductions]
+        return list(b.call(self.name, [low, high, number, *arguments], results).results)
 
     def _in_parallel(
         self, low: ir.Value, high: ir.Value, arguments: list[ir.Value], chunks: int

@@ -6,7 +6,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import ChunkOp, GetOp
 from mlirad.ir import build as b
 from mlirad.ir.marks.axis_choices import choices_of, set_choice
-from mlirad.ir.ops import Arith, Func, Scf
+from mlirad.ir.ops import Arith, Scf
 from mlirad.ir.reductions import Reduction, accumulators, join
 from mlirad.ir.reports.remarks import copy_remarks
 from mlirad.ir.structured import ANY_ORDER, Parallel
@@ -19,6 +19,7 @@ from mlirad.ir.walk import (
     clone,
     constant_integer,
     defining_op,
+    entry_of,
     operations,
     owner_operation,
 )
@@ -38,18 +39,7 @@ class Chunk:
         inputs = [b.index_type()] * 3 + [v.type for v in arguments]
         results = [r.type for r in self.reductions]
         with ir.InsertionPoint(module.regions[0].blocks[0]), self.loop.op.location:
-            chunk = ir.Operation.create(
-                Func.FUNC,
-                [],
-                [],
-                {
-                    "sym_name": ir.StringAttr.get(name),
-                    "sym_visibility": ir.StringAttr.get("private"),
-                    "function_type": ir.TypeAttr.get(ir.FunctionType.get(inputs, results)),
-                },
-                regions=1,
-            )
-            entry = b.block(chunk, 0, inputs)
+            entry = entry_of(b.function(name, inputs, results))
         mapping: dict[ir.Value, ir.Value] = dict(zip(arguments, list(entry.arguments)[3:]))
         with at_start(entry, self.loop.op.location):
             for value in [

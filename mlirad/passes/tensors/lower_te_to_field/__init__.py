@@ -11,10 +11,10 @@ from mlirad.errors import MLIRError
 from mlirad.ir import build as b
 from mlirad.ir.marks.axis_choices import NO_CHOICE, AxisChoice, choices_of, set_choice
 from mlirad.ir.marks.rounding import SETTLED
-from mlirad.ir.ops import Func, Tensor
+from mlirad.ir.ops import Tensor
 from mlirad.ir.reports.location import source_location
-from mlirad.ir.requirements import TENSORS
-from mlirad.ir.signature import argument_label, own_label
+from mlirad.ir.requirements import TENSORS, symbol_of
+from mlirad.ir.signature import argument_label, label_parameters, own_label
 from mlirad.ir.te_regions import Copier
 from mlirad.ir.walk import before, block_operations, constant_integer, entry_of, functions
 from mlirad.passes.tensors.lower_te_to_field.scheduled_loops import Box
@@ -53,15 +53,10 @@ class _Lowering:
         labels = [argument_label(number) for number in range(len(types))]
         for label, op in zip(labels[len(parameters) :], defined):
             label.update({} if op.results[0] in returned else own_label())
-        attributes = {
-            "sym_name": self.function.attributes["sym_name"],
-            "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
-            "arg_attrs": ir.ArrayAttr.get([ir.DictAttr.get(label) for label in labels]),
-            SETTLED: ir.UnitAttr.get(),
-        }
+        attributes = {**label_parameters(labels), SETTLED: ir.UnitAttr.get()}
         with before(self.function), self.function.location:
-            function = ir.Operation.create(Func.FUNC, [], [], attributes, regions=1)
-            block = b.block(function, 0, types)
+            name = symbol_of(self.function)
+            block = entry_of(b.function(name, types, [], attributes, is_private=False))
         arguments = list(block.arguments)
         self.copier = Copier(dict(zip(parameters, arguments)), self._read)
         tensors = [*parameters, *(op.results[0] for op in defined)]
