@@ -10,6 +10,7 @@ from mlirad.dialect.layout_rules import ELEMENT_SIZES
 from mlirad.errors import SourceLocation
 from mlirad.ir import build as b
 from mlirad.ir.memory.descriptor import memref_at, pointer_of, pointer_type
+from mlirad.ir.ops import Func, Gpu
 from mlirad.ir.reports.location import nearest_location
 from mlirad.ir.requirements import symbol_of
 from mlirad.ir.walk import (
@@ -58,7 +59,7 @@ def lower_host_code(module: ir.Operation, chip: str, ptx: str, shims: str) -> No
 
 
 def _gpu_modules(module: ir.Operation) -> list[ir.Operation]:
-    return [op for op in block_operations(module.regions[0].blocks[0]) if op.name == "gpu.module"]
+    return [op for op in block_operations(module.regions[0].blocks[0]) if op.name == Gpu.MODULE]
 
 
 def _binary(name: str, chip: str, text: str) -> ir.Operation:
@@ -75,33 +76,18 @@ def _call_shims(function: ir.Operation) -> None:
     that names no stream goes to that of `mgpuStreamCreate`, which is always the same."""
     entry = entry_of(function)
     with at_start(entry, function.location):
-        _call(ENTER, [])
-        stream = _call(STREAM, [], [pointer_type()]).result
+        b.llvm_call(ENTER, [])
+        stream = b.llvm_call(STREAM, [], [pointer_type()]).result
     for op in list(operations(function)):
-        if op.name == "gpu.alloc":
+        if op.name == Gpu.ALLOC:
             _allocate(stream, op)
-        elif op.name == "gpu.dealloc":
+        elif op.name == Gpu.DEALLOC:
             _free(stream, op)
-        elif op.name == "gpu.memcpy":
+        elif op.name == Gpu.MEMCPY:
             _read(stream, op)
-        elif op.name == "func.return":
+        elif op.name == Func.RETURN:
             with before(op):
-                _call(LEAVE, [])
-
-
-def _call(
-    name: str, operands: list[ir.Value], results: list[ir.Type] | None = None
-) -> ir.Operation:
-    return ir.Operation.create(
-        "llvm.call",
-        results or [],
-        operands,
-        {
-            "callee": ir.FlatSymbolRefAttr.get(name),
-            "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands), 0]),
-        },
-    )
+                b.llvm_call(LEAVE, [])
 
 
 def _allocate(stream: ir.Value, op: ir.Operation) -> None:
@@ -116,16 +102,14 @@ def _allocate(stream: ir.Value, op: ir.Operation) -> None:
             size = b.mul(size, extent)
         size = b.mul(size, b.index(_size(type_.element_type)))
         i64 = b.integer_type(64)
-        address = _call(
-            ALLOCATE, [b.make("arith.index_cast", i64, [size]), stream], [pointer_type()]
-        )
+        address = b.llvm_call(ALLOCATE, [b.index_cast(size, i64), stream], [pointer_type()])
         op.results[0].replace_all_uses_with(memref_at(address.result, type_, extents, strides))
     op.erase()
 
 
 def _free(stream: ir.Value, op: ir.Operation) -> None:
     with before(op):
-        _call(FREE, [pointer_of(op.operands[0]), stream])
+        b.llvm_call(FREE, [pointer_of(op.operands[0]), stream])
     op.erase()
 
 
@@ -136,7 +120,7 @@ def _read(stream: ir.Value, op: ir.Operation) -> None:
     size = _size(type_.element_type) * prod(type_.shape)
     with before(op):
         bytes_ = b.number(size, b.integer_type(64))
-        _call(READ, [pointer_of(target), pointer_of(source), bytes_, stream])
+        b.llvm_call(READ, [pointer_of(target), pointer_of(source), bytes_, stream])
     op.erase()
 
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mlirad.bindings import ir
+from mlirad.ir.ops import Llvm
 from mlirad.ir.walk import block_operations
 
 
@@ -23,6 +24,6 @@ def engine_of(module: ir.Module, *, opt_level: int, libraries: Sequence[str] = (
 
     with module.context:
         for op in block_operations(module.body):
-            if op.name == "llvm.func":
+            if op.name == Llvm.FUNC:
                 op.attributes["no_unwind"] = ir.UnitAttr.get()
     return ExecutionEngine(module, opt_level=opt_level, shared_libs=[*libraries])

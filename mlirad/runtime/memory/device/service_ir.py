@@ -16,8 +16,8 @@ from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.dialect.field import array_type, element_type
 from mlirad.ir import build as b
-from mlirad.ir.signature import argument_label
-from mlirad.ir.walk import at_end
+from mlirad.ir.signature import argument_label, label_parameters
+from mlirad.ir.walk import at_end, entry_of
 
 
 class Operation(Enum):
@@ -77,27 +77,17 @@ def build(service: Service) -> ir.Module:
     places = [b.index_type()] * (service.rank * (1 + len(boxed)))
     numbers = [word] * (service.operation in _WITH_NUMBER)
     inputs = [*arrays, *places, *numbers]
+    labels = label_parameters(map(argument_label, range(len(inputs))))
     with ir.InsertionPoint(module.body):
-        function = ir.Operation.create(
-            "func.func", [], [], _attributes(service.name, inputs), regions=1
-        )
-    entry = b.block(function, 0, inputs)
+        function = b.function(service.name, inputs, [], labels, is_private=False)
+    entry = entry_of(function)
     given = list(entry.arguments)
     with at_end(entry, function.location):
         rest = given[len(arrays) :]
         extents, strides = rest[: service.rank], rest[service.rank : len(places)]
         _fill_box(service, given[: len(arrays)], extents, strides, rest[len(places) :])
-        b.effect("func.return", [])
+        b.return_()
     return module
-
-
-def _attributes(name: str, inputs: Sequence[ir.Type]) -> dict[str, ir.Attribute]:
-    labels = [ir.DictAttr.get(argument_label(number)) for number in range(len(inputs))]
-    return {
-        "sym_name": ir.StringAttr.get(name),
-        "function_type": ir.TypeAttr.get(ir.FunctionType.get([*inputs], [])),
-        "arg_attrs": ir.ArrayAttr.get(labels),
-    }
 
 
 def _fill_box(
@@ -176,7 +166,7 @@ def _scatter(arrays: Values, places: Places, _: Values) -> None:
 
 def _behind(arrays: Values, places: Places) -> list[ir.Value]:
     """The place in the second array, so far behind its own as the third says."""
-    start = b.make("arith.index_cast", b.index_type(), [field.load(arrays[2], places[2])])
+    start = b.to_index(field.load(arrays[2], places[2]))
     return [b.add(start, places[1][0])]
 
 
