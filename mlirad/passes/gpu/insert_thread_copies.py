@@ -67,16 +67,16 @@ def insert_thread_copies(module: ir.Operation) -> None:
             if is_cut and not trips:
                 trips = FILLING_BLOCKS * (block_size(loop) or 0)
             threads = trips if is_cut else min(trips, _THREADS)
-            found = [
-                _Copied(name, group, threads)
+            candidates = [
+                _CopiedArray(name, group, threads)
                 for name, group in accesses_by_array(loop).items()
                 if isinstance(name, str) and _is_one_sum(group)
             ]
-            chosen = [copied for copied in found if copied.is_worth_it(loop, trips)]
+            chosen = [candidate for candidate in candidates if candidate.is_worth_it(loop, trips)]
             if chosen:
-                whole = loop if is_cut else stride(loop, _index_before(loop, threads)).op
-                for copied in chosen:
-                    copied.run(module, whole)
+                thread_loop = loop if is_cut else stride(loop, _index_before(loop, threads)).op
+                for candidate in chosen:
+                    candidate.run(module, thread_loop)
 
 
 def _index_before(loop: ir.Operation, number: int) -> ir.Value:
@@ -94,7 +94,7 @@ def _is_one_sum(group: Group) -> bool:
     return len(kinds) == 1 and kinds != {"exchange"} and not marked
 
 
-class _Copied:
+class _CopiedArray:
     """An array, and copies of it, for that many threads or fewer."""
 
     def __init__(self, name: str, group: Group, threads: int) -> None:
@@ -109,8 +109,8 @@ class _Copied:
     def is_worth_it(self, loop: ir.Operation, trips: int) -> bool:
         """Whether the loop makes many more updates than copies have elements."""
         size = prod(self.extents) * self.threads
-        made = trips * sum(_times(op, loop) for op in self.updates)
-        return 0 < size <= _MOST_ELEMENTS and made >= _WORTH * size
+        update_count = trips * sum(_times(op, loop) for op in self.updates)
+        return 0 < size <= _MOST_ELEMENTS and update_count >= _WORTH * size
 
     def run(self, module: ir.Operation, loop: ir.Operation) -> None:
         """Have the threads of a loop update their copies, and add these up behind it."""

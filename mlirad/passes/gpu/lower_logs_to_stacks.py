@@ -40,8 +40,8 @@ class _Log(msgspec.Struct, frozen=True):
 def lower_logs_to_stacks(module: ir.Operation) -> None:
     """Replace logs by stacks of a known size."""
     logs: dict[ir.Value, _Log] = {}
-    found = [op for op in operations(module) if _is_on_log(op)]
-    for op in found:
+    log_ops = [op for op in operations(module) if _is_on_log(op)]
+    for op in log_ops:
         if not OpenOp.holds(op) and _log_of(op) not in logs:
             refuse(op, "a log that no 'grad.open' before it makes")
         with before(op):
@@ -58,7 +58,7 @@ def lower_logs_to_stacks(module: ir.Operation) -> None:
                 log = logs[_log_of(op)]
                 for stack in (log.elements, *log.indices):
                     grad.free(stack)
-    for op in reversed(found):
+    for op in reversed(log_ops):
         op.erase()
 
 

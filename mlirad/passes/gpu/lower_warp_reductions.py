@@ -37,12 +37,12 @@ def _over_warp(kind: str, value: ir.Value) -> ir.Value:
         operands = [value, b.number(distance, i32), b.number(WARP, i32)]
         types = [value.type, b.integer_type(1)]
         shuffle = ir.Operation.create(Gpu.SHUFFLE, types, operands, {"mode": mode})
-        value = _combined(kind, value, shuffle.results[0])
+        value = _combine(kind, value, shuffle.results[0])
         distance *= 2
     return value
 
 
-def _combined(kind: str, left: ir.Value, right: ir.Value) -> ir.Value:
+def _combine(kind: str, left: ir.Value, right: ir.Value) -> ir.Value:
     if b.is_float(left.type) and kind in ("min", "max"):
         return b.make(f"arith.{kind}numf", left.type, [left, right])
     return b.combine(kind, left, right)

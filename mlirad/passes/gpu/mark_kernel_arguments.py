@@ -19,45 +19,41 @@ def mark_kernel_arguments(module: ir.Operation) -> None:
     """
     kernels = _kernels(module)
     for function in functions(module):
-        known = _known(function)
+        marks = _argument_marks(function)
         for op in operations(function):
             if op.name == Gpu.LAUNCH_FUNC:
-                _mark(op, kernels, known)
+                _mark(op, kernels, marks)
 
 
 def _kernels(module: ir.Operation) -> dict[tuple[str, str], ir.Operation]:
-    found = {}
+    kernels = {}
     for holder in block_operations(module.regions[0].blocks[0]):
         if holder.name == Gpu.MODULE:
             for op in block_operations(holder.regions[0].blocks[0]):
                 if op.name == Gpu.FUNC:
-                    found[_name(holder), _name(op)] = op
-    return found
+                    kernels[symbol_of(holder), symbol_of(op)] = op
+    return kernels
 
 
-def _name(op: ir.Operation) -> str:
-    return symbol_of(op)
-
-
-def _known(function: ir.Operation) -> dict[ir.Value, Attributes]:
+def _argument_marks(function: ir.Operation) -> dict[ir.Value, Attributes]:
     """What LLVM may know of the arguments of a function."""
     return {
-        argument: {name: given[name] for name in (NOALIAS, ALIGN) if name in given}
-        for argument, given in zip(entry_of(function).arguments, parameter_attributes(function))
+        argument: {name: labels[name] for name in (NOALIAS, ALIGN) if name in labels}
+        for argument, labels in zip(entry_of(function).arguments, parameter_attributes(function))
     }
 
 
 def _mark(
     launch: ir.Operation,
     kernels: dict[tuple[str, str], ir.Operation],
-    known: dict[ir.Value, Attributes],
+    marks: dict[ir.Value, Attributes],
 ) -> None:
     holder, name = ir.SymbolRefAttr(launch.attributes["kernel"]).value
     kernel = kernels[holder, name]
     count = len(entry_of(kernel).arguments)
     passed = list(launch.operands)[len(launch.operands) - count :]
     labels = [
-        {name: label for name, label in known.get(value, {}).items() if is_alone or name != NOALIAS}
+        {name: label for name, label in marks.get(value, {}).items() if is_alone or name != NOALIAS}
         for value, is_alone in zip(passed, Origins().are_alone(passed))
     ]
     kernel.attributes["arg_attrs"] = ir.ArrayAttr.get(list(map(ir.DictAttr.get, labels)))

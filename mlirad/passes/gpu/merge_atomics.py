@@ -113,8 +113,8 @@ def _is_aligned(base: ir.Value) -> bool:
     function = base.owner.owner.operation
     if "arg_attrs" not in function.attributes or base.owner != function.regions[0].blocks[0]:
         return False
-    given = ir.DictAttr(ir.ArrayAttr(function.attributes["arg_attrs"])[base.arg_number])
-    return ALIGN in given and ir.IntegerAttr(given[ALIGN]).value % _PAIR == 0
+    labels = ir.DictAttr(ir.ArrayAttr(function.attributes["arg_attrs"])[base.arg_number])
+    return ALIGN in labels and ir.IntegerAttr(labels[ALIGN]).value % _PAIR == 0
 
 
 def _merge(first: ir.Operation, second: ir.Operation, *, last: ir.Operation) -> None:

@@ -38,11 +38,11 @@ REQUIRES = KERNELS
 def merge_iterations(module: ir.Operation) -> None:
     """Let a thread take 16 bytes of neighbouring elements where a large loop streams through
     them."""
-    found = layouts(module)
+    field_layouts = layouts(module)
     for function in functions(module):
         if not is_private(function):
             for op in [op for op in block_operations(entry_of(function)) if is_parallel(op)]:
-                count = _Stream(Parallel(op), found).count()
+                count = _Stream(Parallel(op), field_layouts).count()
                 if count > 1:
                     _merge(Parallel(op), count)
 
@@ -50,8 +50,8 @@ def merge_iterations(module: ir.Operation) -> None:
 class _Stream:
     """A parallel loop, as seen along its last axis."""
 
-    def __init__(self, loop: Parallel, found: dict[str, FieldLayout]) -> None:
-        self.loop, self.layouts = loop, found
+    def __init__(self, loop: Parallel, field_layouts: dict[str, FieldLayout]) -> None:
+        self.loop, self.layouts = loop, field_layouts
         self.ops = block_operations(loop.body)[:-1]
         self.varying: set[ir.Value] = {loop.indices[-1]}
         for op in self.ops:
@@ -103,7 +103,7 @@ def _has_whole_rows(layout: FieldLayout) -> bool:
 def _extent(loop: Parallel) -> int | None:
     """Iterations along the last axis, from 0 on; None where they are not known, or the loop is
     small."""
-    bounds = [tuple(map(constant_integer, one)) for one in bounds_of(loop.op)]
+    bounds = [tuple(map(constant_integer, axis)) for axis in bounds_of(loop.op)]
     trips = 1
     for lower, upper, step in bounds:
         if lower is None or upper is None or step is None:

@@ -56,7 +56,7 @@ def _fits(loop: For, ranges: _Ranges) -> bool:
     """Whether no number of a loop, nor the one that ends it, is beyond 32 bits."""
     if not isinstance(loop.induction.type, ir.IndexType):
         return False
-    first, end, by = map(ranges.of, list(loop.op.operands)[:3])
+    first, end, by = map(ranges.range_of, list(loop.op.operands)[:3])
     if first is None or end is None or by is None or by[0] < 1:
         return False
     return _FITS[0] <= min(first[0], end[0]) and max(first[1], end[1] - 1 + by[1]) <= _FITS[1]
@@ -85,8 +85,8 @@ def _narrow(loop: For) -> None:
     with at_end(new.body, op.location):
         number = b.to_index(new.induction)
     loop.induction.replace_all_uses_with(number)
-    for own, value in zip(loop.carried, new.carried):
-        own.replace_all_uses_with(value)
+    for carried, value in zip(loop.carried, new.carried):
+        carried.replace_all_uses_with(value)
     for inner in block_operations(loop.body):
         new.body.append(inner)
     for old, result in zip(op.results, new.results):
@@ -95,9 +95,9 @@ def _narrow(loop: For) -> None:
 
 
 def _word(value: ir.Value, type_: ir.Type) -> ir.Value:
-    known, op = constant_integer(value), defining_op(value)
-    if known is not None:
-        return b.number(known, type_)
+    constant, op = constant_integer(value), defining_op(value)
+    if constant is not None:
+        return b.number(constant, type_)
     if op is not None and op.name == Arith.INDEX_CAST and op.operands[0].type == type_:
         return op.operands[0]
     return b.index_cast(value, type_)
@@ -108,14 +108,14 @@ class _Ranges:
 
     def __init__(self, kernel: ir.Operation) -> None:
         self._kernel = kernel
-        self._found: dict[ir.Value, Range | None] = {}
+        self._ranges: dict[ir.Value, Range | None] = {}
 
-    def of(self, value: ir.Value) -> Range | None:
+    def range_of(self, value: ir.Value) -> Range | None:
         """The least number and the greatest; None where nothing is known."""
-        if value not in self._found:
-            known = constant_integer(value)
-            self._found[value] = self._look_at(value) if known is None else (known, known)
-        return self._found[value]
+        if value not in self._ranges:
+            constant = constant_integer(value)
+            self._ranges[value] = self._look_at(value) if constant is None else (constant, constant)
+        return self._ranges[value]
 
     def _look_at(self, value: ir.Value) -> Range | None:
         op = defining_op(value)
@@ -128,10 +128,10 @@ class _Ranges:
             return (-(1 << (width - 1)), (1 << (width - 1)) - 1) if width <= _WIDTH else None
         if op.name not in _CORNERS:
             return None
-        one, other = map(self.of, op.operands)
-        if one is None or other is None:
+        left_range, right_range = map(self.range_of, op.operands)
+        if left_range is None or right_range is None:
             return None
-        corners = [_CORNERS[op.name](left, right) for left in one for right in other]
+        corners = [_CORNERS[op.name](left, right) for left in left_range for right in right_range]
         return min(corners), max(corners)
 
     def _place(self, op: ir.Operation) -> Range | None:

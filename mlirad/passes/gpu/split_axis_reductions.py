@@ -66,35 +66,35 @@ def split_axis_reductions(module: ir.Operation) -> None:
             continue
         for loop in [op for op in block_operations(entry_of(function)) if is_parallel(op)]:
             trips = [span.trips for span in spans(loop)]
-            known = [trip for trip in trips if trip is not None]
+            constants = [trip for trip in trips if trip is not None]
             size = block_size(loop)
-            if len(trips) < 2 or size is None or not 0 < prod(known) < _MOST_ITERATIONS:
+            if len(trips) < 2 or size is None or not 0 < prod(constants) < _MOST_ITERATIONS:
                 continue
-            for kept, sums in _sums_by_axes(loop).items():
+            for kept_axes, sums in _sums_by_axes(loop).items():
                 with before(loop):
-                    _Split(module, loop, kept, first_sums(sums), trips, size).run()
+                    _Split(module, loop, kept_axes, first_sums(sums), trips, size).run()
                 break
 
 
 def _sums_by_axes(loop: ir.Operation) -> dict[tuple[int, ...], list[Accumulator]]:
     """The sums of a loop by the axes that tell their elements apart."""
     indices, meetings = Parallel(loop).indices, Meetings(loop)
-    found: dict[tuple[int, ...], list[Accumulator]] = {}
+    sums_by_axes: dict[tuple[int, ...], list[Accumulator]] = {}
     for root, group in accesses_by_array(loop).items():
         if isinstance(root, ir.Value) and is_defined_in(root, loop):
             continue
         for cell in summed_cells(meetings, group):
-            kept = tuple(axis for axis, index in enumerate(indices) if index in cell.names)
+            kept_axes = tuple(axis for axis, index in enumerate(indices) if index in cell.names)
             first = cell.updates[0]
             array, place = split_access(first)
             residues = meetings.residues(place)
-            if 0 < len(kept) == len(cell.names) < len(indices) and all(
-                meetings.apart(residues, residues, indices[axis]) for axis in kept
+            if 0 < len(kept_axes) == len(cell.names) < len(indices) and all(
+                meetings.apart(residues, residues, indices[axis]) for axis in kept_axes
             ):
                 kind, type_ = AtomicOp(first).kind.value, first.operands[0].type
                 sum_ = Accumulator(Reduction(kind, array, place, type_, cell.updates))
-                found.setdefault(kept, []).append(sum_)
-    return found
+                sums_by_axes.setdefault(kept_axes, []).append(sum_)
+    return sums_by_axes
 
 
 class _Split:
@@ -104,25 +104,25 @@ class _Split:
         self,
         module: ir.Operation,
         loop: ir.Operation,
-        kept: tuple[int, ...],
+        kept_axes: tuple[int, ...],
         sums: list[Accumulator],
         trips: list[int | None],
         size: int,
     ) -> None:
-        self.module, self.loop, self.kept, self.sums = module, loop, kept, sums
+        self.module, self.loop, self.kept_axes, self.sums = module, loop, kept_axes, sums
         self.trips = [
-            bounds.trips() if known is None else b.index(known)
-            for bounds, known in zip(bounds_of(loop), trips)
+            bounds.trips() if constant is None else b.index(constant)
+            for bounds, constant in zip(bounds_of(loop), trips)
         ]
         self.size = size
-        self.summed = tuple(axis for axis in range(len(trips)) if axis not in kept)
-        self.elements = product([self.trips[axis] for axis in kept])
+        self.summed = tuple(axis for axis in range(len(trips)) if axis not in kept_axes)
+        self.elements = product([self.trips[axis] for axis in kept_axes])
         self.length = product([self.trips[axis] for axis in self.summed])
 
     def run(self) -> None:
         """Replace the loop, in front of it."""
         length = constant_integer(self.length)
-        if self.kept[-1] < len(self.trips) - 1 and (length is None or length > _SHORT):
+        if self.kept_axes[-1] < len(self.trips) - 1 and (length is None or length > _SHORT):
             self._by_rows()
         else:
             self._by_columns()
@@ -132,46 +132,46 @@ class _Split:
         """A block for every element, or several."""
         length = constant_integer(self.length)
         size = min(self.size, WARP if length is None else -(-length // WARP) * WARP)
-        wanted = _BLOCKS if length is not None else _THREADS // WARP
-        parts = _parts(self.elements, self.length, wanted, size)
-        buffers = self._buffers(parts, wanted)
-        blocks = product([self.elements, parts])
+        target = _BLOCKS if length is not None else _THREADS // WARP
+        part_count = _part_count(self.elements, self.length, target, size)
+        buffers = self._buffers(part_count, target)
+        blocks = product([self.elements, part_count])
         threads = threads_in_blocks(product([blocks, b.index(size)]), size)
         cells = Cells(self.sums, threads.op)
         with at_end(threads.body, self.loop.location):
             with _block_of(blocks) as block:
-                row, part = box_digits(block, [self.elements, parts])
-                places = self._places(self.kept, row)
-                first = b.add(b.mul(part, b.index(size)), thread_number())
-                slots = self._run(first, product([parts, b.index(size)]), places)
+                row, number = box_digits(block, [self.elements, part_count])
+                places = self._places(self.kept_axes, row)
+                first = b.add(b.mul(number, b.index(size)), thread_number())
+                slots = self._run(first, product([part_count, b.index(size)]), places)
                 with first_thread(self.sums, [b.read(slot) for slot in slots]) as totals:
-                    self._leave(totals, buffers, parts, block, cells, places)
+                    self._leave(totals, buffers, part_count, block, cells, places)
             b.end_parallel()
-        self._add_up(cells, buffers, parts, places, lambda row, p: (row, parts, p))
+        self._add_up(cells, buffers, part_count, places, lambda row, p: (row, part_count, p))
 
     def _by_columns(self) -> None:
         """A thread for every element, or several; neighbours have neighbouring elements."""
-        parts = _parts(self.elements, self.length, _THREADS, _SHORT)
-        buffers = self._buffers(parts, _THREADS)
-        given = {BLOCK_DIM: ir.IntegerAttr.get(b.integer_type(64), self.size)}
-        elements, count = self.elements, product([self.elements, parts])
-        threads = b.parallel_loop([b.index(0)], [count], [b.index(1)], given)
+        part_count = _part_count(self.elements, self.length, _THREADS, _SHORT)
+        buffers = self._buffers(part_count, _THREADS)
+        marks = {BLOCK_DIM: ir.IntegerAttr.get(b.integer_type(64), self.size)}
+        elements, count = self.elements, product([self.elements, part_count])
+        threads = b.parallel_loop([b.index(0)], [count], [b.index(1)], marks)
         cells = Cells(self.sums, threads.op)
         with at_end(threads.body, self.loop.location):
             thread = threads.indices[0]
-            part, column = box_digits(thread, [parts, elements])
-            places = self._places(self.kept, column if buffers else thread)
-            slots = self._run(part if buffers else b.index(0), parts, places)
+            number, column = box_digits(thread, [part_count, elements])
+            places = self._places(self.kept_axes, column if buffers else thread)
+            slots = self._run(number if buffers else b.index(0), part_count, places)
             totals = [b.read(slot) for slot in slots]
-            self._leave(totals, buffers, parts, thread, cells, places)
+            self._leave(totals, buffers, part_count, thread, cells, places)
             b.end_parallel()
-        self._add_up(cells, buffers, parts, places, lambda row, p: (p, self.elements, row))
+        self._add_up(cells, buffers, part_count, places, lambda row, p: (p, self.elements, row))
 
-    def _buffers(self, parts: ir.Value, most: int) -> list[ir.Value]:
+    def _buffers(self, part_count: ir.Value, most: int) -> list[ir.Value]:
         """Arrays for the parts of the sums, at most so many, where there may be several."""
-        if constant_integer(parts) == 1:
+        if constant_integer(part_count) == 1:
             return []
-        extent = constant_integer(product([self.elements, parts]))
+        extent = constant_integer(product([self.elements, part_count]))
         extents = [most if extent is None else extent]
         return [scratch(self.module, s.type, extents) for s in self.sums]
 
@@ -186,13 +186,13 @@ class _Split:
         slots = empty_slots(self.sums)
 
         def indices(number: ir.Value) -> list[ir.Value]:
-            found = {**places, **self._places(self.summed, number)}
-            return [found[axis] for axis in range(len(found))]
+            by_axis = {**places, **self._places(self.summed, number)}
+            return [by_axis[axis] for axis in range(len(by_axis))]
 
         iterations = Iterations(self.loop, self.sums, indices)
-        length, known = constant_integer(self.length), constant_integer(step)
-        turns = None if length is None or known is None else -(-length // known)
-        if length is not None and length == known:
+        length, stride = constant_integer(self.length), constant_integer(step)
+        turns = None if length is None or stride is None else -(-length // stride)
+        if length is not None and length == stride:
             iterations.run_one(first, slots)
         else:
             iterations.run(first, self.length, step, slots, turns)
@@ -202,20 +202,20 @@ class _Split:
         self,
         totals: list[ir.Value],
         buffers: list[ir.Value],
-        parts: ir.Value,
+        part_count: ir.Value,
         number: ir.Value,
         cells: Cells,
         places: dict[int, ir.Value],
     ) -> None:
         """Leave sums in their elements, or parts of them in buffers."""
-        known = self._known(places, places)
+        values = self._index_values(places, places)
         if not buffers:
-            cells.update(totals, known)
+            cells.update(totals, values)
             return
-        if constant_integer(parts) is None:
-            is_whole = b.if_else(b.compare(b.EQ, parts, b.index(1)), [], with_else=True)
+        if constant_integer(part_count) is None:
+            is_whole = b.if_else(b.compare(b.EQ, part_count, b.index(1)), [], with_else=True)
             with at_end(is_whole.then, self.loop.location):
-                cells.update(totals, known)
+                cells.update(totals, values)
                 b.yield_()
             with at_end(is_whole.otherwise, self.loop.location):
                 _store(totals, buffers, number)
@@ -223,19 +223,19 @@ class _Split:
         else:
             _store(totals, buffers, number)
 
-    def _known(
-        self, places: dict[int, ir.Value], here: dict[int, ir.Value]
+    def _index_values(
+        self, places: dict[int, ir.Value], new_places: dict[int, ir.Value]
     ) -> dict[ir.Value, ir.Value]:
         """What indices, as the loop had them and as its iterations found them, are here."""
         old = Parallel(self.loop).indices
-        found = {old[axis]: here[axis] for axis in self.kept}
-        return found | {places[axis]: here[axis] for axis in self.kept}
+        values = {old[axis]: new_places[axis] for axis in self.kept_axes}
+        return values | {places[axis]: new_places[axis] for axis in self.kept_axes}
 
     def _add_up(
         self,
         cells: Cells,
         buffers: list[ir.Value],
-        parts: ir.Value,
+        part_count: ir.Value,
         places: dict[int, ir.Value],
         address: Callable[[ir.Value, ir.Value], tuple[ir.Value, ir.Value, ir.Value]],
     ) -> None:
@@ -243,42 +243,44 @@ class _Split:
         elements behind another."""
         if not buffers:
             return
-        known, rows = constant_integer(parts), self.elements
-        if known is None:
-            several = b.compare(b.SLT, b.index(1), parts)
+        constant_count, rows = constant_integer(part_count), self.elements
+        if constant_count is None:
+            several = b.compare(b.SLT, b.index(1), part_count)
             rows = b.select(several, rows, b.index(0))
-        size = WARP if known is None else min(LAST_BLOCK, -(-known // WARP) * WARP)
+        size = (
+            WARP if constant_count is None else min(LAST_BLOCK, -(-constant_count // WARP) * WARP)
+        )
         threads = threads_in_blocks(product([rows, b.index(size)]), size)
         with at_end(threads.body, self.loop.location):
             with _block_of(rows) as row:
 
-                def parts_at(part: ir.Value) -> list[ir.Value]:
-                    outer, step, inner = address(row, part)
+                def parts_at(number: ir.Value) -> list[ir.Value]:
+                    outer, step, inner = address(row, number)
                     at = b.add(b.mul(outer, step), inner)
                     return [field.load(buffer, [at]) for buffer in buffers]
 
                 first, step = thread_number(), b.index(size)
-                totals = sums_of_parts(self.sums, first, parts, step, parts_at)
+                totals = sums_of_parts(self.sums, first, part_count, step, parts_at)
                 with first_thread(self.sums, totals) as over_block:
-                    here = self._places(self.kept, row)
-                    cells.update(over_block, self._known(places, here))
+                    row_places = self._places(self.kept_axes, row)
+                    cells.update(over_block, self._index_values(places, row_places))
             b.end_parallel()
 
 
-def _parts(elements: ir.Value, length: ir.Value, wanted: int, least: int) -> ir.Value:
+def _part_count(elements: ir.Value, length: ir.Value, target: int, least: int) -> ir.Value:
     """How many parts of at least so many iterations a sum of a length has: one, where the elements
     occupy much of a GPU already."""
-    count, known = constant_integer(elements), constant_integer(length)
-    if count is not None and 4 * count >= wanted:
+    count, constant_length = constant_integer(elements), constant_integer(length)
+    if count is not None and 4 * count >= target:
         return b.index(1)
-    if count is not None and known is not None:
-        return b.index(min(wanted // count, -(-known // least)))
+    if count is not None and constant_length is not None:
+        return b.index(min(target // count, -(-constant_length // least)))
     some = b.maxsi(elements, b.index(1))
-    share = b.div(b.index(wanted), some)
+    share = b.div(b.index(target), some)
     most = b.div(b.add(length, b.index(least - 1)), b.index(least))
-    parts = b.minsi(share, most)
-    parts = b.maxsi(parts, b.index(1))
-    return b.select(b.compare(b.SLT, share, b.index(5)), b.index(1), parts)
+    part_count = b.minsi(share, most)
+    part_count = b.maxsi(part_count, b.index(1))
+    return b.select(b.compare(b.SLT, share, b.index(5)), b.index(1), part_count)
 
 
 @contextmanager

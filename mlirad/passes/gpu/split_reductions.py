@@ -53,11 +53,11 @@ def split_reductions(module: ir.Operation) -> None:
             size = block_size(loop)
             if size is None:
                 continue
-            for part, sums in loops_of_sums(loop):
-                with before(part):
-                    extents, total = box_size(part)
+            for sum_loop, sums in loops_of_sums(loop):
+                with before(sum_loop):
+                    extents, total = box_size(sum_loop)
                     if constant_integer(total) != 0:
-                        _Split(module, part, sums, extents, total, size).run()
+                        _Split(module, sum_loop, sums, extents, total, size).run()
 
 
 class _Grid:
@@ -131,26 +131,26 @@ class _Split:
             self._add_up()
         self.loop.erase()
 
-    def _leave(self, totals: list[ir.Value], size: int, parts: list[ir.Value]) -> None:
+    def _leave(self, totals: list[ir.Value], size: int, buffers: list[ir.Value]) -> None:
         """Let the first thread of each block leave the sums of its threads: in the parts, or, if
         there are none, in the cells."""
         if size == 1:
             self.cells.update(totals)
             return
         with first_thread(self.sums, totals) as over_block:
-            for total, part in zip(over_block, parts):
-                field.store(total, part, [block_number()])
-            if not parts:
+            for total, buffer in zip(over_block, buffers):
+                field.store(total, buffer, [block_number()])
+            if not buffers:
                 self.cells.update(over_block)
 
     def _add_up(self) -> None:
         """A launch of one block, which adds up the sums of the blocks."""
-        one = _Grid(b.index(min(self.grid.most_blocks, LAST_BLOCK)), LAST_BLOCK)
-        threads = one.loop()
+        last_grid = _Grid(b.index(min(self.grid.most_blocks, LAST_BLOCK)), LAST_BLOCK)
+        threads = last_grid.loop()
         with at_end(threads.body, self.loop.location):
-            first, count, step = threads.indices[0], self.grid.blocks, one.threads
+            first, count, step = threads.indices[0], self.grid.blocks, last_grid.threads
             totals = sums_of_parts(
                 self.sums, first, count, step, lambda k: [field.load(p, [k]) for p in self.parts]
             )
-            self._leave(totals, one.size, [])
+            self._leave(totals, last_grid.size, [])
             b.end_parallel()

@@ -39,9 +39,9 @@ from mlirad.passes.gpu.gather_shifted_updates.kept_values import KeptValues
 from mlirad.passes.gpu.gather_shifted_updates.repeated_body import (
     Sums,
     Values,
-    evaluated,
-    repeated,
-    unchanged,
+    build_sum,
+    invariant,
+    sum_over_loop,
 )
 from mlirad.passes.gpu.gather_shifted_updates.solved_updates import Update, only_reads
 
@@ -64,9 +64,9 @@ def _gather(module: ir.Operation, loop: ir.Operation) -> None:
     while True:
         gathers = Gathers(loop, Meetings(loop))
         groups = [group for group in gathers.groups() if gathers.pays(group.updates)]
-        kept = None if groups else _dear_values(gathers)
-        if kept is not None:
-            kept.keep(module)
+        kept_values = None if groups else _dear_values(gathers)
+        if kept_values is not None:
+            kept_values.keep(module)
         elif not groups:
             return
         for group in groups:
@@ -82,9 +82,9 @@ def _dear_values(gathers: Gathers) -> KeptValues | None:
     """Values to keep, so that updates that are dear to compute anew are not."""
     for group in gathers.groups():
         if not gathers.pays(group.updates):
-            kept = KeptValues(gathers.loop, group.updates)
-            if kept.is_possible and gathers.pays(group.updates, kept):
-                return kept
+            kept_values = KeptValues(gathers.loop, group.updates)
+            if kept_values.is_possible and gathers.pays(group.updates, kept_values):
+                return kept_values
     return None
 
 
@@ -99,21 +99,22 @@ class _Elements:
         with before(loop):
             reaches = {v: reach(meetings, self.group, v) for v in self.variables}
             boxes = [(reaches[v].low, reaches[v].high) for v in self.variables]
-            for one in group.shared:
-                boxes.insert(len(boxes) if one.is_last else 0, (b.index(0), b.index(one.count)))
+            for share in group.shared:
+                boxes.insert(len(boxes) if share.is_last else 0, (b.index(0), b.index(share.count)))
             lows, highs = zip(*boxes)
             ones = [b.index(1) for _ in boxes]
             marks = {**attributes_of(loop), _MADE: ir.UnitAttr.get()}
-            self.made = b.parallel_loop(lows, highs, ones, marks)
-        own = list(self.made.indices)
+            self.element_loop = b.parallel_loop(lows, highs, ones, marks)
+        indices = list(self.element_loop.indices)
         self.shares = {
-            one.index: (own.pop(-1 if one.is_last else 0), one.count) for one in group.shared
+            share.index: (indices.pop(-1 if share.is_last else 0), share.count)
+            for share in group.shared
         }
-        self.thread = Thread(meetings, reaches, dict(zip(self.variables, own)))
+        self.thread = Thread(meetings, reaches, dict(zip(self.variables, indices)))
 
     def make(self) -> None:
         """Fill the loop."""
-        with at_end(self.made.body, self.loop.location):
+        with at_end(self.element_loop.body, self.loop.location):
             missing = [iv for iv in self.indices if iv not in self.variables]
             for update, total in zip(self.cells, self._over(missing, {})):
                 with update.op.location:
@@ -122,13 +123,13 @@ class _Elements:
 
     def _update(self, update: Update, total: ir.Value) -> None:
         values: Values = {}
-        array = unchanged(update.array, self.loop, values)
+        array = invariant(update.array, self.loop, values)
         indices = []
         for axis in update.cell.axes:
             if isinstance(axis, Linear):
                 for leaf in axis.names:
-                    values[leaf] = unchanged(leaf, self.loop, values)
-                indices.append(evaluated(axis, values))
+                    values[leaf] = invariant(leaf, self.loop, values)
+                indices.append(build_sum(axis, values))
             else:
                 indices.append(self.thread.places[axis])
         field.atomic(total, array, indices, marks=attributes_of(update.op))
@@ -136,7 +137,7 @@ class _Elements:
     def _over(self, missing: list[ir.BlockArgument], values: Values) -> list[ir.Value]:
         """The sums of the elements over the indices of the loop that the element does not tell."""
         if missing:
-            return repeated(
+            return sum_over_loop(
                 self._bounds(missing[0]),
                 self.cells,
                 lambda i: self._over(missing[1:], {**values, missing[0]: i}),
@@ -159,12 +160,12 @@ class _Elements:
     def _at_once(self, iterations: list[Iteration]) -> list[ir.Value]:
         """What some iterations add: without a test for each, so that nothing waits for what another
         reads, where all are the loop's."""
-        tests = [test for one in iterations for test in one.all_tests()]
-        length = sum(len(one.needed) for one in iterations)
-        is_strided = any(one.is_strided for one in iterations)
+        tests = [test for iteration in iterations for test in iteration.all_tests()]
+        length = sum(len(iteration.needed) for iteration in iterations)
+        is_strided = any(iteration.is_strided for iteration in iterations)
         if len(iterations) == 1 or is_strided or length > LONGEST_AT_ONCE or not tests:
             return self._total(iterations)
-        branch = b.if_else(b.all_of(tests), [one.op.operands[0].type for one in self.cells])
+        branch = b.if_else(b.all_of(tests), [update.type for update in self.cells])
         for block, certain in ((branch.then, True), (branch.otherwise, False)):
             with ir.InsertionPoint(block):
                 b.yield_(self._total(iterations, certain=certain))
@@ -172,11 +173,12 @@ class _Elements:
 
     def _total(self, iterations: list[Iteration], *, certain: bool = False) -> list[ir.Value]:
         sums = Sums()
-        for one in iterations:
-            for update, value in zip(one.cells, one.certain() if certain else one.tested()):
+        for iteration in iterations:
+            values = iteration.unguarded_sums() if certain else iteration.guarded_sums()
+            for update, value in zip(iteration.cells, values):
                 with update.op.location:
                     sums.add(update, value)
-        return sums.given(self.cells)
+        return sums.totals(self.cells)
 
     def _one_by_one(self, values: Values) -> list[ir.Value]:
         sums = Sums()
@@ -185,7 +187,7 @@ class _Elements:
             for update, value in zip(cells, self._in_front(shift, cells, 0, values)):
                 with update.op.location:
                     sums.add(update, value)
-        return sums.given(self.cells)
+        return sums.totals(self.cells)
 
     def _in_front(
         self, shift: list[Update], cells: list[Update], depth: int, values: Values
@@ -193,10 +195,10 @@ class _Elements:
         """The sums of some elements over the loops that tell, with the element, the iteration."""
         loops = shift[0].in_front()
         if depth == len(loops):
-            return Iteration(self.thread, shift, values).tested()
+            return Iteration(self.thread, shift, values).guarded_sums()
         loop = loops[depth]
-        bounds = [unchanged(bound, self.loop, {}) for bound in list(loop.op.operands)[:3]]
-        return repeated(
+        bounds = [invariant(bound, self.loop, {}) for bound in list(loop.op.operands)[:3]]
+        return sum_over_loop(
             bounds,
             cells,
             lambda i: self._in_front(shift, cells, depth + 1, {**values, loop.induction: i}),

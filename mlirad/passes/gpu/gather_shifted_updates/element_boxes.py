@@ -10,10 +10,10 @@ from mlirad.analysis.meetings import Meetings
 from mlirad.bindings import ir
 from mlirad.dialect.field import dim
 from mlirad.ir import build as b
-from mlirad.ir.box import bounds_of_index
+from mlirad.ir.box import bounds_of_index, folded
 from mlirad.ir.ops import Arith
 from mlirad.ir.walk import constant_integer
-from mlirad.passes.gpu.gather_shifted_updates.repeated_body import evaluated, unchanged
+from mlirad.passes.gpu.gather_shifted_updates.repeated_body import build_sum, invariant
 from mlirad.passes.gpu.gather_shifted_updates.solved_updates import Solution, Update
 
 
@@ -34,19 +34,18 @@ def reach(meetings: Meetings, group: Sequence[Update], variable: ir.Value) -> Re
     axis = first.cell.axes.index(variable)
     extent = dim_of(meetings, first, axis)
     solutions = [update.solutions[variable] for update in group]
-    low = _joined([_end(meetings, one, highest=False) for one in solutions], highest=False)
-    high = _joined([_end(meetings, one, highest=True) for one in solutions], highest=True)
+    low, high = (_common_end(meetings, solutions, highest=end) for end in (False, True))
     start, end = b.index(0), extent
     if low is not None:
-        start = _extreme(Arith.MAXSI, _in_front(meetings, low), start)
+        start = folded(Arith.MAXSI, _in_front(meetings, low), start, max)
     if high is not None:
-        end = _extreme(Arith.MINSI, _in_front(meetings, high.plus(number(1))), end)
+        end = folded(Arith.MINSI, _in_front(meetings, high.plus(number(1))), end, min)
     return Reach(start, end, constant_integer(start), constant_integer(end))
 
 
 def dim_of(meetings: Meetings, update: Update, axis: int) -> ir.Value:
     """An extent of the array of an update."""
-    array = unchanged(update.array, meetings.loop, {})
+    array = invariant(update.array, meetings.loop, {})
     extent = update.extent(axis)
     return dim(array, axis) if extent is None else b.index(extent)
 
@@ -55,8 +54,8 @@ def _end(meetings: Meetings, solution: Solution, *, highest: bool) -> Linear[ir.
     """The first or the last element that is reached; None where that is not known."""
     if solution.modulus:
         return None
-    total: Linear[ir.Value] = number(solution.rest.constant)
-    for leaf, factor in ((solution.variable, solution.factor), *solution.rest.terms):
+    total: Linear[ir.Value] = number(solution.offset.constant)
+    for leaf, factor in ((solution.variable, solution.factor), *solution.offset.terms):
         if not meetings.changes(leaf):
             total = total.plus(Linear(frozenset({(leaf, 1)}), 0), factor)
             continue
@@ -68,24 +67,20 @@ def _end(meetings: Meetings, solution: Solution, *, highest: bool) -> Linear[ir.
     return total
 
 
-def _joined(ends: list[Linear[ir.Value] | None], *, highest: bool) -> Linear[ir.Value] | None:
+def _common_end(
+    meetings: Meetings, solutions: Sequence[Solution], *, highest: bool
+) -> Linear[ir.Value] | None:
     """The end of all; None where it is not known."""
-    known = [end for end in ends if end is not None]
-    if len(known) < len(ends) or len({end.terms for end in known}) > 1:
+    ends = [_end(meetings, solution, highest=highest) for solution in solutions]
+    known_ends = [end for end in ends if end is not None]
+    if len(known_ends) < len(ends) or len({end.terms for end in known_ends}) > 1:
         return None
     pick = max if highest else min
-    return Linear(known[0].terms, pick(end.constant for end in known))
+    return Linear(known_ends[0].terms, pick(end.constant for end in known_ends))
 
 
 def _in_front(meetings: Meetings, total: Linear[ir.Value]) -> ir.Value:
     values: dict[ir.Value, ir.Value] = {}
     for leaf in total.names:
-        values[leaf] = unchanged(leaf, meetings.loop, values)
-    return evaluated(total, values)
-
-
-def _extreme(name: str, left: ir.Value, right: ir.Value) -> ir.Value:
-    known = constant_integer(left), constant_integer(right)
-    if known[0] is not None and known[1] is not None:
-        return b.index((max if name == Arith.MAXSI else min)(known[0], known[1]))
-    return b.make(name, left.type, [left, right])
+        values[leaf] = invariant(leaf, meetings.loop, values)
+    return build_sum(total, values)

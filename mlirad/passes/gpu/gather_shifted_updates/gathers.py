@@ -55,18 +55,18 @@ class Gathers:
             if self._is_free(update):
                 cells.setdefault(update.cell, []).append(update)
         groups: dict[object, list[Update]] = {}
-        own: list[list[Update]] = []
+        unshared: list[list[Update]] = []
         for updates in cells.values():
             if any(self._is_shared(update) for update in updates):
                 groups.setdefault(_box(updates[0]), []).extend(updates)
             else:
-                own.append(updates)
-        for updates in own:
+                unshared.append(updates)
+        for updates in unshared:
             group = groups.get(_box(updates[0]), [])
             if _read_no_more(updates, group):
                 group += updates
-        known = [(group, shares(self.meetings, group)) for group in groups.values()]
-        return [Group(group, shared) for group, shared in known if shared is not None]
+        candidates = [(group, shares(self.meetings, group)) for group in groups.values()]
+        return [Group(group, shared) for group, shared in candidates if shared is not None]
 
     def _is_shared(self, update: Update) -> bool:
         """Whether another iteration may reach the element."""
@@ -125,19 +125,19 @@ class Gathers:
             above = enclosing(above)
         return all(self.meetings.apart(group[load], group[write], iv) for iv in variables)
 
-    def pays(self, group: list[Update], kept: KeptValues | None = None) -> bool:
+    def pays(self, group: list[Update], kept_values: KeptValues | None = None) -> bool:
         """Whether computing the updates anew, but for values that are kept, costs less than
         atomics."""
-        without = set() if kept is None else kept.computed()
+        without = set() if kept_values is None else kept_values.producers()
         cost, length = 0, 0
         for shift in shifts(group):
-            staying = [one.op for update in shift for one in update.in_place()]
+            staying = [loop.op for update in shift for loop in update.in_place()]
             needed = {op for update in shift for op in update.needed} - without
             cost += sum(cost_of(op) * self._times(op, staying) for op in needed)
-            cost += 0 if kept is None else LOAD * len(kept.values)
+            cost += 0 if kept_values is None else LOAD * len(kept_values.values)
             length += len(needed)
         atomics = sum(
-            self._times(update.op, [one.op for one in update.in_place()])
+            self._times(update.op, [loop.op for loop in update.in_place()])
             for update in group
             if self._is_shared(update)
         )
@@ -163,7 +163,10 @@ def _read_no_more(updates: list[Update], group: list[Update]) -> bool:
     """Whether the iterations that make some updates of a group read all that others are made
     of."""
     loads = {
-        (frozenset(one.solutions.values()), op) for one in group for op in one.needed if is_load(op)
+        (frozenset(update.solutions.values()), op)
+        for update in group
+        for op in update.needed
+        if is_load(op)
     }
     return all(
         (frozenset(update.solutions.values()), op) in loads
@@ -175,9 +178,9 @@ def _read_no_more(updates: list[Update], group: list[Update]) -> bool:
 
 def shifts(group: list[Update]) -> list[list[Update]]:
     """The updates of a group that are made for an element by one iteration each."""
-    found: dict[object, list[Update]] = {}
+    updates_by_iteration: dict[object, list[Update]] = {}
     for update in group:
-        front = tuple(one.op for one in update.in_front())
+        front = tuple(loop.op for loop in update.in_front())
         key = frozenset(update.solutions.values()), front
-        found.setdefault(key, []).append(update)
-    return list(found.values())
+        updates_by_iteration.setdefault(key, []).append(update)
+    return list(updates_by_iteration.values())

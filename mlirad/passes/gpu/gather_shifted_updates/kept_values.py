@@ -52,23 +52,23 @@ class KeptValues:
             and 8 * prod(count or 0 for count in trips) <= LARGEST
         )
 
-    def computed(self) -> set[ir.Operation]:
+    def producers(self) -> set[ir.Operation]:
         """The operations that only make the kept values."""
-        found: set[ir.Operation] = set()
+        producers: set[ir.Operation] = set()
         for value in self.values:
-            self._reach(value, found)
-        return found
+            self._add_producers(value, producers)
+        return producers
 
     def keep(self, module: ir.Operation) -> None:
         """Compute the values in front of the loop, and load them in it."""
-        box, made = Parallel(self.loop), self.computed()
+        box, producers = Parallel(self.loop), self.producers()
         extents = [span.trips or 0 for span in spans(self.loop)]
         with before(self.loop):
             arrays = [scratch(module, value.type, extents) for value in self.values]
             front = b.parallel_loop(box.lower, box.upper, box.steps, attributes_of(self.loop))
         values: Values = dict(zip(box.indices, front.indices))
         with at_end(front.body, self.loop.location):
-            for op in [op for op in self.top if op in made]:
+            for op in [op for op in self.top if op in producers]:
                 clone(op, values)
             for array, value in zip(arrays, self.values):
                 field.store(values[value], array, _places(front))
@@ -80,11 +80,11 @@ class KeptValues:
 
     def _is_asked(self, value: ir.OpResult, updates: list[Update]) -> bool:
         """Whether a dear value is an update's, or is used where one is made."""
-        found: set[ir.Operation] = set()
-        self._reach(value, found)
-        if sum(map(cost_of, found)) <= CHEAP:
+        producers: set[ir.Operation] = set()
+        self._add_producers(value, producers)
+        if sum(map(cost_of, producers)) <= CHEAP:
             return False
-        around = {op for update in updates for op in update.around}
+        around = {op for update in updates for op in update.owners}
         return any(
             use.owner.operation in around
             or any(use.owner.operation == update.op for update in updates)
@@ -92,15 +92,15 @@ class KeptValues:
             for use in value.uses
         )
 
-    def _reach(self, value: ir.Value, found: set[ir.Operation]) -> None:
+    def _add_producers(self, value: ir.Value, producers: set[ir.Operation]) -> None:
         pending = [value]
         while pending:
             value = pending.pop()
             if isinstance(value, ir.BlockArgument) or not is_defined_in(value, self.loop):
                 continue
             op = value.owner.operation
-            if enclosing(op) == self.loop and op not in found:
-                found.add(op)
+            if enclosing(op) == self.loop and op not in producers:
+                producers.add(op)
                 inside = [operand for child in operations(op) for operand in child.operands]
                 pending += [*op.operands, *inside]
 

@@ -34,7 +34,6 @@ class Sums:
 
     def __init__(self) -> None:
         self.values: dict[Cell, ir.Value] = {}
-        self._likes: dict[Cell, ir.Operation] = {}
 
     def add(self, update: Update, value: ir.Value) -> None:
         """Add to the element of an update, rounding as that does."""
@@ -43,27 +42,22 @@ class Sums:
             value if total is None else round_like(b.combine("add", total, value), update.op)
         )
 
-    def given(self, updates: Sequence[Update]) -> list[ir.Value]:
+    def totals(self, updates: Sequence[Update]) -> list[ir.Value]:
         """The sums of the elements of some updates, 0 where nothing was added."""
-        return [
-            self.values[one.cell]
-            if one.cell in self.values
-            else b.number(0, one.op.operands[0].type)
-            for one in updates
-        ]
+        return [self.values.get(u.cell) or b.number(0, u.type) for u in updates]
 
 
-class Anew:
+class BodyCopy:
     """Makes the body for the updates that one iteration makes."""
 
     def __init__(
-        self, loop: ir.Operation, updates: list[Update], tests: Tests, known: Sequence[ir.Value]
+        self, loop: ir.Operation, updates: list[Update], tests: Tests, certain: Sequence[ir.Value]
     ) -> None:
-        self.loop, self.updates, self.tests, self.known = loop, updates, tests, known
+        self.loop, self.updates, self.tests, self.certain = loop, updates, tests, certain
         self.by_op = {update.op: update for update in updates}
         self.needed = {op for update in updates for op in update.needed}
-        self.around = {op for update in updates for op in update.around}
-        self.in_front = {one.op for update in updates for one in update.in_front()}
+        self.owners = {op for update in updates for op in update.owners}
+        self.in_front = {inner.op for update in updates for inner in update.in_front()}
         self.solved = {variable for update in updates for variable in update.solutions}
 
     def body(self, values: Values, sums: Sums) -> None:
@@ -79,28 +73,28 @@ class Anew:
             elif op in self.needed:
                 if not all(result in values for result in op.results):
                     clone(op, values)
-            elif op in self.around:
+            elif op in self.owners:
                 with op.location:
-                    self._structured(op, values, sums)
+                    self._add_structured(op, values, sums)
 
-    def _structured(self, op: ir.Operation, values: Values, sums: Sums) -> None:
-        first = {one.cell: one for one in self.updates if is_inside(one.op, op)}
+    def _add_structured(self, op: ir.Operation, values: Values, sums: Sums) -> None:
+        first = {update.cell: update for update in self.updates if is_inside(update.op, op)}
         inside = list(first.values())
-        if not is_for(op) and op.operands[0] in self.known:
+        if not is_for(op) and op.operands[0] in self.certain:
             return self._block(If(op).then, values, sums)
         if not is_for(op):
             condition = values.get(op.operands[0], op.operands[0])
-            given = self._branch(condition, If(op).blocks, inside, values)
+            totals = self._branch(condition, If(op).blocks, inside, values)
         elif op in self.in_front:
             return self._block(For(op).body, values, sums)
         elif For(op).induction in self.solved:
             tests = self._within(op, values)
             if not tests:
                 return self._block(For(op).body, values, sums)
-            given = self._branch(b.all_of(tests), [For(op).body], inside, values)
+            totals = self._branch(b.all_of(tests), [For(op).body], inside, values)
         else:
-            given = self._loop(op, inside, values)
-        for update, value in zip(inside, given):
+            totals = self._loop(op, inside, values)
+        for update, value in zip(inside, totals):
             sums.add(update, value)
         return None
 
@@ -112,13 +106,13 @@ class Anew:
     def _branch(
         self, condition: ir.Value, blocks: list[ir.Block], updates: list[Update], values: Values
     ) -> list[ir.Value]:
-        branch = b.if_else(condition, [one.op.operands[0].type for one in updates])
+        branch = b.if_else(condition, [update.type for update in updates])
         for block, old in zip((branch.then, branch.otherwise), [*blocks, None]):
             with ir.InsertionPoint(block):
                 sums = Sums()
                 if old is not None:
                     self._block(old, dict(values), sums)
-                b.yield_(sums.given(updates))
+                b.yield_(sums.totals(updates))
         return list(branch.results)
 
     def _loop(self, op: ir.Operation, updates: list[Update], values: Values) -> list[ir.Value]:
@@ -127,9 +121,9 @@ class Anew:
         def iteration(index: ir.Value) -> list[ir.Value]:
             sums = Sums()
             self._block(For(op).body, {**values, For(op).induction: index}, sums)
-            return sums.given(updates)
+            return sums.totals(updates)
 
-        return repeated(bounds, updates, iteration)
+        return sum_over_loop(bounds, updates, iteration)
 
 
 def make_conditions(loop: ir.Operation, needed: set[ir.Operation], values: Values) -> None:
@@ -145,47 +139,47 @@ def make_conditions(loop: ir.Operation, needed: set[ir.Operation], values: Value
 
 def guards_of(updates: list[Update], values: Values) -> list[ir.Value]:
     """The conditions around updates that were made, and are bounds."""
-    found: dict[ir.Value, None] = {}
+    guards: dict[ir.Value, None] = {}
     for update in updates:
-        for op in update.around:
+        for op in update.owners:
             if is_branch(op) and any(
                 is_inside(update.op, child) for child in block_operations(If(op).then)
             ):
-                found.setdefault(op.operands[0])
-    return [guard for guard in found if guard in values and _is_bound(guard)]
+                guards.setdefault(op.operands[0])
+    return [guard for guard in guards if guard in values and _is_bound(guard)]
 
 
-def repeated(
+def sum_over_loop(
     bounds: Sequence[ir.Value],
     updates: list[Update],
     iteration: Callable[[ir.Value], list[ir.Value]],
 ) -> list[ir.Value]:
     """The sums of what the iterations of a loop give for the elements of some updates."""
     low, high, step = bounds
-    loop = b.for_loop(low, high, step, [b.number(0, one.op.operands[0].type) for one in updates])
+    loop = b.for_loop(low, high, step, [b.number(0, update.type) for update in updates])
     with ir.InsertionPoint(loop.body):
-        given = iteration(loop.induction)
+        values = iteration(loop.induction)
         totals = [
-            round_like(b.combine("add", total, value), one.op)
-            for total, value, one in zip(loop.carried, given, updates)
+            round_like(b.combine("add", total, value), update.op)
+            for total, value, update in zip(loop.carried, values, updates)
         ]
         b.yield_(totals)
     return list(loop.results)
 
 
-def unchanged(value: ir.Value, loop: ir.Operation, values: Values) -> ir.Value:
-    """A value that a loop computes of values from outside, made anew."""
+def invariant(value: ir.Value, loop: ir.Operation, values: Values) -> ir.Value:
+    """A value that a loop computes from values outside of it, computed again."""
     if not is_defined_in(value, loop):
         return value
     if value not in values:
         op = owner_operation(value)
         for operand in op.operands:
-            unchanged(operand, loop, values)
+            invariant(operand, loop, values)
         clone(op, values)
     return values[value]
 
 
-def evaluated(total: Linear[ir.Value], values: Mapping[ir.Value, ir.Value]) -> ir.Value:
+def build_sum(total: Linear[ir.Value], values: Mapping[ir.Value, ir.Value]) -> ir.Value:
     """A sum, as an index."""
     result: ir.Value | None = None
     for leaf, factor in sorted(total.terms, key=lambda term: term[1] < 0):

@@ -33,23 +33,23 @@ def shares(meetings: Meetings, group: Sequence[Update]) -> list[Shares] | None:
     """The indices of a loop that are shared out, one or none; None where there are too few elements
     to be the threads, and where the loop has all indices of an element: sums of rows and columns
     (`split-axis-reductions`)."""
-    given, indices = group[0].cell.variables, Parallel(meetings.loop).indices
-    missing = [iv for iv in indices if iv not in given]
+    variables, indices = group[0].cell.variables, Parallel(meetings.loop).indices
+    missing = [iv for iv in indices if iv not in variables]
     if not missing:
         return []
-    counts = {
-        variable: _trips(variable) or extent for variable, extent in zip(given, group[0].extents())
-    }
+    extents = zip(variables, group[0].extents())
+    counts = {variable: _trips(variable) or extent for variable, extent in extents}
     iterations = _product(_trips(iv) for iv in missing)
-    own = _product(counts[variable] for variable in given if variable not in indices)
+    inner_count = _product(counts[variable] for variable in variables if variable not in indices)
     elements = _product(counts.values())
-    if iterations is None or own is None:
-        others = [variable for variable in given if variable not in indices]
-        alike = len(missing) == len(others) == 1
-        return [] if alike and _ends(meetings, missing[0]) == _ends(meetings, others[0]) else None
-    if FEWER * own >= iterations:
+    if iterations is None or inner_count is None:
+        inner = [variable for variable in variables if variable not in indices]
+        alike = len(missing) == len(inner) == 1
+        meet = alike and _ends(meetings, missing[0]) == _ends(meetings, inner[0])
+        return [] if meet else None
+    if FEWER * inner_count >= iterations:
         return []
-    if elements is None or all(variable in indices for variable in given):
+    if elements is None or all(variable in indices for variable in variables):
         return None
     return _shared_out(missing, iterations, elements, indices[-1])
 
@@ -78,5 +78,5 @@ def _trips(variable: ir.Value) -> int | None:
 
 
 def _product(counts: Iterable[int | None]) -> int | None:
-    known = list(counts)
-    return None if None in known else prod(count for count in known if count is not None)
+    numbers = list(counts)
+    return None if None in numbers else prod(count for count in numbers if count is not None)

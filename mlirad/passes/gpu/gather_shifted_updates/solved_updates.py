@@ -27,12 +27,12 @@ from mlirad.ir.walk import (
 
 
 class Solution(NamedTuple):
-    """`element = factor · variable + rest` along one axis; what that leaves when it is divided by
+    """`element = factor · variable + offset` along one axis; what that leaves when it is divided by
     `modulus`, where this is not 0."""
 
     variable: ir.Value
     factor: int
-    rest: Linear[ir.Value]
+    offset: Linear[ir.Value]
     modulus: int
 
 
@@ -56,13 +56,18 @@ class Update(msgspec.Struct, eq=False):
     op: ir.Operation
     cell: Cell
     solutions: dict[ir.Value, Solution]
-    around: list[ir.Operation]
+    owners: list[ir.Operation]
     needed: set[ir.Operation]
 
     @property
     def array(self) -> ir.Value:
         """What is updated."""
         return split_access(self.op)[0]
+
+    @property
+    def type(self) -> ir.Type:
+        """The type of the element."""
+        return self.op.operands[0].type
 
     def extent(self, axis: int) -> int | None:
         """An extent of the array, where it is known."""
@@ -76,15 +81,15 @@ class Update(msgspec.Struct, eq=False):
 
     def in_front(self) -> list[For]:
         """The loops around it whose indices the solutions need, outer first."""
-        asked = {leaf for one in self.solutions.values() for leaf in one.rest.names}
-        return [For(op) for op in self.around if is_for(op) and For(op).induction in asked]
+        asked = {leaf for solution in self.solutions.values() for leaf in solution.offset.names}
+        return [For(op) for op in self.owners if is_for(op) and For(op).induction in asked]
 
     def in_place(self) -> list[For]:
         """The loops around it that stay where they are."""
-        front = [one.op for one in self.in_front()]
+        front = [loop.op for loop in self.in_front()]
         return [
             For(op)
-            for op in self.around
+            for op in self.owners
             if is_for(op) and op not in front and For(op).induction not in self.solutions
         ]
 
@@ -98,20 +103,20 @@ class SolvedUpdates:
 
     def find(self) -> list[Update]:
         """The sums whose iteration is known by their element, and can be computed anew."""
-        found: list[Update] = []
+        updates: list[Update] = []
         if any(constant_integer(step) != 1 for step in Parallel(self.loop).steps):
-            return found
+            return updates
         for op, root, indices in accesses(self.loop):
-            around = _around(op, self.loop)
-            if not is_sum(op) or not all(is_for(one) or is_branch(one) for one in around):
+            around = _owners(op, self.loop)
+            if not is_sum(op) or not all(is_for(owner) or is_branch(owner) for owner in around):
                 continue
             if isinstance(root, ir.Value) and is_defined_in(root, self.loop):
                 continue
             solved = self._solve(root, indices, around)
-            needed = self._needed(op, around)
+            needed = self._needed_operations(op, around)
             if solved is not None and needed is not None and self._can_move(around, *solved):
-                found.append(Update(op, *solved, around, needed))
-        return found
+                updates.append(Update(op, *solved, around, needed))
+        return updates
 
     def _solve(
         self, root: Array, indices: Sequence[ir.Value], around: list[ir.Operation]
@@ -130,24 +135,26 @@ class SolvedUpdates:
             variable = next((iv for iv in left if iv in factors), None)
             if variable is None or any(leaf not in left for leaf in factors):
                 return None
-            one = Solution(variable, factors[variable], total.without(variable), modulus)
-            if modulus and not (is_remainder and _goes_round_once(one)):
+            solution = Solution(variable, factors[variable], total.without(variable), modulus)
+            if modulus and not (is_remainder and _goes_round_once(solution)):
                 return None
             axes.append(variable)
-            solutions[variable] = one
+            solutions[variable] = solution
         if not solutions or any(
-            s.rest.coefficient(v) for s in solutions.values() for v in solutions
+            s.offset.coefficient(v) for s in solutions.values() for v in solutions
         ):
             return None
         return Cell(root, tuple(axes)), solutions
 
-    def _needed(self, op: ir.Operation, around: list[ir.Operation]) -> set[ir.Operation] | None:
+    def _needed_operations(
+        self, op: ir.Operation, around: list[ir.Operation]
+    ) -> set[ir.Operation] | None:
         """What the value of an update is computed by, and whether it is made; None where that
         cannot be done anew."""
-        wanted: set[ir.Operation] = set()
+        needed: set[ir.Operation] = set()
         pending = [op.operands[0]]
-        for one in around:
-            pending += list(one.operands)[: 3 if is_for(one) else 1]
+        for owner_op in around:
+            pending += list(owner_op.operands)[: 3 if is_for(owner_op) else 1]
         while pending:
             value = pending.pop()
             if not is_defined_in(value, self.loop):
@@ -157,22 +164,22 @@ class SolvedUpdates:
                 if owner in around and value.arg_number:
                     return None
                 continue
-            made = value.owner.operation
-            if made in wanted:
+            producer = value.owner.operation
+            if producer in needed:
                 continue
-            if not only_reads(made):
+            if not only_reads(producer):
                 return None
-            wanted.add(made)
-            pending += made.operands
-            pending += [operand for child in operations(made) for operand in child.operands]
-        return wanted
+            needed.add(producer)
+            pending += producer.operands
+            pending += [operand for child in operations(producer) for operand in child.operands]
+        return needed
 
     def _can_move(
         self, around: list[ir.Operation], cell: Cell, solutions: dict[ir.Value, Solution]
     ) -> bool:
         """Whether loops whose index is computed, or is needed for that, can be left or moved in
         front of the others."""
-        asked = {leaf for one in solutions.values() for leaf in one.rest.names}
+        asked = {leaf for solution in solutions.values() for leaf in solution.offset.names}
         for op in around:
             if not is_for(op):
                 continue
@@ -212,11 +219,11 @@ def only_reads(op: ir.Operation) -> bool:
     )
 
 
-def _around(op: ir.Operation, loop: ir.Operation) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
+def _owners(op: ir.Operation, loop: ir.Operation) -> list[ir.Operation]:
+    owners: list[ir.Operation] = []
     while (op := enclosing(op)) != loop:
-        found.insert(0, op)
-    return found
+        owners.insert(0, op)
+    return owners
 
 
 def _goes_round_once(solution: Solution) -> bool:

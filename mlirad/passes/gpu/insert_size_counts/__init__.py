@@ -61,14 +61,14 @@ def insert_size_counts(module: ir.Operation) -> None:
 def _compute(function: ir.Operation) -> None:
     """Have the host compute the sizes that it can; a log that nobody uses is not there."""
     host = HostValues(function)
-    for op in _unsized(function):
+    for op in _unsized_sites(function):
         if OpenOp.holds(op) and not has_uses(op.results[0]):
             op.erase()
         elif AllocOp.holds(op) and host.can_compute(op.operands[0]):
             op.operands[0] = host.compute(op.operands[0], _top(op))
 
 
-def _unsized(function: ir.Operation) -> list[ir.Operation]:
+def _unsized_sites(function: ir.Operation) -> list[ir.Operation]:
     """The stacks and logs whose size the host does not know yet."""
     host = HostValues(function)
     return [
@@ -93,20 +93,20 @@ def _top(op: ir.Operation) -> ir.Operation:
 
 def _count_some(function: ir.Operation) -> bool:
     """Size what can be sized by one more copy; False where all is sized."""
-    unsized = _unsized(function)
+    unsized = _unsized_sites(function)
     if not unsized:
         return False
     graph = Graph(function)
     nodes = {node.op: node for node in graph.nodes()}
     sites = [nodes[op] for op in unsized]
-    alike = _alike(sites)
+    groups = _alike(sites)
     for is_patient in (True, False):
-        plans = [_plan(graph, one[0], set(sites), is_patient=is_patient) for one in alike]
+        plans = [_plan(graph, group[0], set(sites), is_patient=is_patient) for group in groups]
         plan = next((plan for plan in plans if plan is not None), None)
         if plan is not None:
-            same = [site for one, other in zip(alike, plans) if other == plan for site in one]
-            found = SizeSlice(graph, plan.span, same, plan.way)
-            _size(same, _counted(graph, plan.span, found, same), plan.span[0].op)
+            same = [site for group, other in zip(groups, plans) if other == plan for site in group]
+            size_slice = SizeSlice(graph, plan.span, same, plan.way)
+            _size(same, _count_sizes(graph, plan.span, size_slice, same), plan.span[0].op)
             return True
     refuse(unsized[0], "a size that depends on what is kept in memory of that size")
     return False
@@ -114,13 +114,13 @@ def _count_some(function: ir.Operation) -> bool:
 
 def _alike(sites: Sequence[Node]) -> list[list[Node]]:
     """Stacks of one size in one place together, and each log for itself."""
-    found: dict[tuple[Node | BlockNode | int, ...], list[Node]] = {}
+    groups: dict[tuple[Node | BlockNode | int, ...], list[Node]] = {}
     for site in sites:
         key: tuple[Node | BlockNode | int, ...] = (site,)
         if AllocOp.holds(site):
             key = (site.block, *site.operands)
-        found.setdefault(key, []).append(site)
-    return list(found.values())
+        groups.setdefault(key, []).append(site)
+    return list(groups.values())
 
 
 class _Plan(NamedTuple):
@@ -136,11 +136,11 @@ def _plan(graph: Graph, site: Node, unsized: set[Node], *, is_patient: bool) -> 
     conflicts: list[Conflict] = []
     waits = False
     for plan in _plans(graph, site):
-        found = SizeSlice(graph, plan.span, [site], plan.way)
-        conflicts += found.conflicts
-        if not found.conflicts and not found.memory & unsized:
+        size_slice = SizeSlice(graph, plan.span, [site], plan.way)
+        conflicts += size_slice.conflicts
+        if not size_slice.conflicts and not size_slice.memory & unsized:
             return plan
-        waits |= not found.conflicts
+        waits |= not size_slice.conflicts
         if waits and is_patient:
             return None
     if not waits:
@@ -187,18 +187,18 @@ def _refuse(site: Node, conflict: Conflict) -> None:
 # The copy.
 
 
-def _counted(
-    graph: Graph, span: Sequence[Node], found: SizeSlice, sites: Sequence[Node]
+def _count_sizes(
+    graph: Graph, span: Sequence[Node], size_slice: SizeSlice, sites: Sequence[Node]
 ) -> list[ir.Value]:
     """The sizes of stacks and logs, known to the host in front of what they are used in."""
     with before(span[0].op):
-        stash = Stash([graph.values[v] for v in graph.body.arguments], graph, found.written)
+        stash = Stash([graph.values[v] for v in graph.body.arguments], graph, size_slice.written)
         if is_parallel(span[0]):
-            sizes = _over_iterations(graph, span[0], found, sites)
+            sizes = _over_iterations(graph, span[0], size_slice, sites)
         else:
             slots = [b.slot(b.index_type()) for _ in sites]
-            copy = SizeCopy(graph, found, dict(zip(sites, slots)))
-            env = copy.own_logs()
+            copy = SizeCopy(graph, size_slice, dict(zip(sites, slots)))
+            env = copy.open_outer_logs()
             for top in span:
                 copy.node(top, env)
             sizes = [b.read(slot) for slot in slots]
@@ -208,7 +208,7 @@ def _counted(
 
 
 def _over_iterations(
-    graph: Graph, loop: Node, found: SizeSlice, sites: Sequence[Node]
+    graph: Graph, loop: Node, size_slice: SizeSlice, sites: Sequence[Node]
 ) -> list[ir.Value]:
     i64, rank = b.integer_type(64), len(loop.blocks[0].arguments)
     cells = [field.alloca(array_type(i64, [])) for _ in sites]
@@ -216,7 +216,7 @@ def _over_iterations(
     counting = b.parallel_loop(lower, upper, steps, attributes_of(loop.op))
     with ir.InsertionPoint(counting.body):
         slots = [b.slot(b.index_type()) for _ in sites]
-        copy = SizeCopy(graph, found, dict(zip(sites, slots)))
+        copy = SizeCopy(graph, size_slice, dict(zip(sites, slots)))
         copy.block(loop.blocks[0], dict(zip(loop.blocks[0].arguments, counting.indices)))
         for number, (slot, cell) in enumerate(zip(slots, cells)):
             word = b.index_cast(b.read(slot), i64)

@@ -33,12 +33,12 @@ def _is_below(graph: Graph, loop: Node, test: Node) -> bool:
 
 def _grows(graph: Graph, loop: Node, counter: int) -> bool:
     """Whether a value that a loop carries is larger in the next iteration."""
-    following = [one.following for one in loop.flow.carried if one.argument == counter]
-    handed_on = [counter, *(one.argument for one in loop.flow.passed if one.value == counter)]
-    if not following:
+    following = [value.following for value in loop.flow.carried if value.argument == counter]
+    passed = [value.argument for value in loop.flow.passed if value.value == counter]
+    step = graph.defined[following[0]] if following else None
+    if not isinstance(step, Node) or step.name != Arith.ADDI:
         return False
-    step = graph.defined[following[0]]
-    if not isinstance(step, Node) or step.name != Arith.ADDI or step.operands[0] not in handed_on:
+    if step.operands[0] not in (counter, *passed):
         return False
     return (constant_integer(graph.values[step.operands[1]]) or 0) > 0
 

@@ -28,22 +28,22 @@ class Changes:
     """The ops that change arrays, and those that note what was there."""
 
     def __init__(self, graph: Graph, nodes: Iterable[Node]) -> None:
-        self._of: dict[Array, list[Node]] = {}
+        self._changes: dict[Array, list[Node]] = {}
         self._records: dict[int, list[Node]] = {}
         self._arrays: dict[int, Array] = {}  # by log
         for node in nodes:
             if is_write(node):
-                self._of.setdefault(node.array, []).append(node)
+                self._changes.setdefault(node.array, []).append(node)
             elif RecordOp.holds(node):
                 self._records.setdefault(node.operands[1], []).append(node)
             elif UndoOp.holds(node):
                 array = array_root(graph.values[node.operands[2]])
-                self._of.setdefault(array, []).append(node)
+                self._changes.setdefault(array, []).append(node)
                 self._arrays[node.operands[0]] = array
 
-    def of(self, array: Array) -> list[Node]:
+    def changes_of(self, array: Array) -> list[Node]:
         """What writes to an array, or undoes writes."""
-        return self._of.get(array, [])
+        return self._changes.get(array, [])
 
     def records(self, log: int) -> list[Node]:
         """What notes elements in a log."""
@@ -55,7 +55,7 @@ class Changes:
 
     def noted_in(self, log: int) -> list[Node]:
         """What writes to the array of a log, or undoes writes."""
-        return self.of(self._arrays[log]) if log in self._arrays else []
+        return self.changes_of(self._arrays[log]) if log in self._arrays else []
 
 
 def matters_to(change: Node, load: Node) -> bool:

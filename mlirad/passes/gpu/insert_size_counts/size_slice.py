@@ -170,7 +170,7 @@ class SizeSlice:
     def _look_at(self, load: Node) -> None:
         """Do what changes the memory of a load; or it is a conflict."""
         self._loads.append(load)
-        changes = self._changes.of(load.array)
+        changes = self._changes.changes_of(load.array)
         if self._is_local(load.array_value):
             for node in changes:
                 if is_write(node):

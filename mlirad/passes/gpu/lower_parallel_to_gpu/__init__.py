@@ -60,14 +60,13 @@ def _add_holder(module: ir.Operation, name: str, location: ir.Location) -> None:
     """Add the `gpu.module` that outlined kernels go to."""
     module.attributes["gpu.container_module"] = ir.UnitAttr.get()
     with ir.InsertionPoint(module.regions[0].blocks[0]), location:
-        given = {"sym_name": ir.StringAttr.get(name)}
-        b.block(ir.Operation.create(Gpu.MODULE, [], [], given, regions=1), 0)
+        attributes = {"sym_name": ir.StringAttr.get(name)}
+        b.block(ir.Operation.create(Gpu.MODULE, [], [], attributes, regions=1), 0)
 
 
 def _lower(loop: ir.Operation, launch: Launch, default: int) -> None:
     extents = [bounds.trips() for bounds in bounds_of(loop)]
-    known = [constant_integer(extent) for extent in extents]
-    if 0 in known:
+    if 0 in map(constant_integer, extents):
         return
     threads = _block_size(loop, default * (1 if len(extents) == 1 else 2))
     trips = _grid(launch, extents, threads, fills=WHOLE_BLOCKS in loop.attributes)

@@ -44,14 +44,14 @@ def count_through(
         blocks = b.index(-(-trips // threads))
     else:
         blocks = _at_least_one(_up(total, b.index(threads)))
-    one = b.index(1)
-    body = _open(launch, [blocks, one, one], [b.index(threads), one, one])
+    unit = b.index(1)
+    body = _open(launch, [blocks, unit, unit], [b.index(threads), unit, unit])
     with at_end(body, ir.Location.current):
-        here = _place(body, 0, 0, threads)
+        number = _place(body, 0, 0, threads)
         fills = fills or (trips is not None and trips % threads == 0)
-        end = _guard([] if fills else [_below(here, total)])
+        end = _guard([] if fills else [_below(number, total)])
     with ir.InsertionPoint(end):
-        return Trips(box_digits(here, extents), end)
+        return Trips(box_digits(number, extents), end)
 
 
 def cut_into_blocks(launch: Launch, extents: Sequence[ir.Value], shape: Shape) -> Trips:
@@ -83,7 +83,7 @@ def stride_over_rows(launch: Launch, extents: Sequence[ir.Value], threads: int) 
     outer, rows, columns = product(extents[:-2]), extents[-2], extents[-1]
     row = _row_of_threads(columns, threads)
     counts = [_up(columns, row.width), _up(rows, row.height), outer]
-    blocks = [_at_least_one(counts[0]), *map(_bounded, counts[1:])]
+    blocks = [_at_least_one(counts[0]), *map(_clamp_blocks, counts[1:])]
     body = _open(launch, blocks, [b.index(threads), b.index(1), b.index(1)])
     block_ids, grid = list(body.arguments)[0:3], list(body.arguments)[6:9]
     with at_end(body, ir.Location.current):
@@ -179,7 +179,7 @@ def _at_least_one(blocks: ir.Value) -> ir.Value:
     return b.maxsi(blocks, b.index(1))
 
 
-def _bounded(blocks: ir.Value) -> ir.Value:
+def _clamp_blocks(blocks: ir.Value) -> ir.Value:
     return b.minsi(_at_least_one(blocks), b.index(MOST_BLOCKS))
 
 

@@ -4,7 +4,7 @@ threads, with a column for each.
 Slot k of thread t lies at k · threads + t, so that neighbours read and write side by side. A loop
 whose iterations need columns becomes one of a bounded number of threads that stride over the box,
 and use their columns again: at most `threads`, and no more than have room in `megabytes` (but a
-block of 128). What is known to be small, up to 128 bytes, is a thread's own.
+block of 128). What is known to be small, up to 128 bytes, is a thread's allocate_for_thread.
 
 Assumes stacks of sizes that are known at the top of the function (`insert-size-counts`), no logs
 (`lower-logs-to-stacks`), and marked updates. Local arrays at the top of a function stay.
@@ -48,11 +48,11 @@ from mlirad.ir.walk import (
 )
 from mlirad.passes.gpu.lower_thread_memory.thread_columns import (
     Column,
-    allocated,
+    allocate_for_thread,
+    allocate_for_threads,
     element_of,
     extents_of,
     is_short,
-    own,
     width_of,
 )
 
@@ -82,9 +82,9 @@ def lower_thread_memory(
 
 def _lower(top: ir.Operation, most: int, budget: int) -> None:
     """Lower what an op at the top of a function makes."""
-    made = [op for op in operations(top) if AllocOp.holds(op) or AllocaOp.holds(op)]
-    shared = [op for op in made if not is_short(op)]
-    for op in made:
+    allocations = [op for op in operations(top) if AllocOp.holds(op) or AllocaOp.holds(op)]
+    shared = [op for op in allocations if not is_short(op)]
+    for op in allocations:
         if op not in shared:
             _keep(op)
     _share(top, shared, most, budget)
@@ -94,7 +94,7 @@ def _keep(op: ir.Operation) -> None:
     """Let a thread have a stack or an array to itself."""
     with before(op):
         extents = extents_of(op)
-        column = Column(own(op, extents), element_of(op))
+        column = Column(allocate_for_thread(op, extents), element_of(op))
         if AllocOp.holds(op) and constant_integer(extents[0]) == 1:  # it becomes a value
             column.write(b.number(0, element_of(op)), [b.index(0)])
     _use(op, column)
@@ -107,28 +107,30 @@ def _at_top(op: ir.Operation) -> None:
         return
     end = block_operations(op.block)[-1]
     with before(op):
-        memory = allocated(op, extents_of(op), None)
+        memory = allocate_for_threads(op, extents_of(op), None)
     with before(end):
         b.dealloc(memory)
     _use(op, Column(memory, element_of(op)))
 
 
-def _share(top: ir.Operation, made: Sequence[ir.Operation], most: int, budget: int) -> None:
+def _share(top: ir.Operation, allocations: Sequence[ir.Operation], most: int, budget: int) -> None:
     """Give arrays memory around an op at the top of the function."""
-    if not made:
+    if not allocations:
         return
     with before(top):
-        extents = [_known_extents(op, top) for op in made]
+        extents = [_known_extents(op, top) for op in allocations]
         threads = None
         if is_parallel(top):
-            threads = _threads(top, list(zip(map(width_of, made), extents)), most, budget)
-        memory = [allocated(op, sizes, threads) for op, sizes in zip(made, extents)]
+            threads = _threads(top, list(zip(map(width_of, allocations), extents)), most, budget)
+        buffers = [
+            allocate_for_threads(op, sizes, threads) for op, sizes in zip(allocations, extents)
+        ]
     with ir.InsertionPoint.after(top), top.location:
-        for one in memory:
-            b.dealloc(one)
+        for buffer in buffers:
+            b.dealloc(buffer)
     thread = None if threads is None else stride(top, threads).indices[0]
-    for op, one in zip(made, memory):
-        _use(op, Column(one, element_of(op), thread))
+    for op, buffer in zip(allocations, buffers):
+        _use(op, Column(buffer, element_of(op), thread))
 
 
 def _known_extents(op: ir.Operation, top: ir.Operation) -> list[ir.Value]:
@@ -144,18 +146,18 @@ def _threads(
     """How many threads run a loop whose iterations need these arrays, of widths and extents."""
     size = b.index(0)
     for width, extents in arrays:
-        one = b.index(width)
+        array_size = b.index(width)
         for extent in extents:
-            one = folded(Arith.MULI, one, extent, mul)
-        size = folded(Arith.ADDI, size, one, int.__add__)
-    room = folded(Arith.DIVUI, b.index(budget // LEAST_THREADS), size, floordiv)
-    room = folded(Arith.MULI, room, b.index(LEAST_THREADS), mul)
-    room = folded(Arith.MAXSI, room, b.index(LEAST_THREADS), max)
-    room = folded(Arith.MINSI, room, b.index(most), min)
+            array_size = folded(Arith.MULI, array_size, extent, mul)
+        size = folded(Arith.ADDI, size, array_size, int.__add__)
+    most_threads = folded(Arith.DIVUI, b.index(budget // LEAST_THREADS), size, floordiv)
+    most_threads = folded(Arith.MULI, most_threads, b.index(LEAST_THREADS), mul)
+    most_threads = folded(Arith.MAXSI, most_threads, b.index(LEAST_THREADS), max)
+    most_threads = folded(Arith.MINSI, most_threads, b.index(most), min)
     if not all(map(HostValues(enclosing(loop)).knows, loop.operands)):
-        return room
+        return most_threads
     total = folded(Arith.MAXSI, box_size(loop)[1], b.index(1), max)
-    return folded(Arith.MINSI, room, total, min)
+    return folded(Arith.MINSI, most_threads, total, min)
 
 
 # Uses.

@@ -1,5 +1,5 @@
 """Memory of each thread for itself, for `lower-thread-memory`: a column of a buffer that the host
-allocates, or some bytes of the thread's own."""
+allocates, or some bytes of the thread's allocate_for_thread."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOCAL_BYTES = 128  # of an array that a thread keeps to itself
 
 class Column(msgspec.Struct, frozen=True):
     """An array of a thread: in all threads' memory, where it lies beside those of the others, or in
-    its own."""
+    its allocate_for_thread."""
 
     memory: ir.Value
     element: ir.Type  # an index has 64 bits in memory
@@ -34,8 +34,8 @@ class Column(msgspec.Struct, frozen=True):
 
     def write(self, value: ir.Value, indices: Sequence[ir.Value]) -> None:
         """Change an element."""
-        held = _cast(value, ir.MemRefType(self.memory.type).element_type)
-        b.write(held, self.memory, self._place(indices))
+        stored = _cast(value, ir.MemRefType(self.memory.type).element_type)
+        b.write(stored, self.memory, self._place(indices))
 
     def _place(self, indices: Sequence[ir.Value]) -> list[ir.Value]:
         return [*indices] if self.thread is None else [*indices, self.thread]
@@ -53,10 +53,10 @@ def element_of(op: ir.Operation) -> ir.Type:
 
 def width_of(op: ir.Operation) -> int:
     """The bytes of an element."""
-    return ELEMENT_SIZES[str(_held(op))]
+    return ELEMENT_SIZES[str(_stored_element(op))]
 
 
-def _held(op: ir.Operation) -> ir.Type:
+def _stored_element(op: ir.Operation) -> ir.Type:
     """The type of the elements in memory."""
     element = element_of(op)
     return b.integer_type(64) if isinstance(element, ir.IndexType) else element
@@ -81,19 +81,21 @@ def is_short(op: ir.Operation) -> bool:
     return slots is not None and width_of(op) * slots <= LOCAL_BYTES
 
 
-def allocated(op: ir.Operation, extents: Sequence[ir.Value], threads: ir.Value | None) -> ir.Value:
+def allocate_for_threads(
+    op: ir.Operation, extents: Sequence[ir.Value], threads: ir.Value | None
+) -> ir.Value:
     """Memory of all threads, or of one, at the insertion point: that of neighbours lies side by
     side."""
     sizes = [*extents] if threads is None else [*extents, threads]
-    known = [constant_integer(size) for size in sizes]
+    constants = [constant_integer(size) for size in sizes]
     unknown = ir.ShapedType.get_dynamic_size()
-    type_ = ir.MemRefType.get([unknown if k is None else k for k in known], _held(op))
-    given = [size for size, k in zip(sizes, known) if k is None]
-    return b.alloc(type_, given)
+    type_ = ir.MemRefType.get([unknown if k is None else k for k in constants], _stored_element(op))
+    dynamic_sizes = [size for size, k in zip(sizes, constants) if k is None]
+    return b.alloc(type_, dynamic_sizes)
 
 
-def own(op: ir.Operation, extents: Sequence[ir.Value]) -> ir.Value:
+def allocate_for_thread(op: ir.Operation, extents: Sequence[ir.Value]) -> ir.Value:
     """Memory of the thread that runs, of a known size."""
     sizes = [constant_integer(extent) for extent in extents]
-    type_ = ir.MemRefType.get([size for size in sizes if size is not None], _held(op))
+    type_ = ir.MemRefType.get([size for size in sizes if size is not None], _stored_element(op))
     return b.alloca(type_)

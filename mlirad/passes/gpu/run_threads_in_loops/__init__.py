@@ -91,7 +91,7 @@ def _use_own_memory(op: ir.Operation) -> None:
     if not len(op.results):  # a copy names its target last
         operands.reverse()
     with before(op):
-        own = ir.Operation.create(
+        replacement = ir.Operation.create(
             _SCRATCH[op.name],
             [value.type for value in op.results],
             operands,
@@ -99,7 +99,7 @@ def _use_own_memory(op: ir.Operation) -> None:
             if len(op.results)
             else None,
         )
-    for old, new in zip(op.results, own.results):
+    for old, new in zip(op.results, replacement.results):
         old.replace_all_uses_with(new)
     op.erase()
 

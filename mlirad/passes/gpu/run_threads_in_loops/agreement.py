@@ -4,6 +4,7 @@ another, and whether a branch does."""
 from collections.abc import Iterable
 
 from mlirad.bindings import ir
+from mlirad.dialect.snode import module_of
 from mlirad.ir import build as b
 from mlirad.ir.c_print import print_error
 from mlirad.ir.ops import Cf
@@ -16,22 +17,22 @@ from mlirad.ir.walk import at_end, block_operations, defining_op
 def refuse_what_differs(value: ir.Value, op: ir.Operation, differs: Iterable[str]) -> None:
     """Raise TaichiCompilationError where a value is computed from results of some operations, and
     nothing in memory could make it the same for all threads."""
-    pending, seen = [value], {value}
+    pending, visited = [value], {value}
     while pending:
-        made = defining_op(pending.pop())
-        if made is None or not (is_pure(made) or made.name in differs):
+        producer = defining_op(pending.pop())
+        if producer is None or not (is_pure(producer) or producer.name in differs):
             continue
-        if made.name in differs:
+        if producer.name in differs:
             refuse(
                 op,
                 f"threads wait for one another within this '{op.name}', which depends on "
-                f"'{made.name}'",
+                f"'{producer.name}'",
             )
-        pending += [operand for operand in made.operands if operand not in seen]
-        seen.update(made.operands)
+        pending += [operand for operand in producer.operands if operand not in visited]
+        visited.update(producer.operands)
 
 
-def agreed(buffer: ir.Value, count: ir.Value, op: ir.Operation) -> ir.Value:
+def require_agreement(buffer: ir.Value, count: ir.Value, op: ir.Operation) -> ir.Value:
     """The value in a buffer, at the insertion point; where threads have different ones, the process
     ends."""
     first = b.read(buffer, [b.index(0)])
@@ -43,16 +44,10 @@ def agreed(buffer: ir.Value, count: ir.Value, op: ir.Operation) -> ir.Value:
         branch = b.if_else(b.compare(b.NE, first, value), [], with_else=False)
         b.yield_()
     with at_end(branch.then, op.location):
-        module = _module_of(op)
+        module = module_of(op)
         name = f"disagreement.{len(block_operations(module.regions[0].blocks[0]))}"
         print_error(module, name, f"{text}\n")
         never = b.number(0, b.integer_type(1))
         b.effect(Cf.ASSERT, [never], msg=ir.StringAttr.get(text))
         b.yield_()
     return first
-
-
-def _module_of(op: ir.Operation) -> ir.Operation:
-    while op.parent is not None:
-        op = op.parent.operation
-    return op

@@ -4,7 +4,7 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.ops import Arith
 from mlirad.ir.requirements import refuse
-from mlirad.ir.walk import at_end, block_operations
+from mlirad.ir.walk import at_end, block_operations, clone
 
 _INTEGERS = {
     "add": Arith.ADDI,
@@ -29,17 +29,17 @@ _FLOATS = {
 
 def reduce_over_threads(op: ir.Operation, buffer: ir.Value, count: ir.Value) -> ir.Value:
     """What a `gpu.all_reduce` makes of the values in a buffer, the first one first."""
-    one = b.index(1)
-    loop = b.for_loop(one, count, one, [b.read(buffer, [b.index(0)])])
+    unit = b.index(1)
+    loop = b.for_loop(unit, count, unit, [b.read(buffer, [b.index(0)])])
     with at_end(loop.body, op.location):
         value = b.read(buffer, [loop.induction])
-        b.yield_([_combined(op, loop.carried[0], value)])
+        b.yield_([_combine(op, loop.carried[0], value)])
     return loop.op.result
 
 
-def _combined(op: ir.Operation, a: ir.Value, c: ir.Value) -> ir.Value:
+def _combine(op: ir.Operation, a: ir.Value, c: ir.Value) -> ir.Value:
     if len(op.regions[0].blocks):
-        return _inlined(op.regions[0].blocks[0], a, c)
+        return _inline(op.regions[0].blocks[0], a, c)
     kind = str(op.attributes["op"]).rpartition(" ")[2].rstrip(">")
     names = _FLOATS if b.is_float(a.type) else _INTEGERS
     if kind not in names:
@@ -47,13 +47,10 @@ def _combined(op: ir.Operation, a: ir.Value, c: ir.Value) -> ir.Value:
     return b.make(names[kind], a.type, [a, c])
 
 
-def _inlined(block: ir.Block, a: ir.Value, c: ir.Value) -> ir.Value:
+def _inline(block: ir.Block, a: ir.Value, c: ir.Value) -> ir.Value:
     """The result of a region, whose operations are copied."""
     copies: dict[ir.Value, ir.Value] = dict(zip(block.arguments, (a, c)))
     *body, last = block_operations(block)
     for op in body:
-        copy = op.clone()
-        for position, operand in enumerate(op.operands):
-            copy.operands[position] = copies.get(operand, operand)
-        copies.update(zip(op.results, copy.results))
+        clone(op, copies)
     return copies.get(last.operands[0], last.operands[0])

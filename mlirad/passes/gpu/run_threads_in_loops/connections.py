@@ -29,7 +29,7 @@ class _Segment:
 
     def __init__(self, loop: BoxLoop) -> None:
         self.loop = loop
-        self.found: dict[ir.Value, ir.Value] = {}
+        self.values: dict[ir.Value, ir.Value] = {}
         with ir.InsertionPoint.after(owner_operation(loop.indices[-1])), loop.op.location:
             self.start = owner_operation(b.index(0))
 
@@ -47,9 +47,9 @@ class Connections:
         for segment in self._segments.values():
             for op in list(operations(segment.loop.op)):
                 for position, value in enumerate(op.operands):
-                    found = self._value_in(segment, value)
-                    if found != value:
-                        op.operands[position] = found
+                    value_here = self._value_in(segment, value)
+                    if value_here != value:
+                        op.operands[position] = value_here
         for op, buffer in self._rows.items():
             home = self._home(op.results[0])
             assert home is not None
@@ -67,8 +67,8 @@ class Connections:
 
     def _value_in(self, segment: _Segment, value: ir.Value) -> ir.Value:
         """A value of a thread, in a segment."""
-        if value in segment.found:
-            return segment.found[value]
+        if value in segment.values:
+            return segment.values[value]
         op, home = defining_op(value), self._home(value)
         if op is not None and op.name == THREAD_ID:
             return segment.loop.indices[axis_of(op)]
@@ -79,37 +79,37 @@ class Connections:
                 return value
             assert op is not None
             if not is_storable(value.type):
-                return self._made_again(op, home, segment)
+                return self._rebuild_memory(op, home, segment)
             self._kept[value] = self._buffers.make(value.type, op)
             with ir.InsertionPoint.after(op), op.location:
                 write(value, self._kept[value], home.loop.number)
         with before(segment.start):
-            found = read(value.type, self._kept[value], segment.loop.number)
-        segment.found[value] = found
-        return found
+            kept_value = read(value.type, self._kept[value], segment.loop.number)
+        segment.values[value] = kept_value
+        return kept_value
 
-    def _made_again(self, op: ir.Operation, home: _Segment, segment: _Segment) -> ir.Value:
+    def _rebuild_memory(self, op: ir.Operation, home: _Segment, segment: _Segment) -> ir.Value:
         """The memory that an operation of one segment makes, or names, in another."""
         if op.name == STACK:
             if op not in self._rows:
                 self._rows[op] = self._buffers.make_rows(_bytes(op))
             with before(segment.start):
-                found = self._row(op, self._rows[op], segment)
+                memory = self._row(op, self._rows[op], segment)
         elif op.name == HEAP:
-            found = self._at_address(op, home, segment)
+            memory = self._at_address(op, home, segment)
         elif is_pure(op):
-            found = self._copied(op, segment)
+            memory = self._copy(op, segment)
         else:
             refuse(op, f"what '{op.name}' makes, kept while threads wait for one another")
-        segment.found[op.results[0]] = found
-        return found
+        segment.values[op.results[0]] = memory
+        return memory
 
     def _row(self, op: ir.Operation, buffer: ir.Value, segment: _Segment) -> ir.Value:
         """A thread's memory in a buffer of all, at the insertion point."""
         offset = b.mul(segment.loop.number, b.index(_bytes(op)))
         return b.make(Memref.VIEW, op.results[0].type, [buffer, offset])
 
-    def _copied(self, op: ir.Operation, segment: _Segment) -> ir.Value:
+    def _copy(self, op: ir.Operation, segment: _Segment) -> ir.Value:
         operands = [self._value_in(segment, operand) for operand in op.operands]
         with before(segment.start):
             copy = op.clone()

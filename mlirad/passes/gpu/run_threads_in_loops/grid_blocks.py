@@ -70,8 +70,8 @@ def _take_shared_memory(function: ir.Operation) -> list[ir.Value]:
                 shared.append(value)
             type_ = ir.MemRefType(value.type)
             with op.location:
-                own = ir.MemRefType.get(type_.shape, type_.element_type, type_.layout)
-            value.set_type(own)
+                plain_type = ir.MemRefType.get(type_.shape, type_.element_type, type_.layout)
+            value.set_type(plain_type)
     return shared
 
 

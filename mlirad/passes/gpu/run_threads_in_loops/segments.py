@@ -15,7 +15,7 @@ from mlirad.ir.pure_operations import is_pure
 from mlirad.ir.requirements import refuse
 from mlirad.ir.structured import For, If, While, is_branch, is_for, is_while
 from mlirad.ir.walk import at_end, before, block_operations, operations
-from mlirad.passes.gpu.run_threads_in_loops.agreement import agreed, refuse_what_differs
+from mlirad.passes.gpu.run_threads_in_loops.agreement import refuse_what_differs, require_agreement
 from mlirad.passes.gpu.run_threads_in_loops.block_reduction import reduce_over_threads
 from mlirad.passes.gpu.run_threads_in_loops.thread_buffers import ThreadBuffers, write
 
@@ -59,16 +59,16 @@ class Segments:
         return pending
 
     def _flush(
-        self, pending: Sequence[ir.Operation], end: ir.Operation, kept: Sequence[Kept] = ()
+        self, pending: Sequence[ir.Operation], end: ir.Operation, kept_values: Sequence[Kept] = ()
     ) -> None:
         """Make a segment of operations, which keeps some values at its end."""
-        if not pending and not kept:
+        if not pending and not kept_values:
             return
         loop = self._threads.loop(end)
         for op in pending:
             op.move_before(loop.end)
         with before(loop.end):
-            for value, buffer in kept:
+            for value, buffer in kept_values:
                 write(value, buffer, loop.number)
         self.loops.append(loop)
 
@@ -78,7 +78,7 @@ class Segments:
         op: ir.Operation,
         pending: Sequence[ir.Operation],
         end: ir.Operation,
-        kept: Sequence[Kept] = (),
+        kept_values: Sequence[Kept] = (),
     ) -> list[ir.Value]:
         """Make a segment; after it, values that an operation needs for all threads at once."""
         asked = {}
@@ -86,10 +86,10 @@ class Segments:
             if value not in self._shared:
                 refuse_what_differs(value, op, (THREAD_ID,))
                 asked[value] = self._buffers.make(value.type, op)
-        self._flush(pending, end, [*kept, *asked.items()])
+        self._flush(pending, end, [*kept_values, *asked.items()])
         with ir.InsertionPoint(end), op.location:
             count = self._threads.count
-            return [agreed(asked[v], count, op) if v in asked else v for v in values]
+            return [require_agreement(asked[v], count, op) if v in asked else v for v in values]
 
     # Operations at which threads wait, or within which.
 
@@ -122,8 +122,8 @@ class Segments:
     ) -> None:
         loop, bounds, initial = For(op), list(op.operands)[:3], list(op.operands)[3:]
         carried = self._make_buffers(initial, op)
-        kept = [*zip(initial, carried)]
-        lower, upper, step = self._agree(bounds, op, pending, end, kept)
+        kept_values = [*zip(initial, carried)]
+        lower, upper, step = self._agree(bounds, op, pending, end, kept_values)
         with before(end):
             together = b.for_loop(lower, upper, step)
         loop.induction.replace_all_uses_with(together.induction)
@@ -160,8 +160,8 @@ class Segments:
             b.go_on_if(unknown)
         go_on, (*body, last) = block_operations(together.before)[-1], block_operations(loop.before)
         condition, *values = last.operands
-        rest = self._cut(body, go_on)
-        (go_on.operands[0],) = self._agree([condition], op, rest, go_on, [*zip(values, passed)])
+        pending = self._cut(body, go_on)
+        (go_on.operands[0],) = self._agree([condition], op, pending, go_on, [*zip(values, passed)])
         last.erase()
         self._run_region(loop.after, together.after, carried)
 
@@ -171,8 +171,8 @@ class Segments:
         with at_end(together, last.location):
             b.yield_()
         end = block_operations(together)[-1]
-        kept = [*zip(last.operands, buffers)]
-        self._flush(self._cut(body, end), end, kept)
+        kept_values = [*zip(last.operands, buffers)]
+        self._flush(self._cut(body, end), end, kept_values)
         last.erase()
 
     def _make_buffers(self, values: Iterable[ir.Value], op: ir.Operation) -> list[ir.Value]:

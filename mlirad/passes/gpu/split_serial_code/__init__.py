@@ -36,7 +36,7 @@ from mlirad.ir.walk import (
     owner_operation,
 )
 from mlirad.passes.gpu.split_serial_code.host_work import (
-    Fetched,
+    FetchedValues,
     do_on_host,
     ends_use,
     is_host_work,
@@ -88,16 +88,16 @@ class _Split:
         wrapped: list[ir.Operation] = []
         serial: list[ir.Operation] = []
         for op in block_operations(self.entry):
-            known = all(value in host for value in op.operands)
+            is_known = all(value in host for value in op.operands)
             if is_parallel(op) or op.name == Func.RETURN:
                 _wrap(serial, wrapped)
-                if not known:
+                if not is_known:
                     with before(op):
                         threads = b.index(STRIDING_THREADS)
                     stride(op, threads)
             elif is_host_work(op):
                 host.update(_leave_to_host(op, unknown_operands(op, host), serial, wrapped))
-            elif known and (_runs_on_host(op) or is_of_device_memory(op)):
+            elif is_known and (_runs_on_host(op) or is_of_device_memory(op)):
                 host.update(op.results)
             else:
                 serial.append(op)
@@ -107,14 +107,14 @@ class _Split:
 
     def _users(self, value: ir.Value, loop: ir.Operation) -> list[tuple[ir.Operation, Uses]]:
         """The other loops that use a value, with the operands that do."""
-        found: dict[ir.Operation, Uses] = {}
+        users: dict[ir.Operation, Uses] = {}
         for use in value.uses:
             op = top = use.owner.operation
             while enclosing(top) != self.function:
                 top = enclosing(top)
             if top != loop:
-                found.setdefault(top, []).append((op, use.operand_number))
-        return list(found.items())
+                users.setdefault(top, []).append((op, use.operand_number))
+        return list(users.items())
 
     def _cross(self, value: ir.Value, op: ir.Operation, loop: ir.Operation) -> None:
         users = self._users(value, loop)
@@ -127,7 +127,7 @@ class _Split:
         elif op.name == Memref.ALLOCA:
             self._share_buffer(op)
         else:
-            raise _refused(op, f"the result of '{op.name}' cannot be shared between launches")
+            raise _gpu_error(op, f"the result of '{op.name}' cannot be shared between launches")
 
     def _share_cell(self, op: ir.Operation) -> None:
         """A cell, or an array, of one launch becomes a field, cleared where it was made."""
@@ -150,12 +150,11 @@ class _Split:
             operands = list(user.operands)
             with before(user):
                 if user.name == Memref.LOAD:
-                    loaded = field.load(shared, operands[1:])
-                    user.results[0].replace_all_uses_with(loaded)
+                    user.results[0].replace_all_uses_with(field.load(shared, operands[1:]))
                 elif user.name == Memref.STORE:
                     field.store(operands[0], shared, operands[2:])
                 else:
-                    raise _refused(
+                    raise _gpu_error(
                         user, f"a buffer shared between launches cannot be used by '{user.name}'"
                     )
             user.erase()
@@ -171,11 +170,11 @@ class _Split:
             word = b.index_cast(value, element) if is_index else value
             field.store(word, cell)
 
-        def loaded() -> ir.Value:
+        def load_value() -> ir.Value:
             word = field.load(cell)
             return b.index_cast(word, value.type) if is_index else word
 
-        _make_in(users, op.location, loaded)
+        _make_in(users, op.location, load_value)
 
 
 def _make_in(
@@ -223,11 +222,11 @@ def _leave_to_host(
         if ends_use(op):
             _wrap(serial, wrapped)
         return do_on_host(op, {})
-    fetched = Fetched(unknown, op)
+    fetched = FetchedValues(unknown, op)
     serial += fetched.leave()
     _wrap(serial, wrapped)
     return do_on_host(op, fetched.take())
 
 
-def _refused(op: ir.Operation, message: str) -> TaichiCompilationError:
+def _gpu_error(op: ir.Operation, message: str) -> TaichiCompilationError:
     return TaichiCompilationError(f"GPU code: {message}", source_location(op.location))

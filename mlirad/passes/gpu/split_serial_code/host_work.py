@@ -28,7 +28,7 @@ def unknown_operands(op: ir.Operation, host: set[ir.Value]) -> list[ir.Value]:
     return [value for value in op.operands if value not in host]
 
 
-class Fetched:
+class FetchedValues:
     """Values that a launch leaves in memory for the host."""
 
     def __init__(self, values: Sequence[ir.Value], op: ir.Operation) -> None:
@@ -39,28 +39,28 @@ class Fetched:
 
     def leave(self) -> list[ir.Operation]:
         """What a launch does for it, made in front of the op."""
-        i64, made = b.integer_type(64), []
+        i64, ops = b.integer_type(64), []
         with before(self.op):
             for position, value in enumerate(self.values):
                 word = b.index_cast(value, i64)
                 place = b.index(position)
-                made += [owner_operation(word), owner_operation(place)]
-                made.append(b.effect(Memref.STORE, [word, self.memory, place]))
-        return made
+                ops += [owner_operation(word), owner_operation(place)]
+                ops.append(b.effect(Memref.STORE, [word, self.memory, place]))
+        return ops
 
     def take(self) -> dict[ir.Value, ir.Value]:
         """What the host does behind the launch: each value, as the host knows it."""
         with before(self.op):
-            here = copy_to_host(self.memory)
-            words = [b.read(here, [b.index(number)]) for number in range(len(self.values))]
+            host_copy = copy_to_host(self.memory)
+            words = [b.read(host_copy, [b.index(number)]) for number in range(len(self.values))]
             release(self.memory)
-            known = [b.to_index(word) for word in words]
-        return dict(zip(self.values, known))
+            values = [b.to_index(word) for word in words]
+        return dict(zip(self.values, values))
 
 
-def do_on_host(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> list[ir.Value]:
+def do_on_host(op: ir.Operation, fetched_values: dict[ir.Value, ir.Value]) -> list[ir.Value]:
     """Replace an op by the host's, with what was fetched for it; its results."""
-    operands = [known.get(value, value) for value in op.operands]
+    operands = [fetched_values.get(value, value) for value in op.operands]
     results: list[ir.Value] = []
     with before(op):
         if FetchOp.holds(op):
