@@ -19,9 +19,9 @@ REQUIRES = KERNELS
 def check_recursion(module: ir.Operation) -> None:
     """Refuse to differentiate functions that hold the stack of a recursion and write floats."""
     for function in functions(module):
-        found = list(operations(function))
-        stacks = [op for op in found if RECURSION in op.attributes]
-        if stacks and _has_derivatives(found):
+        ops = list(operations(function))
+        stacks = [op for op in ops if RECURSION in op.attributes]
+        if stacks and _has_derivatives(ops):
             name = ir.StringAttr(stacks[0].attributes[RECURSION]).value
             raise TaichiCompilationError(
                 f"'{name}' calls itself, which cannot be differentiated: write it as a loop, or "
@@ -31,14 +31,14 @@ def check_recursion(module: ir.Operation) -> None:
             )
 
 
-def _has_derivatives(found: list[ir.Operation]) -> bool:
+def _has_derivatives(ops: list[ir.Operation]) -> bool:
     """Whether floats are written, or leave as a result though some are read."""
-    if any(is_write(op) and _is_of_floats(op) for op in found):
+    if any(is_write(op) and _is_of_floats(op) for op in ops):
         return True
     results = any(
-        is_float(value.type) for op in found if op.name == Func.RETURN for value in op.operands
+        is_float(value.type) for op in ops if op.name == Func.RETURN for value in op.operands
     )
-    return results and any(is_read(op) and _is_of_floats(op) for op in found)
+    return results and any(is_read(op) and _is_of_floats(op) for op in ops)
 
 
 def _is_of_floats(op: ir.Operation) -> bool:

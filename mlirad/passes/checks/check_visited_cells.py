@@ -31,7 +31,7 @@ def check_visited_cells(module: ir.Operation) -> None:
 def _check(module: ir.Operation, visit: ir.Operation) -> None:
     loop = _loop_of(visit)
     for op in operations(loop):
-        if changes_activity(op) and not _same_cell(op, visit) and _nested(module, op, visit):
+        if changes_activity(op) and not _same_cell(op, visit) and _are_nested(module, op, visit):
             place = nearest_location(op)
             raise TaichiCompilationError(
                 "a serial loop over active elements changes which elements are active: make "
@@ -49,11 +49,11 @@ def _loop_of(visit: ir.Operation) -> ir.Operation:
     return outermost[0] if outermost else enclosing(visit)
 
 
-def _loops_behind(value: ir.Value, seen: set[ir.Value]) -> Iterator[ir.Operation]:
+def _loops_behind(value: ir.Value, visited: set[ir.Value]) -> Iterator[ir.Operation]:
     """The serial loops whose indices a value is computed from."""
-    if value in seen:
+    if value in visited:
         return
-    seen.add(value)
+    visited.add(value)
     op = defining_op(value)
     if op is None:
         owner = owner_operation(value)
@@ -61,14 +61,14 @@ def _loops_behind(value: ir.Value, seen: set[ir.Value]) -> Iterator[ir.Operation
             yield owner
         return
     for operand in op.operands:
-        yield from _loops_behind(operand, seen)
+        yield from _loops_behind(operand, visited)
 
 
 def _same_cell(op: ir.Operation, visit: ir.Operation) -> bool:
     return block_named(op) == block_named(visit) and list(op.operands) == list(visit.operands)
 
 
-def _nested(module: ir.Operation, one: ir.Operation, two: ir.Operation) -> bool:
+def _are_nested(module: ir.Operation, left: ir.Operation, right: ir.Operation) -> bool:
     """Whether the block of one op lies in that of another, or is it."""
-    (a, *_), (b, *_) = (blocks_of(module, block_named(op)) for op in (one, two))
+    (a, *_), (b, *_) = (blocks_of(module, block_named(op)) for op in (left, right))
     return a == b or b in trees_around(a) or a in trees_around(b)

@@ -41,21 +41,18 @@ def _check(op: ir.Operation, indices: list[ir.Value], kernel: str) -> None:
     array, _ = split_access(op)
     extents = array_of(array.type)[1]
     zero = b.index(0)
-    inside: ir.Value | None = None
+    tests: list[ir.Value] = []
     sizes: list[ir.Value] = []
     for axis, (index, extent) in enumerate(zip(indices, extents)):
         size = b.index(extent) if extent >= 0 else field.dim(array, axis)
         sizes.append(size)
-        test = b.andi(b.compare(b.SGE, index, zero), b.compare(b.SLT, index, size))
-        inside = test if inside is None else b.andi(inside, test)
-    assert inside is not None
+        tests.append(b.andi(b.compare(b.SGE, index, zero), b.compare(b.SLT, index, size)))
+    inside = b.all_of(tests)
     root = array_root(array)
     holes = ", ".join("{}" for _ in indices)
-    what = f"field ({root})" if isinstance(root, str) else "ndarray"
-    message = (
-        f"(kernel={kernel}) Out of bound access: {what} of size ({holes}) with indices ({holes})"
-    )
-    field.assert_(inside, message, [*sizes, *indices])
+    name = f"field ({root})" if isinstance(root, str) else "ndarray"
+    message = f"Out of bound access: {name} of size ({holes}) with indices ({holes})"
+    field.assert_(inside, f"(kernel={kernel}) {message}", [*sizes, *indices])
     if not is_load(op):
         _guard(op, inside)
         return

@@ -44,9 +44,9 @@ def _check(op: ir.Operation, indices: list[ir.Value], kernel: str) -> None:
         if is_atomic(op):
             value = round_like(b.combine(AtomicOp(op).kind.value, op.results[0], value), op)
         root = array_root(split_access(op)[0])
-        what = f"field '{root}'" if isinstance(root, str) else "an array argument"
+        target = f"field '{root}'" if isinstance(root, str) else "an array argument"
         holes = f"[{', '.join('{}' for _ in indices)}]" if indices else ""
-        message = f"(kernel={kernel}) {what}{holes} becomes {{g}}, which is not a finite number"
+        message = f"(kernel={kernel}) {target}{holes} becomes {{g}}, which is not a finite number"
         words = [spell(v) for v in (*indices, value)]
         assert_(_is_finite(value), message, words)
 

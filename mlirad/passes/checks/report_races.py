@@ -24,20 +24,20 @@ REQUIRES = KERNELS
 
 def report_races(module: ir.Operation) -> None:
     """Leave a message for each read that meets a write of another iteration."""
-    found = [
+    messages = [
         message
         for function in functions(module)
         if not is_private(function)
-        for message in _of_function(function)
+        for message in _messages_of(function)
     ]
-    if found:
-        module.attributes[RACES] = ir.ArrayAttr.get([one.attribute for one in found])
+    if messages:
+        module.attributes[RACES] = ir.ArrayAttr.get([message.attribute for message in messages])
 
 
-def _of_function(function: ir.Operation) -> list[Message]:
+def _messages_of(function: ir.Operation) -> list[Message]:
     graph = Graph(function)
     overwrites = Overwrites(graph)
-    found = []
+    messages = []
     for loop in graph.nodes():
         if is_parallel(loop):
             shared = [
@@ -48,8 +48,8 @@ def _of_function(function: ir.Operation) -> list[Message]:
                 meeting = (write for write in writes if _meet(overwrites, load, write, loop))
                 write = next(meeting, None)
                 if write is not None:
-                    found.append(_message(load, write))
-    return found
+                    messages.append(_message(load, write))
+    return messages
 
 
 def _is_local(graph: Graph, node: Node, loop: Node) -> bool:
@@ -59,7 +59,7 @@ def _is_local(graph: Graph, node: Node, loop: Node) -> bool:
 def _meet(overwrites: Overwrites, load: Node, write: Node, loop: Node) -> bool:
     return (
         load.array == write.array
-        and all(_is_certain(one, loop) for one in (load, write))
+        and all(_is_certain(access, loop) for access in (load, write))
         and overwrites.judge(load, write)[0] == "another"
     )
 

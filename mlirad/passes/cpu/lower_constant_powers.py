@@ -23,7 +23,7 @@ def lower_constant_powers(root: ir.Operation) -> None:
         exponent = constant_float(op.operands[1])
         if exponent in _EXPONENTS:
             with before(op):
-                value = _Power(op).of(exponent)
+                value = _Power(op).power(exponent)
             op.results[0].replace_all_uses_with(value)
             op.erase()
 
@@ -34,7 +34,7 @@ class _Power:
     def __init__(self, op: ir.Operation) -> None:
         self.base, self.type, self.marks = op.operands[0], op.results[0].type, update_marks(op)
 
-    def of(self, exponent: float) -> ir.Value:
+    def power(self, exponent: float) -> ir.Value:
         """The power of an exponent."""
         integer_part, half = divmod(abs(exponent), 1.0)
         value = self._integer_power(int(integer_part))

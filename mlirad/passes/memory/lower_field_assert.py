@@ -17,14 +17,14 @@ _CLAIM = RECORD_SIZE - 1
 
 def lower_field_assert(module: ir.Operation) -> None:
     """Record failures; what to say of them is left in the module's `field.messages`."""
-    found = [op for op in operations(module) if AssertOp.holds(op)]
-    if not found:
+    assertions = [op for op in operations(module) if AssertOp.holds(op)]
+    if not assertions:
         return
     with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]), module.location:
         words = snode.place(RECORD, b.integer_type(64), marks=marked_as_errors())
         snode.root(RECORD, [snode.dense([0], [RECORD_SIZE], [words])])
     messages = []
-    for number, op in enumerate(found):
+    for number, op in enumerate(assertions):
         with before(op):
             _record(op, number + 1)
         text = ir.StringAttr(op.attributes["message"]).value
@@ -36,7 +36,7 @@ def lower_field_assert(module: ir.Operation) -> None:
 
 def _record(op: ir.Operation, number: int) -> None:
     i64, i1 = b.integer_type(64), b.integer_type(1)
-    failed = b.xori(op.operands[0], b.number(-1, i1))
+    failed = b.xori(op.operands[0], b.number(1, i1))
     record = field.get(RECORD, array_type(i64, [RECORD_SIZE]))
     zero = b.index(0)
     branch = b.if_else(failed, [], with_else=False)

@@ -20,13 +20,13 @@ FIRST_CAPACITY = 64  # entries
 def lower_grad_logs(module: ir.Operation) -> None:
     """Replace logs by a header on the stack and entries on the heap."""
     headers: dict[ir.Value, ir.Value] = {}
-    found = [op for op in operations(module) if op.name in _HANDLERS]
-    if not found:
+    log_ops = [op for op in operations(module) if op.name in _HANDLERS]
+    if not log_ops:
         return
     with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]), module.location:
         for declaration in ("llvm.func @malloc(i64) -> !llvm.ptr", "llvm.func @free(!llvm.ptr)"):
             ir.Operation.parse(declaration).clone()
-    for op in found:
+    for op in log_ops:
         log = next((value for value in op.operands if isinstance(value.type, LogType)), None)
         if log is not None and log not in headers:
             raise TaichiCompilationError(
@@ -34,7 +34,7 @@ def lower_grad_logs(module: ir.Operation) -> None:
             )
         with before(op):
             _HANDLERS[op.name](op, headers)
-    for op in reversed(found):
+    for op in reversed(log_ops):
         op.erase()
 
 

@@ -20,6 +20,7 @@ from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import If, is_branch, is_parallel, is_serial_loop
 from mlirad.ir.walk import (
     block_operations,
+    conjuncts,
     constant_integer,
     defining_op,
     entry_of,
@@ -36,41 +37,41 @@ def remove_activations(module: ir.Operation) -> None:
     """Remove activations of cells that are known to be active."""
     for function in functions(module):
         if any(ActivateOp.holds(op) for op in operations(function)):
-            _of_block(module, entry_of(function), set())
+            _visit_block(module, entry_of(function), set())
 
 
-def _of_block(module: ir.Operation, block: ir.Block, known: set[Cell]) -> None:
+def _visit_block(module: ir.Operation, block: ir.Block, active: set[Cell]) -> None:
     for op in block_operations(block):
         if ActivateOp.holds(op):
-            if _cell(op) in known:
+            if _cell(op) in active:
                 op.erase()
             else:
-                known.add(_cell(op))
+                active.add(_cell(op))
             continue
         if is_branch(op):
             branch = If(op)
-            tested = known | _tested(module, op.operands[0])
-            for inner, cells in zip(branch.blocks, (tested, set(known))):
-                _of_block(module, inner, cells)
+            tested = active | _active_cells(module, op.operands[0])
+            for inner, cells in zip(branch.blocks, (tested, set(active))):
+                _visit_block(module, inner, cells)
         elif is_parallel(op) or is_serial_loop(op):
-            _of_loop(module, op, known)
+            _visit_loop(module, op, active)
         if _deactivates(op):
-            known.clear()
+            active.clear()
 
 
-def _of_loop(module: ir.Operation, loop: ir.Operation, known: set[Cell]) -> None:
+def _visit_loop(module: ir.Operation, loop: ir.Operation, active: set[Cell]) -> None:
     if _deactivates(loop) and is_parallel(loop):
         return
     for region in loop.regions:
         for block in region.blocks:
-            _of_block(module, block, set() if _deactivates(loop) else set(known))
+            _visit_block(module, block, set() if _deactivates(loop) else set(active))
 
 
 def _deactivates(op: ir.Operation) -> bool:
     return DeactivateOp.holds(op) or any(DeactivateOp.holds(inner) for inner in operations(op))
 
 
-def _tested(module: ir.Operation, condition: ir.Value) -> set[Cell]:
+def _active_cells(module: ir.Operation, condition: ir.Value) -> set[Cell]:
     """The cells that are active, with all around them, where a condition holds."""
     tests = _tests(condition)
     tested = {_cell(op) for op in tests}
@@ -79,10 +80,8 @@ def _tested(module: ir.Operation, condition: ir.Value) -> set[Cell]:
 
 def _tests(condition: ir.Value) -> list[ir.Operation]:
     """The tests of cells that all have to hold for a condition."""
-    op = defining_op(condition)
-    if op is not None and op.name == Arith.ANDI:
-        return [*_tests(op.operands[0]), *_tests(op.operands[1])]
-    return [op] if op is not None and IsActiveOp.holds(op) else []
+    ops = map(defining_op, conjuncts(condition))
+    return [op for op in ops if op is not None and IsActiveOp.holds(op)]
 
 
 def _around(
@@ -97,7 +96,7 @@ def _around(
         if outer.name == BITMASKED:
             inside = extents_of([block, *path[:position]])
             axes = sorted(extents_of([block, *path])), sorted(extents_of(path[position:]))
-            wanted = [
+            digits = [
                 _digits(test.operands[axes[0].index(axis)], inside.get(axis, 1)) for axis in axes[1]
             ]
             around.add(
@@ -106,7 +105,7 @@ def _around(
                         _cell(op)
                         for op in tests
                         if block_named(op) == activity_of(outer)
-                        and [_digits(value, 1) for value in op.operands] == wanted
+                        and [_digits(value, 1) for value in op.operands] == digits
                     ),
                     None,
                 )

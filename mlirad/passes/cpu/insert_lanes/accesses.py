@@ -148,7 +148,7 @@ class Memory:
         else:
             b.effect(
                 Vector.SCATTER,
-                [place.flat, place.offset, self.addresses.apart(place), mask, vector],
+                [place.flat, place.offset, self.addresses.lane_distances(place), mask, vector],
             )
 
     # Groups of accesses.

@@ -58,7 +58,7 @@ class Addresses:
             offsets = b.add(offsets, self.values.steps(constant_offset, type_))
         return Place(flat, offset, None, offsets)
 
-    def apart(self, place: Place) -> ir.Value:
+    def lane_distances(self, place: Place) -> ir.Value:
         """What each lane has beside the offset of all."""
         if place.offsets is not None:
             return place.offsets
@@ -83,7 +83,7 @@ class Addresses:
     def safe(self, place: Place, mask: ir.Value) -> ir.Value:
         """The offsets of active lanes, and 0 in others: where any lane accesses an element, there
         is one."""
-        values, offsets, base = self.values, self.apart(place), place.offset
+        values, offsets, base = self.values, self.lane_distances(place), place.offset
         type_ = ir.VectorType(offsets.type).element_type
         if not isinstance(type_, ir.IndexType):
             base = b.index_cast(base, type_)

@@ -47,13 +47,13 @@ def rare_branch(values: Values, op: ir.Operation, mask: Mask) -> None:
 
 
 class _Rows(msgspec.Struct, frozen=True):
-    """Where vectors lie in memory: for each type an array of rows of all lanes. `given` are the
-    rows of arguments, None where all lanes have one; `made` those of results; `active` of the
+    """Where vectors lie in memory: for each type an array of rows of all lanes. `arguments` are the
+    rows of arguments, None where all lanes have one; `results` those of results; `active` of the
     mask."""
 
     sizes: dict[ir.Type, int]
-    given: list[tuple[ir.Type, int] | None]
-    made: list[tuple[ir.Type, int]]
+    arguments: list[tuple[ir.Type, int] | None]
+    results: list[tuple[ir.Type, int]]
     active: tuple[ir.Type, int]
 
 
@@ -74,17 +74,17 @@ def _call_results(values: Values, call: ir.Operation, active: ir.Value) -> list[
     """What a function gives in the active lanes."""
     rows, function = _rows(values, call), function_of(values.strides.loop)
     memory = _memory(function, rows, values.width)
-    for value, at in zip(call.operands, rows.given):
+    for value, at in zip(call.operands, rows.arguments):
         if at is not None:
             _store(values.vector(value), memory[at[0]], at[1])
     _store(active, memory[rows.active[0]], rows.active[1])
-    shared = [values.first(v) for v, at in zip(call.operands, rows.given) if at is None]
+    shared = [values.first(v) for v, at in zip(call.operands, rows.arguments) if at is None]
     arguments = [*shared, *memory.values()]
     name = _lane_function(function, call, rows, arguments, values.width)
     b.effect(CALL, arguments, callee=ir.FlatSymbolRefAttr.get(name))
     return [
         _load(memory[kind], row, values.vector_type(result.type))
-        for (kind, row), result in zip(rows.made, call.results)
+        for (kind, row), result in zip(rows.results, call.results)
     ]
 
 
@@ -106,7 +106,7 @@ def _lane_function(
 ) -> str:
     """The function that makes a call for every active lane; made where there is none yet."""
     callee = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
-    shared = "".join("1" if at is None else str(width) + "x" for at in rows.given)
+    shared = "".join("1" if at is None else str(width) + "x" for at in rows.arguments)
     name = f"{callee}.lanes{shared}"
     if any(symbol_of(other) == name for other in functions(enclosing(function))):
         return name
@@ -122,7 +122,7 @@ def _lane_function(
 def _lane_loop(call: ir.Operation, rows: _Rows, arguments: Sequence[ir.Value], width: int) -> None:
     count = len(arguments) - len(rows.sizes)
     shared, memory = iter(arguments[:count]), dict(zip(rows.sizes, arguments[count:]))
-    operand_rows = [next(shared) if at is None else at for at in rows.given]
+    operand_rows = [next(shared) if at is None else at for at in rows.arguments]
     loop = b.for_loop(b.index(0), b.index(width), b.index(1))
     with ir.InsertionPoint(loop.body):
 
@@ -138,7 +138,7 @@ def _lane_loop(call: ir.Operation, rows: _Rows, arguments: Sequence[ir.Value], w
             ]
             types = [v.type for v in call.results]
             lane_call = ir.Operation.create(CALL, types, operands, attributes_of(call))
-            for (kind, row), result in zip(rows.made, lane_call.results):
+            for (kind, row), result in zip(rows.results, lane_call.results):
                 value: ir.Value = result
                 if kind != value.type:
                     value = b.extui(value, kind)

@@ -29,14 +29,14 @@ def lower_vector_math(
 ) -> None:
     """Replace elementary functions by calls of glibc's vector functions."""
     library = Library(module, instructions)
-    known = {op: name for op, name in FUNCTIONS.items() if name not in missing.split("+")}
-    for op in [op for op in operations(module) if op.name in known and _is_free(op)]:
+    library_names = {op: name for op, name in FUNCTIONS.items() if name not in missing.split("+")}
+    for op in [op for op in operations(module) if op.name in library_names and _is_free(op)]:
         value = op.results[0]
         with before(op):
             if _is_known(value.type):
-                new = library.of_scalars(known[op.name], list(op.operands))
+                new = library.of_scalars(library_names[op.name], list(op.operands))
             elif _is_fixed(value.type):
-                new = in_pieces(library, known[op.name], list(op.operands))
+                new = in_pieces(library, library_names[op.name], list(op.operands))
             else:
                 continue
         value.replace_all_uses_with(new)

@@ -23,26 +23,26 @@ class LibraryFunction(msgspec.Struct, frozen=True):
     def declaration(self) -> str:
         """The function, which has no side effects."""
         vector = _type(self.element, self.lanes)
-        given = ", ".join([vector] * self.arguments)
-        return f"llvm.func @{self.symbol}({given}) -> {vector} attributes {{{_attributes()}}}"
+        parameters = ", ".join([vector] * self.arguments)
+        return f"llvm.func @{self.symbol}({parameters}) -> {vector} attributes {{{_attributes()}}}"
 
     def definition(self, symbol: str, lanes: int, variants: dict[int, str]) -> str:
         """A function of fewer lanes, or of scalars, by itself in machine code; the vectorizer is
         told its variants by their lanes."""
-        given = _type(self.element, lanes)
+        type_ = _type(self.element, lanes)
         listed = ",".join(
             f"_ZGV_LLVM_N{count}{'v' * self.arguments}_{symbol}({variant})"
             for count, variant in variants.items()
         )
         names = [f"%a{number}" for number in range(self.arguments)]
-        parameters = ", ".join(f"{name}: {given}" for name in names)
-        called = self._alone(names) if lanes == 1 and self.alone else self._filled(names, lanes)
+        parameters = ", ".join(f"{name}: {type_}" for name in names)
+        called = self._alone(names) if lanes == 1 and self.alone else self._pad(names, lanes)
         return "\n".join(
             [
-                f"llvm.func internal @{symbol}({parameters}) -> {given} "
+                f"llvm.func internal @{symbol}({parameters}) -> {type_} "
                 f"attributes {{no_inline, {_attributes(listed)}}} {{",
                 *called,
-                f"llvm.return %result : {given}",
+                f"llvm.return %result : {type_}",
                 "}",
             ]
         )
@@ -51,7 +51,7 @@ class LibraryFunction(msgspec.Struct, frozen=True):
         types = ", ".join([self.element] * len(names))
         return [f"%result = {self.alone}({', '.join(names)}) : ({types}) -> {self.element}"]
 
-    def _filled(self, names: list[str], lanes: int) -> list[str]:
+    def _pad(self, names: list[str], lanes: int) -> list[str]:
         """A call with the arguments in all lanes, in turn, of which the first are the result."""
         full = _type(self.element, self.lanes)
         types = ", ".join([full] * len(names))
@@ -67,9 +67,9 @@ class LibraryFunction(msgspec.Struct, frozen=True):
 
     def _in_all(self, name: str, lanes: int) -> list[str]:
         mask = [lane % lanes for lane in range(self.lanes)]
-        full, given = _type(self.element, self.lanes), _type(self.element, lanes)
+        full, type_ = _type(self.element, self.lanes), _type(self.element, lanes)
         if lanes > 1:
-            return [f"{name}.full = llvm.shufflevector {name}, {name} {mask} : {given}"]
+            return [f"{name}.full = llvm.shufflevector {name}, {name} {mask} : {type_}"]
         return [
             f"{name}.poison = llvm.mlir.poison : {full}",
             f"{name}.one = llvm.insertelement {name}, {name}.poison[%zero : i64] : {full}",
@@ -77,7 +77,7 @@ class LibraryFunction(msgspec.Struct, frozen=True):
         ]
 
 
-def kept(symbols: list[str]) -> str:
+def keep_functions(symbols: list[str]) -> str:
     """The list of functions that LLVM must not remove before anything calls them."""
     array = f"!llvm.array<{len(symbols)} x ptr>"
     lines = ["%0 = llvm.mlir.undef : " + array]

@@ -10,7 +10,7 @@ from mlirad.ir.ops import Llvm
 from mlirad.ir.requirements import refuse, symbol_of
 from mlirad.ir.vector_math import ARGUMENTS, lanes, scalar_name, vector_name
 from mlirad.ir.walk import at_start, block_operations
-from mlirad.passes.cpu.lower_vector_math.function_texts import LibraryFunction, kept
+from mlirad.passes.cpu.lower_vector_math.function_texts import LibraryFunction, keep_functions
 
 _KEPT = "llvm.compiler.used"
 _ALONE = {"pow": Llvm.INTR_POW}
@@ -35,7 +35,7 @@ class Library:
     def of_vectors(self, name: str, operands: Sequence[ir.Value]) -> ir.Value:
         """A function of vectors of as many floats."""
         element = ir.VectorType(operands[0].type).element_type
-        symbol = self._declared(name, element).symbol
+        symbol = self._declare(name, element).symbol
         return b.llvm_call(symbol, operands, [operands[0].type]).result
 
     def of_scalars(self, name: str, operands: Sequence[ir.Value]) -> ir.Value:
@@ -43,7 +43,7 @@ class Library:
         type_ = operands[0].type
         symbol = f"libmvec.{scalar_name(name, ir.FloatType(type_).width)}"
         if symbol not in self.present and symbol not in self.texts:
-            function = self._declared(name, type_)
+            function = self._declare(name, type_)
             variants = {function.lanes: function.symbol}
             for count in (function.lanes // 2, function.lanes // 4):
                 if count > 1:
@@ -53,7 +53,7 @@ class Library:
             self._add(symbol, function.definition(symbol, 1, variants))
         return b.llvm_call(symbol, operands, [type_]).result
 
-    def _declared(self, name: str, type_: ir.Type) -> LibraryFunction:
+    def _declare(self, name: str, type_: ir.Type) -> LibraryFunction:
         bits = ir.FloatType(type_).width
         symbol = vector_name(name, self.instructions, bits)
         function = LibraryFunction(
@@ -72,9 +72,9 @@ class Library:
         if self.variants:
             if _KEPT in self.present:
                 refuse(self.present[_KEPT], f"a module that has '{_KEPT}' already")
-            self._add(_KEPT, kept(self.variants))
+            self._add(_KEPT, keep_functions(self.variants))
         if self.texts:
-            made = ir.Module.parse("\n".join(self.texts.values()))
+            definitions = ir.Module.parse("\n".join(self.texts.values()))
             with at_start(self.block, self.module.location):
-                for op in block_operations(made.body):
+                for op in block_operations(definitions.body):
                     op.clone()

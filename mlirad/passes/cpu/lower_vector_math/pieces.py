@@ -17,23 +17,23 @@ def in_pieces(library: Library, name: str, operands: Sequence[ir.Value]) -> ir.V
     type_ = ir.VectorType(operands[0].type)
     count, lanes = prod(type_.shape), library.lanes(type_.element_type)
     row = ir.VectorType.get([count], type_.element_type)
-    rows = [_reshaped(operand, row) for operand in operands]
-    found = []
+    rows = [_reshape(operand, row) for operand in operands]
+    pieces = []
     for start in range(0, count, lanes):
-        taken = [start + lane % min(lanes, count - start) for lane in range(lanes)]
-        found.append(library.of_vectors(name, [_shuffled(each, each, taken) for each in rows]))
-    while len(found) > 1:
-        pairs = [*zip(found[::2], found[1::2])]
-        found = [_joined(*pair) for pair in pairs] + found[2 * len(pairs) :]
-    return _reshaped(_shuffled(found[0], found[0], [*range(count)]), type_)
+        picked = [start + lane % min(lanes, count - start) for lane in range(lanes)]
+        pieces.append(library.of_vectors(name, [_shuffle(row, row, picked) for row in rows]))
+    while len(pieces) > 1:
+        pairs = [*zip(pieces[::2], pieces[1::2])]
+        pieces = [_join(*pair) for pair in pairs] + pieces[2 * len(pairs) :]
+    return _reshape(_shuffle(pieces[0], pieces[0], [*range(count)]), type_)
 
 
-def _joined(left: ir.Value, right: ir.Value) -> ir.Value:
+def _join(left: ir.Value, right: ir.Value) -> ir.Value:
     size = ir.VectorType(left.type).shape[0] + ir.VectorType(right.type).shape[0]
-    return _shuffled(left, right, [*range(size)])
+    return _shuffle(left, right, [*range(size)])
 
 
-def _shuffled(left: ir.Value, right: ir.Value, mask: Sequence[int]) -> ir.Value:
+def _shuffle(left: ir.Value, right: ir.Value, mask: Sequence[int]) -> ir.Value:
     type_ = ir.VectorType(left.type)
     if left == right and list(mask) == list(range(type_.shape[0])):
         return left
@@ -45,5 +45,5 @@ def _shuffled(left: ir.Value, right: ir.Value, mask: Sequence[int]) -> ir.Value:
     )
 
 
-def _reshaped(value: ir.Value, type_: ir.VectorType) -> ir.Value:
+def _reshape(value: ir.Value, type_: ir.VectorType) -> ir.Value:
     return value if value.type == type_ else b.make(Vector.SHAPE_CAST, type_, [value])

@@ -29,18 +29,18 @@ _DYNAMIC = "array<i32: -2147483648>"
 
 
 class Residue(msgspec.Struct, frozen=True):
-    """The integers that are `rest` modulo `step`; a step of 0 for one integer, of 1 for any."""
+    """Integers that are `remainder` modulo `step`; a step of 0 for one integer, of 1 for any."""
 
     step: int
-    rest: int
+    remainder: int
 
     def __add__(self, other: Residue) -> Residue:
-        return _residue(gcd(self.step, other.step), self.rest + other.rest)
+        return _residue(gcd(self.step, other.step), self.remainder + other.remainder)
 
     def __mul__(self, other: Residue) -> Residue:
         return _residue(
-            gcd(self.step * other.step, self.step * other.rest, other.step * self.rest),
-            self.rest * other.rest,
+            gcd(self.step * other.step, self.step * other.remainder, other.step * self.remainder),
+            self.remainder * other.remainder,
         )
 
 
@@ -71,14 +71,14 @@ class Access(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Elements whose offset leaves a rest, in a slab, as far as that is known."""
+    """Elements whose offset leaves a remainder, in a slab, as far as that is known."""
 
-    rest: int | None
+    remainder: int | None
     slab: Slab | None
 
     def is_apart(self, other: Part) -> bool:
         """Whether no element is in both."""
-        if None not in (self.rest, other.rest) and self.rest != other.rest:
+        if None not in (self.remainder, other.remainder) and self.remainder != other.remainder:
             return True
         slab, its = self.slab, other.slab
         return slab is not None and its is not None and slab.is_apart(its)
@@ -142,7 +142,7 @@ class _Function:
         for number, accesses in self.accesses.items():
             array_parts = _array_parts(accesses)
             if len(set(array_parts)) > MOST_CLASSES:
-                array_parts = [Part(array_class.rest, None) for array_class in array_parts]
+                array_parts = [Part(array_class.remainder, None) for array_class in array_parts]
             classes = {array_class: k for k, array_class in enumerate(dict.fromkeys(array_parts))}
             if not 1 < len(classes) <= MOST_CLASSES:
                 continue
@@ -168,7 +168,7 @@ def _array_parts(accesses: list[Access]) -> list[Part]:
     """The part of the array that each access is in."""
     step = gcd(*(access.residue.step for access in accesses if access.residue != ANY))
     return [
-        Part(access.residue.rest % step, access.slab)
+        Part(access.residue.remainder % step, access.slab)
         if step > 1 and access.residue != ANY
         else Part(None, access.slab)
         for access in accesses

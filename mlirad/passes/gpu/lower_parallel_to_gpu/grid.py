@@ -14,8 +14,6 @@ from mlirad.ir.structured import For
 from mlirad.ir.walk import at_end, block_operations, constant_integer
 from mlirad.passes.gpu.lower_parallel_to_gpu.block_shape import MOST_BLOCKS, Shape
 
-_ULT = 6  # arith::CmpIPredicate
-
 
 class Launch(NamedTuple):
     """The names of a kernel that is to be outlined."""
@@ -171,7 +169,7 @@ def _place(body: ir.Block, block_axis: int, thread_axis: int, threads: int) -> i
 
 
 def _below(place: ir.Value, extent: ir.Value) -> ir.Value:
-    return b.compare(_ULT, place, extent)
+    return b.compare(b.ULT, place, extent)
 
 
 def _at_least_one(blocks: ir.Value) -> ir.Value:

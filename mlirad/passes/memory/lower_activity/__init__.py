@@ -20,10 +20,10 @@ def lower_activity(module: ir.Operation, *, derivatives: bool = False) -> None:
     """Lower activations, questions and lists to accesses of the fields of activity. With
     `derivatives`, what is deactivated loses its derivatives too."""
     for function in functions(module):
-        found = [op for op in operations(function) if is_on_activity(op)]
-        if found:
+        ops = [op for op in operations(function) if is_on_activity(op)]
+        if ops:
             from mlirad.passes.memory.lower_activity.activity_ops import (
                 lower,  # for sparse blocks alone
             )
 
-            lower(module, function, found, derivatives=derivatives)
+            lower(module, function, ops, derivatives=derivatives)

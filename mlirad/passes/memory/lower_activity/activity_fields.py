@@ -49,8 +49,7 @@ class ActivityFields:
             self.store(activity, index, b.number(ACTIVE, b.integer_type(8)))
             return
         item = _item(activity, index)
-        one = b.number(1, item.type)
-        self.update(activity, index, b.add(item, one), "max")
+        self.update(activity, index, b.add(item, b.number(1, item.type)), "max")
 
     def array(self, name: str) -> ir.Value:
         """The array of a field of activity."""
@@ -68,7 +67,7 @@ class ActivityFields:
         return self._arrays[name]
 
 
-def part(digits: Digits, index: Sequence[ir.Value]) -> ir.Value:
+def read_digits(digits: Digits, index: Sequence[ir.Value]) -> ir.Value:
     """Some digits of an index."""
     value = index[digits.axis]
     if digits.width > 1:
@@ -80,14 +79,14 @@ def _item(activity: Activity, index: Sequence[ir.Value]) -> ir.Value:
     """The number in its list of an item."""
     item = activity.item
     assert item is not None
-    number = part(item, index)
+    number = read_digits(item, index)
     if any(digits.axis == item.axis for digits in activity.cells):
         number = b.rem(number, b.index(item.extent))
     return _as_i32(number)
 
 
 def _place(activity: Activity, index: Sequence[ir.Value]) -> list[ir.Value]:
-    return [part(digits, index) for digits in activity.cells]
+    return [read_digits(digits, index) for digits in activity.cells]
 
 
 def _as_i32(value: ir.Value) -> ir.Value:

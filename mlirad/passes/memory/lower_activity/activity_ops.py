@@ -19,11 +19,11 @@ from mlirad.passes.memory.lower_activity.clearing import clear_below
 
 
 def lower(
-    module: ir.Operation, function: ir.Operation, found: list[ir.Operation], *, derivatives: bool
+    module: ir.Operation, function: ir.Operation, ops: list[ir.Operation], *, derivatives: bool
 ) -> None:
     """Lower the ops of a function; deactivations clear `derivatives` too."""
     fields = ActivityFields(module, function)
-    for op in found:
+    for op in ops:
         with before(op):
             block = _Block(module, fields, op)
             if act.DeactivateOp.holds(op):
@@ -49,7 +49,7 @@ class _Block:
         self.activities = activities_of(self.around)
 
     @property
-    def own(self) -> Activity:
+    def activity(self) -> Activity:
         """The block's own activity: of a list, where it stands among the cells around it."""
         if not self.names_list:
             return self.activities[-1]
@@ -58,13 +58,13 @@ class _Block:
 
     def extents(self) -> list[int]:
         """How many cells, or lists, there are along each axis."""
-        found = extents_along((block.axes, block.extents) for block in self.around)
-        return [found[axis] for axis in sorted(found)]
+        extent_of_axis = extents_along((block.axes, block.extents) for block in self.around)
+        return [extent_of_axis[axis] for axis in sorted(extent_of_axis)]
 
     def where_inside(
         self,
         change: Callable[[], list[ir.Value]],
-        what: str,
+        event: str,
         otherwise: Sequence[ir.Value] = (),
     ) -> list[ir.Value]:
         """Do something where the cell is one of the block's, else report it; what that gives."""
@@ -72,11 +72,11 @@ class _Block:
         outside = [(i, n) for i, n in zip(self.cell, sizes) if not is_below(i, n)]
         if not outside:
             return change()
-        inside = b.all_of([b.compare(_ULT, i, b.index(n)) for i, n in outside])
+        inside = b.all_of([b.compare(b.ULT, i, b.index(n)) for i, n in outside])
         holes = ", ".join("{}" for _ in sizes)
         field.assert_(
             inside,
-            f"{what} outside of the tree: ({holes}) in a {self.kind.value} block of ({holes})",
+            f"{event} outside of the tree: ({holes}) in a {self.kind.value} block of ({holes})",
             [*self.cell, *(b.index(n) for n in sizes)],
         )
         branch = b.if_else(inside, [value.type for value in otherwise], bool(otherwise))
@@ -89,21 +89,16 @@ class _Block:
 
     def activate(self, activities: tuple[Activity, ...]) -> None:
         """Make the cells of some nested blocks around the cell active."""
-        deciding = [
-            one for one in activities if one is activities[-1] or one.kind is Kind.BITMASKED
-        ]
+        deciding = [a for a in activities if a is activities[-1] or a.kind is Kind.BITMASKED]
         if not deciding:
             return
-        present = b.all_of([self.fields.is_active(one, self.cell) for one in deciding])
+        present = b.all_of([self.fields.is_active(activity, self.cell) for activity in deciding])
         absent = b.xori(present, b.number(-1, present.type))
         branch = b.if_else(absent, [], with_else=False)
         with at_end(branch.then, self.op.location):
-            for one in activities:
-                self.fields.activate(one, self.cell)
+            for activity in activities:
+                self.fields.activate(activity, self.cell)
             b.yield_()
-
-
-_ULT = 6
 
 
 def _names_item(op: ir.Operation) -> bool:
@@ -119,11 +114,11 @@ def _activate(block: _Block, op: ir.Operation) -> None:
 
 
 def _is_active(block: _Block, op: ir.Operation) -> None:
-    op.results[0].replace_all_uses_with(block.fields.is_active(block.own, block.cell))
+    op.results[0].replace_all_uses_with(block.fields.is_active(block.activity, block.cell))
 
 
 def _length(block: _Block, op: ir.Operation) -> None:
-    op.results[0].replace_all_uses_with(block.fields.load(block.own, block.cell))
+    op.results[0].replace_all_uses_with(block.fields.load(block.activity, block.cell))
 
 
 def _append(block: _Block, op: ir.Operation) -> None:
@@ -132,8 +127,8 @@ def _append(block: _Block, op: ir.Operation) -> None:
     full = b.number(block.capacity, i32)
 
     def grow() -> list[ir.Value]:
-        own = block.own
-        number = block.fields.update(own, block.cell, b.number(1, i32), "add")
+        activity = block.activity
+        number = block.fields.update(activity, block.cell, b.number(1, i32), "add")
         has_room = b.compare(b.SLT, number, full)
         message = f"appending to a list that is full: it has room for {block.capacity} items"
         field.assert_(has_room, message)
@@ -142,19 +137,19 @@ def _append(block: _Block, op: ir.Operation) -> None:
             block.activate(block.activities)
             b.yield_([number])
         with at_end(branch.otherwise, op.location):
-            block.fields.update(own, block.cell, full, "min")
+            block.fields.update(activity, block.cell, full, "min")
             b.yield_([full])
         return list(branch.results)
 
-    found = block.where_inside(grow, "a list is appended to", [full])
-    op.results[0].replace_all_uses_with(found[0])
+    numbers = block.where_inside(grow, "a list is appended to", [full])
+    op.results[0].replace_all_uses_with(numbers[0])
 
 
 def _deactivate(block: _Block, op: ir.Operation, derivatives: bool) -> None:
     keeps = block.kind is Kind.BITMASKED
 
     def change() -> list[ir.Value]:
-        value = block.fields.load(block.own, block.cell)
+        value = block.fields.load(block.activity, block.cell)
         test = b.compare(
             b.EQ if keeps else b.NE, value, b.number(ACTIVE if keeps else 0, value.type)
         )
@@ -163,11 +158,11 @@ def _deactivate(block: _Block, op: ir.Operation, derivatives: bool) -> None:
             if not keeps:
                 clear_below(block.fields, block.ops, block.cell, derivatives=derivatives)
             left = b.number(HELD if keeps else 0, value.type)
-            block.fields.store(block.own, block.cell, left)
+            block.fields.store(block.activity, block.cell, left)
             b.yield_()
-        changes = [one for one in operations(branch.op) if is_access(one)]
-        own = [owner_operation(value), changes[-1]]
-        act.mark_deactivation([own[0], *changes], own)
+        changes = [access for access in operations(branch.op) if is_access(access)]
+        ends = [owner_operation(value), changes[-1]]
+        act.mark_deactivation([ends[0], *changes], ends)
         return []
 
     block.where_inside(change, "a cell is deactivated")

@@ -1,6 +1,7 @@
 """What lies below a cell of a layout tree becomes 0, and inactive."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 
 from mlirad.bindings import ir
 from mlirad.dialect import field
@@ -31,8 +32,8 @@ def clear_below(
     """
     for block in blocks if derivatives else ():
         _Clearing(fields, of_derivatives=True).start(block, cell)
-    *others, last = sorted(blocks, key=_Clearing(fields).count)
-    for block in others:
+    *earlier, last = sorted(blocks, key=_Clearing(fields).count)
+    for block in earlier:
         _Clearing(fields, keeps_activity=True).start(block, cell)
     _Clearing(fields).start(last, cell)
 
@@ -58,10 +59,10 @@ class _Clearing:
 
     def start(self, block: ir.Operation, cell: Sequence[ir.Value]) -> None:
         """Clear what lies below a cell, or a list."""
-        own = declared(block)
-        is_list = own.kind is Kind.DYNAMIC
-        around = path_to(block)
-        axes = sorted({axis for one in ([] if is_list else [own]) + around for axis in one.axes})
+        declaration = declared(block)
+        is_list = declaration.kind is Kind.DYNAMIC
+        path = path_to(block) + ([] if is_list else [declaration])
+        axes = sorted({axis for level in path for axis in level.axes})
         self.below(block, dict(zip(axes, cell)), is_entered=not is_list)
 
     def below(self, block: ir.Operation, cell: Cell, *, is_entered: bool = False) -> None:
@@ -76,52 +77,54 @@ class _Clearing:
             return
         if not self._has_places(block):
             return
-        one = declared(block)
-        if one.kind is Kind.DYNAMIC:
-            self._list(block, one, cell)
+        declaration = declared(block)
+        if declaration.kind is Kind.DYNAMIC:
+            self._list(block, declaration, cell)
         else:
-            self._cells(block, one, cell)
+            self._cells(block, declaration, cell)
 
-    def _cells(self, block: ir.Operation, one: DeclaredBlock, cell: Cell) -> None:
+    def _cells(self, block: ir.Operation, declaration: DeclaredBlock, cell: Cell) -> None:
         def clear(inner: Cell) -> None:
-            if one.activity is None:
+            if declaration.activity is None:
                 self.below(block, inner, is_entered=True)
                 return
-            own = activities_of([*path_to(block), one])[-1]
+            activity = activities_of([*path_to(block), declaration])[-1]
             index = [inner[axis] for axis in sorted(inner)]
-            value = self.fields.load(own, index)
-            held = b.compare(b.NE, value, b.number(0, value.type))
-            branch = b.if_else(held, [], with_else=False)
+            value = self.fields.load(activity, index)
+            is_held = b.compare(b.NE, value, b.number(0, value.type))
+            branch = b.if_else(is_held, [], with_else=False)
             with at_end(branch.then, self.location):
                 self.below(block, inner, is_entered=True)
                 if not self.keeps_activity:
-                    self.fields.store(own, index, b.number(0, value.type))
+                    self.fields.store(activity, index, b.number(0, value.type))
                 b.yield_()
 
-        extents = [b.index(extent) for extent in one.extents]
-        self._nest(one, extents, cell, clear)
+        extents = [b.index(extent) for extent in declaration.extents]
+        self._nest(declaration, extents, cell, clear)
 
-    def _list(self, block: ir.Operation, one: DeclaredBlock, cell: Cell) -> None:
+    def _list(self, block: ir.Operation, declaration: DeclaredBlock, cell: Cell) -> None:
         """The items of a list."""
         around = path_to(block)
-        own = activities_of([*around, one])[-1]
-        index = self._in_list(one, cell)
-        length = self.fields.load(own, index)
+        activity = activities_of([*around, declaration])[-1]
+        index = self._in_list(declaration, cell)
+        length = self.fields.load(activity, index)
         count = b.to_index(length)
-        self._nest(one, [count], cell, lambda inner: self.below(block, inner, is_entered=True))
+        self._nest(
+            declaration, [count], cell, lambda inner: self.below(block, inner, is_entered=True)
+        )
         if not self.keeps_activity:
-            self.fields.store(own, index, b.number(0, length.type))
+            self.fields.store(activity, index, b.number(0, length.type))
 
-    def _in_list(self, one: DeclaredBlock, cell: Cell) -> list[ir.Value]:
+    def _in_list(self, declaration: DeclaredBlock, cell: Cell) -> list[ir.Value]:
         """The index of the first item."""
         inner = dict(cell)
-        (axis,), (extent,) = one.axes, one.extents
+        (axis,), (extent,) = declaration.axes, declaration.extents
         inner[axis] = b.mul(cell[axis], b.index(extent)) if axis in cell else b.index(0)
         return [inner[axis] for axis in sorted(inner)]
 
     def _nest(
         self,
-        one: DeclaredBlock,
+        declaration: DeclaredBlock,
         counts: Sequence[ir.Value],
         cell: Cell,
         body: Callable[[Cell], None],
@@ -129,15 +132,15 @@ class _Clearing:
         if not counts:
             body(cell)
             return
-        position = len(one.axes) - len(counts)
-        axis, extent = one.axes[position], one.extents[position]
+        position = len(declaration.axes) - len(counts)
+        axis, extent = declaration.axes[position], declaration.extents[position]
         loop = b.for_loop(b.index(0), counts[0], b.index(1))
         with at_end(loop.body, self.location):
             inner = dict(cell)
             outer = cell.get(axis)
             number: ir.Value = loop.induction
             inner[axis] = number if outer is None else b.add(b.mul(outer, b.index(extent)), number)
-            self._nest(one, counts[1:], inner, body)
+            self._nest(declaration, counts[1:], inner, body)
             b.yield_()
 
     def _place(self, place: ir.Operation, cell: Cell) -> None:
@@ -176,13 +179,10 @@ class _Clearing:
 
 
 def _components(shape: Sequence[int]) -> list[tuple[int, ...]]:
-    found: list[tuple[int, ...]] = [()]
-    for extent in shape:
-        found = [(*one, k) for one in found for k in range(extent)]
-    return found
+    return [*product(*map(range, shape))]
 
 
 def _derivatives_of(place: ir.Operation) -> list[str]:
     adjoint = place.attributes.get("adjoint")
-    own = [] if adjoint is None else [ir.FlatSymbolRefAttr(adjoint).value]
-    return [*own, *duals_of(place)]
+    adjoints = [] if adjoint is None else [ir.FlatSymbolRefAttr(adjoint).value]
+    return [*adjoints, *duals_of(place)]

@@ -18,7 +18,7 @@ def print_on_gpu(op: ir.Operation) -> None:
     with before(op):
         b.effect(
             Gpu.PRINTF,
-            [_promoted(v, unsigned) for v, unsigned in values],
+            [_promote(v, unsigned) for v, unsigned in values],
             format=ir.StringAttr.get(text),
         )
     op.erase()
@@ -29,7 +29,7 @@ def print_on_cpu(module: ir.Operation, prints: list[ir.Operation]) -> None:
     for number, op in enumerate(prints):
         with before(op):
             text, values = _c_format(op)
-            arguments = [_promoted(v, unsigned) for v, unsigned in values]
+            arguments = [_promote(v, unsigned) for v, unsigned in values]
             print_text(module, f"print.{number}", text, arguments)
         op.erase()
 
@@ -38,7 +38,7 @@ def _c_format(op: ir.Operation) -> tuple[str, list[tuple[ir.Value, bool]]]:
     values: list[tuple[ir.Value, bool]] = []
     operands = iter(op.operands)
 
-    def one(match: re.Match[str]) -> str:
+    def replace_hole(match: re.Match[str]) -> str:
         value = spelled(next(operands))
         spec = match.group(1)
         unsigned = spec.endswith("u")
@@ -49,10 +49,10 @@ def _c_format(op: ir.Operation) -> tuple[str, list[tuple[ir.Value, bool]]]:
         return f"%{spec.rstrip('di')}{'llu' if unsigned else 'lld'}"
 
     text = ir.StringAttr(op.attributes["format"]).value.replace("%", "%%")
-    return re.sub(r"\{([^}]*)\}", one, text).replace("\1", "{").replace("\2", "}"), values
+    return re.sub(r"\{([^}]*)\}", replace_hole, text).replace("\1", "{").replace("\2", "}"), values
 
 
-def _promoted(value: ir.Value, unsigned: bool) -> ir.Value:
+def _promote(value: ir.Value, unsigned: bool) -> ir.Value:
     """A value as C's variadic functions take it: double or 64 bits."""
     if b.is_float(value.type):
         f64 = ir.F64Type.get()

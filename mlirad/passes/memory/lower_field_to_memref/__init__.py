@@ -68,16 +68,16 @@ def lower_field_to_memref(
 ) -> None:
     """Lower arrays to strided memrefs and pointer arguments. `alignment`: bytes of which the
     addresses of trees are multiples."""
-    found = layouts(module)
+    field_layouts = layouts(module)
     labels = {}
     for place in places(module):
         name = symbol_of(place)
         label = field_label(place)
-        known = _alignment(found[name], alignment) if is_field(label) else {}
-        labels[name] = {**label, **known}
+        alignment_mark = _alignment(field_layouts[name], alignment) if is_field(label) else {}
+        labels[name] = {**label, **alignment_mark}
     lowered: dict[str, _Lowering] = {}
-    for function in _callees_first(functions(module)):
-        lowering = _Lowering(function, found, labels, lowered)
+    for function in sorted(functions(module), key=is_private, reverse=True):  # callees first
+        lowering = _Lowering(function, field_layouts, labels, lowered)
         lowering.run()
         lowered[lowering.name] = lowering
     for tree in roots(module):
@@ -86,20 +86,16 @@ def lower_field_to_memref(
 
 def _alignment(layout: FieldLayout, of_tree: int) -> Attributes:
     """What the address of a field is a multiple of, where that is more than it has to be."""
-    known = gcd(of_tree, layout.offset)
-    if known <= layout.size:
+    multiple = gcd(of_tree, layout.offset)
+    if multiple <= layout.size:
         return {}
-    return {ALIGN: ir.IntegerAttr.get(b.integer_type(64), known)}
+    return {ALIGN: ir.IntegerAttr.get(b.integer_type(64), multiple)}
 
 
 def _is_only_read(array: ir.Value) -> bool:
     """Whether nothing is done to an array but that its elements, or its extents, are read."""
     users = [use.owner.operation for use in array.uses]
     return all(field.is_load(op) or DimOp.holds(op) for op in users)
-
-
-def _callees_first(found: list[ir.Operation]) -> list[ir.Operation]:
-    return sorted(found, key=lambda f: not is_private(f))
 
 
 class _Array(msgspec.Struct):
@@ -117,11 +113,11 @@ class _Lowering:
     def __init__(
         self,
         function: ir.Operation,
-        found: dict[str, FieldLayout],
+        field_layouts: dict[str, FieldLayout],
         labels: dict[str, Attributes],
         lowered: dict[str, "_Lowering"],
     ):
-        self.function, self.layouts, self.lowered = function, found, lowered
+        self.function, self.layouts, self.lowered = function, field_layouts, lowered
         self.labels = labels
         self.name = symbol_of(function)
         self.is_public = not is_private(function)
@@ -213,8 +209,8 @@ class _Lowering:
 
     def _erase_arrays(self) -> None:
         arguments = [argument for argument in self.entry.arguments if is_array(argument.type)]
-        made = [op.results[0] for op in operations(self.function) if makes_array(op)]
-        for use in (use for value in [*arguments, *made] for use in value.uses):
+        results = [op.results[0] for op in operations(self.function) if makes_array(op)]
+        for use in (use for value in [*arguments, *results] for use in value.uses):
             op = use.owner.operation
             raise TaichiCompilationError(
                 f"'{op.name}' on an array has no lowering", source_location(op.location)
@@ -318,8 +314,8 @@ def _clear(memref: ir.Value, size: int) -> None:
 def _lower_dim(lowering: _Lowering, op: ir.Operation) -> None:
     axis = ir.IntegerAttr(op.attributes["axis"]).value
     extent = array_of(op.operands[0].type)[1][axis]
-    known = b.index(extent) if extent >= 0 else lowering.array(op.operands[0]).extents[axis]
-    op.results[0].replace_all_uses_with(known)
+    size = b.index(extent) if extent >= 0 else lowering.array(op.operands[0]).extents[axis]
+    op.results[0].replace_all_uses_with(size)
     op.erase()
 
 
@@ -343,8 +339,8 @@ def _lower_address(lowering: _Lowering, op: ir.Operation) -> None:
         total = b.add(total, b.mul(place, distance))
     pointer = array.pointer if array.pointer is not None else pointer_of(array.memref)
     start = b.ptrtoint(pointer, i64)
-    found = b.add(start, b.index_cast(total, i64))
-    op.results[0].replace_all_uses_with(found)
+    address = b.add(start, b.index_cast(total, i64))
+    op.results[0].replace_all_uses_with(address)
     op.erase()
 
 
@@ -367,9 +363,7 @@ def _lower_call(lowering: _Lowering, op: ir.Operation) -> None:
         dynamic = [k for k, extent in enumerate(array_of(value.type)[1]) if extent < 0]
         operands += [array.extents[k] for k in dynamic]
     operands += [lowering.fields[name].pointer for name in callee.fields]
-    call = ir.Operation.create(
-        Func.CALL, [r.type for r in op.results], operands, {"callee": op.attributes["callee"]}
-    )
+    call = b.call(callee.name, operands, [r.type for r in op.results])
     for old, new in zip(op.results, call.results):
         old.replace_all_uses_with(new)
     op.erase()

@@ -14,24 +14,24 @@ from mlirad.ir.walk import constant_integer, defining_op
 _Term = tuple[ir.Value, int]  # a number and its factor
 
 
-def divided(index: ir.Value, width: int) -> tuple[ir.Value, ir.Value]:
+def divide_index(index: ir.Value, width: int) -> tuple[ir.Value, ir.Value]:
     """The quotient and the remainder of an index that is not negative, made at the insertion
     point."""
     terms, constant = _terms(index)
-    whole = [(value, factor // width) for value, factor in terms if factor % width == 0]
-    rest = [(value, factor) for value, factor in terms if factor % width]
+    multiples = [(value, factor // width) for value, factor in terms if factor % width == 0]
+    small_terms = [(value, factor) for value, factor in terms if factor % width]
     quotient, remainder = divmod(constant, width)
-    if whole and _is_below(rest, remainder, width):
-        return _sum(whole, quotient), _sum(rest, remainder)
+    if multiples and _is_below(small_terms, remainder, width):
+        return _sum(multiples, quotient), _sum(small_terms, remainder)
     divisor = b.index(width)
     return b.div(index, divisor), b.rem(index, divisor)
 
 
 def _terms(index: ir.Value) -> tuple[list[_Term], int]:
     """An index as a sum of multiples, in order, and a constant."""
-    known = constant_integer(index)
-    if known is not None:
-        return [], known
+    constant = constant_integer(index)
+    if constant is not None:
+        return [], constant
     op = defining_op(index)
     if op is not None and op.name in (Arith.ADDI, Arith.SUBI):
         (left, first), (right, second) = map(_terms, op.operands)
@@ -50,19 +50,19 @@ def _is_below(terms: Sequence[_Term], constant: int, width: int) -> bool:
     """Whether a sum is known to be one of `0 ... width - 1`."""
     low = high = constant
     for value, factor in terms:
-        found = index_range(value)
-        if found is None:
+        bounds = index_range(value)
+        if bounds is None:
             return False
-        ends = factor * found[0], factor * (found[1] - 1)
+        ends = factor * bounds[0], factor * (bounds[1] - 1)
         low, high = low + min(ends), high + max(ends)
     return low >= 0 and high < width
 
 
 def _sum(terms: Sequence[_Term], constant: int) -> ir.Value:
-    found: ir.Value | None = None
+    total: ir.Value | None = None
     for value, factor in terms:
-        one = value if factor == 1 else b.mul(value, b.index(factor))
-        found = one if found is None else b.add(found, one)
-    if found is None:
+        term = value if factor == 1 else b.mul(value, b.index(factor))
+        total = term if total is None else b.add(total, term)
+    if total is None:
         return b.index(constant)
-    return b.add(found, b.index(constant)) if constant else found
+    return b.add(total, b.index(constant)) if constant else total

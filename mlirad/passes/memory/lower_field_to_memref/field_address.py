@@ -8,7 +8,7 @@ from mlirad.dialect.field_layout import FieldLayout, Level
 from mlirad.ir.build import integer_type
 from mlirad.ir.memory.descriptor import memref_at, strided_type
 from mlirad.ir.signature import SLAB, Attributes
-from mlirad.passes.memory.lower_field_to_memref.division import divided
+from mlirad.passes.memory.lower_field_to_memref.division import divide_index
 
 
 def field_memref(layout: FieldLayout, pointer: ir.Value) -> ir.Value:
@@ -31,17 +31,17 @@ def slab_mark(layout: FieldLayout) -> Attributes:
 
 def element_indices(layout: FieldLayout, indices: Sequence[ir.Value]) -> list[ir.Value]:
     """The indices of an access to a field as indices of its memref."""
-    found: list[ir.Value] = []
+    memref_indices: list[ir.Value] = []
     for axis in range(layout.rank):
         levels = layout.of_axis(axis)
-        found += _digits(indices[axis], levels)
-    return [*found, *indices[layout.rank :]]
+        memref_indices += _digits(indices[axis], levels)
+    return [*memref_indices, *indices[layout.rank :]]
 
 
 def _digits(index: ir.Value, levels: Sequence[Level]) -> list[ir.Value]:
     """An index as one number a level, outermost first."""
     digits = []
     for level in reversed(levels[1:]):
-        index, digit = divided(index, level.extent)
+        index, digit = divide_index(index, level.extent)
         digits.append(digit)
     return [index, *reversed(digits)]
