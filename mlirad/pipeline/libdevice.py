@@ -14,15 +14,8 @@ def libdevice() -> Path | None:
     """NVIDIA's math functions as LLVM bitcode, from the wheel `nvidia-nvvm` or from a CUDA
     toolkit."""
     spec = find_spec("nvidia")
-    packages = (
-        spec.submodule_search_locations
-        if spec is not None and spec.submodule_search_locations
-        else []
-    )
-    found = [
-        path for root in packages for path in Path(root).glob("*/nvvm/libdevice/libdevice*.bc")
-    ]
-    found += [
-        path for root in TOOLKITS for path in Path(root, "nvvm/libdevice").glob("libdevice*.bc")
-    ]
-    return sorted(found)[-1] if found else None
+    packages = [] if spec is None else spec.submodule_search_locations or []
+    folders = [folder for root in packages for folder in Path(root).glob("*/nvvm/libdevice")]
+    folders += [Path(root, "nvvm/libdevice") for root in TOOLKITS]
+    files = [file for folder in folders for file in folder.glob("libdevice*.bc")]
+    return max(files, default=None)

@@ -35,14 +35,14 @@ _GROWS: dict[str, Callable[[int, int], bool] | None] = {  # casts, by what is as
 def check_llvm_form(root: ir.Operation, reason: str) -> None:
     """Raise MLIRError, with the place and the reason, for an op inside, or a type, that is of
     another dialect, and for casts between types that LLVM does not cast."""
-    known: dict[ir.Type, bool] = {}
+    is_llvm: dict[ir.Type, bool] = {}
     for op in operations(root):
         if not op.name.startswith(_DIALECTS):
             raise MLIRError(f"'{op.name}' {reason}", nearest_location(op))
         for type_ in _types(op):
-            if type_ not in known:
-                known[type_] = _TYPE.fullmatch(str(type_)) is not None
-            if not known[type_]:
+            if type_ not in is_llvm:
+                is_llvm[type_] = _TYPE.fullmatch(str(type_)) is not None
+            if not is_llvm[type_]:
                 raise MLIRError(f"type {type_} of '{op.name}' {reason}", nearest_location(op))
         if op.name in _GROWS and not _casts(op):
             raise MLIRError(f"this '{op.name}' {reason}", nearest_location(op))

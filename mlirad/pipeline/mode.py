@@ -88,9 +88,9 @@ def with_tangents(count: int, *, is_reverse: bool = False, is_constant: bool = F
 def parse_mode(text: str) -> Mode:
     """The mode that a text names, as `str` writes it: one of the names, or "forward3",
     "constant3-reverse" ... Raises ValueError for any other."""
-    found = _NAMED.get(text)
-    if found is not None:
-        return found
+    mode = _NAMED.get(text)
+    if mode is not None:
+        return mode
     word, dash, _ = text.partition("-")
     for name in ("forward", "constant"):
         digits = word.removeprefix(name)

@@ -36,8 +36,8 @@ def cpu(
     are zero). `fused`: the target has fused multiply-adds; `instructions`: those that elementary
     functions of vectors may use.
     """
-    wanted = {Check.ACCESS: check_access, Check.FINITE: check_finite}
-    checks = frozenset(check for check, is_wanted in wanted.items() if is_wanted)
+    options = {Check.ACCESS: check_access, Check.FINITE: check_finite}
+    checks = frozenset(check for check, is_on in options.items() if is_on)
     mode = Mode(Kind.REVERSE if reverse else Kind.PRIMAL, tangents, constant, checks)
     return cpu_stages(
         mode,

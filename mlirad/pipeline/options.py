@@ -32,14 +32,14 @@ class Option(msgspec.Struct, frozen=True):
     def value(self, text: str) -> Any:
         """The value that a text spells. Raises PipelineError for one that the option cannot
         have."""
-        found = self._typed(text)
-        if self.limit is not None and not self.limit.admits(found):
+        value = self._parse(text)
+        if self.limit is not None and not self.limit.admits(value):
             raise PipelineError(
                 f"{self} is {self.limit}, not {text if self.kind is int else repr(text)}"
             )
-        return found
+        return value
 
-    def _typed(self, text: str) -> Any:
+    def _parse(self, text: str) -> Any:
         if self.kind is bool:
             if text not in ("true", "false", ""):
                 raise PipelineError(f"{self} is true or false, not '{text}'")
@@ -87,12 +87,12 @@ def parse_options(function: Callable[..., object], name: str, text: str) -> dict
         key, _, value = item.partition("=")
         key = key.replace("-", "_")
         if key not in _keywords(function):
-            known = ", ".join(_keywords(function)) or "none"
-            raise PipelineError(f"'{name}' has no option '{key}' (options: {known})")
+            names = ", ".join(_keywords(function)) or "none"
+            raise PipelineError(f"'{name}' has no option '{key}' (options: {names})")
         values[key] = _option(function, name, key).value(value)
     return values
 
 
-def spelled(value: object) -> str:
+def spell(value: object) -> str:
     """A value as it is written on a command line."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -54,9 +54,9 @@ def find_pass(name: str) -> PassFunction:
 
 def requirements_of(name: str) -> tuple[Requirement, ...]:
     """What a pass of ours needs of the program."""
-    function = find_pass(name)
-    found: tuple[Requirement, ...] = getattr(sys.modules[function.__module__], "REQUIRES", ())
-    return found
+    module = sys.modules[find_pass(name).__module__]
+    requirements: tuple[Requirement, ...] = getattr(module, "REQUIRES", ())
+    return requirements
 
 
 def runs_on_modules_only(function: PassFunction) -> bool:

@@ -15,7 +15,7 @@ from mlirad.errors import MLIRError
 from mlirad.ir.ops import Builtin
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import block_operations
-from mlirad.pipeline.options import PipelineError, options_of, parse_options, spelled
+from mlirad.pipeline.options import PipelineError, options_of, parse_options, spell
 from mlirad.pipeline.registry import find_pass, requirements_of, runs_on_modules_only
 from mlirad.pipeline.text import Step, parse_pipeline
 
@@ -83,7 +83,7 @@ def compile_pipeline(
 def spelled_pipeline(text: str, context: ir.Context) -> str:
     """A pipeline with every option of every pass. Raises PipelineError for a malformed one."""
     with context:
-        return _spelled(parse_pipeline(text))
+        return _spell_step(parse_pipeline(text))
 
 
 def is_upstream(name: str) -> bool:
@@ -119,7 +119,7 @@ class _Compiler:
             if step.is_ours:
                 actions.append(self._ours(anchor, step))
             elif step.is_anchor and (step.holds_ours or self.one_by_one):
-                actions.append(self._nested(step))
+                actions.append(self._run_nested(step))
         if pending:
             actions.append(self._upstream(anchor, pending))
         return actions
@@ -143,7 +143,7 @@ class _Compiler:
             if self.verify_ours:
                 op.verify()
 
-        return self._watched(step.name, work)
+        return self._watch(step.name, work)
 
     def _upstream(self, anchor: str, steps: Sequence[Step]) -> Action:
         for step in steps:
@@ -157,9 +157,9 @@ class _Compiler:
             manager.enable_verifier(self.verify)
             manager.run(op)
 
-        return self._watched(text, work)
+        return self._watch(text, work)
 
-    def _nested(self, step: Step) -> Action:
+    def _run_nested(self, step: Step) -> Action:
         _check_anchors(step)
         actions = self.actions(step.name, step.steps)
 
@@ -179,16 +179,16 @@ class _Compiler:
 
         return run
 
-    def _watched(self, name: str, work: Action) -> Action:
-        located = _located(work)
+    def _watch(self, name: str, work: Action) -> Action:
+        action = _locate_errors(work)
         if not self.watchers:
-            return located
+            return action
 
         def run(op: ir.Operation) -> None:
             self._tell("before", name, op)
             outcome = "failed"
             try:
-                located(op)
+                action(op)
                 outcome = "after"
             finally:
                 self._tell(outcome, name, op)
@@ -233,10 +233,10 @@ def _check_isolation(op: ir.Operation) -> None:
         )
 
 
-def _spelled(step: Step) -> str:
+def _spell_step(step: Step) -> str:
     if step.is_anchor:
         _check_anchors(step)
-        return f"{step.name}({','.join(map(_spelled, step.steps))})"
+        return f"{step.name}({','.join(map(_spell_step, step.steps))})"
     if step.is_ours:
         function = find_pass(step.name)
         defaults = {
@@ -244,10 +244,10 @@ def _spelled(step: Step) -> str:
         }
         values = defaults | parse_options(function, step.name, step.options)
         return str(
-            Step(step.name, " ".join(f"{name}={spelled(value)}" for name, value in values.items()))
+            Step(step.name, " ".join(f"{name}={spell(value)}" for name, value in values.items()))
         )
-    found = _manager(f"any({step})", ir.Context.current)
-    return " ".join(str(found).removeprefix("any(").removesuffix(")").split())
+    manager = _manager(f"any({step})", ir.Context.current)
+    return " ".join(str(manager).removeprefix("any(").removesuffix(")").split())
 
 
 def _names(step: Step) -> Iterator[str]:
@@ -284,16 +284,16 @@ def _reason(report: str) -> str:
     return reason if wrong is None else f"'{wrong}': {reason}"
 
 
-def _located(work: Action) -> Action:
+def _locate_errors(work: Action) -> Action:
     """Turn upstream's error into ours, with the place of its first diagnostic."""
 
     def run(op: ir.Operation) -> None:
         try:
             work(op)
         except ir.MLIRError as error:
-            found = error.error_diagnostics
-            if not found:
+            if not error.error_diagnostics:
                 raise MLIRError(str(error)) from None
-            raise MLIRError(found[0].message, source_location(found[0].location)) from None
+            first = error.error_diagnostics[0]
+            raise MLIRError(first.message, source_location(first.location)) from None
 
     return run

@@ -16,9 +16,9 @@ from mlirad.pipeline.opt.command import CommandError, help_text, parse_command
 from mlirad.pipeline.opt.diagnostics import diagnostics_of
 from mlirad.pipeline.opt.output import write
 from mlirad.pipeline.opt.reproducer import parse_reproducer, waiting_place
-from mlirad.pipeline.opt.settings import Request, Settings
-from mlirad.pipeline.opt.source_text import chunks, decoded
-from mlirad.pipeline.opt.supervision import Progress, supervised
+from mlirad.pipeline.opt.settings import Form, Request, Settings
+from mlirad.pipeline.opt.source_text import chunks, decode
+from mlirad.pipeline.opt.supervision import Progress, supervise
 from mlirad.pipeline.opt.timing import Timing
 from mlirad.pipeline.options import PipelineError
 from mlirad.pipeline.registry import pass_names
@@ -38,14 +38,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"mlirad-opt: error: {error}", file=sys.stderr)
         return 1
     progress = Progress()
-    status = supervised(lambda: run(settings, progress), lambda name: _died(name, progress))
+    status = supervise(lambda: run(settings, progress), lambda name: _report_death(name, progress))
     if settings.reproducer is not None and os.path.exists(waiting_place(settings.reproducer)):
         os.replace(waiting_place(settings.reproducer), settings.reproducer)
         print(f"mlirad-opt: note: '{settings.reproducer}' is for --run-reproducer", file=sys.stderr)
     return status
 
 
-def _died(name: str, progress: Progress) -> None:
+def _report_death(name: str, progress: Progress) -> None:
     print(
         f"{progress.read() or 'mlirad-opt: error: '}MLIR ended the process by {name}",
         file=sys.stderr,
@@ -79,7 +79,7 @@ def _run(settings: Settings, progress: Progress) -> int:
     succeeded = all(verdict.succeeded for verdict in verdicts)
     outputs = [verdict.output for verdict in verdicts if verdict.output is not None]
     if succeeded or settings.output == STANDARD:
-        write(_joined(outputs), settings.output)
+        write(_join(outputs), settings.output)
     if settings.timing:
         print(timing.report(), file=sys.stderr)
     return 0 if succeeded else 1
@@ -98,20 +98,20 @@ def _chunks(raw: bytes, settings: Settings) -> list[Chunk]:
             if asked:
                 raise CommandError(f"'{option}' is for text, and '{settings.input}' is bytecode")
         return [Chunk(raw, settings.input)]
-    text = decoded(raw, settings.input)
+    text = decode(raw, settings.input)
     if settings.run_reproducer:
-        found = parse_reproducer(text)
-        settings.pipeline, settings.verify_each = found.pipeline, found.verify_each
+        reproducer = parse_reproducer(text)
+        settings.pipeline, settings.verify_each = reproducer.pipeline, reproducer.verify_each
     if settings.split_input_file:
-        if settings.emit == "bytecode":
+        if settings.emit is Form.BYTECODE:
             raise CommandError(
                 "bytecode is one program: '--emit-bytecode' excludes '--split-input-file'"
             )
-        return [Chunk(part, settings.input) for part in chunks(text, SEPARATOR)]
+        return [Chunk(program, settings.input) for program in chunks(text, SEPARATOR)]
     return [Chunk(text, settings.input, is_whole_file=Path(settings.input).is_file())]
 
 
-def _joined(outputs: Sequence[str | bytes]) -> str | bytes:
+def _join(outputs: Sequence[str | bytes]) -> str | bytes:
     if len(outputs) == 1:
         return outputs[0]
     return f"{SEPARATOR}\n".join(map(str, outputs))

@@ -48,7 +48,7 @@ class Chunk(msgspec.Struct, frozen=True):
         reported: list[Diagnostic] = []
 
         def report(diagnostic: Diagnostic) -> None:
-            reported.append(self._named(diagnostic))
+            reported.append(self._name_file(diagnostic))
             if not settings.verify_diagnostics:
                 print(reported[-1], file=sys.stderr)
 
@@ -90,7 +90,7 @@ class Chunk(msgspec.Struct, frozen=True):
             return 1
         return 1 + len(self.source) - len(self.source.lstrip("\n"))
 
-    def _named(self, diagnostic: Diagnostic) -> Diagnostic:
+    def _name_file(self, diagnostic: Diagnostic) -> Diagnostic:
         """A diagnostic in the file, where upstream has no name for it."""
         place = diagnostic.place
         if place is None or place.file != UNNAMED:
@@ -120,7 +120,8 @@ class _Run:
             report(item)
         self._note(f"writing {settings.emit}")
         with self.timing.section("Output"):
-            return emit(root, settings.emit, chip=settings.chip, style=Style.of(settings))
+            style = Style.from_settings(settings)
+            return emit(root, settings.emit, chip=settings.chip, style=style)
 
     def _run_passes(self, root: ir.Operation) -> None:
         settings, pipeline = self.settings, str(self.settings.pipeline)
@@ -140,5 +141,5 @@ class _Run:
         note = Watcher(before=lambda name, _: self._note(f"running {name}"), one_by_one=False)
         return [note, *timing, *([dumps] if dumps is not None else [])]
 
-    def _note(self, what: str) -> None:
-        self.progress.note(f"{self.chunk.file}:{self.chunk.first_line()}:1: error: {what}: ")
+    def _note(self, task: str) -> None:
+        self.progress.note(f"{self.chunk.file}:{self.chunk.first_line()}:1: error: {task}: ")

@@ -9,7 +9,7 @@ from typing import Any
 from mlirad.ir.ops import Builtin
 from mlirad.pipeline.named import PIPELINES
 from mlirad.pipeline.opt.settings import FLAGS, Flag, Settings
-from mlirad.pipeline.options import PipelineError, options_of, parse_options, spelled
+from mlirad.pipeline.options import PipelineError, options_of, parse_options, spell
 from mlirad.pipeline.registry import find_pass, is_pass, pass_names, summary
 from mlirad.pipeline.runner import is_upstream
 from mlirad.pipeline.stages.stage import Stage
@@ -143,35 +143,30 @@ def _step(name: str, options: str, argument: str) -> str:
     return ",".join(stage.passes for stage in function(**fixed, **values))
 
 
-def _check_pass(name: str, what: str) -> None:
+def _check_pass(name: str, context: str) -> None:
     """Refuse a name that no pass has, with the nearest one that something has."""
     if is_pass(name) or (name and not set(name) & set('(){},=" ') and is_upstream(name)):
         return
-    known = [
-        *pass_names(),
-        *_named_pipelines(),
-        *(known for flag in FLAGS for known in flag.names),
-        "canonicalize",
-        "cse",
-    ]
+    flags = (flag_name for flag in FLAGS for flag_name in flag.names)
+    names = [*pass_names(), *_named_pipelines(), *flags, "canonicalize", "cse"]
     from difflib import get_close_matches  # for this message only
 
-    near = get_close_matches(name, known, 1)
+    near = get_close_matches(name, names, 1)
     raise CommandError(
-        f"{what} there is no pass '{name}'" + (f"; did you mean '{near[0]}'?" if near else "")
+        f"{context} there is no pass '{name}'" + (f"; did you mean '{near[0]}'?" if near else "")
     )
 
 
 def _named_pipelines() -> dict[str, Stages]:
     """`x-pipeline` for every function `x`, and `x-reverse-pipeline` where it can be reversed."""
-    found: dict[str, Stages] = {}
+    pipelines: dict[str, Stages] = {}
     for function in PIPELINES:
         target = function.__name__
         reversible = "reverse" in options_of(function, target)
-        found[f"{target}-pipeline"] = (function, {"reverse": False} if reversible else {})
+        pipelines[f"{target}-pipeline"] = (function, {"reverse": False} if reversible else {})
         if reversible:
-            found[f"{target}-reverse-pipeline"] = (function, {"reverse": True})
-    return found
+            pipelines[f"{target}-reverse-pipeline"] = (function, {"reverse": True})
+    return pipelines
 
 
 def help_text() -> str:
@@ -195,7 +190,7 @@ def _entries() -> Iterator[str]:
 
 def _entry(name: str, function: Callable[..., object], fixed: Mapping[str, object]) -> str:
     options = "".join(
-        f" {key}={spelled(option.default)}"
+        f" {key}={spell(option.default)}"
         + (f" ({option.limit})" if option.limit is not None else "")
         for key, option in options_of(function, name).items()
         if key not in fixed

@@ -35,12 +35,12 @@ def reporting(context: ir.Context, report: Report) -> Iterator[None]:
     """Report meanwhile what upstream emits, and the error that ends the block, which goes no
     further."""
 
-    def emitted(diagnostic: ir.Diagnostic) -> bool:
+    def report_upstream(diagnostic: ir.Diagnostic) -> bool:
         for item in _from_upstream(diagnostic):
             report(item)
         return True
 
-    handler = context.attach_diagnostic_handler(emitted)
+    handler = context.attach_diagnostic_handler(report_upstream)
     try:
         yield
     except (TaichiCompilationError, ir.MLIRError) as error:

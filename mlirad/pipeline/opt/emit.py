@@ -7,15 +7,16 @@ from io import BytesIO
 from mlirad.bindings import ir
 from mlirad.pipeline.llvm_form import check_llvm_form
 from mlirad.pipeline.opt.printing import Style
+from mlirad.pipeline.opt.settings import Form
 
 
-def emit(module: ir.Operation, form: str, *, chip: str, style: Style) -> str | bytes:
+def emit(module: ir.Operation, form: Form, *, chip: str, style: Style) -> str | bytes:
     """The text of a module. Raises MLIRError where it cannot take that form yet."""
-    if form == "llvm":
+    if form is Form.LLVM:
         return _llvm(module)
-    if form == "ptx":
+    if form is Form.PTX:
         return _ptx(module, chip)
-    return _bytecode(module) if form == "bytecode" else style.text(module)
+    return _bytecode(module) if form is Form.BYTECODE else style.text(module)
 
 
 def _bytecode(module: ir.Operation) -> bytes:

@@ -49,28 +49,25 @@ def parse_expectations(text: str, file: str) -> list[Expectation]:
     """The expectations in the comments of a text. Raises MLIRError for a regular expression that is
     none."""
     lines = text.split("\n")
-    found = []
+    expectations = []
     for number, line in enumerate(lines, 1):
         for match in _EXPECTATION.finditer(line):
             severity, is_pattern, designator, message = match.groups()
             written = SourceLocation(file, number, match.start() + 1)
             pattern = _pattern(message, written) if is_pattern else None
-            found.append(
+            expectations.append(
                 Expectation(severity, _target(lines, number, designator), message, written, pattern)
             )
-    return found
+    return expectations
 
 
 def _pattern(message: str, written: SourceLocation) -> re.Pattern[str]:
     """A text in which what stands in double braces is a regular expression."""
-    parts = _INNER.split(message)
+    pieces = _INNER.split(message)  # every second one is a regular expression
+    pieces[::2] = map(re.escape, pieces[::2])
+    pieces[1::2] = [f"(?:{piece})" for piece in pieces[1::2]]
     try:
-        return re.compile(
-            "".join(
-                f"(?:{part})" if number % 2 else re.escape(part)
-                for number, part in enumerate(parts)
-            )
-        )
+        return re.compile("".join(pieces))
     except re.error as error:
         raise MLIRError(f"'{message}' is not a regular expression: {error}", written) from None
 

@@ -20,7 +20,7 @@ class Style(msgspec.Struct, frozen=True):
     elide_larger: int | None = None
 
     @classmethod
-    def of(cls, settings: Settings) -> Style:
+    def from_settings(cls, settings: Settings) -> Style:
         """What a command line asks for."""
         return cls(
             settings.debug_information,
@@ -44,13 +44,13 @@ class Dumps:
     """Show the IR around passes, on the standard error."""
 
     def __init__(self, settings: Settings) -> None:
-        self.settings, self.style = settings, Style.of(settings)
-        self.seen = ""
+        self.settings, self.style = settings, Style.from_settings(settings)
+        self.before = ""
 
     def watcher(self) -> Watcher | None:
         """What to call around passes, or None where nothing is to be shown."""
         s = self.settings
-        wanted = (
+        dumps = (
             s.print_before_all,
             s.print_after_all,
             s.print_after_change,
@@ -58,23 +58,23 @@ class Dumps:
             s.print_before,
             s.print_after,
         )
-        return Watcher(self._before, self._after, self._failed) if any(wanted) else None
+        return Watcher(self._before, self._after, self._dump_failure) if any(dumps) else None
 
     def _before(self, name: str, op: ir.Operation) -> None:
         if self.settings.print_before_all or _base(name) in self.settings.print_before:
             self._show("Before", name, op)
         if self.settings.print_after_change:
-            self.seen = Style(locations=True, generic=True).text(op)
+            self.before = Style(locations=True, generic=True).text(op)
 
     def _after(self, name: str, op: ir.Operation) -> None:
-        wanted = self.settings.print_after_all or _base(name) in self.settings.print_after
-        changed = self.settings.print_after_change and self.seen != Style(
+        is_asked = self.settings.print_after_all or _base(name) in self.settings.print_after
+        changed = self.settings.print_after_change and self.before != Style(
             locations=True, generic=True
         ).text(op)
-        if wanted or changed:
+        if is_asked or changed:
             self._show("After", name, op)
 
-    def _failed(self, name: str, op: ir.Operation) -> None:
+    def _dump_failure(self, name: str, op: ir.Operation) -> None:
         if self.settings.print_after_failure:
             self._show("After", f"{name} Failed", op)
 

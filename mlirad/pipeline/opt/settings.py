@@ -3,12 +3,16 @@ errors are made."""
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Any
 
 import msgspec
 
-FORMS = ("mlir", "bytecode", "llvm", "ptx")
+
+class Form(StrEnum):
+    """What a module is written as."""
+
+    MLIR, BYTECODE, LLVM, PTX = "mlir", "bytecode", "llvm", "ptx"
 
 
 class Settings(msgspec.Struct):
@@ -17,7 +21,7 @@ class Settings(msgspec.Struct):
     input: str = "-"
     output: str = "-"
     pipeline: str | None = None
-    emit: str = "mlir"
+    emit: Form = Form.MLIR
     chip: str = "sm_90"
     split_input_file: bool = False
     verify_diagnostics: bool = False
@@ -82,8 +86,8 @@ FLAGS = (
         str,
         "TEXT",
     ),
-    Flag(("emit",), "emit", f"what to write: {', '.join(FORMS)}", str, "FORM", FORMS),
-    Flag(("emit-bytecode",), "emit", "write bytecode", value="bytecode"),
+    Flag(("emit",), "emit", f"what to write: {', '.join(Form)}", Form, "FORM", tuple(Form)),
+    Flag(("emit-bytecode",), "emit", "write bytecode", value=Form.BYTECODE),
     Flag(("chip",), "chip", "the processor for --emit=ptx", str, "NAME"),
     Flag(
         ("split-input-file",),

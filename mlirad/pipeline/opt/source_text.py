@@ -20,7 +20,7 @@ _INTEGER = re.compile(r"-?(?:0x[0-9a-fA-F]{8,}|\d{10,})")
 _UNQUOTED = re.compile(r"(?:^|=)[ \t]*(?P<name>(?:field|grad|snode)\.\w+)", re.MULTILINE)
 
 
-def decoded(raw: bytes, file: str) -> str:
+def decode(raw: bytes, file: str) -> str:
     """The text of a file. Raises MLIRError, with the place, where it is not UTF-8."""
     try:
         return raw.decode()
@@ -64,8 +64,8 @@ def _problem_of_string(string: str) -> str | None:
     return None
 
 
-def _problem_of_positions(rest: str) -> str | None:
-    large = [number for number in _INTEGER.findall(rest) if _is_large(number)]
+def _problem_of_positions(line_end: str) -> str | None:
+    large = [number for number in _INTEGER.findall(line_end) if _is_large(number)]
     return f"position {large[0]} is larger than {LARGEST}" if large else None
 
 

@@ -29,7 +29,7 @@ class Progress:
         return self.memory[:].partition(b"\0")[0].decode(errors="replace")
 
 
-def supervised(work: Callable[[], int], died: Callable[[str], None]) -> int:
+def supervise(work: Callable[[], int], died: Callable[[str], None]) -> int:
     """The status of `work`, done by a fork; where that was killed, `died` is told by which signal,
     and the status is 1."""
     sys.stdout.flush()

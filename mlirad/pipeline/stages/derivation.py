@@ -43,9 +43,9 @@ def derivation(
     itself; a primal that `keeps` values is the reverse of another kernel. With tangents, the
     primal, or the reverse, computes its tangents too (in constant code they are zero).
     """
-    kept = [_STORE.rstrip(",")] * (store and keeps)
+    keep_values = [_STORE.rstrip(",")] * (store and keeps)
     if mode.is_check:
-        return _collisions(mode, kept)
+        return _collisions(mode, keep_values)
     finite = [_CHECK_FINITE] * (Check.FINITE in mode.checks)
     constant = str(mode.is_constant).lower()
     forward = [_FORWARD.format(tangents=mode.tangents, constant=constant)] * (mode.tangents > 0)
@@ -58,7 +58,8 @@ def derivation(
     inline = ["inline-custom-gradients"] * (mode.tangents == 0)
     bounds = [_CHECK_BOUNDS if check_bounds else _CHECK_SPARSE] * (not keeps)
     access = [_CHECK_ACCESS] * (Check.ACCESS in mode.checks)
-    normalise, last = _NORMALISE_CLEARING if mode.clears else NORMALISE, kept * (not mode.tangents)
+    normalise = _NORMALISE_CLEARING if mode.clears else NORMALISE
+    last = keep_values * (not mode.tangents)
     stages = [Stage("normal", ",".join([*inline, normalise, *bounds, *access, *finite, *last]))]
     marked = ["check-recursion", "mark-collisions{tangents=true}"] * (not mode.is_constant)
     if mode.tangents:
@@ -66,10 +67,10 @@ def derivation(
     return stages
 
 
-def _collisions(mode: Mode, kept: list[str]) -> list[Stage]:
+def _collisions(mode: Mode, keep_values: list[str]) -> list[Stage]:
     """The check that iterations do not meet: for the reverse of a kernel, or for its tangents."""
     verdicts = "" if mode.tangents else "check-access-rules,"
     check = "check-recursion," + _COLLISIONS.format(
         verdicts=verdicts, tangents=str(mode.tangents > 0).lower()
     )
-    return [Stage("normal", NORMALISE), Stage("derived", ",".join([check, *kept]))]
+    return [Stage("normal", NORMALISE), Stage("derived", ",".join([check, *keep_values]))]

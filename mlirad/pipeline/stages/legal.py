@@ -9,11 +9,8 @@ from mlirad.ir.ops import Builtin, Memref, Ub
 from mlirad.ir.walk import operations
 
 _PLAIN = {"builtin", "func", "arith", "math", "scf"}
-_VARIABLES = {
-    Memref.ALLOCA,
-    Memref.LOAD,
-    Memref.STORE,
-}  # of the frontend: for mem2reg, and the stacks of recursions
+# of the frontend: for mem2reg, and the stacks of recursions
+_VARIABLES = {Memref.ALLOCA, Memref.LOAD, Memref.STORE}
 _TREES = {
     "snode.root",
     "snode.dense",
@@ -23,25 +20,24 @@ _TREES = {
     "snode.place",
 }
 _CUSTOM = {"grad.custom", "grad.yield"}  # functions with derivatives of their own
-# what mem2reg takes memory for that is read where it was never set
-
 _SHARED: dict[str, set[str]] = {
     "field": _PLAIN | {"snode", "field", "grad.jvp"} | _CUSTOM | _VARIABLES,
     "normal": _PLAIN | _TREES | {"field"} | _CUSTOM | _VARIABLES,
     "marked": _PLAIN | _TREES | {"field"} | _CUSTOM | _VARIABLES,
     "derived": _PLAIN | _TREES | {"field", "memref", "llvm"} | _CUSTOM,
 }
+_LOWERED = _PLAIN | {"memref", "llvm", Ub.POISON}  # mem2reg makes poison of what was never set
 _GPU = {
     **_SHARED,
     "derived": _PLAIN | _TREES | {"field", "grad", "memref", "llvm"},
-    "memref": _PLAIN | {"memref", "llvm", "gpu", Ub.POISON},
-    "outlined": _PLAIN | {"memref", "llvm", "gpu", Ub.POISON},
+    "memref": _LOWERED | {"gpu"},
+    "outlined": _LOWERED | {"gpu"},
 }
 _HOST = {Builtin.MODULE, Builtin.UNREALIZED_CONVERSION_CAST, "func", "arith", "memref"}
 LEGAL: dict[str, dict[str, set[str]]] = {
     "cpu": {
         **_SHARED,
-        "memref": _PLAIN | {"memref", "llvm", "vector", Ub.POISON},
+        "memref": _LOWERED | {"vector"},
         "target": {Builtin.MODULE, "llvm"},
     },
     "simt": {**_GPU, "target": {Builtin.MODULE, "llvm"}},
