@@ -8,9 +8,9 @@ from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.config import Config
 from mlirad.runtime.cpu.cpu_executor import CpuExecutor
 from mlirad.runtime.device.compiled_services import CompiledServices
-from mlirad.runtime.device.room import DeviceRoom
+from mlirad.runtime.device.launch_space import DeviceLaunchSpace
 from mlirad.runtime.executor.compiled import CompiledKernel
-from mlirad.runtime.executor.executor import Executor, LaunchMemory, Lowered
+from mlirad.runtime.executor.executor import Executor, LaunchMemory, LoweredKernel
 from mlirad.runtime.memory.device.device_memory import DeviceMemory
 from mlirad.runtime.memory.device.transfers import SMALL
 from mlirad.runtime.native.machine_code import machine_code
@@ -28,9 +28,13 @@ class DeviceCpu(Executor):
         config.cpu_max_num_threads = 1
         return self._cpu.stages(mode, config, keeps=keeps)
 
-    def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> CompiledKernel:
+    def compile(
+        self, lowered: LoweredKernel, memory: LaunchMemory, config: Config
+    ) -> CompiledKernel:
         made = machine_code(lowered, opt_level=config.opt_level)
-        return CompiledKernel(lowered, made.function, memory, DeviceRoom(self.memory), made.owner)
+        return CompiledKernel(
+            lowered, made.function, memory, DeviceLaunchSpace(self.memory), made.owner
+        )
 
     def synchronize(self) -> None:
         self.driver.synchronize()

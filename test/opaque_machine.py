@@ -23,11 +23,11 @@ from mlirad.runtime.capacity import Capacity
 from mlirad.runtime.config import Config
 from mlirad.runtime.cpu.cpu_executor import CpuExecutor
 from mlirad.runtime.executor.executor import (
+    Addressable,
     Code,
     Executor,
     LaunchMemory,
-    Located,
-    Lowered,
+    LoweredKernel,
     PassedArray,
 )
 from mlirad.runtime.executors import EXECUTORS
@@ -259,7 +259,7 @@ class _RealMemory:
 
     memory: LaunchMemory
 
-    def field(self, symbol: str) -> Located:
+    def field(self, symbol: str) -> Addressable:
         return _Real(self.memory.field(symbol))
 
     @property
@@ -272,7 +272,7 @@ class _RealMemory:
     def clear(self, symbol: str, box: Box) -> None:
         self.memory.clear(symbol, box)
 
-    def check_bits(self, symbol: str) -> Located:
+    def check_bits(self, symbol: str) -> Addressable:
         return _Real(self.memory.check_bits(symbol))
 
 
@@ -299,7 +299,7 @@ class OpaqueExecutor(Executor):
     def stages(self, mode: Mode, config: Config, *, keeps: bool = False) -> list[Stage]:
         return self._cpu.stages(mode, config, keeps=keeps)
 
-    def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> Code:
+    def compile(self, lowered: LoweredKernel, memory: LaunchMemory, config: Config) -> Code:
         return OpaqueCode(self._cpu.compile(lowered, _RealMemory(memory), config))
 
     def synchronize(self) -> None:

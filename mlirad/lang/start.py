@@ -49,7 +49,7 @@ def init(
     offline_cache_cleaning_factor (see docs/cache.md); Taichi's other options are accepted.
     Raises KeyError for unknown ones.
     """
-    config = Config.of(
+    config = Config.from_options(
         {"default_fp": default_fp, "default_ip": default_ip, "debug": debug, **options}
     )
     archs = [arch] if isinstance(arch, str) else arch or [config.arch]

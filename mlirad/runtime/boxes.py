@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 Box = tuple[tuple[int | None, int | None], ...]  # first and last index an axis
 KnownBox = tuple[tuple[int, int], ...]
@@ -23,11 +23,11 @@ def within_shape(box: Box, shape: Sequence[int]) -> KnownBox:
     of axes."""
     if len(box) != len(shape):
         return tuple([(0, extent - 1) for extent in shape])
-    found = []
+    ranges = []
     for (low, high), extent in zip(box, shape):
         first = 0 if low is None or low < 0 else low
-        found.append((first, extent - 1 if high is None or high >= extent else high))
-    return tuple(found)
+        ranges.append((first, extent - 1 if high is None or high >= extent else high))
+    return tuple(ranges)
 
 
 class Region:
@@ -46,8 +46,11 @@ class Region:
         for position in range(len(self.boxes) - 1, -1, -1):
             joined = _join(self.boxes[position], box)
             if joined is not None:
-                others = [*self.boxes[:position], *self.boxes[position + 1 :]]
-                self.boxes = [*(one for one in others if not lies_in(one, joined)), joined]
+                candidates = [*self.boxes[:position], *self.boxes[position + 1 :]]
+                self.boxes = [
+                    *(candidate for candidate in candidates if not lies_in(candidate, joined)),
+                    joined,
+                ]
                 return
         self.boxes.append(box)
         if len(self.boxes) > self.LIMIT:
@@ -55,15 +58,15 @@ class Region:
 
     def drop(self, box: Box) -> None:
         """Leave out what lies in a box, as far as what is left of each box is a box or two."""
-        if any(meet(own, box) for own in self.boxes):
-            self.boxes = [part for own in self.boxes for part in _rest(own, box)]
+        if any(meet(member, box) for member in self.boxes):
+            self.boxes = [piece for member in self.boxes for piece in _subtract(member, box)]
 
     def meets(self, box: Box) -> bool:
         """Whether the union may share an element with a box."""
-        return any(meet(own, box) for own in self.boxes)
+        return any(meet(member, box) for member in self.boxes)
 
 
-class Covered:
+class CoveredBoxes:
     """Boxes of which every element is covered; of more than `limit`, the first are forgotten."""
 
     def __init__(self, limit: int = 64) -> None:
@@ -81,7 +84,7 @@ class Covered:
 
     def holds(self, box: Box) -> bool:
         """Whether a box is known to be covered."""
-        return any(lies_in(box, own) for own in self._boxes)
+        return any(lies_in(box, member) for member in self._boxes)
 
 
 def lies_in(inner: Box, outer: Box) -> bool:
@@ -94,21 +97,19 @@ def lies_in(inner: Box, outer: Box) -> bool:
     return True
 
 
-def _rest(own: Box, box: Box) -> list[Box]:
-    """What is left of a box without another, where that sticks out along all axes but one."""
-    axes = [
-        axis for axis, (mine, other) in enumerate(zip(own, box)) if not lies_in((mine,), (other,))
-    ]
-    if len(axes) != 1 or not meet(own, box):
-        return [own] * bool(axes)
+def _subtract(box: Box, hole: Box) -> list[Box]:
+    """Return what a hole leaves of a box, if the hole sticks out along all axes but one."""
+    axes = [axis for axis, (span, gap) in enumerate(zip(box, hole)) if not lies_in((span,), (gap,))]
+    if len(axes) != 1 or not meet(box, hole):
+        return [box] * bool(axes)
     (axis,) = axes
-    (low, high), (first, last) = own[axis], box[axis]
+    (low, high), (first, last) = box[axis], hole[axis]
     ends: list[tuple[int | None, int | None]] = []
     if first is not None and (low is None or low < first):
         ends.append((low, first - 1))
     if last is not None and (high is None or high > last):
         ends.append((last + 1, high))
-    return [(*own[:axis], end, *own[axis + 1 :]) for end in ends]
+    return [(*box[:axis], end, *box[axis + 1 :]) for end in ends]
 
 
 def _join(left: Box, right: Box) -> Box | None:
@@ -143,17 +144,10 @@ def _join_exactly(left: Box, right: Box) -> Box | None:
 
 def hull(boxes: Sequence[Box]) -> Box:
     """The smallest box that holds some boxes."""
-    axes = []
-    for pairs in zip(*boxes):
-        lows, highs = [p[0] for p in pairs], [p[1] for p in pairs]
-        known_lows, known_highs = (
-            [v for v in lows if v is not None],
-            [v for v in highs if v is not None],
-        )
-        axes.append(
-            (
-                min(known_lows) if len(known_lows) == len(lows) else None,
-                max(known_highs) if len(known_highs) == len(highs) else None,
-            )
-        )
-    return tuple(axes)
+    axes = [[*zip(*spans)] for spans in zip(*boxes)]
+    return tuple([(_outermost(lows, min), _outermost(highs, max)) for lows, highs in axes])
+
+
+def _outermost(ends: Sequence[int | None], choose: Callable[[Sequence[int]], int]) -> int | None:
+    bounds = [end for end in ends if end is not None]
+    return choose(bounds) if len(bounds) == len(ends) else None

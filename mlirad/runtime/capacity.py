@@ -27,11 +27,11 @@ class Capacity:
         self,
         total: Callable[[], int] | None = None,
         available: Callable[[], int] | None = None,
-        what: str = "this machine's memory",
+        name: str = "this machine's memory",
         *,
         address_space: int | None = None,
     ) -> None:
-        self._ask, self._ask_available, self._what = total, available, what
+        self._ask, self._ask_available, self._name = total, available, name
         self.relieve: Callable[[], object] = lambda: None  # gives back what is not needed
         self._taken: dict[Hashable, int] = {}
         self._total = 0
@@ -41,19 +41,19 @@ class Capacity:
             else Capacity(lambda: address_space, lambda: address_space, "the address space")
         )
 
-    def take(self, wanted: Mapping[Hashable, int], what: str, *, lazily: bool = False) -> None:
+    def take(self, sizes: Mapping[Hashable, int], name: str, *, lazily: bool = False) -> None:
         """Count some bytes, each under a key. Raises TaichiMemoryError where all that was asked for
         would never fit."""
         if lazily and self._reserved is not None:
-            return self._reserved.take(wanted, what)
+            return self._reserved.take(sizes, name)
         with compiling:
-            new = {key: size for key, size in wanted.items() if key not in self._taken}
+            new = {key: size for key, size in sizes.items() if key not in self._taken}
             size = sum(new.values())
             if self._total + size > self._most():
                 self.relieve()
                 gc.collect()  # which gives back what nobody can reach
             if self._total + size > self._most():
-                raise TaichiMemoryError(self._message(what, size))
+                raise TaichiMemoryError(self._message(name, size))
             self._taken.update(new)
             self._total += size
 
@@ -63,11 +63,11 @@ class Capacity:
             self._reserved.give_back(key)
         self._total -= self._taken.pop(key, 0)
 
-    def lend(self, array: Any, what: str) -> None:
+    def lend(self, array: Any, name: str) -> None:
         """Count the bytes of an array as long as it lives. Raises TaichiMemoryError as `take`
         does."""
         key = object()
-        self.take({key: array.nbytes}, what)
+        self.take({key: array.nbytes}, name)
         finalize(array, self.give_back, key).atexit = False
 
     def _most(self) -> int:
@@ -76,16 +76,16 @@ class Capacity:
     def _available(self) -> int:
         return available_memory() if self._ask_available is None else self._ask_available()
 
-    def _message(self, what: str, size: int) -> str:
-        others = (
-            f", beside {_shown(self._total)} that the program asked for before"
+    def _message(self, name: str, size: int) -> str:
+        earlier = (
+            f", beside {_format_size(self._total)} that the program asked for before"
             if self._total
             else ""
         )
         return (
-            f"{what}: {size} bytes ({_shown(size)}){others} do not fit into "
-            f"{self._what} of "
-            f"{_shown(self._most())}, of which {_shown(self._available())} are available"
+            f"{name}: {size} bytes ({_format_size(size)}){earlier} do not fit into {self._name} "
+            f"of {_format_size(self._most())}, of which {_format_size(self._available())} are "
+            "available"
         )
 
 
@@ -114,8 +114,8 @@ def _facts() -> dict[str, int]:
     except OSError:
         return {}
     return {
-        name: int(rest.split()[0]) * 1024
-        for name, _, rest in (line.partition(":") for line in lines)
+        name: int(amount.split()[0]) * 1024
+        for name, _, amount in (line.partition(":") for line in lines)
     }
 
 
@@ -127,14 +127,14 @@ def _group_limits(swap: int) -> list[int]:
         ]
     except OSError:
         return []
-    found = []
+    limits = []
     for path in dict.fromkeys([*paths, "/"]):
         for folder in (_GROUPS / path.lstrip("/"), *(_GROUPS / path.lstrip("/")).parents):
             limit = _number(folder / "memory.max")
             if limit is not None:
-                own = _number(folder / "memory.swap.max")
-                found.append(limit + (swap if own is None else min(own, swap)))
-    return found
+                swap_limit = _number(folder / "memory.swap.max")
+                limits.append(limit + (swap if swap_limit is None else min(swap_limit, swap)))
+    return limits
 
 
 def _number(file: Path) -> int | None:
@@ -145,7 +145,7 @@ def _number(file: Path) -> int | None:
     return int(text) if text.isdigit() else None
 
 
-def _shown(size: int) -> str:
+def _format_size(size: int) -> str:
     if size >= 1 << 40:
         return f"{size / 2**40:.1f} TiB"
     return f"{size / 2**30:.1f} GiB" if size >= 1 << 30 else f"{size / 2**20:.1f} MiB"

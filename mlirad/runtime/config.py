@@ -16,80 +16,28 @@ SIMT_ORDERS = ("ascending", "descending", "shuffled")
 LANES = (1, 4, 8, 16)
 # Options of Taichi that mlirad takes without effect: what they steer has no counterpart, or needs
 # no steering.
-IGNORED = frozenset(
-    {
-        "advanced_optimization",
-        "async_mode",
-        "auto_mesh_local",
-        "cfg_optimization",
-        "check_out_of_bound",
-        "compile_dry_run",
-        "constant_folding",
-        "cpu_block_dim",
-        "cuda_stack_limit",
-        "debug_ir",
-        "default_cpu_block_dim",
-        "default_gpu_block_dim",
-        "demote_dense_struct_fors",
-        "detect_read_only",
-        "device_memory_GB",
-        "device_memory_fraction",
-        "dynamic_index",
-        "excepthook",
-        "experimental_ast",
-        "experimental_real_function",
-        "flatten_if",
-        "force_scalarize_matrix",
-        "gdb_trigger",
-        "gpu_max_reg",
-        "half2_vectorization",
-        "lower_access",
-        "make_block_local",
-        "make_cpu_multithreading_loop",
-        "make_mesh_block_local",
-        "make_thread_local",
-        "max_block_dim",
-        "max_vector_width",
-        "move_loop_invariant_outside_if",
-        "num_compile_threads",
-        "optimize_mesh_reordered_mapping",
-        "packed",
-        "print_accessor_ir",
-        "print_benchmark_stat",
-        "print_kernel_asm",
-        "print_kernel_llvm_ir",
-        "print_kernel_llvm_ir_optimized",
-        "print_preprocessed_ir",
-        "print_struct_llvm_ir",
-        "quant_opt_atomic_demotion",
-        "quant_opt_store_fusion",
-        "real_matrix",
-        "real_matrix_scalarize",
-        "saturating_grid_dim",
-        "short_circuit_operators",
-        "simplify_after_lower_access",
-        "simplify_before_lower_access",
-        "spdlog",
-        "timeline",
-        "unrolling_hard_limit",
-        "unrolling_limit",
-        "use_llvm",
-        "use_mesh",
-        "use_unified_memory",
-        "verbose",
-        "verbose_kernel_launches",
-        "vk_api_version",
-        "ad_stack_experimental_enabled",
-        "ad_stack_size",
-        "default_ad_stack_size",
-        "log_level",
-        "require_version",
-        "print_ir_dbg_info",
-        "cache_loop_invariant_global_vars",
-    }
-)
+_IGNORED = """
+    ad_stack_experimental_enabled ad_stack_size advanced_optimization async_mode auto_mesh_local
+    cache_loop_invariant_global_vars cfg_optimization check_out_of_bound compile_dry_run
+    constant_folding cpu_block_dim cuda_stack_limit debug_ir default_ad_stack_size
+    default_cpu_block_dim default_gpu_block_dim demote_dense_struct_fors detect_read_only
+    device_memory_GB device_memory_fraction dynamic_index excepthook experimental_ast
+    experimental_real_function flatten_if force_scalarize_matrix gdb_trigger gpu_max_reg
+    half2_vectorization log_level lower_access make_block_local make_cpu_multithreading_loop
+    make_mesh_block_local make_thread_local max_block_dim max_vector_width
+    move_loop_invariant_outside_if num_compile_threads optimize_mesh_reordered_mapping packed
+    print_accessor_ir print_benchmark_stat print_ir_dbg_info print_kernel_asm
+    print_kernel_llvm_ir print_kernel_llvm_ir_optimized print_preprocessed_ir
+    print_struct_llvm_ir quant_opt_atomic_demotion quant_opt_store_fusion real_matrix
+    real_matrix_scalarize require_version saturating_grid_dim short_circuit_operators
+    simplify_after_lower_access simplify_before_lower_access spdlog timeline
+    unrolling_hard_limit unrolling_limit use_llvm use_mesh use_unified_memory verbose
+    verbose_kernel_launches vk_api_version
+"""
+IGNORED = frozenset(_IGNORED.split())
 
 
+CHOICES = {"lanes": LANES, "simt_order": SIMT_ORDERS, "offline_cache_cleaning_policy": POLICIES}
 FLAGS = "debug", "fast_math", "kernel_profiler", "enable_fallback", "offline_cache"
 _LOCAL_RANKS = "MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"  # set by mpiexec
 
@@ -128,8 +76,8 @@ def _offline_cache() -> bool:
 
 
 def _cache_path() -> str:
-    own = os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "mlirad")
-    return os.environ.get(_CACHE_NAMES[1]) or own
+    default = os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "mlirad")
+    return os.environ.get(_CACHE_NAMES[1]) or default
 
 
 class Config(msgspec.Struct):
@@ -161,17 +109,17 @@ class Config(msgspec.Struct):
     ignored: dict[str, Any] = msgspec.field(default_factory=dict)
 
     @classmethod
-    def of(cls, options: dict[str, Any]) -> Config:
+    def from_options(cls, options: dict[str, Any]) -> Config:
         """A configuration from the keyword arguments of `ti.init`. Raises KeyError for unknown
         names."""
-        known = set(cls.__struct_fields__) - {"ignored", "thread_worth", "asks_for_cache"}
-        unknown = [name for name in options if name not in known | IGNORED]
+        names = set(cls.__struct_fields__) - {"ignored", "thread_worth", "asks_for_cache"}
+        unknown = [name for name in options if name not in names | IGNORED]
         if unknown:
             raise KeyError(
                 f"Unrecognized keyword argument(s) for ti.init: {', '.join(unknown)}"
-                f"{did_you_mean(unknown[0], sorted(known | IGNORED))}"
+                f"{did_you_mean(unknown[0], sorted(names | IGNORED))}"
             )
-        config = cls(**{k: v for k, v in options.items() if k in known and v is not None})
+        config = cls(**{k: v for k, v in options.items() if k in names and v is not None})
         for name in FLAGS:
             setattr(config, name, flag(getattr(config, name), f"ti.init({name}=)"))
         config.ignored = {k: v for k, v in options.items() if k in IGNORED}
@@ -184,35 +132,23 @@ class Config(msgspec.Struct):
                 )
         if config.opt_level not in range(4):
             raise ValueError(f"ti.init(opt_level=) is 0, 1, 2 or 3, not {config.opt_level!r}")
-        if config.lanes is not None and config.lanes not in LANES:
-            raise ValueError(
-                f"ti.init(lanes=) is one of {', '.join(map(str, LANES))}, not {config.lanes!r}"
-            )
-        if config.simt_order not in SIMT_ORDERS:
-            raise ValueError(
-                f"ti.init(simt_order=) is one of {', '.join(SIMT_ORDERS)}, "
-                f"not {config.simt_order!r}"
-            )
+        for name, choices in CHOICES.items():
+            value = getattr(config, name)
+            if value is not None and value not in choices:
+                raise ValueError(
+                    f"ti.init({name}=) is one of {', '.join(map(str, choices))}, not {value!r}"
+                )
         if flag(options.get("check_out_of_bound") or False, "ti.init(check_out_of_bound=)"):
             config.debug = True
         config._check_cache()
         named = ("offline_cache", "offline_cache_file_path")
         config.asks_for_cache = any(map(options.get, named)) or _CACHE_NAMES[1] in os.environ
-        config.cpu_max_num_threads = min(
-            1024,
-            max(
-                1, whole(config.cpu_max_num_threads or _threads(), "ti.init(cpu_max_num_threads=)")
-            ),
-        )
+        threads = whole(config.cpu_max_num_threads or _threads(), "ti.init(cpu_max_num_threads=)")
+        config.cpu_max_num_threads = min(max(threads, 1), 1024)
         return config
 
     def _check_cache(self) -> None:
-        """Raise ValueError for options of the cache that mean nothing."""
-        if self.offline_cache_cleaning_policy not in POLICIES:
-            raise ValueError(
-                f"ti.init(offline_cache_cleaning_policy=) is one of {', '.join(POLICIES)}, "
-                f"not {self.offline_cache_cleaning_policy!r}"
-            )
+        """Raise ValueError for sizes of the cache that mean nothing."""
         size, share = self.offline_cache_max_size_of_files, self.offline_cache_cleaning_factor
         if not isinstance(size, int) or size < 0:
             raise ValueError(

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from mlirad.runtime.derivative_kind import DerivativeKind
 from mlirad.runtime.memory.field import FieldMemory
-from mlirad.runtime.own import Own
+from mlirad.runtime.thread_state import ThreadState
 
 
 class Derivatives:
@@ -36,7 +36,7 @@ class Derivatives:
         # ndarrays, whose derivatives are cleared with those of fields
         self.arrays: WeakSet[Any] = WeakSet()
         # whose recorder used a gradient or dual last, by name, or address of the array
-        self.users: dict[str | int, Own] = {}
+        self.users: dict[str | int, ThreadState] = {}
 
     def place_gradient(self, symbol: str, memory: FieldMemory, primal: str) -> None:
         """A field has a gradient from now on."""
@@ -52,18 +52,18 @@ class Derivatives:
         self.tangent_version += 1
         self.duals[primal] = directions
 
-    def of(self, symbol: str) -> tuple[str, ...]:
+    def names_of(self, symbol: str) -> tuple[str, ...]:
         """The names of all derivatives of a field: its adjoints, its tangents, and those of its
         gradient."""
         names, outer = self.duals.get(symbol, ()), self.outers.get(symbol)
         if outer is not None:
             names = (*names, outer)
         gradient = self.adjoints.get(symbol)
-        return names if gradient is None else (gradient, *names, *self.of(gradient))
+        return names if gradient is None else (gradient, *names, *self.names_of(gradient))
 
-    def adjoint_of(self, symbol: str, apart: frozenset[str]) -> str | None:
+    def adjoint_of(self, symbol: str, symbols: frozenset[str]) -> str | None:
         """The name of a field's adjoint, which for some lies apart from the gradient."""
-        return (self.outers if symbol in apart else self.adjoints).get(symbol)
+        return (self.outers if symbol in symbols else self.adjoints).get(symbol)
 
     def are_derivatives(self, symbol: str) -> bool:
         """Whether a field is one that holds derivatives."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from mlirad.runtime.footprints import Footprints
-from mlirad.runtime.html import preformatted, table
+from mlirad.runtime.html import code_block, table
 
 _HEAD = ("array", "read at", "overwritten at", "verdict", "bytes")
 
@@ -48,7 +48,7 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        return table(_HEAD, self._cells()) + preformatted("\n".join(self.remarks))
+        return table(_HEAD, self._cells()) + code_block("\n".join(self.remarks))
 
     def __repr__(self) -> str:
         return str(self)
@@ -56,17 +56,17 @@ class Explanation:
     def __str__(self) -> str:
         lines = [_HEAD, *self._cells()]
         widths = [max(len(line[k]) for line in lines) for k in range(len(_HEAD))]
-        shown = [
+        rows = [
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip()
             for line in lines
         ]
-        return "\n".join([*shown, *self.remarks])
+        return "\n".join([*rows, *self.remarks])
 
 
-def explained(parts: Iterable[Footprints], remarks: Sequence[str]) -> Explanation:
+def explain_footprints(pieces: Iterable[Footprints], remarks: Sequence[str]) -> Explanation:
     """The reads that reverses do again, with what becomes of them; remarks of passes."""
     rows = []
-    for footprints in parts:
+    for footprints in pieces:
         for need in footprints.needed:
             writes = [
                 written.place for written in footprints.written if written.array == need.array

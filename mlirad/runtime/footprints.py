@@ -39,7 +39,7 @@ class Flow(msgspec.Struct, frozen=True):
     place: str
     sources: tuple[Any, ...]
 
-    def renamed(self, names: Mapping[Any, Any]) -> Flow:
+    def rename(self, names: Mapping[Any, Any]) -> Flow:
         """The same with names for the numbers of arguments; without the sources that have none."""
         sources = [
             source if isinstance(source, str) else names.get(source) for source in self.sources
@@ -90,11 +90,14 @@ class Accesses(msgspec.Struct, frozen=True):
 def _box(axes: Axes) -> Callable[[Sequence[Any]], Box]:
     """A box for the arguments of a launch. A tape asks at every launch: what is the same for all is
     computed now."""
-    fixed = tuple([(_known(axis.low), _known(axis.high)) for axis in axes])
+    fixed = tuple([(_constant(axis.low), _constant(axis.high)) for axis in axes])
     moving = [k for k, axis in enumerate(axes) if _moves(axis.low) or _moves(axis.high)]
     if not moving:
         return lambda _: fixed
-    if len(moving) == 1 and (shifted := _shifted(fixed, moving[0], axes[moving[0]])) is not None:
+    if (
+        len(moving) == 1
+        and (shifted := _shifted_box(fixed, moving[0], axes[moving[0]])) is not None
+    ):
         return shifted
     ends = [(_at(axis.low), _at(axis.high)) for axis in axes]
     return lambda arguments: tuple([(low(arguments), high(arguments)) for low, high in ends])
@@ -104,11 +107,11 @@ def _moves(bound: Bound | None) -> bool:
     return bound is not None and bool(bound.terms)
 
 
-def _known(bound: Bound | None) -> int | None:
+def _constant(bound: Bound | None) -> int | None:
     return None if bound is None else bound.constant
 
 
-def _shifted(fixed: Box, position: int, axis: Axis) -> Callable[[Sequence[Any]], Box] | None:
+def _shifted_box(fixed: Box, position: int, axis: Axis) -> Callable[[Sequence[Any]], Box] | None:
     """A box that one argument shifts along one axis; None where it is not such a box."""
     low, high = axis.low, axis.high
     if low is None or high is None or low.terms != high.terms or len(low.terms) > 1:
@@ -127,39 +130,41 @@ def _shifted(fixed: Box, position: int, axis: Axis) -> Callable[[Sequence[Any]],
 def _at(bound: Bound | None) -> Callable[[Sequence[Any]], int | None]:
     """A bound for the arguments of a launch."""
     if bound is None or not bound.terms:
-        known = _known(bound)
-        return lambda _: known
+        constant = _constant(bound)
+        return lambda _: constant
     if len(bound.terms) > 1:
         return lambda arguments: evaluate_sum(bound, arguments)
     constant, ((argument, factor),) = bound.constant, bound.terms
     return lambda arguments: constant + factor * arguments[argument]
 
 
-def _merged(found: list[Footprint]) -> tuple[Footprint, ...]:
+def _merge(footprints: list[Footprint]) -> tuple[Footprint, ...]:
     """Footprints of one array that differ along one axis, by constants, as one: the components of
     vectors and of matrices."""
     count = -1
-    while count != len(found):
-        count = len(found)
-        for axis in range(max([len(one.axes) for one in found], default=0) or 1):
-            found = _merged_along(found, axis)
-    return tuple(found)
+    while count != len(footprints):
+        count = len(footprints)
+        for axis in range(max([len(footprint.axes) for footprint in footprints], default=0) or 1):
+            footprints = _merge_along(footprints, axis)
+    return tuple(footprints)
 
 
-def _merged_along(found: list[Footprint], k: int) -> list[Footprint]:
+def _merge_along(footprints: list[Footprint], k: int) -> list[Footprint]:
     """Those that differ along an axis only, and meet or follow one another there, as one, at the
     place of the first; of those that are equal, the first."""
     groups: dict[Any, list[Footprint]] = {}
-    for one in found:
-        is_fixed = k < len(one.axes) and _is_fixed(one.axes[k])
-        others = (one.axes[:k], one.axes[k + 1 :]) if is_fixed else one.axes
-        groups.setdefault((one.array, one.part, is_fixed, others), []).append(one)
-    order = {one: number for number, one in enumerate(found)}
+    for footprint in footprints:
+        is_fixed = k < len(footprint.axes) and _is_fixed(footprint.axes[k])
+        rest_axes = (footprint.axes[:k], footprint.axes[k + 1 :]) if is_fixed else footprint.axes
+        groups.setdefault((footprint.array, footprint.part, is_fixed, rest_axes), []).append(
+            footprint
+        )
+    order = {footprint: number for number, footprint in enumerate(footprints)}
     merged: dict[int, Footprint] = {}
     for (_, _, is_fixed, _), alike in groups.items():
         for run in _runs(alike, k) if is_fixed else [alike]:
             first = min(run, key=order.__getitem__)
-            merged[order[first]] = _together(run, first, k) if is_fixed else first
+            merged[order[first]] = _merge_run(run, first, k) if is_fixed else first
     return [merged[number] for number in sorted(merged)]
 
 
@@ -167,8 +172,8 @@ def _is_fixed(axis: Axis) -> bool:
     return not (axis.low is None or axis.high is None or axis.low.terms or axis.high.terms)
 
 
-def _ends(one: Footprint, k: int) -> tuple[int, int]:
-    low, high = one.axes[k].low, one.axes[k].high
+def _ends(footprint: Footprint, k: int) -> tuple[int, int]:
+    low, high = footprint.axes[k].low, footprint.axes[k].high
     assert low is not None and high is not None
     return low.constant, high.constant
 
@@ -177,20 +182,20 @@ def _runs(alike: list[Footprint], k: int) -> Iterator[list[Footprint]]:
     """Those that meet or follow one another, by where they begin."""
     run: list[Footprint] = []
     last = 0
-    for one in sorted(alike, key=lambda one: _ends(one, k)):
-        low, high = _ends(one, k)
+    for footprint in sorted(alike, key=lambda footprint: _ends(footprint, k)):
+        low, high = _ends(footprint, k)
         if run and low > last + 1:
             yield run
             run = []
         last = max(last, high) if run else high
-        run.append(one)
+        run.append(footprint)
     yield run
 
 
-def _together(run: list[Footprint], first: Footprint, k: int) -> Footprint:
+def _merge_run(run: list[Footprint], first: Footprint, k: int) -> Footprint:
     if len(run) == 1:
         return first
-    highest = max(run, key=lambda one: _ends(one, k)[1])
+    highest = max(run, key=lambda footprint: _ends(footprint, k)[1])
     axis = Axis(run[0].axes[k].low, highest.axes[k].high)
     axes = (*first.axes[:k], axis, *first.axes[k + 1 :])
     return Footprint(first.array, first.place, axes, first.part)
@@ -199,7 +204,7 @@ def _together(run: list[Footprint], first: Footprint, k: int) -> Footprint:
 def read_footprints(module: ir.Module, name: str) -> Footprints:
     """The footprints and verdicts noted on a kernel by `mark-footprints` and
     `check-access-rules`."""
-    found = _by_access(module, "field.footprints", ("needed", "active", "written"))
+    groups = _by_access(module, "field.footprints", ("needed", "active", "written"))
     redone: dict[str | int, str] = {}
     for op in module.body.operations:
         if (
@@ -209,46 +214,46 @@ def read_footprints(module: ir.Module, name: str) -> Footprints:
             arrays = map(_array, ir.ArrayAttr(op.attributes["grad.redone"]))
             verdicts = map(ir.StringAttr, ir.ArrayAttr(op.attributes["grad.verdicts"]))
             redone = {array: verdict.value for array, verdict in zip(arrays, verdicts)}
-    needed, active, written = map(_merged, found)
+    needed, active, written = map(_merge, groups)
     return Footprints(needed, active, written, redone, read_flows(module))
 
 
 def read_accesses(module: ir.Module) -> Accesses:
     """The accesses noted by `mark-accesses`."""
-    return Accesses(*map(_merged, _by_access(module, "field.accesses", ("read", "written"))))
+    return Accesses(*map(_merge, _by_access(module, "field.accesses", ("read", "written"))))
 
 
 def _by_access(module: ir.Module, name: str, kinds: Sequence[str]) -> list[list[Footprint]]:
     """The footprints in an attribute of a module, by the kind of access."""
-    found: dict[str, list[Footprint]] = {kind: [] for kind in kinds}
+    groups: dict[str, list[Footprint]] = {kind: [] for kind in kinds}
     attributes = module.operation.attributes
     for note in ir.ArrayAttr(attributes[name]) if name in attributes else []:
         entry = ir.DictAttr(note)
-        part = ir.StringAttr(entry["part"]).value if "part" in entry else ""
+        part_name = ir.StringAttr(entry["part"]).value if "part" in entry else ""
         axes = read_box(entry["box"])
-        one = Footprint(_array(entry["array"]), _place(entry["place"]), axes, part)
-        found[ir.StringAttr(entry["access"]).value].append(one)
-    return list(found.values())
+        footprint = Footprint(_array(entry["array"]), _place(entry["place"]), axes, part_name)
+        groups[ir.StringAttr(entry["access"]).value].append(footprint)
+    return list(groups.values())
 
 
 def read_touched(module: ir.Module) -> Touched:
     """The rows and boxes noted by `mark-touched-rows`, `mark-set-boxes`, `insert-first-updates` and
     `remove-last-clears`."""
     rows = {
-        name: [_rows(axis) for axis in _joined([axis for (axis,) in boxes])]
+        name: [_rows(axis) for axis in _join_ranges([axis for (axis,) in boxes])]
         for name, boxes in _boxes(module, "field.rows").items()
     }
     begun = {
         name: [_box(axes) for axes in boxes]
         for name, boxes in _boxes(module, "field.begun").items()
     }
-    sets, left = (_merged_boxes(module, name) for name in ("field.sets", "field.left"))
+    sets, left = (_merge_boxes(module, name) for name in ("field.sets", "field.left"))
     return Touched(rows, sets, begun, left)
 
 
-def _merged_boxes(module: ir.Module, attribute: str) -> dict[str, list[Boxed]]:
+def _merge_boxes(module: ir.Module, attribute: str) -> dict[str, list[Boxed]]:
     return {
-        name: [one.box for one in _merged([Footprint(name, "", axes) for axes in boxes])]
+        name: [footprint.box for footprint in _merge([Footprint(name, "", axes) for axes in boxes])]
         for name, boxes in _boxes(module, attribute).items()
     }
 
@@ -265,19 +270,19 @@ def _boxes(module: ir.Module, name: str) -> dict[str, list[Axes]]:
     }
 
 
-def _joined(axes: list[Axis]) -> list[Axis]:
+def _join_ranges(axes: list[Axis]) -> list[Axis]:
     """Ranges of rows; those that follow one another, by constants, as one."""
-    found: list[Axis] = []
-    for axis in sorted(axes, key=lambda one: 0 if one.low is None else one.low.constant):
-        before = found[-1] if found else axis
+    ranges: list[Axis] = []
+    for axis in sorted(axes, key=lambda bound: 0 if bound.low is None else bound.low.constant):
+        before = ranges[-1] if ranges else axis
         low, end, first, last = before.low, before.high, axis.low, axis.high
         assert low is not None and end is not None and first is not None and last is not None
         alike = low.terms == end.terms == first.terms == last.terms
         if alike and first.constant <= end.constant + 1:
-            found[-1:] = [Axis(low, max(end, last, key=lambda one: one.constant))]
+            ranges[-1:] = [Axis(low, max(end, last, key=lambda bound: bound.constant))]
         else:
-            found.append(axis)
-    return found
+            ranges.append(axis)
+    return ranges
 
 
 def _rows(axis: Axis) -> Rows:

@@ -17,7 +17,7 @@ def heading(text: str) -> str:
     return f"<div><code>{escape(text)}</code></div>"
 
 
-def preformatted(text: str) -> str:
+def code_block(text: str) -> str:
     """Text as it is."""
     return f"<pre>{escape(text)}</pre>"
 

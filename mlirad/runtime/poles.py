@@ -14,7 +14,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.snode import INFINITE, places
 from mlirad.types import DataType, f16, f32, f64
 
-_LARGEST = {one.bits: float(np.finfo(one.numpy).max) for one in (f16, f32, f64)}
+_LARGEST = {dtype.bits: float(np.finfo(dtype.numpy).max) for dtype in (f16, f32, f64)}
 
 
 class Poles:
@@ -27,16 +27,16 @@ class Poles:
 
     def note(self, module: ir.Operation) -> None:
         """Take in what `mark-poles` found in a kernel."""
-        given = set()
+        targets = set()
         for entry in ir.ArrayAttr(module.attributes["field.poles"]):
             target, has_pole, *sources = ir.ArrayAttr(entry)
             if isinstance(target, ir.FlatSymbolRefAttr):
                 if ir.BoolAttr(has_pole).value:
-                    given.add(target.value)
+                    targets.add(target.value)
                 for source in sources:
                     if isinstance(source, ir.FlatSymbolRefAttr):
                         self._onwards.setdefault(source.value, set()).add(target.value)
-        self._give(given)
+        self._give(targets)
 
     def note_values(self, symbol: str, values: Any, dtype: DataType) -> None:
         """Take in what Python writes to a field of floats; what is too large for it
@@ -57,14 +57,14 @@ class Poles:
             self._give({target})
 
     def _give(self, symbols: set[str]) -> None:
-        found, pending = set(self.infinite), [*self.infinite, *symbols]
-        found.update(symbols)
+        infinite, pending = set(self.infinite), [*self.infinite, *symbols]
+        infinite.update(symbols)
         while pending:
-            new = self._onwards.get(pending.pop(), set()) - found
-            found |= new
+            new = self._onwards.get(pending.pop(), set()) - infinite
+            infinite |= new
             pending += new
-        if len(found) > len(self.infinite):
-            self.infinite, self.version = frozenset(found), self.version + 1
+        if len(infinite) > len(self.infinite):
+            self.infinite, self.version = frozenset(infinite), self.version + 1
 
     def among(self, symbols: Sequence[str]) -> frozenset[str]:
         """Those of some fields that may hold infinities."""

@@ -41,13 +41,13 @@ class Profile(msgspec.Struct):
     def note(self, name: str, milliseconds: float) -> None:
         """Count a launch."""
         with self._lock:
-            found = self.kernels.get(name)
-            if found is None:
-                found = self.kernels[name] = Launches(name, min=milliseconds)
-            found.counter += 1
-            found.total += milliseconds
-            found.min = min(found.min, milliseconds)
-            found.max = max(found.max, milliseconds)
+            launches = self.kernels.get(name)
+            if launches is None:
+                launches = self.kernels[name] = Launches(name, min=milliseconds)
+            launches.counter += 1
+            launches.total += milliseconds
+            launches.min = min(launches.min, milliseconds)
+            launches.max = max(launches.max, milliseconds)
             self.last.append((name, milliseconds))
 
     def clear(self) -> None:
@@ -59,7 +59,7 @@ class Profile(msgspec.Struct):
     @property
     def total(self) -> float:
         """Milliseconds of all launches."""
-        return sum(one.total for one in self.kernels.values())
+        return sum(launches.total for launches in self.kernels.values())
 
 
 class ProfiledCode(Code):
@@ -70,15 +70,13 @@ class ProfiledCode(Code):
         self._code, self._name, self._profile, self._wait = code, name, profile, wait
 
     def launch(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> tuple[Any, ...]:
-        """See `Code.launch`."""
         begun = perf_counter()
-        found = self._code.launch(values, arrays)
+        results = self._code.launch(values, arrays)
         self._wait()
         self._profile.note(self._name, 1000 * (perf_counter() - begun))
-        return found
+        return results
 
     def ran_last_with(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> bool:
-        """See `Code.ran_last_with`."""
         return self._code.ran_last_with(values, arrays)
 
 

@@ -19,7 +19,6 @@ class ProfiledArena(Arena):
         self._arena, self.profile = arena, profile
 
     def keep(self, elements: Elements, box: Box | None, name: str) -> Kept:
-        """See `Arena.keep`."""
         begun = perf_counter()
         found = self._arena.keep(elements, box, name)
         self.profile.note(KEPT, 1000 * (perf_counter() - begun))
@@ -41,29 +40,22 @@ class ProfiledKept(Kept):
 
     @property
     def place(self) -> Hashable:
-        """See `Kept.place`."""
         return self._kept.place
 
     def renew(self) -> None:
-        """See `Kept.renew`."""
         self._timed(KEPT, self._kept.renew)
 
     def restore(self) -> None:
-        """See `Kept.restore`."""
         self._timed(GIVEN_BACK, self._kept.restore)
 
     def exchange(self) -> None:
-        """See `Kept.exchange`."""
         self._timed(GIVEN_BACK, self._kept.exchange)
 
     def add(self) -> None:
-        """See `Kept.add`."""
         self._timed(GIVEN_BACK, self._kept.add)
 
     def differs(self) -> bool:
-        """See `Kept.differs`."""
         return self._kept.differs()
 
     def present(self, arena: Arena, name: str) -> Kept:
-        """See `Kept.present`."""
         return self._kept.present(arena, name)

@@ -10,7 +10,7 @@ from weakref import WeakSet
 
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
-from mlirad.runtime.cache.opened import opened_cache
+from mlirad.runtime.cache.cache import open_cache
 from mlirad.runtime.config import Config
 from mlirad.runtime.derivatives import Derivatives
 from mlirad.runtime.executors import executor_of
@@ -33,7 +33,7 @@ class Program:
 
     def __init__(self, config: Config) -> None:
         self.config = config
-        self.cache = opened_cache(config)
+        self.cache = open_cache(config)
         self.executor = executor_of(config.arch)
         self.capacity = self.executor.memory.capacity()
         self.trees = Trees()
@@ -58,8 +58,8 @@ class Program:
 
     def arena(self, *, apart: bool = False) -> Arena:
         """Room for copies that a tape keeps; `apart`, each in a block of its own."""
-        found = self.executor.memory.arena(self.capacity, apart=apart)
-        return found if self.profile is None else ProfiledArena(found, self.profile)
+        arena = self.executor.memory.arena(self.capacity, apart=apart)
+        return arena if self.profile is None else ProfiledArena(arena, self.profile)
 
     def settle(self) -> None:
         """Memory is as the program left it, after it was put back to what it was before."""
@@ -69,14 +69,14 @@ class Program:
 
     def check_bits(self, symbol: str) -> Allocation:
         """A byte an element of a field, for `insert-access-checks` in the calling thread."""
-        checks = self.threads.own.checks
+        checks = self.threads.state.checks
         if symbol not in checks:
             size = prod(self.fields[symbol].layout.shape)
             lazily = self.fields[symbol].nesting is not None
             checks[symbol] = self.executor.memory.allocate(size, lazily=lazily)
         return checks[symbol]
 
-    def check_ends(self, what: str, arrays: Mapping[str, Allocation]) -> None:
+    def check_ends(self, subject: str, arrays: Mapping[str, Allocation]) -> None:
         """Raise TaichiAssertionError where something wrote beside the memory of fields, or of
         arrays."""
         beside: dict[Allocation, list[str]] = {}
@@ -87,7 +87,7 @@ class Program:
         for allocation, names in beside.items():
             if allocation.overrun():
                 raise TaichiAssertionError(
-                    f"{what}: memory beside {', '.join(map(repr, names))} was written to, by an "
+                    f"{subject}: memory beside {', '.join(map(repr, names))} was written to, by an "
                     "index that is out of bounds"
                 )
 
@@ -97,7 +97,7 @@ class Program:
         self.capacity.give_back(symbol)
         self.fields.pop(symbol, None)
         self.derivatives.forget(symbol)
-        self.threads.own.checks.pop(symbol, None)
+        self.threads.state.checks.pop(symbol, None)
         for compiled in list(self.compiled):
             compiled.forget(symbol)
 

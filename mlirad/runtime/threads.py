@@ -9,7 +9,7 @@ from weakref import ref
 
 from mlirad.dialect.turn import free_in_forks
 from mlirad.errors import TaichiRuntimeError
-from mlirad.runtime.own import OfThread, Own
+from mlirad.runtime.thread_state import OfThread, ThreadState
 
 
 class Views:
@@ -30,9 +30,9 @@ class Views:
     def take(self, key: str | int) -> list[str]:
         """The lines that existing views of a field or ndarray were handed to; these are looked at
         no more."""
-        found = self._existing(key)
+        views = self._existing(key)
         self._handed.pop(key, None)
-        return [place for _, place in found]
+        return [place for _, place in views]
 
     def __contains__(self, key: object) -> bool:
         return key in self._handed
@@ -41,7 +41,7 @@ class Views:
         return iter(list(self._handed))
 
     def _existing(self, key: str | int) -> list[tuple[ref[Any], str]]:
-        return [one for one in self._handed.get(key, ()) if one[0]() is not None]
+        return [view for view in self._handed.get(key, ()) if view[0]() is not None]
 
 
 class Threads:
@@ -57,31 +57,31 @@ class Threads:
         self.watchers: dict[int, ref[Any]] = {}  # while there are any, threads note their changes
 
     @property
-    def own(self) -> Own:
+    def state(self) -> ThreadState:
         """What belongs to the calling thread."""
-        return self.of_thread.own
+        return self.of_thread.state
 
     @property
     def recorder(self) -> Any:
         """What records the launches of the calling thread, or None."""
-        return self.of_thread.own.recorder if self.watchers else None
+        return self.of_thread.state.recorder if self.watchers else None
 
     def record_by(self, recorder: Any) -> None:
         """Have a recorder, or None, record what the calling thread launches from now on."""
         if recorder is not None:
             self.watch(recorder)
-        self.of_thread.own.recorder = recorder
+        self.of_thread.state.recorder = recorder
 
     @property
     def keeper(self) -> Any:
         """What keeps the arrays that the calling thread is about to write to, or None."""
-        return self.of_thread.own.keeper if self.watchers else None
+        return self.of_thread.state.keeper if self.watchers else None
 
     @keeper.setter
     def keeper(self, keeper: Any) -> None:
         if keeper is not None:
             self.watch(keeper)
-        self.of_thread.own.keeper = keeper
+        self.of_thread.state.keeper = keeper
 
     def watch(self, watcher: Any) -> None:
         """Have threads note their changes, and look for their recorders, as long as an object
@@ -95,14 +95,14 @@ class Threads:
         far."""
         self.changes = count = self.changes + 1
         if self.watchers:
-            own = self.of_thread.own
-            own.changed, own.changes = count, own.changes + 1
+            state = self.of_thread.state
+            state.changed, state.changes = count, state.changes + 1
         return count
 
     def others_changes(self) -> int:
         """A number that grows with every change by another thread than the calling one, while
         anything watches."""
-        return self.changes - self.own.changes
+        return self.changes - self.state.changes
 
     def check_alone_since(self, others_changes: int) -> None:
         """Raise TaichiRuntimeError where another thread has changed memory since there were so

@@ -25,11 +25,11 @@ class Trees:
         self._names: dict[str, int] = {}
 
     @in_turn
-    def unique_name(self, wanted: str) -> str:
+    def unique_name(self, name: str) -> str:
         """A name no other field has."""
-        count = self._names.get(wanted, 0)
-        self._names[wanted] = count + 1
-        return wanted if count == 0 else self.unique_name(f"{wanted}_{count}")
+        count = self._names.get(name, 0)
+        self._names[name] = count + 1
+        return name if count == 0 else self.unique_name(f"{name}_{count}")
 
     def materialize(self) -> None:
         """Give memory to what was declared since the last time."""

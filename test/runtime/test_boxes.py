@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mlirad.runtime.boxes import Box, Covered, Region
+from mlirad.runtime.boxes import Box, CoveredBoxes, Region
 
 SHAPE = (12, 9)
 
@@ -29,7 +29,7 @@ def _mask(boxes: list[Box]) -> np.ndarray:
 @pytest.mark.parametrize("seed", range(20))
 def test_a_region_holds_at_least_its_boxes_and_covered_at_most(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    region, covered, added = Region(), Covered(limit=3), []
+    region, covered, added = Region(), CoveredBoxes(limit=3), []
     found = 0
     for _ in range(60):
         box = _random_box(rng)
@@ -75,7 +75,7 @@ def test_of_a_line_that_is_dropped_nothing_is_left() -> None:
 
 
 def test_lines_become_one_box() -> None:
-    covered = Covered()
+    covered = CoveredBoxes()
     for row in range(1000):
         covered.add(((row, row), (0, 8)))
     assert covered.holds(((0, 999), (0, 8)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mlirad.runtime.boxes import Box, Covered, within_shape
+from mlirad.runtime.boxes import Box, CoveredBoxes, within_shape
 from mlirad.runtime.footprints import Footprint
 from mlirad.runtime.memory.memory import Elements, Kept
 from mlirad.runtime.program import Program
@@ -23,7 +23,7 @@ class Overwritten:
         program.threads.watch(self)
         self._others_changes = program.threads.others_changes()
         self._arena = program.arena()
-        self._covered: dict[str, Covered] = {}
+        self._covered: dict[str, CoveredBoxes] = {}
         self._kept: dict[Elements, list[tuple[Box, Kept]]] = {}
 
     def before_launch(self, written: Sequence[Footprint], values: Sequence[Any]) -> None:
@@ -35,7 +35,7 @@ class Overwritten:
 
     def before_write(self, symbol: str, elements: Elements, box: Box) -> None:
         """A box of a field is about to be written."""
-        covered = self._covered.setdefault(symbol, Covered())
+        covered = self._covered.setdefault(symbol, CoveredBoxes())
         known = within_shape(box, elements.shape)  # boxes of known ends that line up are one
         if not covered.holds(known) and not self._program.derivatives.are_derivatives(symbol):
             covered.add(known)

@@ -9,7 +9,7 @@ from mlirad.ad.recording.target_memory import box_of
 from mlirad.lang.arguments.overlaps import same_key
 from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.ndarray import Ndarray
-from mlirad.runtime.boxes import Box, Covered, within_shape
+from mlirad.runtime.boxes import Box, CoveredBoxes, within_shape
 from mlirad.runtime.memory.memory import Elements, Index, Kept
 from mlirad.runtime.program import Program
 
@@ -20,7 +20,7 @@ class OverwrittenArrays:
 
     def __init__(self, program: Program) -> None:
         self._arena = program.arena()
-        self._covered: dict[Hashable, Covered] = {}
+        self._covered: dict[Hashable, CoveredBoxes] = {}
         self._kept: list[Kept] = []
 
     def before_launch(self, launch: Launch) -> None:
@@ -43,7 +43,7 @@ class OverwrittenArrays:
             self._keep(array.address, array.elements, box)
 
     def _keep(self, key: Hashable, elements: Elements, box: Box) -> None:
-        covered = self._covered.setdefault(key, Covered())
+        covered = self._covered.setdefault(key, CoveredBoxes())
         known = within_shape(box, elements.shape)
         if elements.nbytes and not covered.holds(known):
             covered.add(known)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from mlirad.ad.recording.versions import Key, Version, Versions
 from mlirad.lang.kernels.launch import Launch
-from mlirad.runtime.boxes import Box, Covered, Region
+from mlirad.runtime.boxes import Box, CoveredBoxes, Region
 from mlirad.runtime.memory.memory import Elements
 
 
@@ -20,7 +20,7 @@ class Call:
         self._elements: dict[Key, Elements] = {}
         self._read: dict[Key, Region] = {}  # before the call wrote there
         self._written: dict[Key, Region] = {}
-        self._kept: dict[Key, Covered] = {}  # what was looked at before the first write there
+        self._kept: dict[Key, CoveredBoxes] = {}  # what was looked at before the first write there
 
     def launch(self, launch: Launch) -> None:
         """A kernel is about to be launched."""
@@ -44,7 +44,7 @@ class Call:
         if not self._is_kept(key, box):
             self.saved[:0] = self._versions.before_write(key, elements, box, place, by_call=True)
             self._note(self._written, key, elements, box)
-            self._kept.setdefault(key, Covered()).add(box)
+            self._kept.setdefault(key, CoveredBoxes()).add(box)
 
     def touched(self) -> list[tuple[Key, Elements, Box]]:
         """What has been read and written."""

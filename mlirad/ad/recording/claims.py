@@ -19,7 +19,7 @@ class Claims:
     """
 
     def __init__(self, program: Program) -> None:
-        self.program, self.own = program, program.threads.own
+        self.program, self.own = program, program.threads.state
         self._later: set[str] = set()
         self._later_arrays: dict[int, Callable[[Ndarray], None]] = {}
         self._known: dict[Variant, tuple[int, int]] = {}
@@ -56,7 +56,7 @@ class Claims:
     def use(self, symbols: Iterable[str]) -> None:
         """Use the derivatives of some fields from now on."""
         for symbol in symbols:
-            for name in self.program.derivatives.of(symbol):
+            for name in self.program.derivatives.names_of(symbol):
                 self._use(name)
 
     def _use(self, name: str) -> None:

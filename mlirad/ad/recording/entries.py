@@ -270,9 +270,7 @@ def named_flows(
         if not variant.kernel.arrays[position].is_cut
     }
     return [
-        flow.renamed(names)
-        for flow in flows
-        if isinstance(flow.target, str) or flow.target in names
+        flow.rename(names) for flow in flows if isinstance(flow.target, str) or flow.target in names
     ]
 
 

@@ -67,14 +67,14 @@ def compare(
                 f"gradients are checked where only fields are written, and {entry} writes to an "
                 "array argument"
             )
-    end, changed = Snapshot(start.program, with_gradients=True), start.program.threads.own.changed
+    end, changed = Snapshot(start.program, with_gradients=True), start.program.threads.state.changed
     written = dict(start.program.threads.written)
     recorded = _value(loss)
     try:
         _compare(fields, loss, recorded, entries, start, run, rel)
     finally:
         end.restore()
-        start.program.threads.own.changed, start.program.threads.written = changed, written
+        start.program.threads.state.changed, start.program.threads.written = changed, written
 
 
 def _compare(

@@ -161,7 +161,7 @@ class Tape:
     def _start_validation(self) -> None:
         if not self.program.config.debug:
             warnings.warn(_NO_DEBUG, stacklevel=program_frame()[1])
-        for allocation in self.program.threads.own.checks.values():
+        for allocation in self.program.threads.state.checks.values():
             allocation.clear()
 
     def __exit__(
@@ -174,7 +174,7 @@ class Tape:
         if self.inner is not None:
             self.inner.close(has_failed=kind is not None)
             return
-        if threads.own is not self.ledger.claims.own:
+        if threads.state is not self.ledger.claims.own:
             raise TaichiRuntimeError("a tape is left in another thread than it was entered in")
         while threads.recorder is not self.recording:  # a loop that was left without its end
             threads.recorder.close()
@@ -250,7 +250,7 @@ class Tape:
         """Whether the thread that recorded, or the one that asks, changed memory after the tape was
         closed."""
         own = self.ledger.claims.own
-        return max(own.changed, self.program.threads.own.changed) > self.recording.closed_at
+        return max(own.changed, self.program.threads.state.changed) > self.recording.closed_at
 
 
 def _keep(memory: int | float | None) -> Keep:

@@ -31,8 +31,8 @@ from mlirad.lang.kernels.read_only import check_arrays
 from mlirad.lang.kernels.ready import Ready
 from mlirad.lang.kernels.reverse_alone import launch_reverse_alone
 from mlirad.pipeline.mode import PRIMAL, REVERSE, Mode, parse_mode
-from mlirad.runtime.explanation import Explanation, explained
-from mlirad.runtime.html import heading, preformatted
+from mlirad.runtime.explanation import Explanation, explain_footprints
+from mlirad.runtime.html import code_block, heading
 from mlirad.runtime.kernels.variant import RECORDED, Variant
 from mlirad.runtime.program import Program, program
 
@@ -85,7 +85,7 @@ class Kernel:
         variant = ready.variant
         if not threads.watchers:  # `count_change`, without its call
             threads.changes = variant.launched_at = threads.changes + 1
-        elif (recorder := threads.of_thread.own.recorder) is not None:
+        elif (recorder := threads.of_thread.state.recorder) is not None:
             return _shape_results(variant.kernel, Launch(self, variant, args).record_by(recorder))
         else:
             variant.launched_at = threads.count_change()
@@ -178,7 +178,7 @@ class Kernel:
     def _repr_html_(self) -> str:
         """What a notebook shows: where it is defined, and its text."""
         text = ast.unparse(self.declaration.source.node)
-        return heading(f"{self!r} {self.place}") + preformatted(text)
+        return heading(f"{self!r} {self.place}") + code_block(text)
 
     def ir(self, *args: Any, stage: str = "field", mode: str = "primal") -> str:
         """The kernel's IR at a stage of the pipeline, as text that `mlirad-opt` reads."""
@@ -203,7 +203,7 @@ class Kernel:
             piece.codes.code(REVERSE)  # which there may not be
         remarks = variant.stages.remarks(PRIMAL)
         remarks += [text for piece in pieces for text in piece.stages.remarks(REVERSE)]
-        return explained([piece.notes.footprints() for piece in pieces], remarks)
+        return explain_footprints([piece.notes.footprints() for piece in pieces], remarks)
 
     def ptx(self, *args: Any, mode: str = "primal", chip: str = "sm_90") -> str:
         """The kernel as PTX for an NVIDIA GPU."""
@@ -214,7 +214,7 @@ class Kernel:
 def _draw_seed(launch: Launch, current: Program, mode: Mode) -> None:
     """Pass a kernel that draws its seed: a reverse repeats the draws of the thread's last
     launch."""
-    variant, seeds = launch.variant, current.threads.own.seeds
+    variant, seeds = launch.variant, current.threads.state.seeds
     if not mode.is_reverse or variant not in seeds:
         seeds[variant] = current.random.next_seed()
     launch.values = [*launch.values, seeds[variant]]

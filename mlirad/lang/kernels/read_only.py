@@ -56,7 +56,7 @@ def _check_apart_from(
     variant: Variant, buffer: ArrayBuffer, values: Values, symbol: str, *, is_derived: bool
 ) -> None:
     current = variant.program
-    for name in (symbol, *(current.derivatives.of(symbol) if is_derived else ())):
+    for name in (symbol, *(current.derivatives.names_of(symbol) if is_derived else ())):
         memory = current.fields[name]
         first, size = memory.allocation.address, memory.allocation.size
         if (

@@ -63,7 +63,7 @@ def _reverse_variant(variant: Variant) -> Variant:
 def _module_of_reverse(stages: KernelIR) -> KernelModule:
     kernel, name = stages.kernel, f"{stages.kernel.name}_grad"
     with context(), kernel.module.operation.location:
-        module = copy_of(stages.marked())
+        module = copy_of(stages.marked_module())
         run_pipeline(module.operation, f"builtin.module({REVERSE_AGAIN})")
         module = copy_of(module)  # without what was noted of the kernel
         for function in functions(module.operation):

@@ -8,9 +8,10 @@ from functools import cached_property
 from hashlib import sha256
 
 from mlirad.runtime.cache.cleaning import SUFFIX, Cleaning
-from mlirad.runtime.cache.entry import decoded, encoded
+from mlirad.runtime.cache.entry import decode_file, encode_file
 from mlirad.runtime.cache.makers import are_unchanged, contents, makers, stamp
 from mlirad.runtime.cache.private_folder import PrivateFolder, UntrustedError
+from mlirad.runtime.config import Config
 
 _SCANS = 16  # the folder is looked through when so many parts of its size were added
 _VERSION = 16  # digits, with which the names of files begin
@@ -26,7 +27,7 @@ class Cache:
     def __init__(self, path: str | None, cleaning: Cleaning, *, is_asked_for: bool = False) -> None:
         self._cleaning, self._is_asked_for = cleaning, is_asked_for
         self._path = path
-        self._folder = None if path is None else self._opened(path)
+        self._folder = None if path is None else self._open(path)
         self._added: int | None = None  # bytes since the folder was looked through
         self._size = 0  # of the folder then
 
@@ -35,23 +36,23 @@ class Cache:
         """Whether anything is found or kept."""
         return self._folder is not None and self._makers is not None
 
-    def key(self, *parts: str) -> str:
+    def key(self, *texts: str) -> str:
         """The key of what is made from some texts, by what runs here."""
-        found = sha256((self._makers or "").encode())
-        for part in map(str.encode, parts):
-            found.update(b"%d:" % len(part) + part)
-        return found.hexdigest()
+        digest = sha256((self._makers or "").encode())
+        for text in map(str.encode, texts):
+            digest.update(b"%d:" % len(text) + text)
+        return digest.hexdigest()
 
     def find(self, key: str) -> list[bytes] | None:
         """What is kept."""
         content = self._folder.read(self._name(key)) if self._folder is not None else None
-        return None if content is None else decoded(key, content)
+        return None if content is None else decode_file(key, content)
 
-    def keep(self, key: str, parts: Sequence[bytes]) -> None:
+    def keep(self, key: str, contents: Sequence[bytes]) -> None:
         """Keep it for later processes, unless there is no room."""
         if self._folder is None or not are_unchanged():
             return
-        content = encoded(key, parts)
+        content = encode_file(key, contents)
         self._write(self._folder, self._name(key), content)
         self._count(len(content))
 
@@ -65,13 +66,13 @@ class Cache:
         if self._folder is None or when is None:
             return None
         name = f"{when[:_VERSION]}-{when}{SUFFIX}"
-        found = decoded(when, self._folder.read(name) or b"")
+        entry = decode_file(when, self._folder.read(name) or b"")
         try:
-            sources = contents() if found is None else found[0].decode()
+            sources = contents() if entry is None else entry[0].decode()
             if sources is None:
                 return None
-            if found is None:
-                self._write(self._folder, name, encoded(when, [sources.encode()]))
+            if entry is None:
+                self._write(self._folder, name, encode_file(when, [sources.encode()]))
             return makers(sources)
         except OSError:
             return None
@@ -101,7 +102,7 @@ class Cache:
     def _version(self) -> str:
         return (self._makers or "")[:_VERSION]
 
-    def _opened(self, path: str) -> PrivateFolder | None:
+    def _open(self, path: str) -> PrivateFolder | None:
         try:
             return PrivateFolder(path)
         except UntrustedError as error:
@@ -118,3 +119,15 @@ class Cache:
                 "them anew",
                 stacklevel=2,
             )
+
+
+def open_cache(config: Config) -> Cache:
+    """The cache that a program was asked for; IR is printed as it is made, so nothing is found."""
+    cleaning = Cleaning(
+        config.offline_cache_cleaning_policy,
+        config.offline_cache_max_size_of_files,
+        config.offline_cache_cleaning_factor,
+    )
+    is_on = config.offline_cache and not config.print_ir
+    path = config.offline_cache_file_path if is_on else None
+    return Cache(path, cleaning, is_asked_for=config.asks_for_cache)

@@ -6,7 +6,7 @@ import re
 from time import time_ns
 from typing import NamedTuple
 
-from mlirad.runtime.cache.private_folder import Held, PrivateFolder
+from mlirad.runtime.cache.private_folder import PrivateFolder, StoredFile
 
 NEVER, VERSION, LRU, FIFO = "never", "version", "lru", "fifo"
 POLICIES = (NEVER, VERSION, LRU, FIFO)
@@ -32,27 +32,27 @@ class Cleaning(NamedTuple):
 
     def clean(self, folder: PrivateFolder, version: str) -> int:
         """Remove what is to go; the bytes of what stays. Other programs' files are left alone."""
-        kept = []
-        for one in folder.files():
-            match = _OURS.fullmatch(one.name)
-            if self._is_left_over(one) or (
+        files = []
+        for file in folder.files():
+            match = _OURS.fullmatch(file.name)
+            if self._is_left_over(file) or (
                 match and self.policy == VERSION and match[1] != version
             ):
-                folder.remove(one.name)
+                folder.remove(file.name)
             elif match:
-                kept.append(one)
-        size = sum(one.size for one in kept)
+                files.append(file)
+        size = sum(file.size for file in files)
         if not self.is_bounded or size <= self.most:
             return size
-        kept.sort(key=lambda one: one.used if self.policy == LRU else one.made)
-        for one in kept:
+        files.sort(key=lambda file: file.used if self.policy == LRU else file.written)
+        for file in files:
             if size <= self.most * (1 - self.share):
                 break
-            folder.remove(one.name)
-            size -= one.size
+            folder.remove(file.name)
+            size -= file.size
         return size
 
-    def _is_left_over(self, one: Held) -> bool:
+    def _is_left_over(self, file: StoredFile) -> bool:
         """Whether this is a file that its process did not finish."""
-        is_old = one.made < time_ns() - _ABANDONED
-        return self.policy != NEVER and is_old and bool(_UNFINISHED.fullmatch(one.name))
+        is_old = file.written < time_ns() - _ABANDONED
+        return self.policy != NEVER and is_old and bool(_UNFINISHED.fullmatch(file.name))

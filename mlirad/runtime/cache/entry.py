@@ -14,23 +14,23 @@ _DIGEST = len(sha256().digest())
 _LENGTH = struct.Struct("<Q")
 
 
-def encoded(key: str, parts: Sequence[bytes]) -> bytes:
+def encode_file(key: str, contents: Sequence[bytes]) -> bytes:
     """A file that holds some parts for a key."""
-    lengths = b"".join(_LENGTH.pack(len(part)) for part in (key.encode(), *parts))
-    rest = b"".join([_LENGTH.pack(1 + len(parts)), lengths, key.encode(), *parts])
-    return _MARK + sha256(rest).digest() + rest
+    lengths = b"".join(_LENGTH.pack(len(content)) for content in (key.encode(), *contents))
+    body = b"".join([_LENGTH.pack(1 + len(contents)), lengths, key.encode(), *contents])
+    return _MARK + sha256(body).digest() + body
 
 
-def decoded(key: str, content: bytes) -> list[bytes] | None:
+def decode_file(key: str, file: bytes) -> list[bytes] | None:
     """The parts that a file holds for a key; None where it is not such a file."""
     start = len(_MARK) + _DIGEST
-    rest = content[start:]
-    if content[:start] != _MARK + sha256(rest).digest():
+    body = file[start:]
+    if file[:start] != _MARK + sha256(body).digest():
         return None
-    (count,) = _LENGTH.unpack_from(rest)
-    parts, position = list[bytes](), _LENGTH.size * (1 + count)
+    (count,) = _LENGTH.unpack_from(body)
+    contents, position = list[bytes](), _LENGTH.size * (1 + count)
     for number in range(count):
-        (length,) = _LENGTH.unpack_from(rest, _LENGTH.size * (1 + number))
-        parts.append(rest[position : position + length])
+        (length,) = _LENGTH.unpack_from(body, _LENGTH.size * (1 + number))
+        contents.append(body[position : position + length])
         position += length
-    return parts[1:] if parts[0] == key.encode() else None
+    return contents[1:] if contents[0] == key.encode() else None

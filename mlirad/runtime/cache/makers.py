@@ -41,29 +41,29 @@ def makers(sources: str) -> str:
 def contents() -> str | None:
     """A digest of what is in the sources; None where they are not those that this process began
     with. Raises OSError."""
-    found = sha256()
+    digest = sha256()
     for entry in _sources():
         with open(entry.path, "rb", buffering=0) as file:
-            found.update(b"%s\0%d\0" % (entry.name.encode(), entry.stat().st_size))
-            found.update(file.read())
-    return found.hexdigest() if are_unchanged() else None
+            digest.update(b"%s\0%d\0" % (entry.name.encode(), entry.stat().st_size))
+            digest.update(file.read())
+    return digest.hexdigest() if are_unchanged() else None
 
 
 @cache
 def stamp() -> str | None:
     """A digest of the places of the sources and of when they were changed, which is found sooner
     than their contents: those of two processes are the same if this is."""
-    found = []
+    lines = []
     try:
         for entry in _sources():
             file = entry.stat()
             if not _is_old(file):
                 return None
             times = f"{file.st_mtime_ns} {file.st_ctime_ns}"
-            found.append(f"{entry.path} {file.st_ino} {file.st_size} {times}")
+            lines.append(f"{entry.path} {file.st_ino} {file.st_size} {times}")
     except OSError:
         return None
-    return sha256("\n".join(found).encode()).hexdigest()
+    return sha256("\n".join(lines).encode()).hexdigest()
 
 
 def are_unchanged() -> bool:
@@ -96,8 +96,8 @@ def _bindings() -> Iterator[str]:
     folder = os.path.join(os.path.dirname(ir.__file__), "_mlir_libs")
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
         if entry.name.endswith(".so"):
-            found = entry.stat()
-            yield f"{PROVIDER} {entry.name} {found.st_size} {found.st_mtime_ns}"
+            status = entry.stat()
+            yield f"{PROVIDER} {entry.name} {status.st_size} {status.st_mtime_ns}"
 
 
 def _machine() -> Iterator[str]:

@@ -30,12 +30,12 @@ class UntrustedError(TaichiRuntimeError):
     """A folder that others may write to, or own."""
 
 
-class Held(NamedTuple):
+class StoredFile(NamedTuple):
     """A file of the folder: its size, and when it was made and last used, in nanoseconds."""
 
     name: str
     size: int
-    made: int
+    written: int
     used: int
 
 
@@ -49,13 +49,13 @@ class PrivateFolder:
         expanded = os.path.expanduser(path)
         if expanded.startswith("~"):
             raise FileNotFoundError(ENOENT, f"'{path}': there is no such home")
-        whole = os.path.abspath(expanded)
-        _make(whole)
-        self.path = _trusted(whole)
+        target = os.path.abspath(expanded)
+        _make(target)
+        self.path = _resolve(target)
         self._file = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         finalize(self, os.close, self._file)
-        found = os.fstat(self._file)
-        if found.st_uid != os.geteuid() or found.st_mode & _OTHERS:
+        status = os.fstat(self._file)
+        if status.st_uid != os.geteuid() or status.st_mode & _OTHERS:
             raise UntrustedError(_may_write(self.path))
         if not os.access(self.path, os.W_OK | os.X_OK):
             raise PermissionError(f"'{self.path}' cannot be written to")
@@ -69,13 +69,13 @@ class PrivateFolder:
         except OSError:
             return None
         try:
-            found = os.fstat(file)
-            is_own = found.st_uid == os.geteuid() and not found.st_mode & _OTHERS
-            if not stat.S_ISREG(found.st_mode) or not is_own or found.st_size > _LARGEST:
+            status = os.fstat(file)
+            is_own = status.st_uid == os.geteuid() and not status.st_mode & _OTHERS
+            if not stat.S_ISREG(status.st_mode) or not is_own or status.st_size > _LARGEST:
                 return None
             with suppress(OSError):  # a file system that cannot be written to
-                os.utime(file, ns=(time_ns(), found.st_mtime_ns))
-            return _all_of(file, found.st_size)
+                os.utime(file, ns=(time_ns(), status.st_mtime_ns))
+            return _read_all(file, status.st_size)
         except OSError:  # of a disk that is broken
             return None
         finally:
@@ -103,14 +103,16 @@ class PrivateFolder:
         with suppress(OSError):
             os.unlink(name, dir_fd=self._file)
 
-    def files(self) -> Iterator[Held]:
+    def files(self) -> Iterator[StoredFile]:
         """All files, of which some may be gone meanwhile."""
         with os.scandir(self._file) as entries:
             for entry in entries:
                 with suppress(OSError):
-                    found = entry.stat(follow_symlinks=False)
-                    if stat.S_ISREG(found.st_mode):
-                        yield Held(entry.name, found.st_size, found.st_mtime_ns, found.st_atime_ns)
+                    status = entry.stat(follow_symlinks=False)
+                    if stat.S_ISREG(status.st_mode):
+                        yield StoredFile(
+                            entry.name, status.st_size, status.st_mtime_ns, status.st_atime_ns
+                        )
 
 
 def _make(path: str) -> None:
@@ -122,39 +124,39 @@ def _make(path: str) -> None:
             os.mkdir(path, 0o700)
 
 
-def _trusted(path: str) -> str:
+def _resolve(path: str) -> str:
     """Where a path leads to. Raises UntrustedError where others may change that."""
-    place, ahead, links = "/", [part for part in path.split("/") if part][::-1], 0
+    place, ahead, links = "/", [segment for segment in path.split("/") if segment][::-1], 0
     _check(place, os.lstat(place))
     while ahead:
-        part = ahead.pop()
-        if part == "..":
+        segment = ahead.pop()
+        if segment == "..":
             place = os.path.dirname(place)
             continue
-        inner = os.path.join(place, part)
-        found = os.lstat(inner)
-        _check(inner, found)
-        if not stat.S_ISLNK(found.st_mode):
+        inner = os.path.join(place, segment)
+        status = os.lstat(inner)
+        _check(inner, status)
+        if not stat.S_ISLNK(status.st_mode):
             place = inner
             continue
         links += 1
         if links > _MOST_LINKS:
             raise OSError(ELOOP, f"'{path}' goes through too many symbolic links")
         target = os.readlink(inner)
-        ahead += [part for part in target.split("/") if part not in ("", ".")][::-1]
+        ahead += [segment for segment in target.split("/") if segment not in ("", ".")][::-1]
         place = "/" if target.startswith("/") else place
     return place
 
 
-def _check(path: str, found: os.stat_result) -> None:
+def _check(path: str, status: os.stat_result) -> None:
     """Raise UntrustedError where others may replace what is in a folder, or a symbolic link."""
-    if found.st_uid not in (0, os.geteuid()):
+    if status.st_uid not in (0, os.geteuid()):
         raise UntrustedError(_may_write(path))
-    if stat.S_ISLNK(found.st_mode):
+    if stat.S_ISLNK(status.st_mode):
         return
-    if not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(status.st_mode):
         raise NotADirectoryError(f"'{path}' is no folder")
-    if found.st_mode & _OTHERS and not found.st_mode & stat.S_ISVTX:
+    if status.st_mode & _OTHERS and not status.st_mode & stat.S_ISVTX:
         raise UntrustedError(_may_write(path))
 
 
@@ -162,15 +164,15 @@ def _may_write(path: str) -> str:
     return f"others than this user own '{path}' or may write to it"
 
 
-def _all_of(file: int, size: int) -> bytes:
-    parts, left = [], size
-    while left > 0 and (part := os.read(file, left)):
-        parts.append(part)
-        left -= len(part)
-    return b"".join(parts)
+def _read_all(file: int, size: int) -> bytes:
+    chunks, left = [], size
+    while left > 0 and (chunk := os.read(file, left)):
+        chunks.append(chunk)
+        left -= len(chunk)
+    return b"".join(chunks)
 
 
 def _write_all(file: int, content: bytes) -> None:
-    rest = memoryview(content)
-    while rest:
-        rest = rest[os.write(file, rest) :]
+    left = memoryview(content)
+    while left:
+        left = left[os.write(file, left) :]

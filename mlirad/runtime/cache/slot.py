@@ -21,7 +21,7 @@ class Slot:
         """Whether what is made is kept."""
         return self._key is not None
 
-    def keep(self, parts: Sequence[bytes]) -> None:
+    def keep(self, contents: Sequence[bytes]) -> None:
         """Keep it."""
         if self._key is not None:
-            self._cache.keep(self._key, parts)
+            self._cache.keep(self._key, contents)

@@ -11,14 +11,20 @@ from msgspec.structs import replace
 from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.cpu import LaneWidth, cpu_stages
 from mlirad.pipeline.stages.stage import Stage
-from mlirad.runtime.cache.opened import opened_cache
+from mlirad.runtime.cache.cache import open_cache
 from mlirad.runtime.cache.slot import Slot
 from mlirad.runtime.config import Config
 from mlirad.runtime.cpu.processor import has_fused_multiply_add, vector_bytes, vector_library
 from mlirad.runtime.cpu.workers import workers
 from mlirad.runtime.executor.compiled import CompiledKernel
-from mlirad.runtime.executor.executor import Executor, KeptCode, LaunchMemory, Located, Lowered
-from mlirad.runtime.executor.frame import LaunchRoom
+from mlirad.runtime.executor.executor import (
+    Addressable,
+    Executor,
+    KeptCode,
+    LaunchMemory,
+    LoweredKernel,
+)
+from mlirad.runtime.executor.frame import LaunchSpace
 from mlirad.runtime.memory.host.host_memory import HostAllocation, HostMemory
 from mlirad.runtime.native.machine_code import machine_code
 
@@ -29,34 +35,31 @@ def _lanes(config: Config) -> LaneWidth:
     return LaneWidth(config.lanes, everywhere=True)
 
 
-def _kept(config: Config, text: str) -> KeptCode:
+def _kept_worker_code(config: Config, text: str) -> KeptCode:
     """What earlier processes made of the code of workers."""
-    cache = opened_cache(replace(config, asks_for_cache=False))  # the program's own has warned
+    cache = open_cache(replace(config, asks_for_cache=False))  # the program's own has warned
     slot = Slot(cache, text)
-    found = None if slot.found is None else slot.found[0]
-    return KeptCode(found, (lambda code: slot.keep([code])) if slot.is_on else None)
+    code = None if slot.found is None else slot.found[0]
+    return KeptCode(code, (lambda binary: slot.keep([binary])) if slot.is_on else None)
 
 
-class HostRoom(LaunchRoom):
+class HostLaunchSpace(LaunchSpace):
     """Python's memory, for launches that have ended when they return, on some threads."""
 
-    def __init__(self, threads: int, kept: Callable[[str], KeptCode]) -> None:
-        self._threads, self._kept = threads, kept
+    def __init__(self, threads: int, find_code: Callable[[str], KeptCode]) -> None:
+        self._threads, self._kept_worker_code = threads, find_code
 
     def words(self, count: int) -> ctypes.Array[ctypes.c_int64]:
-        """Zeroed words."""
         return (ctypes.c_int64 * count)()
 
-    def scratch(self, size: int) -> Located:
-        """Zeroed bytes."""
+    def scratch(self, size: int) -> Addressable:
         return HostAllocation(size)
 
     def wait(self) -> None:
         """Nothing runs."""
 
-    def workers(self) -> Located:
-        """The state of those beside the thread that launches."""
-        return workers(self._threads - 1, self._kept)
+    def workers(self) -> Addressable:
+        return workers(self._threads - 1, self._kept_worker_code)
 
 
 class CpuExecutor(Executor):
@@ -66,7 +69,6 @@ class CpuExecutor(Executor):
         self.memory = HostMemory()
 
     def stages(self, mode: Mode, config: Config, *, keeps: bool = False) -> list[Stage]:
-        """The pipeline to machine code."""
         return cpu_stages(
             mode,
             threads=config.cpu_max_num_threads,
@@ -80,11 +82,12 @@ class CpuExecutor(Executor):
             width=vector_bytes(),
         )
 
-    def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> CompiledKernel:
-        """Machine code."""
-        made = machine_code(lowered, opt_level=config.opt_level)
-        room = HostRoom(config.cpu_max_num_threads, partial(_kept, config))
-        return CompiledKernel(lowered, made.function, memory, room, made.owner)
+    def compile(
+        self, lowered: LoweredKernel, memory: LaunchMemory, config: Config
+    ) -> CompiledKernel:
+        code = machine_code(lowered, opt_level=config.opt_level)
+        room = HostLaunchSpace(config.cpu_max_num_threads, partial(_kept_worker_code, config))
+        return CompiledKernel(lowered, code.function, memory, room, code.owner)
 
     def synchronize(self) -> None:
         """Launches have ended when they return."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.runtime.cpu.worker_code import ADDRESSES, WORDS, Word, code
-from mlirad.runtime.executor.executor import KeptCode, Lowered
+from mlirad.runtime.executor.executor import KeptCode, LoweredKernel
 from mlirad.runtime.native.machine_code import machine_code
 
 _PATIENCE = 1.0  # seconds that the end of the process waits for workers
@@ -36,8 +36,8 @@ class Workers:
     Launches find them by the address of their state, which never changes.
     """
 
-    def __init__(self, kept: KeptCode) -> None:
-        self._code = _compiled(kept)
+    def __init__(self, kept_code: KeptCode) -> None:
+        self._code = _compile(kept_code)
         self._memory = mmap.mmap(-1, WORDS * _WORD, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         self._words = (ctypes.c_int64 * WORDS).from_buffer(self._memory)
         self._threads: list[ctypes.c_ulong] = []
@@ -110,17 +110,17 @@ class _Time(ctypes.Structure):
         return cls(*divmod(time.time_ns() + int(seconds * 1e9), 10**9))
 
 
-def _compiled(kept: KeptCode) -> _Code:
-    def parsed() -> ir.Module:
+def _compile(kept_code: KeptCode) -> _Code:
+    def parse_code() -> ir.Module:
         with context():
             return ir.Module.parse(code())
 
     # compiled fast: what takes time is the pieces
-    made = machine_code(Lowered(parsed, ADDRESSES, (), code=kept), opt_level=0)
-    found = (ctypes.c_int64 * 2)()
-    first = ctypes.c_void_p(ctypes.addressof(found))
-    made.function((ctypes.c_void_p * 1)(ctypes.addressof(first)))
-    return _Code(found[0], found[1], made.owner)
+    machine = machine_code(LoweredKernel(parse_code, ADDRESSES, (), code=kept_code), opt_level=0)
+    addresses = (ctypes.c_int64 * 2)()
+    first = ctypes.c_void_p(ctypes.addressof(addresses))
+    machine.function((ctypes.c_void_p * 1)(ctypes.addressof(first)))
+    return _Code(addresses[0], addresses[1], machine.owner)
 
 
 class _Process:
@@ -129,9 +129,9 @@ class _Process:
     workers: Workers | None = None
 
 
-def workers(count: int, kept: Callable[[str], KeptCode]) -> Workers:
+def workers(count: int, find_code: Callable[[str], KeptCode]) -> Workers:
     """Those of this process, `count` at least; `kept` is asked for their code, by its text."""
     if _Process.workers is None:
-        _Process.workers = Workers(kept(code()))
+        _Process.workers = Workers(find_code(code()))
     _Process.workers.hire(count)
     return _Process.workers

@@ -13,9 +13,9 @@ from mlirad.runtime.cuda.kept_ptx import ptx
 from mlirad.runtime.cuda.report import Report
 from mlirad.runtime.cuda.shims import shims
 from mlirad.runtime.device.compiled_services import CompiledServices
-from mlirad.runtime.device.room import DeviceRoom
+from mlirad.runtime.device.launch_space import DeviceLaunchSpace
 from mlirad.runtime.executor.compiled import CompiledKernel
-from mlirad.runtime.executor.executor import Executor, LaunchMemory, Lowered
+from mlirad.runtime.executor.executor import Executor, LaunchMemory, LoweredKernel
 from mlirad.runtime.memory.device.device_memory import DeviceMemory
 from mlirad.runtime.native.engine import engine_of
 
@@ -26,7 +26,7 @@ class CudaKernel(CompiledKernel):
     """A kernel's GPU code, and the machine code that launches it."""
 
     def __init__(
-        self, lowered: Lowered, memory: LaunchMemory, device: DeviceMemory, driver: CudaDriver
+        self, lowered: LoweredKernel, memory: LaunchMemory, device: DeviceMemory, driver: CudaDriver
     ) -> None:
         report = Report()
         module, chip = lowered.module.operation, driver.connection.chip
@@ -35,7 +35,7 @@ class CudaKernel(CompiledKernel):
         lower_host_code(module, chip, text, shims(driver.connection, report))
         engine = engine_of(lowered.module, opt_level=_HOST_OPT_LEVEL)
         function = HostFunction(engine, lowered.name, driver, report, places)
-        super().__init__(lowered, function, memory, DeviceRoom(device), engine)
+        super().__init__(lowered, function, memory, DeviceLaunchSpace(device), engine)
 
 
 class CudaExecutor(Executor):
@@ -49,7 +49,7 @@ class CudaExecutor(Executor):
         """The pipeline to the `nvvm` dialect, and the host's launches."""
         return cuda_stages(mode, fast_math=config.fast_math, check_bounds=config.debug, keeps=keeps)
 
-    def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> CudaKernel:
+    def compile(self, lowered: LoweredKernel, memory: LaunchMemory, config: Config) -> CudaKernel:
         """PTX, loaded, and machine code."""
         return CudaKernel(lowered, memory, self.memory, self.driver)
 

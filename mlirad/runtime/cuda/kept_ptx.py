@@ -17,8 +17,8 @@ def ptx(module: ir.Operation, chip: str, code: KeptCode) -> str:
     Raises TaichiCompilationError where there is none.
     """
     mark = f"{chip} {_makers()}\n".encode()
-    if code.found is not None and code.found.startswith(mark):
-        return code.found[len(mark) :].decode()
+    if code.binary is not None and code.binary.startswith(mark):
+        return code.binary[len(mark) :].decode()
     from mlirad.pipeline.ptx import to_ptx  # loads an LLVM of its own
 
     made = to_ptx(module, chip)

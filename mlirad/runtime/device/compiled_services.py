@@ -13,7 +13,7 @@ from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.stage import behind, join
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.config import Config
-from mlirad.runtime.executor.executor import Executor, Located, Lowered
+from mlirad.runtime.executor.executor import Addressable, Executor, LoweredKernel
 from mlirad.runtime.memory.device.service_ir import Service, build
 from mlirad.runtime.memory.device.services import ServiceLaunch, Services
 from mlirad.runtime.memory.waiting import Clearing, Waiting
@@ -38,13 +38,13 @@ class CompiledServices(Services):
             return executor.compile(lowered, _NoFields(), self._config).launch
 
 
-def _lower(service: Service, executor: Executor, config: Config) -> Lowered:
+def _lower(service: Service, executor: Executor, config: Config) -> LoweredKernel:
     """Return a kernel at the last stage."""
     module, stages = build(service), behind(_NORMAL, executor.stages(PRIMAL, config))
     run_pipeline(module.operation, join(stages[:-1]))
     signature = signature_of(module.operation, service.name)
     run_pipeline(module.operation, join(stages[-1:]))
-    return Lowered(lambda: module, service.name, signature)
+    return LoweredKernel(lambda: module, service.name, signature)
 
 
 class _NoFields:
@@ -55,11 +55,11 @@ class _NoFields:
     def waiting(self, symbol: str) -> Waiting:
         return Waiting()
 
-    def field(self, symbol: str) -> Located:
+    def field(self, symbol: str) -> Addressable:
         raise TaichiRuntimeError(f"there is no field '{symbol}'")
 
     def clear(self, symbol: str, box: Box) -> None:
         raise TaichiRuntimeError(f"there is no field '{symbol}'")
 
-    def check_bits(self, symbol: str) -> Located:
+    def check_bits(self, symbol: str) -> Addressable:
         raise TaichiRuntimeError(f"there are no check bits of '{symbol}'")

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import Any
 
-from mlirad.runtime.executor.executor import Code, LaunchMemory, Lowered, PassedArray
-from mlirad.runtime.executor.frame import Frame, LaunchRoom, RoomApart
+from mlirad.runtime.executor.executor import Code, LaunchMemory, LoweredKernel, PassedArray
+from mlirad.runtime.executor.frame import Frame, LaunchSpace, SeparateLaunchSpace
 from mlirad.runtime.failures import raise_recorded
 
 # results, of 8 bytes each
@@ -32,16 +32,16 @@ class CompiledKernel(Code):
 
     def __init__(
         self,
-        lowered: Lowered,
+        lowered: LoweredKernel,
         function: Callable[[Any], None],
         memory: LaunchMemory,
-        room: LaunchRoom,
+        room: LaunchSpace,
         owner: object = None,
     ) -> None:
         self.function = function
         self._owner = owner  # of the memory that the function is in
         self._room = room
-        self._run = room.run if isinstance(room, RoomApart) else None
+        self._run = room.run if isinstance(room, SeparateLaunchSpace) else None
         self.messages, self._failure = lowered.messages, lowered.failure
         self._signature = lowered.signature
         self._launch_memory, self._clearing = memory, memory.clearing
@@ -83,7 +83,6 @@ class CompiledKernel(Code):
         return found
 
     def launch(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> tuple[Any, ...]:
-        """Run."""
         idle = self._idle
         try:
             frame = idle.pop()
@@ -145,6 +144,5 @@ class CompiledKernel(Code):
         )
 
     def ran_last_with(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> bool:
-        """Whether the launch that ended last had the same arguments."""
         frame = next(iter(self._idle[-1:]), None)
         return frame is not None and frame.holds(values, arrays)

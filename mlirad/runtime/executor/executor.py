@@ -32,7 +32,7 @@ class UnavailableError(TaichiRuntimeError):
     """A machine that this computer does not have, or cannot use; the message says why."""
 
 
-class Located(Protocol):
+class Addressable(Protocol):
     """What has an address, which launches take."""
 
     @property
@@ -40,7 +40,7 @@ class Located(Protocol):
         """Where it is."""
 
 
-class PassedArray(Located, Protocol):
+class PassedArray(Addressable, Protocol):
     """An array argument of a launch."""
 
     @property
@@ -69,13 +69,13 @@ class LaunchMemory(Protocol):
     def waiting(self, symbol: str) -> Waiting:
         """What waits of a field, as long as the code is launched."""
 
-    def field(self, symbol: str) -> Located:
+    def field(self, symbol: str) -> Addressable:
         """That of a field, whose address changes only where `clearing` counts a move."""
 
     def clear(self, symbol: str, box: Box) -> None:
         """Set a box of a field to 0, when it is used or now."""
 
-    def check_bits(self, symbol: str) -> Located:
+    def check_bits(self, symbol: str) -> Addressable:
         """A byte for each element of a field, of the calling thread."""
 
 
@@ -83,14 +83,14 @@ class KeptCode(NamedTuple):
     """Machine code of a kernel that an earlier process made, and where this one keeps what it
     makes, if anywhere."""
 
-    found: bytes | None = None
+    binary: bytes | None = None
     keep: Callable[[bytes], None] | None = None
 
 
 NOT_KEPT = KeptCode()
 
 
-class Lowered(msgspec.Struct, frozen=True, dict=True):
+class LoweredKernel(msgspec.Struct, frozen=True, dict=True):
     """A kernel at the last stage of its pipeline, and what its launches need to know."""
 
     lower: Callable[[], ir.Module]  # which need not be done where the code is found
@@ -125,7 +125,7 @@ class Executor(ABC):
         reverses do."""
 
     @abstractmethod
-    def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> Code:
+    def compile(self, lowered: LoweredKernel, memory: LaunchMemory, config: Config) -> Code:
         """Code of a kernel."""
 
     @abstractmethod
@@ -148,7 +148,7 @@ class Code(ABC):
         `values` has one for each argument, by its number (see `ir/signature.py`), of which those of
         arrays are not looked at; `arrays` are the arrays among them. When this returns, memory has
         what the launch wrote, for Python and for every later launch. Raises an error of the kind
-        `Lowered.failure` where an assertion or a check failed.
+        `LoweredKernel.failure` where an assertion or a check failed.
         """
 
     @abstractmethod

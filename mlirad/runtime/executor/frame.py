@@ -23,7 +23,7 @@ from mlirad.ir.signature import (
     Signature,
     WorkersState,
 )
-from mlirad.runtime.executor.executor import Located, PassedArray
+from mlirad.runtime.executor.executor import Addressable, PassedArray
 
 _POINTER = "!llvm.ptr"
 WORD = 8  # bytes
@@ -41,8 +41,8 @@ class _Half(ctypes.Structure):
     @property
     def value(self) -> float:
         """The number."""
-        found: float = _HALF.unpack(self)[0]
-        return found
+        number: float = _HALF.unpack(self)[0]
+        return number
 
     @value.setter
     def value(self, number: float) -> None:
@@ -67,7 +67,7 @@ _CTYPES = {
 }
 
 
-class LaunchRoom(ABC):
+class LaunchSpace(ABC):
     """Where a machine's launches find memory of their own."""
 
     @abstractmethod
@@ -75,19 +75,19 @@ class LaunchRoom(ABC):
         """Zeroed words of 64 bits that Python and launches see, as long as this object lives."""
 
     @abstractmethod
-    def scratch(self, size: int) -> Located:
+    def scratch(self, size: int) -> Addressable:
         """Bytes that launches see, as long as this object lives; not cleared."""
 
     @abstractmethod
     def wait(self) -> None:
         """Return when all launches have ended."""
 
-    def workers(self) -> Located:
+    def workers(self) -> Addressable:
         """The state of the threads that share parallel loops, on a machine that has any."""
         raise AssertionError("this machine has no workers")
 
 
-class RoomApart(LaunchRoom):
+class SeparateLaunchSpace(LaunchSpace):
     """That of a machine whose launches do not reach Python's memory."""
 
     @abstractmethod
@@ -108,7 +108,7 @@ class Frame:
     def __init__(
         self,
         signature: Signature,
-        room: LaunchRoom,
+        room: LaunchSpace,
         result_count: int,
     ) -> None:
         self.scalars: list[tuple[Any, int]] = []  # a slot, and the number of its argument
@@ -152,7 +152,7 @@ class Frame:
                     self.record = room.words(RECORD_SIZE)
                     slot.value = ctypes.addressof(self.record)
 
-    def find_fields(self, find: Callable[[str], Located]) -> None:
+    def find_fields(self, find: Callable[[str], Addressable]) -> None:
         """Set the addresses of fields."""
         for slot, symbol in self.fields:
             slot.value = find(symbol).address
@@ -165,20 +165,20 @@ class Frame:
 
     def pass_arrays(self, arrays: Sequence[PassedArray]) -> None:
         """Set addresses and extents of array arguments."""
-        for one in self.arrays:
-            found = arrays[one.position] if one.is_given else one.of(arrays)
-            one.slot.value = found.address
-            for slot, axis in one.extents:
-                slot.value = found.dims[axis]
+        for argument in self.arrays:
+            array = arrays[argument.position] if argument.is_given else argument.array_in(arrays)
+            argument.slot.value = array.address
+            for slot, axis in argument.extents:
+                slot.value = array.dims[axis]
 
     def holds(self, values: Sequence[Any], arrays: Sequence[PassedArray]) -> bool:
         """Whether these are the arguments that were set."""
-        found = [(slot, values[number]) for slot, number in self.scalars]
-        for one in self.arrays:
-            array = one.of(arrays)
-            found.append((one.slot, array.address))
-            found += [(slot, array.dims[axis]) for slot, axis in one.extents]
-        return all(type(slot)(value).value == slot.value for slot, value in found)
+        slots = [(slot, values[number]) for slot, number in self.scalars]
+        for argument in self.arrays:
+            array = argument.array_in(arrays)
+            slots.append((argument.slot, array.address))
+            slots += [(slot, array.dims[axis]) for slot, axis in argument.extents]
+        return all(type(slot)(value).value == slot.value for slot, value in slots)
 
 
 class PassedSlot:
@@ -191,12 +191,12 @@ class PassedSlot:
         self.is_given = not argument.is_adjoint and argument.tangent is None
         self.is_written = argument.is_written
 
-    def of(self, arrays: Sequence[PassedArray]) -> PassedArray:
+    def array_in(self, arrays: Sequence[PassedArray]) -> PassedArray:
         """It, among the array arguments of a launch."""
-        found = arrays[self.position]
+        array = arrays[self.position]
         if self._is_adjoint:
-            found = found.adjoint()
-        return found if self._tangent is None else found.tangent(self._tangent)
+            array = array.adjoint()
+        return array if self._tangent is None else array.tangent(self._tangent)
 
 
 def _array_positions(signature: Signature) -> dict[int, int]:

@@ -15,7 +15,7 @@ from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError
 from mlirad.pipeline.mode import CLEARING, PRIMAL, Mode
 from mlirad.runtime.boxes import Box
-from mlirad.runtime.executor.executor import Code, Located, PassedArray
+from mlirad.runtime.executor.executor import Addressable, Code, PassedArray
 from mlirad.runtime.footprints import Footprints
 from mlirad.runtime.kernels.kernel_ir import KernelIR, LoweredMode
 from mlirad.runtime.kernels.notes import Notes
@@ -93,37 +93,37 @@ class Codes:
 
     def code(self, mode: Mode) -> Code:
         """The compiled code of a mode, made once."""
-        found = self.compiled.get(mode)
-        return found if found is not None else self._compile(mode)
+        code = self.compiled.get(mode)
+        return code if code is not None else self._compile(mode)
 
     @in_turn
     def _compile(self, mode: Mode) -> Code:
-        found = self.compiled.get(mode)
-        if found is None and mode == PRIMAL and self._primal is not None:
-            found = self.compiled[mode] = self._primal.codes.code(self._primal.mode)
-        if found is None:
+        code = self.compiled.get(mode)
+        if code is None and mode == PRIMAL and self._primal is not None:
+            code = self.compiled[mode] = self._primal.codes.code(self._primal.mode)
+        if code is None:
             begun, name = perf_counter(), self._name(mode)
             lowered = self._lowered.pop(mode, None) or self._lower(mode)
             with context():
-                found = self.program.executor.compile(lowered.kernel, self, self.program.config)
+                code = self.program.executor.compile(lowered.kernel, self, self.program.config)
             if lowered.own_arrays:
                 memory = self.program.executor.memory
-                found = CodeWithOwnArrays(found, lowered.own_arrays, memory)
+                code = CodeWithOwnArrays(code, lowered.own_arrays, memory)
             if self.program.profile is not None:
                 wait = self.program.executor.synchronize
-                found = ProfiledCode(found, name, self.program.profile, wait)
+                code = ProfiledCode(code, name, self.program.profile, wait)
             COMPILING.note(name, perf_counter() - begun)
-            self.compiled[mode] = found
+            self.compiled[mode] = code
             self._may_collide[mode] = lowered.may_collide
-        return found
+        return code
 
     def _name(self, mode: Mode) -> str:
         name = self.stages.kernel.name
         return name if mode in (PRIMAL, CLEARING) else f"{name}.{mode}"
 
     def _lower(self, mode: Mode) -> LoweredMode:
-        stages, own = self.stages.given.of(mode)
-        lowered = stages.lower(own)
+        stages, own_mode = self.stages.given.resolve(mode)
+        lowered = stages.lower(own_mode)
         self._reached[mode] = frozenset(lowered.kernel.fields)
         return lowered
 
@@ -140,8 +140,8 @@ class Codes:
         """The reverse, which a later `refresh` leaves as it is. Raises TaichiCompilationError
         where there is none."""
         self.look_at_poles()
-        found = self._derivatives.get(mode)
-        return found if found is not None else self._find_derivative(mode)
+        derivative = self._derivatives.get(mode)
+        return derivative if derivative is not None else self._find_derivative(mode)
 
     def look_at_poles(self) -> None:
         """Compile reverses anew where a field that the kernel reads has come to hold infinities."""
@@ -160,11 +160,11 @@ class Codes:
         if mode not in self.compiled and mode not in self._may_collide:  # of which it was known
             self._lowered[mode] = self._lower(mode)
             self._may_collide[mode] = self._lowered[mode].may_collide
-        found = self._derivatives.get(mode)
-        if found is None:
-            found = self._derivatives[mode] = Derivative(self, mode, self._notes.footprints())
-            self._unfinished.add(found)
-        return found
+        derivative = self._derivatives.get(mode)
+        if derivative is None:
+            derivative = self._derivatives[mode] = Derivative(self, mode, self._notes.footprints())
+            self._unfinished.add(derivative)
+        return derivative
 
     @in_turn
     def finish(self) -> None:
@@ -182,7 +182,7 @@ class Codes:
 
     # The memory that code reaches.
 
-    def field(self, symbol: str) -> Located:
+    def field(self, symbol: str) -> Addressable:
         """The memory of a field of the kernel."""
         memory = self.program.fields.get(symbol)
         if memory is None:
@@ -206,7 +206,7 @@ class Codes:
         if not elements.waiting.clear_later(box, self.program.clearing):
             elements.fill(0, box)
 
-    def check_bits(self, symbol: str) -> Located:
+    def check_bits(self, symbol: str) -> Addressable:
         """A byte for each element of a field, of the calling thread."""
         return self.program.check_bits(symbol)
 
@@ -226,12 +226,12 @@ class Codes:
 
     def forget_modes(self, are_wrong: Callable[[Mode], bool]) -> None:
         """Drop code of some modes: it is made anew."""
-        for made in (self.compiled, self._derivatives, self._lowered, self._reached):
-            for mode in [mode for mode in made if are_wrong(mode)]:
-                del made[mode]
+        for results in (self.compiled, self._derivatives, self._lowered, self._reached):
+            for mode in [mode for mode in results if are_wrong(mode)]:
+                del results[mode]
 
 
-class Unrecorded:
+class UnrecordedLaunches:
     """Launches of a kernel that nothing records: derivatives of what they deactivate, which have no
     sweep to clear them, go with it."""
 
@@ -250,7 +250,7 @@ class Unrecorded:
 
     def _mode(self) -> Mode:
         emptied, derivatives = self._codes.stages.kernel.emptied, self._codes.program.derivatives
-        if not emptied or not any(derivatives.of(symbol) for symbol in emptied):
+        if not emptied or not any(derivatives.names_of(symbol) for symbol in emptied):
             return PRIMAL
         version = derivatives.gradient_version, derivatives.tangent_version
         if self._version != version:

@@ -10,14 +10,14 @@ from mlirad.dialect import context
 from mlirad.ir.marks.declarations import declarations
 from mlirad.kernel.module import KernelModule
 from mlirad.runtime.cache.cache import Cache
-from mlirad.runtime.cache.own_names import OwnNames
+from mlirad.runtime.cache.field_names import FieldNames
 from mlirad.runtime.cache.slot import Slot
 
 
 class NotesSlot:
     """The place of texts on a kernel, and of code of it, which names no field."""
 
-    def __init__(self, slot: Slot, names: OwnNames) -> None:
+    def __init__(self, slot: Slot, names: FieldNames) -> None:
         self._slot, self._names = slot, names
         self.found = slot.found
         self.is_on = slot.is_on
@@ -25,12 +25,12 @@ class NotesSlot:
     def text(self, number: int) -> str:
         """One of the texts that were found."""
         assert self.found is not None
-        return self._names.named(self.found[number].decode())
+        return self._names.restore_names(self.found[number].decode())
 
     def keep(self, texts: Sequence[str], *codes: bytes) -> None:
         """Keep texts, then codes."""
         if self.is_on:
-            numbered = [self._names.notes_numbered(text).encode() for text in texts]
+            numbered = [self._names.number_notes(text).encode() for text in texts]
             self._slot.keep([*numbered, *codes])
 
 
@@ -41,15 +41,15 @@ class KeptNotes:
     def __init__(self, kernel: KernelModule, cache: Cache) -> None:
         self._kernel, self._cache = kernel, cache
         self._digest: str | None = None
-        self._names = OwnNames("")
+        self._names = FieldNames("")
 
     def slot(self, *texts: str) -> NotesSlot:
         """The place of what is made of the kernel as some texts say."""
         if self._digest is None and self._cache.is_on:
             text = self._kernel.module.operation.get_asm(enable_debug_info=True)
-            self._names = OwnNames(text)
-            self._digest = sha256(self._names.numbered(text).encode()).hexdigest()
-        numbered = map(self._names.numbered, texts)
+            self._names = FieldNames(text)
+            self._digest = sha256(self._names.number_names(text).encode()).hexdigest()
+        numbered = map(self._names.number_names, texts)
         return NotesSlot(Slot(self._cache, self._digest or "", *numbered), self._names)
 
     def notes(self, texts: tuple[str, ...], make: Callable[[], ir.Module]) -> ir.Module:
@@ -57,9 +57,9 @@ class KeptNotes:
         slot = self.slot(*texts)
         if slot.found is not None:
             return ir.Module.parse(slot.text(0), context())
-        made = declarations(make())
-        slot.keep([str(made)])
-        return made
+        notes = declarations(make())
+        slot.keep([str(notes)])
+        return notes
 
     def modules(
         self, texts: tuple[str, ...], make: Callable[[], list[ir.Module]] | None
@@ -69,10 +69,10 @@ class KeptNotes:
         slot = self.slot(*texts)
         if slot.found is not None:
             return [ir.Module.parse(slot.text(k), context()) for k in range(len(slot.found))]
-        made = None if make is None else make()
-        if made is not None:
-            slot.keep([one.operation.get_asm(enable_debug_info=True) for one in made])
-        return made
+        modules = None if make is None else make()
+        if modules is not None:
+            slot.keep([module.operation.get_asm(enable_debug_info=True) for module in modules])
+        return modules
 
     def forget(self) -> None:
         """The kernel has changed."""

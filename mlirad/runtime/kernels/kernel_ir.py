@@ -25,7 +25,7 @@ from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.derivation import MARKED, NORMALISE
 from mlirad.pipeline.stages.gpu import cuda_stages
 from mlirad.pipeline.stages.stage import Stage, behind, join, up_to
-from mlirad.runtime.executor.executor import KeptCode, Lowered
+from mlirad.runtime.executor.executor import KeptCode, LoweredKernel
 from mlirad.runtime.footprints import read_touched
 from mlirad.runtime.kernels.kept_notes import KeptNotes
 from mlirad.runtime.poles import mark_infinite
@@ -37,7 +37,7 @@ _KEEP = "builtin.module(keep-launch{{number={number}}},canonicalize,cse)"
 class LoweredMode(msgspec.Struct, frozen=True):
     """A mode of a kernel before it is compiled."""
 
-    kernel: Lowered
+    kernel: LoweredKernel
     may_collide: bool  # iterations, as far as is known while compiling
     own_arrays: Sequence[OwnArray] = ()
 
@@ -51,7 +51,7 @@ class KernelIR:
         self._marked: ir.Module | None = None
         self._marked_notes: ir.Module | None = None
         self._kept = KeptNotes(kernel, program.cache)
-        self.given = Given(self)
+        self.given = GivenKernels(self)
 
     def stages(self, mode: Mode) -> list[Stage]:
         """The pipeline of a mode, stage by stage."""
@@ -68,16 +68,14 @@ class KernelIR:
                 f"unknown stage '{stage}' of mode '{mode}', expected one of {', '.join(names)}"
             )
         with context(), self.kernel.module.operation.location:
-            module = copy_of(self.kernel.module)
-            run_pipeline(module.operation, join(stages[: names.index(stage)]))
+            module = self._copy_behind(join(stages[: names.index(stage)]))
             return str(module.operation.get_asm(enable_debug_info=True))
 
     @in_turn
     def remarks(self, mode: Mode) -> list[str]:
         """What the passes of a mode say of their choices, with the source lines."""
         with context(), self.kernel.module.operation.location:
-            module = copy_of(self.kernel.module)
-            run_pipeline(module.operation, join(self.stages(mode)[:-1]))
+            module = self._copy_behind(join(self.stages(mode)[:-1]))
             return [
                 f"{shown_place(op)}: {mode}: {text}" for op, text in take_remarks(module.operation)
             ]
@@ -91,7 +89,7 @@ class KernelIR:
         stages = cuda_stages(mode, fast_math=config.fast_math, check_bounds=config.debug)
         with context(), self.kernel.module.operation.location:
             module = copy_of(self.kernel.module)
-            run_pipeline(module.operation, join(stages), observer=self._printer(mode))
+            self._run(module, stages, mode)
             return to_ptx(module.operation, chip)
 
     # On the way to code.
@@ -100,13 +98,13 @@ class KernelIR:
         """A mode at the last stage. Raises TaichiCompilationError where a pass refuses the
         kernel."""
         stages, config = self.stages(mode), self.program.config
-        options = (str(mode), config.arch, str(config.opt_level), *self._assumed(mode))
+        options = (str(mode), config.arch, str(config.opt_level), *self._assumed_fields(mode))
         slot = self._kept.slot(join(stages), *options)
-        made: ir.Module | None = None
+        early: ir.Module | None = None
         with context(), self.kernel.module.operation.location:
             if slot.found is None:
-                made = self._before_last(mode, stages)
-                notes = declarations(made)
+                early = self._before_last(mode, stages)
+                notes = declarations(early)
             else:
                 notes = ir.Module.parse(slot.text(0))
             if mode.is_reverse:
@@ -117,23 +115,23 @@ class KernelIR:
 
         def finish() -> ir.Module:
             with context(), self.kernel.module.operation.location:
-                module = self._before_last(mode, stages) if made is None else made
+                module = self._before_last(mode, stages) if early is None else early
                 self._run(module, stages[-1:], mode)
             return module
 
         def keep(code: bytes) -> None:
             slot.keep([str(notes)], code)
 
-        found = None if slot.found is None else slot.found[1]
-        code = KeptCode(found, keep if slot.is_on else None)
+        binary = None if slot.found is None else slot.found[1]
+        code = KeptCode(binary, keep if slot.is_on else None)
         may_collide = any("grad.collisions" in op.attributes for op in notes.body.operations)
-        lowered = self._lowered(notes, mode, finish, code)
+        lowered = self._lowered_kernel(notes, mode, finish, code)
         return LoweredMode(lowered, may_collide, self.kernel.own_arrays)
 
-    def _lowered(
+    def _lowered_kernel(
         self, notes: ir.Module, mode: Mode, finish: Callable[[], ir.Module], code: KeptCode
-    ) -> Lowered:
-        return Lowered(
+    ) -> LoweredKernel:
+        return LoweredKernel(
             finish,
             self.kernel.name,
             signature_of(notes.operation, self.kernel.name),
@@ -148,12 +146,12 @@ class KernelIR:
         """The module of a mode that waits for its last stage."""
         start = self.kernel.module
         if mode.is_reverse:
-            start, stages = self.marked(), behind(MARKED, stages)
+            start, stages = self.marked_module(), behind(MARKED, stages)
         module = copy_of(start)
         self._run(module, stages[:-1], mode)
         return module
 
-    def marked(self) -> ir.Module:
+    def marked_module(self) -> ir.Module:
         """The stage that all reverses start from, which knows what they read and what is written.
 
         Raises TaichiCompilationError where there is no reverse.
@@ -169,46 +167,41 @@ class KernelIR:
     def marked_notes(self) -> ir.Module:
         """What it notes. Raises TaichiCompilationError where there is no reverse."""
         if self._marked_notes is None:
-            texts = join(up_to(MARKED, self.stages(REVERSE))), *self._assumed(REVERSE)
+            texts = join(up_to(MARKED, self.stages(REVERSE))), *self._assumed_fields(REVERSE)
             with context(), self.kernel.module.operation.location:
-                self._marked_notes = self._kept.notes(texts, self.marked)
+                self._marked_notes = self._kept.notes(texts, self.marked_module)
             self.program.poles.note(self._marked_notes.operation)
         return self._marked_notes
 
     def with_notes(self, mark: str) -> ir.Module:
         """The notes of one pass, which there are also where there is no reverse."""
         text = f"builtin.module({NORMALISE},{mark})"
-
-        def make() -> ir.Module:
-            module = copy_of(self.kernel.module)
-            run_pipeline(module.operation, text)
-            return module
-
         with context(), self.kernel.module.operation.location:
-            return self._kept.notes((text,), make)
+            return self._kept.notes((text,), lambda: self._copy_behind(text))
 
     def pieces(self, *, are_known: bool = False) -> list[KernelModule]:
         """The loops of the kernel one by one (see `keep-launch`); nothing where they have to be
         `known` and are not, or where the kernel was given derivatives."""
         if self.kernel.derivatives is not None:
             return []
-        texts = NORMALISE, _KEEP.format(number="each"), *self._assumed(REVERSE)
+        texts = NORMALISE, _KEEP.format(number="each"), *self._assumed_fields(REVERSE)
         with context(), self.kernel.module.operation.location:
-            found = self._kept.modules(texts, None if are_known else self._make_pieces) or []
-            return [_part_of(self.kernel, one, is_last=one is found[-1]) for one in found]
+            modules = self._kept.modules(texts, None if are_known else self._make_pieces) or []
+            return [
+                _piece_of(self.kernel, module, is_last=module is modules[-1]) for module in modules
+            ]
 
     def _make_pieces(self) -> list[ir.Module]:
         from mlirad.passes.derivative.keep_launch import cut
 
-        normal = copy_of(self.kernel.module)
-        run_pipeline(normal.operation, f"builtin.module({NORMALISE})")
-        found = []
-        for number in range(max(len(cut(one)) for one in functions(normal.operation))):
-            found.append(copy_of(normal))
-            run_pipeline(found[-1].operation, _KEEP.format(number=number))
-        return found
+        normal = self._copy_behind(f"builtin.module({NORMALISE})")
+        pieces = []
+        for number in range(max(len(cut(function)) for function in functions(normal.operation))):
+            pieces.append(copy_of(normal))
+            run_pipeline(pieces[-1].operation, _KEEP.format(number=number))
+        return pieces
 
-    def _assumed(self, mode: Mode) -> list[str]:
+    def _assumed_fields(self, mode: Mode) -> list[str]:
         """The fields that a mode is made for as if they held infinities."""
         return [
             f"@{name}" for name in self.kernel.fields if name in self.infinite and mode.is_reverse
@@ -235,6 +228,12 @@ class KernelIR:
                 declare_trees(self.program, self.kernel.fields, self.kernel.apart)
             move_adjoints(self.kernel.module.operation, self.program, self.kernel.apart)
 
+    def _copy_behind(self, pipeline: str) -> ir.Module:
+        """Return a copy of the kernel's module that went through a pipeline. Needs a location."""
+        module = copy_of(self.kernel.module)
+        run_pipeline(module.operation, pipeline)
+        return module
+
     def _run(self, module: ir.Module, stages: Sequence[Stage], mode: Mode) -> None:
         run_pipeline(module.operation, join(stages), observer=self._printer(mode))
 
@@ -244,14 +243,14 @@ class KernelIR:
         return lambda name, op: print(f"// {self.kernel.name} ({mode}) after {name}\n{op}")
 
 
-def _part_of(kernel: KernelModule, module: ir.Module, *, is_last: bool) -> KernelModule:
+def _piece_of(kernel: KernelModule, module: ir.Module, *, is_last: bool) -> KernelModule:
     """A part of a kernel, which is passed what parts share; the last one returns."""
     shared = shared_arrays(functions(module.operation)[0])
-    part = replace(kernel, module=module, arrays=(*kernel.arrays, *shared), shared=len(shared))
-    return part if is_last else replace(part, results=(), result_form=None)
+    piece = replace(kernel, module=module, arrays=(*kernel.arrays, *shared), shared=len(shared))
+    return piece if is_last else replace(piece, results=(), result_form=None)
 
 
-class Given:
+class GivenKernels:
     """The derivatives that a kernel was given, as kernels."""
 
     def __init__(self, stages: KernelIR) -> None:
@@ -259,7 +258,7 @@ class Given:
         self._known: dict[Mode, KernelIR] = {}
 
     @in_turn
-    def of(self, mode: Mode) -> tuple[KernelIR, Mode]:
+    def resolve(self, mode: Mode) -> tuple[KernelIR, Mode]:
         """What computes a mode, and by which mode of its own: the kernel itself, where it was given
         nothing for that."""
         stages, derivatives = self._stages, self._stages.kernel.derivatives
@@ -285,27 +284,29 @@ def _messages(module: ir.Module, name: str) -> list[Message]:
     attributes = module.operation.attributes
     if name not in attributes:
         return []
-    return [read_message(one) for one in ir.ArrayAttr(attributes[name])]
+    return [read_message(entry) for entry in ir.ArrayAttr(attributes[name])]
 
 
 def _warn(messages: Sequence[Message]) -> None:
     """Warn of lines of the program; Python shows each below its message."""
-    for one in messages:
-        if one.place is None:
-            warnings.warn(one.text, stacklevel=2)
+    for message in messages:
+        if message.place is None:
+            warnings.warn(message.text, stacklevel=2)
         else:
-            warnings.warn_explicit(one.text, UserWarning, one.place.file, one.place.line)
+            warnings.warn_explicit(
+                message.text, UserWarning, message.place.file, message.place.line
+            )
 
 
 def declare_trees(
-    program: Program, symbols: Sequence[str], apart: frozenset[str] = frozenset()
+    program: Program, symbols: Sequence[str], outer: frozenset[str] = frozenset()
 ) -> None:
     """Add the layout trees of some fields, and of their derivatives, at the insertion point; the
     adjoints of some lie `apart` from their gradients."""
     names = [
         name
         for symbol in _with_companions(program, symbols)
-        for name in (symbol, program.derivatives.adjoint_of(symbol, apart))
+        for name in (symbol, program.derivatives.adjoint_of(symbol, outer))
         if name is not None
     ]
     names += [dual for name in names for dual in program.derivatives.duals.get(name, ())]
@@ -313,24 +314,24 @@ def declare_trees(
         declare()
 
 
-def move_adjoints(module: ir.Operation, program: Program, apart: frozenset[str]) -> None:
+def move_adjoints(module: ir.Operation, program: Program, moved: frozenset[str]) -> None:
     """Have the adjoints of some fields lie apart from their gradients, if there are any: forward
     mode needs none."""
-    for place in places(module) if apart else ():
+    for place in places(module) if moved else ():
         symbol = ir.StringAttr(place.attributes["sym_name"]).value
-        outer = program.derivatives.outers.get(symbol) if symbol in apart else None
+        outer = program.derivatives.outers.get(symbol) if symbol in moved else None
         if outer is not None:
             place.attributes["adjoint"] = ir.FlatSymbolRefAttr.get(outer)
-        elif symbol in apart and "adjoint" in place.attributes:
+        elif symbol in moved and "adjoint" in place.attributes:
             del place.attributes["adjoint"]
 
 
 def _with_companions(program: Program, symbols: Sequence[str]) -> list[str]:
     """Some fields, with the activities of their trees, and whose activities they are."""
-    found = dict.fromkeys(symbols)
-    waiting = list(found)
+    names = dict.fromkeys(symbols)
+    waiting = list(names)
     while waiting:
-        new = [n for n in program.trees.companions.get(waiting.pop(), []) if n not in found]
-        found.update(dict.fromkeys(new))
+        new = [n for n in program.trees.companions.get(waiting.pop(), []) if n not in names]
+        names.update(dict.fromkeys(new))
         waiting += new
-    return list(found)
+    return list(names)

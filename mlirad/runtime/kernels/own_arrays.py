@@ -18,9 +18,9 @@ class MadeArray:
 
     host = None
 
-    def __init__(self, memory: Memory, one: OwnArray, extents: tuple[int, ...]) -> None:
+    def __init__(self, memory: Memory, declared: OwnArray, extents: tuple[int, ...]) -> None:
         self.dims = extents
-        self._allocation, elements = memory.array(one.dtype.numpy, extents)
+        self._allocation, elements = memory.array(declared.dtype.numpy, extents)
         self.address = elements.address
 
     def adjoint(self) -> NoReturn:
@@ -36,25 +36,24 @@ class CodeWithOwnArrays(Code):
     """Code that is passed them behind the arguments of a launch. Those of the last extents wait
     for the next launch: as many as there were launches at once."""
 
-    def __init__(self, code: Code, own: Sequence[OwnArray], memory: Memory) -> None:
+    def __init__(self, code: Code, own_arrays: Sequence[OwnArray], memory: Memory) -> None:
         self.messages = code.messages
-        self._code, self._own, self._memory = code, own, memory
+        self._code, self._own, self._memory = code, own_arrays, memory
         self._extents: Extents = ()
         self._waiting: list[list[MadeArray]] = []
 
     def launch(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> tuple[Any, ...]:
-        """See `Code.launch`."""
-        extents = tuple([one.extents(values) for one in self._own])
+        extents = tuple([array.extents(values) for array in self._own])
         if extents != self._extents:
             self._extents, self._waiting = extents, []
         waiting = self._waiting
         try:
-            own = waiting.pop()
+            own_arrays = waiting.pop()
         except IndexError:
-            own = [MadeArray(self._memory, *both) for both in zip(self._own, extents)]
-        found = self._code.launch([*values, *[None] * len(own)], [*arrays, *own])
-        waiting.append(own)
-        return found
+            own_arrays = [MadeArray(self._memory, *pair) for pair in zip(self._own, extents)]
+        results = self._code.launch([*values, *[None] * len(own_arrays)], [*arrays, *own_arrays])
+        waiting.append(own_arrays)
+        return results
 
     def ran_last_with(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> bool:
         """Nobody asks: reverses of such kernels are run by tapes."""

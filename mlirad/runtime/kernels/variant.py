@@ -19,7 +19,7 @@ from mlirad.kernel.array_arguments import (
 from mlirad.kernel.module import KernelModule
 from mlirad.pipeline.mode import PRIMAL
 from mlirad.runtime.executor.executor import Code, PassedArray
-from mlirad.runtime.kernels.codes import Codes, Derivative, Primal, Unrecorded
+from mlirad.runtime.kernels.codes import Codes, Derivative, Primal, UnrecordedLaunches
 from mlirad.runtime.kernels.kernel_ir import KernelIR
 from mlirad.runtime.kernels.notes import Notes
 from mlirad.runtime.program import Program
@@ -44,11 +44,13 @@ class Variant:
         self.stages = KernelIR(kernel, program)
         self.notes = Notes(self.stages)
         self.codes: Codes = Codes(self.stages, self.notes, primal)
-        self.unrecorded = Unrecorded(self.codes, self.refresh)
+        self.unrecorded = UnrecordedLaunches(self.codes, self.refresh)
         self.launched_at = RECORDED  # the program's count of changes
         # of the program, when the gradients of the kernel's fields were last looked at
         self.gradient_version = -1
-        self.array_needs_grad = [one.needs_grad and one.dtype.is_float for one in kernel.arrays]
+        self.array_needs_grad = [
+            array.needs_grad and array.dtype.is_float for array in kernel.arrays
+        ]
         self._parts: list[Variant] | None = None
         self._relatives: dict[Hashable, Variant] = {}
         # the reverse as a kernel, once it was launched as one, with what it was made for
@@ -81,13 +83,13 @@ class Variant:
         has_primal: bool = False,
     ) -> Variant:
         """The same kernel with other derivatives; its primal is this one's, or its own."""
-        found = self._relatives.get(key)
-        if found is None or found.codes.is_stale:
+        variant = self._relatives.get(key)
+        if variant is None or variant.codes.is_stale:
             self.refresh()  # the other one has its trees
             primal = None if has_primal else Primal(self.codes)
-            found = Variant(changed(self.kernel), self.program, self.owners, primal)
-            self._relatives[key] = found
-        return found
+            variant = Variant(changed(self.kernel), self.program, self.owners, primal)
+            self._relatives[key] = variant
+        return variant
 
     def with_gradients(self, positions: frozenset[int]) -> Variant:
         """The same kernel for arrays of which those at some positions have gradients too."""
@@ -101,14 +103,14 @@ class Variant:
         """The same kernel, of whose fields some have adjoints apart from their gradients. Where it
         deactivates these, it clears the gradients, which are memory."""
         adjoints = self.program.derivatives.adjoints
-        emptied = [adjoints[one] for one in self.kernel.emptied if one in symbols]
+        emptied = [adjoints[symbol] for symbol in self.kernel.emptied if symbol in symbols]
         changed = partial(with_adjoints_apart, symbols=symbols, emptied=emptied)
         return self._relative(("apart", symbols), changed, has_primal=bool(emptied))
 
     def gradients(self) -> list[str]:
         """The gradients of the kernel's fields."""
-        found = map(self._adjoint_of, self.kernel.fields)
-        return [name for name in found if name is not None]
+        names = map(self._adjoint_of, self.kernel.fields)
+        return [name for name in names if name is not None]
 
     def reaches_gradients(self) -> bool:
         """Whether it writes to a field with a gradient, or to an array argument."""
@@ -165,7 +167,7 @@ class Variant:
                 pieces = self.stages.pieces()
                 if len(pieces) < 2:
                     raise
-            self._parts = [Variant(one, self.program, self.owners) for one in pieces] or [self]
+            self._parts = [Variant(piece, self.program, self.owners) for piece in pieces] or [self]
         return self._parts
 
     # Derivatives of the kernel's fields.
@@ -180,9 +182,9 @@ class Variant:
         if duals != self._declared_duals:
             self._declared_duals = duals
             self.codes.forget_modes(lambda mode: mode.tangents > 0 or mode.clears)
-            for part in self._parts or ():
-                if part is not self:
-                    part.refresh()
+            for piece in self._parts or ():
+                if piece is not self:
+                    piece.refresh()
         elif gradients == self.declared:
             return
         if gradients != self.declared:

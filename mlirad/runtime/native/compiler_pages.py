@@ -39,11 +39,11 @@ def _code() -> tuple[tuple[int, int], ...]:
     spec = find_spec(f"{PROVIDER}._mlir_libs")
     if spec is None or not spec.submodule_search_locations or not _MAPS.exists():
         return ()
-    folders = tuple(os.path.realpath(one) + os.sep for one in spec.submodule_search_locations)
-    found = []
+    folders = tuple(os.path.realpath(entry) + os.sep for entry in spec.submodule_search_locations)
+    ranges = []
     for line in _MAPS.read_text().splitlines():
         place, protection, *_, path = line.split(maxsplit=5)
         if protection == "r-xp" and path.startswith(folders):
-            start, end = (int(one, 16) for one in place.split("-"))
-            found.append((start, end - start))
-    return tuple(found)
+            start, end = (int(entry, 16) for entry in place.split("-"))
+            ranges.append((start, end - start))
+    return tuple(ranges)

@@ -37,27 +37,29 @@ class LoadedObject:
     """
 
     def __init__(self, data: bytes, libraries: Sequence[str] = ()) -> None:
-        found = read_object(data)
+        object_file = read_object(data)
         self._libraries = [*map(_library, libraries), _library(None)]
         self._places: dict[int, _Place] = {}
-        code = {n: one for n, one in found.sections.items() if not one.is_writable}
-        variables = {n: one for n, one in found.sections.items() if one.is_writable}
-        pieces = [self._placed(sections) for sections in (code, variables) if sections]
-        self._relocate(found.relocations)
+        code = {n: entry for n, entry in object_file.sections.items() if not entry.is_writable}
+        variables = {n: entry for n, entry in object_file.sections.items() if entry.is_writable}
+        pieces = [self._place_sections(sections) for sections in (code, variables) if sections]
+        self._relocate(object_file.relocations)
         for piece in pieces[: bool(code)]:
             piece.make_code()
-        self._symbols = {one.name: one for one in found.symbols if one.section in self._places}
+        self._symbols = {
+            entry.name: entry for entry in object_file.symbols if entry.section in self._places
+        }
 
     def function(self, name: str) -> Callable[[Any], None]:
         """One of its functions, which takes its arguments packed; it does not keep this object."""
         if name not in self._symbols:
             raise UnreadableObjectError(f"no function '{name}'")
-        made: Callable[[Any], None] = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(
+        function: Callable[[Any], None] = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(
             self._address(self._symbols[name])
         )
-        return made
+        return function
 
-    def _placed(self, sections: dict[int, Section]) -> _Piece:
+    def _place_sections(self, sections: dict[int, Section]) -> _Piece:
         """Sections in memory of their own."""
         starts, end = {}, 0
         for number, section in sections.items():
@@ -71,10 +73,12 @@ class LoadedObject:
 
     def _relocate(self, relocations: Iterable[Relocation]) -> None:
         addresses: dict[Symbol, int] = {}
-        for one in relocations:
-            if one.symbol not in addresses:
-                addresses[one.symbol] = self._address(one.symbol)
-            self._places[one.section].relocate(one, addresses[one.symbol] + one.addend)
+        for relocation in relocations:
+            if relocation.symbol not in addresses:
+                addresses[relocation.symbol] = self._address(relocation.symbol)
+            self._places[relocation.section].relocate(
+                relocation, addresses[relocation.symbol] + relocation.addend
+            )
 
     def _address(self, symbol: Symbol) -> int:
         if symbol.section is not None:
@@ -122,16 +126,22 @@ class _Place(NamedTuple):
     def address(self) -> int:
         return self.piece.address + self.start
 
-    def relocate(self, one: Relocation, value: int) -> None:
+    def relocate(self, relocation: Relocation, value: int) -> None:
         """Write the address of a symbol, or how far away it is."""
-        form = _FORMATS.get(one.kind)
-        if form is None or one.offset + struct.calcsize(form) > self.size:
-            raise UnreadableObjectError(f"a relocation of kind {one.kind} at {one.offset}")
-        word = value % (1 << 64) if one.kind == _ABSOLUTE else value - self.address - one.offset
+        form = _FORMATS.get(relocation.kind)
+        if form is None or relocation.offset + struct.calcsize(form) > self.size:
+            raise UnreadableObjectError(
+                f"a relocation of kind {relocation.kind} at {relocation.offset}"
+            )
+        word = (
+            value % (1 << 64)
+            if relocation.kind == _ABSOLUTE
+            else value - self.address - relocation.offset
+        )
         try:
-            self.piece.put(self.start + one.offset, struct.pack(form, word))
+            self.piece.put(self.start + relocation.offset, struct.pack(form, word))
         except struct.error:
-            raise UnreadableObjectError(f"'{one.symbol.name}' is too far away") from None
+            raise UnreadableObjectError(f"'{relocation.symbol.name}' is too far away") from None
 
 
 @cache

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from mlirad.runtime.executor.executor import Lowered
+from mlirad.runtime.executor.executor import LoweredKernel
 from mlirad.runtime.native.compiler_pages import give_back_compiler_pages
 from mlirad.runtime.native.engine import engine_of
 from mlirad.runtime.native.loaded_object import LoadedObject, can_load_objects
@@ -25,14 +25,14 @@ class MachineCode(NamedTuple):
 
 
 def machine_code(
-    lowered: Lowered, *, opt_level: int = 3, libraries: Sequence[str] = ()
+    lowered: LoweredKernel, *, opt_level: int = 3, libraries: Sequence[str] = ()
 ) -> MachineCode:
     """Code of a kernel, which is kept for later processes."""
-    loaded = _loaded(lowered.code.found, lowered.name, libraries)
-    return loaded or _compiled(lowered, opt_level, libraries)
+    loaded = _load(lowered.code.binary, lowered.name, libraries)
+    return loaded or _compile(lowered, opt_level, libraries)
 
 
-def _compiled(lowered: Lowered, opt_level: int, libraries: Sequence[str]) -> MachineCode:
+def _compile(lowered: LoweredKernel, opt_level: int, libraries: Sequence[str]) -> MachineCode:
     """What LLVM makes of it.
 
     Its object file is loaded where it can be: the engine would keep a copy of all that LLVM needs
@@ -47,14 +47,14 @@ def _compiled(lowered: Lowered, opt_level: int, libraries: Sequence[str]) -> Mac
     code = _object_of(engine) if can_load_objects() and _may_write_files() else None
     if code is not None and lowered.code.keep is not None:
         lowered.code.keep(code)
-    loaded = _loaded(code, lowered.name, libraries)
+    loaded = _load(code, lowered.name, libraries)
     if code is not None and len(code) < _SMALL_OBJECT:
         _waiting.append(engine)
     give_back_compiler_pages()
     return loaded or MachineCode(function, engine)
 
 
-def _loaded(code: bytes | None, name: str, libraries: Sequence[str]) -> MachineCode | None:
+def _load(code: bytes | None, name: str, libraries: Sequence[str]) -> MachineCode | None:
     if code is None:
         return None
     try:

@@ -89,10 +89,10 @@ class _Reader:
         tables = [n for n, header in enumerate(self.headers) if header[1] == _SYMTAB]
         symbols = self._symbols(*tables)
         relocations = [
-            one
+            relocation
             for number, header in enumerate(self.headers)
             if header[1] == _RELA and header[7] in sections
-            for one in self._relocations(number, symbols)
+            for relocation in self._relocations(number, symbols)
         ]
         return ObjectFile(sections, symbols, relocations)
 
@@ -115,8 +115,8 @@ class _Reader:
         if section >= _RESERVED and section != _ABSOLUTE:
             raise UnreadableObjectError("a symbol in no section")
         spelled = names[name : names.index(b"\0", name)].decode()
-        known = section not in (_UNDEFINED, _ABSOLUTE)
-        return Symbol(spelled, section if known else None, value)
+        is_defined = section not in (_UNDEFINED, _ABSOLUTE)
+        return Symbol(spelled, section if is_defined else None, value)
 
     def _relocations(self, table: int, symbols: list[Symbol]) -> list[Relocation]:
         section = self.headers[table][7]

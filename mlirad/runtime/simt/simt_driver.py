@@ -55,16 +55,14 @@ class SimtDriver(Driver):
     def reserve(self, size: int) -> int:
         """Bytes that hold 0 and take no memory."""
         with self._turn:
-            return self._blocks.add(_Reserved(size))
+            return self._blocks.add(_ReservedBlock(size))
 
     def discard(self, address: int, size: int) -> None:
-        """Give pages back to the host."""
         block = self._check(address, size, "discard")
         block.discard(address - block.address, size)
 
     @property
     def address_space(self) -> int | None:
-        """The host's."""
         return ADDRESS_SPACE
 
     def free(self, address: int) -> None:
@@ -76,10 +74,10 @@ class SimtDriver(Driver):
                 raise TaichiRuntimeError(f"{address:#x} is freed, and is no allocation")
             damaged = block.is_damaged()
             block.end()
-            if not isinstance(block, _Reserved):
+            if not isinstance(block, _ReservedBlock):
                 self._used -= block.size
             self._freed.append(block)
-            while sum(one.size for one in self._freed) > _FREED_KEPT:
+            while sum(block.size for block in self._freed) > _FREED_KEPT:
                 self._freed.popleft()
         if damaged:
             raise TaichiRuntimeError(
@@ -87,26 +85,21 @@ class SimtDriver(Driver):
             )
 
     def page_locked(self, size: int) -> int:
-        """Memory of the host as it is."""
         room = np.full(size + ALIGNMENT, UNWRITTEN, np.uint8)
         address = int(room.ctypes.data) + -room.ctypes.data % ALIGNMENT
         self._locked[address] = room
         return address
 
     def free_page_locked(self, address: int) -> None:
-        """Give it back."""
         self._locked.pop(address, None)
 
     def total_memory(self) -> int:
-        """What this device may take of the host's."""
         return self._total
 
     def free_memory(self) -> int:
-        """What it has not taken, as far as the host has it."""
         return max(0, min(self._total - self._used, available_memory()))
 
     def holds(self, address: int) -> bool:
-        """Whether it is in an allocation."""
         return self._block(address) is not None
 
     @property
@@ -117,23 +110,19 @@ class SimtDriver(Driver):
     # Copies.
 
     def write(self, address: int, host_address: int, size: int) -> None:
-        """Copy from the host."""
         self._check(address, size, "write")
         ctypes.memmove(address, host_address, size)
 
     def read(self, host_address: int, address: int, size: int) -> None:
-        """Copy to the host."""
         self._check(address, size, "read")
         ctypes.memmove(host_address, address, size)
 
     def copy(self, target: int, source: int, size: int) -> None:
-        """Copy within the device."""
         self._check(target, size, "write")
         self._check(source, size, "read")
         ctypes.memmove(target, source, size)
 
     def fill(self, address: int, byte: int, size: int) -> None:
-        """Set bytes."""
         self._check(address, size, "fill")
         ctypes.memset(address, byte, size)
 
@@ -144,12 +133,10 @@ class SimtDriver(Driver):
 
     @property
     def dlpack_device(self) -> tuple[int, int]:
-        """DLPack's kDLExtDev, which is nobody's."""
         return 12, 0
 
     @property
     def stream(self) -> int | None:
-        """There are none."""
         return None
 
     def _block(self, address: int) -> _Block | None:
@@ -192,7 +179,7 @@ class _Block:
         return bool((before != _GUARD).any() or (behind != _GUARD).any())
 
 
-class _Reserved(_Block):
+class _ReservedBlock(_Block):
     """Zeros between two guards, committed as they are written to; it stays zeros when it ends."""
 
     def __init__(self, size: int) -> None:
@@ -204,11 +191,9 @@ class _Reserved(_Block):
         self._room[self._start + size :] = _GUARD
 
     def discard(self, start: int, size: int) -> None:
-        """Give pages back."""
         self._pages.discard(self._start + start, size)
 
     def end(self) -> None:
-        """Give all pages back."""
         self.discard(0, self.size)
 
 

@@ -7,9 +7,9 @@ from mlirad.pipeline.stages.gpu import simt_stages
 from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.config import Config
 from mlirad.runtime.device.compiled_services import CompiledServices
-from mlirad.runtime.device.room import DeviceRoom
+from mlirad.runtime.device.launch_space import DeviceLaunchSpace
 from mlirad.runtime.executor.compiled import CompiledKernel
-from mlirad.runtime.executor.executor import Executor, LaunchMemory, Lowered
+from mlirad.runtime.executor.executor import Executor, LaunchMemory, LoweredKernel
 from mlirad.runtime.memory.device.device_memory import DeviceMemory
 from mlirad.runtime.native.machine_code import machine_code
 from mlirad.runtime.simt.simt_driver import SimtDriver
@@ -23,7 +23,6 @@ class SimtExecutor(Executor):
         self.memory: DeviceMemory = DeviceMemory(self.driver, CompiledServices(self))
 
     def stages(self, mode: Mode, config: Config, *, keeps: bool = False) -> list[Stage]:
-        """The pipeline to machine code of all threads, one after the other."""
         return simt_stages(
             mode,
             fast_math=config.fast_math,
@@ -32,10 +31,13 @@ class SimtExecutor(Executor):
             order=config.simt_order,
         )
 
-    def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> CompiledKernel:
-        """Machine code."""
-        made = machine_code(lowered, opt_level=config.opt_level)
-        return CompiledKernel(lowered, made.function, memory, DeviceRoom(self.memory), made.owner)
+    def compile(
+        self, lowered: LoweredKernel, memory: LaunchMemory, config: Config
+    ) -> CompiledKernel:
+        code = machine_code(lowered, opt_level=config.opt_level)
+        return CompiledKernel(
+            lowered, code.function, memory, DeviceLaunchSpace(self.memory), code.owner
+        )
 
     def synchronize(self) -> None:
         """Launches have ended when they return."""

@@ -2,34 +2,34 @@
 
 import pytest
 
-from mlirad.runtime.cache.entry import decoded, encoded
+from mlirad.runtime.cache.entry import decode_file, encode_file
 
 KEY, PARTS = "key", [b"some", b"", b"\0parts" * 9]
 
 
 def test_there_and_back() -> None:
     """Parts of any bytes, none too."""
-    assert decoded(KEY, encoded(KEY, PARTS)) == PARTS
-    assert decoded(KEY, encoded(KEY, [])) == []
+    assert decode_file(KEY, encode_file(KEY, PARTS)) == PARTS
+    assert decode_file(KEY, encode_file(KEY, [])) == []
 
 
 def test_another_key() -> None:
     """A file that was renamed."""
-    assert decoded("other", encoded(KEY, PARTS)) is None
+    assert decode_file("other", encode_file(KEY, PARTS)) is None
 
 
 def test_cut_off_and_damaged() -> None:
     """At every byte."""
-    content = encoded(KEY, PARTS)
+    content = encode_file(KEY, PARTS)
     for position in range(len(content)):
-        assert decoded(KEY, content[:position]) is None
+        assert decode_file(KEY, content[:position]) is None
         damaged = bytearray(content)
         damaged[position] ^= 1
-        assert decoded(KEY, bytes(damaged)) is None
-    assert decoded(KEY, content + b"\0") is None
+        assert decode_file(KEY, bytes(damaged)) is None
+    assert decode_file(KEY, content + b"\0") is None
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 1000, b"#!/bin/sh\n" * 10])
 def test_foreign(content: bytes) -> None:
     """Of another program."""
-    assert decoded(KEY, content) is None
+    assert decode_file(KEY, content) is None

@@ -19,7 +19,7 @@ from mlirad.pipeline.stages.stage import Stage, join
 from mlirad.runtime.config import Config
 from mlirad.runtime.cuda.cuda_driver import CudaDriver
 from mlirad.runtime.cuda.cuda_executor import CudaExecutor, CudaKernel
-from mlirad.runtime.executor.executor import LaunchMemory, Lowered
+from mlirad.runtime.executor.executor import LaunchMemory, LoweredKernel
 from mlirad.runtime.executors import EXECUTORS
 
 _engines: list[Any] = []  # of kernels that stubs may still run
@@ -38,7 +38,7 @@ class StubbedExecutor(CudaExecutor):
         )
         return [*shared, Stage("target", "canonicalize")]
 
-    def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> CudaKernel:
+    def compile(self, lowered: LoweredKernel, memory: LaunchMemory, config: Config) -> CudaKernel:
         module = lowered.module.operation
         self._stub.next_kernels = kernels_on_the_cpu(module)
         run_pipeline(module, join(cuda_stages()[-1:]))

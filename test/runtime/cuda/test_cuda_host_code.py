@@ -14,7 +14,7 @@ from mlirad.runtime.boxes import Box
 from mlirad.runtime.config import Config
 from mlirad.runtime.cuda.constants import CUresult
 from mlirad.runtime.cuda.cuda_driver import CudaDriver
-from mlirad.runtime.executor.executor import Code, Located, Lowered
+from mlirad.runtime.executor.executor import Addressable, Code, LoweredKernel
 from mlirad.runtime.memory.waiting import Clearing, Waiting
 from mlirad.types import i64
 
@@ -76,7 +76,7 @@ ROOM = {True: ("cuMemAllocAsync", "cuMemFreeAsync"), False: ("cuMemAlloc_v2", "c
 class _Nothing:
     """No memory besides."""
 
-    def field(self, symbol: str) -> Located:
+    def field(self, symbol: str) -> Addressable:
         raise AssertionError(symbol)
 
     clearing = Clearing()
@@ -87,7 +87,7 @@ class _Nothing:
     def clear(self, symbol: str, box: Box) -> None:
         raise AssertionError(symbol)
 
-    def check_bits(self, symbol: str) -> Located:
+    def check_bits(self, symbol: str) -> Addressable:
         raise AssertionError(symbol)
 
 
@@ -97,7 +97,7 @@ def compiled(stub: Stub) -> tuple[StubbedExecutor, Code]:
     with context(), ir.Location.file("count.py", 3, 5):
         module = ir.Module.parse(SOURCE)
         signature = signature_of(module.operation, "count")
-        lowered = Lowered(lambda: module, "count", signature, results=[i64])
+        lowered = LoweredKernel(lambda: module, "count", signature, results=[i64])
         return executor, executor.compile(lowered, _Nothing(), Config())
 
 

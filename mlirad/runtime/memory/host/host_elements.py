@@ -10,7 +10,7 @@ import numpy as np
 
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.memory.host.blocks import Blocks
-from mlirad.runtime.memory.host.host_waiting import HostRoom, HostWaiting, set_all
+from mlirad.runtime.memory.host.host_waiting import HostLaunchSpace, HostWaiting, set_all
 from mlirad.runtime.memory.host.short_axes import assign, copied, exchange
 from mlirad.runtime.memory.memory import Arena, Elements, Index, Kept, Values
 from mlirad.runtime.memory.values import bits, part, same_bits
@@ -25,7 +25,7 @@ class HostElements(Elements):
     waiting: HostWaiting
 
     def __init__(
-        self, view: Values, room: HostRoom | None = None, blocks: Blocks | None = None
+        self, view: Values, room: HostLaunchSpace | None = None, blocks: Blocks | None = None
     ) -> None:
         self._memory, self._blocks, self.waiting = view, blocks, HostWaiting(view, room)
         self.shape, self.dtype, self.nbytes = view.shape, view.dtype, view.nbytes

@@ -15,7 +15,7 @@ from mlirad.runtime.boxes import Box, within_shape
 from mlirad.runtime.capacity import Capacity
 from mlirad.runtime.memory.host.blocks import Blocks
 from mlirad.runtime.memory.host.host_elements import HostElements, HostKept
-from mlirad.runtime.memory.host.host_waiting import HostRoom
+from mlirad.runtime.memory.host.host_waiting import HostLaunchSpace
 from mlirad.runtime.memory.host.short_axes import assign
 from mlirad.runtime.memory.host.sparse_host import SparseHostElements
 from mlirad.runtime.memory.memory import (
@@ -68,7 +68,7 @@ class HostAllocation(Allocation):
         self._guards = room[start - GUARD : start], room[start + size :][:GUARD]
         for guard in self._guards:
             guard[...] = _UNTOUCHED
-        self.room = HostRoom(self.address, size)
+        self.room = HostLaunchSpace(self.address, size)
 
     def overrun(self) -> bool:
         """Whether guard bytes changed, which are then as they were."""

@@ -23,7 +23,7 @@ from mlirad.runtime.memory.waiting import (
 )
 
 
-class HostRoom:
+class HostLaunchSpace:
     """Bytes in which elements lie, all of which are known."""
 
     __slots__ = ("address", "members", "size")
@@ -54,7 +54,7 @@ class HostWaiting(Waiting):
 
     __slots__ = ("_clearing", "_copies", "_memory", "_room", "_row", "_rows", "home", "is_lent")
 
-    def __init__(self, memory: Values, room: HostRoom | None) -> None:
+    def __init__(self, memory: Values, room: HostLaunchSpace | None) -> None:
         self._memory, self._room, self._row = memory, room, HostRows(memory)
         self.is_lent = False  # to somebody who looks at any time
         self._clearing: Clearing | None = None  # None: nothing waits

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from mlirad.runtime.memory.host.host_elements import HostElements
-from mlirad.runtime.memory.host.host_waiting import HostRoom
+from mlirad.runtime.memory.host.host_waiting import HostLaunchSpace
 from mlirad.runtime.memory.memory import Allocation, Nesting, Values
 from mlirad.runtime.memory.sparse.ordered import HostOrdered
 from mlirad.runtime.memory.sparse.sparse_elements import TouchedElements, touched_view
@@ -17,7 +17,7 @@ class SparseHostElements(TouchedElements, HostElements):
     __slots__ = ("_allocation", "_nesting", "activity", "order", "touched")
 
     def __init__(
-        self, view: Values, nesting: Nesting, allocation: Allocation, room: HostRoom
+        self, view: Values, nesting: Nesting, allocation: Allocation, room: HostLaunchSpace
     ) -> None:
         HostElements.__init__(self, view, room)
         self.waiting.is_lent = True  # to `touched`

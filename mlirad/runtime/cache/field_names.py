@@ -23,41 +23,43 @@ _MARK = "\x1a"  # which the text of a module has only as "\1A"
 _NUMBER = re.compile(f"{_MARK}([0-9]+){_MARK}")
 
 
-class OwnNames:
+class FieldNames:
     """Of the fields and trees that the text of a module declares."""
 
     def __init__(self, module: str) -> None:
         names = list(dict.fromkeys(_DECLARED.findall(module)))
         self._names, self._numbers = names, {name: number for number, name in enumerate(names)}
         longest_first = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-        symbol, mention = (one.format(names=longest_first, end=_END) for one in (_SYMBOL, _MENTION))
+        symbol, mention = (
+            pattern.format(names=longest_first, end=_END) for pattern in (_SYMBOL, _MENTION)
+        )
         self._texts = set(_TEXTS.findall(module))  # of the program
         self._symbols_and_texts, self._mentions = f"{symbol}|{_TEXT}", re.compile(mention)
         # to look for texts takes several times as long
         has_likeness = any("@" in text for text in self._texts)
         self._symbols = re.compile(self._symbols_and_texts if has_likeness else symbol)
 
-    def numbered(self, text: str) -> str:
+    def number_names(self, text: str) -> str:
         """The text of a module with numbers."""
         return self._symbols.sub(self._number, text) if self._names else text
 
-    def notes_numbered(self, text: str) -> str:
+    def number_notes(self, text: str) -> str:
         """The text of notes with numbers, also in messages of ours, which mention fields."""
         if not self._names:
             return text
         return re.sub(self._symbols_and_texts, self._number_or_message, text)
 
-    def _number(self, found: re.Match[str]) -> str:
-        if found["name"] is None:
-            return found[0]  # a text
-        number = self._numbers[found["name"]]
-        return f"{found['before']}{_MARK}{number}{_MARK}{found['behind']}"
+    def _number(self, match: re.Match[str]) -> str:
+        if match["name"] is None:
+            return match[0]  # a text
+        number = self._numbers[match["name"]]
+        return f"{match['before']}{_MARK}{number}{_MARK}{match['behind']}"
 
-    def _number_or_message(self, found: re.Match[str]) -> str:
-        if found["name"] is None and found[0] not in self._texts:
-            return self._mentions.sub(self._number, found[0])
-        return self._number(found)
+    def _number_or_message(self, match: re.Match[str]) -> str:
+        if match["name"] is None and match[0] not in self._texts:
+            return self._mentions.sub(self._number, match[0])
+        return self._number(match)
 
-    def named(self, text: str) -> str:
+    def restore_names(self, text: str) -> str:
         """A text with the names in place of numbers."""
         return _NUMBER.sub(lambda at: self._names[int(at[1])], text)

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from mlirad.runtime.memory.memory import Allocation
 
 
-class Own:
+class ThreadState:
     """What belongs to one thread."""
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Own:
 
 
 class OfThread(local):
-    """`own` is the calling thread's."""
+    """`state` is the calling thread's."""
 
     def __init__(self) -> None:
-        self.own = Own()
+        self.state = ThreadState()
