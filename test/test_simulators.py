@@ -43,8 +43,8 @@ def test_a_simulator(name: str) -> None:
     compare = pytest.importorskip("skimage.metrics")
     simulator, losses, picture = trained(name)
     assert losses[-1] < FALLS.get(name, 0.8) * losses[0]
-    known = simulator.known()
-    assert abs(known.found - known.expected) <= known.within, str(known)
+    known = simulator.verify()
+    assert abs(known.value - known.expected) <= known.tolerance, str(known)
     kept = np.asarray(Image.open(PICTURES / f"{name}.png").convert("RGB"))
     assert compare.structural_similarity(picture, kept, channel_axis=-1) > LEAST_LIKENESS
     with ti.ad.Tape(simulator.loss) as tape:

@@ -12,16 +12,16 @@ from mlirad.lang.field.kinds import ScalarField
 from mlirad.lang.ndarray import Ndarray
 
 
-def in_a_row(value: object, what: str) -> NDArray[Any]:
+def in_a_row(value: object, subject: str) -> NDArray[Any]:
     """The numbers of a field or ndarray with one axis. Raises TaichiTypeError for anything else."""
     if not isinstance(value, ScalarField | Ndarray):
-        raise TaichiTypeError(f"{what} is a field or an ndarray, not a {type(value).__name__}")
-    found: NDArray[Any] = as_array(value, what)
-    if found.ndim != 1:
-        raise TaichiTypeError(f"{what} has one axis of numbers, not the shape {found.shape}")
-    return found
+        raise TaichiTypeError(f"{subject} is a field or an ndarray, not a {type(value).__name__}")
+    array: NDArray[Any] = as_array(value, subject)
+    if array.ndim != 1:
+        raise TaichiTypeError(f"{subject} has one axis of numbers, not the shape {array.shape}")
+    return array
 
 
-def put(value: Any, found: NDArray[Any]) -> None:
+def put(value: Any, array: NDArray[Any]) -> None:
     """Write the numbers back."""
-    value.from_numpy(found)
+    value.from_numpy(array)

@@ -18,7 +18,7 @@ class PrefixSumExecutor:
     def run(self, input_arr: object) -> None:
         """Add up in place, by NumPy. Raises TaichiTypeError for what has not one axis of so many
         numbers."""
-        found = in_a_row(input_arr, "input_arr")
-        if len(found) != self.length:
-            raise TaichiTypeError(f"input_arr has {len(found)} numbers, not {self.length}")
-        put(input_arr, np.cumsum(found, dtype=found.dtype, out=found))
+        sums = in_a_row(input_arr, "input_arr")
+        if len(sums) != self.length:
+            raise TaichiTypeError(f"input_arr has {len(sums)} numbers, not {self.length}")
+        put(input_arr, np.cumsum(sums, dtype=sums.dtype, out=sums))

@@ -14,14 +14,14 @@ def parallel_sort(keys: object, values: object = None) -> None:
 
     Raises TaichiTypeError for what has not one axis of numbers, or not as many as there are keys.
     """
-    found = in_a_row(keys, "keys")
+    array = in_a_row(keys, "keys")
     if values is None:
-        found.sort()
+        array.sort()
     else:
         moved = in_a_row(values, "values")
-        if len(moved) != len(found):
-            raise TaichiTypeError(f"there are {len(found)} keys and {len(moved)} values")
-        order = np.argsort(found, kind="stable")
-        found = found[order]
+        if len(moved) != len(array):
+            raise TaichiTypeError(f"there are {len(array)} keys and {len(moved)} values")
+        order = np.argsort(array, kind="stable")
+        array = array[order]
         put(values, moved[order])
-    put(keys, found)
+    put(keys, array)

@@ -8,9 +8,10 @@ from mlirad.distributed.transfers import (
     Communication,
     Extreme,
     FromRoot,
-    Gathered,
-    Scattered,
-    Sent,
+    Gather,
+    RootTransfer,
+    Scatter,
+    SendReceive,
     SumAt,
 )
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
@@ -55,19 +56,10 @@ def bcast(target: Target, root: int = 0) -> None:
     """Set `target` in all other ranks to what it is in the rank `root`. Its adjoint is the sum of
     theirs."""
     check("bcast", target)
-    all_ranks, piece = ranks(), [Piece(target)]
-    is_root = all_ranks.rank == _root("bcast", root)
-    found = FromRoot(
-        all_ranks,
-        "bcast",
-        f"bcast of {_form(target)} from rank {root}",
-        piece if is_root else [],
-        [] if is_root else piece,
-        [target],
-        [target],
-    )
-    found.root = root
-    carry_out(found)
+    is_root = ranks().rank == _root("bcast", root)
+    sources, targets = ([target], []) if is_root else ([], [target])
+    text = f"bcast of {_form(target)} from rank {root}"
+    carry_out(_rooted(FromRoot, text, root, sources, targets, target))
 
 
 def gather(source: Target, target: Target | None, root: int = 0) -> None:
@@ -78,18 +70,9 @@ def gather(source: Target, target: Target | None, root: int = 0) -> None:
     is_root = all_ranks.rank == _root("gather", root)
     if is_root:
         _check_parts("gather", source, target, all_ranks)
-    here = [target] if is_root and target is not None else []
-    found = Gathered(
-        all_ranks,
-        "gather",
-        f"gather of {_form(source)} to rank {root}",
-        [Piece(source)],
-        [Piece(one) for one in here],
-        [source],
-        here,
-    )
-    found.root = root
-    carry_out(found)
+    targets = [target] if is_root and target is not None else []
+    text = f"gather of {_form(source)} to rank {root}"
+    carry_out(_rooted(Gather, text, root, [source], targets))
 
 
 def scatter(source: Target | None, target: Target, root: int = 0) -> None:
@@ -100,18 +83,9 @@ def scatter(source: Target | None, target: Target, root: int = 0) -> None:
     is_root = all_ranks.rank == _root("scatter", root)
     if is_root:
         _check_parts("scatter", target, source, all_ranks)
-    here = [source] if is_root and source is not None else []
-    found = Scattered(
-        all_ranks,
-        "scatter",
-        f"scatter of {_form(target)} from rank {root}",
-        [Piece(one) for one in here],
-        [Piece(target)],
-        here,
-        [target],
-    )
-    found.root = root
-    carry_out(found)
+    sources = [source] if is_root and source is not None else []
+    text = f"scatter of {_form(target)} from rank {root}"
+    carry_out(_rooted(Scatter, text, root, sources, [target]))
 
 
 def sendrecv(
@@ -124,28 +98,20 @@ def sendrecv(
     TaichiRuntimeError, in all ranks, where a rank sends what the other does not wait for, or
     something of another shape or type, TaichiTypeError for one of a pair without the other.
     """
-    for one, peer, what in ((source, to, "send to"), (target, origin, "receive from")):
-        if (one is None) != (peer is None):
-            raise TaichiTypeError(f"sendrecv: what to {what} a rank, and that rank, or neither")
-    check("sendrecv", *(one for one in (source, target) if one is not None))
+    for end, peer, verb in ((source, to, "send to"), (target, origin, "receive from")):
+        if (end is None) != (peer is None):
+            raise TaichiTypeError(f"sendrecv: what to {verb} a rank, and that rank, or neither")
+    check("sendrecv", *(end for end in (source, target) if end is not None))
     all_ranks = ranks()
     for peer in (to, origin):
         if peer is not None:
             _root("sendrecv", peer)
     _check_pairs(all_ranks, source, target, to, origin)
-    here = [] if source is None else [source]
-    there = [] if target is None else [target]
-    found = Sent(
-        all_ranks,
-        "sendrecv",
-        "sendrecv",
-        [Piece(one) for one in here],
-        [Piece(one) for one in there],
-        here,
-        there,
-    )
-    found.to, found.origin = to, origin
-    carry_out(found)
+    sources = [] if source is None else [source]
+    targets = [] if target is None else [target]
+    transfer = SendReceive(all_ranks, "sendrecv", "sendrecv", *_pieces(sources, targets))
+    transfer.to, transfer.origin = to, origin
+    carry_out(transfer)
 
 
 def _check_pairs(
@@ -181,18 +147,41 @@ def _reduction(
     if op not in OPERATIONS:
         raise ValueError(f"{name}: op is one of {', '.join(OPERATIONS)}, not {op!r}")
     all_ranks = ranks()
-    here = [Piece(target)] if root in (None, all_ranks.rank) else []
+    targets = [Piece(target)] if root in (None, all_ranks.rank) else []
     text = f"{name} ({op}) of {_form(source)}" + ("" if root is None else f" to rank {root}")
-    given = (all_ranks, name, text, [Piece(source)], here, [source], [target])
+    arguments = (all_ranks, name, text, [Piece(source)], targets, [source], [target])
     if op != "sum":
-        extreme = Extreme(*given)
+        extreme = Extreme(*arguments)
         extreme.is_max, extreme.root = op == "max", root
         return extreme
     if root is None:
-        return AllSum(*given)
-    found = SumAt(*given)
-    found.root = root
-    return found
+        return AllSum(*arguments)
+    total = SumAt(*arguments)
+    total.root = root
+    return total
+
+
+def _rooted(
+    kind: type[RootTransfer],
+    text: str,
+    root: int,
+    sources: list[Target],
+    targets: list[Target],
+    target_of_all: Target | None = None,
+) -> RootTransfer:
+    """Return a transfer from or to one rank, or, for derivatives, of what all ranks have."""
+    pieces = _pieces(sources, targets)
+    if target_of_all is not None:
+        pieces = (*pieces[:2], [target_of_all], [target_of_all])
+    transfer = kind(ranks(), text.partition(" ")[0], text, *pieces)
+    transfer.root = root
+    return transfer
+
+
+def _pieces(
+    sources: list[Target], targets: list[Target]
+) -> tuple[list[Piece], list[Piece], list[Target], list[Target]]:
+    return list(map(Piece, sources)), list(map(Piece, targets)), sources, targets
 
 
 def carry_out(transfer: Communication) -> None:
@@ -200,13 +189,13 @@ def carry_out(transfer: Communication) -> None:
     transfer is of primal values. Raises TaichiRuntimeError where it would follow gradients, which
     the program uses as fields."""
     recorder: Recorder | None = program().threads.recorder
-    used = [one for one in transfer.named if isinstance(one, Field) and one.is_gradient]
+    used = [target for target in transfer.named if isinstance(target, Field) and target.is_gradient]
     if recorder is not None and used and recorder.is_differentiating:
         raise TaichiRuntimeError(
             f"{transfer.name} of '{used[0].symbol}' inside a tape or a forward mode is not "
             "differentiated: copy the gradient to a field before"
         )
-    if recorder is None or any(one.is_derivative for one in transfer.named):
+    if recorder is None or any(target.is_derivative for target in transfer.named):
         transfer.agree(Pass.PLAIN, transfer.number(), False)
         transfer.run()
     else:
@@ -248,16 +237,16 @@ def _check_same(name: str, source: Target, target: Target) -> None:
         raise TaichiTypeError(f"{name} of {_form(source)} into {_form(target)}: they differ")
 
 
-def _check_parts(name: str, part: Target, whole: Target | None, all_ranks: Ranks) -> None:
-    shape = (*part.shape, *part.element_shape)
+def _check_parts(name: str, block: Target, array: Target | None, all_ranks: Ranks) -> None:
+    shape = (*block.shape, *block.element_shape)
     if not shape:
         raise TaichiTypeError(f"{name} takes parts with an axis, along which they lie")
-    wanted = f"{part.dtype}{[shape[0] * all_ranks.size, *shape[1:]]}"
-    if whole is None or _form(whole) != wanted:
-        found = "None" if whole is None else _form(whole)
+    expected = f"{block.dtype}{[shape[0] * all_ranks.size, *shape[1:]]}"
+    if array is None or _form(array) != expected:
+        actual = "None" if array is None else _form(array)
         raise TaichiTypeError(
-            f"{name} with parts {_form(part)} of {all_ranks.size} ranks: the whole is {wanted}, "
-            f"not {found}"
+            f"{name} with parts {_form(block)} of {all_ranks.size} ranks: the whole is {expected}, "
+            f"not {actual}"
         )
 
 

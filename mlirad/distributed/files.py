@@ -18,9 +18,9 @@ _HDF5 = {".h5", ".hdf5"}
 def create(path: str, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
     """Make a file with room for an array, or room in a file of HDF5; where it begins, in bytes."""
     if Path(path).suffix not in _HDF5:
-        found = np.lib.format.open_memmap(path, "w+", dtype, shape)
-        found.flush()
-        return int(found.offset)
+        array = np.lib.format.open_memmap(path, "w+", dtype, shape)
+        array.flush()
+        return int(array.offset)
     h5py = _h5py()
     with h5py.File(path, "a") as file:
         if name in file:
@@ -31,8 +31,8 @@ def create(path: str, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -
         asked.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
         asked.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
         kind, space = h5py.h5t.py_create(dtype, logical=True), h5py.h5s.create_simple(shape)
-        made = h5py.h5d.create(place.id, last.encode(), kind, space, asked)
-        return int(made.get_offset())
+        dataset = h5py.h5d.create(place.id, last.encode(), kind, space, asked)
+        return int(dataset.get_offset())
 
 
 def write(path: str, begin: int, shape: tuple[int, ...], where: Any, values: Array) -> None:
@@ -45,17 +45,17 @@ def write(path: str, begin: int, shape: tuple[int, ...], where: Any, values: Arr
 def read(path: str, name: str, shape: tuple[int, ...], where: Any) -> Array:
     """A part of an array. Raises ValueError where it is not there, or has another shape."""
     if Path(path).suffix not in _HDF5:
-        return np.asarray(_checked(np.load(path, mmap_mode="r"), path, shape)[where])
+        return np.asarray(_check_shape(np.load(path, mmap_mode="r"), path, shape)[where])
     with _h5py().File(path, "r") as file:
         if name not in file:
             raise ValueError(f"Grid.load: {path} has no '{name}', it has {', '.join(file)}")
-        return np.asarray(_checked(file[name], path, shape)[where])
+        return np.asarray(_check_shape(file[name], path, shape)[where])
 
 
-def _checked(found: Any, path: str, shape: tuple[int, ...]) -> Any:
-    if found.shape != shape:
-        raise ValueError(f"Grid.load: the grid has {shape}, {path} has {found.shape}")
-    return found
+def _check_shape(array: Any, path: str, shape: tuple[int, ...]) -> Any:
+    if array.shape != shape:
+        raise ValueError(f"Grid.load: the grid has {shape}, {path} has {array.shape}")
+    return array
 
 
 def _h5py() -> Any:

@@ -10,10 +10,10 @@ import msgspec
 import numpy as np
 
 from mlirad.distributed.collectives import carry_out, check
-from mlirad.distributed.halo import Collected, Exchanged, Flight, Link
+from mlirad.distributed.halo import Collection, Exchange, Flight, Link
 from mlirad.distributed.mpi import MPI
 from mlirad.distributed.ranks import ranks
-from mlirad.distributed.whole import Whole
+from mlirad.distributed.whole import WholeArrays
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.field.declaration import field
 from mlirad.lang.field.field import Field
@@ -30,11 +30,11 @@ class Cut(msgspec.Struct, frozen=True):
     cells: int
     parts: int
 
-    def block(self, part: int) -> Range:
+    def block(self, position: int) -> Range:
         """The first cell of a rank, and the one behind its last."""
         size, more = divmod(self.cells, self.parts)
-        begin = part * size + min(part, more)
-        return begin, begin + size + (part < more)
+        begin = position * size + min(position, more)
+        return begin, begin + size + (position < more)
 
 
 class Grid:
@@ -76,34 +76,34 @@ class Grid:
                 f"are {self.ranks.size}"
             )
         self.ranks.agree(f"a grid of {self.shape}, {halo}, {self.periodic}, {self.cuts}")
-        self.axes = [Cut(n, parts) for n, parts in zip(self.shape, self.cuts)]
-        if any(n // parts < halo for n, parts in zip(self.shape, self.cuts)):
+        self.axes = [Cut(n, count) for n, count in zip(self.shape, self.cuts)]
+        if any(n // count < halo for n, count in zip(self.shape, self.cuts)):
             raise TaichiRuntimeError(
                 f"dist.Grid: {self.shape} cells cut {self.cuts} times are blocks smaller than the "
                 f"halo of {halo}: use fewer ranks, or a smaller halo"
             )
         self.place = self.place_of(self.ranks.rank)
         self.local = self.block_of(self.ranks.rank)
-        self._transfers: dict[tuple[str, tuple[int, ...]], Exchanged | Collected] = {}
+        self._transfers: dict[tuple[str, tuple[int, ...]], Exchange | Collection] = {}
 
     # Who owns what.
 
     def place_of(self, rank: int) -> tuple[int, ...]:
         """Where a rank's block is among the blocks."""
-        return tuple(int(one) for one in np.unravel_index(rank, self.cuts))
+        return tuple(int(index) for index in np.unravel_index(rank, self.cuts))
 
     def block_of(self, rank: int) -> tuple[Range, ...]:
         """The cells of a rank: for each axis the first, and the one behind the last."""
-        return tuple(axis.block(part) for axis, part in zip(self.axes, self.place_of(rank)))
+        return tuple(axis.block(position) for axis, position in zip(self.axes, self.place_of(rank)))
 
     def owner(self, *cell: int) -> int:
         """The rank that owns a cell."""
-        parts = []
+        blocks = []
         for axis, index in zip(self.axes, cell, strict=True):
             size, more = divmod(axis.cells, axis.parts)
             edge = more * (size + 1)
-            parts.append(index // (size + 1) if index < edge else more + (index - edge) // size)
-        return int(np.ravel_multi_index(parts, self.cuts))
+            blocks.append(index // (size + 1) if index < edge else more + (index - edge) // size)
+        return int(np.ravel_multi_index(blocks, self.cuts))
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -125,15 +125,15 @@ class Grid:
     @property
     def rim(self) -> list[tuple[Range, ...]]:
         """The other cells of this rank, as boxes."""
-        found: list[tuple[Range, ...]] = []
+        boxes: list[tuple[Range, ...]] = []
         for axis, ((begin, end), (low, high)) in enumerate(zip(self.local, self.inner)):
             high = max(low, high)
             for side in ((begin, min(low, end)), (max(high, min(low, end)), end)):
                 if side[0] < side[1]:
                     box = (*self.inner[:axis], side, *self.local[axis + 1 :])
                     if all(first < last for first, last in box):
-                        found.append(box)
-        return found
+                        boxes.append(box)
+        return boxes
 
     # Fields.
 
@@ -156,24 +156,24 @@ class Grid:
     def exchange(self, *fields: Field) -> None:
         """Fill the halo of fields with what their owners have. In reverse, what came back to the
         halo is added to its owner, and the halo cleared."""
-        carry_out(self._of("exchange", fields, Exchanged))
+        carry_out(self._transfer("exchange", fields, Exchange))
 
     def collect(self, *fields: Field) -> None:
         """Add what is in the halo to its owner's cells, and set the halo to 0: for kernels that
         scatter beyond their block. It is the transpose of `exchange`."""
-        carry_out(self._of("collect", fields, Collected))
+        carry_out(self._transfer("collect", fields, Collection))
 
     def begin(self, *fields: Field) -> Flight:
         """Begin to exchange: `finish()` of the result fills the halo. Between them kernels may
         compute what does not need it (`inner`), and must neither write these fields' cells beside
         the halo, nor read the halo."""
-        return Flight(self._of("exchange", fields, Exchanged))
+        return Flight(self._transfer("exchange", fields, Exchange))
 
-    def _of(self, name: str, fields: Sequence[Field], kind: Any) -> Any:
+    def _transfer(self, name: str, fields: Sequence[Field], kind: Any) -> Any:
         if not fields:
             raise TaichiTypeError(f"Grid.{name} takes fields")
-        for one in fields:
-            self.check(name, one)
+        for field_ in fields:
+            self.check(name, field_)
         key = name, tuple(map(id, fields))
         if key not in self._transfers:
             self._transfers[key] = kind(self.ranks, self, fields)
@@ -191,7 +191,7 @@ class Grid:
     def links(self) -> list[Link]:
         """The neighbours of this rank, and what it shares with each: of what it owns, and of its
         halo."""
-        found = []
+        neighbours = []
         for step in product((-1, 0, 1), repeat=len(self.shape)):
             if any(step) and (peer := self._neighbour(step)) is not None:
                 owned, beyond = [], []
@@ -201,15 +201,15 @@ class Grid:
                     outside = {-1: (low - halo, low), 0: (low, high), 1: (high, high + halo)}
                     owned.append(inside[side])
                     beyond.append(outside[side])
-                found.append(Link(step, peer, _box(owned), _box(beyond)))
-        return found if self.halo else []
+                neighbours.append(Link(step, peer, _box(owned), _box(beyond)))
+        return neighbours if self.halo else []
 
     def _neighbour(self, step: Sequence[int]) -> int | None:
         place = []
-        for at, move, parts, is_closed in zip(self.place, step, self.cuts, self.periodic):
-            if not 0 <= at + move < parts and not is_closed:
+        for at, move, count, is_closed in zip(self.place, step, self.cuts, self.periodic):
+            if not 0 <= at + move < count and not is_closed:
                 return None
-            place.append((at + move) % parts)
+            place.append((at + move) % count)
         return int(np.ravel_multi_index(place, self.cuts))
 
     # The whole, outside of derivatives.
@@ -217,35 +217,35 @@ class Grid:
     def to_numpy(self, one: Field, root: int = 0) -> Any:
         """A field of the whole grid as an array, in one rank; None in others."""
         self.check("to_numpy", one)
-        return Whole(self).gather(one, root)
+        return WholeArrays(self).gather(one, root)
 
     def from_numpy(self, one: Field, values: Any, root: int = 0) -> None:
         """Set a field to an array of the whole grid, which one rank has; others give None."""
         self.check("from_numpy", one)
-        Whole(self).scatter(one, values, root)
+        WholeArrays(self).scatter(one, values, root)
 
     def save(self, one: Field, path: str, name: str = "data") -> None:
         """Write a field of the whole grid to a file, which all ranks write at once, each its block,
         on a file system that they share: a new file of NumPy's (`.npy`), or the data set `name` of
         one of HDF5 (`.h5`), new or there."""
         self.check("save", one)
-        Whole(self).save(one, path, name)
+        WholeArrays(self).save(one, path, name)
 
     def load(self, one: Field, path: str, name: str = "data") -> None:
         """Set a field to what `save` wrote, with however many ranks, or to any array of these
         formats. Raises ValueError for another shape."""
         self.check("load", one)
-        Whole(self).load(one, path, name)
+        WholeArrays(self).load(one, path, name)
 
 
 def _cuts(shape: Sequence[int], size: int) -> tuple[int, ...]:
     """How often axes are cut, so that blocks are near to cubes: more often the longer ones."""
-    parts = sorted(MPI.Compute_dims(size, len(shape)), reverse=True)
+    counts = sorted(MPI.Compute_dims(size, len(shape)), reverse=True)
     longest = sorted(range(len(shape)), key=lambda axis: -shape[axis])
-    found = [1] * len(shape)
-    for axis, count in zip(longest, parts):
-        found[axis] = count
-    return tuple(found)
+    cuts = [1] * len(shape)
+    for axis, count in zip(longest, counts):
+        cuts[axis] = count
+    return tuple(cuts)
 
 
 def _box(ranges: Sequence[Range]) -> Box:

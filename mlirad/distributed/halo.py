@@ -30,12 +30,12 @@ class Link(msgspec.Struct, frozen=True):
     @property
     def tag(self) -> int:
         """A number for the direction."""
-        return sum((one + 1) * 3**axis for axis, one in enumerate(self.step))
+        return sum((step + 1) * 3**axis for axis, step in enumerate(self.step))
 
     @property
     def tag_back(self) -> int:
         """That of the opposite direction."""
-        return sum((1 - one) * 3**axis for axis, one in enumerate(self.step))
+        return sum((1 - step) * 3**axis for axis, step in enumerate(self.step))
 
 
 class Cells(Protocol):
@@ -47,7 +47,7 @@ class Cells(Protocol):
         """The neighbours."""
 
 
-class Neighbourly(Linear):
+class NeighbourTransfer(Linear):
     """A message to each neighbour and one from it, for each of some fields."""
 
     kind: str
@@ -55,15 +55,18 @@ class Neighbourly(Linear):
     def __init__(self, ranks: Ranks, grid: Cells, fields: Sequence[Field]) -> None:
         links = grid.links()
         self._links = [(number, link) for number in range(len(fields)) for link in links]
-        whole = ((None, None),)
+        all_elements = ((None, None),)
         owned, beyond = (
-            [Piece(fields[n], (*box, *whole * len(fields[n].element_shape))) for n, box in boxes]
+            [
+                Piece(fields[n], (*box, *all_elements * len(fields[n].element_shape)))
+                for n, box in boxes
+            ]
             for boxes in (
                 [(n, link.owned) for n, link in self._links],
                 [(n, link.beyond) for n, link in self._links],
             )
         )
-        forms = ", ".join(f"{one.dtype}{list(one.element_shape) or ''}" for one in fields)
+        forms = ", ".join(f"{field.dtype}{list(field.element_shape) or ''}" for field in fields)
         text = f"{self.kind} of {forms} on a grid of {grid.shape}"
         self.owned, self.beyond = owned, beyond
         super().__init__(ranks, self.kind, text, owned, beyond, fields, fields)
@@ -72,22 +75,22 @@ class Neighbourly(Linear):
         """Send what is in the cells that neighbours have in their halo, or `back` what is in ours;
         what waits for what they send, in the order of the links."""
         into = self.owned if back else self.beyond
-        found = [_room(piece) for piece in into]
+        buffers = [_room(piece) for piece in into]
         sends, receives = [], []
-        for (number, link), one, room in zip(self._links, values, found, strict=True):
+        for (number, link), value, room in zip(self._links, values, buffers, strict=True):
             base = 27 * number
-            sends.append((link.peer, base + link.tag, np.ascontiguousarray(one)))
+            sends.append((link.peer, base + link.tag, np.ascontiguousarray(value)))
             receives.append((link.peer, base + link.tag_back, room))
         finish = self.ranks.post(sends, receives)
 
         def wait() -> Sequence[Array]:
             finish()
-            return found
+            return buffers
 
         return wait
 
 
-class Exchanged(Neighbourly):
+class Exchange(NeighbourTransfer):
     """Halos get what their owners have: in transposition, owners add what halos have."""
 
     kind = "exchange"
@@ -101,7 +104,7 @@ class Exchanged(Neighbourly):
         return self.post(adjoints, back=True)()
 
 
-class Collected(Neighbourly):
+class Collection(NeighbourTransfer):
     """Owners add what halos have, which become 0: in transposition, halos get what owners have.
 
     All that is read is written: sources and targets are the cells of owners, then those of halos,
@@ -112,32 +115,32 @@ class Collected(Neighbourly):
 
     def __init__(self, ranks: Ranks, grid: Cells, fields: Sequence[Field]) -> None:
         super().__init__(ranks, grid, fields)
-        whole = [Piece(one) for one in fields]
-        self.sources = self.targets = whole
+        pieces = [Piece(field) for field in fields]
+        self.sources = self.targets = pieces
 
     def forward(self, values: Sequence[Array]) -> Sequence[Array]:
         """Fields with what their halos brought."""
-        found = [one.copy() for one in values]
-        halos = [found[n][_slices(link.beyond)].copy() for n, link in self._links]
+        arrays = [value.copy() for value in values]
+        halos = [arrays[n][_slices(link.beyond)].copy() for n, link in self._links]
         for n, link in self._links:
-            found[n][_slices(link.beyond)] = 0
+            arrays[n][_slices(link.beyond)] = 0
         for (n, link), came in zip(self._links, self.post(halos, back=True)()):
-            found[n][_slices(link.owned)] += came
-        return found
+            arrays[n][_slices(link.owned)] += came
+        return arrays
 
     def pull(self, adjoints: Sequence[Array], decision: Decision) -> Sequence[Array]:
         """Adjoints, with those of owners in the halos."""
-        found = [one.copy() for one in adjoints]
-        owned = [found[n][_slices(link.owned)].copy() for n, link in self._links]
+        arrays = [adjoint.copy() for adjoint in adjoints]
+        owned = [arrays[n][_slices(link.owned)].copy() for n, link in self._links]
         for (n, link), came in zip(self._links, self.post(owned)()):
-            found[n][_slices(link.beyond)] = came
-        return found
+            arrays[n][_slices(link.beyond)] = came
+        return arrays
 
 
 class Flight:
     """An exchange that has begun. It is recorded when it ends."""
 
-    def __init__(self, transfer: Exchanged) -> None:
+    def __init__(self, transfer: Exchange) -> None:
         self._transfer = transfer
         transfer.ranks.agree(f"the beginning of {transfer.text}")
         self._sent = self._read()
@@ -152,18 +155,18 @@ class Flight:
         if self._wait is None:
             raise TaichiRuntimeError("this exchange has been finished")
         came, self._wait = self._wait(), None
-        if any(not _same(one, now) for one, now in zip(self._sent, self._read())):
+        if any(not _are_equal(sent, now) for sent, now in zip(self._sent, self._read())):
             raise TaichiRuntimeError(
                 "cells of a field were written between Grid.begin and finish that were being sent: "
                 "write only to cells farther than the halo from the block's faces, or begin later"
             )
-        carry_out(Arrived(self._transfer, came))
+        carry_out(ArrivedExchange(self._transfer, came))
 
 
-class Arrived(Linear):
+class ArrivedExchange(Linear):
     """An exchange whose messages have arrived: what is done again is the exchange."""
 
-    def __init__(self, transfer: Exchanged, came: Sequence[Array]) -> None:
+    def __init__(self, transfer: Exchange, came: Sequence[Array]) -> None:
         super().__init__(
             transfer.ranks,
             transfer.name,
@@ -182,8 +185,8 @@ class Arrived(Linear):
     def apply(self, values: Sequence[Array]) -> tuple[Sequence[Array], Decision]:
         """What has arrived, the first time."""
         if self._came:
-            found, self._came = self._came, []
-            return found, None
+            arrived, self._came = self._came, []
+            return arrived, None
         return self.forward(values), None
 
     def forward(self, values: Sequence[Array]) -> Sequence[Array]:
@@ -209,5 +212,5 @@ def _slices(box: Box) -> tuple[slice, ...]:
     return tuple(slice(low, None if high is None else high + 1) for low, high in box)
 
 
-def _same(left: Array, right: Array) -> bool:
+def _are_equal(left: Array, right: Array) -> bool:
     return bool(np.array_equal(left, right, equal_nan=left.dtype.kind == "f"))

@@ -32,8 +32,8 @@ def checkpointed(
     what is communicated when steps are done again is compared by its number.
     """
     all_ranks = ranks()
-    own = declared_of(state, scratch, snapshots, memory).snapshots
-    least = all_ranks.comm.allreduce(own, MPI.MIN)
+    count = declared_of(state, scratch, snapshots, memory).snapshots
+    least = all_ranks.comm.allreduce(count, MPI.MIN)
     items = steps if over is None else over
     length = len(items) if isinstance(items, Sized) else None
     all_ranks.agree(f"a checkpointed loop of {length} steps with {least} snapshots")

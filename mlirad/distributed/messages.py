@@ -42,49 +42,50 @@ class Messages:
 
     def from_root(self, values: Array, root: int) -> Array:
         """An array of one rank, in all: `values` are of its shape and type in each."""
-        found = np.array(values, order="C")
-        self.wait(self.comm.Ibcast(_bytes(found), root))
-        return found
+        buffer = np.array(values, order="C")
+        self.wait(self.comm.Ibcast(_bytes(buffer), root))
+        return buffer
 
-    def gathered(self, values: Array, root: int) -> Array:
+    def gather(self, values: Array, root: int) -> Array:
         """An array of every rank, behind one another along the first axis, in one rank."""
-        found = np.empty((values.shape[0] * self.size, *values.shape[1:]), values.dtype)
+        buffer = np.empty((values.shape[0] * self.size, *values.shape[1:]), values.dtype)
         is_root = self.rank == root
         sent = _bytes(np.ascontiguousarray(values))
-        self.wait(self.comm.Igather(sent, _bytes(found) if is_root else None, root))
-        return found
+        self.wait(self.comm.Igather(sent, _bytes(buffer) if is_root else None, root))
+        return buffer
 
-    def scattered(self, values: Array | None, shape: Sequence[int], dtype: Any, root: int) -> Array:
+    def scatter(self, values: Array | None, shape: Sequence[int], dtype: Any, root: int) -> Array:
         """This rank's part along the first axis of an array of one rank."""
-        found = np.empty(tuple(shape), dtype)
+        buffer = np.empty(tuple(shape), dtype)
         sent = None if values is None else _bytes(np.ascontiguousarray(values))
-        self.wait(self.comm.Iscatter(sent, _bytes(found), root))
-        return found
+        self.wait(self.comm.Iscatter(sent, _bytes(buffer), root))
+        return buffer
 
     def any_of(self, flag: bool) -> bool:
         """Whether a flag is set in one of the ranks."""
-        found = np.empty(1, np.int8)
-        self.wait(self.comm.Iallreduce(np.array([flag], np.int8), found, MPI.MAX))
-        return bool(found[0])
+        buffer = np.empty(1, np.int8)
+        self.wait(self.comm.Iallreduce(np.array([flag], np.int8), buffer, MPI.MAX))
+        return bool(buffer[0])
 
     def counts_of_each(self, counts: Array) -> Array:
         """How many each rank has for this one, where this one has some for each."""
-        found = np.empty_like(counts)
-        self.wait(self.comm.Ialltoall(counts, found))
-        return found
+        buffer = np.empty_like(counts)
+        self.wait(self.comm.Ialltoall(counts, buffer))
+        return buffer
 
     def to_each(self, rows: Array, sent: Array, received: Array) -> Array:
         """The rows that come from each rank; `sent` and `received` say how many go and come, those
         for rank 0 first."""
         width = rows.itemsize * prod(rows.shape[1:])  # there may be no row
-        found = np.empty((int(received.sum()), *rows.shape[1:]), rows.dtype)
-        given = np.ascontiguousarray(rows[: int(sent.sum())])
+        buffer = np.empty((int(received.sum()), *rows.shape[1:]), rows.dtype)
+        rows_sent = np.ascontiguousarray(rows[: int(sent.sum())])
         self.wait(
             self.comm.Ialltoallv(
-                [_flat(given), sent * width, MPI.BYTE], [_flat(found), received * width, MPI.BYTE]
+                [_flat(rows_sent), sent * width, MPI.BYTE],
+                [_flat(buffer), received * width, MPI.BYTE],
             )
         )
-        return found
+        return buffer
 
     def post(
         self, sends: Sequence[tuple[int, int, Array]], receives: Sequence[tuple[int, int, Array]]

@@ -36,10 +36,11 @@ def migrate(count: Field, destination: Field, *fields: Field) -> None:
             "migrate takes a 0-D field of integers, the number of particles, and a field of "
             "integers with a row for each, their ranks"
         )
-    for one in fields:
-        if one.shape != rows:
+    for field in fields:
+        if field.shape != rows:
             raise TaichiTypeError(
-                f"migrate: field '{one.symbol}' has shape {one.shape}, and the destinations {rows}"
+                f"migrate: field '{field.symbol}' has shape {field.shape}, and the destinations "
+                f"{rows}"
             )
     carry_out(Migration(ranks(), count, destination, fields))
 
@@ -59,17 +60,17 @@ class Migration(Communication):
     def __init__(
         self, ranks: Ranks, count: Field, destination: Field, fields: Sequence[Field]
     ) -> None:
-        forms = ", ".join(f"{one.dtype}{list(one.element_shape) or ''}" for one in fields)
-        kept = [one for one in fields if one.dtype.is_float]
+        forms = ", ".join(f"{field.dtype}{list(field.element_shape) or ''}" for field in fields)
+        floats = [field for field in fields if field.dtype.is_float]
         self._rows = destination.shape[0]
         super().__init__(
             ranks,
             "migrate",
             f"migrate of {forms}",
-            [Piece(one) for one in (count, destination, *fields)],
-            [Piece(one) for one in (count, *fields)],
-            kept,
-            kept,
+            [Piece(field) for field in (count, destination, *fields)],
+            [Piece(field) for field in (count, *fields)],
+            floats,
+            floats,
         )
 
     def apply(self, values: Sequence[Array]) -> tuple[Sequence[Array], Decision]:
@@ -77,21 +78,21 @@ class Migration(Communication):
         count, destination, *rows = values
         moves = self._moves(int(count), destination)
         total = np.asarray(moves.received.sum(), count.dtype)
-        return [total, *(self._forward(one, moves) for one in rows)], moves
+        return [total, *(self._forward(array, moves) for array in rows)], moves
 
     def push(self, tangents: Sequence[Array], decision: Decision) -> Sequence[Array]:
         """Tangents move with their particles."""
-        return [self._forward(one, decision) for one in tangents]
+        return [self._forward(tangent, decision) for tangent in tangents]
 
     def pull(self, adjoints: Sequence[Array], decision: Decision) -> Sequence[Array]:
         """Adjoints go back."""
-        found = []
-        for one in adjoints:
-            back = self.ranks.to_each(one, decision.received, decision.sent)
-            own = np.zeros_like(one)
-            own[decision.order] = back
-            found.append(own)
-        return found
+        results = []
+        for adjoint in adjoints:
+            back = self.ranks.to_each(adjoint, decision.received, decision.sent)
+            result = np.zeros_like(adjoint)
+            result[decision.order] = back
+            results.append(result)
+        return results
 
     def kept_bytes(self, decision: Decision) -> int:
         """A number for each particle, and two for each rank."""
@@ -115,8 +116,8 @@ class Migration(Communication):
         return Moves(order, sent, received)
 
     def _forward(self, rows: Array, moves: Moves) -> Array:
-        found = np.zeros_like(rows)
-        found[: int(moves.received.sum())] = self.ranks.to_each(
+        result = np.zeros_like(rows)
+        result[: int(moves.received.sum())] = self.ranks.to_each(
             rows[moves.order], moves.sent, moves.received
         )
-        return found
+        return result

@@ -52,33 +52,33 @@ class Ranks(Messages):
 
     # What all are about to do.
 
-    def agree(self, what: str, flag: bool = False) -> bool:
+    def agree(self, action: str, flag: bool = False) -> bool:
         """Whether a flag is set in one of the ranks. Raises TaichiRuntimeError, in all of them,
         where they are not about to do the same."""
         self._check_thread()
         if self.size == 1:
             return flag
-        key = int.from_bytes(blake2b(what.encode(), digest_size=7).digest(), "little")
-        sent, found = np.array([key, -key, flag], np.int64), np.empty(3, np.int64)
-        self.wait(self.comm.Iallreduce(sent, found, MPI.MAX))
-        if found[0] != -found[1]:
-            raise TaichiRuntimeError(self._differences(what))
-        return bool(found[2])
+        key = int.from_bytes(blake2b(action.encode(), digest_size=7).digest(), "little")
+        sent, received = np.array([key, -key, flag], np.int64), np.empty(3, np.int64)
+        self.wait(self.comm.Iallreduce(sent, received, MPI.MAX))
+        if received[0] != -received[1]:
+            raise TaichiRuntimeError(self._differences(action))
+        return bool(received[2])
 
     def together(self, action: Callable[[], Result]) -> Result:
         """What an action gives in this rank. Where it fails in one, all raise: that one its
         exception, the others TaichiRuntimeError."""
-        error, said, found = None, None, None
+        error, said, result = None, None, None
         try:
-            found = action()
+            result = action()
         except Exception as raised:  # which all hear of
             error, said = raised, f"rank {self.rank}: {type(raised).__name__}: {raised}"
-        failed = [one for one in self.comm.allgather(said) if one is not None]
+        failed = [text for text in self.comm.allgather(said) if text is not None]
         if error is not None:
             raise error
         if failed:
             raise TaichiRuntimeError("\n".join(["another rank failed:", *failed]))
-        return cast("Result", found)
+        return cast("Result", result)
 
     def _check_thread(self) -> None:
         current = threading.current_thread()
@@ -99,14 +99,14 @@ class Ranks(Messages):
                 "one thread of each communicates"
             )
 
-    def _differences(self, what: str) -> str:
-        said = self.comm.allgather((what, caller()))
+    def _differences(self, action: str) -> str:
+        said = self.comm.allgather((action, caller()))
         groups: dict[tuple[str, str], list[int]] = {}
-        for rank, one in enumerate(said):
-            groups.setdefault(one, []).append(rank)
+        for rank, entry in enumerate(said):
+            groups.setdefault(entry, []).append(rank)
         lines = [
-            f"  rank{'s' * (len(who) > 1)} {_listed(who)}: {one}, at {where}"
-            for (one, where), who in groups.items()
+            f"  rank{'s' * (len(who) > 1)} {_join_words(who)}: {action_of_ranks}, at {where}"
+            for (action_of_ranks, where), who in groups.items()
         ]
         return "\n".join(["the ranks are not about to do the same:", *lines])
 
@@ -127,17 +127,19 @@ class Ranks(Messages):
             return values.copy()
         sent = _for_sums(values)
         if sent.nbytes * self.size <= _SMALL:
-            parts = np.empty((self.size, *sent.shape), sent.dtype)
-            self.wait(self.comm.Iallgather(sent, parts))
-            total = parts[0].copy()
-            for one in parts[1:]:
-                total += one
+            gathered = np.empty((self.size, *sent.shape), sent.dtype)
+            self.wait(self.comm.Iallgather(sent, gathered))
+            total = gathered[0].copy()
+            for values_of_rank in gathered[1:]:
+                total += values_of_rank
         else:
-            counts = [len(one) for one in np.array_split(np.empty(sent.size, np.int8), self.size)]
-            own = np.empty(counts[self.rank], sent.dtype)
-            self.wait(self.comm.Ireduce_scatter(sent, own, counts, MPI.SUM))
+            counts = [
+                len(piece) for piece in np.array_split(np.empty(sent.size, np.int8), self.size)
+            ]
+            piece_of_rank = np.empty(counts[self.rank], sent.dtype)
+            self.wait(self.comm.Ireduce_scatter(sent, piece_of_rank, counts, MPI.SUM))
             total = np.empty(sent.shape, sent.dtype)
-            self.wait(self.comm.Iallgatherv(own, [total, counts]))
+            self.wait(self.comm.Iallgatherv(piece_of_rank, [total, counts]))
         return total.astype(values.dtype, copy=False).reshape(values.shape)
 
     def sum_at(self, values: Array, root: int) -> Array:
@@ -150,28 +152,28 @@ class Ranks(Messages):
             total = np.empty_like(sent)
             self.wait(self.comm.Ireduce(sent, total, MPI.SUM, root))
         else:
-            parts = np.empty((self.size if is_root else 0, *sent.shape), sent.dtype)
-            self.wait(self.comm.Igather(sent, parts if is_root else None, root))
-            total = parts[0].copy() if is_root else sent
-            for one in parts[1:]:
-                total += one
+            gathered = np.empty((self.size if is_root else 0, *sent.shape), sent.dtype)
+            self.wait(self.comm.Igather(sent, gathered if is_root else None, root))
+            total = gathered[0].copy() if is_root else sent
+            for values_of_rank in gathered[1:]:
+                total += values_of_rank
         return total.astype(values.dtype, copy=False).reshape(values.shape)
 
     def extreme_everywhere(self, values: Array, is_max: bool) -> tuple[Array, Array]:
         """The largest or the smallest of an array's elements, and which rank has it: of several,
         the lowest. Raises TaichiRuntimeError for NaN."""
-        found = np.empty_like(values)
+        extremes = np.empty_like(values)
         kind = MPI.MAX if is_max else MPI.MIN
-        self.wait(self.comm.Iallreduce(np.ascontiguousarray(values), found, kind))
-        own = np.where(values == found, self.rank, self.size).astype(np.int32)
-        who = np.empty_like(own)
-        self.wait(self.comm.Iallreduce(own, who, MPI.MIN))
+        self.wait(self.comm.Iallreduce(np.ascontiguousarray(values), extremes, kind))
+        first_with_it = np.where(values == extremes, self.rank, self.size).astype(np.int32)
+        who = np.empty_like(first_with_it)
+        self.wait(self.comm.Iallreduce(first_with_it, who, MPI.MIN))
         if (who == self.size).any():
             raise TaichiRuntimeError(
                 f"{'max' if is_max else 'min'} over ranks: an element is NaN, which is neither "
                 "larger nor smaller than others"
             )
-        return found, who
+        return extremes, who
 
 
 def _for_sums(values: Array) -> Array:
@@ -181,7 +183,7 @@ def _for_sums(values: Array) -> Array:
     return np.ascontiguousarray(values)
 
 
-def _listed(ranks: Sequence[int]) -> str:
+def _join_words(ranks: Sequence[int]) -> str:
     if len(ranks) > 8:
         return f"{', '.join(map(str, ranks[:8]))} and {len(ranks) - 8} more"
     return ", ".join(map(str, ranks))

@@ -62,14 +62,14 @@ class AllSum(Linear):
 
     def forward(self, values: Sequence[Array]) -> Sequence[Array]:
         """The sums."""
-        return [self.ranks.sum_everywhere(one) for one in values]
+        return [self.ranks.sum_everywhere(value) for value in values]
 
     def pull(self, adjoints: Sequence[Array], decision: Decision) -> Sequence[Array]:
         """The sums."""
         return self.forward(adjoints)
 
 
-class Rooted(Linear):
+class RootTransfer(Linear):
     """One in which a rank, the `root`, has another part than the others."""
 
     root: int
@@ -80,7 +80,7 @@ class Rooted(Linear):
         return self.ranks.rank == self.root
 
 
-class SumAt(Rooted):
+class SumAt(RootTransfer):
     """One rank gets the sum of all: in transposition, all get what it has."""
 
     def forward(self, values: Sequence[Array]) -> Sequence[Array]:
@@ -90,57 +90,57 @@ class SumAt(Rooted):
 
     def pull(self, adjoints: Sequence[Array], decision: Decision) -> Sequence[Array]:
         """The root's adjoint, in all."""
-        own = adjoints[0] if self.is_root else _empty(self.sources[0])
-        return [self.ranks.from_root(own, self.root)]
+        head = adjoints[0] if self.is_root else _empty(self.sources[0])
+        return [self.ranks.from_root(head, self.root)]
 
 
-class FromRoot(Rooted):
+class FromRoot(RootTransfer):
     """All others get what one rank has: in transposition, it gets the sum of theirs."""
 
     def forward(self, values: Sequence[Array]) -> Sequence[Array]:
         """The root's values, in the others."""
-        own = values[0] if self.is_root else _empty(self.targets[0])
-        found = self.ranks.from_root(own, self.root)
-        return [] if self.is_root else [found]
+        value = values[0] if self.is_root else _empty(self.targets[0])
+        received = self.ranks.from_root(value, self.root)
+        return [] if self.is_root else [received]
 
     def pull(self, adjoints: Sequence[Array], decision: Decision) -> Sequence[Array]:
         """The sum of the others' adjoints, in the root."""
-        own = np.zeros_like(_empty(self.sources[0])) if self.is_root else adjoints[0]
-        total = self.ranks.sum_at(own, self.root)
+        head = np.zeros_like(_empty(self.sources[0])) if self.is_root else adjoints[0]
+        total = self.ranks.sum_at(head, self.root)
         return [total] if self.is_root else []
 
 
-class Gathered(Rooted):
+class Gather(RootTransfer):
     """One rank gets what each has, behind one another."""
 
     def forward(self, values: Sequence[Array]) -> Sequence[Array]:
         """All parts, in the root."""
-        found = self.ranks.gathered(values[0], self.root)
-        return [found] if self.is_root else []
+        array = self.ranks.gather(values[0], self.root)
+        return [array] if self.is_root else []
 
     def pull(self, adjoints: Sequence[Array], decision: Decision) -> Sequence[Array]:
         """Each its part of the root's."""
-        part = _empty(self.sources[0])
-        own = adjoints[0] if self.is_root else None
-        return [self.ranks.scattered(own, part.shape, part.dtype, self.root)]
+        block = _empty(self.sources[0])
+        head = adjoints[0] if self.is_root else None
+        return [self.ranks.scatter(head, block.shape, block.dtype, self.root)]
 
 
-class Scattered(Rooted):
+class Scatter(RootTransfer):
     """Each rank gets its part of what one has."""
 
     def forward(self, values: Sequence[Array]) -> Sequence[Array]:
         """Each its part."""
-        part = _empty(self.targets[0])
-        own = values[0] if self.is_root else None
-        return [self.ranks.scattered(own, part.shape, part.dtype, self.root)]
+        block = _empty(self.targets[0])
+        value = values[0] if self.is_root else None
+        return [self.ranks.scatter(value, block.shape, block.dtype, self.root)]
 
     def pull(self, adjoints: Sequence[Array], decision: Decision) -> Sequence[Array]:
         """All parts, in the root."""
-        found = self.ranks.gathered(adjoints[0], self.root)
-        return [found] if self.is_root else []
+        array = self.ranks.gather(adjoints[0], self.root)
+        return [array] if self.is_root else []
 
 
-class Sent(Linear):
+class SendReceive(Linear):
     """Each rank sends to one, or none, and receives from one, or none."""
 
     to: int | None
@@ -157,11 +157,11 @@ class Sent(Linear):
     def _message(
         self, values: Sequence[Array], to: int | None, into: Sequence[Piece], origin: int | None
     ) -> Sequence[Array]:
-        found = [_empty(piece) for piece in into]
-        sends = [] if to is None else [(to, 0, np.ascontiguousarray(one)) for one in values]
-        receives = [] if origin is None else [(origin, 0, one) for one in found]
+        buffers = [_empty(piece) for piece in into]
+        sends = [] if to is None else [(to, 0, np.ascontiguousarray(value)) for value in values]
+        receives = [] if origin is None else [(origin, 0, buffer) for buffer in buffers]
         self.ranks.post(sends, receives)()
-        return found
+        return buffers
 
 
 class Extreme(Communication):
@@ -173,15 +173,15 @@ class Extreme(Communication):
 
     def apply(self, values: Sequence[Array]) -> tuple[Sequence[Array], Decision]:
         """The extreme elements, and whether they are this rank's."""
-        found, who = self.ranks.extreme_everywhere(values[0], self.is_max)
-        return ([found] if self.targets else []), who == self.ranks.rank
+        extremes, who = self.ranks.extreme_everywhere(values[0], self.is_max)
+        return ([extremes] if self.targets else []), who == self.ranks.rank
 
     def push(self, tangents: Sequence[Array], decision: Decision) -> Sequence[Array]:
         """The tangents of the rank whose element was chosen."""
-        own = np.where(decision, tangents[0], 0).astype(tangents[0].dtype)
+        tangent = np.where(decision, tangents[0], 0).astype(tangents[0].dtype)
         if self.root is None:
-            return [self.ranks.sum_everywhere(own)]
-        total = self.ranks.sum_at(own, self.root)
+            return [self.ranks.sum_everywhere(tangent)]
+        total = self.ranks.sum_at(tangent, self.root)
         return [total] if self.targets else []
 
     def pull(self, adjoints: Sequence[Array], decision: Decision) -> Sequence[Array]:
@@ -189,8 +189,8 @@ class Extreme(Communication):
         if self.root is None:
             total = self.ranks.sum_everywhere(adjoints[0])
         else:
-            own = adjoints[0] if self.targets else _empty(self.sources[0])
-            total = self.ranks.from_root(own, self.root)
+            head = adjoints[0] if self.targets else _empty(self.sources[0])
+            total = self.ranks.from_root(head, self.root)
         return [np.where(decision, total, 0).astype(total.dtype)]
 
     def kept_bytes(self, decision: Decision) -> int:

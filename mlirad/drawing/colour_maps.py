@@ -17,22 +17,22 @@ def _table(name: str) -> Bytes:
     return as_bytes(np.asarray(Colormap(name)(np.linspace(0, 1, 256)))[:, :3])
 
 
-def _known(name: object) -> str:
+def _check_name(name: object) -> str:
     try:
         return str(Colormap(text(name, "cmap_name")).name)
     except ValueError as error:
         raise ValueError(f"cmap_name must be a map that cmap knows, not {name!r}") from error
 
 
-def normalized(values: Numbers) -> Numbers:
+def normalize_range(values: Numbers) -> Numbers:
     """Numbers from 0 to 1, of which the least and the greatest finite ones become these."""
-    found = values.astype(np.float64)
-    finite = found[np.isfinite(found)]
+    numbers = values.astype(np.float64)
+    finite = numbers[np.isfinite(numbers)]
     low, high = (finite.min(), finite.max()) if finite.size else (0.0, 1.0)
-    return (found - low) / (high - low if high > low else 1.0)
+    return (numbers - low) / (high - low if high > low else 1.0)
 
 
-def mapped(values: Numbers, name: str = "plasma") -> Bytes:
+def map_colours(values: Numbers, name: str = "plasma") -> Bytes:
     """Numbers from 0 to 1 as colours of a map that `cmap` knows, which has matplotlib's. Raises
     ValueError for an unknown map."""
-    return _table(_known(name))[(np.clip(np.nan_to_num(values), 0, 1) * 255).astype(np.uint8)]
+    return _table(_check_name(name))[(np.clip(np.nan_to_num(values), 0, 1) * 255).astype(np.uint8)]

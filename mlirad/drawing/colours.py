@@ -15,14 +15,14 @@ Bytes = NDArray[np.uint8]
 def colours_of_integers(value: object, count: int) -> Bytes:
     """The colours `0xRRGGBB` of so many shapes; one integer is that of all. Raises ValueError for
     another number of them."""
-    given = as_array(value, "color").reshape(-1)
-    if given.dtype.kind == "f" and not (np.abs(given.astype(np.float64)) < 2.0**32).all():
+    integers = as_array(value, "color").reshape(-1)
+    if integers.dtype.kind == "f" and not (np.abs(integers.astype(np.float64)) < 2.0**32).all():
         raise ValueError("color must be integers 0xRRGGBB, not such numbers as nan and inf")
-    found = given.astype(np.int64)
-    if found.size not in (1, count):
-        raise ValueError(f"color must be one colour, or {count}, not {found.size}")
-    parts = np.stack([found >> 16 & 255, found >> 8 & 255, found & 255], axis=-1)
-    return np.broadcast_to(parts.astype(np.uint8), (count, 3))
+    packed = integers.astype(np.int64)
+    if packed.size not in (1, count):
+        raise ValueError(f"color must be one colour, or {count}, not {packed.size}")
+    colours = np.stack([packed >> 16 & 255, packed >> 8 & 255, packed & 255], axis=-1)
+    return np.broadcast_to(colours.astype(np.uint8), (count, 3))
 
 
 def colours_of_palette(palette: object, indices: object, count: int) -> Bytes:
@@ -45,15 +45,15 @@ def colours_of_palette(palette: object, indices: object, count: int) -> Bytes:
 def bytes_of_parts(value: object, count: int) -> Bytes:
     """Colours given by numbers from 0 to 1, three or four a point; one colour is that of all.
     Raises ValueError for another shape."""
-    found = np.asarray(as_array(value, "color"), dtype=np.float64)
-    if not found.size:
-        raise ValueError(f"color must be one colour, or {count}, of 3 parts, not {found.shape}")
-    found = found.reshape(-1, found.shape[-1] if found.ndim else 1)
-    if found.shape[1] not in (3, 4) or found.shape[0] not in (1, count):
-        raise ValueError(f"color must be one colour, or {count}, of 3 parts, not {found.shape}")
-    return np.broadcast_to(as_bytes(found[:, :3]), (count, 3))
+    colours = np.asarray(as_array(value, "color"), dtype=np.float64)
+    if not colours.size:
+        raise ValueError(f"color must be one colour, or {count}, of 3 parts, not {colours.shape}")
+    colours = colours.reshape(-1, colours.shape[-1] if colours.ndim else 1)
+    if colours.shape[1] not in (3, 4) or colours.shape[0] not in (1, count):
+        raise ValueError(f"color must be one colour, or {count}, of 3 parts, not {colours.shape}")
+    return np.broadcast_to(as_bytes(colours[:, :3]), (count, 3))
 
 
-def as_bytes(parts: Any) -> Bytes:
+def as_bytes(colours: Any) -> Bytes:
     """Numbers from 0 to 1 as bytes; what is no number is 0."""
-    return (np.clip(np.nan_to_num(parts), 0, 1) * 255 + 0.5).astype(np.uint8)
+    return (np.clip(np.nan_to_num(colours), 0, 1) * 255 + 0.5).astype(np.uint8)

@@ -22,8 +22,8 @@ class DepthPicture:
     def _put(self, where: Numbers, depth: Numbers, colours: Numbers) -> None:
         """Show what is nearer than what is there."""
         np.minimum.at(self._depth, where, depth)
-        shown = self._depth[where] == depth
-        self._pixels[where[shown], :3] = np.clip(colours[shown] * 255 + 0.5, 0, 255)
+        nearest = self._depth[where] == depth
+        self._pixels[where[nearest], :3] = np.clip(colours[nearest] * 255 + 0.5, 0, 255)
 
     def spheres(
         self, places: Numbers, depth: Numbers, radii: Numbers, colours: Numbers, light: Numbers
@@ -37,10 +37,10 @@ class DepthPicture:
             count = max(1, _AT_ONCE // (2 * reach + 3) ** 2)
             chosen = order[at : at + count]
             chosen = chosen[radii[chosen] <= reach + 0.5]
-            self._some(places[chosen], depth[chosen], radii[chosen], colours[chosen], light)
+            self._draw_batch(places[chosen], depth[chosen], radii[chosen], colours[chosen], light)
             at += len(chosen)
 
-    def _some(
+    def _draw_batch(
         self, places: Numbers, depth: Numbers, radii: Numbers, colours: Numbers, light: Numbers
     ) -> None:
         reach = int(np.ceil(radii.max() + 0.5))
@@ -95,7 +95,7 @@ class DepthPicture:
         inside &= ((columns < self._width)[:, None, :]) & ((rows < self._height)[:, :, None])
         number, row, column = np.nonzero(inside)
         two, three = second[number, row, column], third[number, row, column]
-        parts = np.stack([1 - two - three, two, three], axis=-1)
+        weights = np.stack([1 - two - three, two, three], axis=-1)
         where = rows[number, row] * self._width + columns[number, column]
-        found = (parts * depth[number]).sum(axis=1).astype(np.float32)
-        self._put(where, found, (parts[:, :, None] * colours[number]).sum(axis=1))
+        depths = (weights * depth[number]).sum(axis=1).astype(np.float32)
+        self._put(where, depths, (weights[:, :, None] * colours[number]).sum(axis=1))

@@ -19,14 +19,14 @@ def draw_discs(pixels: Bytes, centres: Numbers, radii: Numbers, colours: Bytes) 
     pixels from the upper left corner."""
     height, width = pixels.shape[:2]
     beyond = np.abs(centres - (width / 2, height / 2)) - (width / 2, height / 2)
-    seen = (radii > 0) & (beyond < radii[:, None] + 1).all(axis=1)  # False for NaN
-    centres, radii, colours = centres[seen], np.minimum(radii[seen], _VAST), colours[seen]
-    packed = _packed(colours)
+    visible = (radii > 0) & (beyond < radii[:, None] + 1).all(axis=1)  # False for NaN
+    centres, radii, colours = centres[visible], np.minimum(radii[visible], _VAST), colours[visible]
+    packed = _pack(colours)
     for chosen, reach in _alike(radii, max(height, width)):
         _draw(pixels, centres[chosen], radii[chosen], packed[chosen], reach)
 
 
-def _packed(colours: Bytes) -> Numbers:
+def _pack(colours: Bytes) -> Numbers:
     with_alpha = np.concatenate([colours, np.full((len(colours), 1), 255, np.uint8)], axis=1)
     return np.ascontiguousarray(with_alpha).view(np.uint32)[:, 0]
 
@@ -55,7 +55,7 @@ def _draw(pixels: Bytes, centres: Numbers, radii: Numbers, packed: Numbers, reac
     height, width = pixels.shape[:2]
     if 2 * reach + 1 > max(width, height):  # all pixels
         columns, rows = (np.arange(n, dtype=np.int32)[None] for n in (width, height))
-        columns, rows = (np.repeat(one, len(centres), axis=0) for one in (columns, rows))
+        columns, rows = (np.repeat(axis, len(centres), axis=0) for axis in (columns, rows))
     else:
         corner = np.floor(centres).astype(np.int32)
         around = np.arange(-reach, reach + 1, dtype=np.int32)
@@ -79,14 +79,14 @@ def _blend(
 ) -> None:
     """Put colours on pixels: of those that cover one whole the last, and above it rims."""
     flat = pixels.reshape(-1, 4)
-    whole = cover >= 1
+    covers = cover >= 1
     inks = packed[number]
-    flat.view(np.uint32)[places[whole], 0] = inks[whole]
-    above = ~whole
+    flat.view(np.uint32)[places[covers], 0] = inks[covers]
+    above = ~covers
     if len(packed) > 1:
         covering = np.full(len(flat), -1, np.int32)
-        covering[places[whole]] = number[whole]
+        covering[places[covers]] = number[covers]
         above &= number > covering[places]
-    there, part = places[above], cover[above][:, None]
+    there, share = places[above], cover[above][:, None]
     ink = inks[above].view(np.uint8).reshape(-1, 4)[:, :3]
-    flat[there, :3] = (flat[there, :3] * (1 - part) + ink * part + 0.5).astype(np.uint8)
+    flat[there, :3] = (flat[there, :3] * (1 - share) + ink * share + 0.5).astype(np.uint8)

@@ -13,25 +13,25 @@ from mlirad.errors import TaichiTypeError
 def image_bytes(image: object) -> Bytes:
     """An image as bytes `[x, y]` or `[x, y, channel]`: floats from 0 to 1, unsigned integers by
     their greatest value. Raises ValueError for another shape, TaichiTypeError for other numbers."""
-    found = as_array(image, "an image")
-    if found.ndim == 4 and found.shape[3] == 1:
-        found = found[..., 0]
-    if found.ndim not in (2, 3) or (found.ndim == 3 and not 1 <= found.shape[2] <= 4):
+    array = as_array(image, "an image")
+    if array.ndim == 4 and array.shape[3] == 1:
+        array = array[..., 0]
+    if array.ndim not in (2, 3) or (array.ndim == 3 and not 1 <= array.shape[2] <= 4):
         raise ValueError(
-            f"an image has the shape (x, y), or (x, y, 1 to 4 channels), not {found.shape}"
+            f"an image has the shape (x, y), or (x, y, 1 to 4 channels), not {array.shape}"
         )
-    if not found.size:
-        raise ValueError(f"an image has pixels: one of shape {found.shape} has none")
-    if found.dtype == np.uint8:
-        return found
-    if found.dtype.kind == "f":
-        return (np.clip(np.nan_to_num(found), 0, 1) * np.float32(255)).astype(np.uint8)
-    if found.dtype.kind == "b":
-        return found.astype(np.uint8) * np.uint8(255)
-    if found.dtype.kind == "u":
-        return (found // (np.iinfo(found.dtype).max // 255)).astype(np.uint8)
+    if not array.size:
+        raise ValueError(f"an image has pixels: one of shape {array.shape} has none")
+    if array.dtype == np.uint8:
+        return array
+    if array.dtype.kind == "f":
+        return (np.clip(np.nan_to_num(array), 0, 1) * np.float32(255)).astype(np.uint8)
+    if array.dtype.kind == "b":
+        return array.astype(np.uint8) * np.uint8(255)
+    if array.dtype.kind == "u":
+        return (array // (np.iinfo(array.dtype).max // 255)).astype(np.uint8)
     raise TaichiTypeError(
-        f"an image is made of floats from 0 to 1 or of unsigned integers, not of {found.dtype}"
+        f"an image is made of floats from 0 to 1 or of unsigned integers, not of {array.dtype}"
     )
 
 
@@ -46,7 +46,7 @@ def from_rows(rows: Bytes) -> Bytes:
     return np.swapaxes(rows[::-1], 0, 1)
 
 
-def coloured(image: Bytes) -> Bytes:
+def as_rgb(image: Bytes) -> Bytes:
     """An image of one to four channels with three: one is grey, two are red and green."""
     channels = image[..., None] if image.ndim == 2 else image
     if channels.shape[2] == 1:

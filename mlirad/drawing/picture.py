@@ -62,7 +62,7 @@ class Picture:
 
     def triangles(self, first: Numbers, second: Numbers, third: Numbers, colours: Bytes) -> None:
         """Draw triangles by their corners."""
-        corners = [self.places(one) for one in (first, second, third)]
+        corners = [self.places(points) for points in (first, second, third)]
         self._polygons(np.concatenate(corners, axis=-1), colours, None)
 
     def _polygons(self, ways: Numbers, colours: Bytes, widths: Numbers | None) -> None:

@@ -78,21 +78,21 @@ class Ensemble:
 
     def gradient(self, parameters: Array, scenes: Sequence[Scene]) -> Found:
         """The sum over scenes. Raises TaichiRuntimeError where a scene's workers died too often."""
-        given = ray.put(np.asarray(parameters))
+        shared = ray.put(np.asarray(parameters))
         waiting, idle = list(range(len(scenes)))[::-1], list(range(len(self._workers)))
         tries = [0] * len(scenes)
-        found: dict[int, tuple[float, Array]] = {}
+        results: dict[int, tuple[float, Array]] = {}
         running: dict[Any, tuple[int, int]] = {}  # the scene and the worker of a result to come
         deaths = 0
         while waiting or running:
             while waiting and idle:
                 scene, worker = waiting.pop(), idle.pop()
                 tries[scene] += 1
-                running[self._workers[worker].run.remote(given, scenes[scene])] = scene, worker
+                running[self._workers[worker].run.remote(shared, scenes[scene])] = scene, worker
             done, _ = ray.wait(list(running))
             scene, worker = running.pop(done[0])
             try:
-                found[scene] = ray.get(done[0])
+                results[scene] = ray.get(done[0])
             except ray.exceptions.RayActorError as error:
                 deaths += 1
                 if tries[scene] > self.retries:
@@ -103,18 +103,18 @@ class Ensemble:
                 waiting.append(scene)
                 self._workers[worker] = self._kind.remote(self._make)
             idle.append(worker)
-        return _sum([found[number] for number in range(len(scenes))], parameters, deaths)
+        return _sum([results[number] for number in range(len(scenes))], parameters, deaths)
 
     def close(self) -> None:
         """End the workers."""
-        for one in self._workers:
-            ray.kill(one)
+        for worker in self._workers:
+            ray.kill(worker)
         self._workers = []
 
 
-def _sum(found: Sequence[tuple[float, Array]], parameters: Array, deaths: int) -> Found:
+def _sum(results: Sequence[tuple[float, Array]], parameters: Array, deaths: int) -> Found:
     total, gradient = 0.0, np.zeros_like(np.asarray(parameters))
-    for loss, own in found:
+    for loss, slope in results:
         total += loss
-        gradient = gradient + own
-    return Found(total, gradient, np.array([loss for loss, _ in found]), deaths)
+        gradient = gradient + slope
+    return Found(total, gradient, np.array([loss for loss, _ in results]), deaths)

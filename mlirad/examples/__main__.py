@@ -32,8 +32,8 @@ SIMULATORS = {
 
 def kind_of(name: str) -> type[Simulator]:
     """The class of a simulator."""
-    found: type[Simulator] = getattr(import_module(f"mlirad.examples.{name}"), SIMULATORS[name])
-    return found
+    simulator: type[Simulator] = getattr(import_module(f"mlirad.examples.{name}"), SIMULATORS[name])
+    return simulator
 
 
 def show_all() -> None:
@@ -50,8 +50,8 @@ def make_pictures(folder: Path, names: Sequence[str], size: int = 128) -> None:
         simulator = kind_of(name)()
         losses = train(simulator, simulator.iterations, name)
         file = folder / f"{name}.png"
-        save(simulator.frames(size, 10)[simulator.shown :][:1], file)
-        print(f"{name}: loss {losses[0]:.4g} -> {losses[-1]:.4g}, {simulator.known()}, {file}")
+        save(simulator.frames(size, 10)[simulator.best_frame :][:1], file)
+        print(f"{name}: loss {losses[0]:.4g} -> {losses[-1]:.4g}, {simulator.verify()}, {file}")
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 
 import mlirad as ti
 from mlirad.examples.pictures import GOLD, INK, LEAF, ROSE, SKY, Canvas, Picture
-from mlirad.examples.training import Known, Simulator, main
+from mlirad.examples.training import Comparison, Simulator, main
 
 RADIUS = 0.03
 MARK = (0.87, 0.78)
@@ -56,15 +56,15 @@ class Billiards(Simulator):
     @ti.func
     def meet(self, i: int, j: int) -> None:
         """Let two balls bounce off each other, if they touch within this step."""
-        apart = self.place[j] - self.place[i]
+        difference = self.place[j] - self.place[i]
         toward = self.speed[i] - self.speed[j]
-        after = apart - self.dt * toward
-        if after.norm() < 2 * RADIUS and toward.dot(apart) > 0:
+        after = difference - self.dt * toward
+        if after.norm() < 2 * RADIUS and toward.dot(difference) > 0:
             # the first root of |apart - when * toward| = 2 RADIUS
-            along, square = toward.dot(apart), toward.norm_sqr()
-            room = apart.norm_sqr() - 4 * RADIUS**2
+            along, square = toward.dot(difference), toward.norm_sqr()
+            room = difference.norm_sqr() - 4 * RADIUS**2
             when = (along - ti.sqrt(ti.max(along**2 - square * room, 0.0))) / square
-            normal = (apart - when * toward).normalized()
+            normal = (difference - when * toward).normalized()
             change = toward.dot(normal) * normal
             self.speed[i] -= change
             self.speed[j] += change
@@ -83,16 +83,16 @@ class Billiards(Simulator):
 
     @ti.kernel
     def finish(self) -> None:
-        apart = self.place[2] - ti.Vector([MARK[0], MARK[1]])
-        self.loss[None] += apart.norm_sqr()
+        difference = self.place[2] - ti.Vector([MARK[0], MARK[1]])
+        self.loss[None] += difference.norm_sqr()
 
-    def known(self) -> Known:
+    def verify(self) -> Comparison:
         self.begin()
         first = float((self.speed.to_numpy() ** 2).sum()) / 2
         for number in range(self.steps):
             self.step(number)
         last = float((self.speed.to_numpy() ** 2).sum()) / 2
-        return Known("kinetic energy after all collisions", last, first, 1e-12 * first)
+        return Comparison("kinetic energy after all collisions", last, first, 1e-12 * first)
 
     def picture(self, size: int, number: int) -> Picture:
         canvas = Canvas(size, (18, 42, 36))

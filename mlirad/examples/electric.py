@@ -16,7 +16,7 @@ import numpy as np
 
 import mlirad as ti
 from mlirad.examples.pictures import GOLD, INK, ROSE, SKY, Canvas, Picture
-from mlirad.examples.training import Known, Simulator, main
+from mlirad.examples.training import Comparison, Simulator, main
 
 ELECTRODES, HIDDEN = 8, 16
 HEIGHT = 0.4  # of the electrodes above the plane of the charge
@@ -84,8 +84,8 @@ class Electric(Simulator):
             self.decide(t, x)
             force = ti.Vector([0.0, 0.0])
             for k in range(ELECTRODES):
-                apart = x - self.electrode[k]
-                force += self.charge[t, k] * apart / (apart.norm_sqr() + HEIGHT**2) ** 1.5
+                difference = x - self.electrode[k]
+                force += self.charge[t, k] * difference / (difference.norm_sqr() + HEIGHT**2) ** 1.5
             self.speed[t + 1] = self.speed[t] + self.dt * force
             self.place[t + 1] = x + 0.5 * self.dt * self.speed[t + 1]
 
@@ -99,21 +99,23 @@ class Electric(Simulator):
         """Kinetic and potential energy of the charge."""
         total = 0.5 * self.speed[t].norm_sqr()
         for k in range(ELECTRODES):
-            apart = self.place[t] - self.electrode[k]
-            total += self.charge[0, k] / ti.sqrt(apart.norm_sqr() + HEIGHT**2)
+            difference = self.place[t] - self.electrode[k]
+            total += self.charge[0, k] / ti.sqrt(difference.norm_sqr() + HEIGHT**2)
         return total
 
-    def known(self) -> Known:
-        kept = self.outward.to_numpy()
-        steady = np.zeros_like(kept)
+    def verify(self) -> Comparison:
+        outward = self.outward.to_numpy()
+        steady = np.zeros_like(outward)
         steady[:, HIDDEN] = np.linspace(0.05, 0.2, ELECTRODES)
         self.outward.from_numpy(steady)
         self.begin()
         for number in range(self.steps):
             self.step(number)
         first, last = self.energy(0), self.energy(self.times)
-        self.outward.from_numpy(kept)
-        return Known("energy among electrodes that keep their charges", last, first, 1e-2 * first)
+        self.outward.from_numpy(outward)
+        return Comparison(
+            "energy among electrodes that keep their charges", last, first, 1e-2 * first
+        )
 
     def picture(self, size: int, number: int) -> Picture:
         canvas = Canvas(size)

@@ -64,16 +64,16 @@ def gradient(workers: int, scenes: int, is_deadly: bool) -> Found:
         file = Path(folder) / "deadly"
         if is_deadly:
             file.touch()
-        winds = [(float(one), "") for one in np.linspace(-3, 3, scenes)]
+        winds = [(float(wind), "") for wind in np.linspace(-3, 3, scenes)]
         winds[scenes // 2] = winds[scenes // 2][0], str(file)
-        found = ensemble.gradient(np.array([6.0, 10.0]), winds)
+        result = ensemble.gradient(np.array([6.0, 10.0]), winds)
     ensemble.close()
-    return found
+    return result
 
 
 def main(arguments: Sequence[str]) -> int:
     """Compare with one worker that lives."""
-    workers, scenes = (int(one) for one in [*arguments, *("2", "16")[len(arguments) :]])
+    workers, scenes = (int(argument) for argument in [*arguments, *("2", "16")[len(arguments) :]])
     quiet, deadly = gradient(1, scenes, False), gradient(workers, scenes, True)
     same = quiet.gradient.tobytes() == deadly.gradient.tobytes() and quiet.loss == deadly.loss
     print(f"1 worker: loss {quiet.loss:.6f}, gradient {quiet.gradient}, {quiet.deaths} died")

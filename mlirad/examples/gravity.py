@@ -48,9 +48,9 @@ class Bodies:
         """Newton's potential energy of all pairs."""
         for i in self.position:
             for j in range(i):
-                apart = self.position[i] - self.position[j]
+                difference = self.position[i] - self.position[j]
                 self.potential[None] -= (
-                    self.mass[i] * self.mass[j] / ti.sqrt(apart.norm_sqr() + SOFTENING**2)
+                    self.mass[i] * self.mass[j] / ti.sqrt(difference.norm_sqr() + SOFTENING**2)
                 )
 
     @ti.kernel
@@ -126,21 +126,21 @@ def encounter(count: int) -> tuple[Bodies, Array]:
     """Two galaxies about to pass each other, and which body belongs to which."""
     random = np.random.default_rng(7)
     halves = [(count + 1) // 2, count // 2]
-    parts = [galaxy(halves[0], 0.35, random), galaxy(halves[1], -0.8, random)]
+    galaxies = [galaxy(halves[0], 0.35, random), galaxy(halves[1], -0.8, random)]
     owner = np.repeat([0, 1], halves)
-    masses = [part[0].sum() for part in parts]
+    masses = [stars[0].sum() for stars in galaxies]
     total = sum(masses)
     anomaly = np.radians(-125)
     parameter = CLOSEST * (1 + ECCENTRICITY)
     toward = np.array([np.cos(anomaly), np.sin(anomaly), 0.0])
-    apart = parameter / (1 + ECCENTRICITY * np.cos(anomaly)) * toward
+    distance = parameter / (1 + ECCENTRICITY * np.cos(anomaly)) * toward
     speed = np.sqrt(total / parameter) * np.array(
         [-np.sin(anomaly), ECCENTRICITY + np.cos(anomaly), 0.0]
     )
-    for (_, position, velocity), share in zip(parts, (masses[1] / total, -masses[0] / total)):
-        position += share * apart
+    for (_, position, velocity), share in zip(galaxies, (masses[1] / total, -masses[0] / total)):
+        position += share * distance
         velocity += share * speed
-    return Bodies(*(np.concatenate(pieces) for pieces in zip(*parts))), owner
+    return Bodies(*(np.concatenate(pieces) for pieces in zip(*galaxies))), owner
 
 
 def simulate(bodies: Bodies, steps: int) -> Run:

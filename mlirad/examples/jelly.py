@@ -15,7 +15,7 @@ import numpy as np
 import mlirad as ti
 from mlirad.examples.material_points import WALL, Material
 from mlirad.examples.pictures import ROSE, SKY, Canvas, Colour, Picture
-from mlirad.examples.training import Known, main
+from mlirad.examples.training import Comparison, main
 
 STIFFNESS, SHEAR = 25.0, 20.0
 SIDE = 0.22
@@ -41,8 +41,10 @@ class Jelly(Material):
     @ti.func
     def stress(self, p: int, f: Any, number: int) -> Any:
         """Neo-Hookean."""
-        one = ti.Matrix.identity(float, 3)
-        return SHEAR * (f @ f.transpose() - one) + STIFFNESS * ti.log(f.determinant()) * one
+        identity = ti.Matrix.identity(float, 3)
+        return (
+            SHEAR * (f @ f.transpose() - identity) + STIFFNESS * ti.log(f.determinant()) * identity
+        )
 
     @ti.kernel
     def begin(self) -> None:
@@ -74,18 +76,18 @@ class Jelly(Material):
     def angular_momentum(self) -> float:
         """About the middle, along z; affine transfers carry a part of it."""
         x, v, affine = self.x.to_numpy(), self.v.to_numpy(), self.affine.to_numpy()
-        apart, swing = x - x.mean(axis=0), v - v.mean(axis=0)
-        orbit = apart[:, 0] * swing[:, 1] - apart[:, 1] * swing[:, 0]
-        own = (affine[:, 1, 0] - affine[:, 0, 1]) / (4 * self.cells**2)
-        return float(self.mass * (orbit + own).sum())
+        offsets, swing = x - x.mean(axis=0), v - v.mean(axis=0)
+        orbit = offsets[:, 0] * swing[:, 1] - offsets[:, 1] * swing[:, 0]
+        spin = (affine[:, 1, 0] - affine[:, 0, 1]) / (4 * self.cells**2)
+        return float(self.mass * (orbit + spin).sum())
 
-    def known(self) -> Known:
+    def verify(self) -> Comparison:
         self.begin()
         first = self.angular_momentum()
         for number in range(30):
             self.step(number)
         last = self.angular_momentum()
-        return Known("angular momentum in flight", last, first, 1e-9 * abs(first))
+        return Comparison("angular momentum in flight", last, first, 1e-9 * abs(first))
 
     def picture(self, size: int, number: int) -> Picture:
         canvas = Canvas(size)

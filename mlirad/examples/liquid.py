@@ -17,7 +17,7 @@ import numpy as np
 import mlirad as ti
 from mlirad.examples.material_points import GRAVITY, WALL, Material
 from mlirad.examples.pictures import INK, SKY, Canvas, Colour, Picture
-from mlirad.examples.training import Known, main
+from mlirad.examples.training import Comparison, main
 
 STIFFNESS = 300.0
 HURRY = 1.1  # the way of the glass, over the square of its time
@@ -31,17 +31,17 @@ class Liquid(Material):
 
     def __init__(self, small: bool = False) -> None:
         cells, self.steps, self.knots = (16, 160, 4) if small else (32, 900, 18)
-        apart, wall = 0.5 / cells, WALL / cells
+        spacing, wall = 0.5 / cells, WALL / cells
         width, height = 1 - 2 * wall, 0.3
-        points = np.mgrid[0:width:apart, 0:height:apart].reshape(2, -1).T + wall + apart / 2
+        points = np.mgrid[0:width:spacing, 0:height:spacing].reshape(2, -1).T + wall + spacing / 2
         self.lay(points, cells, 0.024 / cells, width * height)
         self.push: Any = ti.field(float, self.knots, needs_grad=True)
         self.swing: Any = ti.Vector.field(2, float, (), needs_grad=True)
         self.parameters = [self.push]
         self.span = self.steps * self.dt
         self.distance = HURRY * self.span**2
-        part = np.where(np.arange(self.knots) < self.knots // 2, 1.0, -1.0)
-        self.push.from_numpy(4 * HURRY * part)
+        signs = np.where(np.arange(self.knots) < self.knots // 2, 1.0, -1.0)
+        self.push.from_numpy(4 * HURRY * signs)
 
     @ti.func
     def stress(self, p: int, f: Any, number: int) -> Any:
@@ -90,14 +90,14 @@ class Liquid(Material):
         self.slosh()
         self.arrive()
 
-    def known(self) -> Known:
+    def verify(self) -> Comparison:
         self.begin()
         for number in range(self.steps):
             self.step(number)
         shape = self.shape.to_numpy()
         volume = float(np.linalg.det(shape).mean()) * self.volume * self.count
         full = self.volume * self.count
-        return Known("volume of the water at the end", volume, full, 0.05 * full)
+        return Comparison("volume of the water at the end", volume, full, 0.05 * full)
 
     def picture(self, size: int, number: int) -> Picture:
         canvas = Canvas(size)

@@ -85,12 +85,12 @@ class Material(Simulator):
             impulse = -self.dt * 4 * self.cells**2 * self.volume * self.stress(p, f, number)
             spin = impulse + self.mass * self.affine[p]
             for offset in ti.static(ti.grouped(ti.ndrange(*(3,) * self.dim))):
-                part = 1.0
+                weight = 1.0
                 for k in ti.static(range(self.dim)):
-                    part *= w[offset[k]][k]
-                apart = (ti.cast(offset, float) - near) / self.cells
-                self.momentum[base + offset] += part * (self.mass * self.v[p] + spin @ apart)
-                self.weight[base + offset] += part * self.mass
+                    weight *= w[offset[k]][k]
+                distance = (ti.cast(offset, float) - near) / self.cells
+                self.momentum[base + offset] += weight * (self.mass * self.v[p] + spin @ distance)
+                self.weight[base + offset] += weight * self.mass
 
     @ti.kernel
     def move_grid(self, number: int) -> None:
@@ -115,13 +115,13 @@ class Material(Simulator):
             v = ti.Vector.zero(float, self.dim)
             affine = ti.Matrix.zero(float, self.dim, self.dim)
             for offset in ti.static(ti.grouped(ti.ndrange(*(3,) * self.dim))):
-                part = 1.0
+                weight = 1.0
                 for k in ti.static(range(self.dim)):
-                    part *= w[offset[k]][k]
-                there = part * self.speed[base + offset]
+                    weight *= w[offset[k]][k]
+                there = weight * self.speed[base + offset]
                 v += there
-                apart = ti.cast(offset, float) - near
-                affine += 4 * self.cells * there.outer_product(apart)
+                distance = ti.cast(offset, float) - near
+                affine += 4 * self.cells * there.outer_product(distance)
             self.v[p] = v
             self.affine[p] = affine
             self.x[p] += self.dt * v

@@ -68,29 +68,29 @@ def draw(path: Array, drift: Array, duration: float, owner: Array, file: Path) -
     """Paint positions by step and body, of bodies that belong to one of two galaxies, the first of
     each its core; below them the relative error of the energy by step."""
     turn = np.radians(38)
-    seen = [path[..., 0], path[..., 1] * np.cos(turn) + path[..., 2] * np.sin(turn)]
+    projected = [path[..., 0], path[..., 1] * np.cos(turn) + path[..., 2] * np.sin(turn)]
     sheet = Sheet()
-    _draw_orbits(sheet, np.stack(seen, axis=-1), owner)
+    _draw_orbits(sheet, np.stack(projected, axis=-1), owner)
     _draw_drift(sheet, drift, duration)
     sheet.write(file)
 
 
 def _draw_orbits(sheet: Sheet, path: Array, owner: Array) -> None:
     groups = [np.flatnonzero(owner == group) for group in range(len(COLOURS))]
-    path = _placed(path, path[:, [mine[0] for mine in groups]].reshape(-1, 2))
+    path = _placed(path, path[:, [group[0] for group in groups]].reshape(-1, 2))
     steps, count = path.shape[:2]
     tail = path[-max(2, int(0.4 * steps)) :]
     cuts = np.linspace(0, len(tail) - 1, PIECES + 1).astype(int)
     faint = min(1.0, 400 / count)
     for number, (start, end) in enumerate(pairwise(cuts)):
         strength = faint * (0.06 + 0.9 * ((number + 1) / PIECES) ** 2)
-        for mine, colour in zip(groups, COLOURS):
-            sheet.lines(tail[start : end + 1, mine].swapaxes(0, 1), colour, strength, 1)
-    for mine, colour in zip(groups, COLOURS):
-        core = path[:, mine[0]]
+        for group_, colour in zip(groups, COLOURS):
+            sheet.lines(tail[start : end + 1, group_].swapaxes(0, 1), colour, strength, 1)
+    for group_, colour in zip(groups, COLOURS):
+        core = path[:, group_[0]]
         dashes = [core[at : at + 2] for at in range(0, steps - 1, max(4, steps // 75))]
         sheet.lines(dashes, colour, 0.75, 1.5)
-        sheet.discs(path[-1, mine[1:]], 1.4, colour, 0.9)
+        sheet.discs(path[-1, group_[1:]], 1.4, colour, 0.9)
         for radius, strength in GLOW:
             sheet.discs(core[-1:], radius, colour, strength)
         sheet.discs(core[-1:], 1.6, "white")

@@ -34,8 +34,8 @@ class Canvas:
     def discs(self, centres: ArrayLike, radius: float, colours: Colour | Sequence[Colour]) -> None:
         """Discs of one radius, of one colour or one for each."""
         middles = np.atleast_2d(np.asarray(centres))
-        each = [colours] * len(middles) if isinstance(colours[0], int) else colours
-        for middle, colour in zip(middles, each):
+        colour_of_each = [colours] * len(middles) if isinstance(colours[0], int) else colours
+        for middle, colour in zip(middles, colour_of_each):
             x, y = self._place(middle)
             r = max(radius * self.scale, 0.5)
             self._draw.ellipse((x - r, y - r, x + r, y + r), fill=colour)  # type: ignore[arg-type]

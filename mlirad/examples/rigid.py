@@ -15,7 +15,7 @@ import numpy as np
 
 import mlirad as ti
 from mlirad.examples.pictures import GOLD, INK, LEAF, ROSE, SKY, Canvas, Picture
-from mlirad.examples.training import Known, Simulator, main
+from mlirad.examples.training import Comparison, Simulator, main
 
 RADIUS, FLOOR, GRAVITY = 0.04, 0.1, 5.0
 STIFFNESS, DAMPING, FRICTION = 3000.0, 6.0, 0.4
@@ -109,11 +109,11 @@ class Rigid(Simulator):
         for j in range(i + 1, self.count):
             for m in range(4):
                 other = self.bodies[j].arm(self.disc[j, m][0], self.disc[j, m][1])
-                apart = place - self.bodies[j].place - other
-                if apart.norm_sqr() < 4 * RADIUS**2:
+                difference = place - self.bodies[j].place - other
+                if difference.norm_sqr() < 4 * RADIUS**2:
                     slip = speed - self.bodies[j].speed_at(other)
-                    inside = 2 * RADIUS - apart.norm()
-                    force = self.contact(inside, apart.normalized(), slip)
+                    inside = 2 * RADIUS - difference.norm()
+                    force = self.contact(inside, difference.normalized(), slip)
                     self.apply(i, arm, force)
                     self.apply(j, other, -force)
 
@@ -138,8 +138,8 @@ class Rigid(Simulator):
 
     @ti.kernel
     def finish(self) -> None:
-        apart = self.bodies[self.count - 1].place - ti.Vector([MARK[0], MARK[1]])
-        self.loss[None] += apart.norm_sqr()
+        difference = self.bodies[self.count - 1].place - ti.Vector([MARK[0], MARK[1]])
+        self.loss[None] += difference.norm_sqr()
 
     def energy(self) -> float:
         """Of motion, height and contacts."""
@@ -148,15 +148,15 @@ class Rigid(Simulator):
         turning = (np.array(INERTIA[: self.count]) * spin**2).sum() / 2
         return float((speed**2).sum() / 2 + turning + GRAVITY * height) + self.stored[None]
 
-    def known(self) -> Known:
+    def verify(self) -> Comparison:
         self.losses[None] = 0.0
         self.begin()
         first = self.energy()
         for number in range(self.steps):
             self.step(number)
         self.losses[None] = 1.0
-        what = "energy after contacts without friction and damping"
-        return Known(what, self.energy(), first, 0.02 * first)
+        name = "energy after contacts without friction and damping"
+        return Comparison(name, self.energy(), first, 0.02 * first)
 
     def picture(self, size: int, number: int) -> Picture:
         canvas = Canvas(size)

@@ -16,7 +16,7 @@ import numpy as np
 
 import mlirad as ti
 from mlirad.examples.pictures import GOLD, INK, ROSE, SKY, Canvas, Picture
-from mlirad.examples.training import Known, Simulator, main
+from mlirad.examples.training import Comparison, Simulator, main
 
 CELLS = ((0, 1), (1, 1), (2, 1), (3, 1), (0, 0), (3, 0))  # of the body, and two legs
 SIDE, FLOOR, AIM = 0.08, 0.1, 0.7
@@ -95,10 +95,10 @@ class Robot(Simulator):
         for h in range(HIDDEN):
             told += self.outward[s, h] * self.hidden[t, h]
         length = (self.rest[i] - self.rest[j]).norm() * (1 + 0.2 * self.muscle[s] * ti.tanh(told))
-        apart = self.x[t, i] - self.x[t, j]
-        along = apart.normalized()
+        difference = self.x[t, i] - self.x[t, j]
+        along = difference.normalized()
         towards = (self.v[t, i] - self.v[t, j]).dot(along)
-        force = -(STIFFNESS * (apart.norm() - length) + DAMPING * towards) * along
+        force = -(STIFFNESS * (difference.norm() - length) + DAMPING * towards) * along
         self.force[t, i] += force
         self.force[t, j] -= force
 
@@ -126,7 +126,7 @@ class Robot(Simulator):
         for i in self.rest:
             self.loss[None] += (self.x[self.times, i][0] - AIM) ** 2 / self.count
 
-    def known(self) -> Known:
+    def verify(self) -> Comparison:
         self.lift[None] = 50.0
         self.begin()
         for number in range(self.steps):
@@ -134,7 +134,7 @@ class Robot(Simulator):
         self.lift[None] = 0.0
         fall = (self.x.to_numpy()[0] - self.x.to_numpy()[-1])[:, 1].mean()
         free = GRAVITY * DT**2 * self.times * (self.times + 1) / 2
-        return Known("fall of its centre in flight, whatever its legs do", fall, free, 1e-9)
+        return Comparison("fall of its centre in flight, whatever its legs do", fall, free, 1e-9)
 
     def picture(self, size: int, number: int) -> Picture:
         canvas = Canvas(size)

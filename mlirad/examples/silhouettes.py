@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import mlirad as ti
 from mlirad.examples.pictures import GOLD, NIGHT, Picture, shades
-from mlirad.examples.training import Known, Simulator, main
+from mlirad.examples.training import Comparison, Simulator, main
 
 SPAN = 1.8  # the rays' way through the unit cube, in the middle of it
 OPACITY = 12.0  # of density 1
@@ -54,12 +54,12 @@ class Silhouettes(Simulator):
         """The density at a point, between the middles of cells; 0 outside."""
         place = x * self.cells - 0.5
         low = ti.floor(place)
-        part, corner = place - low, ti.cast(low, int)
+        fraction, corner = place - low, ti.cast(low, int)
         total = 0.0
         for offset in ti.static(ti.grouped(ti.ndrange(2, 2, 2))):
             cell = corner + offset
             if (cell >= 0).all() and (cell < self.cells).all():
-                weight = ti.abs(1 - offset - part)
+                weight = ti.abs(1 - offset - fraction)
                 total += weight[0] * weight[1] * weight[2] * self.density[cell]
         return total
 
@@ -90,15 +90,15 @@ class Silhouettes(Simulator):
             error = self.shadow[I] - self.seen[I]
             self.loss[None] += error**2 / (self.steps * self.pixels**2)
 
-    def known(self) -> Known:
-        kept = self.density.to_numpy()
+    def verify(self) -> Comparison:
+        density = self.density.to_numpy()
         self.density.fill(0.1)
         self.step(0)
         middle = self.pixels // 2
-        found = float(self.shadow[0, middle, middle])
-        self.density.from_numpy(kept)
+        brightness = float(self.shadow[0, middle, middle])
+        self.density.from_numpy(density)
         way = 1.0  # through a cube of one density, straight
-        return Known("shadow of a cube", found, 1 - np.exp(-0.1 * OPACITY * way), 0.03)
+        return Comparison("shadow of a cube", brightness, 1 - np.exp(-0.1 * OPACITY * way), 0.03)
 
     def picture(self, size: int, number: int) -> Picture:
         return shades(self.shadow.to_numpy()[number - 1], size, [NIGHT, (90, 70, 60), GOLD])

@@ -16,7 +16,7 @@ import numpy as np
 
 import mlirad as ti
 from mlirad.examples.pictures import GOLD, NIGHT, ROSE, Picture, shades
-from mlirad.examples.training import Known, Simulator, main
+from mlirad.examples.training import Comparison, Simulator, main
 
 
 @ti.data_oriented
@@ -54,11 +54,11 @@ class Smoke(Simulator):
     def blend(self, field: ti.template(), number: int, x: Any) -> Any:  # type: ignore[valid-type]
         """A field between the middles of its cells."""
         low = ti.floor(x)
-        part = x - low
+        fraction = x - low
         corner = ti.cast(low, int)
         total = 0.0 * field[number, 0, 0]
         for i, j in ti.static(ti.ndrange(2, 2)):
-            weight = ti.abs(1 - i - part[0]) * ti.abs(1 - j - part[1])
+            weight = ti.abs(1 - i - fraction[0]) * ti.abs(1 - j - fraction[1])
             cell = (corner + ti.Vector([i, j])) % self.cells
             total += weight * field[number, cell[0], cell[1]]
         return total
@@ -136,11 +136,11 @@ class Smoke(Simulator):
             ti.atomic_max(worst, ti.abs(self.divergence(flow, 0, i, j)))
         return worst
 
-    def known(self) -> Known:
+    def verify(self) -> Comparison:
         self.run()
         before = self.worst_divergence(self.carried)
         left = self.worst_divergence(self.flow) / before
-        return Known("part of the divergence that is left", left, 0.0, 0.05)
+        return Comparison("part of the divergence that is left", left, 0.0, 0.05)
 
     def picture(self, size: int, number: int) -> Picture:
         return shades(self.smoke.to_numpy()[number], size, [NIGHT, ROSE, GOLD])

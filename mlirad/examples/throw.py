@@ -97,8 +97,8 @@ class Jelly:
             for i, j in ti.static(ti.ndrange(3, 3)):
                 offset = ti.Vector([i, j])
                 weight = w[i][0] * w[j][1]
-                apart = (ti.cast(offset, ti.f64) - fx) * DX
-                self.momentum[base + offset] += weight * (VOLUME * self.v[p] + q @ apart)
+                distance = (ti.cast(offset, ti.f64) - fx) * DX
+                self.momentum[base + offset] += weight * (VOLUME * self.v[p] + q @ distance)
                 self.mass[base + offset] += weight * VOLUME
 
     @ti.kernel
@@ -195,11 +195,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     jelly = Jelly(settings.particles, settings.steps)
     for number in range(settings.iterations):
         started = time.perf_counter()
-        found = jelly.descend(settings.memory)
+        losses = jelly.descend(settings.memory)
         print(
             f"throw {number}: loss {jelly.loss[None]:.6f}, {time.perf_counter() - started:.1f} s, "
-            f"{found.executions} steps run, at most {found.peak_bytes} bytes in "
-            f"{found.peak_states} states"
+            f"{losses.executions} steps run, at most {losses.peak_bytes} bytes in "
+            f"{losses.peak_states} states"
         )
     return 0
 

@@ -17,16 +17,16 @@ import mlirad as ti
 from mlirad.examples.pictures import Picture, save
 
 
-class Known(msgspec.Struct, frozen=True):
+class Comparison(msgspec.Struct, frozen=True):
     """A figure of a simulation beside what it must be."""
 
-    what: str
-    found: float
+    name: str
+    value: float
     expected: float
-    within: float  # how far apart they may be
+    tolerance: float  # how far apart they may be
 
     def __str__(self) -> str:
-        return f"{self.what}: {self.found:.8g}, known {self.expected:.8g}"
+        return f"{self.name}: {self.value:.8g}, known {self.expected:.8g}"
 
 
 class Simulator:
@@ -37,7 +37,7 @@ class Simulator:
     parameters: Sequence[Any]  # scalar fields
     rate: float  # of Adam
     iterations: int
-    shown = -1  # which of ten frames says most
+    best_frame = -1  # which of ten frames says most
 
     def __init__(self, small: bool = False) -> None:
         raise NotImplementedError
@@ -62,8 +62,8 @@ class Simulator:
         """The state after so many steps."""
         raise NotImplementedError
 
-    def known(self) -> Known:
-        """Run on what is known of the system."""
+    def verify(self) -> Comparison:
+        """Run, and return a figure beside what theory says it is."""
         raise NotImplementedError
 
     def run(self) -> None:
@@ -76,12 +76,12 @@ class Simulator:
     def frames(self, size: int, count: int) -> list[Picture]:
         """Pictures of a run, at even distances, the last state among them."""
         self.begin()
-        found = []
+        pictures = []
         for number in range(self.steps):
             self.step(number)
             if (self.steps - 1 - number) % max(1, self.steps // count) == 0:
-                found.append(self.picture(size, number + 1))
-        return found
+                pictures.append(self.picture(size, number + 1))
+        return pictures
 
 
 @ti.data_oriented
@@ -160,6 +160,6 @@ def main(kind: type[Any], name: str, arguments: Sequence[str] | None = None) -> 
     print((kind.__doc__ or name).splitlines()[0])
     print(f"loss {losses[0]:.6g} -> {losses[-1]:.6g} in {iterations} steps, {took:.1f} s")
     save(simulator.frames(64 if settings.small else 320, 60), file)
-    print(simulator.known())
+    print(simulator.verify())
     print(f"video: {file}")
     return 0

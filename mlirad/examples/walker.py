@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import mlirad as ti
 from mlirad.examples.material_points import GRAVITY, WALL, Material
 from mlirad.examples.pictures import GOLD, INK, ROSE, SKY, Canvas, Colour, Picture
-from mlirad.examples.training import Known, main
+from mlirad.examples.training import Comparison, main
 
 MUSCLES, HARMONICS = 4, 3
 STIFFNESS, SHEAR, STRENGTH = 30.0, 25.0, 25.0
@@ -25,9 +25,9 @@ RHYTHM = 2.5  # a second
 AIM = 0.75
 
 
-def animal(apart: float, cells: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def animal(spacing: float, cells: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Points of a body on two legs, and the muscle that each belongs to, or -1."""
-    x, y = (np.mgrid[0:0.36:apart, 0:0.24:apart] + apart / 2).reshape(2, -1)
+    x, y = (np.mgrid[0:0.36:spacing, 0:0.24:spacing] + spacing / 2).reshape(2, -1)
     leg = (x < 0.1) | (x > 0.26)
     inside = (y > 0.1) | leg
     side = (x > 0.18) * 2 + ((x > 0.05) & (x < 0.18) | (x > 0.31))
@@ -42,12 +42,12 @@ class Walker(Material):
     """A 2-D elastic walker of material points: the rhythm of its muscles is trained."""
 
     rate, iterations = 0.05, 20
-    shown = 6
+    best_frame = 6
 
     def __init__(self, small: bool = False) -> None:
-        cells, apart, self.steps = (20, 0.05, 100) if small else (36, 0.0139, 600)
-        points, muscle = animal(apart, cells)
-        self.lay(points, cells, 0.04 / cells, len(points) * apart**2)
+        cells, spacing, self.steps = (20, 0.05, 100) if small else (36, 0.0139, 600)
+        points, muscle = animal(spacing, cells)
+        self.lay(points, cells, 0.04 / cells, len(points) * spacing**2)
         self.rhythm: Any = ti.field(float, (MUSCLES, HARMONICS, 2), needs_grad=True)
         self.muscle: Any = ti.field(int, self.count)
         self.lift: Any = ti.field(float, ())
@@ -68,8 +68,10 @@ class Walker(Material):
     @ti.func
     def stress(self, p: int, f: Any, number: int) -> Any:
         """Neo-Hookean, and muscles along what was upright at rest."""
-        one = ti.Matrix.identity(float, 2)
-        total = SHEAR * (f @ f.transpose() - one) + STIFFNESS * ti.log(f.determinant()) * one
+        identity = ti.Matrix.identity(float, 2)
+        total = (
+            SHEAR * (f @ f.transpose() - identity) + STIFFNESS * ti.log(f.determinant()) * identity
+        )
         if self.muscle[p] >= 0:
             along = f @ ti.Vector([0.0, 1.0])
             total += STRENGTH * self.tension(self.muscle[p], number) * along.outer_product(along)
@@ -88,7 +90,7 @@ class Walker(Material):
         for p in self.x:
             self.loss[None] += (self.x[p][0] - AIM) ** 2 / self.count
 
-    def known(self) -> Known:
+    def verify(self) -> Comparison:
         self.lift[None] = 0.3
         self.begin()
         steps = min(self.steps, 150)  # before it lands
@@ -97,7 +99,7 @@ class Walker(Material):
         self.lift[None] = 0.0
         fall = self.rest.to_numpy()[:, 1].mean() + 0.3 - self.x.to_numpy()[:, 1].mean()
         free = GRAVITY * self.dt**2 * steps * (steps + 1) / 2
-        return Known("fall of its centre in flight, whatever its muscles do", fall, free, 1e-9)
+        return Comparison("fall of its centre in flight, whatever its muscles do", fall, free, 1e-9)
 
     def picture(self, size: int, number: int) -> Picture:
         canvas = Canvas(size)

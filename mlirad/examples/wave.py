@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import mlirad as ti
 from mlirad.examples.pictures import GOLD, NIGHT, SKY, Picture, shades
-from mlirad.examples.training import Known, Simulator, main
+from mlirad.examples.training import Comparison, Simulator, main
 
 DT = 0.5  # of the time in which a wave passes a cell
 
@@ -90,12 +90,12 @@ class Wave(Simulator):
             total -= 0.5 * (self.height[i, j] - DT * self.speed[i, j]) * force
         return total
 
-    def known(self) -> Known:
+    def verify(self) -> Comparison:
         self.begin()
         before = self.energy()
         for number in range(self.steps):
             self.step(number)
-        return Known("energy after the last step", self.energy(), before, 1e-10 * before)
+        return Comparison("energy after the last step", self.energy(), before, 1e-10 * before)
 
     def picture(self, size: int, number: int) -> Picture:
         return shades(0.5 + 0.5 * self.height.to_numpy(), size, [SKY, NIGHT, GOLD])

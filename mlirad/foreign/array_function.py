@@ -36,18 +36,18 @@ class ArrayFunction(Protocol):
     def shapes(self, arrays: Sequence[Any]) -> list[tuple[int, ...]]:
         """Those of the outputs, for arrays of which nothing but shapes and types is looked at."""
 
-    def reverse(self, wanted: Sequence[int]) -> ArrayFunction:
+    def reverse(self, numbers: Sequence[int]) -> ArrayFunction:
         """The adjoints of the inputs of some numbers: a function of the inputs, and of the adjoints
         of the outputs of floats."""
 
-    def tangent(self, wanted: Sequence[int]) -> ArrayFunction:
+    def tangent(self, numbers: Sequence[int]) -> ArrayFunction:
         """The tangents of the outputs of floats: a function of the inputs, and of the tangents of
         the inputs of some numbers."""
 
 
 def floats(ports: Sequence[Port]) -> list[int]:
     """The numbers of those that have derivatives."""
-    return [number for number, one in enumerate(ports) if one.dtype.is_float]
+    return [number for number, port in enumerate(ports) if port.dtype.is_float]
 
 
 def refuse_in_a_tape(recorder: object, name: str, library: str) -> None:

@@ -38,14 +38,14 @@ class JaxFunction:
             raise TypeError(
                 f"{function.__name__} takes {len(function.inputs)} arrays, not {len(arrays)}"
             )
-        given = [jnp.asarray(array) for array in arrays]
-        for number, (array, one) in enumerate(zip(given, function.inputs)):
-            if array.dtype != canonical(one.dtype.numpy):
+        converted = [jnp.asarray(array) for array in arrays]
+        for number, (array, port) in enumerate(zip(converted, function.inputs)):
+            if array.dtype != canonical(port.dtype.numpy):
                 raise TypeError(
                     f"{function.__name__}: argument {number} is an array of {array.dtype}, and "
-                    f"{canonical(one.dtype.numpy)} is needed"
+                    f"{canonical(port.dtype.numpy)} is needed"
                 )
-        return self._pack(self._primitive.bind(*given, node=self._node))
+        return self._pack(self._primitive.bind(*converted, node=self._node))
 
 
 @cache
@@ -54,21 +54,21 @@ def _primitive() -> Any:
     from jax.extend.core import Primitive
     from jax.interpreters import ad, batching, mlir
 
-    made = Primitive("mlirad")
-    made.multiple_results = True
-    made.def_impl(_now)
-    made.def_abstract_eval(_abstract)
-    mlir.register_lowering(made, mlir.lower_fun(_later, multiple_results=True))
-    ad.primitive_jvps[made] = partial(_forward, made)
-    ad.primitive_transposes[made] = partial(_transpose, made)
-    batching.primitive_batchers[made] = partial(_by_row, made)
-    return made
+    primitive = Primitive("mlirad")
+    primitive.multiple_results = True
+    primitive.def_impl(_now)
+    primitive.def_abstract_eval(_abstract)
+    mlir.register_lowering(primitive, mlir.lower_fun(_later, multiple_results=True))
+    ad.primitive_jvps[primitive] = partial(_forward, primitive)
+    ad.primitive_transposes[primitive] = partial(_transpose, primitive)
+    batching.primitive_batchers[primitive] = partial(_by_row, primitive)
+    return primitive
 
 
 def _now(*arrays: Any, node: Node) -> list[Any]:
     import jax.numpy as jnp
 
-    return [jnp.asarray(one) for one in node.on_host(*arrays)]
+    return [jnp.asarray(output) for output in node.on_host(*arrays)]
 
 
 def _abstract(*arrays: Any, node: Node) -> list[Any]:
@@ -76,15 +76,15 @@ def _abstract(*arrays: Any, node: Node) -> list[Any]:
 
     outputs = node.function.outputs
     return [
-        ShapedArray(shape, canonical(one.dtype.numpy))
-        for shape, one in zip(node.shapes(arrays), outputs)
+        ShapedArray(shape, canonical(port.dtype.numpy))
+        for shape, port in zip(node.shapes(arrays), outputs)
     ]
 
 
 def _later(*arrays: Any, node: Node) -> Any:
     import jax
 
-    like = [jax.ShapeDtypeStruct(one.shape, one.dtype) for one in _abstract(*arrays, node=node)]
+    like = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in _abstract(*arrays, node=node)]
     return jax.pure_callback(node.on_host, tuple(like), *arrays, vmap_method="sequential")
 
 
@@ -94,21 +94,21 @@ def _forward(primitive: Any, primals: Sequence[Any], tangents: Sequence[Any], *,
     from jax.interpreters import ad
 
     values = primitive.bind(*primals, node=node)
-    along: list[Any] = [ad.Zero(typeof(one).to_tangent_aval()) for one in values]
+    along: list[Any] = [ad.Zero(typeof(value).to_tangent_aval()) for value in values]
     ports = node.function.inputs
-    moving = [k for k, one in enumerate(tangents) if not isinstance(one, ad.Zero)]
-    wanted = tuple(k for k in moving if ports[k].dtype.is_float)
-    if not wanted or not node.floats:
+    moving = [k for k, tangent in enumerate(tangents) if not isinstance(tangent, ad.Zero)]
+    numbers = tuple(k for k in moving if ports[k].dtype.is_float)
+    if not numbers or not node.floats:
         return values, along
-    if {*wanted} <= {*node.linear}:
-        given = [
-            ad.instantiate_zeros(tangents[k]) if k in node.linear else one
-            for k, one in enumerate(primals)
+    if {*numbers} <= {*node.linear}:
+        seeds = [
+            ad.instantiate_zeros(tangents[k]) if k in node.linear else primal
+            for k, primal in enumerate(primals)
         ]
-        return values, primitive.bind(*given, node=node)
-    given = [ad.instantiate_zeros(tangents[k]) for k in wanted]
-    found = primitive.bind(*primals, *given, node=node.tangent(wanted))
-    for number, tangent in zip(node.floats, found):
+        return values, primitive.bind(*seeds, node=node)
+    seeds = [ad.instantiate_zeros(tangents[k]) for k in numbers]
+    results = primitive.bind(*primals, *seeds, node=node.tangent(numbers))
+    for number, tangent in zip(node.floats, results):
         along[number] = tangent
     return values, along
 
@@ -117,11 +117,11 @@ def _transpose(primitive: Any, cotangents: Sequence[Any], *arrays: Any, node: No
     """The cotangents of the arguments in which a derivative is linear."""
     from jax.interpreters import ad
 
-    others = [one for k, one in enumerate(arrays) if k not in node.linear]
-    heads = [ad.instantiate_zeros(one) for one in cotangents]
-    found = primitive.bind(*others, *heads, node=node.transposed())
-    back = dict(zip(node.linear, found))
-    return [back[k] if ad.is_undefined_primal(one) else None for k, one in enumerate(arrays)]
+    primals = [array for k, array in enumerate(arrays) if k not in node.linear]
+    heads = [ad.instantiate_zeros(cotangent) for cotangent in cotangents]
+    results = primitive.bind(*primals, *heads, node=node.transpose())
+    back = dict(zip(node.linear, results))
+    return [back[k] if ad.is_undefined_primal(array) else None for k, array in enumerate(arrays)]
 
 
 def _by_row(
@@ -134,9 +134,9 @@ def _by_row(
     rows = tuple(jax.numpy.moveaxis(arrays[k], axis, 0) for k, axis in axis_of.items())
 
     def one_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
-        own = dict(zip(axis_of, row))
-        given = [own.get(k, array) for k, array in enumerate(arrays)]
-        return tuple(primitive.bind(*given, node=node))
+        row_of = dict(zip(axis_of, row))
+        arguments = [row_of.get(k, array) for k, array in enumerate(arrays)]
+        return tuple(primitive.bind(*arguments, node=node))
 
-    found = jax.lax.map(one_row, rows)
-    return list(found), [0] * len(found)
+    results = jax.lax.map(one_row, rows)
+    return list(results), [0] * len(results)

@@ -28,12 +28,12 @@ class Node:
     def on_host(self, *arrays: Any) -> tuple[Any, ...]:
         """The outputs, as NumPy has them."""
         ports, outputs = self.function.inputs, self.function.outputs
-        given = [np.ascontiguousarray(a, one.dtype.numpy) for a, one in zip(arrays, ports)]
-        shaped = [one.reshape(np.shape(a)) for one, a in zip(given, arrays)]
+        host_arrays = [np.ascontiguousarray(a, port.dtype.numpy) for a, port in zip(arrays, ports)]
+        shaped = [host_array.reshape(np.shape(a)) for host_array, a in zip(host_arrays, arrays)]
         shapes = self.function.shapes(shaped)
-        made = [np.empty(shape, one.dtype.numpy) for shape, one in zip(shapes, outputs)]
-        self.function(*shaped, out=made)
-        return tuple(one.astype(canonical(one.dtype), copy=False) for one in made)
+        results = [np.empty(shape, port.dtype.numpy) for shape, port in zip(shapes, outputs)]
+        self.function(*shaped, out=results)
+        return tuple(result.astype(canonical(result.dtype), copy=False) for result in results)
 
     def shapes(self, avals: Sequence[Any]) -> list[tuple[int, ...]]:
         """Those of the outputs."""
@@ -41,25 +41,25 @@ class Node:
         like = [np.broadcast_to(np.zeros((), p.dtype.numpy), a.shape) for a, p in zip(avals, ports)]
         return self.function.shapes(like)
 
-    def tangent(self, wanted: tuple[int, ...]) -> Node:
+    def tangent(self, numbers: tuple[int, ...]) -> Node:
         """What gives the tangents of the outputs of floats, from those of some inputs."""
-        if wanted not in self._tangents:
-            made = self.function.tangent(wanted)
+        if numbers not in self._tangents:
+            function = self.function.tangent(numbers)
             behind = len(self.function.inputs)
-            linear = range(behind, behind + len(wanted))
-            self._tangents[wanted] = Node(made, linear, lambda: self.reverse(wanted))
-        return self._tangents[wanted]
+            linear = range(behind, behind + len(numbers))
+            self._tangents[numbers] = Node(function, linear, lambda: self.reverse(numbers))
+        return self._tangents[numbers]
 
-    def reverse(self, wanted: tuple[int, ...]) -> Node:
+    def reverse(self, numbers: tuple[int, ...]) -> Node:
         """What gives the adjoints of some inputs, from those of the outputs of floats."""
-        if wanted not in self._reverses:
-            made = self.function.reverse(wanted)
+        if numbers not in self._reverses:
+            function = self.function.reverse(numbers)
             behind = len(self.function.inputs)
             linear = range(behind, behind + len(self.floats))
-            self._reverses[wanted] = Node(made, linear, lambda: self.tangent(wanted))
-        return self._reverses[wanted]
+            self._reverses[numbers] = Node(function, linear, lambda: self.tangent(numbers))
+        return self._reverses[numbers]
 
-    def transposed(self) -> Node:
+    def transpose(self) -> Node:
         """See above."""
         assert self._transposed is not None, "a function that is not linear"
         return self._transposed()
@@ -69,5 +69,5 @@ def canonical(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The type that JAX has for one of NumPy's."""
     from jax import dtypes
 
-    found: np.dtype[Any] = dtypes.canonicalize_dtype(dtype)
-    return found
+    jax_type: np.dtype[Any] = dtypes.canonicalize_dtype(dtype)
+    return jax_type

@@ -32,49 +32,49 @@ class TorchFunction:
         """Raise before torch is between the program's line and us."""
         import torch
 
-        for number, one in enumerate(tensors):
-            if not isinstance(one, torch.Tensor):
+        for number, tensor in enumerate(tensors):
+            if not isinstance(tensor, torch.Tensor):
                 raise TypeError(
-                    f"{self.function.__name__}: a {type(one).__name__} is no tensor of torch: "
+                    f"{self.function.__name__}: a {type(tensor).__name__} is no tensor of torch: "
                     f"argument {number}"
                 )
         self.function.shapes(list(map(_without_data, tensors)))
 
     def run(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
         """The outputs, without a record."""
-        given = [one.detach().contiguous() for one in tensors]
-        shapes, outputs = self.function.shapes(given), self.function.outputs
-        like = given[0] if given else None
-        made = [_empty(shape, one, like) for shape, one in zip(shapes, outputs)]
-        self.function(*given, out=made)
-        return tuple(made)
+        arguments = [tensor.detach().contiguous() for tensor in tensors]
+        shapes, outputs = self.function.shapes(arguments), self.function.outputs
+        like = arguments[0] if arguments else None
+        results = [_empty(shape, port, like) for shape, port in zip(shapes, outputs)]
+        self.function(*arguments, out=results)
+        return tuple(results)
 
-    def reverse(self, wanted: tuple[int, ...]) -> TorchFunction:
+    def reverse(self, numbers: tuple[int, ...]) -> TorchFunction:
         """What gives the adjoints of some inputs."""
-        if wanted not in self._reverses:
-            self._reverses[wanted] = TorchFunction(self.function.reverse(wanted), list)
-        return self._reverses[wanted]
+        if numbers not in self._reverses:
+            self._reverses[numbers] = TorchFunction(self.function.reverse(numbers), list)
+        return self._reverses[numbers]
 
-    def tangent(self, wanted: tuple[int, ...]) -> TorchFunction:
+    def tangent(self, numbers: tuple[int, ...]) -> TorchFunction:
         """What gives the tangents of the outputs of floats, from those of some inputs."""
-        if wanted not in self._tangents:
-            self._tangents[wanted] = TorchFunction(self.function.tangent(wanted), list)
-        return self._tangents[wanted]
+        if numbers not in self._tangents:
+            self._tangents[numbers] = TorchFunction(self.function.tangent(numbers), list)
+        return self._tangents[numbers]
 
     def adjoints(self, needs: Sequence[bool], tensors: Sequence[Any], heads: Sequence[Any]) -> Any:
         """Those of the inputs that need them, None for others."""
-        wanted = tuple(k for k, one in enumerate(needs) if one)
-        own = [heads[k] for k in self.floats]
-        found = dict(zip(wanted, self.reverse(wanted)(*tensors, *own)))
-        return tuple(found.get(k) for k in range(len(needs)))
+        numbers = tuple(k for k, is_needed in enumerate(needs) if is_needed)
+        seeds = [heads[k] for k in self.floats]
+        adjoint_of = dict(zip(numbers, self.reverse(numbers)(*tensors, *seeds)))
+        return tuple(adjoint_of.get(k) for k in range(len(needs)))
 
     def tangents(self, tensors: Sequence[Any], tangents: Sequence[Any]) -> Any:
         """Those of the outputs for those of some inputs, None for others."""
-        moving = [k for k, one in enumerate(tangents) if one is not None]
-        wanted = tuple(k for k in moving if self.function.inputs[k].dtype.is_float)
-        own = [tangents[k] for k in wanted]
-        found = dict(zip(self.floats, self.tangent(wanted)(*tensors, *own)))
-        return tuple(found.get(k) for k in range(len(self.function.outputs)))
+        moving = [k for k, tangent in enumerate(tangents) if tangent is not None]
+        numbers = tuple(k for k in moving if self.function.inputs[k].dtype.is_float)
+        seeds = [tangents[k] for k in numbers]
+        tangent_of = dict(zip(self.floats, self.tangent(numbers)(*tensors, *seeds)))
+        return tuple(tangent_of.get(k) for k in range(len(self.function.outputs)))
 
     def rows(
         self, count: int, axes: Sequence[int | None], tensors: Sequence[Any]
@@ -84,18 +84,22 @@ class TorchFunction:
         import torch
 
         def row(k: int) -> Any:
-            given = zip(tensors, axes)
-            own = [one if axis is None else one.select(axis, k) for one, axis in given]
-            return _autograd_function().apply(self, *own)
+            pairs = zip(tensors, axes)
+            arguments = [
+                tensor if axis is None else tensor.select(axis, k) for tensor, axis in pairs
+            ]
+            return _autograd_function().apply(self, *arguments)
 
         if count:
             return tuple(map(torch.stack, zip(*map(row, range(count)))))
         like = [
-            one if axis is None else one.new_empty([*one.shape[:axis], *one.shape[axis + 1 :]])
-            for one, axis in zip(tensors, axes)
+            tensor
+            if axis is None
+            else tensor.new_empty([*tensor.shape[:axis], *tensor.shape[axis + 1 :]])
+            for tensor, axis in zip(tensors, axes)
         ]
         shapes, outputs = self.function.shapes(like), self.function.outputs
-        return tuple(_empty((0, *shape), one, like[0]) for shape, one in zip(shapes, outputs))
+        return tuple(_empty((0, *shape), port, like[0]) for shape, port in zip(shapes, outputs))
 
 
 def _without_data(tensor: Any) -> Any:
@@ -108,10 +112,10 @@ def _without_data(tensor: Any) -> Any:
     return np.broadcast_to(np.zeros((), dtype), tuple(tensor.shape))
 
 
-def _empty(shape: tuple[int, ...], one: Port, like: Any) -> Any:
+def _empty(shape: tuple[int, ...], port: Port, like: Any) -> Any:
     import torch
 
-    dtype = torch.from_numpy(np.empty(0, one.dtype.numpy)).dtype
+    dtype = torch.from_numpy(np.empty(0, port.dtype.numpy)).dtype
     return torch.empty(shape, dtype=dtype, device=None if like is None else like.device)
 
 
@@ -133,7 +137,9 @@ def _autograd_function() -> Any:
             ctx.function, *tensors = inputs
             ctx.save_for_backward(*tensors)
             ctx.save_for_forward(*tensors)
-            ctx.mark_non_differentiable(*(one for one in output if not one.is_floating_point()))
+            ctx.mark_non_differentiable(
+                *(tensor for tensor in output if not tensor.is_floating_point())
+            )
 
         @staticmethod
         def backward(ctx: Any, *heads: Any) -> Any:
@@ -146,7 +152,7 @@ def _autograd_function() -> Any:
 
         @staticmethod
         def vmap(info: Any, axes: Any, function: TorchFunction, *tensors: Any) -> Any:
-            made = function.rows(info.batch_size, axes[1:], tensors)
-            return made, (0,) * len(made)
+            results = function.rows(info.batch_size, axes[1:], tensors)
+            return results, (0,) * len(results)
 
     return Autograd

@@ -11,15 +11,15 @@ from mlirad.gui.notebook import NotebookDisplay, is_notebook
 
 
 def open_display(
-    title: str, size: tuple[int, int], wanted: bool = True, fullscreen: bool = False
+    title: str, size: tuple[int, int], is_shown: bool = True, fullscreen: bool = False
 ) -> Display:
     """A window, or the output of a notebook's cell; where there is neither, or none is wanted,
     nothing is shown. Never raises: says in one line why a window that is wanted is missing."""
-    if not wanted:
+    if not is_shown:
         return NoDisplay()
     if is_notebook():
         return NotebookDisplay()
-    reason = _missing()
+    reason = _reason()
     if not reason:
         try:
             # pyglet looks for a display when it is loaded
@@ -33,7 +33,7 @@ def open_display(
     return NoDisplay()
 
 
-def _missing() -> str:
+def _reason() -> str:
     """Why no window can be opened."""
     if sys.platform.startswith("linux") and not os.environ.get("DISPLAY"):
         return "there is no display: DISPLAY is not set"

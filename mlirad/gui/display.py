@@ -65,8 +65,8 @@ class FrameLimit:
     that run until somebody closes their window are tested so."""
 
     def __init__(self) -> None:
-        given = os.environ.get("MLIRAD_FRAMES", "")
-        self._left = int(given) if given.isdigit() else 0
+        limit = os.environ.get("MLIRAD_FRAMES", "")
+        self._left = int(limit) if limit.isdigit() else 0
 
     def count(self) -> None:
         """Note a frame. Raises SystemExit behind the last one."""

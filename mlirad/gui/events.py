@@ -32,8 +32,8 @@ def is_held(pressed: set[str], key: str) -> bool:
     return not pressed.isdisjoint(either)
 
 
-def matches(event: Event, wanted: tuple[object, ...]) -> bool:
+def matches(event: Event, filters: tuple[object, ...]) -> bool:
     """Whether an event has one of some types, keys, or pairs of both; where none is given, any."""
-    either = [tuple(one) if isinstance(one, list) else one for one in wanted]
+    either = [tuple(entry) if isinstance(entry, list) else entry for entry in filters]
     names = (event.type, event.key, (event.type, event.key))
     return not either or any(name in either for name in names)

@@ -12,9 +12,9 @@ import numpy as np
 
 from mlirad.checks import file_name, flag, number, several
 from mlirad.checks import text as one_text
-from mlirad.drawing.colour_maps import mapped, normalized
+from mlirad.drawing.colour_maps import map_colours, normalize_range
 from mlirad.drawing.colours import colours_of_integers
-from mlirad.drawing.images import coloured, from_rows, image_bytes, rows_from_top
+from mlirad.drawing.images import as_rgb, from_rows, image_bytes, rows_from_top
 from mlirad.drawing.numbers import as_array
 from mlirad.drawing.picture import Picture
 from mlirad.drawing.writing import write_rows
@@ -61,8 +61,8 @@ class GUI(Shapes, Keys):
         self.event: ev.Event | None = None
         self.fps_limit: float | None = 60
         self.picture = Picture(self.res)
-        wanted, whole = flag(show_gui, "show_gui"), flag(fullscreen, "fullscreen")
-        self._display = open_display(name, self.res, wanted, whole)
+        is_shown, is_full = flag(show_gui, "show_gui"), flag(fullscreen, "fullscreen")
+        self._display = open_display(name, self.res, is_shown, is_full)
         self._widgets = Widgets(self.picture, self._display)
         self._next_frame = 0.0
         self._running = True
@@ -94,7 +94,7 @@ class GUI(Shapes, Keys):
     def set_image(self, img: object) -> None:
         """Draw an image `[x, y]`, grey or with up to four channels, from 0 to 1 or of unsigned
         integers. Raises ValueError for one of another size."""
-        image = coloured(image_bytes(img))
+        image = as_rgb(image_bytes(img))
         if image.shape[:2] != self.res:
             raise ValueError(
                 f"an image of {image.shape[0]} by {image.shape[1]} is set in a window of "
@@ -115,9 +115,9 @@ class GUI(Shapes, Keys):
         if not values.size:
             raise ValueError(f"scalar_field has numbers: one of shape {values.shape} has none")
         if flag(normalize, "normalize"):
-            values = normalized(values)
+            values = normalize_range(values)
         rows, columns = (np.arange(n) * m // n for n, m in zip(self.res, values.shape))
-        self.picture.pixels[..., :3] = rows_from_top(mapped(values[np.ix_(rows, columns)]))
+        self.picture.pixels[..., :3] = rows_from_top(map_colours(values[np.ix_(rows, columns)]))
 
     def show(self, file: str | PathLike[str] | None = None) -> None:
         """Show the picture, write it to a file where one is named, and begin the next. Raises
@@ -155,8 +155,8 @@ class GUI(Shapes, Keys):
 
     def button(self, text: str, event_name: str | None = None) -> str:
         """Add a button; the name of the event that it sends."""
-        own = f"WidgetButton_{text}"
-        name = own if event_name is None else one_text(event_name, "event_name") or own
+        default = f"WidgetButton_{text}"
+        name = default if event_name is None else one_text(event_name, "event_name") or default
         self._widgets.button(text, name)
         return name
 
@@ -164,8 +164,8 @@ class GUI(Shapes, Keys):
 
     def get_event(self, *e_filter: object) -> bool:
         """Whether something happened, of some types or keys; `event` is what."""
-        for found in self.get_events(*e_filter):
-            self.event = found
+        for event in self.get_events(*e_filter):
+            self.event = event
             return True
         return False
 
@@ -173,9 +173,9 @@ class GUI(Shapes, Keys):
         """What happened since one last asked, of some types or keys."""
         self._display.look()
         while self._display.events:
-            found = self._display.events.popleft()
-            if ev.matches(found, e_filter):
-                yield found
+            event = self._display.events.popleft()
+            if ev.matches(event, e_filter):
+                yield event
 
     def has_key_event(self) -> bool:
         """Whether something happened."""

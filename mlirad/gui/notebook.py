@@ -49,9 +49,9 @@ class NotebookDisplay(Display):
 
     def _put(self, rows: Bytes) -> None:
         display = sys.modules["IPython"].display
-        kept = io.BytesIO()
-        Image.fromarray(rows).save(kept, format="PNG")
-        picture = display.Image(data=kept.getvalue(), format="png")
+        buffer = io.BytesIO()
+        Image.fromarray(rows).save(buffer, format="PNG")
+        picture = display.Image(data=buffer.getvalue(), format="png")
         if self._handle is None:
             self._handle = display.display(picture, display_id=True)
         else:

@@ -170,6 +170,6 @@ def _grid(width: int, height: int, bound: float) -> Numbers:
     return np.stack(np.meshgrid(across, up, indexing="ij"), axis=-1).reshape(-1, 2)
 
 
-def _check_same(first: Numbers, other: Numbers, what: str) -> None:
+def _check_same(first: Numbers, other: Numbers, noun: str) -> None:
     if len(first) != len(other):
-        raise ValueError(f"{len(first)} shapes have {len(other)} {what}")
+        raise ValueError(f"{len(first)} shapes have {len(other)} {noun}")

@@ -44,24 +44,24 @@ class Widgets:
 
     def slider(self, text: str, minimum: float, maximum: float, step: float) -> WidgetValue:
         """A number that the mouse moves."""
-        kept = WidgetValue(minimum)
+        value = WidgetValue(minimum)
         span = maximum - minimum
 
         def line() -> tuple[str, float]:
-            return f"{text}: {kept.value:g}", (kept.value - minimum) / span if span else 0
+            return f"{text}: {value.value:g}", (value.value - minimum) / span if span else 0
 
         def hear(where: float, _: bool) -> None:
             steps = round(min(max(where, 0), 1) * span / step) if step else 0
-            kept.value = min(minimum + steps * step, maximum) if step else minimum + where * span
+            value.value = min(minimum + steps * step, maximum) if step else minimum + where * span
 
         self._add(line, hear)
-        return kept
+        return value
 
     def label(self, text: str) -> WidgetValue:
         """A number that is shown."""
-        kept = WidgetValue(0.0)
-        self._add(lambda: (f"{text}: {kept.value:g}", 0), lambda where, anew: None)
-        return kept
+        value = WidgetValue(0.0)
+        self._add(lambda: (f"{text}: {value.value:g}", 0), lambda where, anew: None)
+        return value
 
     def button(self, text: str, event_name: str) -> None:
         """A text that sends an event when it is pressed."""

@@ -46,9 +46,9 @@ class WindowDisplay(Display):
     def __init__(self, title: str, size: tuple[int, int], fullscreen: bool) -> None:
         super().__init__()
         self._size = size
-        given: dict[str, Any] = {} if fullscreen else {"width": size[0], "height": size[1]}
+        size_options: dict[str, Any] = {} if fullscreen else {"width": size[0], "height": size[1]}
         self._window = pyglet.window.Window(
-            caption=title, fullscreen=fullscreen, vsync=False, **given
+            caption=title, fullscreen=fullscreen, vsync=False, **size_options
         )
         self._window.push_handlers(
             on_close=self._close_asked,
@@ -56,9 +56,9 @@ class WindowDisplay(Display):
             on_key_release=lambda symbol, _: self._key(ev.RELEASE, _name(symbol)),
             on_mouse_press=lambda x, y, button, _: self._mouse(ev.PRESS, x, y, button),
             on_mouse_release=lambda x, y, button, _: self._mouse(ev.RELEASE, x, y, button),
-            on_mouse_motion=lambda x, y, *_: self._moved(x, y),
-            on_mouse_drag=lambda x, y, *_: self._moved(x, y),
-            on_mouse_scroll=self._scrolled,
+            on_mouse_motion=lambda x, y, *_: self._on_motion(x, y),
+            on_mouse_drag=lambda x, y, *_: self._on_motion(x, y),
+            on_mouse_scroll=self._on_scroll,
         )
 
     def show(self, rows: Bytes) -> None:
@@ -91,8 +91,8 @@ class WindowDisplay(Display):
         return bool(pyglet.event.EVENT_HANDLED)  # the program closes it
 
     def _note(self, kind: str, name: str, delta: tuple[float, float] = (0.0, 0.0)) -> None:
-        held = [one for one in ev.SIDES if ev.is_held(self.pressed, one)]
-        self.events.append(Event(kind, name, self.cursor, delta, held))
+        modifiers = [side for side in ev.SIDES if ev.is_held(self.pressed, side)]
+        self.events.append(Event(kind, name, self.cursor, delta, modifiers))
 
     def _key(self, kind: str, name: str) -> bool:
         change = self.pressed.add if kind == ev.PRESS else self.pressed.discard
@@ -104,11 +104,11 @@ class WindowDisplay(Display):
         self._place(x, y)
         self._key(kind, _BUTTONS.get(button, f"mouse {button}"))
 
-    def _moved(self, x: float, y: float) -> None:
+    def _on_motion(self, x: float, y: float) -> None:
         self._place(x, y)
         self._note(ev.MOTION, ev.MOVE)
 
-    def _scrolled(self, x: float, y: float, right: float, up: float) -> None:
+    def _on_scroll(self, x: float, y: float, right: float, up: float) -> None:
         self._place(x, y)
         self._note(ev.MOTION, ev.WHEEL, (120 * right, 120 * up))
 

@@ -20,8 +20,8 @@ def array_positions(kernel: KernelModule) -> dict[int, int]:
     """The position among array arguments by the number among all arguments of the kernel's
     function."""
     numbers = _array_numbers(kernel)
-    given = numbers[: len(numbers) - len(kernel.own_arrays)]
-    return {number: position for position, number in enumerate(given)}
+    passed = numbers[: len(numbers) - len(kernel.own_arrays)]
+    return {number: position for position, number in enumerate(passed)}
 
 
 def own_numbers(kernel: KernelModule) -> list[int]:
@@ -33,13 +33,13 @@ def own_numbers(kernel: KernelModule) -> list[int]:
 def shared_arrays(function: ir.Operation) -> list[NdarrayArgument]:
     """The arguments by which the parts of a kernel share locals."""
     types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs
-    found = []
+    arguments = []
     for type_, marks in zip(types, parameter_attributes(function)):
         if is_shared(marks):
             element, extents = array_of(type_)
             needs_grad = "field.needs_grad" in marks
-            found.append(NdarrayArgument(from_mlir(element), 0, extents, needs_grad))
-    return found
+            arguments.append(NdarrayArgument(from_mlir(element), 0, extents, needs_grad))
+    return arguments
 
 
 def _array_numbers(kernel: KernelModule) -> list[int]:

@@ -73,7 +73,7 @@ class SparseMatrixBuilder:
         outside of the matrix; the builder is empty then, too.
         """
         carries = self.values.grad is not None and is_recording()
-        kept: list[tuple[StoredEntries, Indices]] = []
+        matrix_and_keys: list[tuple[StoredEntries, Indices]] = []
 
         def run() -> SparseMatrix:
             try:
@@ -81,16 +81,16 @@ class SparseMatrixBuilder:
                 self._check_indices(rows, columns)
             finally:
                 self.triplet_count.fill(0)
-            found = scipy_module("sparse").coo_matrix(
+            matrix = scipy_module("sparse").coo_matrix(
                 (values.astype(np.float64), (rows, columns)), self.shape
             )
-            stored = StoredEntries(found.tocsc(), self.dtype, carries)
+            stored = StoredEntries(matrix.tocsc(), self.dtype, carries)
             if carries:
-                kept[:] = [(stored, stored.pattern.keys_of(rows, columns))]
+                matrix_and_keys[:] = [(stored, stored.pattern.keys_of(rows, columns))]
             return SparseMatrix.holding(stored)
 
         def reverse() -> None:
-            stored, keys = kept[0]
+            stored, keys = matrix_and_keys[0]
             adjoint, grad = stored.take_adjoint(), self.values.grad
             if adjoint is not None and grad is not None:
                 amounts = grad.to_numpy()

@@ -47,10 +47,10 @@ class Factorization:
         Raises TaichiRuntimeError where the matrix has none, or it has no finite numbers."""
         if self.problem is not None:
             raise TaichiRuntimeError(f"the matrix cannot be solved: {self.problem}")
-        found: Numbers = self._factors.solve(numbers, "T" if transposed else "N")
-        if not np.isfinite(found).all():
+        solution: Numbers = self._factors.solve(numbers, "T" if transposed else "N")
+        if not np.isfinite(solution).all():
             raise TaichiRuntimeError("the solution has numbers that are not finite")
-        return found
+        return solution
 
 
 def is_symmetric(matrix: StoredEntries) -> bool:

@@ -60,25 +60,25 @@ def MatrixFreeCG(
     TaichiTypeError for what are no fields of scalars of f32 or f64, TaichiRuntimeError where shapes
     differ, where A's kernel is none on a tape, and in the reverse where its iterations do not end.
     """
-    tol, maxiter, quiet = _checked(A, b, x, tol, maxiter, quiet)
+    tol, maxiter, quiet = _check(A, b, x, tol, maxiter, quiet)
     if not (is_recording() and x.grad is not None):
         return _conjugate_gradients(A, b, x, tol, maxiter, quiet)
     if not hasattr(A._matvec, "grad"):
         raise TaichiRuntimeError(
             "on a tape the matrix of MatrixFreeCG is a kernel, or a function with ti.ad.grad_for"
         )
-    kept: list[tuple[Numbers, float]] = []
+    solution_and_norm: list[tuple[Numbers, float]] = []
 
     def run() -> bool:
         is_done = _conjugate_gradients(A, b, x, tol, maxiter, quiet)
-        kept[:] = [(x.to_numpy(), sqrt(dot(b, b)))]
+        solution_and_norm[:] = [(x.to_numpy(), sqrt(dot(b, b)))]
         return is_done
 
     def reverse() -> None:
-        solution, size = kept[0]
-        given = take_gradient(x)
+        solution, size = solution_and_norm[0]
+        head = take_gradient(x)
         with _work(b, 2) as (right, adjoint):
-            write(right, given)
+            write(right, head)
             adjoint.fill(0)
             allowed = tol * sqrt(dot(right, right)) / (size or 1.0)
             if not _conjugate_gradients(A, right, adjoint, allowed, maxiter, True):
@@ -86,9 +86,9 @@ def MatrixFreeCG(
                     f"the derivative of MatrixFreeCG: {maxiter} iterations do not reach a residual "
                     f"of {allowed:g}"
                 )
-            found = adjoint.to_numpy()
-        _pass_to_matrix(A, solution, found, b)
-        add_to_gradient(b, found)
+            result = adjoint.to_numpy()
+        _pass_to_matrix(A, solution, result, b)
+        add_to_gradient(b, result)
 
     return step("MatrixFreeCG", run, reverse)
 
@@ -108,13 +108,13 @@ def MatrixFreeBICGSTAB(
     shapes differ, and where a tape would need its derivative, for which A would have to be
     transposed.
     """
-    tol, maxiter, quiet = _checked(A, b, x, tol, maxiter, quiet)
+    tol, maxiter, quiet = _check(A, b, x, tol, maxiter, quiet)
     if is_recording() and x.grad is not None:
         raise TaichiRuntimeError(
             "MatrixFreeBICGSTAB has no derivative: use MatrixFreeCG, or ti.linalg.SparseSolver, or "
             "decorate the function that calls it with ti.ad.no_grad"
         )
-    return _stabilized(A, b, x, tol, maxiter, quiet)
+    return _bicgstab(A, b, x, tol, maxiter, quiet)
 
 
 def _pass_to_matrix(A: LinearOperator, solution: Numbers, adjoint: Numbers, like: Any) -> None:
@@ -151,7 +151,7 @@ def _conjugate_gradients(
     return sqrt(size) < tol or size == 0.0
 
 
-def _stabilized(A: LinearOperator, b: Any, x: Any, tol: float, maxiter: int, quiet: bool) -> bool:
+def _bicgstab(A: LinearOperator, b: Any, x: Any, tol: float, maxiter: int, quiet: bool) -> bool:
     with _work(b, 5) as (residual, shadow, direction, step_by, turned):
         _residual(A, b, x, residual)
         copy(shadow, residual)
@@ -193,14 +193,14 @@ def _report(quiet: bool, iteration: int, size: float) -> None:
         print(f"iteration {iteration + 1}: residual {sqrt(size):e}")
 
 
-def _checked(
+def _check(
     A: object, b: Any, x: Any, tol: object, maxiter: object, quiet: object
 ) -> tuple[float, int, bool]:
     instance(A, LinearOperator, "A", "a ti.linalg.LinearOperator")
-    for name, one in (("b", b), ("x", x)):
-        is_field: bool = isinstance(one, ScalarField)
-        if not is_field or one.dtype not in (f32, f64):
-            raise TaichiTypeError(f"{name} is a field of scalars of f32 or f64, not {one!r}")
+    for name, vector in (("b", b), ("x", x)):
+        is_field: bool = isinstance(vector, ScalarField)
+        if not is_field or vector.dtype not in (f32, f64):
+            raise TaichiTypeError(f"{name} is a field of scalars of f32 or f64, not {vector!r}")
     if b.dtype != x.dtype:
         raise TaichiTypeError(f"b is of {b.dtype}, and x of {x.dtype}")
     if b.shape != x.shape:
@@ -216,8 +216,8 @@ def _work(like: Any, count: int, needs_grad: bool = False) -> Iterator[list[Any]
     pool = idle.setdefault(key, [])
     while len(pool) < count:
         pool.append(field(like.dtype, like.shape, needs_grad=needs_grad))
-    taken = [pool.pop() for _ in range(count)]
+    fields = [pool.pop() for _ in range(count)]
     try:
-        yield taken
+        yield fields
     finally:
-        pool += reversed(taken)
+        pool += reversed(fields)

@@ -12,10 +12,10 @@ from mlirad.types import f64
 @kernel
 def dot(x: Template, y: Template) -> f64:
     """The sum of products, in f64."""
-    found = cast(0.0, f64)
+    total = cast(0.0, f64)
     for I in grouped(x):
-        found += cast(x[I], f64) * cast(y[I], f64)
-    return found
+        total += cast(x[I], f64) * cast(y[I], f64)
+    return total
 
 
 @kernel

@@ -36,7 +36,7 @@ class Pattern:
         """Where entries, all of which are stored, are among the stored ones."""
         return np.searchsorted(self.keys, keys)
 
-    def sampled(self, other: Pattern, values: Values) -> Values:
+    def sample(self, other: Pattern, values: Values) -> Values:
         """Those of another pattern's values that stand at these entries; 0 where it has none."""
         if not len(other.keys):
             return np.zeros(len(self.keys))

@@ -26,20 +26,20 @@ def times_vector(matrix: StoredEntries, vector: Any) -> Any:
     rows, columns = matrix.shape
     carries = is_recording() and (matrix.carries or gradient_of(vector) is not None)
     out = written_to(vector, None, rows, matrix.dtype, carries)
-    kept: list[Numbers] = []
+    vectors: list[Numbers] = []
 
     def run() -> Any:
         numbers = numbers_of(vector, columns, matrix.dtype, "the vector")
-        kept[:] = [numbers]
-        found = matrix.wide @ numbers
+        vectors[:] = [numbers]
+        product = matrix.wide @ numbers
         if out is None:
-            return found.astype(matrix.dtype.numpy)
-        write(out, found)
+            return product.astype(matrix.dtype.numpy)
+        write(out, product)
         return out
 
     def reverse() -> None:
         adjoint = take_gradient(out)
-        matrix.add_outer(adjoint, kept[0])
+        matrix.add_outer(adjoint, vectors[0])
         add_to_gradient(vector, matrix.wide.T @ adjoint)
 
     return step("SparseMatrix.matmul", run, reverse) if carries else run()

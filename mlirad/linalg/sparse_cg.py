@@ -53,23 +53,23 @@ class SparseCG:
         """
         matrix, b, length = self.matrix, self.b, self.matrix.shape[0]
         carries = is_recording() and (matrix.carries or gradient_of(b) is not None)
-        kept: list[tuple[Numbers, float]] = []
+        solution_and_norm: list[tuple[Numbers, float]] = []
 
         def run() -> tuple[Any, bool]:
             numbers = numbers_of(b, length, matrix.dtype, "b")
             start = None if self.x0 is None else numbers_of(self.x0, length, matrix.dtype, "x0")
-            found, is_done = self._iterate(numbers, start, self.atol)
-            kept[:] = [(found, float(np.linalg.norm(numbers)))]
+            solution, is_done = self._iterate(numbers, start, self.atol)
+            solution_and_norm[:] = [(solution, float(np.linalg.norm(numbers)))]
             if out is None:
-                return found.astype(matrix.dtype.numpy), is_done
-            write(out, found)
+                return solution.astype(matrix.dtype.numpy), is_done
+            write(out, solution)
             return out, is_done
 
         def reverse() -> None:
-            solution, size = kept[0]
-            given = take_gradient(out)
-            allowed = self.atol * float(np.linalg.norm(given)) / (size or 1.0)
-            adjoint, is_done = self._iterate(given, None, allowed)
+            solution, size = solution_and_norm[0]
+            head = take_gradient(out)
+            allowed = self.atol * float(np.linalg.norm(head)) / (size or 1.0)
+            adjoint, is_done = self._iterate(head, None, allowed)
             if not is_done:
                 raise TaichiRuntimeError(
                     f"the derivative of SparseCG.solve: {self.max_iter} iterations do not reach a "
@@ -83,8 +83,8 @@ class SparseCG:
 
     def _iterate(self, b: Numbers, start: Numbers | None, atol: float) -> tuple[Numbers, bool]:
         """The solution, and whether the residual's norm is at most `atol`."""
-        found, _ = scipy_module("sparse.linalg").cg(
+        solution, _ = scipy_module("sparse.linalg").cg(
             self.matrix.wide, b, start, rtol=0.0, atol=atol, maxiter=self.max_iter
         )
-        residual = float(np.linalg.norm(b - self.matrix.wide @ found))
-        return found, residual <= atol * (1 + 1e-6) or residual == 0.0
+        residual = float(np.linalg.norm(b - self.matrix.wide @ solution))
+        return solution, residual <= atol * (1 + 1e-6) or residual == 0.0

@@ -13,7 +13,7 @@ from mlirad.lang.ndarray import Ndarray
 from mlirad.linalg.pattern import Indices, Values
 from mlirad.linalg.products import times_vector
 from mlirad.linalg.scipy_modules import scipy_module
-from mlirad.linalg.sparse_algebra import combined, entrywise, product, scaled, transposed
+from mlirad.linalg.sparse_algebra import add_scaled, entrywise, product, scale, transpose
 from mlirad.linalg.steps import is_recording, step
 from mlirad.linalg.stored_entries import StoredEntries
 from mlirad.types import TypeLike, f32, resolve
@@ -36,7 +36,7 @@ class SparseMatrix:
         dtype: TypeLike = f32,
         storage_format: str = "col_major",
     ) -> None:
-        sizes = [0 if one is None else whole(one, "n, m") for one in (n, n if m is None else m)]
+        sizes = [0 if size is None else whole(size, "n, m") for size in (n, n if m is None else m)]
         if sm is None and min(sizes) <= 0:
             raise TaichiRuntimeError(
                 f"a sparse matrix needs its numbers of rows and columns, not {n} and {m}"
@@ -45,16 +45,16 @@ class SparseMatrix:
             raise TaichiRuntimeError(
                 f"a sparse matrix of {sizes} has more than {LARGEST} to a side"
             )
-        given = tuple(sizes) if sm is None else sm
-        columns = scipy_module("sparse").csc_matrix(given, dtype=np.float64, copy=True)
+        shape = tuple(sizes) if sm is None else sm
+        columns = scipy_module("sparse").csc_matrix(shape, dtype=np.float64, copy=True)
         self.stored = StoredEntries(columns, resolve(dtype), False)
 
     @classmethod
     def holding(cls, stored: StoredEntries) -> SparseMatrix:
         """One of entries that are there."""
-        made = cls.__new__(cls)
-        made.stored = stored
-        return made
+        matrix = cls.__new__(cls)
+        matrix.stored = stored
+        return matrix
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -78,16 +78,16 @@ class SparseMatrix:
 
     def __add__(self, other: SparseMatrix) -> SparseMatrix:
         """The sum. Raises TaichiRuntimeError where shapes or types differ."""
-        return self.holding(combined(self.stored, self._alike(other), 1.0))
+        return self.holding(add_scaled(self.stored, self._alike(other), 1.0))
 
     def __sub__(self, other: SparseMatrix) -> SparseMatrix:
         """The difference. Raises TaichiRuntimeError where shapes or types differ."""
-        return self.holding(combined(self.stored, self._alike(other), -1.0))
+        return self.holding(add_scaled(self.stored, self._alike(other), -1.0))
 
     def __mul__(self, other: Any) -> SparseMatrix:
         """Entry by entry with another matrix, or times a number."""
         if isinstance(other, int | float | np.number):
-            return self.holding(scaled(self.stored, float(other)))
+            return self.holding(scale(self.stored, float(other)))
         return self.holding(entrywise(self.stored, self._alike(other)))
 
     __rmul__ = __mul__
@@ -103,7 +103,7 @@ class SparseMatrix:
 
     def transpose(self) -> SparseMatrix:
         """The transposed matrix."""
-        return self.holding(transposed(self.stored))
+        return self.holding(transpose(self.stored))
 
     @property
     def T(self) -> SparseMatrix:
@@ -119,12 +119,12 @@ class SparseMatrix:
 
     def __getitem__(self, indices: tuple[int, int]) -> float:
         """An entry. Raises TaichiIndexError outside of the matrix."""
-        return float(self.stored.columns[self._located(indices)])
+        return float(self.stored.columns[self._position(indices)])
 
     def __setitem__(self, indices: tuple[int, int], value: float) -> None:
         """Set an entry. Raises TaichiIndexError outside of the matrix, TaichiRuntimeError where a
         derivative passes through the matrix, on a tape."""
-        at = self._located(indices)
+        at = self._position(indices)
         if self.stored.carries and is_recording():
             raise TaichiRuntimeError(
                 "entries of a sparse matrix through which derivatives pass cannot be set on a tape"
@@ -133,10 +133,10 @@ class SparseMatrix:
         changed[at] = number(value, "an entry of a sparse matrix", finite=False)
         self.stored = StoredEntries(changed.tocsc(), self.dtype, False)
 
-    def _located(self, indices: object) -> tuple[int, int]:
+    def _position(self, indices: object) -> tuple[int, int]:
         if not isinstance(indices, tuple) or len(indices) != 2:
             raise TaichiIndexError(f"a sparse matrix is accessed by two indices, not {indices}")
-        row, column = (integer(one, "an index of a sparse matrix") for one in indices)
+        row, column = (integer(index, "an index of a sparse matrix") for index in indices)
         if not (0 <= row < self.n and 0 <= column < self.m):
             raise TaichiIndexError(f"({row}, {column}) is outside of {self.stored}")
         return row, column
@@ -153,18 +153,20 @@ class SparseMatrix:
                 "a sparse matrix is built from an ndarray of three numbers for each entry"
             )
         carries = is_recording() and array.grad is not None
-        kept: list[tuple[StoredEntries, Indices]] = []
+        matrix_and_keys: list[tuple[StoredEntries, Indices]] = []
 
         def run() -> None:
-            given = array.to_numpy().astype(np.float64).reshape(-1, 3)
-            rows, columns = self._indices(given[:, 0], 0), self._indices(given[:, 1], 1)
-            made = scipy_module("sparse").coo_matrix((given[:, 2], (rows, columns)), self.shape)
-            self.stored = StoredEntries(made.tocsc(), self.dtype, carries)
+            triplets = array.to_numpy().astype(np.float64).reshape(-1, 3)
+            rows, columns = self._indices(triplets[:, 0], 0), self._indices(triplets[:, 1], 1)
+            matrix = scipy_module("sparse").coo_matrix(
+                (triplets[:, 2], (rows, columns)), self.shape
+            )
+            self.stored = StoredEntries(matrix.tocsc(), self.dtype, carries)
             if carries:
-                kept[:] = [(self.stored, self.stored.pattern.keys_of(rows, columns))]
+                matrix_and_keys[:] = [(self.stored, self.stored.pattern.keys_of(rows, columns))]
 
         def reverse() -> None:
-            stored, keys = kept[0]
+            stored, keys = matrix_and_keys[0]
             adjoint = stored.take_adjoint()
             if adjoint is not None and array.grad is not None:
                 amounts = array.grad.to_numpy()
@@ -173,12 +175,12 @@ class SparseMatrix:
 
         step("SparseMatrix.build_from_ndarray", run, reverse) if carries else run()
 
-    def _indices(self, given: Values, axis: int) -> Indices:
-        wrong = (given < 0) | (given >= self.shape[axis]) | (given != np.rint(given))
+    def _indices(self, values: Values, axis: int) -> Indices:
+        wrong = (values < 0) | (values >= self.shape[axis]) | (values != np.rint(values))
         if wrong.any():
-            what = "column" if axis else "row"
-            raise TaichiIndexError(f"{given[np.argmax(wrong)]} is no {what} of {self.stored}")
-        return given.astype(np.int64)
+            noun = "column" if axis else "row"
+            raise TaichiIndexError(f"{values[np.argmax(wrong)]} is no {noun} of {self.stored}")
+        return values.astype(np.int64)
 
     def mmwrite(self, filename: str | PathLike[str]) -> None:
         """Write a file in Matrix Market's format. Raises OSError where it cannot."""
@@ -191,8 +193,8 @@ class SparseMatrix:
 
     def to_numpy(self) -> Values:
         """A copy with all entries."""
-        found: Values = self.stored.columns.toarray()
-        return found
+        array: Values = self.stored.columns.toarray()
+        return array
 
     def __repr__(self) -> str:
         return "\n".join(f"[{', '.join(f'{v:g}' for v in row)}]" for row in self.to_numpy())

@@ -78,20 +78,20 @@ class SparseSolver:
         matrix, factors = self._ready()
         carries = is_recording() and (matrix.carries or gradient_of(b) is not None)
         length = matrix.shape[0]
-        kept: list[Numbers] = []
+        solutions: list[Numbers] = []
 
         def run() -> Any:
             numbers = numbers_of(b, length, matrix.dtype, "b")
-            found = factors.solve(numbers)
-            kept[:] = [found]
+            solution = factors.solve(numbers)
+            solutions[:] = [solution]
             if out is None:
-                return found.astype(matrix.dtype.numpy)
-            write(out, found)
+                return solution.astype(matrix.dtype.numpy)
+            write(out, solution)
             return out
 
         def reverse() -> None:
             adjoint = factors.solve(take_gradient(out), transposed=True)
-            matrix.add_outer(-adjoint, kept[0])
+            matrix.add_outer(-adjoint, solutions[0])
             add_to_gradient(b, adjoint)
 
         out = written_to(b, x, length, matrix.dtype, carries)

@@ -40,8 +40,8 @@ class StoredEntries:
     @property
     def values(self) -> Values:
         """The stored entries, in f64."""
-        found: Values = self.columns.data.astype(np.float64)
-        return found
+        values: Values = self.columns.data.astype(np.float64)
+        return values
 
     @property
     def wide(self) -> Any:
@@ -61,8 +61,8 @@ class StoredEntries:
 
     def take_adjoint(self) -> Values | None:
         """The adjoints, which are 0 from then on; None where there are none."""
-        found, self.adjoint = self.adjoint, None
-        return found
+        adjoint, self.adjoint = self.adjoint, None
+        return adjoint
 
     def __str__(self) -> str:
         return f"a sparse matrix of shape {self.shape} of {self.dtype}"

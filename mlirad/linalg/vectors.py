@@ -22,7 +22,7 @@ def is_stored(vector: object) -> bool:
     )
 
 
-def numbers_of(vector: Any, length: int, dtype: DataType, what: str) -> Numbers:
+def numbers_of(vector: Any, length: int, dtype: DataType, subject: str) -> Numbers:
     """The numbers of a vector of so many, in f64.
 
     Raises TaichiTypeError for what is no vector, or for a field or ndarray of another type,
@@ -30,18 +30,18 @@ def numbers_of(vector: Any, length: int, dtype: DataType, what: str) -> Numbers:
     """
     if is_stored(vector):
         if vector.dtype != dtype:
-            raise TaichiTypeError(f"{what} is of {vector.dtype}, and the matrix of {dtype}")
-        found = vector.to_numpy()
+            raise TaichiTypeError(f"{subject} is of {vector.dtype}, and the matrix of {dtype}")
+        numbers = vector.to_numpy()
     elif isinstance(vector, np.ndarray) and vector.dtype.kind in "buif":
-        found = vector
+        numbers = vector
     else:
         raise TaichiTypeError(
-            f"{what} is a field or ndarray of scalars or an array of NumPy's, not a "
+            f"{subject} is a field or ndarray of scalars or an array of NumPy's, not a "
             f"{type(vector).__name__}"
         )
-    if found.shape != (length,):
-        raise TaichiRuntimeError(f"{what} has the shape {found.shape}, not ({length},)")
-    return found.astype(np.float64)
+    if numbers.shape != (length,):
+        raise TaichiRuntimeError(f"{subject} has the shape {numbers.shape}, not ({length},)")
+    return numbers.astype(np.float64)
 
 
 def gradient_of(vector: Any) -> Any:
@@ -58,9 +58,9 @@ def add_to_gradient(vector: Any, amounts: Numbers) -> None:
 
 def take_gradient(vector: Any) -> Numbers:
     """The gradient of a vector that a step overwrote, which is 0 from then on."""
-    found: Numbers = vector.grad.to_numpy().astype(np.float64)
+    gradient: Numbers = vector.grad.to_numpy().astype(np.float64)
     vector.grad.fill(0)
-    return found
+    return gradient
 
 
 def write(vector: Any, numbers: Numbers) -> None:
@@ -68,13 +68,13 @@ def write(vector: Any, numbers: Numbers) -> None:
     vector.from_numpy(numbers.astype(vector.dtype.numpy))
 
 
-def written_to(given: Any, out: Any, length: int, dtype: DataType, carries: bool) -> Any:
+def written_to(vector: Any, out: Any, length: int, dtype: DataType, carries: bool) -> Any:
     """What takes the result of a step: `out`, else a new ndarray where an ndarray was given, else
     None for an array of NumPy's. `carries` says that a derivative passes, while a tape records.
 
     Raises TaichiTypeError and TaichiRuntimeError where it does not fit, or loses the derivative.
     """
-    if out is None and isinstance(given, Ndarray):
+    if out is None and isinstance(vector, Ndarray):
         return Ndarray(dtype, (length,), (), carries)
     if out is None:
         if carries:

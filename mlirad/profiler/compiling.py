@@ -8,7 +8,7 @@ from mlirad.runtime.profile import COMPILING
 def print_scoped_profiler_info() -> None:
     """Print how many seconds the code of each kernel and derivative took to make, the longest
     first."""
-    for name, seconds in sorted(COMPILING.seconds.items(), key=lambda one: -one[1]):
+    for name, seconds in sorted(COMPILING.seconds.items(), key=lambda entry: -entry[1]):
         print(f"{seconds:9.3f} s  {name}")
 
 

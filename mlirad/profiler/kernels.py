@@ -13,10 +13,10 @@ from mlirad.runtime.program import program
 def _profile() -> Profile | None:
     """That of the program; None, with a warning, where it has none."""
     sync()
-    found = program().profile
-    if found is None:
+    profile = program().profile
+    if profile is None:
         warnings.warn("launches are not timed: use ti.init(kernel_profiler=True)", stacklevel=3)
-    return found
+    return profile
 
 
 def print_kernel_profiler_info(mode: str = "count") -> None:
@@ -36,11 +36,11 @@ def print_kernel_profiler_info(mode: str = "count") -> None:
             print(f"{milliseconds:10.3f} ms  {name}")
     else:
         print("     %     total    count        min        avg        max   kernel")
-        for one in sorted(profile.kernels.values(), key=lambda one: -one.total):
-            share = 100 * one.total / total if total else 0
+        for kernel in sorted(profile.kernels.values(), key=lambda one: -one.total):
+            share = 100 * kernel.total / total if total else 0
             print(
-                f"{share:6.2f} {one.total / 1000:7.3f} s {one.counter:7d}x {one.min:10.3f} "
-                f"{one.avg:10.3f} {one.max:10.3f} ms {one.name}"
+                f"{share:6.2f} {kernel.total / 1000:7.3f} s {kernel.counter:7d}x "
+                f"{kernel.min:10.3f} {kernel.avg:10.3f} {kernel.max:10.3f} ms {kernel.name}"
             )
     print(f"{total / 1000:.3f} s in {len(profile.kernels)} kernels")
 

@@ -9,7 +9,7 @@ from PIL import Image
 
 from mlirad.checks import file_name, integer, text
 from mlirad.drawing.colours import Bytes
-from mlirad.drawing.images import coloured, from_rows, image_bytes, rows_from_top
+from mlirad.drawing.images import as_rgb, from_rows, image_bytes, rows_from_top
 from mlirad.drawing.numbers import Numbers, as_array
 from mlirad.drawing.picture import LARGEST
 from mlirad.drawing.writing import write_rows
@@ -47,26 +47,26 @@ def imread(filename: str | PathLike[str], channels: int = 0) -> Bytes:
 def imresize(img: object, w: int, h: int | None = None) -> Numbers:
     """An image `[x, y]` of another width and height (else the same as the width), with its nearest
     elements, as an array of its own type. Raises ValueError for one with fewer than two axes."""
-    found = as_array(img, "an image")
-    if found.ndim < 2:
-        raise ValueError(f"an image has at least two axes, not the shape {found.shape}")
+    image = as_array(img, "an image")
+    if image.ndim < 2:
+        raise ValueError(f"an image has at least two axes, not the shape {image.shape}")
     width = integer(w, "w", low=1, high=LARGEST)
     size = width, width if h is None else integer(h, "h", low=1, high=LARGEST)
-    if not found.size:
-        raise ValueError(f"an image has pixels: one of shape {found.shape} has none")
-    if found.shape[:2] == size:
-        return found
-    rows, columns = (np.arange(n) * m // n for n, m in zip(size, found.shape))
-    return found[np.ix_(rows, columns)]
+    if not image.size:
+        raise ValueError(f"an image has pixels: one of shape {image.shape} has none")
+    if image.shape[:2] == size:
+        return image
+    rows, columns = (np.arange(n) * m // n for n, m in zip(size, image.shape))
+    return image[np.ix_(rows, columns)]
 
 
 def imshow(img: object, title: str = "imshow") -> None:
     """Show an image in a window until it is closed, or in a notebook's output; without a display
     nothing is shown. Raises what `imwrite` raises for what is no image."""
-    shown = coloured(image_bytes(img))
-    with GUI(text(title, "title"), res=shown.shape[:2]) as gui:
+    image = as_rgb(image_bytes(img))
+    with GUI(text(title, "title"), res=image.shape[:2]) as gui:
         while gui.running:
-            gui.set_image(shown)
+            gui.set_image(image)
             gui.show()
             if not gui.waits or gui.get_event(GUI.ESCAPE):
                 break

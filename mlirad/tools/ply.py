@@ -29,8 +29,8 @@ _CORNERS = {"tri": 3, "quad": 4}
 class Channels:
     """Columns of numbers with names, so many rows of each."""
 
-    def __init__(self, count: int, what: str) -> None:
-        self.count, self.what = count, what
+    def __init__(self, count: int, noun: str) -> None:
+        self.count, self.what = count, noun
         self.columns: dict[str, tuple[str, Numbers]] = {}
 
     def add(self, key: str, data_type: str, data: object) -> None:
@@ -45,13 +45,13 @@ class Channels:
                 stacklevel=3,
             )
             return
-        found = as_array(data, f"channel '{key}'")
-        if found.ndim not in (1, 2) or len(found) != self.count:
+        array = as_array(data, f"channel '{key}'")
+        if array.ndim not in (1, 2) or len(array) != self.count:
             raise ValueError(
-                f"channel '{key}' has the shape {found.shape}: there are {self.count} {self.what}"
+                f"channel '{key}' has the shape {array.shape}: there are {self.count} {self.what}"
             )
-        names = [key] if found.ndim == 1 else [f"{key}_{k + 1}" for k in range(found.shape[1])]
-        for name, column in zip(names, found.reshape(self.count, -1).T):
+        names = [key] if array.ndim == 1 else [f"{key}_{k + 1}" for k in range(array.shape[1])]
+        for name, column in zip(names, array.reshape(self.count, -1).T):
             if name in self.columns:
                 raise ValueError(f"there is a channel '{name}' already")
             self.columns[name] = data_type, column.astype(_TYPES[data_type])
@@ -104,9 +104,9 @@ class PLYWriter:
         "int", "uint", "float", "double"."""
         self._vertices.add(key, data_type, data)
 
-    def _add_floats(self, keys: Sequence[str], *parts: object) -> None:
-        for key, part in zip(keys, parts):
-            self._vertices.add(key, "float", part)
+    def _add_floats(self, keys: Sequence[str], *columns: object) -> None:
+        for key, column in zip(keys, columns):
+            self._vertices.add(key, "float", column)
 
     def add_vertex_pos(self, x: object, y: object, z: object) -> None:
         """Add positions, without which nothing is exported."""
@@ -143,12 +143,12 @@ class PLYWriter:
     def add_faces(self, indices: object) -> None:
         """Set the corners of the faces, indices of vertices, in one row or a row for each face.
         Raises ValueError for another number of them."""
-        found = as_array(indices, "indices")
-        if found.size != self.face_indices.size:
+        corners = as_array(indices, "indices")
+        if corners.size != self.face_indices.size:
             raise ValueError(
-                f"{self.num_faces} faces have {self.face_indices.size} corners, not {found.size}"
+                f"{self.num_faces} faces have {self.face_indices.size} corners, not {corners.size}"
             )
-        self.face_indices = found.reshape(self.face_indices.shape).astype(np.int32)
+        self.face_indices = corners.reshape(self.face_indices.shape).astype(np.int32)
 
     def add_face_channel(self, key: str, data_type: str, data: object) -> None:
         """Add numbers of the faces; see `add_vertex_channel`."""
@@ -174,12 +174,12 @@ class PLYWriter:
     def export_frame(self, series_num: int, path: str) -> None:
         """Write a file of a numbered series, `path_000012.ply`, in binary. Raises as `export`
         does."""
-        self.export(_numbered(path, series_num))
+        self.export(_frame_name(path, series_num))
 
     def export_frame_ascii(self, series_num: int, path: str) -> None:
         """Write a file of a numbered series, `path_000012.ply`, as text. Raises as `export`
         does."""
-        self.export_ascii(_numbered(path, series_num))
+        self.export_ascii(_frame_name(path, series_num))
 
     def _write(self, path: str, kind: str) -> None:
         name = file_name(path, "path")
@@ -190,7 +190,7 @@ class PLYWriter:
             file.write("\n".join([*head, "end_header", ""]).encode())
             for table in self._tables():
                 if kind == "ascii":
-                    file.writelines(_row(one).encode() for one in table)
+                    file.writelines(_row(record).encode() for record in table)
                 else:
                     file.write(table.tobytes())
 
@@ -224,16 +224,16 @@ def _header(vertices: Channels, faces: Channels) -> list[str]:
 
 def _row(record: Numbers) -> str:
     """The numbers of a row as text."""
-    parts = [str(number) for column in record.tolist() for number in np.ravel(column).tolist()]
-    return " ".join(parts) + "\n"
+    numbers = [str(number) for column in record.tolist() for number in np.ravel(column).tolist()]
+    return " ".join(numbers) + "\n"
 
 
-def _numbered(path: str, number: int) -> str:
+def _frame_name(path: str, number: int) -> str:
     return f"{file_name(path, 'path').removesuffix('.ply')}_{integer(number, 'series_num'):06d}.ply"
 
 
-def _one_line(value: object, what: str) -> str:
-    found = text(value, what)
-    if "\n" in found or "\r" in found:
-        raise ValueError(f"{what} must be one line, not {found!r}")
-    return found
+def _one_line(value: object, subject: str) -> str:
+    line = text(value, subject)
+    if "\n" in line or "\r" in line:
+        raise ValueError(f"{subject} must be one line, not {line!r}")
+    return line

@@ -51,8 +51,8 @@ class VideoManager:
     ) -> None:
         self.directory = Path(file_name(output_dir, "output_dir"))
         self.width, self.height = (
-            None if size is None else integer(size, what, low=1)
-            for what, size in (("width", width), ("height", height))
+            None if size is None else integer(size, name, low=1)
+            for name, size in (("width", width), ("height", height))
         )
         self.video_filename = (
             None if video_filename is None else text(video_filename, "video_filename")
@@ -136,7 +136,7 @@ def make_video(
     command += ["-framerate", str(frame_rate), "-i", "-"]
     command += ["-s", f"{width}x{height}"] if width and height else []
     command += ["-c:v", "libx264", "-crf", str(crf), "-pix_fmt", "yuv420p", str(output_path)]
-    images = b"".join(Path(one).read_bytes() for one in input_files)
+    images = b"".join(Path(file).read_bytes() for file in input_files)
     ended = subprocess.run(command, input=images, capture_output=True, check=False)
     if ended.returncode:
         raise TaichiRuntimeError(f"ffmpeg: {ended.stderr.decode().strip()}")
@@ -144,20 +144,20 @@ def make_video(
 
 def _ffmpeg() -> str | None:
     """The program that makes videos, where there is one."""
-    found = shutil.which("ffmpeg")
-    if found is None and find_spec("imageio_ffmpeg") is not None:
+    program = shutil.which("ffmpeg")
+    if program is None and find_spec("imageio_ffmpeg") is not None:
         from imageio_ffmpeg import get_ffmpeg_exe
 
         return str(get_ffmpeg_exe())
-    return found
+    return program
 
 
 def _write_gif(frames: list[Path], path: str, framerate: float) -> None:
     """Make a GIF of images, where there are any."""
-    pictures = [Image.open(one) for one in frames]
+    pictures = [Image.open(frame) for frame in frames]
     if pictures:
-        first, *others = pictures
+        first, *following = pictures
         duration = 1000 / framerate
-        first.save(path, save_all=True, append_images=others, duration=duration, loop=0)
+        first.save(path, save_all=True, append_images=following, duration=duration, loop=0)
     for picture in pictures:
         picture.close()

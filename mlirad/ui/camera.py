@@ -24,7 +24,7 @@ class ProjectionMode(Enum):
 
 
 @runtime_checkable
-class Watched(Protocol):
+class InputSource(Protocol):
     """A window, as far as cameras are steered by it."""
 
     def is_pressed(self, *keys: str) -> bool:
@@ -126,7 +126,7 @@ class Camera:
 
     def track_user_inputs(
         self,
-        window: Watched,
+        window: InputSource,
         movement_speed: float = 1.0,
         yaw_speed: float = 2.0,
         pitch_speed: float = 2.0,
@@ -134,7 +134,7 @@ class Camera:
     ) -> None:
         """Move by the keys w, s, a, d, e, q, and turn with the mouse, while a key is held if one
         is given. Raises TaichiTypeError for what is no window."""
-        if not isinstance(window, Watched):
+        if not isinstance(window, InputSource):
             raise TaichiTypeError(f"window must be a ti.ui.Window, not {type(window).__name__}")
         movement_speed = number(movement_speed, "movement_speed")
         yaw_speed, pitch_speed = number(yaw_speed, "yaw_speed"), number(pitch_speed, "pitch_speed")
@@ -149,7 +149,7 @@ class Camera:
                 self.curr_position = self.curr_position + way * movement_speed * passed
         if self._cursor is not None and (hold_key is None or window.is_pressed(hold_key)):
             across, upward = (b - a for a, b in zip(self._cursor, cursor))
-            front = _turned(front, -across * yaw_speed * passed, upward * pitch_speed * passed)
+            front = _turn(front, -across * yaw_speed * passed, upward * pitch_speed * passed)
         self.curr_lookat = self.curr_position + front
         self._time, self._cursor = now, cursor
 
@@ -159,11 +159,13 @@ def make_camera() -> Camera:
     return Camera()
 
 
-def _point(x: float, y: float, z: float, what: str) -> Numbers:
-    return np.array([number(one, what, low=-FARTHEST, high=FARTHEST) for one in (x, y, z)])
+def _point(x: float, y: float, z: float, subject: str) -> Numbers:
+    return np.array(
+        [number(coordinate, subject, low=-FARTHEST, high=FARTHEST) for coordinate in (x, y, z)]
+    )
 
 
-def _turned(front: Numbers, yaw: float, pitch: float) -> Numbers:
+def _turn(front: Numbers, yaw: float, pitch: float) -> Numbers:
     """A direction turned around the y axis, and upwards, but not over the top."""
     around = math.atan2(front[0], front[2]) + yaw
     limit = 0.99 * math.pi / 2

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from mlirad.checks import flag, instance, number
-from mlirad.drawing.colour_maps import mapped, normalized
+from mlirad.drawing.colour_maps import map_colours, normalize_range
 from mlirad.drawing.colours import bytes_of_parts
-from mlirad.drawing.images import coloured, image_bytes, rows_from_top
+from mlirad.drawing.images import as_rgb, image_bytes, rows_from_top
 from mlirad.drawing.numbers import as_array, as_points, per_point
 from mlirad.drawing.picture import Picture
 from mlirad.ui.scene import Scene, colour_bytes, groups
@@ -38,7 +38,7 @@ class Canvas:
     def set_image(self, img: object) -> None:
         """Draw an image `[x, y]`, grey or with up to four channels, of floats from 0 to 1 or of
         unsigned integers, as large as the window."""
-        image = coloured(image_bytes(img))
+        image = as_rgb(image_bytes(img))
         rows, columns = (np.arange(n) * m // n for n, m in zip(self._picture.size, image.shape))
         same = image.shape[:2] == self._picture.size
         fitted = image if same else image[np.ix_(rows, columns)]
@@ -50,8 +50,8 @@ class Canvas:
         """Draw a grid of numbers `[x, y]` from 0 to 1 (or, normalized, from the least to the
         greatest) by a map of colours, as large as the window."""
         values = as_array(scalar_field, "scalar_field")
-        chosen = normalized(values) if flag(normalize, "normalize") else values
-        self.set_image(mapped(chosen, cmap_name))
+        chosen = normalize_range(values) if flag(normalize, "normalize") else values
+        self.set_image(map_colours(chosen, cmap_name))
 
     def circles(
         self,
@@ -80,8 +80,8 @@ class Canvas:
         """Draw lines between points, each two by their indices, or as they follow."""
         points = as_points(vertices, "vertices")
         pairs = groups(indices, len(points), 2)
-        given = color if per_vertex_color is None else per_vertex_color
-        colours = bytes_of_parts(given, len(points))[pairs[:, 0]]
+        color_or_colors = color if per_vertex_color is None else per_vertex_color
+        colours = bytes_of_parts(color_or_colors, len(points))[pairs[:, 0]]
         widths = np.full(len(pairs), number(width, "width") * self._picture.size[1] / 2)
         self._picture.lines(points[pairs[:, 0]], points[pairs[:, 1]], widths, colours)
 
@@ -95,8 +95,8 @@ class Canvas:
         """Draw triangles of points, each three by their indices, or as they follow."""
         points = as_points(vertices, "vertices")
         corners = groups(indices, len(points), 3)
-        given = color if per_vertex_color is None else per_vertex_color
-        colours = bytes_of_parts(given, len(points))[corners[:, 0]]
+        color_or_colors = color if per_vertex_color is None else per_vertex_color
+        colours = bytes_of_parts(color_or_colors, len(points))[corners[:, 0]]
         first, second, third = (points[corners[:, k]] for k in range(3))
         self._picture.triangles(first, second, third, colours)
 

@@ -38,8 +38,8 @@ class Gui:
     def begin(self, name: str, x: float, y: float, width: float, height: float) -> None:
         """Begin a panel."""
         x, y, width, height = (
-            number(one, what, low=-_FAR, high=_FAR)
-            for one, what in ((x, "x"), (y, "y"), (width, "width"), (height, "height"))
+            number(length, subject, low=-_FAR, high=_FAR)
+            for length, subject in ((x, "x"), (y, "y"), (width, "width"), (height, "height"))
         )
         across, down = self._picture.size
         top, left = int(max(y, 0) * down), int(max(x, 0) * across)
@@ -78,21 +78,21 @@ class Gui:
         """A number that the mouse moves; its value."""
         old_value = number(old_value, "old_value")
         minimum, maximum = number(minimum, "minimum"), number(maximum, "maximum")
-        held, where = self._line(f"{text}: {old_value:.4g}")
-        return minimum + min(max(where, 0), 1) * (maximum - minimum) if held else old_value
+        is_pressed, where = self._line(f"{text}: {old_value:.4g}")
+        return minimum + min(max(where, 0), 1) * (maximum - minimum) if is_pressed else old_value
 
     def color_edit_3(self, text: str, old_value: Sequence[float]) -> tuple[float, ...]:
         """A colour by sliders for its parts; its value."""
         names = ("red", "green", "blue")
         return tuple(
-            self.slider_float(f"{text}, {name}", one, 0, 1)
-            for name, one in zip(names, numbers(old_value, 3, "old_value"))
+            self.slider_float(f"{text}, {name}", component, 0, 1)
+            for name, component in zip(names, numbers(old_value, 3, "old_value"))
         )
 
     def button(self, text: str) -> bool:
         """Whether a button was pressed in this frame."""
-        held, _ = self._line(text)
-        return held and not self._was_held
+        is_pressed, _ = self._line(text)
+        return is_pressed and not self._was_held
 
     def next_frame(self) -> None:
         """Note what is held, so that one press counts once."""

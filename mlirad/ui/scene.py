@@ -111,8 +111,8 @@ class Scene:
         if self._camera is None:
             raise TaichiRuntimeError("a scene has no camera: use scene.set_camera(camera)")
         view = View(picture, self._camera, self._lights, self._ambient)
-        for thing in self._things:
-            thing(view)
+        for draw in self._things:
+            draw(view)
         self._things, self._lights, self._ambient = [], [], np.zeros(3)
 
 
@@ -131,30 +131,32 @@ class View:
         self._lens = camera.get_projection_matrix(picture.size[0] / picture.size[1])
         self._lights, self._ambient = lights, ambient
 
-    def _seen(self, points: Numbers) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    def _project(self, points: Numbers) -> tuple[Numbers, Numbers, Numbers, Numbers]:
         """Places in pixels, depths, sizes in pixels of a unit there, and which are in front of the
         camera."""
         four = np.concatenate([points, np.ones((len(points), 1))], axis=1)
-        found = four @ self._eye @ self._lens
-        far = found[:, 3]
-        front = (far > 1e-6) & (found[:, 2] >= 0) & (found[:, 2] <= far)
+        clip = four @ self._eye @ self._lens
+        far = clip[:, 3]
+        front = (far > 1e-6) & (clip[:, 2] >= 0) & (clip[:, 2] <= far)
         far = np.where(far > 1e-6, far, 1.0)
-        parts = found[:, :2] / far[:, None] / 2 + 0.5
+        positions = clip[:, :2] / far[:, None] / 2 + 0.5
         size = self._picture.size[1] / 2 * self._lens[1, 1] / far
-        return self._picture.places(parts), found[:, 2] / far, size, front
+        return self._picture.places(positions), clip[:, 2] / far, size, front
 
     def particles(self, points: Numbers, radii: Numbers, colours: Numbers) -> None:
         """Draw spheres."""
-        places, depth, size, front = self._seen(points)
-        kept = front & np.isfinite(places).all(axis=1)
-        if not kept.any():
+        places, depth, size, front = self._project(points)
+        visible = front & np.isfinite(places).all(axis=1)
+        if not visible.any():
             return
-        middle = points[kept].mean(axis=0)
+        middle = points[visible].mean(axis=0)
         way = self._lights[0][0] - middle if self._lights else np.array([0.0, 0.0, 0.0])
         light = _unit(way[None] @ self._eye[:3, :3])[0] if self._lights else np.array([0, 0, 1.0])
         in_pixels = np.clip(np.nan_to_num(radii * size), 0, max(self._picture.size))
         shades = colours * self._brightest()
-        self._depth.spheres(places[kept], depth[kept], in_pixels[kept], shades[kept], light)
+        self._depth.spheres(
+            places[visible], depth[visible], in_pixels[visible], shades[visible], light
+        )
 
     def _brightest(self) -> Numbers:
         lit = sum((colour for _, colour in self._lights), np.array(self._ambient))
@@ -162,20 +164,20 @@ class View:
 
     def lines(self, points: Numbers, pairs: Numbers, width: float, colours: Numbers) -> None:
         """Draw lines, above what is there."""
-        places, _, _, front = self._seen(points)
-        kept = pairs[front[pairs].all(axis=1)]
+        places, _, _, front = self._project(points)
+        visible = pairs[front[pairs].all(axis=1)]
         flat = places / self._picture.size
         flat[:, 1] = 1 - flat[:, 1]
-        widths = np.full(len(kept), max(width, 1) / 2)
-        inks = as_bytes(colours[kept].mean(axis=1))
-        self._picture.lines(flat[kept[:, 0]], flat[kept[:, 1]], widths, inks)
+        widths = np.full(len(visible), max(width, 1) / 2)
+        inks = as_bytes(colours[visible].mean(axis=1))
+        self._picture.lines(flat[visible[:, 0]], flat[visible[:, 1]], widths, inks)
 
     def mesh(self, points: Numbers, corners: Numbers, ways: Numbers, colours: Numbers) -> None:
         """Draw triangles that are in front of the camera with all corners."""
-        places, depth, _, front = self._seen(points)
-        kept = corners[front[corners].all(axis=1)]
+        places, depth, _, front = self._project(points)
+        visible = corners[front[corners].all(axis=1)]
         shades = np.clip(colours * self._bright(points, ways), 0, 1)
-        self._depth.triangles(places[kept], depth[kept], shades[kept])
+        self._depth.triangles(places[visible], depth[visible], shades[visible])
 
     def _bright(self, points: Numbers, ways: Numbers) -> Numbers:
         """The light at points whose surfaces look some ways, to both sides."""
@@ -190,21 +192,21 @@ class View:
 
 def _colours(color: _Colour, per_vertex: object, count: int) -> Numbers:
     """A colour for each point. Raises ValueError for another number of them."""
-    found = as_array(color if per_vertex is None else per_vertex, "color").astype(float)
-    if not found.ndim or found.shape[-1] not in (3, 4):
-        raise ValueError(f"color must be one colour, or {count}, of 3 parts, not {found.shape}")
-    found = np.nan_to_num(found.reshape(-1, found.shape[-1])[:, :3])
-    if len(found) not in (1, count):
-        raise ValueError(f"there are {len(found)} colours of {count} points")
-    return np.broadcast_to(found, (count, 3))
+    colours = as_array(color if per_vertex is None else per_vertex, "color").astype(float)
+    if not colours.ndim or colours.shape[-1] not in (3, 4):
+        raise ValueError(f"color must be one colour, or {count}, of 3 parts, not {colours.shape}")
+    colours = np.nan_to_num(colours.reshape(-1, colours.shape[-1])[:, :3])
+    if len(colours) not in (1, count):
+        raise ValueError(f"there are {len(colours)} colours of {count} points")
+    return np.broadcast_to(colours, (count, 3))
 
 
 def groups(indices: object, count: int, size: int) -> Numbers:
     """Pairs or triples of points. Raises ValueError for indices that are none."""
-    found = np.arange(count // size * size) if indices is None else as_array(indices, "indices")
-    if found.dtype.kind == "f" and not (np.abs(found.astype(np.float64)) < 2.0**62).all():
+    numbers = np.arange(count // size * size) if indices is None else as_array(indices, "indices")
+    if numbers.dtype.kind == "f" and not (np.abs(numbers.astype(np.float64)) < 2.0**62).all():
         raise ValueError("indices must be integers, not such numbers as nan and inf")
-    flat = found.reshape(-1).astype(int)
+    flat = numbers.reshape(-1).astype(int)
     if flat.size % size or (flat.size and not 0 <= flat.min() <= flat.max() < count):
         raise ValueError(f"indices are from 0 to {count - 1}, {size} each, not {flat.size} of them")
     return flat.reshape(-1, size)
@@ -214,10 +216,10 @@ def _normals(points: Numbers, corners: Numbers) -> Numbers:
     """The mean normals of the triangles around points."""
     first, second, third = (points[corners[:, k]] for k in range(3))
     flat = np.cross(second - first, third - first)
-    found = np.zeros_like(points)
+    normals = np.zeros_like(points)
     for k in range(3):
-        np.add.at(found, corners[:, k], flat)
-    return found
+        np.add.at(normals, corners[:, k], flat)
+    return normals
 
 
 def _unit(vectors: Numbers) -> Numbers:
@@ -227,10 +229,10 @@ def _unit(vectors: Numbers) -> Numbers:
 
 def _colour(color: object) -> Numbers:
     """The parts of one colour. Raises ValueError for another number of them than three or four."""
-    found = as_array(color, "color").astype(float)
-    if found.shape not in ((3,), (4,)) or not np.isfinite(found).all():
-        raise ValueError(f"color must be 3 parts from 0 to 1, not {found.tolist()}"[:200])
-    return found[:3]
+    parts_of_one = as_array(color, "color").astype(float)
+    if parts_of_one.shape not in ((3,), (4,)) or not np.isfinite(parts_of_one).all():
+        raise ValueError(f"color must be 3 parts from 0 to 1, not {parts_of_one.tolist()}"[:200])
+    return parts_of_one[:3]
 
 
 def colour_bytes(color: _Colour) -> Bytes:

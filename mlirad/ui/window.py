@@ -36,7 +36,7 @@ class Window:
     ) -> None:
         self.name, self.event = text(name, "name"), Event("", "")
         self.fps_limit = number(fps_limit, "fps_limit", low=0)
-        across, up = (int(one) for one in numbers(res, 2, "res"))
+        across, up = (int(side) for side in numbers(res, 2, "res"))
         self._picture = Picture((across, up))
         self._display = open_display(name, (across, up), flag(show_window, "show_window"))
         self._canvas, self._scene = Canvas(self._picture), Scene()
@@ -92,17 +92,17 @@ class Window:
     def get_events(self, tag: str | None = None) -> list[Event]:
         """What happened since one last asked, of a type."""
         self._display.look()
-        found = [one for one in self._display.events if matches(one, (tag,) if tag else ())]
+        events = [event for event in self._display.events if matches(event, (tag,) if tag else ())]
         self._display.events.clear()
-        return found
+        return events
 
     def get_event(self, tag: str | None = None) -> bool:
         """Whether something happened, of a type; `event` is what."""
         self._display.look()
         while self._display.events:
-            one = self._display.events.popleft()
-            if matches(one, (tag,) if tag else ()):
-                self.event = one
+            event = self._display.events.popleft()
+            if matches(event, (tag,) if tag else ()):
+                self.event = event
                 return True
         return False
 

@@ -45,9 +45,11 @@ class Controller(Fitted):
             for _ in range(self.steps):
                 torque = 0.0
                 for h in range(HIDDEN):
-                    seen = self.weights[h, 0] * ti.sin(angle) + self.weights[h, 1] * ti.cos(angle)
-                    seen += self.weights[h, 2] * speed + self.weights[h, 3]
-                    torque += self.weights[h, 4] * ti.tanh(seen)
+                    observed = self.weights[h, 0] * ti.sin(angle) + self.weights[h, 1] * ti.cos(
+                        angle
+                    )
+                    observed += self.weights[h, 2] * speed + self.weights[h, 3]
+                    torque += self.weights[h, 4] * ti.tanh(observed)
                 speed += DT * (GRAVITY * ti.sin(angle) + 10 * torque - 0.1 * speed)
                 angle += DT * speed
                 cost += angle**2 + 0.1 * speed**2

@@ -54,10 +54,10 @@ class Particles(Fitted):
         self.thrown.from_numpy(np.array([1.0, 0.5, 3.0, -2.0]))
         x, y = (np.mgrid[:side, :side] + 0.5) / side * 0.2
         points = np.stack([x + 0.3, y + 0.35], -1).reshape(-1, 2)
-        here = [p for p in points if self.grid.owner(*(int(c * cells) for c in p)) == dist.rank()]
+        local = [p for p in points if self.grid.owner(*(int(c * cells) for c in p)) == dist.rank()]
         self.placed = np.zeros((rows, 2))
-        self.placed[: len(here)] = np.reshape(here, (-1, 2))
-        self.placed_count = len(here)
+        self.placed[: len(local)] = np.reshape(local, (-1, 2))
+        self.placed_count = len(local)
 
     @ti.kernel
     def throw(self) -> None:
@@ -91,11 +91,11 @@ class Particles(Fitted):
             stress = STIFFNESS * (f @ f.transpose() - ti.Matrix.identity(float, 2))
             spin = -DT * 4 * self.cells**2 * 0.04 * self.mass * stress + self.mass * self.affine[p]
             for a, b in ti.static(ti.ndrange(3, 3)):
-                apart = (ti.Vector([float(a), float(b)]) - near) / self.cells
-                part = w[a][0] * w[b][1]
+                distance = (ti.Vector([float(a), float(b)]) - near) / self.cells
+                weight = w[a][0] * w[b][1]
                 cell = base + ti.Vector([a, b])
-                self.momentum[cell] += part * (self.mass * self.v[p] + spin @ apart)
-                self.weight[cell] += part * self.mass
+                self.momentum[cell] += weight * (self.mass * self.v[p] + spin @ distance)
+                self.weight[cell] += weight * self.mass
 
     @ti.kernel
     def move_grid(self) -> None:
@@ -115,8 +115,8 @@ class Particles(Fitted):
             for a, b in ti.static(ti.ndrange(3, 3)):
                 there = w[a][0] * w[b][1] * self.speed[base + ti.Vector([a, b])]
                 v += there
-                apart = ti.Vector([float(a), float(b)]) - near
-                affine += 4 * self.cells * there.outer_product(apart)
+                distance = ti.Vector([float(a), float(b)]) - near
+                affine += 4 * self.cells * there.outer_product(distance)
             self.v[p] = v
             self.affine[p] = affine
             self.x[p] += DT * v
