@@ -100,6 +100,7 @@ _LATER = {
     "GUI": "gui.gui",
     "algorithms": "algorithms",
     "linalg": "linalg",
+    "mlir": "mlir",
     "profiler": "profiler",
     "tools": "tools",
     "ui": "ui",

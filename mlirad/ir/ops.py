@@ -206,6 +206,7 @@ class Memref:
     REINTERPRET_CAST = "memref.reinterpret_cast"
     STORE = "memref.store"
     SUBVIEW = "memref.subview"
+    TRANSPOSE = "memref.transpose"
     VIEW = "memref.view"
 
 
@@ -217,6 +218,7 @@ class Scf:
     IF = "scf.if"
     PARALLEL = "scf.parallel"
     REDUCE = "scf.reduce"
+    REDUCE_RETURN = "scf.reduce.return"
     WHILE = "scf.while"
     YIELD = "scf.yield"
 

@@ -8,6 +8,7 @@ raises TaichiCompilationError, with the place, where it does not hold.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NoReturn
 
 from mlirad.bindings import ir
 from mlirad.dialect import te
@@ -209,7 +210,7 @@ def _require_one_block(op: ir.Operation) -> None:
             )
 
 
-def refuse(op: ir.Operation, message: str) -> None:
+def refuse(op: ir.Operation, message: str) -> NoReturn:
     """Raise the error for an operation that a pass cannot take."""
     raise TaichiCompilationError(message, nearest_location(op))
 

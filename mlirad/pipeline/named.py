@@ -12,6 +12,7 @@ from mlirad.ir.limits import OneOf, Range, Threads, Worth
 from mlirad.ir.vector_math import INSTRUCTIONS
 from mlirad.pipeline.mode import COLLISIONS, PRIMAL, REVERSE, TANGENT_COLLISIONS, Check, Kind, Mode
 from mlirad.pipeline.stages.cpu import VectorLibrary, cpu_stages
+from mlirad.pipeline.stages.functions import function_stages
 from mlirad.pipeline.stages.gpu import cuda_stages, simt_stages
 from mlirad.pipeline.stages.stage import Stage
 
@@ -86,4 +87,9 @@ def simt(
     return simt_stages(mode, fast_math=fast_math, check_bounds=check_bounds, order=order)
 
 
-PIPELINES: tuple[Callable[..., list[Stage]], ...] = (cpu, collision, cuda, simt)
+def function() -> list[Stage]:
+    """The stages that make kernels on arrays, as of `field`, of functions that anyone wrote."""
+    return function_stages()
+
+
+PIPELINES: tuple[Callable[..., list[Stage]], ...] = (cpu, collision, cuda, simt, function)

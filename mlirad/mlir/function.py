@@ -1,0 +1,185 @@
+"""A function of a module of MLIR, called on numbers and arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from mlirad.bindings import ir
+from mlirad.dialect.turn import in_turn
+from mlirad.errors import TaichiRuntimeTypeError
+from mlirad.ir.marks.roles import Role
+from mlirad.ir.walk import functions
+from mlirad.kernel.arguments import NdarrayArgument
+from mlirad.kernel.array_arguments import copy_of
+from mlirad.kernel.module import KernelModule
+from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
+from mlirad.lang.arguments.overlaps import overlap
+from mlirad.lang.kernels.launch import Launch
+from mlirad.lang.kernels.read_only import check_writeable
+from mlirad.mlir.parameters import Parameter, Place, parameters_of
+from mlirad.pipeline.mode import PRIMAL, REVERSE
+from mlirad.runtime.kernels.variant import Variant
+from mlirad.runtime.program import Program, program
+
+
+class MlirFunction:
+    """A function that takes what its MLIR does, and gives its results as arrays.
+
+    `function(*arguments, out=None)`: a memref or a tensor is an array of its shape and element
+    type (NumPy's, torch's, a `ti.ndarray`), which the function may write to; a float is a Python
+    float, or an array of no axes, through which derivatives pass; an integer is an integer. No two
+    arrays may share memory. Results are NumPy arrays, of no axes for numbers, or what `out` names:
+    a list for several. Tapes, forward mode and checkpointed loops record calls as those of kernels.
+    Raises TaichiRuntimeTypeError if an argument does not fit.
+    """
+
+    def __init__(self, module: ir.Module, name: str, file: str) -> None:
+        self.__name__, self.module, self.file = name, module, file
+        (function,) = functions(module.operation)
+        self._function = function
+        self.parameters = parameters_of(function, module.operation)
+        by_role = {role: [p for p in self.parameters if p.role is role] for role in Role}
+        self.arguments = sorted(by_role[Role.ARGUMENT], key=lambda parameter: parameter.source)
+        self.results = sorted(by_role[Role.RESULT], key=lambda parameter: parameter.source)
+        self._variant: Variant | None = None
+
+    @property
+    def place(self) -> str:
+        """The line where it is defined."""
+        return str(self._function.location)
+
+    def __call__(self, *arguments: Any, out: Any = None) -> Any:
+        if len(arguments) != len(self.arguments):
+            raise self._error(f"{len(arguments)} arguments, expected {len(self.arguments)}")
+        current = program()
+        if current.trees.pending:
+            current.trees.materialize()
+        variant, is_recorded = self._variant_in(current), current.threads.recorder is not None
+        values_of = {p.source: self._take(p, value) for p, value in zip(self.arguments, arguments)}
+        arrays = self._all_arrays(values_of, out)
+        buffers = [array_buffer(array, name, is_recorded) for name, array in arrays]
+        self._check_apart(buffers)
+        check_writeable(variant, buffers, reverse=is_recorded)
+        if is_recorded:
+            active = [
+                k
+                for k, buffer in enumerate(buffers)
+                if buffer.grad is not None and variant.kernel.arrays[k].dtype.is_float
+            ]
+            variant = variant.with_gradients(frozenset(active)) if active else variant
+        values = [None if p.is_array else values_of[p.source] for p in self.parameters]
+        Launch(self, variant, values, buffers).execute()
+        if out is not None:
+            return out
+        results = {
+            p.source: array for (_, array), p in zip(arrays, self._arrays()) if _is_result(p)
+        }
+        ordered = [results[number] for number in sorted(results)]
+        return ordered[0] if len(ordered) == 1 else ordered or None
+
+    def ir(self, stage: str = "field", *, reverse: bool = False) -> str:
+        """Return the function at a stage of kernels, as text that `mlirad-opt` reads. Raises
+        ValueError for an unknown stage."""
+        mode = REVERSE if reverse else PRIMAL
+        return self._variant_in(program()).stages.dump(stage, mode)
+
+    def _arrays(self) -> list[Parameter]:
+        return [p for p in self.parameters if p.is_array]
+
+    def _take(self, parameter: Parameter, value: Any) -> Any:
+        """Return an argument as a launch passes it: an array that fits, or an integer."""
+        name = f"argument {parameter.source}"
+        if not parameter.is_array:
+            try:
+                return index(value)
+            except TypeError:
+                raise self._error(f"{name} is a {type(value).__name__}, expected an int") from None
+        if not parameter.shape and isinstance(value, int | float | np.number):
+            return np.array(value, parameter.dtype.numpy)
+        self._check(parameter, name, value, parameter.shape or ())
+        return value
+
+    def _check(self, parameter: Parameter, name: str, array: Any, shape: Sequence[int]) -> None:
+        """Raise TaichiRuntimeTypeError if an array has not the type, or the extents that are
+        known."""
+        if not hasattr(array, "shape") or not hasattr(array, "dtype"):
+            raise self._error(f"{name} is a {type(array).__name__}, expected an array")
+        buffer = array_buffer(array, name, False)
+        dims, dtype = tuple(buffer.dims), buffer.dtype
+        if dtype != parameter.dtype.numpy:
+            raise self._error(f"{name} is of {dtype}, expected {parameter.dtype}")
+        fits = len(dims) == len(shape) and all(e in (-1, d) for d, e in zip(dims, shape))
+        if not fits:
+            expected = ", ".join("?" if extent < 0 else str(extent) for extent in shape)
+            raise self._error(f"{name} has the shape {dims}, expected ({expected})")
+
+    def _all_arrays(self, values_of: dict[int, Any], out: Any) -> list[tuple[str, Any]]:
+        """Return the arrays of a launch, in order, with their names."""
+        results = [None] * len(self.results) if out is None else self._outputs(out)
+        by_number = {p.source: array for p, array in zip(self.results, results)}
+
+        def size(place: Place) -> int:
+            source = values_of[self.parameters[place[0]].source]
+            return int(source) if len(place) == 1 else int(source.shape[place[1]])
+
+        arrays: list[tuple[str, Any]] = []
+        for parameter in self._arrays():
+            if parameter.role is Role.ARGUMENT:
+                arrays.append((f"argument {parameter.source}", values_of[parameter.source]))
+            elif parameter.role is Role.CONSTANT:
+                arrays.append(("a constant", parameter.value))
+            else:
+                arrays.append(self._array_of(parameter, by_number, parameter.shape_in(size)))
+        return arrays
+
+    def _array_of(
+        self, parameter: Parameter, results: dict[int, Any], shape: tuple[int, ...]
+    ) -> tuple[str, Any]:
+        """Return a buffer, or the array of a result."""
+        name = f"result {parameter.source}" if parameter.role is Role.RESULT else "a buffer"
+        if min(shape, default=0) < 0:
+            raise self._error(f"{name} would have the shape {shape}")
+        array = results.get(parameter.source) if parameter.role is Role.RESULT else None
+        if array is None:
+            return name, np.empty(shape, parameter.dtype.numpy)
+        self._check(parameter, name, array, shape)
+        return name, array
+
+    def _outputs(self, out: Any) -> list[Any]:
+        arrays = list(out) if isinstance(out, tuple | list) else [out]
+        if len(arrays) != len(self.results):
+            raise self._error(f"out= names {len(arrays)} arrays for {len(self.results)} results")
+        return arrays
+
+    def _check_apart(self, buffers: Sequence[ArrayBuffer]) -> None:
+        for k, buffer in enumerate(buffers):
+            for other in buffers[:k]:
+                if overlap(buffer, other):
+                    raise self._error(f"{other.name} and {buffer.name} share memory: pass copies")
+
+    def _error(self, problem: str) -> TaichiRuntimeTypeError:
+        return TaichiRuntimeTypeError(f"{self.file}: @{self.__name__}: {problem}")
+
+    def _variant_in(self, current: Program) -> Variant:
+        """Return the kernel in a program."""
+        variant = self._variant
+        if variant is None or variant.program is not current or variant.codes.is_stale:
+            variant = self._new_variant(current)
+        return variant
+
+    @in_turn
+    def _new_variant(self, current: Program) -> Variant:
+        arrays = tuple(
+            NdarrayArgument(p.dtype, len(p.shape or ()), (), False) for p in self._arrays()
+        )
+        kernel = KernelModule(copy_of(self.module), self.__name__, False, (), None, arrays)
+        self._variant = Variant(kernel, current, [])
+        return self._variant
+
+
+def _is_result(parameter: Parameter) -> bool:
+    return parameter.role is Role.RESULT

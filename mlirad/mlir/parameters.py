@@ -1,0 +1,117 @@
+"""What the parameters of a raised function stand for (see `raise-memrefs-to-arrays`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+import numpy as np
+
+from mlirad.bindings import ir
+from mlirad.dialect.field import array_of, is_array
+from mlirad.ir.marks.roles import EXTENTS, ROLE, Role
+from mlirad.ir.signature import parameter_attributes
+from mlirad.runtime.memory.values import Values
+from mlirad.types import DataType, from_mlir
+
+Place = tuple[int, ...]  # the position of a parameter, and an axis if it is an array
+Extents = Callable[[Callable[[Place], int]], tuple[int, ...]]
+
+
+class Parameter(msgspec.Struct, frozen=True):
+    """A parameter: an array of some extents (-1 if the type leaves one open), or an integer.
+
+    `source` is the number of an argument or of a result; `value` is what a constant holds.
+    """
+
+    role: Role
+    source: int
+    dtype: DataType
+    shape: tuple[int, ...] | None
+    extents: Extents | None = None
+    value: Values | None = None
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is an array, and no integer."""
+        return self.shape is not None
+
+    def shape_in(self, size: Callable[[Place], int]) -> tuple[int, ...]:
+        """Return the shape, by the sizes of a call's arguments."""
+        assert self.shape is not None
+        if self.extents is None:
+            return self.shape
+        open_extents = iter(self.extents(size))
+        return tuple(next(open_extents) if extent < 0 else extent for extent in self.shape)
+
+
+def parameters_of(function: ir.Operation, module: ir.Operation) -> list[Parameter]:
+    """Return the parameters of a raised function."""
+    types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs
+    return [
+        _parameter(type_, label, module)
+        for type_, label in zip(types, parameter_attributes(function))
+    ]
+
+
+def _parameter(type_: ir.Type, label: dict[str, ir.Attribute], module: ir.Operation) -> Parameter:
+    role_name, *source = ir.ArrayAttr(label[ROLE])
+    role = Role(ir.StringAttr(role_name).value)
+    element, shape = array_of(type_) if is_array(type_) else (str(type_), None)
+    number, value = -1, None
+    if role is Role.CONSTANT:
+        value = _value_of(ir.FlatSymbolRefAttr(source[0]).value, module)
+    elif source:
+        number = ir.IntegerAttr(source[0]).value
+    extents = _extents(label[EXTENTS]) if EXTENTS in label else None
+    return Parameter(role, number, from_mlir(element), shape, extents, value)
+
+
+def _value_of(name: str, module: ir.Operation) -> Values:
+    """Return what a `memref.global` holds."""
+    (op,) = [
+        op.operation
+        for op in module.regions[0].blocks[0].operations
+        if "sym_name" in op.attributes and ir.StringAttr(op.attributes["sym_name"]).value == name
+    ]
+    attribute = op.attributes["initial_value"]
+    return np.array(ir.DenseElementsAttr(attribute))
+
+
+def _extents(attribute: ir.Attribute) -> Extents:
+    """Return what computes the extents that a type leaves open."""
+    map_, operands = ir.ArrayAttr(attribute)
+    places = [
+        tuple(ir.IntegerAttr(number).value for number in ir.ArrayAttr(place))
+        for place in ir.ArrayAttr(operands)
+    ]
+    expressions = [_evaluator(result) for result in ir.AffineMapAttr(map_).value.results]
+
+    def extents(size: Callable[[Place], int]) -> tuple[int, ...]:
+        sizes = [size(place) for place in places]
+        return tuple(expression(sizes) for expression in expressions)
+
+    return extents
+
+
+def _evaluator(expression: ir.AffineExpr) -> Callable[[Sequence[int]], int]:
+    """Return what computes an affine expression from the values of its dimensions."""
+    if isinstance(expression, ir.AffineConstantExpr):
+        value = expression.value
+        return lambda sizes: value
+    if isinstance(expression, ir.AffineDimExpr):
+        position = expression.position
+        return lambda sizes: sizes[position]
+    assert isinstance(expression, ir.AffineBinaryExpr)
+    combine = _COMBINE[type(expression)]
+    left, right = _evaluator(expression.lhs), _evaluator(expression.rhs)
+    return lambda sizes: combine(left(sizes), right(sizes))
+
+
+_COMBINE: dict[type[ir.AffineBinaryExpr], Callable[[int, int], int]] = {
+    ir.AffineAddExpr: lambda a, b: a + b,
+    ir.AffineMulExpr: lambda a, b: a * b,
+    ir.AffineModExpr: lambda a, b: a % b,
+    ir.AffineFloorDivExpr: lambda a, b: a // b,
+    ir.AffineCeilDivExpr: lambda a, b: -(-a // b),
+}

@@ -1,0 +1,84 @@
+"""Reading modules of MLIR, and making kernels on arrays of their functions."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+
+from mlirad.bindings import ir
+from mlirad.dialect import context
+from mlirad.dialect.turn import in_turn
+from mlirad.errors import MLIRError, TaichiNameError
+from mlirad.ir.ops import Func
+from mlirad.ir.reports.location import source_location
+from mlirad.ir.walk import block_operations
+from mlirad.mlir.function import MlirFunction
+from mlirad.pipeline.opt.source_text import check_text, decode, refused_in_silence
+from mlirad.pipeline.runner import run_pipeline
+from mlirad.pipeline.stages.functions import function_stages
+from mlirad.pipeline.stages.stage import join
+
+
+def load(path: str | PathLike[str], entry: str | None = None) -> MlirFunction:
+    """Return a function of a module in a file, textual MLIR.
+
+    `entry` is the name of a public function; it may be left out if there is only one. Raises
+    OSError if the file cannot be read, MLIRError or TaichiCompilationError, with the line, if it
+    is no program or a function that has no counterpart on arrays, and TaichiNameError if there is
+    no such function.
+
+        f = ti.mlir.load("rosenbrock.mlir")
+        value = f(np.array([1.0, 2.0]))
+    """
+    file = fspath(path)
+    with open(file, "rb") as opened:
+        text = decode(opened.read(), file)
+    return _function(text, file, entry, is_file=True)
+
+
+def parse(text: str, entry: str | None = None) -> MlirFunction:
+    """Return a function of a module that is given as text. Arguments and errors as of `load`.
+
+    square = ti.mlir.parse(
+        "func.func @square(%x: f64) -> f64 { %y = arith.mulf %x, %x : f64  return %y : f64 }"
+    )
+    square(3.0)  # array(9.)
+    """
+    return _function(text, "-", entry, is_file=False)
+
+
+@in_turn
+def _function(text: str, file: str, entry: str | None, *, is_file: bool) -> MlirFunction:
+    check_text(text, file)
+    with context():
+        try:
+            module = ir.Module.parseFile(file) if is_file else ir.Module.parse(text)
+        except ir.MLIRError as error:
+            if not error.error_diagnostics:
+                raise refused_in_silence(text, file) from None
+            first = error.error_diagnostics[0]
+            raise MLIRError(first.message, source_location(first.location)) from None
+        name = _entry(module, entry, file)
+        for op in block_operations(module.body):
+            if op.name == Func.FUNC and _name(op) != name:
+                op.attributes["sym_visibility"] = ir.StringAttr.get("private")
+        with module.operation.location:
+            run_pipeline(module.operation, join(function_stages()))
+        return MlirFunction(module, name, file)
+
+
+def _entry(module: ir.Module, entry: str | None, file: str) -> str:
+    names = [
+        _name(op)
+        for op in block_operations(module.body)
+        if op.name == Func.FUNC and "sym_visibility" not in op.attributes
+    ]
+    if entry is None and len(names) == 1:
+        return names[0]
+    if entry not in names:
+        called = "no entry is given" if entry is None else f"there is no public function '{entry}'"
+        raise TaichiNameError(f"{file}: {called}, expected one of: {', '.join(names) or 'none'}")
+    return entry
+
+
+def _name(op: ir.Operation) -> str:
+    return ir.StringAttr(op.attributes["sym_name"]).value

@@ -1,0 +1,27 @@
+"""The stages from a function that anyone wrote to a kernel on arrays."""
+
+from __future__ import annotations
+
+from mlirad.pipeline.stages.stage import Stage
+
+_BUFFERS = (
+    "one-shot-bufferize{bufferize-function-boundaries=true "
+    "function-boundary-type-conversion=identity-layout-map},canonicalize,cse"
+)
+_LOOPS = (
+    "convert-linalg-to-parallel-loops,func.func(affine-parallelize),lower-affine,"
+    "scf-forall-to-parallel"
+)
+_SCALARS = "canonicalize,cse,func.func(mem2reg),canonicalize,cse"
+_ARRAYS = "serialize-inner-loops,raise-memrefs-to-arrays,func.func(mem2reg),canonicalize,cse"
+
+
+def function_stages() -> list[Stage]:
+    """The stages in front of `field`: calls are inlined, tensors are buffers, structured operations
+    are loops, vectors are scalars, and memrefs are arrays."""
+    return [
+        Stage("buffers", f"inline,symbol-dce,lift-cf-to-scf,{_BUFFERS}"),
+        Stage("loops", _LOOPS),
+        Stage("scalars", _SCALARS),
+        Stage("arrays", _ARRAYS),
+    ]
