@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import GetOp, SpellOp, is_access, split_access
-from mlirad.ir.ops import Arith, Func
+from mlirad.ir.ops import Arith, Func, Llvm
 
 # What tells arrays apart: a field's name, another array's value, a stack's kind and number.
 Array: TypeAlias = str | ir.Value | tuple[str, int]
@@ -48,6 +48,17 @@ def functions(root: ir.Operation) -> list[ir.Operation]:
     ]
     candidates = [root] if root.name == Func.FUNC else [op for op in inside if op.name == Func.FUNC]
     return [op for op in candidates if len(op.regions[0].blocks)]
+
+
+def llvm_functions(root: ir.Operation) -> Iterator[ir.Operation]:
+    """Yield the functions of LLVM's dialect in an operation that have a body."""
+    for region in root.regions:
+        for block in region.blocks:
+            for op in block_operations(block):
+                if op.name != Llvm.FUNC:
+                    yield from llvm_functions(op)
+                elif len(op.regions[0].blocks):
+                    yield op
 
 
 def entry_of(function: ir.Operation) -> ir.Block:
@@ -188,6 +199,13 @@ def is_zero(value: ir.Value) -> bool:
 def has_uses(value: ir.Value) -> bool:
     """Return whether anything reads a value."""
     return next(iter(value.uses), None) is not None
+
+
+def replace(op: ir.Operation, values: Iterable[ir.Value]) -> None:
+    """Let values stand for the results of an operation, and erase it."""
+    for result, value in zip(op.results, values):
+        result.replace_all_uses_with(value)
+    op.erase()
 
 
 @contextmanager
