@@ -49,7 +49,7 @@ def check_llvm_form(root: ir.Operation, reason: str) -> None:
 
 
 def _casts(op: ir.Operation) -> bool:
-    """Whether the types of a cast go together, which upstream does not verify."""
+    """Return whether the types of a cast go together, which upstream does not verify."""
     kind, to_kind = str(op.operands[0].type), str(op.result.type)
     if kind == to_kind:
         return True
@@ -61,7 +61,7 @@ def _casts(op: ir.Operation) -> bool:
 
 
 def _shape(type_: str) -> tuple[int, int]:
-    """How many elements, and the bits of one; 0 bits for pointers."""
+    """Return how many elements, and the bits of one; 0 bits for pointers."""
     vector = _VECTOR.fullmatch(type_)
     element = vector[2] if vector else type_
     digits = re.fullmatch(r"[a-z]+(\d+)", element)

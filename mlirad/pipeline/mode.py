@@ -35,12 +35,12 @@ class Mode(msgspec.Struct, frozen=True, cache_hash=True):
 
     @property
     def is_reverse(self) -> bool:
-        """Whether adjoints flow."""
+        """Return whether adjoints flow."""
         return self.kind is Kind.REVERSE
 
     @property
     def is_check(self) -> bool:
-        """Whether this computes nothing."""
+        """Return whether this computes nothing."""
         return self.kind is Kind.COLLISIONS
 
     @property

@@ -36,7 +36,7 @@ def _files() -> Iterator[tuple[str, str]]:
 
 
 def is_pass(name: str) -> bool:
-    """Whether a pass of ours has this name, as it is written in a pipeline."""
+    """Return whether a pass of ours has this name, as it is written in a pipeline."""
     return name in _modules()
 
 
@@ -53,14 +53,14 @@ def find_pass(name: str) -> PassFunction:
 
 
 def requirements_of(name: str) -> tuple[Requirement, ...]:
-    """What a pass of ours needs of the program."""
+    """Return what a pass of ours needs of the program."""
     module = sys.modules[find_pass(name).__module__]
     requirements: tuple[Requirement, ...] = getattr(module, "REQUIRES", ())
     return requirements
 
 
 def runs_on_modules_only(function: PassFunction) -> bool:
-    """Whether a pass needs the whole module: what it takes is named so."""
+    """Return whether a pass needs the whole module: what it takes is named so."""
     assert isinstance(function, FunctionType)
     return function.__code__.co_varnames[0] == "module"
 

@@ -41,7 +41,7 @@ def run_pipeline(module: ir.Operation, text: str, *, observer: Observer | None =
     """Run a textual pipeline on a module; nothing runs when any part of it is malformed.
 
     `observer(pass, op)` is called after every pass. Raises PipelineError for a malformed pipeline,
-    TaichiCompilationError where a pass refuses the program, and MLIRError, with the op's location,
+    TaichiCompilationError if a pass refuses the program, and MLIRError, with the op's location,
     where upstream or a verifier rejects it; the upstream error is then its `__context__`.
     """
     watchers = [] if observer is None else [Watcher(after=observer)]
@@ -57,7 +57,7 @@ def compile_pipeline(
     is_foreign: bool = False,
     watchers: Sequence[Watcher] = (),
 ) -> Callable[[], None]:
-    """What runs a textual pipeline on a module. Raises PipelineError for a malformed one.
+    """Return what runs a textual pipeline on a module. Raises PipelineError for a malformed one.
 
     Of a foreign module, one that the frontend did not make, passes check what they take for
     granted. The verifier runs behind every pass, or behind ours only.
@@ -87,7 +87,7 @@ def spelled_pipeline(text: str, context: ir.Context) -> str:
 
 
 def is_upstream(name: str) -> bool:
-    """Whether upstream has a pass of this name; needs a context."""
+    """Return whether upstream has a pass of this name; needs a context."""
     try:
         PassManager.parse(f"any({name})")
     except ValueError:
@@ -212,7 +212,8 @@ def _check_anchors(step: Step) -> None:
 
 
 def _is_operation(name: str) -> bool:
-    """Whether an operation has this name, which of a dialect that is not used yet is loaded now."""
+    """Return whether an operation has this name, which of a dialect that is not used yet is loaded
+    now."""
     context = ir.Context.current
     if not context.is_registered_operation(name):
         with suppress(IndexError):  # there is no such dialect

@@ -32,7 +32,7 @@ def check_recursion(module: ir.Operation) -> None:
 
 
 def _has_derivatives(ops: list[ir.Operation]) -> bool:
-    """Whether floats are written, or leave as a result though some are read."""
+    """Return whether floats are written, or leave as a result though some are read."""
     if any(is_write(op) and _is_of_floats(op) for op in ops):
         return True
     results = any(

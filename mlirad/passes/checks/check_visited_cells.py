@@ -69,6 +69,6 @@ def _same_cell(op: ir.Operation, visit: ir.Operation) -> bool:
 
 
 def _are_nested(module: ir.Operation, left: ir.Operation, right: ir.Operation) -> bool:
-    """Whether the block of one op lies in that of another, or is it."""
+    """Return whether the block of one op lies in that of another, or is it."""
     (a, *_), (b, *_) = (blocks_of(module, block_named(op)) for op in (left, right))
     return a == b or b in trees_around(a) or a in trees_around(b)

@@ -22,7 +22,7 @@ from mlirad.ir.walk import (
 
 
 def insert_bounds_checks(module: ir.Operation, *, sparse_writes: bool = False) -> None:
-    """Assert that indices lie inside their arrays, where that is not known. `sparse-writes`: only
+    """Assert that indices lie inside their arrays, if that is not known. `sparse-writes`: only
     those of writes to fields in sparse layouts."""
     if sparse_writes and not any(map(is_sparse, tree_operations(module))):
         return

@@ -65,7 +65,7 @@ def _meet(overwrites: Overwrites, load: Node, write: Node, loop: Node) -> bool:
 
 
 def _is_certain(node: Node, loop: Node) -> bool:
-    """Whether an access runs in every iteration."""
+    """Return whether an access runs in every iteration."""
     return all(certainly_runs(owner.op) for owner in node.owners_within(loop))
 
 

@@ -16,7 +16,7 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.marks.fast_math import allows, fast_math, forbid
 from mlirad.ir.ops import Arith, Math
-from mlirad.ir.walk import before, functions, has_uses, operations
+from mlirad.ir.walk import before, functions, has_uses, operations, replace
 
 _SEED = "field.seed"  # an estimate that is refined
 _ATTRIBUTES = "llvm.passthrough"  # of LLVM's function
@@ -47,7 +47,7 @@ def _is_single(root: ir.Operation) -> bool:
 
 
 def _is_reciprocal(root: ir.Operation) -> bool:
-    """Whether a product with its reciprocal may stand for something."""
+    """Return whether a product with its reciprocal may stand for something."""
     return allows(root, "afn") if root.name == Math.RSQRT else bool(_quotients(root))
 
 
@@ -68,12 +68,12 @@ def _estimate(root: ir.Operation) -> None:
         reciprocal = _refine(radicand)
     for quotient in _quotients(root):
         with before(quotient):
-            _replace(quotient, _product(quotient.operands[0], reciprocal, quotient))
+            replace(quotient, [_product(quotient.operands[0], reciprocal, quotient)])
     if root.name == Math.RSQRT:
-        _replace(root, reciprocal)
+        replace(root, [reciprocal])
     elif allows(root, "afn") and has_uses(root.results[0]):
         with before(root):
-            _replace(root, _product(radicand, reciprocal, root))
+            replace(root, [_product(radicand, reciprocal, root)])
     elif not has_uses(root.results[0]):
         root.erase()
 
@@ -98,7 +98,7 @@ def _share(quotients: list[ir.Operation]) -> None:
         reciprocal = b.divf(*operands, fastmath=first.attributes["fastmath"])
     for quotient in quotients:
         with before(quotient):
-            _replace(quotient, _product(quotient.operands[0], reciprocal, quotient))
+            replace(quotient, [_product(quotient.operands[0], reciprocal, quotient)])
 
 
 def _refine(radicand: ir.Value) -> ir.Value:
@@ -116,8 +116,3 @@ def _refine(radicand: ir.Value) -> ir.Value:
 
 def _product(left: ir.Value, right: ir.Value, op: ir.Operation) -> ir.Value:
     return b.mulf(left, right, fastmath=op.attributes["fastmath"])
-
-
-def _replace(op: ir.Operation, value: ir.Value) -> None:
-    op.results[0].replace_all_uses_with(value)
-    op.erase()

@@ -45,6 +45,7 @@ from mlirad.ir.walk import (
     is_defined_in,
     is_inside,
     operations,
+    replace,
 )
 
 LARGEST = 1 << 18  # bytes of the rows of a joined loop
@@ -78,12 +79,12 @@ class _RowLoop(msgspec.Struct):
     sums: list[list[ir.Value]]  # the indices at which it reads what it adds up
 
     def first(self, indices: Sequence[ir.Value]) -> int:
-        """How many indices, from the first, are those of the loop."""
+        """Return how many indices, from the first, are those of the loop."""
         pairs = enumerate(zip(indices, self.loop.indices))
         return next((k for k, (a, i) in pairs if a != i), min(len(indices), self.loop.rank))
 
     def is_row_by_row(self, depth: int) -> bool:
-        """Whether what it uses is of its row, or the same for all rows."""
+        """Return whether what it uses is of its row, or the same for all rows."""
         row = set(self.loop.indices[:depth])
         if self.sums and self.loop.rank > depth:
             return False
@@ -93,7 +94,7 @@ class _RowLoop(msgspec.Struct):
         return all(self.first(at) >= depth or not row.intersection(at) for at in every)
 
     def rows(self, depth: int) -> dict[ir.Value, int | None]:
-        """The arrays of which it uses rows, and the bytes of a row, where they are known."""
+        """The arrays of which it uses rows, and the bytes of a row, if they are known."""
         return {
             array: _row_bytes(array, depth)
             for array, places in self.uses.items()
@@ -132,7 +133,7 @@ def _groups(function: ir.Operation) -> Iterator[_Group]:
 
 
 def _may_be_passed(op: ir.Operation) -> bool:
-    """Whether an op between two loops can stand before both."""
+    """Return whether an op between two loops can stand before both."""
     return not op.regions and not field.is_access(op) and op.name.startswith(_PURE)
 
 
@@ -165,7 +166,7 @@ def _row_loop(op: ir.Operation) -> _RowLoop | None:
 
 
 def _is_added_up(access: ir.Operation, loop: ir.Operation) -> bool:
-    """Whether a loop around an access, inside another, carries something."""
+    """Return whether a loop around an access, inside another, carries something."""
     around = enclosing(access)
     while around != loop:
         if is_for(around) and around.results:
@@ -175,7 +176,7 @@ def _is_added_up(access: ir.Operation, loop: ir.Operation) -> bool:
 
 
 def _with(group: _Group, other: _RowLoop) -> _Group | None:
-    """A group with one loop more; None where that cannot be, or gains nothing."""
+    """A group with one loop more; None if that cannot be, or gains nothing."""
     loops = [*group.loops, other]
     depth = min(other_loop.loop.rank for other_loop in loops)
     for other_loop in loops:
@@ -267,14 +268,11 @@ def _keep_a_row(array: ir.Value, joined: Parallel, depth: int) -> None:
             new = ir.Operation.create(
                 op.name, types, [*value, row, *(at[a] for a in axes)], attributes
             )
-        for old, result in zip(op.results, new.results):
-            old.replace_all_uses_with(result)
-        op.erase()
+        replace(op, new.results)
 
 
 def _keep_a_number(store: ir.Operation, users: Sequence[ir.Operation]) -> None:
     for op in users:
         if op != store:
-            op.results[0].replace_all_uses_with(store.operands[0])
-            op.erase()
+            replace(op, [store.operands[0]])
     store.erase()

@@ -1,7 +1,7 @@
 """Powers with small constant exponents as products, roots and quotients.
 
 Exponents are those by which the result is at most 4 units in the last place off: integers to 5, and
-1.5, 2.5, 3.5; of negative ones, to -4 and -2.5. What has a negative exponent is 0 where it would be
+1.5, 2.5, 3.5; of negative ones, to -4 and -2.5. What has a negative exponent is 0 if it would be
 smaller than the least normal number. What an op was marked with holds of those that it becomes, so
 that they round alike in all modes (`ir/marks/rounding.py`).
 """
@@ -12,7 +12,7 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.marks.rounding import update_marks
 from mlirad.ir.ops import Arith, Math
-from mlirad.ir.walk import before, constant_float, operations
+from mlirad.ir.walk import before, constant_float, operations, replace
 
 _EXPONENTS = frozenset({1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, -1.0, -1.5, -2.0, -2.5, -3.0, -4.0})
 
@@ -24,8 +24,7 @@ def lower_constant_powers(root: ir.Operation) -> None:
         if exponent in _EXPONENTS:
             with before(op):
                 value = _Power(op).power(exponent)
-            op.results[0].replace_all_uses_with(value)
-            op.erase()
+            replace(op, [value])
 
 
 class _Power:
@@ -43,7 +42,7 @@ class _Power:
         return value if exponent > 0 else self._make(Arith.DIVF, b.number(1.0, self.type), value)
 
     def _integer_power(self, exponent: int) -> ir.Value:
-        """By squaring."""
+        """Raise the base to an exponent of at least 1, by squaring."""
         if exponent == 1:
             return self.base
         root = self._integer_power(exponent // 2)

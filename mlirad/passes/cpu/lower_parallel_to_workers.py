@@ -162,7 +162,7 @@ def _from_word(word: ir.Value, type_: ir.Type) -> ir.Value:
 
 
 def _address(name: str) -> ir.Value:
-    """That of the function of an iteration."""
+    """The address of the function of an iteration."""
     type_ = ir.FunctionType.get([pointer_type(), b.integer_type(64)], [])
     function = b.make(Func.CONSTANT, type_, [], value=ir.FlatSymbolRefAttr.get(name))
     return b.unrealized_cast(function, pointer_type())

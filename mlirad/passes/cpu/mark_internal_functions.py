@@ -2,7 +2,7 @@
 is compiled by itself.
 
 Every function that others may call is compiled, and the ExecutionEngine adds one that takes its
-arguments packed; a kernel would be compiled into each of these anew. Behind this pass the only
+arguments packed; a kernel would be compiled into each of these. Behind this pass the only
 function of a kernel that others may call is its C interface, into which it is inlined, and which
 is inlined nowhere.
 """
@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from mlirad.bindings import ir
 from mlirad.ir.marks.rare import RARE
-from mlirad.ir.ops import Llvm
 from mlirad.ir.requirements import symbol_of
-from mlirad.ir.walk import operations
+from mlirad.ir.walk import llvm_functions
 
 _COLD = '["cold"]'  # LLVM then expects that branches do not go there
 _INTERFACE = "_mlir_ciface_"  # what `convert-func-to-llvm` puts before the name of a kernel
@@ -22,9 +21,7 @@ _INTERFACE = "_mlir_ciface_"  # what `convert-func-to-llvm` puts before the name
 def mark_internal_functions(module: ir.Operation) -> None:
     """Make functions internal that are private, or that have a C interface, which is inlined
     nowhere."""
-    for function in operations(module):
-        if function.name != Llvm.FUNC or not function.regions[0].blocks:
-            continue
+    for function in llvm_functions(module):
         if _is_interface(function):
             function.attributes["no_inline"] = ir.UnitAttr.get()
             continue
@@ -40,7 +37,7 @@ def _is_interface(function: ir.Operation) -> bool:
 
 
 def _is_called_within(function: ir.Operation) -> bool:
-    """Whether all calls of it are in the module."""
+    """Return whether all calls of it are in the module."""
     attributes = function.attributes
     return "llvm.emit_c_interface" in attributes or (
         "sym_visibility" in attributes

@@ -31,7 +31,7 @@ def mark_scalar_loops(root: ir.Operation) -> None:
 
 
 def _step(store: ir.Operation, loop: For, forms: LinearForms) -> int:
-    """How many elements lie between what two trips that follow one another write."""
+    """Return how many elements lie between what two trips that follow one another write."""
     _, memory, *indices = store.operands
     total = 0
     for index, stride in zip(indices, ir.MemRefType(memory.type).get_strides_and_offset()[0]):

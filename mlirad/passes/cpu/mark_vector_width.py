@@ -11,17 +11,15 @@ from typing import Annotated
 
 from mlirad.bindings import ir
 from mlirad.ir.limits import Range
-from mlirad.ir.ops import Llvm
-from mlirad.ir.walk import operations
+from mlirad.ir.walk import llvm_functions
 
 _ATTRIBUTES, _WIDTH = "passthrough", "prefer-vector-width"  # LLVM's attributes of a function
 
 
 def mark_vector_width(module: ir.Operation, *, width: Annotated[int, Range(16, 64)] = 64) -> None:
     """Say to LLVM how many bytes vectors have, in every function that is compiled."""
-    for function in operations(module):
-        if function.name == Llvm.FUNC and function.regions[0].blocks:
-            _mark(function, ir.Attribute.parse(f'["{_WIDTH}", "{8 * width}"]'))
+    for function in llvm_functions(module):
+        _mark(function, ir.Attribute.parse(f'["{_WIDTH}", "{8 * width}"]'))
 
 
 def _mark(function: ir.Operation, mark: ir.Attribute) -> None:

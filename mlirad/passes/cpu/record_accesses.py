@@ -30,6 +30,7 @@ from mlirad.ir.walk import (
     block_operations,
     defining_op,
     entry_of,
+    llvm_functions,
     operations,
 )
 
@@ -121,7 +122,7 @@ llvm.func internal @{name}(%is_made: i1, %address: i64, %word: i64)
 def record_accesses(module: ir.Operation, *, log: Annotated[int, Range(8, 2**63 - 1)] = 8) -> None:
     """Call, before every access of a function with a body, what writes it into the log at an
     address."""
-    present = [op for op in operations(module) if op.name == Llvm.FUNC and op.regions[0].blocks]
+    present = list(llvm_functions(module))
     pieces = {
         ir.FlatSymbolRefAttr(op.attributes["global_name"]).value
         for op in operations(module)
@@ -187,8 +188,8 @@ def _record_access(op: ir.Operation, pointer: ir.Value, record_kind: RecordKind)
 
 
 def _mask(op: ir.Operation, pointer: ir.Value) -> ir.Value:
-    """Which lanes are on, or used: a gather without a mask, which is the faster one, reads the
-    first element where it should not read."""
+    """Return which lanes are on, or used: a gather without a mask, which is the faster one, reads
+    the first element where it should not read."""
     mask: ir.Value = op.operands[_MASKS[op.name]]
     pointer_op = defining_op(pointer)
     while pointer_op is not None and pointer_op.name in _INDICES:
@@ -220,12 +221,12 @@ def _line(op: ir.Operation) -> int:
 
 
 def _stack() -> ir.Value:
-    """Where the frame of the function begins that this is in."""
+    """Return where the frame of the function begins that this is in."""
     return b.call_intrinsic("frameaddress.p0", [_number(0, 32)], pointer_type())
 
 
 def _is_own(pointer: ir.Value) -> bool:
-    """Whether a pointer is known to go to the stack of its function."""
+    """Return whether a pointer is known to go to the stack of its function."""
     pointer_op = defining_op(pointer)
     while pointer_op is not None and pointer_op.name == Llvm.GETELEMENTPTR:
         pointer_op = defining_op(pointer_op.operands[0])

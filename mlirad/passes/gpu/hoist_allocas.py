@@ -1,16 +1,14 @@
-"""Move stack memory of known size to the start of its function: elsewhere it is allocated anew in
-every iteration."""
+"""Move stack memory of known size to the start of its function: elsewhere it is allocated in every
+iteration."""
 
 from mlirad.bindings import ir
 from mlirad.ir.ops import Arith, Llvm
-from mlirad.ir.walk import entry_of, operations
+from mlirad.ir.walk import defining_op, entry_of, llvm_functions, operations
 
 
 def hoist_allocas(root: ir.Operation) -> None:
     """Move `llvm.alloca` of a constant size to the entry of its function."""
-    for function in [
-        op for op in operations(root) if op.name == Llvm.FUNC and len(op.regions[0].blocks)
-    ]:
+    for function in llvm_functions(root):
         first = next(iter(entry_of(function).operations)).operation
         for op in list(operations(function)):
             if op.name == Llvm.ALLOCA:
@@ -18,12 +16,8 @@ def hoist_allocas(root: ir.Operation) -> None:
 
 
 def _hoist(op: ir.Operation, first: ir.Operation) -> None:
-    size = op.operands[0]
-    if isinstance(size, ir.BlockArgument) or size.owner.operation.name not in (
-        Llvm.MLIR_CONSTANT,
-        Arith.CONSTANT,
-    ):
-        return
-    with ir.InsertionPoint(first):
-        op.operands[0] = size.owner.operation.clone().results[0]
-    op.move_before(first)
+    size = defining_op(op.operands[0])
+    if size is not None and size.name in (Llvm.MLIR_CONSTANT, Arith.CONSTANT):
+        with ir.InsertionPoint(first):
+            op.operands[0] = size.clone().results[0]
+        op.move_before(first)

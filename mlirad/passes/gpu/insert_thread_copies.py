@@ -85,7 +85,7 @@ def _index_before(loop: ir.Operation, number: int) -> ir.Value:
 
 
 def _is_one_sum(group: Group) -> bool:
-    """Whether all accesses of an array are atomics of one kind, in any order."""
+    """Return whether all accesses of an array are atomics of one kind, in any order."""
     if not all(is_atomic(op) and not has_uses(op.results[0]) for op, _ in group):
         return False
     kinds = {AtomicOp(op).kind.value for op, _ in group}
@@ -107,7 +107,7 @@ class _CopiedArray:
         self.sum = Accumulator(Reduction(kind, self.array, indices, type_, self.updates))
 
     def is_worth_it(self, loop: ir.Operation, trips: int) -> bool:
-        """Whether the loop makes many more updates than copies have elements."""
+        """Return whether the loop makes many more updates than copies have elements."""
         size = prod(self.extents) * self.threads
         update_count = trips * sum(_times(op, loop) for op in self.updates)
         return 0 < size <= _MOST_ELEMENTS and update_count >= _WORTH * size
@@ -164,7 +164,7 @@ class _CopiedArray:
 
 
 def _times(op: ir.Operation, loop: ir.Operation) -> int:
-    """How often an iteration of a loop is expected to run an op, without its branches."""
+    """Return how often an iteration of a loop is expected to run an op, without its branches."""
     times, owner = 1, enclosing(op)
     while owner != loop:
         if is_for(owner):

@@ -10,7 +10,7 @@ from mlirad.ir import build as b
 from mlirad.ir.elementary.table import FUNCTIONS
 from mlirad.ir.marks.fast_math import allows, forbid
 from mlirad.ir.ops import Arith, Math
-from mlirad.ir.walk import before, defining_op, operations
+from mlirad.ir.walk import before, defining_op, operations, replace
 
 _ESTIMATES = {Math.SQRT: "nvvm.sqrt.approx.f", Math.RSQRT: "nvvm.rsqrt.approx.f"}
 _RECIPROCAL_ROOT, _QUOTIENT = "nvvm.rsqrt.approx.f", "nvvm.div.full"
@@ -22,14 +22,14 @@ def lower_math_to_intrinsics(root: ir.Operation) -> None:
     shared = {op.operands[1] for op in quotients if sum(map(_divides, op.operands[1].uses)) > 1}
     for op in quotients:
         with before(op):
-            _replace(op, _quotient(op, op.operands[1] in shared and allows(op, "arcp")))
+            replace(op, [_quotient(op, op.operands[1] in shared and allows(op, "arcp"))])
     for op in [op for op in operations(root) if op.name.startswith("math.")]:
         estimate = _ESTIMATES.get(op.name) if _may_estimate(op) else None
         function = FUNCTIONS.get(op.name)
         name = estimate or (function.intrinsic if function is not None else "")
         if name:
             with before(op):
-                _replace(op, b.call_intrinsic(name, list(op.operands), op.results[0].type))
+                replace(op, [b.call_intrinsic(name, list(op.operands), op.results[0].type)])
         else:
             forbid(op, "afn")
 
@@ -53,10 +53,5 @@ def _divides(use: ir.OpOperand) -> bool:
 
 
 def _may_estimate(op: ir.Operation) -> bool:
-    """Whether the GPU has an approximation of an op, and the op may be approximated."""
+    """Return whether the GPU has an approximation of an op, and the op may be approximated."""
     return isinstance(op.results[0].type, ir.F32Type) and allows(op, "afn")
-
-
-def _replace(op: ir.Operation, value: ir.Value) -> None:
-    op.results[0].replace_all_uses_with(value)
-    op.erase()

@@ -7,7 +7,7 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.gpu.blocks import WARP, reduction_kind
 from mlirad.ir.ops import Gpu
-from mlirad.ir.walk import before, operations
+from mlirad.ir.walk import before, operations, replace
 
 
 def lower_warp_reductions(module: ir.Operation) -> None:
@@ -19,8 +19,7 @@ def lower_warp_reductions(module: ir.Operation) -> None:
             if kind is not None:
                 with before(op):
                     value = _over_warp(kind, op.operands[0])
-                op.results[0].replace_all_uses_with(value)
-                op.erase()
+                replace(op, [value])
 
 
 def _is_of_warps(op: ir.Operation) -> bool:

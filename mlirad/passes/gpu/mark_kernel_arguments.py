@@ -36,7 +36,7 @@ def _kernels(module: ir.Operation) -> dict[tuple[str, str], ir.Operation]:
 
 
 def _argument_marks(function: ir.Operation) -> dict[ir.Value, Attributes]:
-    """What LLVM may know of the arguments of a function."""
+    """Return what LLVM may know of the arguments of a function."""
     return {
         argument: {name: labels[name] for name in (NOALIAS, ALIGN) if name in labels}
         for argument, labels in zip(entry_of(function).arguments, parameter_attributes(function))

@@ -15,7 +15,13 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.ops import Llvm
 from mlirad.ir.signature import ALIGN
-from mlirad.ir.walk import before, block_operations, defining_op, has_uses, operations
+from mlirad.ir.walk import (
+    before,
+    block_operations,
+    defining_op,
+    has_uses,
+    llvm_functions,
+)
 
 _FADD = 11  # LLVM::AtomicBinOp
 _PAIR = 8  # bytes of two
@@ -25,7 +31,7 @@ _SILENT = (Llvm.GETELEMENTPTR, Llvm.MLIR_CONSTANT, Llvm.CALL_INTRINSIC, Llvm.SEL
 
 def merge_atomics(module: ir.Operation) -> None:
     """Merge atomic sums of two neighbouring f32 that nobody reads."""
-    for function in [op for op in operations(module) if op.name == Llvm.FUNC]:
+    for function in llvm_functions(module):
         for region in function.regions:
             for block in region.blocks:
                 _merge_in(block)
@@ -57,7 +63,7 @@ def _is_sum(op: ir.Operation) -> bool:
 
 
 def _is_silent(op: ir.Operation) -> bool:
-    """Whether an op touches no memory, as far as is known."""
+    """Return whether an op touches no memory, as far as is known."""
     arithmetic = ("llvm.f", Llvm.ADD, Llvm.SUB, Llvm.MUL, Llvm.SEXT, Llvm.ZEXT)
     return op.name in _SILENT or (op.name.startswith(arithmetic) and op.name != Llvm.FENCE)
 
@@ -99,7 +105,7 @@ def _add(value: ir.Value, factor: int, terms: Counter[ir.Value]) -> int:
 
 
 def _are_neighbours(left: _Place | None, right: _Place | None) -> bool:
-    """Whether two places are the halves of 8 aligned bytes, in order."""
+    """Return whether two places are the halves of 8 aligned bytes, in order."""
     if left is None or right is None or left.base != right.base or left.terms != right.terms:
         return False
     even = left.constant % 2 == 0 and all(factor % 2 == 0 for factor in left.terms.values())
@@ -107,7 +113,7 @@ def _are_neighbours(left: _Place | None, right: _Place | None) -> bool:
 
 
 def _is_aligned(base: ir.Value) -> bool:
-    """Whether an argument of a kernel is known to be a multiple of 8 bytes."""
+    """Return whether an argument of a kernel is known to be a multiple of 8 bytes."""
     if not isinstance(base, ir.BlockArgument):
         return False
     function = base.owner.owner.operation

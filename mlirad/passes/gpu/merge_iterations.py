@@ -59,7 +59,7 @@ class _Stream:
                 self.varying.update(op.results)
 
     def count(self) -> int:
-        """How many iterations touch 16 bytes of each stream; 1 where there is none, or anything
+        """Return how many iterations touch 16 bytes of each stream; 1 if there is none, or anything
         else."""
         extent = _extent(self.loop)
         if extent is None or len(self.ops) > _MOST_OPS or not all(map(_is_plain, self.ops)):
@@ -72,7 +72,8 @@ class _Stream:
         return count if extent % count == 0 else 1
 
     def _is_shared(self, op: ir.Operation) -> bool:
-        """Whether an access is a load of one element all along the axis, or adds to a sum."""
+        """Return whether an access is a load of one element all along the axis, or adds to a
+        sum."""
         if REDUCE_MARK in op.attributes:
             return EXACT not in op.attributes
         return is_load(op) and not any(i in self.varying for i in split_access(op)[1])
@@ -92,8 +93,8 @@ class _Stream:
 
 
 def _has_whole_rows(layout: FieldLayout) -> bool:
-    """Whether elements lie side by side along the last axis, in rows that begin at multiples of 16
-    bytes."""
+    """Return whether elements lie side by side along the last axis, in rows that begin at multiples
+    of 16 bytes."""
     if layout.component_shape or len(layout.levels) != layout.rank:
         return False
     *rows, step = layout.element_strides
@@ -101,7 +102,7 @@ def _has_whole_rows(layout: FieldLayout) -> bool:
 
 
 def _extent(loop: Parallel) -> int | None:
-    """Iterations along the last axis, from 0 on; None where they are not known, or the loop is
+    """Iterations along the last axis, from 0 on; None if they are not known, or the loop is
     small."""
     bounds = [tuple(map(constant_integer, axis)) for axis in bounds_of(loop.op)]
     trips = 1
@@ -113,7 +114,7 @@ def _extent(loop: Parallel) -> int | None:
 
 
 def _is_plain(op: ir.Operation) -> bool:
-    """Whether an op is arithmetic, or an access that is not atomic among iterations."""
+    """Return whether an op is arithmetic, or an access that is not atomic among iterations."""
     if is_access(op):
         marks = (PLAIN_MARK, REDUCE_MARK)
         return not is_atomic(op) or any(mark in op.attributes for mark in marks)

@@ -25,6 +25,7 @@ from mlirad.ir.walk import (
     constant_integer,
     defining_op,
     operations,
+    replace,
 )
 
 REQUIRES = (launches_of_outlined_kernels,)
@@ -53,7 +54,7 @@ def narrow_inductions(module: ir.Operation) -> None:
 
 
 def _fits(loop: For, ranges: _Ranges) -> bool:
-    """Whether no number of a loop, nor the one that ends it, is beyond 32 bits."""
+    """Return whether no number of a loop, nor the one that ends it, is beyond 32 bits."""
     if not isinstance(loop.induction.type, ir.IndexType):
         return False
     first, end, by = map(ranges.range_of, list(loop.op.operands)[:3])
@@ -63,7 +64,7 @@ def _fits(loop: For, ranges: _Ranges) -> bool:
 
 
 def _counts_addresses(loop: For) -> bool:
-    """Whether the trips of a loop are known, and its index is used in 64 bits."""
+    """Return whether the trips of a loop are known, and its index is used in 64 bits."""
     is_known = all(constant_integer(value) is not None for value in list(loop.op.operands)[:3])
     users = [use.owner.operation for use in loop.induction.uses]
     return is_known and not all(_is_word(op) for op in users)
@@ -89,9 +90,7 @@ def _narrow(loop: For) -> None:
         carried.replace_all_uses_with(value)
     for inner in block_operations(loop.body):
         new.body.append(inner)
-    for old, result in zip(op.results, new.results):
-        old.replace_all_uses_with(result)
-    op.erase()
+    replace(op, new.results)
 
 
 def _word(value: ir.Value, type_: ir.Type) -> ir.Value:
@@ -111,7 +110,7 @@ class _Ranges:
         self._ranges: dict[ir.Value, Range | None] = {}
 
     def range_of(self, value: ir.Value) -> Range | None:
-        """The least number and the greatest; None where nothing is known."""
+        """The least number and the greatest; None if nothing is known."""
         if value not in self._ranges:
             constant = constant_integer(value)
             self._ranges[value] = self._look_at(value) if constant is None else (constant, constant)
@@ -135,7 +134,7 @@ class _Ranges:
         return min(corners), max(corners)
 
     def _place(self, op: ir.Operation) -> Range | None:
-        """Which numbers blocks have, or threads in a block, along an axis."""
+        """Return which numbers blocks have, or threads in a block, along an axis."""
         if _SIZES[op.name] not in self._kernel.attributes:
             return None
         sizes = list(ir.DenseI32ArrayAttr(self._kernel.attributes[_SIZES[op.name]]))

@@ -226,7 +226,7 @@ class _Split:
     def _index_values(
         self, places: dict[int, ir.Value], new_places: dict[int, ir.Value]
     ) -> dict[ir.Value, ir.Value]:
-        """What indices, as the loop had them and as its iterations found them, are here."""
+        """Return what indices, as the loop had them and as its iterations found them, are here."""
         old = Parallel(self.loop).indices
         values = {old[axis]: new_places[axis] for axis in self.kept_axes}
         return values | {places[axis]: new_places[axis] for axis in self.kept_axes}
@@ -268,8 +268,8 @@ class _Split:
 
 
 def _part_count(elements: ir.Value, length: ir.Value, target: int, least: int) -> ir.Value:
-    """How many parts of at least so many iterations a sum of a length has: one, where the elements
-    occupy much of a GPU already."""
+    """Return how many parts of at least so many iterations a sum of a length has: one, where the
+    elements occupy much of a GPU already."""
     count, constant_length = constant_integer(elements), constant_integer(length)
     if count is not None and 4 * count >= target:
         return b.index(1)

@@ -4,9 +4,9 @@ and over the blocks, always in the same order.
 Assumes `split-serial-code` and marked updates. A loop with updates marked `field.reduce` becomes
 one of threads that fill blocks, at most 2048 of them, and stride over its box. The sum of a block
 goes to an array of the launch, which one block adds up in a launch of its own; a loop that is one
-block needs none. The sums are in slots, for `mem2reg`. For more of them than have room, a loop runs
-several times; where it does more than to sum up, some stay atomic. How sums are cut depends on the
-box, and not on what the loop does: so exact sums come out the same in every mode.
+block needs none. The sums are in slots, for `mem2reg`. For more of them than have space, a loop
+runs several times; where it does more than to sum up, some stay atomic. How sums are cut depends on
+the box, and not on what the loop does: so exact sums come out the same in every mode.
 """
 
 from mlirad.bindings import ir
@@ -81,13 +81,13 @@ class _Grid:
 
     @property
     def turns(self) -> int | None:
-        """How many iterations a thread takes at most, where that is known."""
+        """Return how many iterations a thread takes at most, if that is known."""
         threads = constant_integer(self.threads)
         return None if self.trips is None or threads is None else -(-self.trips // threads)
 
     @property
     def is_filled(self) -> bool:
-        """Whether every thread is known to take one iteration."""
+        """Return whether every thread is known to take one iteration."""
         return self.trips is not None and self.trips == constant_integer(self.threads)
 
     def loop(self) -> Parallel:

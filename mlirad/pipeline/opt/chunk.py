@@ -65,7 +65,7 @@ class Chunk(msgspec.Struct, frozen=True):
         return Verdict(not errors, None if failed else output)
 
     def parse(self, implicit_module: bool) -> ir.Operation:
-        """The program. Raises MLIRError where it is not one."""
+        """The program. Raises MLIRError if it is not one."""
         if isinstance(self.source, bytes):
             return ir.Module.parse(self.source, context()).operation
         check_text(self.source, self.file)
@@ -85,7 +85,7 @@ class Chunk(msgspec.Struct, frozen=True):
             raise
 
     def first_line(self) -> int:
-        """Where it begins in its file."""
+        """Return where it begins in its file."""
         if isinstance(self.source, bytes):
             return 1
         return 1 + len(self.source) - len(self.source.lstrip("\n"))

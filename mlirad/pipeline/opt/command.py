@@ -170,7 +170,7 @@ def _named_pipelines() -> dict[str, Stages]:
 
 
 def help_text() -> str:
-    """What `--help` shows: options, passes, pipelines."""
+    """Return what `--help` shows: options, passes, pipelines."""
     return "\n".join([_DESCRIPTION, "options:", *map(_flag_entry, FLAGS), "", *_entries(), ""])
 
 

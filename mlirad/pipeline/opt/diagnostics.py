@@ -51,14 +51,14 @@ def reporting(context: ir.Context, report: Report) -> Iterator[None]:
 
 
 def remarks(module: ir.Operation) -> Iterator[Diagnostic]:
-    """What passes remarked on the ops of a module, taken away from them."""
+    """Yield what passes remarked on the ops of a module, taken away from them."""
     for op, text in take_remarks(module):
         place = source_location(op.location)
         yield Diagnostic("remark", place, text, "" if place is None else place.excerpt())
 
 
 def diagnostics_of(error: TaichiCompilationError | ir.MLIRError) -> Iterator[Diagnostic]:
-    """What an error says: upstream's diagnostics, where it comes from there."""
+    """Yield what an error says: upstream's diagnostics, where it comes from there."""
     upstream = error if isinstance(error, ir.MLIRError) else error.__context__
     if isinstance(upstream, ir.MLIRError) and upstream.error_diagnostics:
         for diagnostic in upstream.error_diagnostics:

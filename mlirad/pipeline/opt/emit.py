@@ -11,7 +11,7 @@ from mlirad.pipeline.opt.settings import Form
 
 
 def emit(module: ir.Operation, form: Form, *, chip: str, style: Style) -> str | bytes:
-    """The text of a module. Raises MLIRError where it cannot take that form yet."""
+    """The text of a module. Raises MLIRError if it cannot take that form yet."""
     if form is Form.LLVM:
         return _llvm(module)
     if form is Form.PTX:

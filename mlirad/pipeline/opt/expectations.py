@@ -29,7 +29,7 @@ class Expectation(msgspec.Struct, frozen=True):
     )
 
     def is_met_by(self, diagnostic: Diagnostic) -> bool:
-        """Whether this diagnostic is the expected one."""
+        """Return whether this diagnostic is the expected one."""
         place = diagnostic.place
         if self.line is None or place is None:
             at_place = self.line is None and place is None

@@ -21,7 +21,7 @@ class Style(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Style:
-        """What a command line asks for."""
+        """Return what a command line asks for."""
         return cls(
             settings.debug_information,
             settings.generic,
@@ -48,7 +48,7 @@ class Dumps:
         self.before = ""
 
     def watcher(self) -> Watcher | None:
-        """What to call around passes, or None where nothing is to be shown."""
+        """Return what to call around passes, or None if nothing is to be shown."""
         s = self.settings
         dumps = (
             s.print_before_all,

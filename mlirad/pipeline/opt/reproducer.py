@@ -17,8 +17,8 @@ _VERIFY = re.compile(r"\bverify_each\s*:\s*(true|false)")
 
 
 def waiting_place(file: str) -> str:
-    """Where a reproducer lies while passes run; it is moved to its file where they do not come to
-    an end."""
+    """Return where a reproducer lies while passes run; it is moved to its file where they do not
+    come to an end."""
     path = Path(file)
     return str(path.with_name(f".{path.name}.running"))
 
@@ -43,7 +43,7 @@ class Reproducer(msgspec.Struct, frozen=True):
 
 
 def parse_reproducer(text: str) -> Reproducer:
-    """The reproducer that a text holds. Raises PipelineError where there is none."""
+    """The reproducer that a text holds. Raises PipelineError if there is none."""
     resource = _RESOURCE.search(text, text.rfind("{-#")) if "{-#" in text else None
     pipeline = None if resource is None else _PIPELINE.search(resource["body"])
     if resource is None or pipeline is None:

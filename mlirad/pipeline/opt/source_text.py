@@ -21,7 +21,7 @@ _UNQUOTED = re.compile(r"(?:^|=)[ \t]*(?P<name>(?:field|grad|snode)\.\w+)", re.M
 
 
 def decode(raw: bytes, file: str) -> str:
-    """The text of a file. Raises MLIRError, with the place, where it is not UTF-8."""
+    """The text of a file. Raises MLIRError, with the place, if it is not UTF-8."""
     try:
         return raw.decode()
     except UnicodeDecodeError as error:

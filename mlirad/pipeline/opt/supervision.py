@@ -25,7 +25,7 @@ class Progress:
         self.memory[: len(raw) + 1] = raw + b"\0"
 
     def read(self) -> str:
-        """What was noted last."""
+        """Return what was noted last."""
         return self.memory[:].partition(b"\0")[0].decode(errors="replace")
 
 

@@ -18,7 +18,7 @@ class Timing:
         self.started = 0.0
 
     def watcher(self) -> Watcher:
-        """What to call around passes."""
+        """Return what to call around passes."""
         return Watcher(self._before, self._after, self._after)
 
     @contextmanager

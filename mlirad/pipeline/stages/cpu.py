@@ -51,7 +51,7 @@ class VectorLibrary(msgspec.Struct, frozen=True):
     missing: tuple[str, ...] = ()
 
     def passes(self) -> str:
-        """What calls it."""
+        """Return what calls it."""
         missing = "+".join(self.missing) or "none"
         return _LIBRARY.format(instructions=self.instructions, missing=missing)
 
@@ -63,7 +63,7 @@ class LaneWidth(msgspec.Struct, frozen=True):
     everywhere: bool = False
 
     def passes(self, fast_math: bool) -> str:
-        """What makes it so, with the comma in front."""
+        """Return what makes it so, with the comma in front."""
         if self.count == 1:
             return ""
         fast, always = (str(choice).lower() for choice in (fast_math, self.everywhere))

@@ -46,5 +46,5 @@ def insert_lanes(
 
 
 def _is_at_end(op: ir.Operation) -> bool:
-    """Whether a loop is, or is in, one over the few iterations at an end of a longer one."""
+    """Return whether a loop is, or is in, one over the few iterations at an end of a longer one."""
     return any(AT_END in owner.attributes for owner in (op, *ancestors(op)))

@@ -87,7 +87,7 @@ class Memory:
         return self.addresses.place(flat, steps, memref in self._private, indices)
 
     def load(self, op: ir.Operation, mask: Mask) -> ir.Value:
-        """What lanes load."""
+        """Return what lanes load."""
         type_, values = op.results[0].type, self.values
         memref, *indices = op.operands
         if values.strides.stride_of(op.results[0]) == 0:
@@ -189,5 +189,5 @@ class Memory:
 
 
 def _stored_type(type_: ir.Type) -> ir.Type:
-    """What an element is in memory: vectors of truth values would lie there in bits."""
+    """Return what an element is in memory: vectors of truth values would lie there in bits."""
     return b.integer_type(8) if type_ == b.integer_type(1) else type_

@@ -16,7 +16,7 @@ _FEW = 1 << 31  # elements that offsets of 32 bits reach
 
 class Place(msgspec.Struct, frozen=True):
     """Where an access goes: offsets into a flat array, the same in all lanes and one for each, or
-    by how many elements lanes are apart, where that is known."""
+    by how many elements lanes are apart, if that is known."""
 
     flat: ir.Value
     offset: ir.Value
@@ -33,8 +33,8 @@ class Addresses:
     def place(
         self, flat: ir.Value, steps: list[ir.Value | int], is_private: bool, indices: list[ir.Value]
     ) -> Place:
-        """Where an access goes, in an array whose indices go on in steps; in a buffer of their
-        `own`, lanes lie side by side."""
+        """Return where an access goes, in an array whose indices go on in steps; in a buffer of
+        their `own`, lanes lie side by side."""
         strides = [self.values.strides.stride_of(index) for index in indices]
         offset = b.index(0)
         constant_offset: int | None = int(is_private)
@@ -59,7 +59,7 @@ class Addresses:
         return Place(flat, offset, None, offsets)
 
     def lane_distances(self, place: Place) -> ir.Value:
-        """What each lane has beside the offset of all."""
+        """Return what each lane has beside the offset of all."""
         if place.offsets is not None:
             return place.offsets
         assert place.stride is not None

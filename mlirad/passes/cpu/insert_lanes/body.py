@@ -189,7 +189,7 @@ class Body:
     def _lane(
         self, ops: Sequence[ir.Operation], number: int, result: ir.Operation
     ) -> Callable[[], ir.Value]:
-        """What runs ops in one lane, and gives what one of them gives there."""
+        """Return what runs ops in one lane, and gives what one of them gives there."""
 
         def run() -> ir.Value:
             lane_values: dict[ir.Value, ir.Value] = {}
@@ -214,7 +214,7 @@ class Body:
 
 
 def neutral_of(name: str, type_: ir.Type) -> float:
-    """What changes nothing where an op combines it with another value."""
+    """Return what changes nothing if an op combines it with another value."""
     if name in (Arith.MULF, Arith.MULI):
         return 1
     if name in (Arith.ADDF, Arith.ADDI, Arith.ORI, Arith.XORI, Arith.MAXUI):

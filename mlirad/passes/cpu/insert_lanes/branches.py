@@ -73,7 +73,7 @@ def _or_nothing(body: Emitter, op: ir.Operation, condition: ir.Value, mask: Mask
 
 
 def _is_nothing(block: ir.Block) -> bool:
-    """Whether a way only gives what is there already, and constants."""
+    """Return whether a way only gives what is there already, and constants."""
     return all(op.name == Arith.CONSTANT for op in block_operations(block)[:-1])
 
 
@@ -96,8 +96,8 @@ def _way(body: Emitter, op: ir.Operation, block: ir.Block, mask: ir.Value) -> li
 
 
 def _is_easy(values: Values, block: ir.Block) -> bool:
-    """Whether a way may as well run where no lane goes it: nothing in it then uses an address that
-    no lane has, or traps."""
+    """Return whether a way may as well run where no lane goes it: nothing in it then uses an
+    address that no lane has, or traps."""
     ops = block_operations(block)[:-1]
     return len(ops) <= _FEW and all(_is_harmless(values, op) for op in ops)
 
@@ -114,8 +114,8 @@ def _is_harmless(values: Values, op: ir.Operation) -> bool:
 
 
 def _is_side_by_side(values: Values, indices: list[ir.Value], memref: ir.Value) -> bool:
-    """Whether lanes access neighbouring elements, so that a masked access does without those that
-    are not active."""
+    """Return whether lanes access neighbouring elements, so that a masked access does without those
+    that are not active."""
     if memref in values.strides.private:
         return False
     return address_step(values.strides, memref, indices) == 1

@@ -143,7 +143,7 @@ def _ends(loop: ir.Operation, scalar: Scalar) -> Iterator[Candidate]:
 
 
 def _branches_rarely(loop: ir.Operation) -> bool:
-    """Whether there are branches in a loop, all of which hardly ever run."""
+    """Return whether there are branches in a loop, all of which hardly ever run."""
     branches = [op for op in operations(loop) if is_branch(op)]
     return bool(branches) and all(map(is_rare, branches))
 

@@ -19,7 +19,7 @@ _REORDERED = ("addf", "mulf")
 def reason_against(
     loop: ir.Operation, strides: Strides, meetings: Meetings, may_reorder: bool
 ) -> str:
-    """Why a loop has to stay as it is; nothing where it may run in lanes."""
+    """Return why a loop has to stay as it is; nothing if it may run in lanes."""
     step = constant_integer(loop.operands[2])
     if step is None or step < 1:
         return "its step is not known"

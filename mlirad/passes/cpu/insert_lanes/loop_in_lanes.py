@@ -113,7 +113,7 @@ class LoopInLanes:
     def _iteration(
         self, memory: Memory, first: ir.Value, sums: list[ir.Value], mask: Mask
     ) -> list[ir.Value]:
-        """What one vector of iterations carries on."""
+        """Return what one vector of iterations carries on."""
         values = memory.values
         with values.scope():
             values.set(self.box.induction, first)

@@ -48,7 +48,7 @@ def rare_branch(values: Values, op: ir.Operation, mask: Mask) -> None:
 
 class _Rows(msgspec.Struct, frozen=True):
     """Where vectors lie in memory: for each type an array of rows of all lanes. `arguments` are the
-    rows of arguments, None where all lanes have one; `results` those of results; `active` of the
+    rows of arguments, None if all lanes have one; `results` those of results; `active` of the
     mask."""
 
     sizes: dict[ir.Type, int]
@@ -71,7 +71,7 @@ def _rows(values: Values, call: ir.Operation) -> _Rows:
 
 
 def _call_results(values: Values, call: ir.Operation, active: ir.Value) -> list[ir.Value]:
-    """What a function gives in the active lanes."""
+    """Return what a function gives in the active lanes."""
     rows, function = _rows(values, call), function_of(values.strides.loop)
     memory = _memory(function, rows, values.width)
     for value, at in zip(call.operands, rows.arguments):
@@ -104,7 +104,7 @@ def _lane_function(
     arguments: Sequence[ir.Value],
     width: int,
 ) -> str:
-    """The function that makes a call for every active lane; made where there is none yet."""
+    """The function that makes a call for every active lane; made if there is none yet."""
     callee = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
     shared = "".join("1" if at is None else str(width) + "x" for at in rows.arguments)
     name = f"{callee}.lanes{shared}"

@@ -58,7 +58,7 @@ class LaneSums:
                 self._add_up(memref, updates[0])
 
     def takes(self, update: Update) -> bool:
-        """Whether an update belongs to an array of which each lane has sums."""
+        """Return whether an update belongs to an array of which each lane has sums."""
         return update.load.operands[0] in self._own
 
     def add(self, update: Update, vector: ir.Value, step: str) -> None:
@@ -137,7 +137,7 @@ def _moving_axes(updates: Sequence[Update], nest: ir.Operation) -> list[int]:
 def _is_of_one_thread(
     memref: ir.Value, updates: Sequence[Update], moving: Sequence[int], nest: ir.Operation
 ) -> bool:
-    """Whether no other thread uses the elements that behind a nest are written."""
+    """Return whether no other thread uses the elements that behind a nest are written."""
     function, maker = function_of(nest), defining_op(memref)
     if not _is_shared(function) or (maker is not None and maker.name == Memref.ALLOCA):
         return True
@@ -147,7 +147,7 @@ def _is_of_one_thread(
 
 
 def _is_shared(function: ir.Operation) -> bool:
-    """Whether iterations of a parallel loop call a function."""
+    """Return whether iterations of a parallel loop call a function."""
     callee = ir.FlatSymbolRefAttr.get(symbol_of(function))
     return any(
         op.name == Func.CALL and op.attributes["callee"] == callee
@@ -181,8 +181,8 @@ def _pays(
     nest: ir.Operation,
     width: int,
 ) -> bool:
-    """Whether an array is small, nothing else in the nest uses it, and there are more updates than
-    elements."""
+    """Return whether an array is small, nothing else in the nest uses it, and there are more
+    updates than elements."""
     type_ = ir.MemRefType(memref.type)
     if not type_.has_static_shape:
         return False
@@ -201,7 +201,7 @@ def _pays(
 
 
 def _runs(op: ir.Operation, nest: ir.Operation) -> float:
-    """How often an op is expected to run while a nest does."""
+    """Return how often an op is expected to run while a nest does."""
     count = 1.0
     while op != nest:
         op = enclosing(op)

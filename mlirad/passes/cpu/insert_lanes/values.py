@@ -61,7 +61,7 @@ class Values:
         return value
 
     def vector(self, value: ir.Value) -> ir.Value:
-        """A value in all lanes, made at the insertion point where it is not known."""
+        """A value in all lanes, made at the insertion point if it is not known."""
         for scope_vectors in reversed(self._vectors):
             if value in scope_vectors:
                 return scope_vectors[value]
@@ -81,7 +81,7 @@ class Values:
         return spread(value, self.vector_type(value.type))
 
     def steps(self, stride: int, type_: ir.Type) -> ir.Value:
-        """How far lanes are from the first."""
+        """Return how far lanes are from the first."""
         numbers = [ir.IntegerAttr.get(type_, stride * k) for k in range(self.width)]
         vector = self.vector_type(type_)
         steps = ir.DenseElementsAttr.get(numbers, vector)
@@ -127,12 +127,12 @@ class Values:
 
 
 def any_lane(mask: ir.Value) -> ir.Value:
-    """Whether a mask has an active lane."""
+    """Return whether a mask has an active lane."""
     return reduce_lanes(mask, "or")
 
 
 def reduce_lanes(vector: ir.Value, kind: str) -> ir.Value:
-    """All elements of a vector of integers, combined."""
+    """Combine all elements of a vector of integers."""
     return b.make(
         Vector.REDUCTION,
         ir.VectorType(vector.type).element_type,

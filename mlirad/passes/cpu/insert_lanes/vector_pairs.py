@@ -23,7 +23,7 @@ _ALIVE, _MASKED = 15, 8  # numbers of each iteration at once; where lanes go dif
 
 
 def is_worth_two(loop: ir.Operation, strides: Strides, width: int) -> bool:
-    """Whether a loop that may run in so many lanes is faster in twice as many."""
+    """Return whether a loop that may run in so many lanes is faster in twice as many."""
     if not _fills(loop, 2 * width):
         return False
     if next(islice(operations(loop), _LONGEST, None), None) is not None:
@@ -40,20 +40,20 @@ def is_worth_two(loop: ir.Operation, strides: Strides, width: int) -> bool:
 
 
 def _fills(loop: ir.Operation, width: int) -> bool:
-    """Whether a loop's iterations fill so many lanes about as well as half of them."""
+    """Return whether a loop's iterations fill so many lanes about as well as half of them."""
     trips = spans(loop)[0].trips
     return trips is None or 10 * -(-trips // width) * width <= 11 * trips
 
 
 def _arguments(op: ir.Operation) -> Iterator[ir.Value]:
-    """What a loop carries."""
+    """Yield what a loop carries."""
     for block in Structured(op).blocks:
         yield from list(block.arguments)[is_for(op) :]
 
 
 def _alive(block: ir.Block, strides: Strides) -> int:
-    """How many numbers that differ between lanes are alive at once in the body of a loop: what is
-    made around it is all the time."""
+    """Return how many numbers that differ between lanes are alive at once in the body of a loop:
+    what is made around it is all the time."""
     ops = block_operations(block)
     position_of: dict[ir.Value, int] = dict.fromkeys(block.arguments, -1)
     position_of.update((result, at) for at, op in enumerate(ops) for result in op.results)

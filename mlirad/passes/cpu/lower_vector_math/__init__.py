@@ -45,8 +45,8 @@ def lower_vector_math(
 
 
 def _is_free(op: ir.Operation) -> bool:
-    """Whether a library may compute an op. It takes five times as long as C for the power of one
-    number, so what is exact is C's, everywhere; LLVM knows more of constant ones."""
+    """Return whether a library may compute an op. It takes five times as long as C for the power of
+    one number, so what is exact is C's, everywhere; LLVM knows more of constant ones."""
     return op.name != Math.POWF or (
         EXACT not in op.attributes and constant_float(op.operands[1]) is None
     )

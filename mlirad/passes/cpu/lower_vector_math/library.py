@@ -29,7 +29,7 @@ class Library:
         self.variants: list[str] = []
 
     def lanes(self, type_: ir.Type) -> int:
-        """How many floats of a type its functions take."""
+        """Return how many floats of a type its functions take."""
         return lanes(self.instructions, ir.FloatType(type_).width)
 
     def of_vectors(self, name: str, operands: Sequence[ir.Value]) -> ir.Value:

@@ -20,7 +20,7 @@ import msgspec
 from mlirad.bindings import ir
 from mlirad.ir.ops import Llvm
 from mlirad.ir.requirements import symbol_of
-from mlirad.ir.walk import operations
+from mlirad.ir.walk import llvm_functions, operations
 from mlirad.passes.cpu.mark_disjoint_accesses.slabs import Slab, Slabs, called_again, slab_sizes
 
 MOST_CLASSES = 16
@@ -56,10 +56,8 @@ def mark_disjoint_accesses(module: ir.Operation) -> None:
     strides, and by their slabs."""
     everything = list(operations(module))
     again = called_again(everything)
-    for function in everything:
-        if function.name == Llvm.FUNC and function.regions[0].blocks:
-            name = symbol_of(function)
-            _Function(function, once=name not in again).mark()
+    for function in llvm_functions(module):
+        _Function(function, once=symbol_of(function) not in again).mark()
 
 
 class Access(NamedTuple):
@@ -77,7 +75,7 @@ class Part(NamedTuple):
     slab: Slab | None
 
     def is_apart(self, other: Part) -> bool:
-        """Whether no element is in both."""
+        """Return whether no element is in both."""
         if None not in (self.remainder, other.remainder) and self.remainder != other.remainder:
             return True
         slab, its = self.slab, other.slab

@@ -21,7 +21,7 @@ class Slab(NamedTuple):
     distance: int
 
     def is_apart(self, other: Slab) -> bool:
-        """Whether another is known to be another one."""
+        """Return whether another is known to be another one."""
         return self.number == other.number and self.distance != other.distance
 
 
@@ -51,7 +51,7 @@ class Slabs:
         return terms[0] if len(terms) == 1 else None
 
     def _terms(self, value: ir.Value) -> tuple[Slab | None, ...]:
-        """What the products with the size say that a sum is made of; None where they do not."""
+        """Return what the products with the size say that a sum is made of; None if they do not."""
         terms = self._found.get(value)
         if terms is None:
             op = _defining_op(value)
@@ -102,7 +102,8 @@ def _caller(op: ir.Operation) -> str:
 
 
 def _is_in_a_cycle(op: ir.Operation) -> bool:
-    """Whether the block of an op, or one around it, may run again, in one call of its function."""
+    """Return whether the block of an op, or one around it, may run again, in one call of its
+    function."""
     while op.name != Llvm.FUNC:
         if op.parent is None:  # code that is not LLVM's yet
             return True
@@ -119,7 +120,7 @@ def _is_in_a_cycle(op: ir.Operation) -> bool:
 
 
 def _times(op: ir.Operation, size: int) -> ir.Value | None:
-    """What a product multiplies a size with."""
+    """Return what a product multiplies a size with."""
     left, right = op.operands
     return left if _constant(right) == size else right if _constant(left) == size else None
 

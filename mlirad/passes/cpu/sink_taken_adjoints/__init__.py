@@ -39,7 +39,7 @@ def sink_taken_adjoints(
 
 
 def _taken_values(loop: ir.Operation) -> list[ir.Value]:
-    """What an iteration takes of carried values that it takes or hands on."""
+    """Return what an iteration takes of carried values that it takes or hands on."""
     box, taken_values = For(loop), dict[ir.Value, None]()
     ends = block_operations(box.body)[-1].operands
     for carried, end in zip(box.carried, ends):
@@ -55,7 +55,7 @@ def _taken_values(loop: ir.Operation) -> list[ir.Value]:
 
 
 def _are_exclusive(first: ir.Operation, other: ir.Operation, carried: ir.Value) -> bool:
-    """Whether of two choices one gives a carried value where the other gives 0."""
+    """Return whether of two choices one gives a carried value where the other gives 0."""
     (test, *ways), (other_test, *other_ways) = first.operands, other.operands
     return (
         test == other_test

@@ -93,7 +93,7 @@ class _AdjointUsers:
             moved.take(op)
 
     def _is_made(self, op: ir.Operation) -> bool:
-        """Whether it is known what an op gives, or does, where nothing is taken."""
+        """Return whether it is known what an op gives, or does, where nothing is taken."""
         if op in self.updates:
             return True
         if len(op.results) != 1 or op.results[0] in self.taken:
@@ -104,7 +104,7 @@ class _AdjointUsers:
         return is_pure(op) or op in self.updates
 
     def _is_wanted(self, op: ir.Operation, sunk: set[ir.Operation]) -> bool:
-        """Whether something that does not sink wants what an op gives, or the rest of its
+        """Return whether something that does not sink wants what an op gives, or the rest of its
         update, and that is not known where nothing is taken."""
         if op in self.updates:
             update = self.updates[op]
@@ -157,7 +157,7 @@ class _AdjointUsers:
             user.operands[operand] = branch.results[position]
 
     def _untaken(self, value: ir.Value) -> ir.Value:
-        """What a value is where nothing is taken."""
+        """Return what a value is where nothing is taken."""
         return self.kept[value] if value in self.kept else b.number(0, value.type)
 
 
@@ -179,7 +179,7 @@ class _MovedOps:
         self._is_any = True
 
     def holds(self, op: ir.Operation) -> bool:
-        """Whether the next op has to stay behind these."""
+        """Return whether the next op has to stay behind these."""
         if self._is_any and is_opaque(op):
             return True
         read, written = touched_memory(op)
@@ -191,7 +191,7 @@ class _MovedOps:
 
 
 def _is_zero_of(op: ir.Operation, zeros: set[ir.Value]) -> bool:
-    """Whether a derivative's op gives 0, or nothing that counts, where some values are 0."""
+    """Return whether a derivative's op gives 0, or nothing that counts, where some values are 0."""
     operands = list(op.operands)
     if op.name == Arith.MULF:
         return any(v in zeros for v in operands)
@@ -205,6 +205,6 @@ def _is_zero_of(op: ir.Operation, zeros: set[ir.Value]) -> bool:
 
 
 def _is_any(values: Sequence[ir.Value]) -> ir.Value:
-    """Whether one of some numbers is not 0."""
+    """Return whether one of some numbers is not 0."""
     tests = [b.compare_floats(b.UNE, v, b.number(0, v.type)) for v in values]
     return reduce(b.ori, tests)

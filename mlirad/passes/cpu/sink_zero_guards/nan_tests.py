@@ -18,8 +18,8 @@ def looked_at_for_nans(
     doubtful: Collection[ir.Value],
     witnesses: Sequence[ir.Value],
 ) -> list[ir.Value]:
-    """Those of the results, and others where a NaN is not passed on: of `witnesses`, and of what
-    is made of `doubtful` numbers."""
+    """The results, and other values, where a NaN is not passed on: of `witnesses`, and of what is
+    made of `doubtful` numbers."""
     reached = _NanReach(ops, [v for v in results if b.is_float(v.type)])
     last_values = dict.fromkeys(v for v in reached.ends if not reached.goes_on(v))
     last_values.update(dict.fromkeys(v for v in witnesses if not reached.is_seen(v)))
@@ -45,13 +45,13 @@ class _NanReach:
         self._seen = dict.fromkeys(self.ends, True)
 
     def is_seen(self, value: ir.Value) -> bool:
-        """Whether a NaN there shows at an end."""
+        """Return whether a NaN there shows at an end."""
         is_tested = self._seen.get(value)
         if is_tested is None:
             is_tested = self._seen[value] = self.goes_on(value)
         return is_tested
 
     def goes_on(self, value: ir.Value) -> bool:
-        """Whether it shows at another end."""
+        """Return whether it shows at another end."""
         users = (use.owner.operation for use in value.uses)
         return any(op in self.ops and is_strict(op) and self.is_seen(op.results[0]) for op in users)

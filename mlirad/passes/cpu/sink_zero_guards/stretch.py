@@ -97,8 +97,8 @@ class _Stretch:
         return slice_ops[::-1]
 
     def _is_made_again(self, op: ir.Operation, written: set[ir.Value]) -> bool:
-        """Whether an op is better done again than what it gives kept for a function that hardly
-        ever runs."""
+        """Return whether an op is better done again than what it gives kept for a function that
+        hardly ever runs."""
         if op.name == Memref.LOAD:
             producer = defining_op(op.operands[0])
             is_own = (
@@ -132,7 +132,7 @@ class _Stretch:
 
 
 def is_nan_anywhere(values: Sequence[ir.Value]) -> ir.Value:
-    """Whether one of some numbers is a NaN."""
+    """Return whether one of some numbers is a NaN."""
     bit, tests = b.integer_type(1), list[ir.Value]()
     alike: dict[ir.Type, list[ir.Value]] = {}
     for value in values:

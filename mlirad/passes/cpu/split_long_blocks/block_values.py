@@ -60,6 +60,6 @@ def _arguments(op: ir.Operation) -> Iterator[ir.Value]:
 
 
 def is_done_again(value: ir.Value) -> bool:
-    """Whether a value is rather computed where it is wanted than handed over."""
+    """Return whether a value is rather computed where it is wanted than handed over."""
     op = defining_op(value)
     return op is not None and op.name in _AGAIN

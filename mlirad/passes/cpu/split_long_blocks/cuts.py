@@ -35,13 +35,13 @@ class Cuts:
         self._cut(run)
 
     def _uses_others(self, op: ir.Operation) -> bool:
-        """Whether an op uses what another in the block makes."""
+        """Return whether an op uses what another in the block makes."""
         return any(
             operand in self.values.made and not is_done_again(operand) for operand in op.operands
         )
 
     def _counts(self) -> list[int]:
-        """How many values are alive in front of each op."""
+        """Return how many values are alive in front of each op."""
         changes = [0] * (len(self.values.ops) + 1)
         for value, at in self.values.made.items():
             uses = self.values.uses.get(value)
@@ -68,8 +68,8 @@ class Cuts:
             start = end
 
     def _end(self, run: list[int], start: int, mean: float) -> int:
-        """Where a piece that begins somewhere ends: the last place among those with the fewest
-        values alive."""
+        """Return where a piece that begins somewhere ends: the last place among those with the
+        fewest values alive."""
         best, fewest, size = start + 1, len(self._alive), 0
         for end in range(start + 1, len(run)):
             size += self.sizes[run[end - 1]]

@@ -14,7 +14,7 @@ _LARGEST_ALIGNMENT = 64
 
 
 def stored_type(type_: ir.Type) -> ir.Type | None:
-    """What a value of a type is in memory, in LLVM's terms; None where it cannot be there."""
+    """Return what a value of a type is in memory, in LLVM's terms; None if it cannot be there."""
     if isinstance(type_, ir.VectorType):
         element = None if type_.scalable else stored_type(type_.element_type)
         return None if element is None else ir.VectorType.get([prod(type_.shape)], element)
@@ -60,11 +60,11 @@ class Frame:
             self._free.setdefault(_size_of(value), []).append(self._places[value])
 
     def has(self, value: ir.Value) -> bool:
-        """Whether a value has a place."""
+        """Return whether a value has a place."""
         return value in self._places
 
     def memory(self) -> ir.Value:
-        """All of it, on the stack."""
+        """Allocate the frame on the stack."""
         i64 = b.integer_type(64)
         return b.make(
             Llvm.ALLOCA,
@@ -116,7 +116,7 @@ def _stored_value(value: ir.Value) -> ir.Value:
 
 
 def _read(value: ir.Value, type_: ir.Type) -> ir.Value:
-    """What has been in memory as a value of a type."""
+    """Return what has been in memory as a value of a type."""
     row = type_
     if isinstance(type_, ir.VectorType):
         row = ir.VectorType.get([prod(type_.shape)], type_.element_type)

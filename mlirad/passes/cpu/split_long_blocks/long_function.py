@@ -29,7 +29,7 @@ class LongFunction:
             self._size(self.function)
 
     def _size(self, op: ir.Operation) -> int:
-        """How many operations an op counts as, once what it holds is cut."""
+        """Return how many operations an op counts as, once what it holds is cut."""
         size = _calls(op)
         for region in op.regions:
             blocks = list(region.blocks)
@@ -124,7 +124,7 @@ def _first(kept_value: tuple[int, ir.Value, list[Use]]) -> int:
 
 
 def _calls(op: ir.Operation) -> int:
-    """How many operations an op becomes."""
+    """Return how many operations an op becomes."""
     if is_function(op) and isinstance(op.results[0].type, ir.VectorType):
         return _LANE_CALLS * prod(op.results[0].type.shape)
     return 1

@@ -81,7 +81,7 @@ def _gather(value: ir.Value, passed: dict[ir.Value, None]) -> None:
 
 
 def _find(value: ir.Value, replacements: dict[ir.Value, ir.Value]) -> None:
-    """Make a value again of what is handed over, where it is not known."""
+    """Make a value again of what is handed over, if it is not known."""
     if value in replacements:
         return
     op = owner_operation(value)
@@ -113,9 +113,9 @@ def _labels(
     read: Sequence[ir.Value],
     origins: Origins,
 ) -> Iterator[Attributes]:
-    """What is known of the parameters of a new function: the first is memory that nothing else
-    has, others are what they are in the function around. But nothing says that no other pointer
-    leads to an array where the function has one of those, too."""
+    """Yield what is known of the parameters of a new function: the first is memory that nothing
+    else has, others are what they are in the function around. But nothing says that no other
+    pointer leads to an array where the function has one of those, too."""
     parameters: list[ir.Value] = list(entry_of(around).arguments)
     labels = dict(zip(parameters, parameter_attributes(around)))
     yield {NOALIAS: ir.UnitAttr.get()}

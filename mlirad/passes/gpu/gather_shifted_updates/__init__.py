@@ -4,12 +4,12 @@ The reverse of a stencil adds to `g[i - 1, j]`, `g[i + 1, j]`, `g[i, j - 1]` ...
 j), and that of a sum over pairs to `g[j]` from all i: iterations meet, so the updates would have to
 be atomic. All of them are sums, and may be done in any order. So here, for every element, one
 thread goes through the iterations that reach it (`i = p + 1`, `i = p - 1`, ...; all i), computes
-anew what they add, where they are in the loop and their guards hold, and makes one update. Strides
+again what they add, where they are in the loop and their guards hold, and makes one update. Strides
 (`2 * i + 1`) and remainders (`(i + 1) % n`) are solved for the iteration too. Where elements are
 few (weights that all iterations read), several threads share out the iterations of each, and make
 an atomic each. Updates of an iteration's own elements that read no more than those are made with
-them. What is dear to compute anew is kept in memory of the launch. The loop itself is
-left with what else it does, and runs behind.
+them. What is dear to compute again is kept in memory of the launch. The loop itself is left with
+what else it does, and runs behind.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _gather(module: ir.Operation, loop: ir.Operation) -> None:
 
 
 def _dear_values(gathers: Gathers) -> KeptValues | None:
-    """Values to keep, so that updates that are dear to compute anew are not."""
+    """Values to keep, so that updates that are dear to compute again are not."""
     for group in gathers.groups():
         if not gathers.pays(group.updates):
             kept_values = KeptValues(gathers.loop, group.updates)
@@ -158,8 +158,8 @@ class _Elements:
         return b.add(bounds.lower, number), bounds.upper, b.index(count)
 
     def _at_once(self, iterations: list[Iteration]) -> list[ir.Value]:
-        """What some iterations add: without a test for each, so that nothing waits for what another
-        reads, where all are the loop's."""
+        """Return what some iterations add: without a test for each, so that nothing waits for what
+        another reads, where all are the loop's."""
         tests = [test for iteration in iterations for test in iteration.all_tests()]
         length = sum(len(iteration.needed) for iteration in iterations)
         is_strided = any(iteration.is_strided for iteration in iterations)

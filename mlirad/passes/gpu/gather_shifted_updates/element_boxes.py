@@ -19,7 +19,7 @@ from mlirad.passes.gpu.gather_shifted_updates.solved_updates import Solution, Up
 
 class Reach(NamedTuple):
     """The elements along one axis from `low` up to `high`, which is not one of them; with the
-    numbers that these are, where they are known."""
+    numbers that these are, if they are known."""
 
     low: ir.Value
     high: ir.Value
@@ -51,7 +51,7 @@ def dim_of(meetings: Meetings, update: Update, axis: int) -> ir.Value:
 
 
 def _end(meetings: Meetings, solution: Solution, *, highest: bool) -> Linear[ir.Value] | None:
-    """The first or the last element that is reached; None where that is not known."""
+    """The first or the last element that is reached; None if that is not known."""
     if solution.modulus:
         return None
     total: Linear[ir.Value] = number(solution.offset.constant)
@@ -70,7 +70,7 @@ def _end(meetings: Meetings, solution: Solution, *, highest: bool) -> Linear[ir.
 def _common_end(
     meetings: Meetings, solutions: Sequence[Solution], *, highest: bool
 ) -> Linear[ir.Value] | None:
-    """The end of all; None where it is not known."""
+    """The end of all; None if it is not known."""
     ends = [_end(meetings, solution, highest=highest) for solution in solutions]
     known_ends = [end for end in ends if end is not None]
     if len(known_ends) < len(ends) or len({end.terms for end in known_ends}) > 1:

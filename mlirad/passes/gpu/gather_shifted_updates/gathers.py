@@ -1,8 +1,8 @@
 """Which updates of a parallel loop are made by the threads of their elements.
 
-Those of elements that iterations share, where all that is computed anew costs less than the
-atomics, nothing that they are computed by has changed when they are made in front of the loop, and
-nothing else in the loop sees them.
+These are updates of elements that iterations share, where all that is computed again costs less
+than the atomics, nothing that they are computed by has changed when they are made in front of the
+loop, and nothing else in the loop sees them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mlirad.passes.gpu.gather_shifted_updates.solved_updates import (
     is_sum,
 )
 
-LONGEST = 2000  # operations that the updates of a loop are computed by anew
+LONGEST = 2000  # operations that the updates of a loop are computed by again
 
 
 class Group(NamedTuple):
@@ -69,7 +69,7 @@ class Gathers:
         return [Group(group, shared) for group, shared in candidates if shared is not None]
 
     def _is_shared(self, update: Update) -> bool:
-        """Whether another iteration may reach the element."""
+        """Return whether another iteration may reach the element."""
         places = self.places[update.cell.root]
         return not all(
             self.meetings.apart(places[update.op], other, iv)
@@ -78,8 +78,9 @@ class Gathers:
         )
 
     def _is_free(self, update: Update) -> bool:
-        """Whether an update may be made in front of the loop: nothing else that it does asks for
-        the element but other sums, and nothing it is computed by is written before it is read."""
+        """Return whether an update may be made in front of the loop: nothing else that it does asks
+        for the element but other sums, and nothing it is computed by is written before it is
+        read."""
         places = self.places[update.cell.root]
         if any(
             not (is_sum(op) or self.meetings.never(places[update.op], other))
@@ -90,7 +91,7 @@ class Gathers:
         return all(self._is_lasting(load) for load in reads)
 
     def _is_lasting(self, load: ir.Operation) -> bool:
-        """Whether what a load gives is what it would give in front of the loop."""
+        """Return whether what a load gives is what it would give in front of the loop."""
         if load not in self._lasting:
             group = next(group for group in self.places.values() if load in group)
             self._lasting[load] = all(
@@ -102,8 +103,8 @@ class Gathers:
         return self._lasting[load]
 
     def _precedes(self, load: ir.Operation, write: ir.Operation) -> bool:
-        """Whether, in an iteration of all loops around both, the load is done first, or only one of
-        them."""
+        """Return whether, in an iteration of all loops around both, the load is done first, or only
+        one of them."""
         above = enclosing(load)
         while not is_inside(write, above):
             load, above = above, enclosing(above)
@@ -112,7 +113,8 @@ class Gathers:
         return self._order[load] < self._order[write] or load.block != write.block
 
     def _meet_at_once(self, load: ir.Operation, write: ir.Operation) -> bool:
-        """Whether a load and a write meet only within an iteration of all loops around both."""
+        """Return whether a load and a write meet only within an iteration of all loops around
+        both."""
         group = next(group for group in self.places.values() if load in group)
         variables: list[ir.Value] = list(self.indices)
         above = enclosing(load)
@@ -126,7 +128,7 @@ class Gathers:
         return all(self.meetings.apart(group[load], group[write], iv) for iv in variables)
 
     def pays(self, group: list[Update], kept_values: KeptValues | None = None) -> bool:
-        """Whether computing the updates anew, but for values that are kept, costs less than
+        """Return whether computing the updates again, except kept values, costs less than
         atomics."""
         without = set() if kept_values is None else kept_values.producers()
         cost, length = 0, 0
@@ -144,7 +146,7 @@ class Gathers:
         return cost <= ATOMIC * atomics and length <= LONGEST
 
     def _times(self, op: ir.Operation, loops: list[ir.Operation]) -> int:
-        """How often an operation runs for each run of the loops around these."""
+        """Return how often an operation runs for each run of the loops around these."""
         times, above = 1, enclosing(op)
         while above != self.loop:
             if above in loops:
@@ -154,13 +156,13 @@ class Gathers:
 
 
 def _box(update: Update) -> object:
-    """What updates have in common whose elements one loop may go through."""
+    """Return what updates have in common whose elements one loop may go through."""
     extents = update.extents()
     return update.cell.variables, update.cell.root if None in extents else extents
 
 
 def _read_no_more(updates: list[Update], group: list[Update]) -> bool:
-    """Whether the iterations that make some updates of a group read all that others are made
+    """Return whether the iterations that make some updates of a group read all that others are made
     of."""
     loads = {
         (frozenset(update.solutions.values()), op)

@@ -34,7 +34,7 @@ class Thread(NamedTuple):
 
 
 class Iteration:
-    """Made at the insertion point: the indices that an element gives, with tests whether there is
+    """The indices that an element gives, made at the insertion point, with tests whether there is
     such an iteration."""
 
     def __init__(self, thread: Thread, shift: list[Update], values: Values) -> None:
@@ -48,11 +48,11 @@ class Iteration:
 
     @property
     def is_strided(self) -> bool:
-        """Whether only some elements give an iteration."""
+        """Return whether only some elements give an iteration."""
         return any(abs(solution.factor) != 1 for solution in self.solutions.values())
 
     def guarded_sums(self) -> list[ir.Value]:
-        """What the iteration adds, where there is one."""
+        """Return what the iteration adds, if there is one."""
         if not self.tests:
             return self._sum_updates(certain=False)
         test = b.all_of(self.tests)
@@ -64,12 +64,12 @@ class Iteration:
         return list(branch.results)
 
     def all_tests(self) -> list[ir.Value]:
-        """Whether what `unguarded_sums` takes for granted holds."""
+        """Return whether what `unguarded_sums` takes for granted holds."""
         return [*self.tests, *(self.values[guard] for guard in self.guards)]
 
     def unguarded_sums(self) -> list[ir.Value]:
-        """What the iteration adds, where it is known that there is one, and that its guards that
-        are bounds hold."""
+        """Return what the iteration adds, if it is known that there is one, and that its guards
+        that are bounds hold."""
         return self._sum_updates(certain=True)
 
     def _sum_updates(self, *, certain: bool) -> list[ir.Value]:

@@ -1,4 +1,4 @@
-"""Values that updates of a parallel loop need and that are dear to compute anew for each of them:
+"""Values that updates of a parallel loop need and that are dear to compute again for each of them:
 kept in memory of the launch, an element an iteration, by a loop in front."""
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from mlirad.passes.gpu.gather_shifted_updates.operation_costs import LOAD, cost_
 from mlirad.passes.gpu.gather_shifted_updates.repeated_body import Values
 from mlirad.passes.gpu.gather_shifted_updates.solved_updates import Update
 
-CHEAP = 2 * LOAD  # what a value costs that is computed anew instead
+CHEAP = 2 * LOAD  # what a value costs that is computed again instead
 LARGEST = 1 << 28  # bytes of each value
 
 
@@ -43,7 +43,7 @@ class KeptValues:
 
     @property
     def is_possible(self) -> bool:
-        """Whether there are any, all can be kept, and the loop's box is known."""
+        """Return whether there are any, all can be kept, and the loop's box is known."""
         trips = [span.trips for span in spans(self.loop)]
         return (
             bool(self.values)
@@ -79,7 +79,7 @@ class KeptValues:
                 value.replace_all_uses_with(field.load(array, _places(box)))
 
     def _is_asked(self, value: ir.OpResult, updates: list[Update]) -> bool:
-        """Whether a dear value is an update's, or is used where one is made."""
+        """Return whether a dear value is an update's, or is used where one is made."""
         producers: set[ir.Operation] = set()
         self._add_producers(value, producers)
         if sum(map(cost_of, producers)) <= CHEAP:

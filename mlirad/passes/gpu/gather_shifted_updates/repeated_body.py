@@ -1,8 +1,8 @@
-"""The body of a parallel loop, made anew as far as some updates of it need it: with a sum for each
+"""The body of a parallel loop, made again as far as some updates of it need it: with a sum for each
 element in the place of updates.
 
 What stands for the loop's indices is given. Conditions that are bounds of them can be made before
-the rest, and the rest without them, where they are known to hold.
+the rest, and the rest without them, if they are known to hold.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Sums:
         )
 
     def totals(self, updates: Sequence[Update]) -> list[ir.Value]:
-        """The sums of the elements of some updates, 0 where nothing was added."""
+        """The sums of the elements of some updates, 0 if nothing was added."""
         return [self.values.get(u.cell) or b.number(0, u.type) for u in updates]
 
 
@@ -99,7 +99,7 @@ class BodyCopy:
         return None
 
     def _within(self, op: ir.Operation, values: Values) -> list[ir.Value]:
-        """Whether the index that was computed is one of the loop's."""
+        """Return whether the index that was computed is one of the loop's."""
         low, high = (values.get(bound, bound) for bound in list(op.operands)[:2])
         return self.tests(For(op).induction, values[For(op).induction], low, high)
 
@@ -200,7 +200,7 @@ def build_sum(total: Linear[ir.Value], values: Mapping[ir.Value, ir.Value]) -> i
 
 
 def _is_bound(condition: ir.Value) -> bool:
-    """Whether a condition is made of comparisons that hold in all but a few places."""
+    """Return whether a condition is made of comparisons that hold in all but a few places."""
     op = owner_operation(condition)
     if op.name == Arith.ANDI:
         return all(_is_bound(operand) for operand in op.operands)

@@ -30,8 +30,8 @@ class Shares(msgspec.Struct, frozen=True):
 
 
 def shares(meetings: Meetings, group: Sequence[Update]) -> list[Shares] | None:
-    """The indices of a loop that are shared out, one or none; None where there are too few elements
-    to be the threads, and where the loop has all indices of an element: sums of rows and columns
+    """The indices of a loop that are shared out, one or none; None if there are too few elements to
+    be the threads, and where the loop has all indices of an element: sums of rows and columns
     (`split-axis-reductions`)."""
     variables, indices = group[0].cell.variables, Parallel(meetings.loop).indices
     missing = [iv for iv in indices if iv not in variables]

@@ -61,7 +61,7 @@ class Update(msgspec.Struct, eq=False):
 
     @property
     def array(self) -> ir.Value:
-        """What is updated."""
+        """Return what is updated."""
         return split_access(self.op)[0]
 
     @property
@@ -70,7 +70,7 @@ class Update(msgspec.Struct, eq=False):
         return self.op.operands[0].type
 
     def extent(self, axis: int) -> int | None:
-        """An extent of the array, where it is known."""
+        """An extent of the array, if it is known."""
         extent = array_of(self.array.type)[1][axis]
         return None if extent < 0 else extent
 
@@ -102,7 +102,7 @@ class SolvedUpdates:
         self.indices = Parallel(loop).indices
 
     def find(self) -> list[Update]:
-        """The sums whose iteration is known by their element, and can be computed anew."""
+        """The sums whose iteration is known by their element, and can be computed again."""
         updates: list[Update] = []
         if any(constant_integer(step) != 1 for step in Parallel(self.loop).steps):
             return updates
@@ -149,8 +149,8 @@ class SolvedUpdates:
     def _needed_operations(
         self, op: ir.Operation, around: list[ir.Operation]
     ) -> set[ir.Operation] | None:
-        """What the value of an update is computed by, and whether it is made; None where that
-        cannot be done anew."""
+        """Return what the value of an update is computed by, and whether it is made; None if that
+        cannot be done again."""
         needed: set[ir.Operation] = set()
         pending = [op.operands[0]]
         for owner_op in around:
@@ -177,8 +177,8 @@ class SolvedUpdates:
     def _can_move(
         self, around: list[ir.Operation], cell: Cell, solutions: dict[ir.Value, Solution]
     ) -> bool:
-        """Whether loops whose index is computed, or is needed for that, can be left or moved in
-        front of the others."""
+        """Return whether loops whose index is computed, or is needed for that, can be left or moved
+        in front of the others."""
         asked = {leaf for solution in solutions.values() for leaf in solution.offset.names}
         for op in around:
             if not is_for(op):
@@ -193,8 +193,8 @@ class SolvedUpdates:
         return True
 
     def _is_even(self, low: ir.Value, high: ir.Value) -> bool:
-        """Whether bounds are sums of the indices of the parallel loop and of what it does not
-        change: other loops may be short in most iterations."""
+        """Return whether bounds are sums of the indices of the parallel loop and of what it does
+        not change: other loops may be short in most iterations."""
         leaves = [
             leaf for v in (low, high) for leaf in self.meetings.varying(self.meetings.form(v))
         ]
@@ -202,12 +202,13 @@ class SolvedUpdates:
 
 
 def is_sum(op: ir.Operation) -> bool:
-    """Whether an op adds to an element, and no more: such updates may run in any order."""
+    """Return whether an op adds to an element, and no more: such updates may run in any order."""
     return is_atomic(op) and AtomicOp(op).kind.value == "add" and not has_uses(op.results[0])
 
 
 def only_reads(op: ir.Operation) -> bool:
-    """Whether an op can run again, or not at all, where nothing that it reads has changed."""
+    """Return whether an op can run again, or not at all, where nothing that it reads has
+    changed."""
     if is_for(op) or is_branch(op):
         return all(only_reads(child) for child in operations(op))
     return (

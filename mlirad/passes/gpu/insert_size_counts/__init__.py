@@ -40,6 +40,7 @@ from mlirad.ir.walk import (
     functions,
     has_uses,
     operations,
+    replace,
 )
 from mlirad.passes.gpu.insert_size_counts.memory_changes import Way
 from mlirad.passes.gpu.insert_size_counts.size_copy import SizeCopy
@@ -92,7 +93,7 @@ def _top(op: ir.Operation) -> ir.Operation:
 
 
 def _count_some(function: ir.Operation) -> bool:
-    """Size what can be sized by one more copy; False where all is sized."""
+    """Size what can be sized by one more copy; False if all is sized."""
     unsized = _unsized_sites(function)
     if not unsized:
         return False
@@ -131,8 +132,8 @@ class _Plan(NamedTuple):
 
 
 def _plan(graph: Graph, site: Node, unsized: set[Node], *, is_patient: bool) -> _Plan | None:
-    """How to size a stack or a log now; None where that needs others, or to the `patient`, where
-    others make it cheaper."""
+    """Return how to size a stack or a log now; None if that needs others, or to the `patient`,
+    where others make it cheaper."""
     conflicts: list[Conflict] = []
     waits = False
     for plan in _plans(graph, site):
@@ -149,7 +150,7 @@ def _plan(graph: Graph, site: Node, unsized: set[Node], *, is_patient: bool) -> 
 
 
 def _plans(graph: Graph, site: Node) -> Iterator[_Plan]:
-    """What may do, the cheapest first."""
+    """Yield what may do, the cheapest first."""
     alone = [site.owners[0]] if site.owners else _with_logs(graph)
     for way in (Way.READING, Way.BOUNDED, Way.WRITING):
         yield _Plan(alone, way)
@@ -161,7 +162,8 @@ def _plans(graph: Graph, site: Node) -> Iterator[_Plan]:
 
 
 def _with_logs(graph: Graph) -> list[Node]:
-    """What stands at the top of the function behind the first use of its logs, up to the last."""
+    """Return what stands at the top of the function behind the first use of its logs, up to the
+    last."""
     body = graph.body.nodes
     logs = {node.results[0] for node in body if OpenOp.holds(node)}
     uses = [
@@ -235,5 +237,4 @@ def _size(sites: Sequence[Node], sizes: Sequence[ir.Value], first: ir.Operation)
             continue
         with before(site.op if site.owners else first):
             log = grad.open_(*log_parts(site.op.results[0].type), [size])
-        site.op.results[0].replace_all_uses_with(log)
-        site.op.erase()
+        replace(site.op, [log])

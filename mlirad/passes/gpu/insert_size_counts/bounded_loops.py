@@ -10,8 +10,8 @@ from mlirad.ir.walk import constant_integer
 
 
 def bounding_condition(graph: Graph, loop: Node) -> int | None:
-    """What alone ends a loop: that a number that grows in each iteration is below one from outside;
-    None where it is not among the conditions that all have to hold."""
+    """Return what alone ends a loop: that a number that grows in each iteration is below one from
+    outside; None if it is not among the conditions that all have to hold."""
     pending = [loop.flow.control[0]]
     while pending:
         value = pending.pop()
@@ -32,7 +32,7 @@ def _is_below(graph: Graph, loop: Node, test: Node) -> bool:
 
 
 def _grows(graph: Graph, loop: Node, counter: int) -> bool:
-    """Whether a value that a loop carries is larger in the next iteration."""
+    """Return whether a value that a loop carries is larger in the next iteration."""
     following = [value.following for value in loop.flow.carried if value.argument == counter]
     passed = [value.argument for value in loop.flow.passed if value.value == counter]
     step = graph.defined[following[0]] if following else None

@@ -42,31 +42,31 @@ class Changes:
                 self._arrays[node.operands[0]] = array
 
     def changes_of(self, array: Array) -> list[Node]:
-        """What writes to an array, or undoes writes."""
+        """Return what writes to an array, or undoes writes."""
         return self._changes.get(array, [])
 
     def records(self, log: int) -> list[Node]:
-        """What notes elements in a log."""
+        """Return what notes elements in a log."""
         return self._records.get(log, [])
 
     def goes_back(self, array: Array) -> bool:
-        """Whether writes to an array are undone."""
+        """Return whether writes to an array are undone."""
         return array in self._arrays.values()
 
     def noted_in(self, log: int) -> list[Node]:
-        """What writes to the array of a log, or undoes writes."""
+        """Return what writes to the array of a log, or undoes writes."""
         return self.changes_of(self._arrays[log]) if log in self._arrays else []
 
 
 def matters_to(change: Node, load: Node) -> bool:
-    """Whether an op that changes memory may run before a load."""
+    """Return whether an op that changes memory may run before a load."""
     around = {owner for owner in load.owners if is_serial_loop(owner)}
     return change.order < load.order or any(owner in around for owner in change.owners)
 
 
 def can_copy(write: Node) -> bool:
-    """Whether a write may be made in a copy: one whose sum is made of all iterations has its value
-    behind them alone."""
+    """Return whether a write may be made in a copy: one whose sum is made of all iterations has its
+    value behind them alone."""
     return is_store(write) or (is_atomic(write) and REDUCE_MARK not in write.op.attributes)
 
 

@@ -55,7 +55,7 @@ class SizeCopy:
             env.update(zip(node.results, copy.results))
 
     def wants(self, *values: int) -> bool:
-        """Whether one of some values is computed."""
+        """Return whether one of some values is computed."""
         return any(value in self.slice.values for value in values)
 
     def value(self, value: int, env: Environment) -> ir.Value:

@@ -29,8 +29,8 @@ class Conflict(NamedTuple):
 
 
 class SizeSlice:
-    """Of some ops at the top of a function: `values` are computed, what is `around` them runs, and
-    `effects` are done.
+    """What runs of ops at the top of a function: `values` are computed, what is `around` them runs,
+    and `effects` are done.
 
     Effects are pushes to stacks that are popped from, writes to local arrays that are read, and
     what changes the length of a log. A log whose length is looked for has as many entries as were
@@ -80,11 +80,11 @@ class SizeSlice:
         return self.stacks | {log for log in logs if isinstance(log, Node)}
 
     def is_outside(self, value: int) -> bool:
-        """Whether a value is made in front of the ops, or around them."""
+        """Return whether a value is made in front of the ops, or around them."""
         return self.graph.defined[value] not in self._inside
 
     def _is_extra(self, node: Node) -> bool:
-        """Whether the slice may come to a node where the program does not."""
+        """Return whether the slice may come to a node where the program does not."""
         return self.way is Way.BOUNDED and any(
             owner in self.conditions or (is_branch(owner) and owner not in self.decided)
             for owner in node.owners

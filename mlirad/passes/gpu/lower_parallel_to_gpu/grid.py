@@ -105,7 +105,7 @@ class _Row(NamedTuple):
     shift: ir.Value | None
 
     def place(self, thread: ir.Value) -> tuple[ir.Value, ir.Value]:
-        """Where in its row a thread is, and in which row."""
+        """Return where in its row a thread is, and in which row."""
         if self.shift is None:
             return thread, b.index(0)
         mask = b.sub(self.width, b.index(1))

@@ -3,7 +3,7 @@ threads, with a column for each.
 
 Slot k of thread t lies at k · threads + t, so that neighbours read and write side by side. A loop
 whose iterations need columns becomes one of a bounded number of threads that stride over the box,
-and use their columns again: at most `threads`, and no more than have room in `megabytes` (but a
+and use their columns again: at most `threads`, and no more than have space in `megabytes` (but a
 block of 128). What is known to be small, up to 128 bytes, is a thread's allocate_for_thread.
 
 Assumes stacks of sizes that are known at the top of the function (`insert-size-counts`), no logs
@@ -143,7 +143,8 @@ def _known_extents(op: ir.Operation, top: ir.Operation) -> list[ir.Value]:
 def _threads(
     loop: ir.Operation, arrays: Sequence[tuple[int, list[ir.Value]]], most: int, budget: int
 ) -> ir.Value:
-    """How many threads run a loop whose iterations need these arrays, of widths and extents."""
+    """Return how many threads run a loop whose iterations need these arrays, of widths and
+    extents."""
     size = b.index(0)
     for width, extents in arrays:
         array_size = b.index(width)
@@ -179,7 +180,7 @@ def _use(op: ir.Operation, column: Column) -> None:
 
 
 def _use_in(user: ir.Operation, column: Column) -> bool:
-    """Do in memory what one op does; False where it is not known."""
+    """Do in memory what one op does; False if it is not known."""
     if PushOp.holds(user):
         column.write(user.operands[0], [user.operands[2]])
     elif PopOp.holds(user):

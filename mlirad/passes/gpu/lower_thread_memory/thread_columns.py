@@ -74,7 +74,7 @@ def extents_of(op: ir.Operation) -> list[ir.Value]:
 
 
 def is_short(op: ir.Operation) -> bool:
-    """Whether a stack or a local array is so small that a thread keeps it to itself."""
+    """Return whether a stack or a local array is so small that a thread keeps it to itself."""
     if AllocaOp.holds(op):
         return width_of(op) * prod(array_of(op.results[0].type)[1]) <= LOCAL_BYTES
     slots = constant_integer(op.operands[0])

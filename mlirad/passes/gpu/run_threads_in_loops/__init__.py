@@ -15,7 +15,7 @@ from mlirad.ir.gpu.thread_order import ORDERS, ThreadOrder
 from mlirad.ir.limits import OneOf, Range
 from mlirad.ir.ops import Func, Gpu, Memref
 from mlirad.ir.requirements import launches_of_outlined_kernels, refuse, symbol_of
-from mlirad.ir.walk import before, block_operations, operations
+from mlirad.ir.walk import before, block_operations, operations, replace
 from mlirad.passes.gpu.run_threads_in_loops.device_functions import SIZES, move_functions
 from mlirad.passes.gpu.run_threads_in_loops.grid_blocks import run_blocks
 
@@ -99,9 +99,7 @@ def _use_own_memory(op: ir.Operation) -> None:
             if len(op.results)
             else None,
         )
-    for old, new in zip(op.results, replacement.results):
-        old.replace_all_uses_with(new)
-    op.erase()
+    replace(op, replacement.results)
 
 
 def _print(module: ir.Operation, op: ir.Operation, number: int) -> None:

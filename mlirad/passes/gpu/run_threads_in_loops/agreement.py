@@ -15,7 +15,7 @@ from mlirad.ir.walk import at_end, block_operations, defining_op
 
 
 def refuse_what_differs(value: ir.Value, op: ir.Operation, differs: Iterable[str]) -> None:
-    """Raise TaichiCompilationError where a value is computed from results of some operations, and
+    """Raise TaichiCompilationError if a value is computed from results of some operations, and
     nothing in memory could make it the same for all threads."""
     pending, visited = [value], {value}
     while pending:

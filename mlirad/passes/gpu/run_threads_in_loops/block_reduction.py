@@ -28,7 +28,7 @@ _FLOATS = {
 
 
 def reduce_over_threads(op: ir.Operation, buffer: ir.Value, count: ir.Value) -> ir.Value:
-    """What a `gpu.all_reduce` makes of the values in a buffer, the first one first."""
+    """Return what a `gpu.all_reduce` makes of the values in a buffer, the first one first."""
     unit = b.index(1)
     loop = b.for_loop(unit, count, unit, [b.read(buffer, [b.index(0)])])
     with at_end(loop.body, op.location):

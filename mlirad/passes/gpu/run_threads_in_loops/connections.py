@@ -12,7 +12,7 @@ from mlirad.ir.memory.descriptor import memref_at, pointer_of, pointer_type
 from mlirad.ir.ops import Memref
 from mlirad.ir.pure_operations import is_pure
 from mlirad.ir.requirements import refuse
-from mlirad.ir.walk import before, defining_op, operations, owner_operation
+from mlirad.ir.walk import before, defining_op, operations, owner_operation, replace
 from mlirad.passes.gpu.run_threads_in_loops.segments import THREAD_ID, Segments
 from mlirad.passes.gpu.run_threads_in_loops.thread_buffers import (
     ThreadBuffers,
@@ -55,8 +55,7 @@ class Connections:
             assert home is not None
             with before(op):
                 row = self._row(op, buffer, home)
-            op.results[0].replace_all_uses_with(row)
-            op.erase()
+            replace(op, [row])
 
     def _home(self, value: ir.Value) -> _Segment | None:
         """The segment that a value is made in."""
@@ -135,7 +134,7 @@ class Connections:
 
 
 def _bytes(op: ir.Operation) -> int:
-    """The size of memory. Raises TaichiCompilationError where it is not known."""
+    """The size of memory. Raises TaichiCompilationError if it is not known."""
     type_ = ir.MemRefType(op.results[0].type)
     if len(op.operands):
         refuse(op, "memory of a thread whose size is known only when it runs")

@@ -7,7 +7,7 @@ from mlirad.ir.gpu.thread_loops import Box, axis_of
 from mlirad.ir.gpu.thread_order import ThreadOrder
 from mlirad.ir.ops import Gpu
 from mlirad.ir.requirements import refuse
-from mlirad.ir.walk import before, block_operations, enclosing, entry_of, operations
+from mlirad.ir.walk import before, block_operations, enclosing, entry_of, operations, replace
 from mlirad.passes.gpu.run_threads_in_loops.connections import STACK, Connections
 from mlirad.passes.gpu.run_threads_in_loops.device_functions import SIZES
 from mlirad.passes.gpu.run_threads_in_loops.segments import THREAD_ID, Segments
@@ -31,8 +31,7 @@ def run_blocks(function: ir.Operation, order: ThreadOrder) -> None:
     body = [op for op in body if op.name not in places]
     for op in list(operations(function)):
         if op.name in places:
-            op.results[0].replace_all_uses_with(places[op.name][axis_of(op)])
-            op.erase()
+            replace(op, [places[op.name][axis_of(op)]])
     _run_block(body, [*entry.arguments, *blocks.indices, *shared], block, blocks.end, end)
     for op in list(operations(function)):
         if op.name == THREAD_ID:

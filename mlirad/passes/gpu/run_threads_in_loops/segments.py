@@ -183,6 +183,6 @@ class Segments:
 
 
 def _waits(op: ir.Operation) -> bool:
-    """Whether threads wait for one another at an operation, or within."""
+    """Return whether threads wait for one another at an operation, or within."""
     waiting = (BARRIER, REDUCTION)
     return op.name in waiting or any(inner.name in waiting for inner in operations(op))

@@ -36,7 +36,7 @@ class ThreadBuffers:
 
 
 def is_storable(type_: ir.Type) -> bool:
-    """Whether a buffer can hold a value."""
+    """Return whether a buffer can hold a value."""
     numbers = ir.IntegerType | ir.IndexType | ir.FloatType | ir.VectorType
     return isinstance(type_, numbers) or type_ == pointer_type()
 

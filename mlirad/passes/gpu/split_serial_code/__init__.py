@@ -34,6 +34,7 @@ from mlirad.ir.walk import (
     entry_of,
     functions,
     owner_operation,
+    replace,
 )
 from mlirad.passes.gpu.split_serial_code.host_work import (
     FetchedValues,
@@ -138,8 +139,7 @@ class _Split:
         with before(op):
             zero, box = b.number(0, element), [b.index(extent) for extent in extents]
             for_each_index(box, lambda indices: field.store(zero, shared, indices))
-        op.results[0].replace_all_uses_with(shared)
-        op.erase()
+        replace(op, [shared])
 
     def _share_buffer(self, op: ir.Operation) -> None:
         """A buffer of known size becomes a field."""
@@ -180,7 +180,7 @@ class _Split:
 def _make_in(
     users: list[tuple[ir.Operation, Uses]], location: ir.Location, make: Callable[[], ir.Value]
 ) -> None:
-    """Make a value anew at the start of every loop that uses it."""
+    """Make a value again at the start of every loop that uses it."""
     for loop, uses in users:
         with at_start(_body(loop), location):
             value = make()
@@ -199,7 +199,7 @@ def _body(loop: ir.Operation) -> ir.Block:
 
 
 def _wrap(serial: list[ir.Operation], wrapped: list[ir.Operation]) -> None:
-    """Move ops, where there are any, into a loop of one iteration."""
+    """Move ops, if there are any, into a loop of one iteration."""
     if not serial:
         return
     with before(serial[-1]):

@@ -10,21 +10,22 @@ from mlirad.dialect.field import FetchOp
 from mlirad.ir import build as b
 from mlirad.ir.gpu.device_memory import allocate, copy_to_host, release
 from mlirad.ir.ops import Memref
-from mlirad.ir.walk import before, owner_operation
+from mlirad.ir.walk import before, owner_operation, replace
 
 
 def is_host_work(op: ir.Operation) -> bool:
-    """Whether an op at the top of a function is the host's, whatever its operands come from."""
+    """Return whether an op at the top of a function is the host's, whatever its operands come
+    from."""
     return FetchOp.holds(op) or op.name in (Memref.ALLOC, Memref.DEALLOC)
 
 
 def ends_use(op: ir.Operation) -> bool:
-    """Whether the code before an op of the host has to run first."""
+    """Return whether the code before an op of the host has to run first."""
     return op.name == Memref.DEALLOC
 
 
 def unknown_operands(op: ir.Operation, host: set[ir.Value]) -> list[ir.Value]:
-    """What the host has to know for an op, and does not."""
+    """Return what the host has to know for an op, and does not."""
     return [value for value in op.operands if value not in host]
 
 
@@ -38,7 +39,7 @@ class FetchedValues:
             self.memory = allocate(ir.MemRefType.get([len(self.values)], i64), [])
 
     def leave(self) -> list[ir.Operation]:
-        """What a launch does for it, made in front of the op."""
+        """Return what a launch does for it, made in front of the op."""
         i64, ops = b.integer_type(64), []
         with before(self.op):
             for position, value in enumerate(self.values):
@@ -49,7 +50,7 @@ class FetchedValues:
         return ops
 
     def take(self) -> dict[ir.Value, ir.Value]:
-        """What the host does behind the launch: each value, as the host knows it."""
+        """Return what the host does behind the launch: each value, as the host knows it."""
         with before(self.op):
             host_copy = copy_to_host(self.memory)
             words = [b.read(host_copy, [b.index(number)]) for number in range(len(self.values))]
@@ -69,7 +70,5 @@ def do_on_host(op: ir.Operation, fetched_values: dict[ir.Value, ir.Value]) -> li
             results = [allocate(op.results[0].type, operands)]
         else:
             release(operands[0])
-    for old, new in zip(op.results, results):
-        old.replace_all_uses_with(new)
-    op.erase()
+    replace(op, results)
     return results

@@ -1,8 +1,8 @@
 """Lower what kernels do to the activity of sparse blocks to accesses of the fields of activity.
 
-A byte is 1 where its cell is active, 2 where a cell of a bitmasked block, which keeps what it
-holds, was active before, else 0. Activating is a test and a store of 1, which iterations may do at
-once. What lies outside of a block is an error of the launch, and nothing is changed.
+A byte is 1 if its cell is active, 2 where a cell of a bitmasked block, which keeps what it holds,
+was active before, else 0. Activating is a test and a store of 1, which iterations may do at once.
+What lies outside of a block is an error of the launch, and nothing is changed.
 
 Derivatives of what is deactivated are the affair of those who compute them: a sweep makes them 0.
 Where none does, in a launch that nothing records, `derivatives` has them cleared with the fields.

@@ -16,14 +16,14 @@ ACTIVE, HELD = 1, 2
 
 
 class ActivityFields:
-    """Each is got once a function."""
+    """The arrays of activity of a function: each is got once."""
 
     def __init__(self, module: ir.Operation, function: ir.Operation) -> None:
         self.module, self.function = module, function
         self._arrays: dict[str, ir.Value] = {}
 
     def is_active(self, activity: Activity, index: Sequence[ir.Value]) -> ir.Value:
-        """Whether the cell, or the item, of an index is active."""
+        """Return whether the cell, or the item, of an index is active."""
         value = self.load(activity, index)
         if activity.item is None:
             return b.compare(b.EQ, value, b.number(ACTIVE, value.type))
@@ -68,7 +68,7 @@ class ActivityFields:
 
 
 def read_digits(digits: Digits, index: Sequence[ir.Value]) -> ir.Value:
-    """Some digits of an index."""
+    """Digits of an index, as a number."""
     value = index[digits.axis]
     if digits.width > 1:
         value = b.div(value, b.index(digits.width))

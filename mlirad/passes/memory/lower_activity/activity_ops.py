@@ -57,7 +57,7 @@ class _Block:
         return Activity(self.kind, self.name, cells, None)
 
     def extents(self) -> list[int]:
-        """How many cells, or lists, there are along each axis."""
+        """Return how many cells, or lists, there are along each axis."""
         extent_of_axis = extents_along((block.axes, block.extents) for block in self.around)
         return [extent_of_axis[axis] for axis in sorted(extent_of_axis)]
 

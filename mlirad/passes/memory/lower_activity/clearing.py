@@ -54,7 +54,7 @@ class _Clearing:
         }
 
     def count(self, block: ir.Operation) -> int:
-        """How many fields below a block are cleared."""
+        """Return how many fields below a block are cleared."""
         return sum(op.name == "snode.place" and self._is_cleared(op) for op in operations(block))
 
     def start(self, block: ir.Operation, cell: Sequence[ir.Value]) -> None:

@@ -52,6 +52,7 @@ from mlirad.ir.walk import (
     has_uses,
     operations,
     owner_operation,
+    replace,
 )
 from mlirad.passes.memory.lower_field_to_memref.atomic_update import update
 from mlirad.passes.memory.lower_field_to_memref.field_address import (
@@ -85,7 +86,7 @@ def lower_field_to_memref(
 
 
 def _alignment(layout: FieldLayout, of_tree: int) -> Attributes:
-    """What the address of a field is a multiple of, where that is more than it has to be."""
+    """Return what the address of a field is a multiple of, where that is more than it has to be."""
     multiple = gcd(of_tree, layout.offset)
     if multiple <= layout.size:
         return {}
@@ -93,7 +94,8 @@ def _alignment(layout: FieldLayout, of_tree: int) -> Attributes:
 
 
 def _is_only_read(array: ir.Value) -> bool:
-    """Whether nothing is done to an array but that its elements, or its extents, are read."""
+    """Return whether nothing is done to an array but that its elements, or its extents, are
+    read."""
     users = [use.owner.operation for use in array.uses]
     return all(field.is_load(op) or DimOp.holds(op) for op in users)
 
@@ -266,8 +268,7 @@ def _as_value(size: ir.Value | int) -> ir.Value:
 
 def _lower_load(lowering: _Lowering, op: ir.Operation) -> None:
     memref, indices = lowering.element(op)
-    op.results[0].replace_all_uses_with(b.read(memref, indices))
-    op.erase()
+    replace(op, [b.read(memref, indices)])
 
 
 def _lower_store(lowering: _Lowering, op: ir.Operation) -> None:
@@ -315,8 +316,7 @@ def _lower_dim(lowering: _Lowering, op: ir.Operation) -> None:
     axis = ir.IntegerAttr(op.attributes["axis"]).value
     extent = array_of(op.operands[0].type)[1][axis]
     size = b.index(extent) if extent >= 0 else lowering.array(op.operands[0]).extents[axis]
-    op.results[0].replace_all_uses_with(size)
-    op.erase()
+    replace(op, [size])
 
 
 def _lower_address(lowering: _Lowering, op: ir.Operation) -> None:
@@ -340,15 +340,12 @@ def _lower_address(lowering: _Lowering, op: ir.Operation) -> None:
     pointer = array.pointer if array.pointer is not None else pointer_of(array.memref)
     start = b.ptrtoint(pointer, i64)
     address = b.add(start, b.index_cast(total, i64))
-    op.results[0].replace_all_uses_with(address)
-    op.erase()
+    replace(op, [address])
 
 
 def _lower_fetch(_: _Lowering, op: ir.Operation) -> None:
     """The host reaches the memory that a value comes from."""
-    for old, new in zip(op.results, list(op.operands)):
-        old.replace_all_uses_with(new)
-    op.erase()
+    replace(op, list(op.operands))
 
 
 def _lower_call(lowering: _Lowering, op: ir.Operation) -> None:
@@ -364,9 +361,7 @@ def _lower_call(lowering: _Lowering, op: ir.Operation) -> None:
         operands += [array.extents[k] for k in dynamic]
     operands += [lowering.fields[name].pointer for name in callee.fields]
     call = b.call(callee.name, operands, [r.type for r in op.results])
-    for old, new in zip(op.results, call.results):
-        old.replace_all_uses_with(new)
-    op.erase()
+    replace(op, call.results)
 
 
 _HANDLERS = {

@@ -25,7 +25,7 @@ _KINDS = {
 
 
 def update(op: ir.Operation, memref: ir.Value, indices: Sequence[ir.Value]) -> ir.Value:
-    """What a `field.atomic` does to an element; gives the value before."""
+    """Return what a `field.atomic` does to an element; gives the value before."""
     kind, value = AtomicOp(op).kind.value, op.operands[0]
     if PLAIN_MARK in op.attributes:
         old = b.read(memref, indices)

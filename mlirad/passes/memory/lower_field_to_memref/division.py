@@ -47,7 +47,7 @@ def _terms(index: ir.Value) -> tuple[list[_Term], int]:
 
 
 def _is_below(terms: Sequence[_Term], constant: int, width: int) -> bool:
-    """Whether a sum is known to be one of `0 ... width - 1`."""
+    """Return whether a sum is known to be one of `0 ... width - 1`."""
     low = high = constant
     for value, factor in terms:
         bounds = index_range(value)

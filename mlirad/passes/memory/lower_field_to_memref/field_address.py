@@ -21,7 +21,7 @@ def field_memref(layout: FieldLayout, pointer: ir.Value) -> ir.Value:
 
 
 def slab_mark(layout: FieldLayout) -> Attributes:
-    """What says how large the slabs of a field are that the first axis counts."""
+    """Return what says how large the slabs of a field are that the first axis counts."""
     strides = [stride // layout.size for stride in layout.element_strides]
     axes = list(zip(layout.element_shape, strides))[1:]
     if layout.rank < 2 or strides[0] <= sum((size - 1) * stride for size, stride in axes):
