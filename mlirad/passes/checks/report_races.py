@@ -40,9 +40,9 @@ def _messages_of(function: ir.Operation) -> list[Message]:
     messages = []
     for loop in graph.nodes():
         if is_parallel(loop):
-            shared = [
-                node for node in loop.walk() if node.is_access and not _is_local(graph, node, loop)
-            ]
+            accesses = [node for node in loop.walk() if node.is_access]
+            depth = loop.block.depth
+            shared = [node for node in accesses if graph.depth_of(node.array_value) <= depth]
             writes = [node for node in shared if not is_load(node)]
             for load in (node for node in shared if is_load(node)):
                 meeting = (write for write in writes if _meet(overwrites, load, write, loop))
@@ -50,10 +50,6 @@ def _messages_of(function: ir.Operation) -> list[Message]:
                 if write is not None:
                     messages.append(_message(load, write))
     return messages
-
-
-def _is_local(graph: Graph, node: Node, loop: Node) -> bool:
-    return graph.depth_of(node.array_value) > loop.block.depth
 
 
 def _meet(overwrites: Overwrites, load: Node, write: Node, loop: Node) -> bool:

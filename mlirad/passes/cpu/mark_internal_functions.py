@@ -22,7 +22,7 @@ def mark_internal_functions(module: ir.Operation) -> None:
     """Make functions internal that are private, or that have a C interface, which is inlined
     nowhere."""
     for function in llvm_functions(module):
-        if _is_interface(function):
+        if symbol_of(function).startswith(_INTERFACE):
             function.attributes["no_inline"] = ir.UnitAttr.get()
             continue
         if RARE in function.attributes:
@@ -30,10 +30,6 @@ def mark_internal_functions(module: ir.Operation) -> None:
             function.attributes["passthrough"] = ir.Attribute.parse(_COLD)
         if _is_called_within(function):
             function.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
-
-
-def _is_interface(function: ir.Operation) -> bool:
-    return symbol_of(function).startswith(_INTERFACE)
 
 
 def _is_called_within(function: ir.Operation) -> bool:

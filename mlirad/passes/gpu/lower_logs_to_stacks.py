@@ -40,34 +40,18 @@ class _Log(msgspec.Struct, frozen=True):
 def lower_logs_to_stacks(module: ir.Operation) -> None:
     """Replace logs by stacks of a known size."""
     logs: dict[ir.Value, _Log] = {}
-    log_ops = [op for op in operations(module) if _is_on_log(op)]
+    log_ops = [op for op in operations(module) if op.name in _HANDLERS or OpenOp.holds(op)]
     for op in log_ops:
-        if not OpenOp.holds(op) and _log_of(op) not in logs:
-            refuse(op, "a log that no 'grad.open' before it makes")
         with before(op):
             if OpenOp.holds(op):
                 logs[op.results[0]] = _open(op)
-            elif RecordOp.holds(op):
-                _record(op, logs[_log_of(op)])
-            elif MarkOp.holds(op):
-                op.results[0].replace_all_uses_with(b.read(logs[_log_of(op)].length))
-            elif UndoOp.holds(op):
-                if not is_undone(op):
-                    _undo(op, logs[_log_of(op)])
-            else:
-                log = logs[_log_of(op)]
-                for stack in (log.elements, *log.indices):
-                    grad.free(stack)
+                continue
+            value = next(value for value in op.operands if isinstance(value.type, LogType))
+            if value not in logs:
+                refuse(op, "a log that no 'grad.open' before it makes")
+            _HANDLERS[op.name](op, logs[value])
     for op in reversed(log_ops):
         op.erase()
-
-
-def _is_on_log(op: ir.Operation) -> bool:
-    return any(kind.holds(op) for kind in (OpenOp, RecordOp, MarkOp, UndoOp, CloseOp))
-
-
-def _log_of(op: ir.Operation) -> ir.Value:
-    return next(value for value in op.operands if isinstance(value.type, LogType))
 
 
 def _open(op: ir.Operation) -> _Log:
@@ -101,7 +85,13 @@ def _record(op: ir.Operation, log: _Log) -> None:
     b.write(b.add(length, b.index(1)), log.length)
 
 
+def _mark(op: ir.Operation, log: _Log) -> None:
+    op.results[0].replace_all_uses_with(b.read(log.length))
+
+
 def _undo(op: ir.Operation, log: _Log) -> None:
+    if is_undone(op):
+        return
     _, mark, array = op.operands
     length = b.read(log.length)
     loop = b.for_loop(mark, length, b.index(1))
@@ -111,3 +101,16 @@ def _undo(op: ir.Operation, log: _Log) -> None:
         field.store(grad.pop(log.elements, last), array, indices)
         b.yield_()
     b.write(mark, log.length)
+
+
+def _close(_: ir.Operation, log: _Log) -> None:
+    for stack in (log.elements, *log.indices):
+        grad.free(stack)
+
+
+_HANDLERS = {
+    RecordOp.OPERATION_NAME: _record,
+    MarkOp.OPERATION_NAME: _mark,
+    UndoOp.OPERATION_NAME: _undo,
+    CloseOp.OPERATION_NAME: _close,
+}

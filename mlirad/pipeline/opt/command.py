@@ -171,11 +171,8 @@ def _named_pipelines() -> dict[str, Stages]:
 
 def help_text() -> str:
     """Return what `--help` shows: options, passes, pipelines."""
-    return "\n".join([_DESCRIPTION, "options:", *map(_flag_entry, FLAGS), "", *_entries(), ""])
-
-
-def _flag_entry(flag: Flag) -> str:
-    return f"  {flag!s:<42} {flag.help}"
+    flags = [f"  {flag!s:<42} {flag.help}" for flag in FLAGS]
+    return "\n".join([_DESCRIPTION, "options:", *flags, "", *_entries(), ""])
 
 
 def _entries() -> Iterator[str]:

@@ -14,7 +14,7 @@ from mlirad.ir.vectors import extract, from_elements, load_steps
 from mlirad.ir.walk import before, defining_op, enclosing, is_inside, owner_operation
 from mlirad.passes.cpu.insert_lanes.addresses import Addresses, Place, flatten_memref
 from mlirad.passes.cpu.insert_lanes.table_rows import load_columns, store_columns
-from mlirad.passes.cpu.insert_lanes.values import Mask, Values, reduce_lanes
+from mlirad.passes.cpu.insert_lanes.values import Mask, Values, reduce_lanes, stored_type
 
 _SHORT = (2, 3, 4)  # steps between elements that are loaded with those between them
 
@@ -59,7 +59,7 @@ class Memory:
         memref = old.results[0]
         type_ = ir.MemRefType(memref.type)
         shape = [*type_.shape, self.values.width]
-        kind = ir.MemRefType.get(shape, _stored_type(type_.element_type))
+        kind = ir.MemRefType.get(shape, stored_type(type_.element_type))
         segments = {"operandSegmentSizes": old.attributes["operandSegmentSizes"]}
         self._private[memref] = ir.Operation.create(old.name, [kind], sizes, segments).results[0]
         self._flat[memref] = flatten_memref(self._private[memref])
@@ -93,7 +93,7 @@ class Memory:
         if values.strides.stride_of(op.results[0]) == 0:
             return b.read(memref, [values.first(index) for index in indices])
         place = self._place(memref, indices)
-        kind = values.vector_type(_stored_type(type_) if memref in self._private else type_)
+        kind = values.vector_type(stored_type(type_) if memref in self._private else type_)
         if memref in self._private and place.stride == 1:
             mask = None  # nobody cares what other lanes have
         loaded = self._load(place, kind, mask)
@@ -131,8 +131,8 @@ class Memory:
             self._store_last(op, mask)
             return
         place, vector = self._place(memref, indices), values.vector(value)
-        if memref in self._private and _stored_type(value.type) != value.type:
-            vector = b.extui(vector, values.vector_type(_stored_type(value.type)))
+        if memref in self._private and stored_type(value.type) != value.type:
+            vector = b.extui(vector, values.vector_type(stored_type(value.type)))
         if place.stride == 1:
             if mask is not None and memref in self._private:
                 # nothing else goes there: two ops where a store with a mask takes many, or waits
@@ -186,8 +186,3 @@ class Memory:
                 with ir.InsertionPoint(branch.then):
                     b.write(values.lane(value, number), memref, places)
                     b.yield_()
-
-
-def _stored_type(type_: ir.Type) -> ir.Type:
-    """Return what an element is in memory: vectors of truth values would lie there in bits."""
-    return b.integer_type(8) if type_ == b.integer_type(1) else type_

@@ -10,8 +10,7 @@ from mlirad.analysis.lanes.updates import STEPS, Update
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.marks.rare import is_rare
-from mlirad.ir.ops import Arith, Memref
-from mlirad.ir.structured import is_branch, is_for, is_while
+from mlirad.ir.ops import Arith, Memref, Scf
 from mlirad.ir.vectors import extract, from_elements, halved
 from mlirad.ir.walk import attributes_of, block_operations, clone, operations
 from mlirad.passes.cpu.insert_lanes.accesses import Memory
@@ -26,7 +25,6 @@ DIVISIONS = tuple(
     f"arith.{name}"
     for name in ("divsi", "divui", "remsi", "remui", "floordivsi", "ceildivsi", "ceildivui")
 )
-_ATOMICS = (Memref.ATOMIC_RMW, Memref.GENERIC_ATOMIC_RMW)
 
 
 class Body:
@@ -55,24 +53,8 @@ class Body:
             return
         if is_rare(op) and any(self.values.strides.stride_of(r) is None for r in op.results):
             rare_branch(self.values, op, mask)
-        elif is_branch(op):
-            branch(self, op, mask)
-        elif is_for(op):
-            emit_for(self, op, mask)
-        elif is_while(op):
-            emit_while(self, op, mask)
-        elif op.name == Memref.LOAD:
-            self._load(op, mask)
-        elif op.name == Memref.STORE:
-            self._store(op, mask)
-        elif op.name == Memref.ALLOC:
-            self.memory.allocate(op, mask)
-        elif op.name == Memref.DEALLOC:
-            self.memory.release(op)
-        elif op.name in _ATOMICS:
-            self._one_by_one([op], op, mask)
         else:
-            self._plain(op, mask)
+            _EMITTERS.get(op.name, Body._plain)(self, op, mask)
 
     def _plain(self, op: ir.Operation, mask: Mask) -> None:
         values = self.values
@@ -84,17 +66,17 @@ class Body:
                 values.set(old, new)
             return
         comparison = self._compare_indices(op)
-        if comparison is None:
-            operands = [self._operand(op, position) for position in range(len(op.operands))]
-            if mask is not None and op.name in DIVISIONS:
-                ones = values.splat(1, op.operands[1].type)
-                operands[1] = values.select(mask, operands[1], ones)
-            types = [values.vector_type(result.type) for result in op.results]
-            created = ir.Operation.create(op.name, types, operands, attributes_of(op))
-            for old, new in zip(op.results, created.results):
-                values.set(old, new)
+        if comparison is not None:
+            values.set(op.results[0], comparison)
             return
-        values.set(op.results[0], comparison)
+        operands = [self._operand(op, position) for position in range(len(op.operands))]
+        if mask is not None and op.name in DIVISIONS:
+            ones = values.splat(1, op.operands[1].type)
+            operands[1] = values.select(mask, operands[1], ones)
+        types = [values.vector_type(result.type) for result in op.results]
+        created = ir.Operation.create(op.name, types, operands, attributes_of(op))
+        for old, new in zip(op.results, created.results):
+            values.set(old, new)
 
     def _operand(self, op: ir.Operation, position: int) -> ir.Value:
         value = op.operands[position]
@@ -108,7 +90,7 @@ class Body:
         if op.name != Arith.CMPI or not isinstance(op.operands[0].type, ir.IndexType):
             return None
         left, right = (self.values.strides.stride_of(v) for v in op.operands)
-        kind = ir.IntegerAttr(op.attributes["predicate"]).value
+        kind = b.predicate_of(op)
         if left is None or right is None or kind > b.SGE:
             return None
         stride, i32 = left - right, b.integer_type(32)
@@ -158,8 +140,7 @@ class Body:
         places = [values.first(index) for index in list(update.load.operands)[1:]]
         memref = update.load.operands[0]
         old = b.read(memref, places)
-        attributes = attributes_of(step)
-        new = b.make(step.name, old.type, [old, total], **attributes)
+        new = b.make(step.name, old.type, [old, total], **attributes_of(step))
         b.write(new, memref, places)
 
     def _one_by_one(self, ops: Sequence[ir.Operation], result: ir.Operation, mask: Mask) -> None:
@@ -211,6 +192,19 @@ class Body:
         if isinstance(value.type, ir.MemRefType):
             return value
         return self.values.lane(value, number)
+
+
+_EMITTERS: dict[str, Callable[[Body, ir.Operation, Mask], None]] = {
+    Scf.IF: branch,
+    Scf.FOR: emit_for,
+    Scf.WHILE: emit_while,
+    Memref.LOAD: Body._load,
+    Memref.STORE: Body._store,
+    Memref.ALLOC: lambda body, op, mask: body.memory.allocate(op, mask),
+    Memref.DEALLOC: lambda body, op, mask: body.memory.release(op),
+    Memref.ATOMIC_RMW: lambda body, op, mask: body._one_by_one([op], op, mask),
+    Memref.GENERIC_ATOMIC_RMW: lambda body, op, mask: body._one_by_one([op], op, mask),
+}
 
 
 def neutral_of(name: str, type_: ir.Type) -> float:

@@ -27,9 +27,7 @@ from mlirad.ir.walk import (
     function_of,
     functions,
 )
-from mlirad.passes.cpu.insert_lanes.values import Mask, Values, any_lane
-
-_BYTE = 8  # bits of a truth value in memory
+from mlirad.passes.cpu.insert_lanes.values import Mask, Values, any_lane, stored_type
 
 
 def rare_branch(values: Values, op: ir.Operation, mask: Mask) -> None:
@@ -61,7 +59,7 @@ def _rows(values: Values, call: ir.Operation) -> _Rows:
     sizes: dict[ir.Type, int] = {}
 
     def row(type_: ir.Type) -> tuple[ir.Type, int]:
-        kind = _stored_type(type_)
+        kind = stored_type(type_)
         sizes[kind] = sizes.get(kind, 0) + 1
         return kind, sizes[kind] - 1
 
@@ -147,13 +145,9 @@ def _lane_loop(call: ir.Operation, rows: _Rows, arguments: Sequence[ir.Value], w
         b.yield_()
 
 
-def _stored_type(type_: ir.Type) -> ir.Type:
-    return b.integer_type(_BYTE) if type_ == b.integer_type(1) else type_
-
-
 def _store(vector: ir.Value, memory: ir.Value, row: int) -> None:
     kind = ir.VectorType(vector.type)
-    stored = ir.VectorType.get(kind.shape, _stored_type(kind.element_type))
+    stored = ir.VectorType.get(kind.shape, stored_type(kind.element_type))
     if stored != kind:
         vector = b.extui(vector, stored)
     b.effect(Vector.STORE, [vector, memory, b.index(row), b.index(0)])

@@ -126,6 +126,11 @@ class Values:
         return b.compare(b.SLT, self.steps(1, i32), limit)
 
 
+def stored_type(type_: ir.Type) -> ir.Type:
+    """Return what an element is in memory: vectors of truth values would be there in bits."""
+    return b.integer_type(8) if type_ == b.integer_type(1) else type_
+
+
 def any_lane(mask: ir.Value) -> ir.Value:
     """Return whether a mask has an active lane."""
     return reduce_lanes(mask, "or")

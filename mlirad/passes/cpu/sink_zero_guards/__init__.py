@@ -37,11 +37,8 @@ def sink_zero_guards(
     for function in [
         candidate for candidate in functions(module) if RARE not in candidate.attributes
     ]:
-        if sum(map(_chooses_zero, operations(function))) >= _FEWEST:
+        selects = [op for op in operations(function) if op.name == Arith.SELECT]
+        if sum(is_zero(op.operands[1]) for op in selects) >= _FEWEST:
             from mlirad.passes.cpu.sink_zero_guards.stretch import sink  # few have so many
 
             sink(function, None if always else (fast, width))
-
-
-def _chooses_zero(op: ir.Operation) -> bool:
-    return op.name == Arith.SELECT and is_zero(op.operands[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from operator import itemgetter
 
 from mlirad.analysis.lanes.cost import is_function
 from mlirad.bindings import ir
@@ -88,7 +89,8 @@ class _Flows:
         self.origins = Origins()
         for value in values.uses:  # while all are made where they are
             self.origins.of(value)
-        self.kept = sorted(((at, value, uses) for (value, at), uses in uses_of.items()), key=_first)
+        kept_values = ((at, value, uses) for (value, at), uses in uses_of.items())
+        self.kept = sorted(kept_values, key=itemgetter(0))
         self._take_places(values, cuts)
 
     def read_around(self, ops: list[ir.Operation], memory: ir.Value, end: int) -> None:
@@ -117,10 +119,6 @@ class _Flows:
             for value in new:
                 self.frame.take(value)
             self.frame.give_back(old)
-
-
-def _first(kept_value: tuple[int, ir.Value, list[Use]]) -> int:
-    return kept_value[0]
 
 
 def _calls(op: ir.Operation) -> int:

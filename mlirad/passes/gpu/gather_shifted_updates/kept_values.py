@@ -36,7 +36,8 @@ class KeptValues:
 
     def __init__(self, loop: ir.Operation, updates: list[Update]) -> None:
         self.loop = loop
-        self.top = [op for op in block_operations(Parallel(loop).body) if _is_needed(op, updates)]
+        needed = {op for update in updates for op in update.needed}
+        self.top = [op for op in block_operations(Parallel(loop).body) if op in needed]
         self.values = [
             value for op in self.top for value in op.results if self._is_asked(value, updates)
         ]
@@ -103,10 +104,6 @@ class KeptValues:
                 producers.add(op)
                 inside = [operand for child in operations(op) for operand in child.operands]
                 pending += [*op.operands, *inside]
-
-
-def _is_needed(op: ir.Operation, updates: list[Update]) -> bool:
-    return any(op in update.needed for update in updates)
 
 
 def _places(box: Parallel) -> list[ir.Value]:

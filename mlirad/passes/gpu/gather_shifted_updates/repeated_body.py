@@ -18,6 +18,7 @@ from mlirad.ir.structured import For, If, is_branch, is_for
 from mlirad.ir.walk import (
     block_operations,
     clone,
+    conjuncts,
     is_defined_in,
     is_inside,
     owner_operation,
@@ -201,10 +202,8 @@ def build_sum(total: Linear[ir.Value], values: Mapping[ir.Value, ir.Value]) -> i
 
 def _is_bound(condition: ir.Value) -> bool:
     """Return whether a condition is made of comparisons that hold in all but a few places."""
-    op = owner_operation(condition)
-    if op.name == Arith.ANDI:
-        return all(_is_bound(operand) for operand in op.operands)
-    return op.name == Arith.CMPI and ir.IntegerAttr(op.attributes["predicate"]).value != b.EQ
+    tests = map(owner_operation, conjuncts(condition))
+    return all(op.name == Arith.CMPI and b.predicate_of(op) != b.EQ for op in tests)
 
 
 def _is_quick(op: ir.Operation) -> bool:

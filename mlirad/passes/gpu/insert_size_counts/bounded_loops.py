@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.ops import Arith
@@ -27,8 +26,9 @@ def bounding_condition(graph: Graph, loop: Node) -> int | None:
 
 def _is_below(graph: Graph, loop: Node, test: Node) -> bool:
     counter, bound = test.operands
-    predicate = ir.IntegerAttr(test.op.attributes["predicate"]).value
-    return predicate == b.SLT and _grows(graph, loop, counter) and not _is_in(graph, loop, bound)
+    if b.predicate_of(test.op) != b.SLT or _is_in(graph, loop, bound):
+        return False
+    return _grows(graph, loop, counter)
 
 
 def _grows(graph: Graph, loop: Node, counter: int) -> bool:

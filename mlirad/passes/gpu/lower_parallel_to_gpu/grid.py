@@ -41,7 +41,7 @@ def count_through(
     if trips is not None:
         blocks = b.index(-(-trips // threads))
     else:
-        blocks = _at_least_one(_up(total, b.index(threads)))
+        blocks = _at_least_one(b.ceildivsi(total, b.index(threads)))
     unit = b.index(1)
     body = _open(launch, [blocks, unit, unit], [b.index(threads), unit, unit])
     with at_end(body, ir.Location.current):
@@ -80,7 +80,7 @@ def stride_over_rows(launch: Launch, extents: Sequence[ir.Value], threads: int) 
     grid has a limited number of rows: the threads stride over those beyond."""
     outer, rows, columns = product(extents[:-2]), extents[-2], extents[-1]
     row = _row_of_threads(columns, threads)
-    counts = [_up(columns, row.width), _up(rows, row.height), outer]
+    counts = [b.ceildivsi(columns, row.width), b.ceildivsi(rows, row.height), outer]
     blocks = [_at_least_one(counts[0]), *map(_clamp_blocks, counts[1:])]
     body = _open(launch, blocks, [b.index(threads), b.index(1), b.index(1)])
     block_ids, grid = list(body.arguments)[0:3], list(body.arguments)[6:9]
@@ -179,7 +179,3 @@ def _at_least_one(blocks: ir.Value) -> ir.Value:
 
 def _clamp_blocks(blocks: ir.Value) -> ir.Value:
     return b.minsi(_at_least_one(blocks), b.index(MOST_BLOCKS))
-
-
-def _up(extent: ir.Value, width: ir.Value) -> ir.Value:
-    return b.ceildivsi(extent, width)

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.gpu.thread_loops import Box, BoxLoop
-from mlirad.ir.ops import Gpu
+from mlirad.ir.ops import Gpu, Scf
 from mlirad.ir.pure_operations import is_pure
 from mlirad.ir.requirements import refuse
-from mlirad.ir.structured import For, If, While, is_branch, is_for, is_while
+from mlirad.ir.structured import For, If, While
 from mlirad.ir.walk import at_end, before, block_operations, operations
 from mlirad.passes.gpu.run_threads_in_loops.agreement import refuse_what_differs, require_agreement
 from mlirad.passes.gpu.run_threads_in_loops.block_reduction import reduce_over_threads
@@ -96,18 +96,12 @@ class Segments:
     def _run_together(
         self, op: ir.Operation, pending: Sequence[ir.Operation], end: ir.Operation
     ) -> None:
-        if op.name == BARRIER:
-            self._flush(pending, end)
-        elif op.name == REDUCTION:
-            self._reduce(op, pending, end)
-        elif is_for(op):
-            self._run_for(op, pending, end)
-        elif is_branch(op):
-            self._run_branch(op, pending, end)
-        elif is_while(op):
-            self._run_while(op, pending, end)
-        else:
+        if op.name not in _RUNNERS:
             refuse(op, f"threads wait for one another within '{op.name}'")
+        _RUNNERS[op.name](self, op, pending, end)
+
+    def _wait(self, _: ir.Operation, pending: Sequence[ir.Operation], end: ir.Operation) -> None:
+        self._flush(pending, end)
 
     def _reduce(self, op: ir.Operation, pending: Sequence[ir.Operation], end: ir.Operation) -> None:
         buffer = self._buffers.make(op.operands[0].type, op)
@@ -180,6 +174,15 @@ class Segments:
 
     def _keep(self, values: Iterable[ir.Value], buffers: Sequence[ir.Value]) -> None:
         self.kept.update(zip(values, buffers))
+
+
+_RUNNERS = {
+    BARRIER: Segments._wait,
+    REDUCTION: Segments._reduce,
+    Scf.FOR: Segments._run_for,
+    Scf.IF: Segments._run_branch,
+    Scf.WHILE: Segments._run_while,
+}
 
 
 def _waits(op: ir.Operation) -> bool:

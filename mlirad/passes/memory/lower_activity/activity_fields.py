@@ -82,12 +82,8 @@ def _item(activity: Activity, index: Sequence[ir.Value]) -> ir.Value:
     number = read_digits(item, index)
     if any(digits.axis == item.axis for digits in activity.cells):
         number = b.rem(number, b.index(item.extent))
-    return _as_i32(number)
+    return b.index_cast(number, b.integer_type(32))
 
 
 def _place(activity: Activity, index: Sequence[ir.Value]) -> list[ir.Value]:
     return [read_digits(digits, index) for digits in activity.cells]
-
-
-def _as_i32(value: ir.Value) -> ir.Value:
-    return b.index_cast(value, b.integer_type(32))

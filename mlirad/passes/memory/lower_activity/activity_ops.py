@@ -25,19 +25,17 @@ def lower(
     fields = ActivityFields(module, function)
     for op in ops:
         with before(op):
-            block = _Block(module, fields, op)
-            if act.DeactivateOp.holds(op):
-                _deactivate(block, op, derivatives)
-            else:
-                _LOWERINGS[op.name](block, op)
+            _LOWERINGS[op.name](_Block(module, fields, op, derivatives), op)
         op.erase()
 
 
 class _Block:
     """The block that an op is about, seen from the cell, or the list, that it names."""
 
-    def __init__(self, module: ir.Operation, fields: ActivityFields, op: ir.Operation) -> None:
-        self.module, self.fields, self.op = module, fields, op
+    def __init__(
+        self, module: ir.Operation, fields: ActivityFields, op: ir.Operation, derivatives: bool
+    ) -> None:
+        self.fields, self.op, self.derivatives = fields, op, derivatives
         self.name = block_named(op)
         self.ops = blocks_of(module, self.name)
         block = declared(self.ops[0])
@@ -145,7 +143,7 @@ def _append(block: _Block, op: ir.Operation) -> None:
     op.results[0].replace_all_uses_with(numbers[0])
 
 
-def _deactivate(block: _Block, op: ir.Operation, derivatives: bool) -> None:
+def _deactivate(block: _Block, op: ir.Operation) -> None:
     keeps = block.kind is Kind.BITMASKED
 
     def change() -> list[ir.Value]:
@@ -156,7 +154,7 @@ def _deactivate(block: _Block, op: ir.Operation, derivatives: bool) -> None:
         branch = b.if_else(test, [], with_else=False)
         with at_end(branch.then, op.location):
             if not keeps:
-                clear_below(block.fields, block.ops, block.cell, derivatives=derivatives)
+                clear_below(block.fields, block.ops, block.cell, derivatives=block.derivatives)
             left = b.number(HELD if keeps else 0, value.type)
             block.fields.store(block.activity, block.cell, left)
             b.yield_()
@@ -173,4 +171,5 @@ _LOWERINGS: dict[str, Callable[[_Block, ir.Operation], None]] = {
     act.IsActiveOp.OPERATION_NAME: _is_active,
     act.LengthOp.OPERATION_NAME: _length,
     act.AppendOp.OPERATION_NAME: _append,
+    act.DeactivateOp.OPERATION_NAME: _deactivate,
 }

@@ -151,7 +151,7 @@ class _Clearing:
         type_ = ir.Type.parse(element)
         array = field.get(name, array_type(type_, shape))
         index = [cell[axis] for axis in sorted(cell)]
-        for component in _components(integers(place.attributes["component_shape"])):
+        for component in product(*map(range, integers(place.attributes["component_shape"]))):
             at = [*index, *(b.index(c) for c in component)]
             if self.of_derivatives:
                 self._clear_touched(array, at, 8 * ELEMENT_SIZES[element])
@@ -176,10 +176,6 @@ class _Clearing:
             self._is_cleared(child) if child.name == "snode.place" else self._has_places(child)
             for child in children_of(block)
         )
-
-
-def _components(shape: Sequence[int]) -> list[tuple[int, ...]]:
-    return [*product(*map(range, shape))]
 
 
 def _derivatives_of(place: ir.Operation) -> list[str]:
