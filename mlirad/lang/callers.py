@@ -25,7 +25,7 @@ def program_frame() -> tuple[FrameType, int]:
 
 
 def is_ours(frame: FrameType) -> bool:
-    """Whether a frame is one of this package, and not of its examples."""
+    """Return whether a frame is one of this package, and not of its examples."""
     file = frame.f_code.co_filename
     return file.startswith(_PACKAGE) and not file.startswith(_EXAMPLES)
 
@@ -46,7 +46,7 @@ def place_in_program(place: str) -> str:
 
 
 def is_result_used() -> bool:
-    """Whether the program does something with what the call that runs now returns to it."""
+    """Return whether the program does something with what the call that runs now returns to it."""
     frame: FrameType | None = program_frame()[0]
     while frame is not None:
         following = _next_operation(frame)

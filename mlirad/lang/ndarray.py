@@ -92,7 +92,7 @@ class Ndarray(AsArray):
 
     @property
     def is_derivative(self) -> bool:
-        """Whether it is the gradient or the tangents of another."""
+        """Return whether it is the gradient or the tangents of another."""
         return self.is_gradient
 
     def _locate(self, key: object) -> tuple[Elements, tuple[int, ...]]:
@@ -197,7 +197,7 @@ def ndarray(
     """An array of zeros, contiguous, which kernels take as `ti.types.ndarray()`.
 
     `dtype` is a scalar type, or that of a vector or matrix; `shape` an extent or a tuple of
-    extents. With `needs_grad` (of floats) it has an ndarray `grad`. Raises TaichiRuntimeError where
+    extents. With `needs_grad` (of floats) it has an ndarray `grad`. Raises TaichiRuntimeError if
     integers need a gradient, and for extents that are no positive integers, TaichiTypeError for a
     type of structs and for keywords that it does not have, TaichiMemoryError for more than there
     is.

@@ -48,19 +48,19 @@ class Recorder(ABC):
 
     @property
     def is_differentiating(self) -> bool:
-        """Whether derivatives are taken of what is done now: inside a function with a gradient of
-        its own, or without one, they are not."""
+        """Return whether derivatives are taken of what is done now: inside a function with a
+        gradient of its own, or without one, they are not."""
         return True
 
     @property
     def follows_reads(self) -> bool:
-        """Whether each read by Python matters, used or not."""
+        """Return whether each read by Python matters, used or not."""
         return False
 
     @property
     @abstractmethod
     def validates(self) -> bool:
-        """Whether launches check Taichi's rule for accesses now."""
+        """Return whether launches check Taichi's rule for accesses now."""
 
     @abstractmethod
     def launch(self, launch: Launch) -> Any:
@@ -76,8 +76,8 @@ class Recorder(ABC):
         yield
 
     def empties_gradient(self, symbol: str) -> bool:
-        """Whether launches that deactivate cells of a field clear its gradient too, as memory that
-        the program uses."""
+        """Return whether launches that deactivate cells of a field clear its gradient too, as
+        memory that the program uses."""
         return False
 
     @abstractmethod
@@ -114,4 +114,4 @@ class Recorder(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """It records no more: its block has ended, or was left."""
+        """Record no more: the block of the recorder has ended, or was left."""

@@ -86,7 +86,7 @@ def reset() -> None:
 def sync() -> None:
     """Wait for launched kernels; on the CPU a launch has ended when it returns.
 
-    Raises TaichiRuntimeError where one failed meanwhile.
+    Raises TaichiRuntimeError if one failed meanwhile.
     """
     if pm.is_started():
         pm.program().executor.synchronize()

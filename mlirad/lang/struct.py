@@ -65,7 +65,7 @@ def _evaluate(declared: Any, cls: type) -> Any:
 
 
 def _refuse_twice(cls: type) -> None:
-    """Raise TaichiCompilationError where the body of a class declares a member twice, which Python
+    """Raise TaichiCompilationError if the body of a class declares a member twice, which Python
     does not see."""
     try:
         lines, start = inspect.getsourcelines(cls)

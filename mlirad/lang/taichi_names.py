@@ -104,7 +104,7 @@ class _MatrixKind(type):
         return isinstance(instance, declared.MatrixType) and cls.holds(instance)
 
     def holds(cls, instance: declared.MatrixType) -> bool:
-        """Whether a type of vectors or matrices is one."""
+        """Return whether a type of vectors or matrices is one."""
         return True
 
     def __call__(cls, n: int, m: int, ndim: int = 2, dtype: TypeLike | None = None) -> Any:
@@ -173,17 +173,10 @@ _FROM_PACKAGE = {
 _MACHINES = ("vulkan", "cuda", "metal", "opengl", "amdgpu", "dx11", "dx12")
 _MEMBERS: dict[str, dict[str, Any]] = {
     "_lib": {},
-    "_lib.core": {
-        **{f"with_{name}": _without for name in _MACHINES},
-        "GGUI_AVAILABLE": False,
-    },
+    "_lib.core": {**{f"with_{name}": _without for name in _MACHINES}, "GGUI_AVAILABLE": False},
     "_snode": {},
     "_snode.snode_tree": {"SNodeTree": Trees},
-    "lang.enums": {
-        "AutodiffMode": AutodiffMode,
-        "Layout": Layout,
-        "SNodeGradType": SNodeGradType,
-    },
+    "lang.enums": {"AutodiffMode": AutodiffMode, "Layout": Layout, "SNodeGradType": SNodeGradType},
     "lang.exception": {
         name: value for name, value in vars(errors).items() if name.startswith("Taichi")
     },

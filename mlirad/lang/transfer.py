@@ -37,7 +37,7 @@ class Piece(msgspec.Struct, frozen=True):
 
     @property
     def is_float(self) -> bool:
-        """Whether it may carry a derivative."""
+        """Return whether it may carry a derivative."""
         return self.target.dtype.is_float
 
     def box_in(self, elements: Elements) -> Box:
@@ -84,8 +84,8 @@ class Transfer(ABC):
 
     @abstractmethod
     def agree(self, why: Pass, number: int, carries: bool) -> bool:
-        """Whether a derivative passes in one of the processes. Raises TaichiRuntimeError where they
-        are not about to do the same."""
+        """Return whether a derivative passes in one of the processes. Raises TaichiRuntimeError
+        if they are not about to do the same."""
 
     @abstractmethod
     def apply(self, values: Sequence[Values]) -> tuple[Sequence[Values], Decision]:
@@ -106,12 +106,12 @@ class Transfer(ABC):
 
     @property
     def named(self) -> Sequence[Field | Ndarray]:
-        """All that it is about, once each."""
+        """The arrays of the transfer, once each."""
         return list({id(array): array for array in (*self.sent, *self.reached)}.values())
 
     @property
     def is_float(self) -> bool:
-        """Whether derivatives may pass."""
+        """Return whether derivatives may pass."""
         return all(array.dtype.is_float and not array.is_derivative for array in self.named)
 
     def run(self, *, counts: bool = True) -> Decision:
@@ -142,7 +142,7 @@ def derivative_of(target: Field | Ndarray, kind: DerivativeKind) -> Field | Ndar
 
 
 def elements_of(target: Field | Ndarray) -> Elements:
-    """Those of a field or an ndarray, or of its derivative."""
+    """The elements of a field or an ndarray, or of its derivative."""
     return target.located().elements if isinstance(target, Field) else target.elements
 
 

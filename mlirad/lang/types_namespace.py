@@ -65,7 +65,7 @@ def ndarray(
     `dtype` is a scalar type, or that of a vector or matrix, `ndim` the number of index axes.
     `boundary="clamp"` has indices beyond an end read and write the last element.
     `element_dim` and `element_shape` say how many axes an element has, and of which extents;
-    `field_dim` is another name of `ndim`. Raises ValueError where these contradict one another.
+    `field_dim` is another name of `ndim`. Raises ValueError if these contradict one another.
     """
     if ndim is not None and field_dim not in (None, ndim):
         raise ValueError(f"ndim={ndim} and field_dim={field_dim}, which are names of one thing")
@@ -105,19 +105,19 @@ def sparse_matrix_builder() -> ArgPackType:
 
 
 def is_integral(dtype: TypeLike) -> bool:
-    """Whether a scalar type (`ti.i32`, `int`, one of NumPy's) is one of integers. Raises TypeError
-    for what is none."""
+    """Return whether a scalar type (`ti.i32`, `int`, one of NumPy's) is one of integers. Raises
+    TypeError for what is none."""
     return resolve(dtype).is_integer
 
 
 def is_signed(dtype: DataType) -> bool:
-    """Whether one of mlirad's scalar types is of integers with a sign."""
+    """Return whether one of mlirad's scalar types is of integers with a sign."""
     return dtype.is_integer and dtype.is_signed
 
 
 def is_real(dtype: TypeLike) -> bool:
-    """Whether a scalar type (`ti.f32`, `float`, one of NumPy's) is one of floats. Raises TypeError
-    for what is none."""
+    """Return whether a scalar type (`ti.f32`, `float`, one of NumPy's) is one of floats. Raises
+    TypeError for what is none."""
     return resolve(dtype).is_float
 
 

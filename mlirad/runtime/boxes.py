@@ -9,7 +9,7 @@ KnownBox = tuple[tuple[int, int], ...]
 
 
 def meet(left: Box, right: Box) -> bool:
-    """Whether two boxes of one array may share an element."""
+    """Return whether two boxes of one array may share an element."""
     for (low, high), (first, last) in zip(left, right):
         if (high is not None and first is not None and high < first) or (
             low is not None and last is not None and last < low
@@ -62,7 +62,7 @@ class Region:
             self.boxes = [piece for member in self.boxes for piece in _subtract(member, box)]
 
     def meets(self, box: Box) -> bool:
-        """Whether the union may share an element with a box."""
+        """Return whether the union may share an element with a box."""
         return any(meet(member, box) for member in self.boxes)
 
 
@@ -83,12 +83,12 @@ class CoveredBoxes:
         self._boxes = [*self._boxes[1 - self._limit :], box]
 
     def holds(self, box: Box) -> bool:
-        """Whether a box is known to be covered."""
+        """Return whether a box is known to be covered."""
         return any(lies_in(box, member) for member in self._boxes)
 
 
 def lies_in(inner: Box, outer: Box) -> bool:
-    """Whether a box is known to have no element outside another."""
+    """Return whether a box is known to have no element outside another."""
     for (low, high), (first, last) in zip(inner, outer):
         if (first is not None and (low is None or low < first)) or (
             last is not None and (high is None or high > last)

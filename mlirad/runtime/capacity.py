@@ -42,7 +42,7 @@ class Capacity:
         )
 
     def take(self, sizes: Mapping[Hashable, int], name: str, *, lazily: bool = False) -> None:
-        """Count some bytes, each under a key. Raises TaichiMemoryError where all that was asked for
+        """Count some bytes, each under a key. Raises TaichiMemoryError if all that was asked for
         would never fit."""
         if lazily and self._reserved is not None:
             return self._reserved.take(sizes, name)
@@ -108,7 +108,7 @@ def available_memory() -> int:
 
 
 def _facts() -> dict[str, int]:
-    """What the kernel says of memory, in bytes; nothing where it does not."""
+    """What the kernel says of memory, in bytes; nothing if it does not."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:

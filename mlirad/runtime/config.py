@@ -50,7 +50,7 @@ def _threads() -> int:
 
 
 def _arch() -> str:
-    """Of programs that name none; so a test suite is run on another machine."""
+    """The arch of programs that name none: a test suite is run on another machine by it."""
     return os.environ.get("MLIRAD_ARCH", "x64")
 
 
@@ -59,7 +59,8 @@ def _simt_order() -> str:
 
 
 def _lanes() -> int | None:
-    """Of programs that choose none; so a test suite is run with lanes in all loops, and in none."""
+    """The lanes of programs that choose none: a test suite is run with lanes in all loops by it,
+    and in none."""
     asked = os.environ.get("MLIRAD_LANES", "")
     if asked and asked not in map(str, LANES):
         raise ValueError(

@@ -15,7 +15,7 @@ class DerivativeKind(msgspec.Struct, frozen=True):
 
     @property
     def is_tangent(self) -> bool:
-        """Whether these are tangents: of the field, or of its gradient."""
+        """Return whether these are tangents: of the field, or of its gradient."""
         return self.direction >= 0
 
     @property

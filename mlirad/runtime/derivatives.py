@@ -66,7 +66,7 @@ class Derivatives:
         return (self.outers if symbol in symbols else self.adjoints).get(symbol)
 
     def are_derivatives(self, symbol: str) -> bool:
-        """Whether a field is one that holds derivatives."""
+        """Return whether a field is one that holds derivatives."""
         return symbol in self.gradients or symbol in self.tangents or symbol in self.outers.values()
 
     def forget(self, symbol: str) -> None:

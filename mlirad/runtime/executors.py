@@ -32,7 +32,7 @@ EXECUTORS: dict[str, Callable[[], Executor]] = {
 
 
 def executor_of(arch: str) -> Executor:
-    """The executor of an architecture. Raises UnavailableError where it is not there."""
+    """The executor of an architecture. Raises UnavailableError if it is not there."""
     if arch not in EXECUTORS:
         raise UnavailableError("mlirad has no code for it")
     return EXECUTORS[arch]()

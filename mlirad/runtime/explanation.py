@@ -13,7 +13,7 @@ _HEAD = ("array", "read at", "overwritten at", "verdict", "bytes")
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One array that is read and overwritten: where, the verdict, and the bytes kept for it."""
+    """An array that is read and overwritten: where, the verdict, and the bytes kept for it."""
 
     array: str
     read: str
@@ -32,7 +32,7 @@ class Explanation:
 
     @property
     def bytes(self) -> int:
-        """All bytes kept."""
+        """Bytes that are kept."""
         return sum(row.bytes for row in self.rows)
 
     def __iter__(self) -> Iterator[Row]:

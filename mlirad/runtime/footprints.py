@@ -19,7 +19,7 @@ Boxed = Callable[[Sequence[Any]], Box]
 
 
 class Footprint:
-    """One access: its array (a field's name, or the number of an argument), and `box`, which gives
+    """An access: its array (a field's name, or the number of an argument), and `box`, which gives
     the box for the arguments of a launch, by their number in the kernel; `part`, as `mark-accesses`
     notes it."""
 
@@ -40,7 +40,7 @@ class Flow(msgspec.Struct, frozen=True):
     sources: tuple[Any, ...]
 
     def rename(self, names: Mapping[Any, Any]) -> Flow:
-        """The same with names for the numbers of arguments; without the sources that have none."""
+        """Put names in the place of numbers of arguments; sources without a name are left out."""
         sources = [
             source if isinstance(source, str) else names.get(source) for source in self.sources
         ]
@@ -112,7 +112,7 @@ def _constant(bound: Bound | None) -> int | None:
 
 
 def _shifted_box(fixed: Box, position: int, axis: Axis) -> Callable[[Sequence[Any]], Box] | None:
-    """A box that one argument shifts along one axis; None where it is not such a box."""
+    """A box that one argument shifts along one axis; None if it is not such a box."""
     low, high = axis.low, axis.high
     if low is None or high is None or low.terms != high.terms or len(low.terms) > 1:
         return None
@@ -150,8 +150,8 @@ def _merge(footprints: list[Footprint]) -> tuple[Footprint, ...]:
 
 
 def _merge_along(footprints: list[Footprint], k: int) -> list[Footprint]:
-    """Those that differ along an axis only, and meet or follow one another there, as one, at the
-    place of the first; of those that are equal, the first."""
+    """Merge footprints that differ along an axis only, and meet or follow one another there, at the
+    place of the first; of equal ones, keep the first."""
     groups: dict[Any, list[Footprint]] = {}
     for footprint in footprints:
         is_fixed = k < len(footprint.axes) and _is_fixed(footprint.axes[k])
@@ -179,7 +179,7 @@ def _ends(footprint: Footprint, k: int) -> tuple[int, int]:
 
 
 def _runs(alike: list[Footprint], k: int) -> Iterator[list[Footprint]]:
-    """Those that meet or follow one another, by where they begin."""
+    """Yield footprints that meet or follow one another, in the order of their first elements."""
     run: list[Footprint] = []
     last = 0
     for footprint in sorted(alike, key=lambda footprint: _ends(footprint, k)):

@@ -67,7 +67,7 @@ class Poles:
             self.infinite, self.version = frozenset(infinite), self.version + 1
 
     def among(self, symbols: Sequence[str]) -> frozenset[str]:
-        """Those of some fields that may hold infinities."""
+        """The fields, among some, that may hold infinities."""
         return self.infinite.intersection(symbols)
 
 

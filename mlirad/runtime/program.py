@@ -77,7 +77,7 @@ class Program:
         return checks[symbol]
 
     def check_ends(self, subject: str, arrays: Mapping[str, Allocation]) -> None:
-        """Raise TaichiAssertionError where something wrote beside the memory of fields, or of
+        """Raise TaichiAssertionError if something wrote beside the memory of fields, or of
         arrays."""
         beside: dict[Allocation, list[str]] = {}
         for name, memory in list(self.fields.items()):
@@ -149,7 +149,7 @@ def settled(values: Values) -> Values:
 
 
 def is_started() -> bool:
-    """Whether a program runs."""
+    """Return whether a program runs."""
     return bool(_current)
 
 

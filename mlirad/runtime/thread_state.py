@@ -28,7 +28,7 @@ class ThreadState:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the thread may still use what is its own."""
+        """Return whether the thread may still use what is its own."""
         return self.thread.is_alive()
 
 

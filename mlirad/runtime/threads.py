@@ -105,7 +105,7 @@ class Threads:
         return self.changes - self.state.changes
 
     def check_alone_since(self, others_changes: int) -> None:
-        """Raise TaichiRuntimeError where another thread has changed memory since there were so
+        """Raise TaichiRuntimeError if another thread has changed memory since there were so
         many."""
         if self.others_changes() != others_changes:
             raise TaichiRuntimeError(

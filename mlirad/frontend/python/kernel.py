@@ -105,7 +105,7 @@ def _deep_recursion() -> Iterator[None]:
 
 
 class _Kernel:
-    """One translation."""
+    """The translation of a kernel."""
 
     def __init__(
         self,
@@ -158,12 +158,7 @@ class _Kernel:
             op.attributes["arg_attrs"] = ir.ArrayAttr.get(list(map(ir.DictAttr.get, labels)))
 
     def _parameter(
-        self,
-        frame: Frame,
-        entry: ir.Block,
-        name: str,
-        argument: Argument,
-        marks: list[Attributes],
+        self, frame: Frame, entry: ir.Block, name: str, argument: Argument, marks: list[Attributes]
     ) -> Any:
         location = ir.Location.current
         if isinstance(argument, ConstantArgument):

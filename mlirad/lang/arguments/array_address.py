@@ -19,20 +19,20 @@ class ArrayAddress:
 
     @property
     def size(self) -> int:
-        """Its bytes."""
+        """Bytes of the array."""
         return self._size if self.host is None else self.host.nbytes
 
     def adjoint(self) -> NoReturn:
-        """Nobody asks for it."""
+        """Raise AssertionError."""
         raise AssertionError("a primal takes no adjoints")
 
     def tangent(self, number: int) -> NoReturn:
-        """Nor for these."""
+        """Raise AssertionError."""
         raise AssertionError("a primal takes no tangents")
 
 
 def share_memory(arrays: list[ArrayAddress]) -> bool:
-    """Whether two of some arrays may."""
+    """Return whether two of some arrays may."""
     for position, array in enumerate(arrays):
         for other in arrays[:position]:
             if (

@@ -57,13 +57,13 @@ class ArrayBuffer(msgspec.Struct):
         return None if isinstance(self.owner, Ndarray | ForeignArray) else self.array()
 
     def adjoint(self) -> ArrayBuffer:
-        """Its gradient. Raises TaichiRuntimeError where it has none."""
+        """The gradient. Raises TaichiRuntimeError if there is none."""
         if self.grad is None:
             raise TaichiRuntimeError("an array argument without a gradient in a reverse launch")
         return self.grad
 
     def tangent(self, number: int) -> ArrayBuffer:
-        """Its tangents in one direction. Raises TaichiRuntimeError for an array that is no ndarray
+        """The tangents in one direction. Raises TaichiRuntimeError for an array that is no ndarray
         of ours."""
         if not isinstance(self.owner, Ndarray):
             raise TaichiRuntimeError(
@@ -82,11 +82,11 @@ class ArrayBuffer(msgspec.Struct):
         return values
 
     def theirs(self) -> Values:
-        """The array that was given, which is not ours, and may not be contiguous."""
+        """The original array, which may not be contiguous."""
         return self.array() if self.given is None else self.given
 
     def their_elements(self) -> Elements:
-        """Those of the array that was given."""
+        """The elements of the original array."""
         if isinstance(self.owner, ForeignArray):
             return self.owner.elements()
         return program().executor.memory.given(self.theirs())
@@ -110,16 +110,15 @@ class ArrayBuffer(msgspec.Struct):
 
     @property
     def is_ours(self) -> bool:
-        """Whether this is a `ti.ndarray`: what Python writes there is seen."""
+        """Return whether this is a `ti.ndarray`: what Python writes there is seen."""
         return isinstance(self.owner, Ndarray) and not self.is_mirror
 
     def without_copy(self) -> ArrayBuffer:
-        """The same without the copy that was passed of an array that is not contiguous; see
-        `renew`."""
+        """Drop the copy of an array that is not contiguous; see `renew`."""
         return self if self.given is None else replace(self, address=0, owner=None, back=None)
 
     def renew(self) -> ArrayBuffer:
-        """The same with a copy as it is passed now, where one is needed."""
+        """Copy an array that is not contiguous again, as it is now."""
         return self if self.given is None else array_buffer(self.given, self.name, False)
 
 
@@ -190,7 +189,7 @@ def _numpy_buffer(value: Values, name: str) -> ArrayBuffer:
 
 
 def _overlaps_itself(values: Values) -> bool:
-    """Whether elements share memory, as those of an axis of stride 0."""
+    """Return whether elements share memory, as those of an axis of stride 0."""
     axes = [(abs(s), n) for s, n in zip(values.strides, values.shape) if n > 1]
     reach = values.itemsize  # of the bytes of all elements along the axes so far
     for stride, extent in sorted(axes):

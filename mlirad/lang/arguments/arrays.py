@@ -28,7 +28,7 @@ from mlirad.types import DataType, from_numpy, resolve
 
 
 def describe_array(value: object, param: Parameter) -> NdarrayArgument:
-    """The type of an array argument. Raises TaichiRuntimeTypeError where the declaration does not
+    """The type of an array argument. Raises TaichiRuntimeTypeError if the declaration does not
     allow it."""
     declared: NdarrayType = param.annotation
     if isinstance(value, Ndarray):

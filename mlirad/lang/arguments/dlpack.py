@@ -44,7 +44,7 @@ class _VersionedTensor(ctypes.Structure):
 
 
 class DLPackArray(msgspec.Struct, frozen=True):
-    """An array of another library. `strides` count elements; None where they lie side by side."""
+    """An array of another library. `strides` count elements; None if they lie side by side."""
 
     address: int
     shape: tuple[int, ...]

@@ -31,11 +31,11 @@ class ForeignArray(msgspec.Struct, frozen=True):
 
     @property
     def nbytes(self) -> int:
-        """Its size."""
+        """Bytes of the array."""
         return prod(self.shape) * self.dtype.itemsize
 
     def elements(self) -> Elements:
-        """Its elements, where they are."""
+        """The elements, at their place in memory."""
         elements = self.memory.elements_at(self.address, self.dtype, self.shape, self.owner)
         assert elements is not None, "memory that is no longer on the device"
         return elements
@@ -46,14 +46,14 @@ class ForeignArray(msgspec.Struct, frozen=True):
 
 
 def is_torch(value: object) -> TypeGuard[Any]:
-    """Whether this is a tensor of torch, which is not imported for that."""
+    """Return whether this is a tensor of torch, which is not imported for that."""
     kinds = type(value).__mro__
     return any(kind.__name__ == "Tensor" and kind.__module__ == "torch" for kind in kinds)
 
 
 def is_array(value: object) -> bool:
-    """Whether this is an array of NumPy, or of a library that hands its arrays over. A field is
-    none: of a view of it, its gradient would not be known."""
+    """Return whether this is an array of NumPy, or of a library that hands its arrays over. A field
+    is none: of a view of it, its gradient would not be known."""
     if isinstance(value, AsArray):
         return False
     return (
@@ -65,7 +65,7 @@ def is_array(value: object) -> bool:
 
 
 def is_on_device(value: object) -> bool:
-    """Whether this is an array of another library that is not on the host."""
+    """Return whether this is an array of another library that is not on the host."""
     if isinstance(value, np.ndarray):
         return False
     if is_torch(value):
@@ -92,7 +92,7 @@ def on_host(value: Any, name: str) -> Values:
 
 
 def foreign_array(value: Any, memory: Memory, name: str) -> ForeignArray:
-    """An array that `is_on_device`. Raises TaichiRuntimeTypeError where that is not the program's,
+    """An array that `is_on_device`. Raises TaichiRuntimeTypeError if that is not the program's,
     where its elements do not lie side by side, and for types of elements that we do not have."""
     if is_torch(value):
         array = _of_torch(value, memory, name)
@@ -143,7 +143,7 @@ def _of_interface(value: Any, memory: Memory, name: str) -> ForeignArray:
 
 
 def _are_packed(shape: tuple[int, ...], strides: tuple[int, ...], step: int) -> bool:
-    """Whether elements lie side by side in the order of the axes."""
+    """Return whether elements lie side by side in the order of the axes."""
     if 0 in shape:
         return True
     expected = [step * prod(shape[axis + 1 :]) for axis in range(len(shape))]
@@ -162,7 +162,7 @@ def _type(name: str, argument: str) -> DType:
 
 
 def cure_of(dtype: str) -> str:
-    """What to pass instead of elements of a type that NumPy, or we, have not; empty where that is
+    """What to pass instead of elements of a type that NumPy, or we, have not; empty if that is
     not known."""
     kind = dtype.removeprefix("torch.")
     if kind.startswith(("bfloat16", "float8", "float4", "float6")):

@@ -51,7 +51,7 @@ def same_arrays(
 def with_gradients(
     buffers: Mapping[str, ArrayBuffer], gradients: Collection[str]
 ) -> list[ArrayBuffer]:
-    """What is passed: arrays, some followed by their gradients. Raises TaichiRuntimeTypeError where
+    """What is passed: arrays, some followed by their gradients. Raises TaichiRuntimeTypeError if
     such a gradient is an argument as well."""
     arguments: list[ArrayBuffer] = []
     for name, buffer in buffers.items():
@@ -110,13 +110,14 @@ def _is_same(left: ArrayBuffer, right: ArrayBuffer) -> bool:
 
 
 def overlap(left: ArrayBuffer, right: ArrayBuffer) -> bool:
-    """Whether two arrays have an element in common, or may have."""
+    """Return whether two arrays have an element in common, or may have."""
     (start, end), (first, last) = extent(left), extent(right)
     return start < last and first < end and _have_common_elements(left, right)
 
 
 def are_apart(buffers: Iterable[ArrayBuffer]) -> bool:
-    """Whether none of some arrays begins before another one's last byte: then no two overlap."""
+    """Return whether none of some arrays begins before another one's last byte: then no two
+    overlap."""
     reached = 0
     for first, end in sorted(map(extent, buffers)):
         if first < reached:
@@ -126,8 +127,9 @@ def are_apart(buffers: Iterable[ArrayBuffer]) -> bool:
 
 
 def _have_common_elements(left: ArrayBuffer, right: ArrayBuffer) -> bool:
-    """The same for two whose extents overlap: it can be too hard to find out; of ours, and of those
-    on a device, whose elements lie side by side, they have."""
+    """Return whether two arrays whose extents overlap have an element in common, or may have: it
+    can be too hard to find out. Ours, and those on a device, whose elements lie side by side,
+    have."""
     if left.is_ours or right.is_ours or left.host is None or right.host is None:
         return True
     try:

@@ -39,7 +39,7 @@ class Parameter(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def decides(self) -> bool:
-        """Whether the argument decides which compiled kernel is used."""
+        """Return whether the argument decides which compiled kernel is used."""
         return self.kind in (NDARRAY, TEMPLATE)
 
 

@@ -35,12 +35,12 @@ class FieldAccess(AsArray, Leaf):
 
     @property
     def is_derivative(self) -> bool:
-        """Whether it was derived from another field."""
+        """Return whether it was derived from another field."""
         return self.primal is not None
 
     @property
     def is_followed(self) -> bool:
-        """Whether it is a field, or its gradient, which programs may use as one."""
+        """Return whether it is a field, or its gradient, which programs may use as one."""
         return self.primal is None or (self.is_gradient and self.primal.primal is None)
 
     @property
@@ -63,7 +63,7 @@ class FieldAccess(AsArray, Leaf):
         """The array of this field, got once a kernel."""
 
     def located(self) -> FieldMemory:
-        """The field's memory. Raises TaichiRuntimeError where it was never placed or is gone."""
+        """The field's memory. Raises TaichiRuntimeError if it was never placed or is gone."""
         if self.memory is None or self.program.trees.pending:
             self.program.trees.materialize()
         return present_memory(self)
@@ -151,7 +151,7 @@ class FieldAccess(AsArray, Leaf):
         return values if dtype is None else values.astype(dtype)
 
     def from_numpy(self, values: object) -> None:
-        """Set all elements. Raises ValueError where the shape is not `shape + element_shape`."""
+        """Set all elements. Raises ValueError if the shape is not `shape + element_shape`."""
         memory = self.located()
         array = self.fitted(elements_of(values, self.shape, self.element_shape, self.described))
         self.note_write()

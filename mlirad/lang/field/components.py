@@ -15,7 +15,7 @@ from mlirad.runtime.memory.values import Values
 
 
 class ComponentField:
-    """One component of a field of vectors or matrices, seen as a field of scalars."""
+    """A component of a field of vectors or matrices, seen as a field of scalars."""
 
     def __init__(self, field: FieldAccess, position: tuple[int, ...]) -> None:
         self.field, self.position = field, position
@@ -28,7 +28,7 @@ class ComponentField:
 
     @property
     def grad(self) -> ComponentField | None:
-        """The same component of the adjoints."""
+        """The component of the adjoints."""
         return None if self.field.grad is None else ComponentField(self.field.grad, self.position)
 
     @property

@@ -81,7 +81,7 @@ def _check_shapes(target: Any, source: Any, *, are_alike: bool) -> None:
 
 
 def _carries(target: Any, source: Any) -> bool:
-    """Whether something records the copy, and a derivative may pass through it."""
+    """Return whether something records the copy, and a derivative may pass through it."""
     components = [*_components(target), *_components(source)]
     are_primal = not any(component.is_derivative for component in components)
     are_floats = target.dtype.is_float and source.dtype.is_float
@@ -89,7 +89,8 @@ def _carries(target: Any, source: Any) -> bool:
 
 
 def _are_sparse(target: Any, source: Any) -> bool:
-    """Whether elements become active that are copied to, or may be copied that are not active."""
+    """Return whether elements become active that are copied to, or may be copied that are not
+    active."""
     components = [*_components(target), *_components(source)]
     return any(
         isinstance(component, Field) and component.located().has_activity

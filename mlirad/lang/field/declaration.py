@@ -103,7 +103,7 @@ def field(
     first. `needs_grad` and `needs_dual` (of floats) give it a field `grad` for reverse mode, and
     `dual` for forward mode.
 
-    Raises TaichiRuntimeError where gradients are asked of integers, and for extents that are no
+    Raises TaichiRuntimeError if gradients are asked of integers, and for extents that are no
     positive integers, TaichiCompilationError for an order or an offset that does not fit,
     TaichiTypeError for keywords that it does not have, TaichiMemoryError for more than there is.
     """

@@ -18,12 +18,7 @@ from mlirad.lang.field.unplaced_component import UnplacedComponent
 from mlirad.lang.layout.placed_field import PlacedField, placed_field
 from mlirad.lang.layout.root import Root
 from mlirad.lang.layout.tree import Offset, SNode, offset_in
-from mlirad.runtime.derivative_kind import (
-    ADJOINT,
-    DerivativeKind,
-    of_gradient,
-    tangent,
-)
+from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind, of_gradient, tangent
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.program import Program
 from mlirad.types import DataType
@@ -80,7 +75,7 @@ class Field(FieldAccess):
 
     @property
     def is_placed_apart(self) -> bool:
-        """Whether a program placed this derivative itself."""
+        """Return whether a program placed this derivative itself."""
         return self.placed_in is not None and self in self.placed_in.children
 
     @in_turn
@@ -142,8 +137,8 @@ class Field(FieldAccess):
         return self.symbol
 
     def get_scalar_field(self, *position: int) -> ComponentField | UnplacedComponent:
-        """One component, as a field of scalars over the same memory; of a field without a place it
-        can be placed by itself."""
+        """A component, as a field of scalars over the same memory; of a field without a place it
+        can be placed separately."""
         where = position_in(self.element_shape, position)
         primal = self if self.primal is None else self.primal
         if self.placed_in is None and primal.placed_in is None:

@@ -16,7 +16,7 @@ class _Kind(type):
         return shape is not None and cls.holds(shape)
 
     def holds(cls, element_shape: tuple[int, ...]) -> bool:
-        """Whether a field with elements of a shape is one."""
+        """Return whether a field with elements of a shape is one."""
         return True
 
 

@@ -18,7 +18,7 @@ from mlirad.runtime.program import is_started, program
 def take_memory(field: Leaf, node: SNode, kinds: Sequence[DerivativeKind | None]) -> None:
     """Ask for the memory of a field (None) and of derivatives, in the cells of a block.
 
-    Raises TaichiMemoryError where the machine has less.
+    Raises TaichiMemoryError if the machine has less.
     """
     names = [field.symbol if kind is None else f"{field.symbol}.{kind}" for kind in kinds]
     size = prod(node.shape) * prod(field.element_shape) * field.dtype.size
@@ -65,7 +65,7 @@ def declaration_of(field: Leaf) -> ir.Operation:
 
 
 def present_memory(field: Leaf) -> FieldMemory:
-    """The memory of a field. Raises TaichiRuntimeError where it was never placed or is gone."""
+    """The memory of a field. Raises TaichiRuntimeError if it was never placed or is gone."""
     if field.memory is None:
         if field.destroyed:
             raise TaichiRuntimeError(f"field '{field.symbol}' belongs to a destroyed tree")

@@ -39,7 +39,7 @@ class SplitField(FieldGroup, OfElements, LibraryCopies):
         return list(self.parts)
 
     def check_shapes(self) -> None:
-        """Raise TaichiRuntimeError where the components that have a place have not one shape."""
+        """Raise TaichiRuntimeError if the components that have a place have not one shape."""
         shapes = {
             component.symbol: component.shape
             for component in self.parts
@@ -157,7 +157,7 @@ class SplitField(FieldGroup, OfElements, LibraryCopies):
         return values[..., np.newaxis] if keep_dims and len(self.element_shape) == 1 else values
 
     def from_numpy(self, values: object) -> None:
-        """Set all elements. Raises ValueError where the shape is not `shape + element_shape`."""
+        """Set all elements. Raises ValueError if the shape is not `shape + element_shape`."""
         array = elements_of(values, self.shape, self.element_shape, f"field '{self.symbol}'")
         for component, entry in zip(self.parts, self._split(array)):
             component.from_numpy(entry)

@@ -222,7 +222,7 @@ def _first(field: StructField) -> Any:
 
 
 def _derivative(field: StructField, kind: str) -> StructField | None:
-    """The field of adjoints or tangents of the members that are floats; None where there are
+    """The field of adjoints or tangents of the members that are floats; None if there are
     none."""
     state = object.__getattribute__(field, "__dict__")
     if kind not in state["_derived"]:

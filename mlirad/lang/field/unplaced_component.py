@@ -45,13 +45,13 @@ class UnplacedComponent(LeafGroup):
 
     @property
     def grad(self) -> Any:
-        """The same component of the adjoints."""
+        """The component of the adjoints."""
         grad = self.field.grad
         return None if grad is None else grad.get_scalar_field(*self.position)
 
     @property
     def dual(self) -> Any:
-        """The same component of the tangents."""
+        """The component of the tangents."""
         dual = self.field.dual
         return None if dual is None else dual.get_scalar_field(*self.position)
 
@@ -78,7 +78,7 @@ class UnplacedComponent(LeafGroup):
 
 def split(field: Any) -> None:
     """Make a field without a place, with all its derivatives, one whose components are fields of
-    their own. Raises TaichiRuntimeError where a part of it has a place."""
+    their own. Raises TaichiRuntimeError if a part of it has a place."""
     primal = field if field.primal is None else field.primal
     for array in primal.with_derivatives():
         if array.placed_in is not None:

@@ -34,7 +34,7 @@ class AsArray(SlicedArray):
         return array_html(repr(self), shape, self.element_shape, elements)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Values:
-        """What NumPy makes an array of. Raises ValueError where a copy is needed, as of elements in
+        """What NumPy makes an array of. Raises ValueError if a copy is needed, as of elements in
         blocks, of sparse fields or on a GPU, and none is allowed."""
         view = None if copy else self._watched_view()
         if view is None and copy is False:
@@ -48,8 +48,8 @@ class AsArray(SlicedArray):
 
     @property
     def __array_struct__(self) -> Any:
-        """The same for NumPy, which asks for this first, and keeps the view as long as its array
-        lives. Raises AttributeError where the elements are no array in Python's memory."""
+        """The view for NumPy, which asks for this first, and keeps it as long as its array lives.
+        Raises AttributeError if the elements are no array in Python's memory."""
         view = self._watched_view()
         if view is None:
             raise AttributeError(f"{self!r} does not lie in Python's memory as one array")
@@ -57,7 +57,7 @@ class AsArray(SlicedArray):
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
-        """Where the elements lie, read-only. Raises AttributeError where they are no array in
+        """Where the elements lie, read-only. Raises AttributeError if they are no array in
         Python's memory: then there is `__array__`."""
         view = self._view()
         if view is None:
@@ -96,7 +96,7 @@ class AsArray(SlicedArray):
             return array.copy().__dlpack__()
 
     def _view(self) -> Values | None:
-        """The elements where they are; None where a copy is needed."""
+        """The elements where they are; None if a copy is needed."""
         elements = self._ordered_elements()
         if elements is None:
             return None
@@ -104,7 +104,7 @@ class AsArray(SlicedArray):
         return elements.lend()
 
     def _watched_view(self) -> Values | None:
-        """The same; tapes are told of the view as long as it exists."""
+        """Return the view, of which tapes are told as long as it exists."""
         view = self._view()
         if view is not None and self.dtype.is_float and not self.is_derivative:
             self.program.threads.views.add(self.key, view, caller())

@@ -36,11 +36,11 @@ class HostArray(OfElements):
     @property
     @abstractmethod
     def is_derivative(self) -> bool:
-        """Whether it holds adjoints or tangents, whose writes are not counted."""
+        """Return whether it holds adjoints or tangents, whose writes are not counted."""
 
     @property
     def is_followed(self) -> bool:
-        """Whether recorders are told of what Python reads and writes."""
+        """Return whether recorders are told of what Python reads and writes."""
         return not self.is_derivative
 
     @abstractmethod
@@ -73,7 +73,7 @@ class HostArray(OfElements):
         elements.put(place, fitted)
 
     def fitted(self, values: Values) -> Values:
-        """Values as elements take them. Raises TaichiRuntimeTypeError where one is out of range."""
+        """Values as elements take them. Raises TaichiRuntimeTypeError if one is out of range."""
         return fitting_array(values, self.dtype, self.described)
 
     def note_read(self) -> None:

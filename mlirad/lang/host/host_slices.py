@@ -33,7 +33,7 @@ class Section(msgspec.Struct, frozen=True):
 
     @property
     def is_box(self) -> bool:
-        """Whether the positions are next to one another."""
+        """Return whether the positions are next to one another."""
         return all(positions.step == 1 for positions in self.positions)
 
     def box(self, components: int) -> Box:
@@ -42,7 +42,7 @@ class Section(msgspec.Struct, frozen=True):
         return (*((min(p), max(p)) for p in self.positions), *((None, None),) * components)
 
     def is_all(self, shape: tuple[int, ...]) -> bool:
-        """Whether these are all positions of an array, in order."""
+        """Return whether these are all positions of an array, in order."""
         return self.positions == tuple(range(extent) for extent in shape)
 
 
@@ -106,7 +106,7 @@ class SlicedArray(HostArray, LibraryCopies):
         return ()
 
     def has_slices(self, key: object) -> bool:
-        """Whether a subscript has slices."""
+        """Return whether a subscript has slices."""
         return section_of(key, self.shape, self._start) is not None
 
     def __getitem__(self, key: object) -> Any:

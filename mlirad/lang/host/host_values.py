@@ -67,7 +67,7 @@ def check_element(values: np.ndarray[Any, Any], shape: tuple[int, ...]) -> None:
 def fitting(value: object, dtype: DataType, target: str) -> Any:
     """A number as an element takes it, with a warning where that loses a fraction.
 
-    Raises TaichiRuntimeTypeError where the number is out of range.
+    Raises TaichiRuntimeTypeError if the number is out of range.
     """
     if not dtype.is_integer or dtype.bits == 1 or not isinstance(value, int | float | np.number):
         return value
@@ -89,7 +89,7 @@ def fitting(value: object, dtype: DataType, target: str) -> Any:
 def fitting_array(
     values: np.ndarray[Any, Any], dtype: DataType, target: str
 ) -> np.ndarray[Any, Any]:
-    """An array whose numbers all fit into elements of a type. Raises TaichiRuntimeTypeError where
+    """An array whose numbers all fit into elements of a type. Raises TaichiRuntimeTypeError if
     one does not."""
     if values.ndim == 0:
         return np.asarray(fitting(values.item(), dtype, target))

@@ -23,7 +23,7 @@ def array_html(
     title: str, shape: tuple[int, ...], element_shape: tuple[int, ...], elements: Elements | None
 ) -> str:
     """The title, a corner of the elements, and a picture of those with two axes. `elements` is
-    None where they do not lie as one array: then there is only the title."""
+    None if they do not lie as one array: then there is only the title."""
     text = heading(f"{title}, shape {shape}")
     if elements is None:
         return text

@@ -283,7 +283,7 @@ def real_func(function: Callable[..., Any]) -> Function:
     """Mark a function for use in kernels that declares the types of its parameters and its result,
     and may call itself. Its loops run in order.
 
-    Raises TaichiSyntaxError where a parameter has no type.
+    Raises TaichiSyntaxError if a parameter has no type.
     """
     evaluate_annotations(function, sys._getframe(1))
     marked = Function(function, is_real=True)

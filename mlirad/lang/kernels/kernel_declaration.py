@@ -34,7 +34,7 @@ class KernelDeclaration:
 
     @property
     def source(self) -> FunctionSource:
-        """The syntax tree, read once. Raises TaichiSyntaxError where it cannot be."""
+        """The syntax tree, read once. Raises TaichiSyntaxError if it cannot be."""
         if self.name == "<lambda>":
             raise TaichiSyntaxError("a kernel is not defined by 'def': lambdas cannot be kernels")
         if self._source is None:
@@ -86,7 +86,7 @@ class KernelDeclaration:
         return f"{self.source.file}:{self.source.node.lineno + self.source.line_offset}"
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """The arguments of a call, one for each parameter. Raises TaichiSyntaxError where they do
+        """The arguments of a call, one for each parameter. Raises TaichiSyntaxError if they do
         not fit."""
         if len(self.parameters) == len(self._own) and all(p.kind != PACK for p in self._own):
             return self._bound(args, kwargs)

@@ -37,13 +37,13 @@ class Launch:
         self.kernel, self.variant, self.values, self.arrays = kernel, variant, values, arrays
 
     def with_variant(self, variant: Variant) -> Launch:
-        """The same launch of another variant."""
+        """Return this launch of another variant."""
         if variant is self.variant:
             return self
         return Launch(self.kernel, variant, self.values, self.arrays)
 
     def with_arrays(self, arrays: Sequence[ArrayBuffer]) -> Launch:
-        """The same launch on other arrays."""
+        """Return this launch on other arrays."""
         if arrays is self.arrays:
             return self
         return Launch(self.kernel, self.variant, self.values, arrays)
@@ -83,7 +83,7 @@ class Launch:
         return results
 
     def run(self, mode: Mode = PRIMAL) -> tuple[Any, ...]:
-        """Run a mode of the variant; the results of the kernel. Raises TaichiAssertionError where
+        """Run a mode of the variant; the results of the kernel. Raises TaichiAssertionError if
         an assertion or an index check failed."""
         return self.variant.codes.code(mode).launch(self.values, self.arrays)
 

@@ -12,7 +12,7 @@ from mlirad.runtime.memory.values import Values
 
 
 def check_writeable(variant: Variant, buffers: Sequence[ArrayBuffer], *, reverse: bool) -> None:
-    """Raise TaichiRuntimeTypeError where a launch would write to an array that is read-only, or its
+    """Raise TaichiRuntimeTypeError if a launch would write to an array that is read-only, or its
     reverse to a gradient."""
     for position, buffer in enumerate(buffers):
         kernel, grad = variant.kernel.name, buffer.grad
@@ -44,7 +44,7 @@ def check_arrays(variant: Variant, buffers: Sequence[ArrayBuffer], *, is_derived
 
 
 def _check_apart(variant: Variant, buffers: Sequence[ArrayBuffer], *, is_derived: bool) -> None:
-    """Raise TaichiRuntimeTypeError where an array shows memory of a field that a launch writes to,
+    """Raise TaichiRuntimeTypeError if an array shows memory of a field that a launch writes to,
     or its derivative to one of the field's: kernels are compiled for arrays that share none."""
     for buffer in buffers:
         if buffer.given is None and (values := buffer.host) is not None:

@@ -51,7 +51,7 @@ class Ready:
         self._guards = [_guard(*pair) for pair in zip(numbers, variant.kernel.arrays)]
 
     def arrays(self, args: Sequence[Any]) -> Sequence[ArrayAddress] | None:
-        """The arrays among some arguments; None where these are not such arguments, a name stands
+        """The arrays among some arguments; None if these are not such arguments, a name stands
         for something else now, or this is a kernel."""
         if len(args) != self._count or not self._are_bound() or (being_built and in_kernel()):
             return None
@@ -99,7 +99,7 @@ def ready(
     args: Sequence[Any],
     are_bound: Callable[[], bool],
 ) -> Ready | None:
-    """How launches like one of a variant are made; None where they need more than this."""
+    """How launches like one of a variant are made; None if they need more than this."""
     kernel = variant.kernel
     if kernel.uses_seed or kernel.gradients or code is None or code.messages:
         return None

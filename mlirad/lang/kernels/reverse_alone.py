@@ -19,7 +19,7 @@ from mlirad.runtime.kernels.variant import Variant
 
 
 def launch_reverse_alone(launch: Launch) -> None:
-    """Run the reverse of a kernel. Raises TaichiRuntimeError where it needs a tape to put memory
+    """Run the reverse of a kernel. Raises TaichiRuntimeError if it needs a tape to put memory
     back."""
     _check(launch)
     variant = launch.variant
@@ -33,7 +33,7 @@ def reverse_launch(launch: Launch, within: str) -> Launch:
     """The reverse of a kernel as the launch of a kernel, within what takes derivatives, and
     differentiated as any other.
 
-    Raises TaichiRuntimeError where it needs a tape to put memory back, where two iterations meet in
+    Raises TaichiRuntimeError if it needs a tape to put memory back, where two iterations meet in
     an element, and for array arguments.
     """
     variant = launch.variant
@@ -80,14 +80,14 @@ def _rename(function: ir.Operation, old: str, new: str) -> None:
 
 
 def _may_collide(stages: KernelIR) -> bool:
-    """Whether iterations may meet in the reverse, as far as is known while compiling."""
+    """Return whether iterations may meet in the reverse, as far as is known while compiling."""
     with context():
         noted = stages.marked_notes().body.operations
         return any("grad.collisions" in op.attributes for op in noted)
 
 
 def _check(launch: Launch) -> None:
-    """Raise TaichiRuntimeError where the reverse needs a tape to put memory back."""
+    """Raise TaichiRuntimeError if the reverse needs a tape to put memory back."""
     _check_unwritten(launch)
     variant = launch.variant
     footprints = variant.notes.footprints()
@@ -99,7 +99,7 @@ def _check(launch: Launch) -> None:
 
 
 def _check_unwritten(launch: Launch) -> None:
-    """Raise TaichiRuntimeError where Python wrote to what the reverse reads, since the launch
+    """Raise TaichiRuntimeError if Python wrote to what the reverse reads, since the launch
     that it belongs to.
 
     That launch is the last one, where it had the same arguments.

@@ -35,7 +35,7 @@ class Read(msgspec.Struct, frozen=True):
     value: Any
 
     def differs(self) -> bool:
-        """Whether the attribute has another value now."""
+        """Return whether the attribute has another value now."""
         return not _is_same(getattr(self.owner, self.name, None), self.value)
 
     def __str__(self) -> str:
@@ -79,7 +79,7 @@ def _watchers(cls: type) -> _Watchers | None:
 
 
 def _notify(note: Any, owner: int, name: str) -> bool:
-    """Tell one who watches an attribute; False where it is gone."""
+    """Tell one who watches an attribute; False if it is gone."""
     method = note()
     if method is not None:
         method(owner, name)
@@ -110,8 +110,8 @@ class Name(msgspec.Struct, frozen=True):
             return _GONE
 
     def changes(self) -> bool:
-        """Whether it stands for something else than when it was seen last, and than a kernel was
-        compiled for."""
+        """Return whether it stands for something else than when it was seen last, and than a kernel
+        was compiled for."""
         now = self.now()
         is_seen, self.seen.cell_contents = now is self.seen.cell_contents, now
         return not is_seen and now is not _GONE and not _is_same(now, self.value)
@@ -139,7 +139,7 @@ class Names:
         self.are_bound = _are_bound(self._globals, [*self._names.values()])
 
     def changed(self) -> Iterator[Name]:
-        """Those that stand for something else now, each time that they come to."""
+        """Yield the names that stand for something else now, each time that they come to."""
         return (name for name in self._names.values() if name.changes())
 
 
@@ -192,7 +192,7 @@ def around({", ".join(parameters)}):
 
 
 def _is_same(now: Any, value: Any) -> bool:
-    """Whether an object stands for the same in a kernel as another one."""
+    """Return whether an object stands for the same in a kernel as another one."""
     if now is value or type(now) is not type(value):
         return now is value
     if isinstance(value, _PLAIN | np.ndarray):
@@ -208,8 +208,8 @@ def _is_same(now: Any, value: Any) -> bool:
 
 
 def _is_same_function(now: Any, value: Any) -> bool:
-    """Whether functions have the same code, and see the same: as one does that a cell of a notebook
-    defines again."""
+    """Return whether functions have the same code, and see the same: as one does that a cell of a
+    notebook defines again."""
     cells = zip(now.__closure__ or (), value.__closure__ or ())
     return (
         now.__globals__ is value.__globals__

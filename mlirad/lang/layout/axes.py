@@ -65,7 +65,7 @@ def element_sizes(shape: Sequence[object]) -> tuple[int, ...]:
 
 
 def sizes_of(shape: Shape) -> tuple[int, ...]:
-    """A shape as a tuple. Raises TaichiRuntimeError where an extent is no positive integer,
+    """A shape as a tuple. Raises TaichiRuntimeError if an extent is no positive integer,
     TaichiTypeError where one is no number."""
     sizes = extents_of(shape, "an extent of a field")
     if any(int(size) != size for size in sizes):

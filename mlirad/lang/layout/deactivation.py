@@ -96,7 +96,7 @@ def _derivatives(block: SNode) -> list[tuple[Leaf, Leaf]]:
 
 
 def _is_much(tree: SNode) -> bool:
-    """Whether all of a tree becomes 0 that holds much."""
+    """Return whether all of a tree becomes 0 that holds much."""
     if tree.parent_node is not tree.root or tree.kind not in (Kind.POINTER, Kind.DYNAMIC):
         return False
     elements = [field.memory.elements for field in tree.fields() if field.memory is not None]

@@ -29,13 +29,13 @@ class PlacedField:
         return self
 
     def get_snode_grad_type(self) -> SNodeGradType:
-        """Whether this is a field, its gradient or its dual."""
+        """Return whether this is a field, its gradient or its dual."""
         if self.field.primal is None:
             return SNodeGradType.PRIMAL
         return SNodeGradType.DUAL if self.field.is_dual else SNodeGradType.ADJOINT
 
     def has_adjoint_checkbit(self) -> bool:
-        """Whether `ti.ad.Tape(validation=True)` watches the elements of this field."""
+        """Return whether `ti.ad.Tape(validation=True)` watches the elements of this field."""
         return bool(self.field.program.config.debug) and self.field.has(ADJOINT)
 
     def parent(self, n: int = 1) -> PlacedField | SNode | None:
@@ -57,7 +57,7 @@ class PlacedField:
 
 
 def placed_field(field: Leaf) -> PlacedField:
-    """A field as a leaf of its tree. Raises TaichiRuntimeError where it has no place."""
+    """A field as a leaf of its tree. Raises TaichiRuntimeError if it has no place."""
     if field.placed_in is None:
         field.program.trees.materialize()  # which places gradients that were asked for
     if field.placed_in is None:

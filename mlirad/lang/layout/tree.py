@@ -142,7 +142,7 @@ class SNode:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether this block, or one around it, may have inactive cells."""
+        """Return whether this block, or one around it, may have inactive cells."""
         return any(node.kind.is_sparse for node in self.path())
 
     @property
@@ -243,12 +243,12 @@ class Leaf(ABC):
 
     @property
     def is_dual(self) -> bool:
-        """Whether the elements are tangents."""
+        """Return whether the elements are tangents."""
         return self.primal is not None and self.kind.is_tangent
 
     @property
     def is_gradient(self) -> bool:
-        """Whether the elements are the adjoints that programs see."""
+        """Return whether the elements are the adjoints that programs see."""
         return self.primal is not None and self.primal.derived.get(ADJOINT) is self
 
     def derivative(self, kind: DerivativeKind) -> Self:
@@ -266,7 +266,7 @@ class Leaf(ABC):
         return self.derived.get(kind)
 
     def has(self, kind: DerivativeKind) -> bool:
-        """Whether a derivative is placed or asked for."""
+        """Return whether a derivative is placed or asked for."""
         derivative = self.derived.get(kind)
         return kind in self.wanted or (derivative is not None and derivative.placed_in is not None)
 
@@ -288,7 +288,7 @@ class Leaf(ABC):
         return duals
 
     def with_derivatives(self) -> Iterator[Self]:
-        """This and every derivative that was spoken of."""
+        """Yield this leaf and every derivative that was created."""
         yield self
         for derivative in self.derived.values():
             yield from derivative.with_derivatives()

@@ -33,7 +33,7 @@ class Cache:
 
     @property
     def is_on(self) -> bool:
-        """Whether anything is found or kept."""
+        """Return whether anything is found or kept."""
         return self._folder is not None and self._makers is not None
 
     def key(self, *texts: str) -> str:
@@ -58,7 +58,7 @@ class Cache:
 
     @cached_property
     def _makers(self) -> str | None:
-        """What compiled code depends on beside the program; None where that cannot be told.
+        """What compiled code depends on beside the program; None if that cannot be told.
 
         The digest of the sources is kept too, by where and from when they are.
         """

@@ -27,7 +27,7 @@ class Cleaning(NamedTuple):
 
     @property
     def is_bounded(self) -> bool:
-        """Whether the size is."""
+        """Return whether the size is."""
         return self.policy in (LRU, FIFO)
 
     def clean(self, folder: PrivateFolder, version: str) -> int:
@@ -53,6 +53,6 @@ class Cleaning(NamedTuple):
         return size
 
     def _is_left_over(self, file: StoredFile) -> bool:
-        """Whether this is a file that its process did not finish."""
+        """Return whether this is a file that its process did not finish."""
         is_old = file.written < time_ns() - _ABANDONED
         return self.policy != NEVER and is_old and bool(_UNFINISHED.fullmatch(file.name))

@@ -22,7 +22,7 @@ def encode_file(key: str, contents: Sequence[bytes]) -> bytes:
 
 
 def decode_file(key: str, file: bytes) -> list[bytes] | None:
-    """The parts that a file holds for a key; None where it is not such a file."""
+    """The parts that a file holds for a key; None if it is not such a file."""
     start = len(_MARK) + _DIGEST
     body = file[start:]
     if file[:start] != _MARK + sha256(body).digest():

@@ -24,7 +24,7 @@ _NUMBER = re.compile(f"{_MARK}([0-9]+){_MARK}")
 
 
 class FieldNames:
-    """Of the fields and trees that the text of a module declares."""
+    """The names of the fields and trees that the text of a module declares."""
 
     def __init__(self, module: str) -> None:
         names = list(dict.fromkeys(_DECLARED.findall(module)))

@@ -39,7 +39,7 @@ def makers(sources: str) -> str:
 
 
 def contents() -> str | None:
-    """A digest of what is in the sources; None where they are not those that this process began
+    """A digest of what is in the sources; None if they are not those that this process began
     with. Raises OSError."""
     digest = sha256()
     for entry in _sources():
@@ -67,7 +67,7 @@ def stamp() -> str | None:
 
 
 def are_unchanged() -> bool:
-    """Whether the sources are those that this process began with."""
+    """Return whether the sources are those that this process began with."""
     try:
         return all(_is_old(entry.stat()) for entry in _sources())
     except OSError:
@@ -79,7 +79,7 @@ def _is_old(file: os.stat_result) -> bool:
 
 
 def _sources() -> Iterator[os.DirEntry[str]]:
-    """Of all that comes behind the frontend, in the order of their names."""
+    """Yield the sources of all that comes behind the frontend, in the order of their names."""
     pending = [FOLDER]
     while pending:
         folder = pending.pop()

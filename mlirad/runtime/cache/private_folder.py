@@ -40,9 +40,9 @@ class StoredFile(NamedTuple):
 
 
 class PrivateFolder:
-    """One that is made where it is missing, for its user only.
+    """A folder that is created if it is missing, for its user only.
 
-    Raises UntrustedError, and OSError where it cannot be made or written to.
+    Raises UntrustedError, and OSError if it cannot be made or written to.
     """
 
     def __init__(self, path: str) -> None:
@@ -61,7 +61,7 @@ class PrivateFolder:
             raise PermissionError(f"'{self.path}' cannot be written to")
 
     def read(self, name: str) -> bytes | None:
-        """A file that nobody else can write to, which counts as used now; None where there is no
+        """A file that nobody else can write to, which counts as used now; None if there is no
         such file."""
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
@@ -83,7 +83,7 @@ class PrivateFolder:
 
     def write(self, name: str, content: bytes) -> None:
         """Make a file, or replace it; others see the old one or the whole new one. Raises OSError
-        where that fails."""
+        if that fails."""
         # What is lost of it when the machine stops is noticed when it is read: no `fsync`.
         waiting = f".{name}.{os.getpid()}.{os.urandom(4).hex()}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -125,7 +125,7 @@ def _make(path: str) -> None:
 
 
 def _resolve(path: str) -> str:
-    """Where a path leads to. Raises UntrustedError where others may change that."""
+    """Where a path leads to. Raises UntrustedError if others may change that."""
     place, ahead, links = "/", [segment for segment in path.split("/") if segment][::-1], 0
     _check(place, os.lstat(place))
     while ahead:
@@ -149,7 +149,7 @@ def _resolve(path: str) -> str:
 
 
 def _check(path: str, status: os.stat_result) -> None:
-    """Raise UntrustedError where others may replace what is in a folder, or a symbolic link."""
+    """Raise UntrustedError if others may replace what is in a folder, or a symbolic link."""
     if status.st_uid not in (0, os.geteuid()):
         raise UntrustedError(_may_write(path))
     if stat.S_ISLNK(status.st_mode):

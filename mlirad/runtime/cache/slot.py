@@ -18,7 +18,7 @@ class Slot:
 
     @property
     def is_on(self) -> bool:
-        """Whether what is made is kept."""
+        """Return whether what is made is kept."""
         return self._key is not None
 
     def keep(self, contents: Sequence[bytes]) -> None:

@@ -15,7 +15,7 @@ _FLAGS = {"avx512f": "avx512", "avx2": "avx2", "avx": "avx"}  # the widest first
 
 
 def has_fused_multiply_add() -> bool:
-    """Whether it rounds `a * b + c` once by an instruction; else each would be a call."""
+    """Return whether it rounds `a * b + c` once by an instruction; else each would be a call."""
     return not _is_x86() or "fma" in _flags()
 
 
@@ -27,7 +27,7 @@ def vector_bytes() -> int:
 
 @cache
 def vector_library() -> VectorLibrary | None:
-    """What libmvec has for it; None where there is no such library. Code that is compiled finds
+    """What libmvec has for it; None if there is no such library. Code that is compiled finds
     the functions among the symbols of the process."""
     instructions = _instructions()
     if instructions is None:

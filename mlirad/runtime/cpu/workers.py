@@ -31,7 +31,7 @@ class _Code(NamedTuple):
 
 
 class Workers:
-    """They live as long as the process, and a forked process gets its own.
+    """Threads that live as long as the process; a forked process gets its own.
 
     Launches find them by the address of their state, which never changes.
     """
@@ -48,7 +48,7 @@ class Workers:
 
     @property
     def address(self) -> int:
-        """That of their state."""
+        """The address of the workers' state."""
         return ctypes.addressof(self._words)
 
     def hire(self, count: int) -> None:
@@ -106,7 +106,7 @@ class _Time(ctypes.Structure):
 
     @classmethod
     def after(cls, seconds: float) -> _Time:
-        """So many seconds from now."""
+        """The time some seconds from now."""
         return cls(*divmod(time.time_ns() + int(seconds * 1e9), 10**9))
 
 
@@ -130,7 +130,8 @@ class _Process:
 
 
 def workers(count: int, find_code: Callable[[str], KeptCode]) -> Workers:
-    """Those of this process, `count` at least; `kept` is asked for their code, by its text."""
+    """The workers of this process, `count` at least; `find_code` is asked for their code, by its
+    text."""
     if _Process.workers is None:
         _Process.workers = Workers(find_code(code()))
     _Process.workers.hire(count)

@@ -45,17 +45,17 @@ class PassedArray(Addressable, Protocol):
 
     @property
     def dims(self) -> tuple[int, ...]:
-        """Its extents."""
+        """The extents."""
 
     @property
     def host(self) -> Values | None:
         """The array of Python's that it is, where its address is one of the host's."""
 
     def adjoint(self) -> PassedArray:
-        """Its adjoint. Raises TaichiRuntimeError where it has none."""
+        """The adjoint. Raises TaichiRuntimeError if there is none."""
 
     def tangent(self, number: int) -> PassedArray:
-        """Its tangents in one direction. Raises TaichiRuntimeError where it cannot have any."""
+        """The tangents in one direction. Raises TaichiRuntimeError if there can be none."""
 
 
 class LaunchMemory(Protocol):
@@ -70,7 +70,7 @@ class LaunchMemory(Protocol):
         """What waits of a field, as long as the code is launched."""
 
     def field(self, symbol: str) -> Addressable:
-        """That of a field, whose address changes only where `clearing` counts a move."""
+        """The memory of a field, whose address changes only if `clearing` counts a move."""
 
     def clear(self, symbol: str, box: Box) -> None:
         """Set a box of a field to 0, when it is used or now."""
@@ -104,7 +104,7 @@ class LoweredKernel(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def module(self) -> ir.Module:
-        """It, at the last stage."""
+        """The module, at the last stage."""
         return self.lower()
 
     @property
@@ -153,4 +153,4 @@ class Code(ABC):
 
     @abstractmethod
     def ran_last_with(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> bool:
-        """Whether the launch that ended last had the same arguments."""
+        """Return whether the launch that ended last had the same arguments."""

@@ -88,7 +88,7 @@ class LaunchSpace(ABC):
 
 
 class SeparateLaunchSpace(LaunchSpace):
-    """That of a machine whose launches do not reach Python's memory."""
+    """The memory of launches that do not reach Python's."""
 
     @abstractmethod
     def run(
@@ -105,12 +105,7 @@ class Frame:
     lie, whenever some have moved.
     """
 
-    def __init__(
-        self,
-        signature: Signature,
-        room: LaunchSpace,
-        result_count: int,
-    ) -> None:
+    def __init__(self, signature: Signature, room: LaunchSpace, result_count: int) -> None:
         self.scalars: list[tuple[Any, int]] = []  # a slot, and the number of its argument
         self.fields: list[tuple[Any, str]] = []  # a slot, and the field whose address it takes
         self.checks: list[tuple[Any, str]] = []  # a slot, and the field whose check bits it takes
@@ -172,7 +167,7 @@ class Frame:
                 slot.value = array.dims[axis]
 
     def holds(self, values: Sequence[Any], arrays: Sequence[PassedArray]) -> bool:
-        """Whether these are the arguments that were set."""
+        """Return whether these are the arguments that were set."""
         slots = [(slot, values[number]) for slot, number in self.scalars]
         for argument in self.arrays:
             array = argument.array_in(arrays)
@@ -192,7 +187,7 @@ class PassedSlot:
         self.is_written = argument.is_written
 
     def array_in(self, arrays: Sequence[PassedArray]) -> PassedArray:
-        """It, among the array arguments of a launch."""
+        """The array, among the array arguments of a launch."""
         array = arrays[self.position]
         if self._is_adjoint:
             array = array.adjoint()

@@ -54,7 +54,7 @@ class Derivative:
 
     @property
     def check(self) -> Code | None:
-        """That of a check of what is not known while compiling, where there is one."""
+        """The code of a check of what is not known while compiling, if there is any."""
         self.finish()
         return self._check
 
@@ -138,7 +138,7 @@ class Codes:
 
     def derivative(self, mode: Mode) -> Derivative:
         """The reverse, which a later `refresh` leaves as it is. Raises TaichiCompilationError
-        where there is none."""
+        if there is none."""
         self.look_at_poles()
         derivative = self._derivatives.get(mode)
         return derivative if derivative is not None else self._find_derivative(mode)
@@ -240,7 +240,7 @@ class UnrecordedLaunches:
         self._version = (-1, -1)  # of derivatives, when they were last looked at
 
     def launch(self, values: Sequence[Any], arrays: Sequence[PassedArray]) -> tuple[Any, ...]:
-        """Run the primal; the results of the kernel. Raises TaichiAssertionError where an assertion
+        """Run the primal; the results of the kernel. Raises TaichiAssertionError if an assertion
         or an index check failed."""
         return self._codes.code(self._mode()).launch(values, arrays)
 

@@ -23,7 +23,7 @@ class NotesSlot:
         self.is_on = slot.is_on
 
     def text(self, number: int) -> str:
-        """One of the texts that were found."""
+        """A text that was found."""
         assert self.found is not None
         return self._names.restore_names(self.found[number].decode())
 
@@ -64,7 +64,7 @@ class KeptNotes:
     def modules(
         self, texts: tuple[str, ...], make: Callable[[], list[ir.Module]] | None
     ) -> list[ir.Module] | None:
-        """Modules that are made as some texts say; None where there are none yet, and nothing makes
+        """Modules that are made as some texts say; None if there are none yet, and nothing makes
         them."""
         slot = self.slot(*texts)
         if slot.found is not None:

@@ -95,7 +95,7 @@ class KernelIR:
     # On the way to code.
 
     def lower(self, mode: Mode) -> LoweredMode:
-        """A mode at the last stage. Raises TaichiCompilationError where a pass refuses the
+        """A mode at the last stage. Raises TaichiCompilationError if a pass refuses the
         kernel."""
         stages, config = self.stages(mode), self.program.config
         options = (str(mode), config.arch, str(config.opt_level), *self._assumed_fields(mode))
@@ -154,7 +154,7 @@ class KernelIR:
     def marked_module(self) -> ir.Module:
         """The stage that all reverses start from, which knows what they read and what is written.
 
-        Raises TaichiCompilationError where there is no reverse.
+        Raises TaichiCompilationError if there is no reverse.
         """
         if self._marked is None:
             with context(), self.kernel.module.operation.location:
@@ -165,7 +165,7 @@ class KernelIR:
         return self._marked
 
     def marked_notes(self) -> ir.Module:
-        """What it notes. Raises TaichiCompilationError where there is no reverse."""
+        """What it notes. Raises TaichiCompilationError if there is no reverse."""
         if self._marked_notes is None:
             texts = join(up_to(MARKED, self.stages(REVERSE))), *self._assumed_fields(REVERSE)
             with context(), self.kernel.module.operation.location:
@@ -180,7 +180,7 @@ class KernelIR:
             return self._kept.notes((text,), lambda: self._copy_behind(text))
 
     def pieces(self, *, are_known: bool = False) -> list[KernelModule]:
-        """The loops of the kernel one by one (see `keep-launch`); nothing where they have to be
+        """The loops of the kernel one by one (see `keep-launch`); nothing if they have to be
         `known` and are not, or where the kernel was given derivatives."""
         if self.kernel.derivatives is not None:
             return []
@@ -327,7 +327,7 @@ def move_adjoints(module: ir.Operation, program: Program, moved: frozenset[str])
 
 
 def _with_companions(program: Program, symbols: Sequence[str]) -> list[str]:
-    """Some fields, with the activities of their trees, and whose activities they are."""
+    """Add the activities of the trees of some fields, and the fields of activities."""
     names = dict.fromkeys(symbols)
     waiting = list(names)
     while waiting:

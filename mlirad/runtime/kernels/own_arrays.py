@@ -14,7 +14,7 @@ Extents = tuple[tuple[int, ...], ...]
 
 
 class MadeArray:
-    """One of them: memory of the program's machine."""
+    """An array of a launch: memory of the program's machine."""
 
     host = None
 
@@ -24,17 +24,17 @@ class MadeArray:
         self.address = elements.address
 
     def adjoint(self) -> NoReturn:
-        """Nobody asks for it."""
+        """Raise AssertionError."""
         raise AssertionError("an array of a launch's own has no adjoint")
 
     def tangent(self, number: int) -> NoReturn:
-        """Nor for these."""
+        """Raise AssertionError."""
         raise AssertionError("an array of a launch's own has no tangents")
 
 
 class CodeWithOwnArrays(Code):
-    """Code that is passed them behind the arguments of a launch. Those of the last extents wait
-    for the next launch: as many as there were launches at once."""
+    """Code that is passed arrays of its own behind the arguments of a launch. Arrays of the last
+    extents wait for the next launch: as many as there were launches at once."""
 
     def __init__(self, code: Code, own_arrays: Sequence[OwnArray], memory: Memory) -> None:
         self.messages = code.messages
@@ -56,5 +56,5 @@ class CodeWithOwnArrays(Code):
         return results
 
     def ran_last_with(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> bool:
-        """Nobody asks: reverses of such kernels are run by tapes."""
+        """Return False: reverses of such kernels are run by tapes, which do not ask."""
         return False

@@ -71,7 +71,7 @@ class Variant:
             return array_positions(self.kernel)
 
     def argument_needs_grad(self, number: int) -> bool:
-        """Whether an argument of the kernel's function is an array with a gradient."""
+        """Return whether an argument of the kernel's function is an array with a gradient."""
         position = self.array_positions.get(number)
         return position is not None and self.array_needs_grad[position]
 
@@ -82,7 +82,7 @@ class Variant:
         *,
         has_primal: bool = False,
     ) -> Variant:
-        """The same kernel with other derivatives; its primal is this one's, or its own."""
+        """Return this kernel with other derivatives; its primal is this one's, or its own."""
         variant = self._relatives.get(key)
         if variant is None or variant.codes.is_stale:
             self.refresh()  # the other one has its trees
@@ -92,15 +92,15 @@ class Variant:
         return variant
 
     def with_gradients(self, positions: frozenset[int]) -> Variant:
-        """The same kernel for arrays of which those at some positions have gradients too."""
+        """Return this kernel for arrays of which those at some positions have gradients too."""
         return self._relative(positions, partial(with_gradients, positions=positions))
 
     def without_derivative(self) -> Variant:
-        """The same kernel, through which no derivative passes."""
+        """Return this kernel without derivatives that pass through it."""
         return self._relative(None, without_derivative)
 
     def with_adjoints_apart(self, symbols: frozenset[str]) -> Variant:
-        """The same kernel, of whose fields some have adjoints apart from their gradients. Where it
+        """Return this kernel, of whose fields some have adjoints apart from their gradients. If it
         deactivates these, it clears the gradients, which are memory."""
         adjoints = self.program.derivatives.adjoints
         emptied = [adjoints[symbol] for symbol in self.kernel.emptied if symbol in symbols]
@@ -113,7 +113,7 @@ class Variant:
         return [name for name in names if name is not None]
 
     def reaches_gradients(self) -> bool:
-        """Whether it writes to a field with a gradient, or to an array argument."""
+        """Return whether it writes to a field with a gradient, or to an array argument."""
         adjoints = self.program.derivatives.adjoints
         return any(
             not isinstance(footprint.array, str) or footprint.array in adjoints
@@ -123,12 +123,9 @@ class Variant:
     # Launches.
 
     def reverse(
-        self,
-        derivative: Derivative,
-        values: Sequence[Any],
-        arrays: Sequence[PassedArray] = (),
+        self, derivative: Derivative, values: Sequence[Any], arrays: Sequence[PassedArray] = ()
     ) -> None:
-        """Run a reverse. Raises TaichiAssertionError where a check of it failed, TaichiRuntimeError
+        """Run a reverse. Raises TaichiAssertionError if a check of it failed, TaichiRuntimeError
         where a field is gone."""
         if self.codes.is_stale:
             raise TaichiRuntimeError(
@@ -139,7 +136,7 @@ class Variant:
     def check(
         self, check: Code | None, values: Sequence[Any], arrays: Sequence[PassedArray] = ()
     ) -> None:
-        """Run a check, where there is one. Raises TaichiRuntimeError where two iterations meet in
+        """Run a check, where there is one. Raises TaichiRuntimeError if two iterations meet in
         an element."""
         if check is not None:
             check.launch(values, arrays)
@@ -150,7 +147,7 @@ class Variant:
         """The launches a tape records for this kernel: itself, or its loops one by one (see
         `keep-launch`).
 
-        Raises TaichiCompilationError where the kernel cannot be differentiated.
+        Raises TaichiCompilationError if the kernel cannot be differentiated.
         """
         found = self._parts
         return found if found is not None else self._find_parts()

@@ -19,7 +19,7 @@ from mlirad.ir.walk import block_operations
 
 
 def engine_of(module: ir.Module, *, opt_level: int, libraries: Sequence[str] = ()) -> Any:
-    """The engine of a module of LLVM's dialect. Raises RuntimeError where it cannot be compiled."""
+    """The engine of a module of LLVM's dialect. Raises RuntimeError if it cannot be compiled."""
     from mlirad.bindings import ExecutionEngine  # takes a while to load
 
     with module.context:

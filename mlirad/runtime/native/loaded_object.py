@@ -26,14 +26,14 @@ _FORMATS = {_ABSOLUTE: "<Q", 2: "<i", 4: "<i", 24: "<q"}  # R_X86_64_PC32, _PLT3
 
 @cache
 def can_load_objects() -> bool:
-    """Whether this machine is one that objects are loaded on."""
+    """Return whether this machine is one that objects are loaded on."""
     return sys.platform == "linux" and os.uname().machine == "x86_64"
 
 
 class LoadedObject:
     """An object file in memory, as long as this object lives.
 
-    Raises UnreadableObjectError where it needs what is not known here, or what no library has.
+    Raises UnreadableObjectError if it needs what is not known here, or what no library has.
     """
 
     def __init__(self, data: bytes, libraries: Sequence[str] = ()) -> None:
@@ -51,7 +51,8 @@ class LoadedObject:
         }
 
     def function(self, name: str) -> Callable[[Any], None]:
-        """One of its functions, which takes its arguments packed; it does not keep this object."""
+        """Return a function of the object, which takes its arguments packed; it does not keep this
+        object."""
         if name not in self._symbols:
             raise UnreadableObjectError(f"no function '{name}'")
         function: Callable[[Any], None] = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(

@@ -65,8 +65,8 @@ def _load(code: bytes | None, name: str, libraries: Sequence[str]) -> MachineCod
 
 
 def _may_write_files() -> bool:
-    """Whether files of this process, in memory too, may be as large as objects are: where one may
-    not, LLVM ends the process."""
+    """Return whether files of this process, in memory too, may be as large as objects are: where
+    one may not, LLVM ends the process."""
     import resource  # not on every system
 
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]

@@ -59,7 +59,7 @@ class ObjectFile(NamedTuple):
 
 
 def read_object(data: bytes) -> ObjectFile:
-    """The parts of an object file. Raises UnreadableObjectError where it has others."""
+    """The parts of an object file. Raises UnreadableObjectError if it has others."""
     try:
         return _Reader(data).read()
     except (struct.error, IndexError, UnicodeDecodeError) as error:
@@ -78,7 +78,7 @@ class _Reader:
         ]
 
     def read(self) -> ObjectFile:
-        """All of it."""
+        """Read the sections, symbols and relocations."""
         sections = {}
         for number, (_, kind, flags, _, _, size, _, _, alignment, _) in enumerate(self.headers):
             if kind in _OTHER_KINDS or flags & _THREAD_LOCAL:

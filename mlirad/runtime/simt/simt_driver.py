@@ -66,7 +66,7 @@ class SimtDriver(Driver):
         return ADDRESS_SPACE
 
     def free(self, address: int) -> None:
-        """Give bytes back, and leave garbage there. Raises TaichiRuntimeError where something wrote
+        """Give bytes back, and leave garbage there. Raises TaichiRuntimeError if something wrote
         beyond their ends."""
         with self._turn:
             block = self._blocks.remove(address)
@@ -174,7 +174,7 @@ class _Block:
         return self._room[self._start : self._start + self.size]
 
     def is_damaged(self) -> bool:
-        """Whether something wrote to the guards."""
+        """Return whether something wrote to the guards."""
         before, behind = self._room[: self._start], self._room[self._start + self.size :]
         return bool((before != _GUARD).any() or (behind != _GUARD).any())
 

@@ -169,7 +169,7 @@ def current() -> Builder:
 
 
 def in_kernel() -> bool:
-    """Whether this thread has a kernel under construction; only one thread at a time has."""
+    """Return whether this thread has a kernel under construction; only one thread at a time has."""
     return bool(being_built) and any(builder.thread == get_ident() for builder in being_built)
 
 

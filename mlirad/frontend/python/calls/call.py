@@ -135,7 +135,7 @@ def _translate_body(t: Translator, function: Function, bindings: Bindings, node:
 
 
 def _returns_value(body: list[ast.stmt]) -> bool:
-    """Whether a function's body holds a `return` with a value."""
+    """Return whether a function's body holds a `return` with a value."""
     returns = [n for statement in body for n in ast.walk(statement) if isinstance(n, ast.Return)]
     return any(node.value is not None for node in returns)
 

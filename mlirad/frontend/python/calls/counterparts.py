@@ -158,7 +158,7 @@ def _counterpart(name: str) -> str:
 
 
 def _is_late(value: object) -> bool:
-    """Whether a value is known only at run time."""
+    """Return whether a value is known only at run time."""
     if isinstance(value, Matrix):
         return any(isinstance(entry, Expr) for entry in value.entries)
     if isinstance(value, list | tuple):

@@ -306,7 +306,7 @@ def _check_argument(function: Function, name: str, binding: Binding) -> None:
 
 
 def _is_at_run_time(value: object) -> bool:
-    """Whether a value is an operand: an Expr, or any float."""
+    """Return whether a value is an operand: an Expr, or any float."""
     if isinstance(value, Matrix):
         return any(_is_at_run_time(entry) for entry in value.entries)
     if isinstance(value, Struct):

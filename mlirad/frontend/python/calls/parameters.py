@@ -72,11 +72,7 @@ def bind_parameters(t: Translator, function: Function, node: ast.Call) -> Bindin
 
 
 def _arguments(
-    t: Translator,
-    function: Function,
-    names: list[str],
-    by_keyword: list[str],
-    node: ast.Call,
+    t: Translator, function: Function, names: list[str], by_keyword: list[str], node: ast.Call
 ) -> Iterator[tuple[str, Any]]:
     """The arguments of a call by parameter: nodes, and values of a starred one."""
     position = 0

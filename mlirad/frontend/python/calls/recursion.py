@@ -20,12 +20,7 @@ from mlirad.frontend.python.building.builder import Anchor, constant
 from mlirad.frontend.python.building.regions import if_op, while_op
 from mlirad.frontend.python.calls.parameters import Bindings, bind_parameters
 from mlirad.frontend.python.places.struct_places import as_place, make_local
-from mlirad.frontend.python.places.variables import (
-    make_slot,
-    read_slot,
-    write_slot,
-    zero,
-)
+from mlirad.frontend.python.places.variables import make_slot, read_slot, write_slot, zero
 from mlirad.frontend.python.source.function import Function
 from mlirad.frontend.python.source.function_source import FunctionSource
 from mlirad.frontend.python.source.recursion_blocks import Branch, Jump, Leave, Recurse, pieces
@@ -46,7 +41,7 @@ _NOTHING = -1  # in the place of a piece if the function has ended
 
 
 def calls_itself(function: Function) -> bool:
-    """Whether a function's text holds a call of the function."""
+    """Return whether a function's text holds a call of the function."""
     return any(
         isinstance(node, ast.Call) and _is_call_of(function, function.source, node)
         for node in ast.walk(function.source.node)

@@ -80,7 +80,7 @@ def deactivate_fields(t: Translator, node: ast.Call) -> None:
 
 @special(takes="block, index")
 def is_active(t: Translator, node: ast.Call) -> Expr:
-    """Whether a cell of a block is active, as an integer; see `activate`."""
+    """Return whether a cell of a block is active, as an integer; see `activate`."""
     value, key = _operands(t, node, "is_active", 2)
     block = _block(value, "is_active")
     answer = effects.is_active(block.activity.field, block.cell(key))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from typing import Any, TypeVar
 
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
@@ -25,11 +26,22 @@ from mlirad.frontend.python.values.matrix import Matrix, Value
 from mlirad.frontend.python.values.scalar import Expr
 
 T = TypeVar("T")
-# the argument of a transform behind those of its function
-_EXTRA = {
-    "jvp": "tangent",
-    "vjp": "adjoint",
-}
+
+
+class TransformKind(StrEnum):
+    """What a transform computes of a function."""
+
+    GRAD = "grad"
+    VALUE_AND_GRAD = "value_and_grad"
+    JVP = "jvp"
+    VJP = "vjp"
+    FORWARD = "forward"
+    JACOBIAN = "jacobian"
+
+    @property
+    def extra(self) -> str | None:
+        """The argument behind those of the function, if there is one."""
+        return {TransformKind.JVP: "tangent", TransformKind.VJP: "adjoint"}.get(self)
 
 
 class Transform(Special):
@@ -52,7 +64,7 @@ class Transform(Special):
             raise TaichiTypeError(f"ti.ad.{kind} takes a @ti.func, not {_describe(function)}{cure}")
         super().__init__(f"{kind}({function.__name__})", self._translate)
         self.__doc__ = f"`ti.ad.{kind}` of `{function.__name__}`."
-        self.kind, self.function, self.argnums = kind, function, argnums
+        self.kind, self.function, self.argnums = TransformKind(kind), function, argnums
         self.argument_names = _argument_names(kind, function, argnums)
 
     def __get__(self, owner: object, kind: type | None = None) -> Transform:
@@ -62,7 +74,8 @@ class Transform(Special):
     @property
     def extra(self) -> str | None:
         """The name of the parameter behind those of the function, if there is one."""
-        return f"{_EXTRA[self.kind]} of {self.function.__name__}" if self.kind in _EXTRA else None
+        word = self.kind.extra
+        return None if word is None else f"{word} of {self.function.__name__}"
 
     # In kernels.
 
@@ -80,7 +93,7 @@ class Transform(Special):
         return bindings
 
     def _without_extra(self, node: ast.Call) -> tuple[ast.Call, ast.expr]:
-        word = _EXTRA[self.kind]
+        word = self.kind.extra
         named = [keyword.value for keyword in node.keywords if keyword.arg == word]
         if named:
             keywords = [keyword for keyword in node.keywords if keyword.arg != word]
@@ -148,7 +161,7 @@ def _bind(t: Translator, function: Function | Transform, node: ast.Call) -> Bind
 
 
 class _Application:
-    """One call of a derivative."""
+    """A call of a derivative."""
 
     def __init__(
         self, transform: Transform, t: Translator, bindings: Bindings, node: ast.Call
@@ -207,7 +220,7 @@ class _Application:
 
     def result(self) -> Any:
         """The result of the call."""
-        return getattr(self, f"_{self.transform.kind}")()
+        return _RESULTS[self.transform.kind](self)
 
     def _each_argument(
         self, rows: Sequence[T], build: Callable[[str, Value, Sequence[T]], object]
@@ -230,7 +243,7 @@ class _Application:
             ),
         )
 
-    def _value_and_grad(self) -> Any:
+    def value_and_grad(self) -> Any:
         derivatives = self.derivatives(self._units())
         if not ex.is_scalar(derivatives.value):
             raise TaichiTypeError(
@@ -239,10 +252,7 @@ class _Application:
             )
         return derivatives.value, self._gradient([row[0] for row in derivatives.tangents])
 
-    def _grad(self) -> Any:
-        return self._value_and_grad()[1]
-
-    def _jvp(self) -> Any:
+    def jvp(self) -> Any:
         alone = isinstance(self.transform.argnums, int)
         models = tuple(self.values.values())
         tangent = self._extra(models[0] if alone else models)
@@ -255,21 +265,21 @@ class _Application:
         assert self.transform.extra is not None
         argument = self.bindings[self.transform.extra].value
         argument = Matrix(argument) if isinstance(argument, list) else argument
-        word = _EXTRA[self.transform.kind]
+        word = self.transform.kind.extra
         if kind_of(argument) != kind_of(model):
             raise TaichiTypeError(
                 f"{self.subject}: {word} is {kind_of(argument)}, expected {kind_of(model)}"
             )
         return float_leaves(argument, f"{self.subject}: {word}")
 
-    def _vjp(self) -> Any:
+    def vjp(self) -> Any:
         derivatives = self.derivatives(self._units())
         adjoint = self._extra(derivatives.value)
         return derivatives.value, self._gradient(
             [_contract(adjoint, row) for row in derivatives.tangents]
         )
 
-    def _forward(self) -> Any:
+    def forward(self) -> Any:
         for name, value in self.values.items():
             if not ex.is_scalar(value):
                 raise TaichiTypeError(
@@ -281,7 +291,7 @@ class _Application:
             derivatives.tangents, lambda name, value, rows: like(derivatives.value, rows[0])
         )
 
-    def _jacobian(self) -> Any:
+    def jacobian(self) -> Any:
         derivatives = self.derivatives(self._units())
         return self._each_argument(
             derivatives.tangents,
@@ -314,6 +324,16 @@ class _Application:
             f"{self.subject}: the derivative of {kind_of(output)} in argument '{name}', "
             f"{kind_of(value)}, is neither a vector nor a matrix: differentiate parts of it"
         )
+
+
+_RESULTS: dict[TransformKind, Callable[[_Application], Any]] = {
+    TransformKind.GRAD: lambda call: call.value_and_grad()[1],
+    TransformKind.VALUE_AND_GRAD: _Application.value_and_grad,
+    TransformKind.JVP: _Application.jvp,
+    TransformKind.VJP: _Application.vjp,
+    TransformKind.FORWARD: _Application.forward,
+    TransformKind.JACOBIAN: _Application.jacobian,
+}
 
 
 def _contract(adjoint: Sequence[Expr], row: Sequence[Expr]) -> Any:

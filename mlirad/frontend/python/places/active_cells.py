@@ -27,8 +27,8 @@ def activate(activities: Sequence[Activity], index: Sequence[ir.Value]) -> None:
 
 
 def are_active(activities: Sequence[Activity], index: Sequence[ir.Value]) -> ir.Value | None:
-    """Whether the cells that hold an element are active; None if they always are. Around an active
-    cell, only those of bitmasked blocks may be inactive."""
+    """Return whether the cells that hold an element are active; None if they always are. Around an
+    active cell, only those of bitmasked blocks may be inactive."""
     deciding = [
         activity
         for activity in activities

@@ -22,7 +22,7 @@ class ArrayArgument(ArrayRef):
 
     @property
     def grad(self) -> ArrayArgument:
-        """Its gradient. Raises TaichiTypeError if it has none."""
+        """The gradient. Raises TaichiTypeError if there is none."""
         if self.gradient is None:
             raise TaichiTypeError(
                 f"the array passed as '{self.name}' has no gradient here: it needs "

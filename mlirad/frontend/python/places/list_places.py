@@ -12,16 +12,7 @@ from mlirad.frontend.python.places.variables import Combine, Variable
 from mlirad.frontend.python.values.matrix import Matrix, Value
 from mlirad.frontend.python.values.scalar import Expr
 
-_CHANGE_LENGTH = {
-    "append",
-    "clear",
-    "extend",
-    "insert",
-    "pop",
-    "remove",
-    "reverse",
-    "sort",
-}
+_CHANGE_LENGTH = {"append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort"}
 
 
 class ListPlace(Place):

@@ -178,7 +178,7 @@ class PlaceList(Place):
 
 
 class SelectedPlace(Place):
-    """One of several places of scalars, by a number known only at run time."""
+    """A place among several places of scalars, by a number known only at run time."""
 
     def __init__(self, places: Sequence[Place], number: Expr) -> None:
         self.places, self.number = places, number

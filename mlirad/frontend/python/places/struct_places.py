@@ -99,8 +99,8 @@ def as_place(binding: Variable | Place) -> Place:
 
 
 def is_unshared_local(binding: object) -> TypeGuard[Variable | Place]:
-    """Whether a binding is a local, or an entry of one, that iterations of a loop do not share
-    yet."""
+    """Return whether a binding is a local, or an entry of one, that iterations of a loop do not
+    share yet."""
     if not isinstance(binding, Variable | Place):
         return False
     variables = as_place(binding).variables()

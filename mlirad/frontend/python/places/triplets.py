@@ -21,7 +21,7 @@ COUNT, ROWS, COLUMNS, VALUES = "triplet count", "rows", "columns", "triplet valu
 
 
 def are_triplets(members: Mapping[str, Any]) -> bool:
-    """Whether arguments by name are the arrays of a builder."""
+    """Return whether arguments by name are the arrays of a builder."""
     return COUNT in members
 
 
@@ -36,7 +36,8 @@ class Triplets(Place):
 
     @property
     def has_gradient(self) -> bool:
-        """Whether derivatives pass through it: then the order of triplets has to be known."""
+        """Return whether derivatives pass through it: then the order of triplets has to be
+        known."""
         return self.values.gradient is not None
 
     def load(self) -> Triplets:

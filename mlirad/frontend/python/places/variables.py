@@ -104,12 +104,7 @@ class Variable:
         self.write_entry(k, operator(self.read_entry(k), value))
 
     def change_if(
-        self,
-        condition: Expr,
-        k: int,
-        operator: Combine | None,
-        kind: str | None,
-        value: Scalar,
+        self, condition: Expr, k: int, operator: Combine | None, kind: str | None, value: Scalar
     ) -> None:
         """Set entry `k`, or update it with an operator, if a condition holds."""
         old = self.read_entry(k)
@@ -137,12 +132,7 @@ class SharedVariable(Variable):
         atomic(self.slots[k], [], self.dtypes[k], kind, value)
 
     def change_if(
-        self,
-        condition: Expr,
-        k: int,
-        operator: Combine | None,
-        kind: str | None,
-        value: Scalar,
+        self, condition: Expr, k: int, operator: Combine | None, kind: str | None, value: Scalar
     ) -> None:
         """Set or update entry `k` alone: other iterations may change the other entries."""
 

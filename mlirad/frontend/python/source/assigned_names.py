@@ -145,9 +145,7 @@ def _base(node: ast.expr) -> str:
 
 
 def assigned_names(
-    statements: Sequence[ast.stmt],
-    resolve: Resolver,
-    visiting: frozenset[Function] = frozenset(),
+    statements: Sequence[ast.stmt], resolve: Resolver, visiting: frozenset[Function] = frozenset()
 ) -> set[str]:
     """Names that some statements assign, update or pass to something that does."""
     names: set[str] = set()
@@ -163,7 +161,8 @@ def assigned_names(
 
 
 def changes_once_set(name: str, function: ast.FunctionDef, resolve: Resolver) -> bool:
-    """Whether a function assigns a name twice, updates it, or passes it to what writes to it."""
+    """Return whether a function assigns a name twice, updates it, or passes it to what writes to
+    it."""
     stores = 0
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -204,7 +203,7 @@ def names_with_assigned_parts(function: ast.FunctionDef) -> frozenset[str]:
 
 
 def _is_block(node: ast.AST) -> bool:
-    """Whether a node is a branch or a loop of run time, as far as its text says."""
+    """Return whether a node is a branch or a loop of run time, as far as its text says."""
     if isinstance(node, ast.For):
         return not is_static(node.iter)
     return isinstance(node, ast.While) or (isinstance(node, ast.If) and not is_static(node.test))

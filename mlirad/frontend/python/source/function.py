@@ -46,14 +46,14 @@ class Function:
 
     @property
     def is_in_class(self) -> bool:
-        """Whether the body of a class defines it."""
+        """Return whether the body of a class defines it."""
         scopes = self.function.__qualname__.split(".")[:-1]
         return bool(scopes) and scopes[-1] != "<locals>"
 
     @property
     def takes_struct_by_reference(self) -> bool:
-        """Whether a method of a struct may change it: it stands in a class, or its first parameter
-        is declared as `ti.template()`."""
+        """Return whether a method of a struct may change it: it stands in a class, or its first
+        parameter is declared as `ti.template()`."""
         first = self.source.node.args.args[:1]
         return self.is_in_class or any(is_template(self.annotation(a.arg)) for a in first)
 

@@ -3,61 +3,50 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 
-def _children(node: ast.AST) -> Iterable[ast.AST]:
-    """The children of a node that may hold statements."""
-    return () if isinstance(node, ast.expr) else ast.iter_child_nodes(node)
+def _holds_jump(node: ast.AST, kinds: tuple[type[ast.stmt], ...], in_loop: bool = False) -> bool:
+    """Return whether a node holds a `return`, or a jump of some kinds that is not of a loop in
+    it."""
+    if isinstance(node, ast.Return):
+        return True
+    if isinstance(node, kinds):
+        return not in_loop
+    inside = in_loop or isinstance(node, ast.For | ast.While)
+    children = () if isinstance(node, ast.expr) else ast.iter_child_nodes(node)
+    return any(_holds_jump(child, kinds, inside) for child in children)
 
 
 def may_leave(statement: ast.stmt) -> bool:
-    """Whether a statement holds a `break`, `continue` or `return` that could skip the statements
-    behind it."""
-
-    def search(node: ast.AST, in_loop: bool) -> bool:
-        if isinstance(node, ast.Return):
-            return True
-        if isinstance(node, ast.Break | ast.Continue):
-            return not in_loop
-        inside = in_loop or isinstance(node, ast.For | ast.While)
-        return any(search(child, inside) for child in _children(node))
-
-    return search(statement, False)
+    """Return whether a statement holds a `break`, `continue` or `return` that could skip the
+    statements behind it."""
+    return _holds_jump(statement, (ast.Break, ast.Continue))
 
 
 def leaves_loop(body: Sequence[ast.stmt]) -> bool:
-    """Whether a loop body can end the loop early."""
-
-    def search(node: ast.AST, in_loop: bool) -> bool:
-        if isinstance(node, ast.Return):
-            return True
-        if isinstance(node, ast.Break):
-            return not in_loop
-        inside = in_loop or isinstance(node, ast.For | ast.While)
-        return any(search(child, inside) for child in _children(node))
-
-    return any(search(statement, False) for statement in body)
+    """Return whether a loop body can end the loop early."""
+    return any(_holds_jump(statement, (ast.Break,)) for statement in body)
 
 
 def has_jump(body: Sequence[ast.stmt]) -> bool:
-    """Whether a loop body has a `break`, `continue` or `return` of its own."""
+    """Return whether a loop body has a `break`, `continue` or `return` of its own."""
     return any(may_leave(statement) for statement in body)
 
 
 def has_return(body: Sequence[ast.stmt]) -> bool:
-    """Whether some statements hold a `return`."""
+    """Return whether some statements hold a `return`."""
     return any(isinstance(n, ast.Return) for statement in body for n in ast.walk(statement))
 
 
 def returns_early(body: Sequence[ast.stmt]) -> bool:
-    """Whether some `return` is not the function's last statement."""
+    """Return whether some `return` is not the function's last statement."""
     returns = [n for statement in body for n in ast.walk(statement) if isinstance(n, ast.Return)]
     return any(r is not body[-1] for r in returns) and not _only_static(body)
 
 
 def is_static(node: ast.expr) -> bool:
-    """Whether an expression is `ti.static(...)`, by its name."""
+    """Return whether an expression is `ti.static(...)`, by its name."""
     return isinstance(node, ast.Call) and "static" in (
         getattr(node.func, "attr", ""),
         getattr(node.func, "id", ""),
@@ -65,8 +54,8 @@ def is_static(node: ast.expr) -> bool:
 
 
 def _only_static(body: Sequence[ast.stmt]) -> bool:
-    """Whether every `return` stands under `if ti.static(...)` only, so that one is chosen while
-    compiling."""
+    """Return whether every `return` stands under `if ti.static(...)` only, so that one is chosen
+    while compiling."""
 
     def holds(statements: Sequence[ast.stmt]) -> bool:
         for statement in statements:

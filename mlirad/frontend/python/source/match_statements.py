@@ -30,7 +30,7 @@ class MatchesAsBranches(ast.NodeTransformer):
 
 
 def _branch(case: ast.match_case, subject: ast.expr, alternative: list[ast.stmt]) -> list[ast.stmt]:
-    """One case, and the statements that run if it does not match."""
+    """A case, and the statements that run if it does not match."""
     names = dict(_captures(case.pattern, subject))
     tests = [test for test in [_test(case.pattern, subject)] if test is not None]
     if case.guard is not None:
@@ -65,7 +65,7 @@ def _test(pattern: ast.pattern, subject: ast.expr) -> ast.expr | None:
         )
     if isinstance(pattern, ast.MatchSequence):
         return _test_of_sequence(pattern, subject)
-    raise _unsupported(pattern)
+    raise _refusal(pattern)
 
 
 def _test_of_sequence(pattern: ast.MatchSequence, subject: ast.expr) -> ast.expr:
@@ -88,7 +88,7 @@ def _captures(pattern: ast.pattern, subject: ast.expr) -> Iterator[tuple[str, as
     elif isinstance(pattern, ast.MatchSequence):
         for k, element in enumerate(pattern.patterns):
             if isinstance(element, ast.MatchStar):
-                raise _unsupported(element)
+                raise _refusal(element)
             yield from _captures(element, _entry(subject, k, element))
     elif isinstance(pattern, ast.MatchOr) and any(
         True for alternative in pattern.patterns for _ in _captures(alternative, subject)
@@ -115,7 +115,7 @@ def _at(node: _Node, place: ast.AST) -> _Node:
     return ast.fix_missing_locations(ast.copy_location(node, place))
 
 
-def _unsupported(pattern: ast.pattern) -> TaichiSyntaxError:
+def _refusal(pattern: ast.pattern) -> TaichiSyntaxError:
     kind = {ast.MatchStar: "'*'", ast.MatchMapping: "mappings", ast.MatchClass: "classes"}
     return TaichiSyntaxError(
         f"a pattern of {kind[type(pattern)]} is not supported: values, alternatives, sequences and "

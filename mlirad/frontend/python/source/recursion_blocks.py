@@ -117,7 +117,7 @@ class _Cutter:
             changed.value = self._without_calls(node.value) if node.value is not None else None
             self._pieces[-1].statements.append(changed)
         else:
-            raise _unsupported(node, "in this statement")
+            raise _refusal(node, "in this statement")
         return True
 
     def _return(self, node: ast.Return) -> None:
@@ -184,15 +184,15 @@ class _Cutter:
         """A loop over a range of integers, with a step that is a constant."""
         call, target = node.iter, node.target
         if not isinstance(call, ast.Call) or getattr(call.func, "id", "") != "range":
-            raise _unsupported(node, "in a loop that is not over a range")
+            raise _refusal(node, "in a loop that is not over a range")
         if not isinstance(target, ast.Name) or call.keywords:
-            raise _unsupported(node, "in a loop over a range with such a target")
+            raise _refusal(node, "in a loop over a range with such a target")
         bounds = [self._without_calls(bound) for bound in call.args]
         step = bounds.pop() if len(bounds) == 3 else ast.Constant(1)
         try:
             up = ast.literal_eval(step) > 0
         except ValueError:
-            raise _unsupported(node, "in a loop whose step is not a number") from None
+            raise _refusal(node, "in a loop whose step is not a number") from None
         low, high = bounds if len(bounds) == 2 else (ast.Constant(0), bounds[0])
         counter, stop = self._temporary(node), self._temporary(node)
         self._set(counter, low)
@@ -208,7 +208,7 @@ class _Cutter:
         if not self._calls(node):
             return node
         if isinstance(node, ast.BoolOp | ast.IfExp | ast.Lambda | ast.NamedExpr | _COMPREHENSIONS):
-            raise _unsupported(node, "in an expression of which a part may be left out: use 'if'")
+            raise _refusal(node, "in an expression of which a part may be left out: use 'if'")
         changed, operands = copy(node), _operands(node)
         last = max(
             (k for k, (_, _, operand) in enumerate(operands) if self._calls(operand)), default=-1
@@ -280,5 +280,5 @@ def _at(node: _Node, origin: ast.AST) -> _Node:
     return ast.fix_missing_locations(ast.copy_location(node, origin))
 
 
-def _unsupported(node: ast.stmt | ast.expr, position: str) -> TaichiSyntaxError:
+def _refusal(node: ast.stmt | ast.expr, position: str) -> TaichiSyntaxError:
     return TaichiSyntaxError(f"a function cannot call itself {position}")

@@ -51,7 +51,7 @@ def text_of(function: Callable[..., Any]) -> tuple[list[str], int, str]:
 
 
 def may_be_edited(file: str) -> bool:
-    """Whether a file was written to since this process began."""
+    """Return whether a file was written to since this process began."""
     try:
         return os.stat(file).st_mtime >= _BEGAN
     except OSError:  # such as a cell of a notebook, whose text never changes
@@ -60,7 +60,7 @@ def may_be_edited(file: str) -> bool:
 
 def as_imported(code: CodeType, texts: Iterable[Sequence[str]]) -> tuple[Sequence[str], int]:
     """The first of several texts of a file, as lines, that has a function of some code, and the
-    position of its first line. Raises TaichiSyntaxError where none does."""
+    position of its first line. Raises TaichiSyntaxError if none does."""
     key, texts = without_places(code), [*texts]
     for lines in texts:
         places = _places_in("".join(lines), code, key)
@@ -162,7 +162,7 @@ def origin(function: Callable[..., object]) -> str:
 
 
 def _makes(text: str, flags: int, code: CodeType) -> bool:
-    """Whether Python makes some code of a text."""
+    """Return whether Python makes some code of a text."""
     try:
         module = compile(text, "<string>", "exec", flags=flags, dont_inherit=True)
     except (SyntaxError, ValueError):
@@ -171,7 +171,7 @@ def _makes(text: str, flags: int, code: CodeType) -> bool:
 
 
 def _holds(code: CodeType, function: CodeType) -> bool:
-    """Whether code is that of a function, or holds it."""
+    """Return whether code is that of a function, or holds it."""
     return code == function or any(
         _holds(constant, function) for constant in code.co_consts if isinstance(constant, CodeType)
     )

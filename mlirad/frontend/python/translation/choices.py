@@ -73,7 +73,7 @@ def _short_circuit(t: Translator, left: Expr, operand: ast.expr, conjunction: bo
 
 
 def _is_cheap(node: ast.expr) -> bool:
-    """Whether evaluating a node early touches no memory and calls nothing."""
+    """Return whether evaluating a node early touches no memory and calls nothing."""
     return not any(
         isinstance(n, ast.Subscript | ast.Call | ast.Div | ast.FloorDiv | ast.Mod)
         for n in ast.walk(node)

@@ -91,7 +91,7 @@ def _box(t: Translator, domain: object) -> tuple[list[Bounds], list[DataType], A
 
 
 def _is_wide(domain: Range) -> bool:
-    """Whether indices may be beyond the default integer type."""
+    """Return whether indices may be beyond the default integer type."""
     return any(
         bound.dtype.bits == 64 if isinstance(bound, Expr) else not in_range(bound, i32)
         for bound in (domain.lower, domain.upper)

@@ -43,8 +43,8 @@ class NewObjects:
         return value
 
     def belongs(self, value: object, region: Region) -> bool:
-        """Whether the block that code is added to made an object, so that a change of it happens as
-        often as it is made."""
+        """Return whether the block that code is added to made an object, so that a change of it
+        happens as often as it is made."""
         entry = self._entries.get(id(value))
         return region.home is entry[1] if entry is not None else region.outer is None
 
@@ -77,7 +77,7 @@ def call_python(
 
 
 def _may_change(callee: Any) -> bool:
-    """Whether a callable is anything but a function that is known to leave objects alone."""
+    """Return whether a callable is anything but a function that is known to leave objects alone."""
     if isinstance(callee, BuiltinFunctionType) and callee.__self__ is builtins:
         return callee in _CHANGING
     return (
@@ -106,7 +106,7 @@ def _refuse(changed: object, region: Region) -> None:
 
 
 class _Snapshot:
-    """Some objects and the objects that they hold, at all depths."""
+    """Objects and the objects that they hold, at all depths."""
 
     def __init__(self, roots: Iterable[object]) -> None:
         self.contents: dict[int, tuple[Any, list[Any]]] = {}
@@ -175,12 +175,12 @@ def _global_names(code: CodeType) -> list[str]:
 
 
 def is_of_program(item: object) -> bool:
-    """Whether an object is of one of the program's own classes."""
+    """Return whether an object is of one of the program's own classes."""
     return not isinstance(item, type) and _package(type(item)) not in _FOREIGN
 
 
 def is_module_of_program(item: object) -> bool:
-    """Whether an object is one of the program's own modules."""
+    """Return whether an object is one of the program's own modules."""
     return isinstance(item, ModuleType) and item.__name__.partition(".")[0] not in _FOREIGN
 
 

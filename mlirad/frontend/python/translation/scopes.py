@@ -50,7 +50,7 @@ class Scope(dict[str, Any]):
 
 
 class Frame(msgspec.Struct):
-    """One function being translated; an inlined `@ti.func` has its own."""
+    """A function being translated; an inlined `@ti.func` has its own frame."""
 
     name: str
     source: FunctionSource

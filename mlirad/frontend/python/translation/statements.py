@@ -69,7 +69,7 @@ def _is_plain_value(value: object) -> TypeIs[Value | Struct]:
 
 
 def _is_plain_tuple(value: object) -> bool:
-    """Whether a value is a tuple of values of a kernel."""
+    """Return whether a value is a tuple of values of a kernel."""
     return isinstance(value, tuple) and all(
         _is_plain_value(item) or _is_plain_tuple(item) for item in value
     )
@@ -100,7 +100,7 @@ def assign(t: Translator, target: ast.expr, value: Any) -> None:
 
 
 def _may_change(frame: Frame, name: str) -> bool:
-    """Whether a name that is assigned is assigned or updated elsewhere, too."""
+    """Return whether a name that is assigned is assigned or updated elsewhere, too."""
     node = frame.source.node
     resolve = resolver(frame, node.body)
     return name in frame.source.mutable and changes_once_set(name, node, resolve)

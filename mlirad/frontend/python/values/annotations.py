@@ -43,7 +43,7 @@ class MatrixType:
         self.dtype: Any = dtype
 
     def admits(self, shape: tuple[int, ...]) -> bool:
-        """Whether values of this type may have a shape."""
+        """Return whether values of this type may have a shape."""
         return len(shape) == self.ndim if self.is_open else tuple(shape) == self.shape
 
     @property
@@ -81,16 +81,6 @@ class MatrixType:
         """The class of the values."""
         return Matrix
 
-    def field(self, *args: Any, **kwargs: Any) -> Any:
-        """A field of this type."""
-        make = self.field_maker
-        if make is None:
-            raise TaichiSyntaxError("fields cannot be declared here")
-        return make(self, *args, **kwargs)
-
-    ndarray_maker: Callable[..., Any] | None = None
-    field_maker: Callable[..., Any] | None = None
-
     def __repr__(self) -> str:
         if self.ndim == 1:
             return f"VectorType[{self.n}, {self.dtype}]"
@@ -121,12 +111,12 @@ class NdarrayType(msgspec.Struct, frozen=True):
 
 
 def is_template(annotation: object) -> bool:
-    """Whether an annotation is `ti.template` or `ti.template()`."""
+    """Return whether an annotation is `ti.template` or `ti.template()`."""
     return annotation is Template or isinstance(annotation, Template)
 
 
 def is_by_reference(annotation: object) -> bool:
-    """Whether a parameter stands for its argument itself, and can write to it."""
+    """Return whether a parameter stands for its argument itself, and can write to it."""
     return is_template(annotation) or isinstance(annotation, Reference)
 
 

@@ -44,7 +44,7 @@ class NdRange:
     def __iter__(self) -> Iterator[tuple[int, ...]]:
         return itertools.product(*[range(lower, upper) for lower, upper in self.bounds])
 
-    def grouped(self) -> Iterator[Matrix]:
+    def vectors(self) -> Iterator[Matrix]:
         """The indices as vectors, for loops that are unrolled."""
         for index in self:
             yield Matrix.of_shape((len(index),), list(index))
@@ -58,9 +58,9 @@ class GroupedDomain:
 
     def __iter__(self) -> Iterator[Any]:
         if isinstance(self.domain, NdRange):
-            return self.domain.grouped()
+            return self.domain.vectors()
         shape = self.domain.shape
-        return NdRange(*shape).grouped()
+        return NdRange(*shape).vectors()
 
 
 class Range(msgspec.Struct):

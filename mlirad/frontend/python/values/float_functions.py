@@ -17,7 +17,7 @@ from mlirad.signatures import signature_of
 from mlirad.types import promote
 
 
-def mapped(function: Callable[..., Scalar], *arguments: Operand) -> Any:
+def map_scalars(function: Callable[..., Scalar], *arguments: Operand) -> Any:
     """Apply a scalar function, elementwise as soon as one argument has entries."""
     for argument in arguments:
         if isinstance(argument, Elementwise):
@@ -43,7 +43,7 @@ def on_floats(row: Function) -> Callable[..., Any]:
                 f"{row.name} takes {row.arity} argument{'s' * (row.arity > 1)}, not "
                 f"{len(arguments)}"
             )
-        return mapped(scalar, *arguments)
+        return map_scalars(scalar, *arguments)
 
     function.__signature__ = signature_of(f"{row.parameters}, /")  # type: ignore[attr-defined]
     function.__name__ = function.__qualname__ = row.name

@@ -19,7 +19,7 @@ from mlirad.frontend.python.values import integer_division as division
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.elementary import *  # noqa: F403 - part of the namespace
 from mlirad.frontend.python.values.elementary import cos, log, sqrt
-from mlirad.frontend.python.values.float_functions import mapped, on_floats
+from mlirad.frontend.python.values.float_functions import map_scalars, on_floats
 from mlirad.frontend.python.values.matrix_operators import Elementwise, Operand
 from mlirad.frontend.python.values.scalar import Expr, Scalar
 from mlirad.ir import build
@@ -46,17 +46,17 @@ ceil, floor, round, _, trunc = map(_rounding, ROUNDINGS)
 
 def zero(value: Operand) -> Any:
     """The zero of the type and shape of a number, a vector or a matrix."""
-    return mapped(lambda v: ex.cast(0, v.dtype) if isinstance(v, Expr) else type(v)(0), value)
+    return map_scalars(lambda v: ex.cast(0, v.dtype) if isinstance(v, Expr) else type(v)(0), value)
 
 
 def one(value: Operand) -> Any:
     """The one of the type and shape of a number, a vector or a matrix: all its entries are 1."""
-    return mapped(lambda v: ex.cast(1, v.dtype) if isinstance(v, Expr) else type(v)(1), value)
+    return map_scalars(lambda v: ex.cast(1, v.dtype) if isinstance(v, Expr) else type(v)(1), value)
 
 
 def abs(value: Operand) -> Any:
     """Absolute value of integers and floats, elementwise; its derivative at 0 is 0."""
-    return mapped(lambda v: ex.absolute(v) if isinstance(v, Expr) else v.__abs__(), value)
+    return map_scalars(lambda v: ex.absolute(v) if isinstance(v, Expr) else v.__abs__(), value)
 
 
 def pow(base: Scalar | Elementwise, exponent: Scalar | Elementwise) -> Any:
@@ -73,14 +73,14 @@ def as_floats(value: Operand) -> Any:
         is_integer = isinstance(number, Expr) and number.dtype.is_integer
         return ex.cast(number, current().default_fp) if is_integer else number
 
-    return mapped(scalar, value)
+    return map_scalars(scalar, value)
 
 
 def cast(value: Operand, dtype: TypeLike) -> Any:
     """Convert to a scalar type, elementwise: floats to integers towards 0, anything that is not 0
     to the boolean 1. What the type cannot hold is unspecified in kernels; in Python scope it raises
     OverflowError, NaN ValueError."""
-    return mapped(lambda v: _cast(v, dtype), value)
+    return map_scalars(lambda v: _cast(v, dtype), value)
 
 
 def _cast(value: Scalar, dtype: TypeLike) -> Any:
@@ -123,7 +123,7 @@ def _pairwise(function: Callable[[Scalar, Scalar], Scalar], arguments: tuple[Ope
         return reduce(function, arguments[0].entries)
     if len(arguments) == 1 and isinstance(arguments[0], list | tuple):
         arguments = tuple(arguments[0])
-    return reduce(lambda a, b: mapped(function, a, b), arguments)
+    return reduce(lambda a, b: map_scalars(function, a, b), arguments)
 
 
 def max(first: Operand, *more: Operand) -> Any:
@@ -139,14 +139,14 @@ def min(first: Operand, *more: Operand) -> Any:
 
 
 def all(values: Elementwise | Iterable[Scalar]) -> Any:
-    """Whether no entry is zero."""
+    """Return whether no entry is zero."""
     if isinstance(values, Elementwise):
         return values.all()
     return reduce(lambda a, b: a & b, [ex.truth(v) for v in values], True)
 
 
 def any(values: Elementwise | Iterable[Scalar]) -> Any:
-    """Whether some entry is not zero."""
+    """Return whether some entry is not zero."""
     if isinstance(values, Elementwise):
         return values.any()
     return reduce(lambda a, b: a | b, [ex.truth(v) for v in values], False)
@@ -161,12 +161,12 @@ def select(condition: Operand, left: Operand, right: Operand) -> Any:
             return ex.select(test, a, b)
         return a if test else b
 
-    return mapped(scalar, condition, left, right)
+    return map_scalars(scalar, condition, left, right)
 
 
 def logical_not(value: Operand) -> Any:
     """`not value` as a boolean, elementwise."""
-    return mapped(ex.logical_not, value)
+    return map_scalars(ex.logical_not, value)
 
 
 def bit_not(value: Expr | int | Elementwise) -> Any:
@@ -176,18 +176,18 @@ def bit_not(value: Expr | int | Elementwise) -> Any:
 
 def logical_and(left: Operand, right: Operand) -> Any:
     """`left and right` as a boolean, elementwise; both are computed."""
-    return mapped(lambda a, b: ex.truth(a) & ex.truth(b), left, right)
+    return map_scalars(lambda a, b: ex.truth(a) & ex.truth(b), left, right)
 
 
 def logical_or(left: Operand, right: Operand) -> Any:
     """`left or right` as a boolean, elementwise; both are computed."""
-    return mapped(lambda a, b: ex.truth(a) | ex.truth(b), left, right)
+    return map_scalars(lambda a, b: ex.truth(a) | ex.truth(b), left, right)
 
 
 def bit_shr(left: Operand, right: Operand) -> Any:
     """Integers, in a kernel, shifted to the right, elementwise, with zeros from the left whatever
     their sign."""
-    return mapped(_bit_shr, left, right)
+    return map_scalars(_bit_shr, left, right)
 
 
 def _bit_shr(left: Scalar, right: Scalar) -> Expr:
@@ -199,12 +199,12 @@ def _bit_shr(left: Scalar, right: Scalar) -> Expr:
 def raw_div(left: Operand, right: Operand) -> Any:
     """Division of C, in kernels, elementwise: integers give an integer, truncated towards zero; by
     0, 0."""
-    return mapped(_raw("divf", division.raw_quotient), left, right)
+    return map_scalars(_raw("divf", division.raw_quotient), left, right)
 
 
 def raw_mod(left: Operand, right: Operand) -> Any:
     """Remainder of C, in kernels, elementwise: the sign of the dividend; of integers by 0, 0."""
-    return mapped(_raw("remf", division.raw_remainder), left, right)
+    return map_scalars(_raw("remf", division.raw_remainder), left, right)
 
 
 def _raw(
@@ -223,12 +223,12 @@ def _raw(
 def clz(value: Operand) -> Any:
     """Zero bits before the highest one of integers, in kernels, elementwise. Raises TaichiTypeError
     for floats."""
-    return mapped(lambda v: _bits(Math.CTLZ, v), value)
+    return map_scalars(lambda v: _bits(Math.CTLZ, v), value)
 
 
 def popcnt(value: Operand) -> Any:
     """Bits that are one of integers, in kernels, elementwise. Raises TaichiTypeError for floats."""
-    return mapped(lambda v: _bits(Math.CTPOP, v), value)
+    return map_scalars(lambda v: _bits(Math.CTPOP, v), value)
 
 
 def _bits(name: str, value: Scalar) -> Expr:
@@ -244,21 +244,22 @@ def _bits(name: str, value: Scalar) -> Expr:
 
 
 def isnan(value: Operand) -> Any:
-    """Whether a number is NaN, elementwise; integers never are."""
-    return mapped(
-        lambda v: _float_class(v, _is_nan) if isinstance(v, Expr) else math.isnan(v), value
-    )
+    """Return whether a number is NaN, elementwise; integers never are."""
+    return map_scalars(_test_of_floats(math.isnan, _is_nan), value)
 
 
 def isinf(value: Operand) -> Any:
-    """Whether a number is infinite, elementwise; integers never are."""
-    return mapped(
-        lambda v: _float_class(v, _is_infinite) if isinstance(v, Expr) else math.isinf(v), value
-    )
+    """Return whether a number is infinite, elementwise; integers never are."""
+    return map_scalars(_test_of_floats(math.isinf, _is_infinite), value)
 
 
-def _float_class(value: Expr, test: Callable[[Expr], Expr]) -> Any:
-    return test(value) if value.dtype.is_float else ex.cast(False, u1)
+def _test_of_floats(python: Callable[[Any], bool], test: Callable[[Expr], Expr]) -> Any:
+    def apply(value: Scalar) -> Any:
+        if not isinstance(value, Expr):
+            return python(value)
+        return test(value) if value.dtype.is_float else ex.cast(False, u1)
+
+    return apply
 
 
 def _is_nan(value: Expr) -> Expr:
@@ -271,7 +272,7 @@ def _is_infinite(value: Expr) -> Expr:
 
 def sign(value: Operand) -> Any:
     """-1, 0 or 1 as a float, elementwise; its derivative is 0."""
-    return mapped(lambda v: select(v > 0, 1.0, select(v < 0, -1.0, 0.0)), value)
+    return map_scalars(lambda v: select(v > 0, 1.0, select(v < 0, -1.0, 0.0)), value)
 
 
 def floor_remainder(value: Scalar | Elementwise, modulus: Scalar | Elementwise) -> Any:
@@ -287,7 +288,7 @@ def random(dtype: TypeLike = float) -> Any:
         raise TaichiTypeError("ti.random() can only be drawn inside a kernel")
     builder = current()
     kind = resolve(dtype, builder.default_fp, builder.default_ip)
-    return Expr(effects.random(mlir_type(kind), builder.next_draw()), kind)
+    return Expr(effects.random(mlir_type(kind), *builder.next_draw()), kind)
 
 
 def randn(dtype: TypeLike = float) -> Any:

@@ -43,11 +43,7 @@ def floor_remainder(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
         return raw_remainder(a, b, dtype)
     if not _is_harmless(b, dtype):
         remainder = raw_remainder(a, b, dtype)
-        return build.select(
-            _is_below(remainder, b, dtype),
-            build.add(remainder, b),
-            remainder,
-        )
+        return build.select(_is_below(remainder, b, dtype), build.add(remainder, b), remainder)
     quotient = build.floordivsi(a, b)
     return build.sub(a, build.mul(quotient, b))
 
@@ -76,8 +72,8 @@ def _quotient(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
 
 
 def _is_below(remainder: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
-    """Whether a remainder says that the quotient rounded towards 0 is not rounded down: its sign
-    is not that of the divisor."""
+    """Return whether a remainder says that the quotient rounded towards 0 is not rounded down: its
+    sign is not that of the divisor."""
     zero = constant(0, dtype)
     differ = build.compare(build.SLT, build.xori(remainder, b), zero)
     return build.all_of([differ, _not(build.compare(build.EQ, remainder, zero))])
@@ -101,13 +97,13 @@ def _divisor(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
 
 
 def _wraps(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
-    """Whether an operand is the least integer and the other one is -1."""
+    """Return whether an operand is the least integer and the other one is -1."""
     least = build.compare(build.EQ, a, constant(-(1 << (dtype.bits - 1)), dtype))
     return build.all_of([least, build.compare(build.EQ, b, constant(-1, dtype))])
 
 
 def _is_harmless(b: ir.Value, dtype: DataType) -> bool:
-    """Whether a divisor is a constant by which everything can be divided."""
+    """Return whether a divisor is a constant by which everything can be divided."""
     if isinstance(b, ir.BlockArgument) or b.owner.name != Arith.CONSTANT:
         return False
     number = ir.IntegerAttr(b.owner.attributes["value"]).value

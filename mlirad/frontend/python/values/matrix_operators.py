@@ -64,7 +64,7 @@ class Elementwise(Operators):
         return self.map_with(function, self._operand(left), self._operand(right))
 
     def _repeats(self, other: Any) -> bool:
-        """Whether a comparison repeats a list as NumPy does, in Python scope only."""
+        """Return whether a comparison repeats a list as NumPy does, in Python scope only."""
         is_list = isinstance(other, list | tuple)
         return is_list and not in_kernel() and np.shape(other) != self.shape
 
@@ -84,11 +84,11 @@ class Elementwise(Operators):
         return self.like([abs(e) for e in self.entries])
 
     def any(self) -> Any:
-        """Whether some entry is not zero."""
+        """Return whether some entry is not zero."""
         return reduce(operator.or_, [e != 0 for e in self.entries])
 
     def all(self) -> Any:
-        """Whether no entry is zero."""
+        """Return whether no entry is zero."""
         return reduce(operator.and_, [e != 0 for e in self.entries])
 
 

@@ -33,7 +33,8 @@ def report_overflow(
 
 
 def _sum_overflows(left: ir.Value, right: ir.Value, result: ir.Value, dtype: DataType) -> ir.Value:
-    """Whether the result has the sign of neither operand; without signs, whether it is smaller."""
+    """Return whether the result has the sign of neither operand; without signs, whether it is
+    smaller."""
     if not dtype.is_signed:
         return build.compare(build.ULT, result, left)
     return _have_sign(_differ(left, result), _differ(right, result), dtype)
@@ -50,7 +51,7 @@ def _difference_overflows(
 def _product_overflows(
     left: ir.Value, right: ir.Value, result: ir.Value, dtype: DataType
 ) -> ir.Value:
-    """Whether the upper half of a product is more than its sign."""
+    """Return whether the upper half of a product is more than its sign."""
     name = Arith.MULSI_EXTENDED if dtype.is_signed else Arith.MULUI_EXTENDED
     low, high = ir.Operation.create(name, [left.type, left.type], [left, right]).results
     if not dtype.is_signed:
@@ -62,7 +63,7 @@ def _product_overflows(
 def _shift_overflows(
     left: ir.Value, right: ir.Value, result: ir.Value, dtype: DataType
 ) -> ir.Value:
-    """Whether shifting back gives something else."""
+    """Return whether shifting back gives something else."""
     return build.compare(build.NE, shift_bits(">>", result, right, dtype), left)
 
 

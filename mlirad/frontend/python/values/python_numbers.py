@@ -42,7 +42,7 @@ def refuse_whole(*values: object) -> None:
 
 
 def in_range(value: int, dtype: DataType) -> bool:
-    """Whether an integer type has a number."""
+    """Return whether an integer type has a number."""
     low, high = dtype.limits
     return low <= value <= high
 

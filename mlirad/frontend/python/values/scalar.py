@@ -108,7 +108,7 @@ class Expr(Operators):
         return absolute(self)
 
     def cast(self, dtype: DataType) -> Expr:
-        """The same number in another type."""
+        """Convert to another type."""
         return cast(self, dtype)
 
 
@@ -116,7 +116,7 @@ Scalar = Expr | bool | int | float  # NumPy's scalars count as Python's
 
 
 def is_scalar(value: object) -> TypeIs[Scalar]:
-    """Whether a value is a scalar of the language, constant or not."""
+    """Return whether a value is a scalar of the language, constant or not."""
     return isinstance(value, Expr | bool | int | float | np.generic) or (
         isinstance(value, np.ndarray) and value.shape == ()
     )
@@ -171,16 +171,13 @@ def from_index(index: ir.Value, dtype: DataType = i32) -> Expr:
     return Expr(build.index_cast(index, mlir_type(dtype)), dtype, index)
 
 
-def promote_operands(left: Scalar, right: Scalar) -> tuple[Expr, Expr, DataType]:
-    """Two scalars in the type that both have together, and that type."""
+def promote_operands(
+    left: Scalar, right: Scalar, *, are_numbers: bool = False
+) -> tuple[Expr, Expr, DataType]:
+    """Two scalars in the type that both have together, and that type; if they `are_numbers`,
+    booleans as integers of the default type."""
     dtype = promote(dtype_of(left), dtype_of(right))
-    return cast(left, dtype), cast(right, dtype), dtype
-
-
-def _as_numbers(left: Scalar, right: Scalar) -> tuple[Expr, Expr, DataType]:
-    """Two scalars in the type that both have together; booleans as integers of the default type."""
-    dtype = promote(dtype_of(left), dtype_of(right))
-    if dtype == u1:
+    if are_numbers and dtype == u1:
         dtype = current().default_ip
     return cast(left, dtype), cast(right, dtype), dtype
 
@@ -192,7 +189,7 @@ def _index_of(value: Scalar) -> ir.Value | None:
 
 
 def _both_index(left: Scalar, right: Scalar) -> tuple[ir.Value, ir.Value] | None:
-    """Both operands as `index` values, where at least one counts a loop and neither costs a
+    """Return both operands as `index` values, if at least one counts a loop and neither costs a
     conversion."""
     if not any(isinstance(v, Expr) and v.index is not None for v in (left, right)):
         return None
@@ -205,7 +202,7 @@ def calculation(symbol: str) -> Callable[[Scalar, Scalar], Expr]:
 
     def apply(left: Scalar, right: Scalar) -> Expr:
         indices = _both_index(left, right)
-        a, b, dtype = _as_numbers(left, right)
+        a, b, dtype = promote_operands(left, right, are_numbers=True)
         value = arithmetic.calculate(symbol, a.value, b.value, dtype)
         if indices is None or dtype.is_float:
             return Expr(value, dtype)
@@ -216,7 +213,7 @@ def calculation(symbol: str) -> Callable[[Scalar, Scalar], Expr]:
 
 def divide(left: Scalar, right: Scalar) -> Expr:
     """True division: integers are divided as floats of the default type."""
-    a, b, dtype = _as_numbers(left, right)
+    a, b, dtype = promote_operands(left, right, are_numbers=True)
     if not dtype.is_float:
         dtype = current().default_fp
         a, b = cast(a, dtype), cast(b, dtype)
@@ -225,13 +222,13 @@ def divide(left: Scalar, right: Scalar) -> Expr:
 
 def floor_divide(left: Scalar, right: Scalar) -> Expr:
     """Division rounded towards minus infinity, as in Python; of integers by 0, 0."""
-    a, b, dtype = _as_numbers(left, right)
+    a, b, dtype = promote_operands(left, right, are_numbers=True)
     return Expr(arithmetic.floor_quotient(a.value, b.value, dtype), dtype)
 
 
 def modulo(left: Scalar, right: Scalar) -> Expr:
     """Remainder with the sign of the divisor, as in Python; of integers by 0, 0."""
-    a, b, dtype = _as_numbers(left, right)
+    a, b, dtype = promote_operands(left, right, are_numbers=True)
     if dtype.is_integer:
         return Expr(division.floor_remainder(a.value, b.value, dtype), dtype)
     return calculation("-")(a, calculation("*")(floor_divide(a, b), b))
@@ -248,7 +245,7 @@ def power(left: Scalar, right: Scalar) -> Expr:
             raise TaichiTypeError("an integer to a negative power")
         product = _product(base, abs(int(exponent)))
         return divide(1, product) if exponent < 0 else product
-    a, b, dtype = _as_numbers(left, right)
+    a, b, dtype = promote_operands(left, right, are_numbers=True)
     if dtype.is_integer:
         return Expr(division.power(a.value, b.value, dtype), dtype)
     return Expr(build.make(Math.POWF, mlir_type(dtype), [a.value, b.value]), dtype)

@@ -7,12 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.errors import (
-    TaichiCompilationError,
-    TaichiSyntaxError,
-    TaichiTypeError,
-    did_you_mean,
-)
+from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError, did_you_mean
 from mlirad.frontend.python.building.builder import current, in_kernel
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.annotations import MatrixType
@@ -62,7 +57,7 @@ class StructType:
         return self._make({name: values.get(name, 0) for name in names})
 
     def _is_whole(self, value: object) -> bool:
-        """Whether a single argument stands for all members, not for the first one."""
+        """Return whether a single argument stands for all members, not for the first one."""
         first = next(iter(self.members.values()), None)
         if not isinstance(value, Struct | Mapping):
             return False
