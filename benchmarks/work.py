@@ -67,7 +67,7 @@ class Launches(Recorder):
     def result(self, launch: Launch) -> None:
         pass
 
-    def replaced(self, call: FunctionCall) -> Any:
+    def call_function(self, call: FunctionCall) -> Any:
         raise UncountedError(f"{call.function.__name__} has a gradient of its own")
 
     def host_read(self, target: Target) -> None:

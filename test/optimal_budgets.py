@@ -62,7 +62,7 @@ class Search:
         return found
 
     def _needed_up_to(self, number: int) -> set[Content]:
-        return {one for n in range(number + 1) for one in self.graph.needed(n)}
+        return {one for n in range(number + 1) for one in self.graph.needed_contents(n)}
 
     def cost(self) -> float:
         """Of the launches that are repeated, at least."""
@@ -99,7 +99,7 @@ class Search:
     def _next(self, state: State) -> Iterator[tuple[float, State]]:
         number, makers, copies = state
         graph = self.graph
-        if all(makers[unit] == maker for unit, maker in graph.needed(number)):
+        if all(makers[unit] == maker for unit, maker in graph.needed_contents(number)):
             yield 0.0, (number - 1, makers, copies)
             return
         for unit, maker in copies:

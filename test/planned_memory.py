@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mlirad.ad.budget.graph import Content, Graph
-from mlirad.ad.budget.heuristics import HEURISTICS
+from mlirad.ad.budget.heuristics import Candidate, Heuristic, balanced
 from mlirad.ad.budget.planner import Planner
 
 
@@ -91,3 +91,41 @@ def units_of(graph: Graph) -> Graph:
     for size in graph.sizes:
         fresh.unit(size)
     return fresh
+
+
+# Other heuristics of Kirisame et al.
+
+
+def neighbourhood(candidate: Candidate) -> float:
+    """The paper's `h_DTR`, with its neighbourhoods as disjoint sets."""
+    return candidate.around / (candidate.size * candidate.age)
+
+
+def local(candidate: Candidate) -> float:
+    """`h_DTR_local`: what is around does not count."""
+    return candidate.alone / (candidate.size * candidate.age)
+
+
+def oldest(candidate: Candidate) -> float:
+    """`h_LRU`."""
+    return 1.0 / candidate.age
+
+
+def largest(candidate: Candidate) -> float:
+    """`h_size`."""
+    return 1.0 / candidate.size
+
+
+def cheapest(candidate: Candidate) -> float:
+    """`h_MSPS`: what would run again for each byte."""
+    return candidate.around / candidate.size
+
+
+HEURISTICS: dict[str, Heuristic] = {
+    "balanced": balanced,
+    "neighbourhood": neighbourhood,
+    "local": local,
+    "oldest": oldest,
+    "largest": largest,
+    "cheapest": cheapest,
+}

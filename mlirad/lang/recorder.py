@@ -89,7 +89,7 @@ class Recorder(ABC):
         """A launch returns something to Python."""
 
     @abstractmethod
-    def replaced(self, call: FunctionCall) -> Any:
+    def call_function(self, call: FunctionCall) -> Any:
         """Call a function with a gradient of its own, or with none."""
 
     @abstractmethod

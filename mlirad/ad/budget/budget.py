@@ -6,20 +6,19 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from mlirad.ad.budget.copies import Copies
-from mlirad.ad.budget.counted import CountedVersions
-from mlirad.ad.budget.explanation import explained
+from mlirad.ad.budget.explanation import explain_budget
 from mlirad.ad.budget.graph import Step
 from mlirad.ad.budget.held_arrays import HeldArrays
-from mlirad.ad.budget.known_plans import Following, Known
+from mlirad.ad.budget.known_plans import KnownPlans, PlanFollower
 from mlirad.ad.budget.planner import Planner
 from mlirad.ad.budget.room import NoRoomError
-from mlirad.ad.budget.units import Units
+from mlirad.ad.budget.units import Units, size_of, span_of
 from mlirad.ad.budget.use import KernelUse
-from mlirad.ad.recording.entries import Aside, Entry, Replaced
+from mlirad.ad.recording.array_table import ArrayTable, TapeArray
+from mlirad.ad.recording.entries import ConstantLaunch, Entry, RecordedCall
 from mlirad.ad.recording.keeper import Keeper
-from mlirad.ad.recording.known_arrays import KnownArray, KnownArrays
 from mlirad.ad.recording.order import Order
-from mlirad.ad.recording.versions import Key, Versions
+from mlirad.ad.recording.versions import Key, Version, Versions
 from mlirad.errors import TaichiMemoryError, TaichiRuntimeError
 from mlirad.lang.kernels.launch import Launch
 from mlirad.pipeline.mode import PRIMAL
@@ -32,8 +31,8 @@ from mlirad.runtime.program import Program
 
 
 class Budget(Keeper):
-    """What a tape keeps within `memory`: bytes, or a part of what would be kept without a
-    budget, which is at least what the reverse cannot do without."""
+    """A keeper within `memory`: bytes, or a part of what would be kept without a budget, which is
+    at least what the reverse cannot do without."""
 
     repeats_launches = True
 
@@ -42,7 +41,7 @@ class Budget(Keeper):
         program: Program,
         rules: str,
         order: Order,
-        arrays: KnownArrays,
+        arrays: ArrayTable,
         *,
         memory: int | float,
     ) -> None:
@@ -50,7 +49,7 @@ class Budget(Keeper):
         self.arrays = HeldArrays(arrays)
         self.would_keep = 0  # bytes
         self.copies = Copies(program, order.beside)
-        self.plan = Following(self.copies, lambda: self.bytes, Known.of(program))
+        self.plan = PlanFollower(self.copies, lambda: self.bytes, KnownPlans.of_program(program))
         self.plan.is_open = isinstance(memory, float)
         self.units = Units(self.plan.unit, self.plan.split, order.tangents_beside)
         self.copies.units = self.units
@@ -73,7 +72,7 @@ class Budget(Keeper):
 
     @property
     def planner(self) -> Planner:
-        """What has planned, or would have."""
+        """Return the planner, which knows all that was recorded."""
         return self.plan.planner
 
     def count(self, size: int) -> None:
@@ -128,13 +127,13 @@ class Budget(Keeper):
 
     def add_call(
         self,
-        entry: Replaced | Aside,
+        entry: RecordedCall | ConstantLaunch,
         touched: Sequence[tuple[Key, Elements, Box]],
-        arrays: Sequence[KnownArray],
+        arrays: Sequence[TapeArray],
     ) -> None:
         """Gradients that are given run on arrays of Python's as they were."""
         self._call(touched)
-        if isinstance(entry, Aside):
+        if isinstance(entry, ConstantLaunch):
             self.add(entry)
         else:
             run = partial(_run_gradient, entry, self.units)
@@ -144,8 +143,8 @@ class Budget(Keeper):
         self._written.clear()
         dense = [access for access in touched if not isinstance(access[1], SparseElements)]
         for access in dense:
-            self.units.of(*access)
-        units = [u for access in dense for u in self.units.of(*access)]
+            self.units.of_box(*access)
+        units = [u for access in dense for u in self.units.of_box(*access)]
         self._record(Step(needs=tuple(dict.fromkeys(units)), is_repeatable=False), None)
 
     def add(self, entry: Entry) -> None:
@@ -193,7 +192,7 @@ class Budget(Keeper):
 
     def explain(self, entries: Sequence[Entry]) -> Explanation:
         head = f"memory={self.memory!r}: {self.limit} bytes, of {self.would_keep} without a budget"
-        return explained(self.planner, self.units, self.copies, self.names, head)
+        return explain_budget(self.planner, self.units, self.copies, self.names, head)
 
     def _message(self) -> str:
         return (
@@ -203,7 +202,7 @@ class Budget(Keeper):
         )
 
 
-def _run_gradient(call: Replaced, units: Units) -> None:
+def _run_gradient(call: RecordedCall, units: Units) -> None:
     """Run a gradient that was given for a function. Raises TaichiRuntimeError where it leaves
     something else in memory that launches may be made again from."""
     arrays = list(units.arrays.values())
@@ -217,3 +216,21 @@ def _run_gradient(call: Replaced, units: Units) -> None:
                 "may have to be made again: let it write to fields that the recorded program does "
                 "not use"
             )
+
+
+class CountedVersions(Versions):
+    """Keeps nothing, and tells `count` the bytes that would be."""
+
+    def __init__(
+        self, program: Program, rules: str, count: Callable[[int], None], tangents: int
+    ) -> None:
+        super().__init__(program, rules)
+        self._count, self._tangents = count, tangents
+
+    def _keep(
+        self, elements: Elements, box: Box, key: Key, read: str, written: str, redone: bool
+    ) -> list[Version]:
+        span = span_of(elements, box)
+        if span is not None:
+            self._count(size_of(elements, span, self._tangents))
+        return []

@@ -19,7 +19,7 @@ class Components:
         self._parent: list[int] = []
         self._cost: list[float] = []
 
-    def _of(self, step: int) -> int:
+    def _set_of(self, step: int) -> int:
         node, parent = self._node.get(step), self._parent
         if node is None:
             node = self._node[step] = len(parent)
@@ -34,7 +34,7 @@ class Components:
         return node
 
     def forget(self, content: Content) -> None:
-        """A content is kept no more: who made it runs again with who reads it."""
+        """Forget a content that is kept no more: who made it runs again with who reads it."""
         sets = self._around(content)
         first = next(iter(sets), None)
         for other in sets:
@@ -43,27 +43,27 @@ class Components:
                 self._cost[first] += self._cost[other]
 
     def renew(self, steps: Iterable[int]) -> None:
-        """Launches run again: what they made is there."""
+        """Note launches that run again: what they made is there."""
         for step in steps:
             if step in self._node:
-                self._cost[self._of(step)] -= self.graph.steps[step].cost
+                self._cost[self._set_of(step)] -= self.graph.steps[step].cost
                 del self._node[step]
 
     def cost(self, content: Content) -> float:
-        """What would run again, at most, for want of a content."""
+        """Return what would run again, at most, if a content were missing."""
         cost, maker, readers = self._cost, content[1], self.graph.readers.get(content, ())
         if len(readers) > 1 or maker == ROOT:
             return sum([cost[node] for node in self._around(content)])
-        first = self._of(maker)
-        if readers and readers[0] < self.front and (other := self._of(readers[0])) != first:
+        first = self._set_of(maker)
+        if readers and readers[0] < self.front and (other := self._set_of(readers[0])) != first:
             return cost[first] + cost[other]
         return cost[first]
 
     def _around(self, content: Content) -> dict[int, None]:
         maker, front = content[1], self.front
-        nodes: dict[int, None] = {} if maker == ROOT else {self._of(maker): None}
+        nodes: dict[int, None] = {} if maker == ROOT else {self._set_of(maker): None}
         for reader in self.graph.readers.get(content, ()):
             if reader >= front:
                 break
-            nodes[self._of(reader)] = None
+            nodes[self._set_of(reader)] = None
         return nodes

@@ -105,8 +105,8 @@ class Copies:
         of_steps[step] = of_steps.get(step, 0.0) + seconds
 
     def take_apart(self, contents: Sequence[Content], pieces: Sequence[int]) -> None:
-        """Copies of a unit become copies of its parts, one after the other; there is room for one
-        of them more."""
+        """Make copies of a unit copies of its parts, one after the other; there is space for one of
+        them more."""
         for content in contents:
             copies = self._kept.pop(content)
             for copy in copies:

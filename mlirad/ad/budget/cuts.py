@@ -37,10 +37,10 @@ class Cuts:
         self._last, self._width, self._try_at = 0, 0.0, 2
 
     def follow(self, number: int) -> None:
-        """A launch has been recorded; what it overwrites is used no more."""
+        """Follow a launch that has been recorded; what it overwrites is used no more."""
         self.needed.append(0)
         self._change += [0.0] * (number + 2 - len(self._change))
-        while (place := self._expected()) and place <= number and self._is_like(place):
+        while (place := self._next_place()) and place <= number and self._is_like(place):
             self._add(place, self._width)
         for unit in self.graph.steps[number].writes:
             self._close((unit, self.graph.maker(unit, number)))
@@ -48,16 +48,16 @@ class Cuts:
             self._look(number)
 
     def before(self, front: int) -> int:
-        """How many cuts lie in front of a launch."""
+        """Count the cuts in front of a launch."""
         return bisect_left(self.places, front)
 
     def are_single(self) -> bool:
-        """Whether most are one content, and reverses need nothing else: a chain."""
+        """Return whether most are one content, and reverses need nothing else: a chain."""
         few = 2 * len(self.of) < 3 * len(self.places)
         return few and 20 * self.needed_bytes < 21 * self.bytes
 
     def split(self, unit: int, pieces: Sequence[int]) -> None:
-        """A unit has been taken apart."""
+        """Follow a unit that has been taken apart."""
         for maker in self.graph.writers[pieces[0]]:
             cuts = self.of.pop((unit, maker), ())
             for piece in pieces if cuts else ():
@@ -71,8 +71,8 @@ class Cuts:
             for content in [(piece, maker) for piece in (pieces if holder == unit else (holder,))]
         ]
 
-    def _expected(self) -> int:
-        """Where the next cut is, if they are as far apart as the last ones; 0 where these are
+    def _next_place(self) -> int:
+        """Return where the next cut is, if they are as far apart as the last ones; 0 if these are
         not."""
         if len(self.places) < 3:
             return 0
@@ -80,7 +80,7 @@ class Cuts:
         return 2 * last - middle if last - middle == middle - before else 0
 
     def _is_like(self, place: int) -> bool:
-        """Whether a launch does what those behind the last cuts do."""
+        """Return whether a launch does what those behind the last cuts do."""
         step, *steps = (self.graph.steps[number] for number in (place, *self.places[-2:]))
         return all(step.reads == other.reads and step.writes == other.writes for other in steps)
 

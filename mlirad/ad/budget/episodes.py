@@ -1,4 +1,4 @@
-"""How contents come to be in memory: launches to run again, and copies."""
+"""Episodes: launches to run again, and copies, that bring contents to memory."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Holds = Callable[[int], int]  # the launch that made what a unit holds
 
 
 class Episode(msgspec.Struct):
-    """What has to be done for contents to be in memory: launches in order; `taken`: contents of
-    copies; `standing`: those in memory already."""
+    """An episode: launches in order; `copies`: contents that are copied back; `standing`: those in
+    memory already."""
 
     steps: list[int]
-    taken: set[Content]
+    copies: set[Content]
     standing: set[Content]
-    wanted: dict[int, list[Content]]  # by the launch that makes them
+    targets: dict[int, list[Content]]  # by the launch that makes them
 
 
 def closure(
@@ -29,8 +29,8 @@ def closure(
     targets: Sequence[Content],
     moved: Container[Content],
 ) -> Episode:
-    """The launches that contents are made of, as far as these are neither `copies` nor in memory,
-    or are about to be `moved` from there."""
+    """Return how to make contents (`targets`): by launches, as far as they are neither in `copies`
+    nor in memory, or are about to be `moved` from there."""
     episode = Episode([], set(), set(), {})
     queue = [(-maker, unit) for unit, maker in targets]
     heapify(queue)
@@ -39,15 +39,15 @@ def closure(
         before, unit = heappop(queue)
         content = unit, -before
         if content in copies:
-            episode.taken.add(content)
+            episode.copies.add(content)
         elif holds(unit) == content[1] and content not in moved:
             episode.standing.add(content)
         else:
             maker = content[1]
             assert not graph.is_source(content), f"content {content} was not kept"
-            if maker not in episode.wanted:
+            if maker not in episode.targets:
                 episode.steps.append(maker)
-            episode.wanted.setdefault(maker, []).append(content)
+            episode.targets.setdefault(maker, []).append(content)
             for operand in graph.inputs(maker, [unit]):
                 if operand not in queued:
                     queued.add(operand)
@@ -65,7 +65,7 @@ def in_the_way(graph: Graph, holds: Holds, episode: Episode) -> list[Content]:
         for unit in graph.steps[number].writes:
             if number != holds(unit) or not graph.steps[number].is_stable(unit):
                 first[unit] = number
-    units = {unit for unit, _ in episode.taken}
+    units = {unit for unit, _ in episode.copies}
     return [
         content
         for content in sorted(episode.standing)
@@ -76,10 +76,10 @@ def in_the_way(graph: Graph, holds: Holds, episode: Episode) -> list[Content]:
 def last_uses(
     graph: Graph, loose: Container[Content], episode: Episode, time: int
 ) -> dict[int, Content]:
-    """By unit, the content of a copy that is the first to come there and that no earlier reverse
-    uses: the copy has room for what the unit holds."""
+    """Return by unit the content of a copy that is the first to come there and that no earlier
+    reverse uses: the copy has space for what the unit holds."""
     first: dict[int, int] = {}
-    for unit, maker in episode.taken:
+    for unit, maker in episode.copies:
         first[unit] = min(maker, first.get(unit, maker))
     written: dict[int, int] = {}
     for number in reversed(episode.steps):

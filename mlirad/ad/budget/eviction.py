@@ -8,7 +8,7 @@ from itertools import count
 
 from mlirad.ad.budget.components import Components
 from mlirad.ad.budget.graph import Content, Graph
-from mlirad.ad.budget.held import Held
+from mlirad.ad.budget.held_cuts import HeldCuts
 from mlirad.ad.budget.heuristics import Candidate, Heuristic
 from mlirad.ad.checkpoint.schedule import repetitions
 
@@ -27,11 +27,11 @@ class EvictionQueue:
     """
 
     def __init__(
-        self, graph: Graph, components: Components, heuristic: Heuristic, states: Held
+        self, graph: Graph, components: Components, heuristic: Heuristic, states: HeldCuts
     ) -> None:
         self.graph, self.components, self._heuristic = graph, components, heuristic
         self.held = states
-        self.wanted = 0  # contents that there was reason to keep, in all
+        self.offered = 0  # contents that there was reason to keep, in all
         self._serials: dict[Content, int] = {}  # of the entry that counts; 0 where there is none
         self._heap: list[tuple[float, int, Content]] = []
         self._due: dict[int, list[tuple[Content, int]]] = {}  # by launch; contents and serials
@@ -53,36 +53,36 @@ class EvictionQueue:
         return len(self._serials)
 
     def add(self, content: Content) -> None:
-        """A content may be given up from now on."""
+        """Let a content be given up from now on."""
         self._serials[content] = 0
         if content not in self._locked:
             self._waiting.append(content)
 
     def remove(self, content: Content) -> None:
-        """A content may not be given up any more."""
+        """Keep a content from being given up."""
         del self._serials[content]
 
     def lock(self, contents: Iterable[Content]) -> None:
-        """Contents are about to be used."""
+        """Keep contents that are about to be used."""
         for content in contents:
             self._locked.add(content)
             if content in self._serials:
                 self._serials[content] = 0
 
     def unlock(self) -> None:
-        """All of them have been used."""
+        """Unlock all contents, which have been used."""
         self._waiting += sorted(self._locked & self._serials.keys())
         self._locked.clear()
 
     def enter_again(self, contents: Iterable[Content]) -> None:
-        """The scores of contents have fallen."""
+        """Compute the scores of contents again, which have fallen."""
         for content in contents:
             if content in self._serials:
                 self._serials[content] = 0
                 self._waiting.append(content)
 
     def come_to(self, front: int) -> None:
-        """The sweep has come to a launch."""
+        """Follow the sweep to a launch."""
         before, self.components.front = self.components.front, front
         self._is_stale = self._is_stale or front > before + 1
 
@@ -157,10 +157,10 @@ class EvictionQueue:
         return STRAY if content[1] < states.cuts.places[states.chosen[-1]] else 1.0
 
     def _has_changed(self) -> bool:
-        """Whether a binomial schedule for the contents in front of where the sweep is, with as much
-        room, has other repetitions than before."""
+        """Return whether a binomial schedule for the contents in front of where the sweep is, with
+        as much room, has other repetitions than before."""
         steps, front = len(self.graph.steps), self.components.front
-        behind = max(1, self.wanted * front // max(1, steps))
+        behind = max(1, self.offered * front // max(1, steps))
         room = max(1, len(self._serials))
         behind_then, room_then = self._known_for
         if 16 * abs(behind - behind_then) < behind_then and 16 * abs(room - room_then) < room_then:

@@ -1,5 +1,5 @@
-"""What a budget did, for reading: what is kept, what was given up and launched again, and where the
-time went."""
+"""Explanations of a budget: what is kept, what was given up and launched again, and where the time
+went."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mlirad.ad.budget.units import Units
 from mlirad.runtime.explanation import Explanation, Row
 
 
-def explained(
+def explain_budget(
     planner: Planner, units: Units, copies: Copies, names: Mapping[int, str], head: str
 ) -> Explanation:
     """A row for each array of which something is kept, and remarks: `head`, arrays by what was

@@ -19,7 +19,7 @@ Content = tuple[int, int]  # a unit, and the launch that made it
 
 
 class Step(msgspec.Struct, frozen=True):
-    """What one launch does to units, and what its reverse needs of them.
+    """A launch: what it does to units, and what its reverse needs of them.
 
     `reads`: what its results are made of. `writes`: what it changes; of `blends`, which are among
     these, perhaps not all, and to `adds` it adds: the content before is part of the one behind.
@@ -36,11 +36,11 @@ class Step(msgspec.Struct, frozen=True):
     is_repeatable: bool = True
 
     def keeps(self, unit: int) -> bool:
-        """Whether something of what a unit held is still in it afterwards."""
+        """Return whether something of what a unit held is still in it afterwards."""
         return unit in self.blends or unit in self.adds
 
     def is_stable(self, unit: int) -> bool:
-        """Whether the launch leaves in a unit what it left there when it ran last."""
+        """Return whether the launch leaves in a unit what it left there when it ran last."""
         return unit not in self.adds and unit not in self.reads
 
 
@@ -84,14 +84,14 @@ class Graph:
                 self.last_use[before] = number
         for unit in step.writes:
             self.writers[unit].append(number)
-        for content in self.needed(number):
+        for content in self.needed_contents(number):
             self.first_use.setdefault(content, number)
             self.last_use[content] = number
             self.needed_by_reverse.add(content)
         return number
 
     def maker(self, unit: int, time: int) -> int:
-        """Which launch made what a unit holds when a launch begins."""
+        """Return the launch that made what a unit holds when a launch begins."""
         writers = self.writers[unit]
         if not writers or writers[-1] < time:
             return writers[-1] if writers else ROOT
@@ -99,11 +99,11 @@ class Graph:
         return writers[position - 1] if position else ROOT
 
     def last(self, unit: int) -> int:
-        """Which launch made what a unit holds at the end."""
+        """Return the launch that made what a unit holds at the end."""
         writers = self.writers[unit]
         return writers[-1] if writers else ROOT
 
-    def needed(self, number: int) -> list[Content]:
+    def needed_contents(self, number: int) -> list[Content]:
         """The contents that the reverse of a launch finds in memory."""
         step = self.steps[number]
         before = set(step.before)
@@ -113,21 +113,21 @@ class Graph:
         ]
 
     def is_at_hand(self) -> bool:
-        """Whether reverses find all that they need in memory as the program leaves it."""
+        """Return whether reverses find all that they need in memory as the program leaves it."""
         return all(
             maker == self.last(unit)
             for number in range(len(self.steps))
-            for unit, maker in self.needed(number)
+            for unit, maker in self.needed_contents(number)
         )
 
     def inputs(self, number: int, results: Iterable[int]) -> list[Content]:
-        """What a launch finds in memory when it makes the contents of some units again."""
+        """Return what a launch finds in memory when it makes the contents of some units again."""
         step = self.steps[number]
         units = [*step.reads, *(u for u in results if step.keeps(u) and u not in step.reads)]
         return [(unit, self.maker(unit, number)) for unit in units]
 
     def is_source(self, content: Content) -> bool:
-        """Whether a content cannot be made again."""
+        """Return whether a content cannot be made again."""
         maker = content[1]
         return maker == ROOT or not self.steps[maker].is_repeatable
 
@@ -142,11 +142,11 @@ class Graph:
         return contents
 
     def is_wanted(self, content: Content, writer: int) -> bool:
-        """Whether a content that a launch overwrites may be used again."""
+        """Return whether a content that a launch overwrites may be used again."""
         return content in self.first_use or self.steps[writer].keeps(content[0])
 
     def movable(self) -> list[Content]:
-        """What the program leaves in units that hold something else on the way back."""
+        """Return what the program leaves in units that hold something else on the way back."""
         first = {unit for unit, maker in self.sources() if maker == ROOT}
         return [
             (unit, writers[-1])
@@ -155,10 +155,10 @@ class Graph:
         ]
 
     def lent(self, number: int) -> list[Content]:
-        """What the reverse of a launch needs of before the launch, and the launch overwrites where
-        it has to run again for the same reverse."""
+        """Return what the reverse of a launch needs of before the launch, and the launch overwrites
+        if it has to run again for the same reverse."""
         step = self.steps[number]
-        if not any(maker == number for _, maker in self.needed(number)):
+        if not any(maker == number for _, maker in self.needed_contents(number)):
             return []
         units = [unit for unit in step.before if unit in step.writes]
         return [(unit, self.maker(unit, number)) for unit in units]
@@ -170,7 +170,7 @@ class Graph:
         return sum(self.bytes_of(self.movable())) + max(lent, default=0)
 
     def bytes_of(self, contents: Iterable[Content]) -> list[int]:
-        """Of each content."""
+        """Return the size of each content."""
         return [self.sizes[unit] for unit, _ in contents]
 
     def least(self) -> int:
@@ -183,7 +183,7 @@ class Graph:
         """Take a unit apart: new units, which have its past; the old one is used no more."""
         pieces = [self.unit(size) for size in sizes]
         for number in self._users[unit]:
-            self.steps[number] = _renamed(self.steps[number], unit, pieces)
+            self.steps[number] = _in_pieces(self.steps[number], unit, pieces)
         for piece in pieces:
             self.writers[piece] = list(self.writers[unit])
             self._users[piece] = list(self._users[unit])
@@ -202,16 +202,16 @@ class Graph:
         return pieces
 
 
-def _renamed(step: Step, unit: int, pieces: Sequence[int]) -> Step:
-    def renamed(units: Iterable[int]) -> tuple[int, ...]:
+def _in_pieces(step: Step, unit: int, pieces: Sequence[int]) -> Step:
+    def split_unit(units: Iterable[int]) -> tuple[int, ...]:
         return tuple([new for u in units for new in (pieces if u == unit else (u,))])
 
     return replace(
         step,
-        reads=renamed(step.reads),
-        writes=renamed(step.writes),
-        blends=frozenset(renamed(step.blends)),
-        adds=frozenset(renamed(step.adds)),
-        needs=renamed(step.needs),
-        before=renamed(step.before),
+        reads=split_unit(step.reads),
+        writes=split_unit(step.writes),
+        blends=frozenset(split_unit(step.blends)),
+        adds=frozenset(split_unit(step.adds)),
+        needs=split_unit(step.needs),
+        before=split_unit(step.before),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mlirad.ad.recording.known_arrays import KnownArray, KnownArrays
+from mlirad.ad.recording.array_table import ArrayTable, TapeArray
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.kernels.launch import Launch
 from mlirad.runtime.boxes import Box
@@ -14,12 +14,12 @@ from mlirad.runtime.kernels.variant import Variant
 
 
 class HeldArrays:
-    """Each array is copied whole when it is first an argument; from then on kernels alone may
-    write to it."""
+    """Copies of arrays, each made when the array is first an argument; from then on kernels alone
+    may write to it."""
 
-    def __init__(self, known: KnownArrays) -> None:
-        self.known = known
-        self._written: set[KnownArray] = set()
+    def __init__(self, table: ArrayTable) -> None:
+        self.table = table
+        self._written: set[TapeArray] = set()
 
     def hold(self, launch: Launch) -> Launch:
         """Before a launch: it on its arrays, where they are not ours on the copies.
@@ -28,10 +28,10 @@ class HeldArrays:
         and where arrays that kernels write to share memory.
         """
         name, accesses = launch.variant.kernel.name, launch.variant.notes.accesses()
-        arrays = [self.known.know(buffer, name) for buffer in launch.arrays]
+        arrays = [self.table.know(buffer, name) for buffer in launch.arrays]
         for array in arrays:
             if array.mirror is not None and not array.is_whole:
-                array.mirror.take(array.whole)
+                array.mirror.take(array.full_box)
                 array.is_watched = array.is_whole = True
         for is_written, footprints in ((False, accesses.read), (True, accesses.written)):
             for access in footprints:
@@ -55,31 +55,31 @@ class HeldArrays:
         for access in variant.notes.accesses().written:
             position = _position(variant, access)
             if position >= 0:
-                array = self.known.know(launch.arrays[position], variant.kernel.name)
+                array = self.table.know(launch.arrays[position], variant.kernel.name)
                 if array.mirror is not None:
                     array.mirror.take(access.box(launch.values))
 
     def check_all(self, who: str) -> None:
         """Raise TaichiRuntimeError where Python has changed an array."""
-        for array in self.known.all():
+        for array in self.table.all():
             if array.mirror is not None and array.is_whole:
-                self._check(array, array.whole, who)
+                self._check(array, array.full_box, who)
 
     @staticmethod
-    def lending(arrays: Sequence[KnownArray], run: Callable[[], None]) -> None:
+    def lending(arrays: Sequence[TapeArray], run: Callable[[], None]) -> None:
         """Run something with arrays of Python's as the copies are; they are put back."""
-        before = [array.theirs().copy() for array in arrays]
+        before = [array.program_array().copy() for array in arrays]
         try:
             for array in arrays:
                 assert array.mirror is not None
-                array.buffer.their_elements().take(array.mirror.own.elements, array.whole)
+                array.buffer.their_elements().take(array.mirror.own.elements, array.full_box)
             run()
         finally:
             for array, values in zip(arrays, before):
-                array.buffer.their_elements().write(values, array.whole)
+                array.buffer.their_elements().write(values, array.full_box)
 
     @staticmethod
-    def _check(array: KnownArray, box: Box, who: str) -> None:
+    def _check(array: TapeArray, box: Box, who: str) -> None:
         if array.mirror is not None and array.mirror.differs(box):
             raise TaichiRuntimeError(
                 f"ti.ad.Tape(memory=...): Python has changed {array.describe()} before {who}, and "
@@ -87,7 +87,7 @@ class HeldArrays:
                 "array to each launch"
             )
 
-    def _check_apart(self, array: KnownArray) -> None:
+    def _check_apart(self, array: TapeArray) -> None:
         for other in array.overlaps:
             if array in self._written or other in self._written:
                 raise TaichiRuntimeError(
@@ -98,6 +98,6 @@ class HeldArrays:
 
 
 def _position(variant: Variant, access: Footprint) -> int:
-    """Of the array of an access among array arguments; -1 for a field."""
+    """Return the position of the array of an access among array arguments; -1 for a field."""
     array = access.array
     return variant.array_positions[array] if isinstance(array, int) else -1

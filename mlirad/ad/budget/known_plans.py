@@ -27,7 +27,7 @@ Event = tuple[str, int, tuple[Any, ...]]  # what a planner is told, within so ma
 
 
 class Turn(msgspec.Struct, frozen=True):
-    """What a planner was told, what it answered, and what it did: methods of a machine and
+    """An event that a planner was told of, its answer, and what it did: methods of a machine and
     arguments."""
 
     event: Event
@@ -38,18 +38,18 @@ class Turn(msgspec.Struct, frozen=True):
 Plan = Sequence[Turn]
 
 
-class Known:
+class KnownPlans:
     """The plans of a program."""
 
-    _of: WeakKeyDictionary[Program, Known] = WeakKeyDictionary()
+    _of: WeakKeyDictionary[Program, KnownPlans] = WeakKeyDictionary()
 
     def __init__(self) -> None:
         self._plans: tuple[Plan, ...] = ()  # the one used last at the end
 
     @staticmethod
-    def of(program: Program) -> Known:
-        """Those of a program, which end with it."""
-        return Known._of.setdefault(program, Known())
+    def of_program(program: Program) -> KnownPlans:
+        """Return the plans of a program, which end with it."""
+        return KnownPlans._of.setdefault(program, KnownPlans())
 
     def find(self, begin: Plan, event: Event) -> Plan | None:
         """A plan that begins with another, and goes on with an event."""
@@ -71,17 +71,17 @@ def _begins(plan: Plan, other: Plan) -> bool:
     return len(other) <= len(plan) and all(a is b for a, b in zip(plan, other))
 
 
-class Noted:
+class NotingMachine:
     """A machine that notes what it does; what it is told first has been `done` before, and then
     there is perhaps a failure."""
 
     def __init__(self, machine: Machine, done: int, failure: BaseException | None) -> None:
-        self.machine, self._done, self._failure = machine, done, failure
+        self.machine, self._tell_planner, self._failure = machine, done, failure
         self.actions: list[tuple[str, tuple[Any, ...]]] = []
 
     def _do(self, name: str, *arguments: Any) -> None:
-        if self._done:
-            self._done -= 1
+        if self._tell_planner:
+            self._tell_planner -= 1
             return
         if self._failure is not None:
             failure, self._failure = self._failure, None
@@ -118,18 +118,18 @@ class Noted:
         self._do("take_apart", tuple(contents), tuple(pieces))
 
 
-class Following:
-    """What a program does, told to a planner only where no plan is known."""
+class PlanFollower:
+    """A planner that is asked only if no plan is known for what the program does."""
 
-    def __init__(self, machine: Machine, budget: Callable[[], int], known: Known) -> None:
+    def __init__(self, machine: Machine, budget: Callable[[], int], plans: KnownPlans) -> None:
         self.steps = 0
         self.is_open = False  # as `Room` has it, while the program runs
-        self._machine, self._budget, self._known = machine, budget, known
+        self._machine, self._budget, self._known = machine, budget, plans
         self._plan: Plan = ()  # that is followed
         self._at = 0  # turns of it
         self._own: list[Turn] = []  # those before, and then what the planner did
         self._planner: Planner | None = None
-        self._noted: Noted
+        self._noted: NotingMachine
         self._bytes = 0
         self._is_broken = False
 
@@ -146,7 +146,7 @@ class Following:
         return int(self._turn(("unit", 0, (size,))))
 
     def record(self, step: Step) -> int:
-        """A launch is about to run; its number."""
+        """Record a launch that is about to run; its number."""
         self.steps += 1
         return int(self._turn(("record", self._budget(), (step,))))
 
@@ -199,7 +199,7 @@ class Following:
         name, self._bytes, arguments = event
         planner, self._noted.actions = self.planner, []
         self._is_broken, was_broken = True, self._is_broken
-        answer = _done(planner, name, arguments, place)
+        answer = _tell_planner(planner, name, arguments, place)
         self._is_broken = was_broken
         self._own.append(Turn(event, answer, self._noted.actions))
         return answer
@@ -209,17 +209,19 @@ class Following:
         comes next, which failed."""
         self._own = [*self._plan[:turns]]
         done += sum(len(turn.actions) for turn in self._own)
-        self._noted = Noted(self._machine, done, failure)
+        self._noted = NotingMachine(self._machine, done, failure)
         planner = Planner(self._noted, lambda: self._bytes)
         planner.room.is_open = self.is_open
         for turn in self._own:
             name, self._bytes, arguments = turn.event
-            answer = _done(planner, name, arguments, None)
+            answer = _tell_planner(planner, name, arguments, None)
             assert answer == turn.answer
         self._planner = planner
 
 
-def _done(planner: Planner, name: str, arguments: Sequence[Any], place: Place | None) -> Any:
+def _tell_planner(
+    planner: Planner, name: str, arguments: Sequence[Any], place: Place | None
+) -> Any:
     if name == "unit":
         return planner.graph.unit(*arguments)
     if name == "split":

@@ -44,7 +44,7 @@ class Planner:
     # While the program runs.
 
     def record(self, step: Step) -> int:
-        """A launch is about to run; its number. Keeps what it overwrites."""
+        """Record a launch that is about to run; its number. Keeps what it overwrites."""
         number = self.graph.add(step)
         self.follow(number)
         return number
@@ -87,7 +87,7 @@ class Planner:
             if self.graph.is_wanted(content, number):
                 self.room.fix(content)
         elif content in self.graph.first_use:
-            self.room.loose.wanted += 1
+            self.room.loose.offered += 1
             self.room.offer(content)
         else:
             self.room.forget(content)
@@ -117,7 +117,7 @@ class Planner:
         sweep = Sweep(self)
         try:
             for number in reversed(range(steps)):
-                sweep.bring(self.graph.needed(number), number + 1)
+                sweep.bring(self.graph.needed_contents(number), number + 1)
                 self.machine.reverse(number)
                 self.room.come_to(number)
         finally:
@@ -156,16 +156,17 @@ class Sweep:
         if all(self.holds(unit) == maker for unit, maker in targets):
             return
         episode = self._find([*targets, *self._ahead(targets, time)], time)
-        self.room.loose.lock(episode.taken)
+        self.room.loose.lock(episode.copies)
         self.room.components.renew(episode.steps)
         for number in episode.steps:
-            self._run(number, episode.wanted[number], time)
+            self._run(number, episode.targets[number], time)
         for content in targets:
             self._place(content, time)
         self._leave()
 
     def _ahead(self, targets: Sequence[Content], time: int) -> list[Content]:
-        """What to make with contents, where there is little room, as earlier reverses need it."""
+        """Return what to make with contents, if there is little space, as earlier reverses need
+        it."""
         states, use = self.planner.states, self.graph.first_use
         steps = self._closure(targets, ()).steps if states.is_tight() else []
 
@@ -183,8 +184,8 @@ class Sweep:
         self._lent, self._expected, self._last_uses, self.room.reserved = [], set(), {}, 0
 
     def _find(self, targets: Sequence[Content], time: int) -> Episode:
-        """How to bring contents; those in memory that are in the way are kept, where there is room,
-        or made again. There is room for all that has to be kept meanwhile."""
+        """Return how to bring contents; those in memory that are in the way are kept, if there is
+        space, or made again. There is room for all that has to be kept meanwhile."""
         moved: set[Content] = set()
         while True:
             episode = self._closure(targets, moved)
@@ -196,7 +197,7 @@ class Sweep:
                     self._last_uses = last_uses(self.graph, self.room.loose, episode, time)
                     expected = {c for c in expected if c[0] not in self._last_uses}
                     size = sum(self.graph.bytes_of(expected))
-                if self.room.has_room(size, episode.taken):
+                if self.room.has_room(size, episode.copies):
                     self._expected, self.room.reserved = expected, size
                     return episode
             for content in late:
@@ -209,9 +210,9 @@ class Sweep:
         return closure(self.graph, self.room, self.holds, targets, moved)
 
     def _to_be_kept(self, episode: Episode, time: int) -> set[Content]:
-        """What the program left and launches displace, and what the reverse behind the last one
-        needs of before it."""
-        units = {unit for unit, maker in episode.taken if self.holds(unit) != maker}
+        """Return what the program left and launches displace, and what the reverse behind the last
+        one needs of before it."""
+        units = {unit for unit, maker in episode.copies if self.holds(unit) != maker}
         for number in episode.steps:
             step = self.graph.steps[number]
             units |= {u for u in step.writes if self.holds(u) != number or not step.is_stable(u)}
@@ -254,7 +255,7 @@ class Sweep:
                 self._fix(content)
 
     def _is_right(self, unit: int, number: int, units: set[int]) -> bool:
-        """Whether a launch makes all of what it made in a unit when it ran first."""
+        """Return whether a launch makes all of what it made in a unit when it ran first."""
         if unit in units or not self.graph.steps[number].keeps(unit):
             return True
         return self.holds(unit) == self.graph.maker(unit, number)

@@ -9,12 +9,12 @@ from mlirad.ad.budget.components import Components
 from mlirad.ad.budget.cuts import Cuts
 from mlirad.ad.budget.eviction import EvictionQueue
 from mlirad.ad.budget.graph import Content, Graph
-from mlirad.ad.budget.held import Held
+from mlirad.ad.budget.held_cuts import HeldCuts
 from mlirad.ad.budget.heuristics import Heuristic
 
 
 class Machine(Protocol):
-    """What does as a plan says: the program's memory, or a test's."""
+    """An executor of plans: the program's memory, or a test's."""
 
     def keep(self, content: Content) -> None:
         """Copy what a unit holds now."""
@@ -41,7 +41,7 @@ class Machine(Protocol):
 
 
 class NoRoomError(Exception):
-    """What has to be kept does not fit into the budget."""
+    """Contents that have to be kept do not fit into the budget."""
 
 
 class Room:
@@ -55,7 +55,7 @@ class Room:
         self.components = Components(graph)
         self.fixed: dict[Content, None] = {}
         self.cuts = Cuts(graph)
-        self.held = Held(graph, self.cuts)
+        self.held = HeldCuts(graph, self.cuts)
         self.loose = EvictionQueue(graph, self.components, heuristic, self.held)
         self.bytes = self.peak = 0
         self.reserved = 0  # for what is about to be fixed
@@ -76,12 +76,12 @@ class Room:
         return self.limit() - self.bytes - self.reserved
 
     def can_fix(self, size: int) -> bool:
-        """Whether there would be room for some bytes besides what is fixed."""
+        """Return whether there would be room for some bytes besides what is fixed."""
         return sum(self.graph.bytes_of(self.fixed)) + size <= self.limit()
 
     def has_room(self, size: int, used: Collection[Content]) -> bool:
-        """Whether there is room for some bytes, made of what is not about to be used; of that,
-        too, where it does not do."""
+        """Return whether there is room for some bytes, made of what is not about to be used; of
+        that, too, where it does not do."""
         self.loose.lock(used)
         while self.free() < size and (least := self.loose.least()) is not None:
             self._give_up(least)
@@ -144,7 +144,7 @@ class Room:
         self._by_first_use.setdefault(self.graph.first_use[content], []).append(content)
 
     def forget(self, content: Content) -> None:
-        """A content is gone, which has not been kept."""
+        """Forget a content that is gone, and has not been kept."""
         self.components.forget(content)
         front = self.components.front
         if self.graph.first_use.get(content, front) < front:
@@ -153,13 +153,13 @@ class Room:
         self.dropped[content[0]] = self.dropped.get(content[0], 0) + 1
 
     def release_held(self) -> None:
-        """What is held no more may be given up as others."""
+        """Let what is held no more be given up as others."""
         if self.held.released:
             self.loose.enter_again(self.held.released)
             self.held.released.clear()
 
     def come_to(self, front: int) -> None:
-        """The sweep has come to a launch; what only later ones use is let go."""
+        """Follow the sweep to a launch; what only later ones use is let go."""
         self.loose.come_to(front)
         for content in self._by_first_use.pop(front, ()):
             if content in self.loose:
@@ -172,8 +172,8 @@ class Room:
             self._let_go(content)
 
     def split(self, unit: int, pieces: Sequence[int]) -> None:
-        """A unit has been taken apart: copies that have to be kept are too, others are given up.
-        Raises NoRoomError where there is no room to do it."""
+        """Follow a unit that has been taken apart: copies that have to be kept are too, others are
+        given up. Raises NoRoomError where there is no room to do it."""
         for content in [content for content in self.loose if content[0] == unit]:
             self._drop(content)
             for piece in pieces:

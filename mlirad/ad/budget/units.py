@@ -62,11 +62,11 @@ class Units:
         self.taken_apart = 0  # units
 
     def cost(self, units: Iterable[int]) -> float:
-        """Of a launch that touches units."""
+        """Estimate the cost of a launch that touches units."""
         places = [self.places[unit] for unit in units]
         return LAUNCH + sum(self._size(array, span) for array, span in places)
 
-    def of(self, key: Key, elements: Elements, box: Box) -> tuple[int, ...]:
+    def of_box(self, key: Key, elements: Elements, box: Box) -> tuple[int, ...]:
         """The units that a box is made of."""
         array = self.arrays.get(key)
         if array is None:
@@ -85,7 +85,7 @@ class Units:
         and of which of these it is not all."""
         array, span = self.arrays.get(key), span_of(elements, box)
         if array is None or span is None or len(array.spans) < MANY or span in array.spans:
-            return self.of(key, elements, box), frozenset()
+            return self.of_box(key, elements, box), frozenset()
         latest = array.latest
         if latest in array.spans and _common(latest, span) == span:
             return (array.spans[latest],), frozenset([array.spans[latest]])
@@ -151,7 +151,7 @@ def _common(left: Span, right: Span) -> Span:
 
 
 def _without(span: Span, other: Span) -> list[Span]:
-    """What is left of a span without another, as spans that share nothing."""
+    """Return a span without another, as spans that share nothing."""
     if not _meet(span, other):
         return [span]
     pieces: list[Span] = []

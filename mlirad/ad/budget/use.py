@@ -1,4 +1,4 @@
-"""What a launch of a kernel does to units of memory, and how it is launched again."""
+"""Effects of a kernel's launch on units of memory, and how it is launched again."""
 
 from __future__ import annotations
 
@@ -51,13 +51,12 @@ class KernelUse:
         self.is_repeatable = not prints(variant) and not any(map(self._is_derivative, touched))
 
     def _is_derivative(self, access: Footprint) -> bool:
-        return isinstance(access.array, str) and self.program.derivatives.are_derivatives(
-            access.array
-        )
+        array = access.array
+        return isinstance(array, str) and self.program.derivatives.are_derivatives(array)
 
     def step(self, units: Units, launch: Launch) -> Step:
-        """What a launch reads and writes. Raises TaichiRuntimeError for memory that cannot be
-        within a budget."""
+        """Return what a launch reads and writes. Raises TaichiRuntimeError for memory that cannot
+        be within a budget."""
         boxes = (access.box(launch.values) for access in self._every)
         touched = (*boxes, *(array.address for array in launch.arrays))
         last = self._known.get(touched)
@@ -73,12 +72,12 @@ class KernelUse:
         for access in self._every:  # which may take units apart
             memory = memories[id(access)]
             if memory is not None:
-                units.of(*memory, access.box(values))
+                units.of_box(*memory, access.box(values))
 
         def of(accesses: Iterable[Footprint]) -> tuple[int, ...]:
             boxes = [(memories[id(access)], access.box(values)) for access in accesses]
             return tuple(
-                dict.fromkeys(u for m, box in boxes if m is not None for u in units.of(*m, box))
+                dict.fromkeys(u for m, box in boxes if m is not None for u in units.of_box(*m, box))
             )
 
         replaced = set(of(access for access in self.written if access.part == "whole"))
@@ -124,8 +123,8 @@ class KernelUse:
     def again(
         self, mode: Mode, launch: Launch, beside: Callable[[Key], Sequence[Elements]] | None
     ) -> Callable[[], None]:
-        """How to launch again. `beside` gives the tangents of an array, if there are any: what has
-        none yet is constant, and has tangents of 0 when it is made again."""
+        """Return how to launch again. `beside` gives the tangents of an array, if there are any:
+        what has none yet is constant, and has tangents of 0 when it is made again."""
         if beside is None:
             return lambda: (launch.run(mode), None)[1]
         memories = [
@@ -144,7 +143,7 @@ class KernelUse:
 
 @in_turn
 def prints(variant: Variant) -> bool:
-    """Whether launches print."""
+    """Return whether launches print."""
     with context():
         bodies = functions(variant.kernel.module.operation)
         return any(PrintOp.holds(op) for function in bodies for op in operations(function))

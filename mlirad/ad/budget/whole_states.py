@@ -22,8 +22,8 @@ class States:
         self._moved: set[int] = set()  # units that hold something else on the way back
 
     def follow(self, number: int) -> None:
-        """A launch has been recorded, and is about to run: hold what lies across the cuts that it
-        completes."""
+        """Follow a launch that has been recorded, and is about to run: hold what lies across the
+        cuts that it completes."""
         before = len(self.cuts.places)
         self.cuts.follow(number)
         self.held.follow(number)
@@ -50,7 +50,7 @@ class States:
         return content in self.room or self.graph.maker(content[0], number) == content[1]
 
     def split(self, unit: int, pieces: list[int]) -> None:
-        """A unit has been taken apart."""
+        """Follow a unit that has been taken apart."""
         self.cuts.split(unit, pieces)
         self.held.split(unit, pieces)
         if unit in self._moved:
@@ -61,8 +61,9 @@ class States:
         return max(0, self.room.limit() - self._fixed)
 
     def is_tight(self) -> bool:
-        """Whether there is not room enough for a cut in front of each of some parts of the program,
-        and for what reverses need of one part: in so much, most launches run again once."""
+        """Return whether there is not room enough for a cut in front of each of some parts of the
+        program, and for what reverses need of one part: in so much, most launches run again
+        once."""
         cuts = self.cuts
         if len(cuts.places) < MANY or cuts.are_single():
             return False
@@ -71,9 +72,9 @@ class States:
     def ahead(
         self, first: int, time: int, is_there: Callable[[Content], bool]
     ) -> dict[Content, None]:
-        """What to make, too, when launches from one on are run again for the reverse in front of a
-        time, as reverses before need it: what lies across cuts, as many as there is room for; what
-        is needed behind the last one."""
+        """Return what to make, too, when launches from one on are run again for the reverse in
+        front of a time, as reverses before need it: what lies across cuts, as many as there is
+        space for; what is needed behind the last one."""
         self.held.come_to(time)
         last = self.held.last(time)
         begin = self.cuts.places[last] if last >= 0 else 0
@@ -91,10 +92,10 @@ class States:
                     begin = self.cuts.places[cut]
         self.room.release_held()
         if first >= begin or contents:
-            contents.update(self._needed(begin, time))
+            contents.update(self._needed_contents(begin, time))
         return {content: None for content in contents if not is_there(content)}
 
-    def _needed(self, begin: int, time: int) -> dict[Content, None]:
+    def _needed_contents(self, begin: int, time: int) -> dict[Content, None]:
         if not self._fits(begin, time):
             return {}
         steps = self.graph.steps
@@ -102,5 +103,5 @@ class States:
         return {content: None for content in contents if content in self.graph.needed_by_reverse}
 
     def _fits(self, begin: int, time: int) -> bool:
-        """Whether there is room for all that reverses need of some launches."""
+        """Return whether there is room for all that reverses need of some launches."""
         return sum(self.cuts.needed[begin:time]) <= self.share() - self.held.bytes

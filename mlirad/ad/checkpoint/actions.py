@@ -1,4 +1,4 @@
-"""What a step of a checkpointed loop does, without its arguments: so that many steps share it.
+"""Actions of a step of a checkpointed loop, without their arguments: so that many steps share them.
 
 An action is done again (`replay`), or done again and recorded by a tape (`record`).
 """
@@ -23,12 +23,13 @@ from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import FunctionCall, GivenGradient, Target
 from mlirad.lang.transfer import Pass
 from mlirad.runtime.kernels.variant import Variant
+from mlirad.runtime.memory.memory import Index
 
 Step = Sequence[tuple["Action", tuple[Any, ...]]]
 
 
 class Action(ABC):
-    """What is done again with recorded arguments; hashable."""
+    """An action that is done again with recorded arguments; hashable."""
 
     @abstractmethod
     def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
@@ -43,11 +44,10 @@ class LaunchAgain(Action, msgspec.Struct, frozen=True, metaclass=AbstractStruct)
     """A part of a kernel. The arguments are the launch's."""
 
     kernel: LaunchedKernel
-    part: Variant
+    piece: Variant
 
     def launch(self, arguments: tuple[Any, ...]) -> Launch:
-        """Its launch."""
-        return Launch(self.kernel, self.part, arguments)
+        return Launch(self.kernel, self.piece, arguments)
 
     def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         tape.program_mode.run(self.launch(arguments))
@@ -60,7 +60,7 @@ class LaunchOnArrays(LaunchAgain, frozen=True):
     """A part of a kernel with array arguments, which come last."""
 
     def launch(self, arguments: tuple[Any, ...]) -> Launch:
-        return Launch(self.kernel, self.part, arguments[:-1], arguments[-1])
+        return Launch(self.kernel, self.piece, arguments[:-1], arguments[-1])
 
 
 def checksums(arrays: Sequence[ArrayBuffer]) -> tuple[int, ...]:
@@ -161,4 +161,48 @@ class CallAgain(Action, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
             for action, inner in arguments[2]:
                 action.record(tape, inner)
 
-        tape.replaced(FunctionCall(self.function, again, *arguments[:2]))
+        tape.call_function(FunctionCall(self.function, again, *arguments[:2]))
+
+
+class CurrentStep:
+    """Actions with their arguments; a write from Python is one once it is written."""
+
+    def __init__(self) -> None:
+        self.actions: list[tuple[Action, tuple[Any, ...]]] = []
+        self._writing: tuple[Target, Index | None] | None = None
+
+    def take(self) -> list[tuple[Action, tuple[Any, ...]]]:
+        """Return what was done; from now on, nothing."""
+        actions, self.actions = self.actions, []
+        return actions
+
+    def do(self, action: Action, *arguments: object) -> None:
+        """Something is done."""
+        self.actions.append((action, arguments))
+
+    def launch(self, launch: Launch) -> None:
+        """A part of a kernel is launched."""
+        if launch.arrays:
+            self.do(LaunchOnArrays(launch.kernel, launch.variant), *launch.values, launch.arrays)
+        else:
+            self.do(LaunchAgain(launch.kernel, launch.variant), *launch.values)
+
+    def launch_alone(self, launch: Launch) -> None:
+        """A kernel is launched inside a function with a gradient of its own, or with none."""
+        action, arrays = LaunchAlone(launch.kernel, launch.variant), launch.arrays
+        self.do(action, *launch.values, arrays, checksums(arrays))
+
+    def write(self, target: Target, index: Index | None) -> None:
+        """Python is about to write."""
+        self._writing = target, index
+
+    def finish_write(self) -> None:
+        """Note what Python wrote."""
+        if self._writing is None:
+            return
+        (target, index), self._writing = self._writing, None
+        elements = memory_of(target)[1]
+        data = elements.read(box_of(elements, index))
+        value = data.item() if data.size == 1 else data
+        rank = None if index is None else len(index)
+        self.do(WriteAgain(target, rank), *(index or ()), value)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from typing import Any
 
-from mlirad.ad.checkpoint.recorded import Declared, Statistics
+from mlirad.ad.checkpoint.recorded_steps import LoopDeclaration, Statistics
 from mlirad.ad.checkpoint.step_recorder import StepRecorder
 from mlirad.ad.recorder.recording import Recording
 from mlirad.ad.recording.sizes import bytes_of
@@ -85,10 +85,11 @@ def _tape() -> Recording | None:
 
 def declared_of(
     state: object, scratch: object, snapshots: int | None, memory: int | str | None
-) -> Declared:
-    """What was declared. Raises TaichiTypeError for what is no state or scratch."""
+) -> LoopDeclaration:
+    """Return the declaration of a loop. Raises TaichiTypeError for what is no state or scratch."""
     state_fields, scratch_fields = _targets(state, "state"), _targets(scratch, "scratch")
-    floats = [one for one in scratch_fields if isinstance(one, Field) and one.dtype.is_float]
+    fields = [target for target in scratch_fields if isinstance(target, Field)]
+    floats = [field for field in fields if field.dtype.is_float]
     for target in scratch_fields:
         if target in state_fields:
             raise TaichiTypeError(
@@ -103,15 +104,15 @@ def declared_of(
         sum(memory_of(target)[1].copy_bytes() for target in targets)
         for targets in (state_fields, scratch_fields)
     )
-    kept = _snapshots(snapshots, memory, size, more)
-    return Declared(state_fields, tuple(floats), kept, caller())
+    count = _snapshots(snapshots, memory, size, more)
+    return LoopDeclaration(state_fields, tuple(floats), count, caller())
 
 
 class CheckpointedSteps:
     """The iterable of a checkpointed loop; `statistics` says what it cost, once its tape has run
     its reverses too."""
 
-    def __init__(self, tape: Recording | None, over: object, declared: Declared) -> None:
+    def __init__(self, tape: Recording | None, over: object, declared: LoopDeclaration) -> None:
         if not isinstance(over, Iterable):
             raise TaichiTypeError(
                 f"ti.ad.checkpointed() goes over a range or another iterable, not a "
@@ -158,27 +159,29 @@ class CheckpointedSteps:
             recorder.close()
 
 
-def _targets(given: object, what: str) -> tuple[Target, ...]:
-    targets = [given] if isinstance(given, Field | Ndarray | LeafGroup) else given
+def _targets(value: object, role: str) -> tuple[Target, ...]:
+    targets = [value] if isinstance(value, Field | Ndarray | LeafGroup) else value
     if not isinstance(targets, list | tuple):
         raise TaichiTypeError(
-            f"ti.ad.checkpointed(): {what}= takes a list of fields and ti.ndarrays, not a "
-            f"{type(given).__name__}"
+            f"ti.ad.checkpointed(): {role}= takes a list of fields and ti.ndarrays, not a "
+            f"{type(value).__name__}"
         )
     single: list[Any] = [
-        one for t in targets for one in (t.__leaves__() if isinstance(t, LeafGroup) else [t])
+        leaf
+        for target in targets
+        for leaf in (target.__leaves__() if isinstance(target, LeafGroup) else [target])
     ]
     for target in single:
         if not isinstance(target, Field | Ndarray):
             raise TaichiTypeError(
-                f"ti.ad.checkpointed(): {what}= takes fields and ti.ndarrays, not a "
+                f"ti.ad.checkpointed(): {role}= takes fields and ti.ndarrays, not a "
                 f"{type(target).__name__}"
             )
         if (isinstance(target, Field) and target.primal is not None) or (
             isinstance(target, Ndarray) and target.is_gradient
         ):
             raise TaichiTypeError(
-                f"ti.ad.checkpointed(): {what}= takes no gradients: {_name(target)}"
+                f"ti.ad.checkpointed(): {role}= takes no gradients: {_name(target)}"
             )
         if isinstance(target, Field):
             target.located()
@@ -207,11 +210,11 @@ def _snapshots(snapshots: int | None, memory: int | str | None, size: int, more:
                 f"state"
             )
         return snapshots
-    found = (bytes_of(memory, "ti.ad.checkpointed()") - 3 * (size + more)) // max(size, 1)
-    if found < 1:
+    count = (bytes_of(memory, "ti.ad.checkpointed()") - 3 * (size + more)) // max(size, 1)
+    if count < 1:
         raise TaichiRuntimeError(
             f"ti.ad.checkpointed(): memory={memory!r} is too small: a state has {size} bytes, and "
             f"{4 * size + 3 * more} are needed for a snapshot, for what the program leaves, and "
             "for what the reverses of two steps keep"
         )
-    return found
+    return count

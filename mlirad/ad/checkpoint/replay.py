@@ -11,7 +11,7 @@ import msgspec
 
 from mlirad.abstract_struct import AbstractStruct
 from mlirad.ad.checkpoint.actions import Action, Step
-from mlirad.ad.checkpoint.recorded import Declared, Recorded, Statistics
+from mlirad.ad.checkpoint.recorded_steps import LoopDeclaration, RecordedSteps, Statistics
 from mlirad.ad.checkpoint.schedule import (
     OnlinePlacement,
     Placement,
@@ -22,9 +22,9 @@ from mlirad.ad.checkpoint.schedule import (
 from mlirad.ad.checkpoint.scratch import check_scratch, forget_scratch, spoil_scratch
 from mlirad.ad.checkpoint.states import States
 from mlirad.ad.recorder.recording import Recording
-from mlirad.ad.recording.apart import Apart
 from mlirad.ad.recording.entries import Entry
-from mlirad.ad.recording.sweep import sweep
+from mlirad.ad.recording.keeper import sweep
+from mlirad.ad.recording.outer_adjoints import OuterAdjoints
 from mlirad.ad.recording.versions import Key, Version
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
@@ -44,16 +44,16 @@ class Loop(Entry):
     def __init__(
         self,
         tape: Recording,
-        declared: Declared,
-        log: Recorded,
+        declared: LoopDeclaration,
+        log: RecordedSteps,
         statistics: Statistics,
         length: int | None,
     ) -> None:
         self._tape = weakref.ref(tape)  # which has this entry
         self.declared, self.log, self.statistics = declared, log, statistics
-        kept = declared.snapshots
+        count = declared.snapshots
         self._placement: Placement = (
-            OnlinePlacement(kept) if length is None else PlannedPlacement(length, kept)
+            OnlinePlacement(count) if length is None else PlannedPlacement(length, count)
         )
         self._length = length
         self.taped_bytes = 0  # kept for the reverse of the last step
@@ -63,19 +63,17 @@ class Loop(Entry):
             [elements for _, elements in declared.state_memory()], tape.program.capacity
         )
         self.statistics.state_bytes = self.states.state_bytes
-        for key, elements in self._written():
+        for key, elements in self._written_memory():
             self.note_written(key, elements)
 
-    def _written(self) -> list[tuple[Key, Elements]]:
-        """What the steps write."""
+    def _written_memory(self) -> list[tuple[Key, Elements]]:
         return [*self.declared.memory(), *self.log.sums.items(), *self.log.locals.items()]
 
     @property
     def tape(self) -> Recording:
-        """The tape that this is on."""
-        found = self._tape()
-        assert found is not None
-        return found
+        tape = self._tape()
+        assert tape is not None
+        return tape
 
     # While steps are done the first time.
 
@@ -89,9 +87,9 @@ class Loop(Entry):
 
     def reach(self, state: int) -> None:
         """Memory is in a state, which is kept, or not."""
-        wanted = self._placement.reach(state)
-        if state in wanted:
-            self.states.forget([one for one in self.states.kept if one not in wanted])
+        states = self._placement.reach(state)
+        if state in states:
+            self.states.forget([old for old in self.states.kept if old not in states])
             self._keep(state)
             self._measure(0, 0)
 
@@ -105,25 +103,25 @@ class Loop(Entry):
         for key, elements in self.log.constants.items():
             tape.ledger.versions.need(key, elements, place)
         if self.calls_gradient():
-            written = dict(self._written())
+            written = dict(self._written_memory())
             for symbol, memory in tape.program.fields.items():
                 if symbol not in tape.program.derivatives.gradients and symbol not in written:
                     tape.ledger.versions.need(symbol, memory.elements, place)
 
     # In reverse.
 
-    def move(self, apart: Apart) -> None:
+    def move(self, outer_adjoints: OuterAdjoints) -> None:
         """Raise TaichiRuntimeError: steps are recorded again one by one."""
         raise TaichiRuntimeError(
             f"the checkpointed loop at {self.declared.place} is on a tape whose program uses "
-            f"gradients ({', '.join(sorted(apart.symbols))}): take it without checkpoints"
+            f"gradients ({', '.join(sorted(outer_adjoints.symbols))}): take it without checkpoints"
         )
 
     def reverse(self) -> None:
         """Come to each step, last first, from the nearest snapshot, record it, and run its
         reverses."""
         tape = self.tape
-        left = States([elements for _, elements in self._written()], tape.program.capacity)
+        left = States([elements for _, elements in self._written_memory()], tape.program.capacity)
         self.states.forget([state for state in self.states.kept if state >= self.steps])
         left.keep(0)
         if self.steps + 1 == self._length:  # the step behind was recorded when it first ran
@@ -131,10 +129,10 @@ class Loop(Entry):
         try:
             for plan in reversals(sorted(self.states.kept), self.steps, self.declared.snapshots):
                 entries = self._come_to(plan, left)
-                kept = sum(version.copy.nbytes for entry in entries for version in entry.saved)
+                size = sum(version.copy.nbytes for entry in entries for version in entry.saved)
                 self._measure(
                     1,
-                    kept
+                    size
                     + left.state_bytes
                     + sum(row.bytes for entry in entries for row in entry.rows()),
                 )
@@ -173,20 +171,21 @@ class Loop(Entry):
         self.states.keep(state)
         self.statistics.snapshots += 1
 
-    def _measure(self, others: int, others_bytes: int) -> None:
-        found = self.statistics
-        found.peak_states = max(found.peak_states, self.states.copies + others)
-        found.peak_bytes = max(
-            found.peak_bytes,
-            self.states.copies * self.states.state_bytes + self.taped_bytes + others_bytes,
+    def _measure(self, more: int, more_bytes: int) -> None:
+        statistics = self.statistics
+        statistics.peak_states = max(statistics.peak_states, self.states.copies + more)
+        statistics.peak_bytes = max(
+            statistics.peak_bytes,
+            self.states.copies * self.states.state_bytes + self.taped_bytes + more_bytes,
         )
 
     # As an entry.
 
     def flows(self) -> Sequence[Flow]:
-        """Those of all steps, as often as a derivative may need to find its way through them."""
-        found = self.log.flows()
-        return [*found] * len({flow.target for flow in found})
+        """Return the flows of all steps, as often as a derivative may need to find its way through
+        them."""
+        flows = self.log.flows()
+        return [*flows] * len({flow.target for flow in flows})
 
     def repeat(self) -> None:
         for step in range(self.steps):
@@ -226,9 +225,12 @@ class Loop(Entry):
 
 
 def begin_loop(
-    tape: Recording, declared: Declared, log: Recorded, statistics: Statistics, length: int | None
+    tape: Recording,
+    declared: LoopDeclaration,
+    log: RecordedSteps,
+    statistics: Statistics,
+    length: int | None,
 ) -> Loop:
-    """Begin a loop on a tape."""
     loop = Loop(tape, declared, log, statistics, length)
     tape.ledger.entries.append(loop)
     return loop
@@ -249,16 +251,16 @@ def record(tape: Recording, step: Step) -> None:
 class LoopAgain(Action, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     """A checkpointed loop inside a step of another. The argument: its steps."""
 
-    declared: Declared
+    declared: LoopDeclaration
 
     def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
-        log: Recorded = arguments[0]
+        log: RecordedSteps = arguments[0]
         for step in range(len(log)):
             replay(tape, log[step])
 
     def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Do its steps as a loop on the tape, which takes snapshots and records the last step."""
-        log: Recorded = arguments[0]
+        log: RecordedSteps = arguments[0]
         loop = begin_loop(tape, self.declared, log, Statistics(), len(log))
         for step in range(len(log) - 1):
             loop.reach(step)

@@ -20,15 +20,15 @@ import msgspec
 def repetitions(steps: int, snapshots: int) -> int:
     """The least `r` for which `C(snapshots + r, snapshots)` is at least `steps`: how often a step
     is run again at most."""
-    found = 0
-    while comb(snapshots + found, snapshots) < steps:
-        found += 1
-    return found
+    count = 0
+    while comb(snapshots + count, snapshots) < steps:
+        count += 1
+    return count
 
 
 def executions(steps: int, snapshots: int) -> int:
-    """How many steps are run to reverse `steps` of them with so many states kept: the least there
-    can be.
+    """Count the steps that are run to reverse `steps` of them with so many states kept: the fewest
+    possible.
 
     The first sweep counts, and so does the run of each step that its reverse follows.
     """
@@ -48,10 +48,10 @@ def placements(steps: int, snapshots: int) -> list[int]:
     return list(_climb([0], steps, snapshots)) if steps else []
 
 
-def _climb(kept: Sequence[int], end: int, snapshots: int) -> Iterator[int]:
+def _climb(states: Sequence[int], end: int, snapshots: int) -> Iterator[int]:
     """The last state that is kept, and those to be kept between it and the step in front of
     `end`."""
-    at, count = kept[-1], len(kept)
+    at, count = states[-1], len(states)
     yield at
     while end - at > 1 and count < snapshots:
         at += split(end - at, snapshots - count + 1)
@@ -60,7 +60,7 @@ def _climb(kept: Sequence[int], end: int, snapshots: int) -> Iterator[int]:
 
 
 class Reversal(msgspec.Struct, frozen=True):
-    """How to come to one step and reverse it: begin at a kept state, keep others on the way, forget
+    """The way to one step that is reversed: begin at a kept state, keep others on the way, forget
     what is behind it."""
 
     begin: int
@@ -69,22 +69,22 @@ class Reversal(msgspec.Struct, frozen=True):
     forget: tuple[int, ...]  # states that no later reversal needs
 
 
-def reversals(kept: Sequence[int], steps: int, snapshots: int) -> Iterator[Reversal]:
+def reversals(states: Sequence[int], steps: int, snapshots: int) -> Iterator[Reversal]:
     """Reverse all steps, last first, from states that a sweep kept; never are more than `snapshots`
     kept at once.
 
     Of states that are kept, 0 is never forgotten.
     """
-    held = [state for state in kept if state < steps]
+    present = [state for state in states if state < steps]
     for step in reversed(range(steps)):
-        way = list(_climb(held, step + 1, snapshots))
-        held += way[1:]
-        forget = (held.pop(),) if step and held[-1] == step else ()
+        way = list(_climb(present, step + 1, snapshots))
+        present += way[1:]
+        forget = (present.pop(),) if step and present[-1] == step else ()
         yield Reversal(way[0], tuple(way[1:]), step, forget)
 
 
 class Placement(ABC):
-    """Which states a first sweep keeps."""
+    """The choice of states that a first sweep keeps."""
 
     @abstractmethod
     def reach(self, state: int) -> list[int]:
@@ -93,7 +93,7 @@ class Placement(ABC):
 
 
 class PlannedPlacement(Placement):
-    """Which states to keep of a known number of steps."""
+    """The choice for a known number of steps."""
 
     def __init__(self, steps: int, snapshots: int) -> None:
         self.states = placements(steps, snapshots)
@@ -103,7 +103,7 @@ class PlannedPlacement(Placement):
 
 
 class OnlinePlacement(Placement):
-    """Which states to keep while the number of steps is not known.
+    """The choice while the number of steps is not known.
 
     No step will be run again more often than with the best choice for the number that it turns out
     to be, but for the states that a sixteenth more steps would make dispensable: those are not kept
@@ -122,7 +122,7 @@ class OnlinePlacement(Placement):
             self.levels.reach(self.reached)
             self.reached += 1
         lasting = self.levels.kept
-        self.kept = [one for one in (*self.kept, state) if one in lasting]
+        self.kept = [old for old in (*self.kept, state) if old in lasting]
         return self.kept
 
 

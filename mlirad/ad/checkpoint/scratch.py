@@ -1,16 +1,16 @@
-"""What the steps of a checkpointed loop write anew, and must not read before: NaN shows it."""
+"""Scratch: what the steps of a checkpointed loop write, and must not read before. NaN shows it."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from mlirad.ad.checkpoint.recorded import Declared
+from mlirad.ad.checkpoint.recorded_steps import LoopDeclaration
 from mlirad.ad.recording.target_memory import memory_of
 from mlirad.errors import TaichiRuntimeError
 from mlirad.runtime.memory.memory import SparseElements
 
 
-def spoil_scratch(declared: Declared) -> None:
+def spoil_scratch(declared: LoopDeclaration) -> None:
     """Let scratch hold NaN, in front of a step."""
     for target in declared.scratch:
         elements = memory_of(target)[1]
@@ -21,24 +21,24 @@ def spoil_scratch(declared: Declared) -> None:
             elements.fill(np.nan)
 
 
-def forget_scratch(declared: Declared) -> None:
-    """Nothing is passed on by scratch from step to step. A reverse leaves 0 in the adjoint of what
-    its step overwrote; but which cells a step deactivates depends on what ran before it, and when
-    it is run again, that is another step."""
+def forget_scratch(declared: LoopDeclaration) -> None:
+    """Clear adjoints of scratch, which passes nothing on from step to step. A reverse leaves 0 in
+    the adjoint of what its step overwrote; but which cells a step deactivates depends on what ran
+    before it, and when it is run again, that is another step."""
     for target in declared.scratch:
         _, elements, adjoint = memory_of(target)
         if adjoint is not None and isinstance(elements, SparseElements):
             adjoint.fill(0)
 
 
-def check_scratch(declared: Declared, step: int) -> None:
+def check_scratch(declared: LoopDeclaration, step: int) -> None:
     """Raise TaichiRuntimeError where a step that began with NaN in its scratch has passed one on to
     its state."""
     if not declared.scratch:
         return
     for target in declared.state:
         if target.dtype.is_float and np.isnan(memory_of(target)[1].read()).any():
-            names = ", ".join(f"'{one.symbol}'" for one in declared.scratch)
+            names = ", ".join(f"'{field.symbol}'" for field in declared.scratch)
             raise TaichiRuntimeError(
                 f"ti.ad.checkpointed() at {declared.place}: step {step} leaves NaN in its state, "
                 f"run again with NaN in scratch=: one of {names} is read by a step before the "

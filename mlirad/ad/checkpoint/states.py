@@ -21,13 +21,13 @@ class States:
 
     @property
     def copies(self) -> int:
-        """How many copies have memory now."""
+        """Count the copies that have memory now."""
         return len(self.kept) + len(self.spare)
 
     def keep(self, state: int) -> None:
         """Copy memory, which is in a state. Raises TaichiMemoryError where there is no room for
         it."""
-        copies = self.spare.pop() if self.spare else [self._room(one) for one in self.arrays]
+        copies = self.spare.pop() if self.spare else list(map(self._room, self.arrays))
         for copy in copies:
             copy.renew()
         self.kept[state] = copies

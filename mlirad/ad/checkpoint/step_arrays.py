@@ -4,36 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from mlirad.ad.checkpoint.touched import Touched
+from mlirad.ad.checkpoint.step_accesses import StepAccesses
+from mlirad.ad.recording.array_table import TapeArray
 from mlirad.ad.recording.entries import Entry, named_flows, written_boxes
-from mlirad.ad.recording.known_arrays import KnownArray
 from mlirad.ad.recording.ledger import Ledger
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.kernels.launch import Launch
 
 
 class StepArrays:
-    """What the tape knows of them."""
+    """The arrays, as the tape knows them."""
 
-    def __init__(self, ledger: Ledger, touched: Touched, loop: Entry) -> None:
+    def __init__(self, ledger: Ledger, touched: StepAccesses, loop: Entry) -> None:
         self.ledger, self.touched = ledger, touched
         self.loop = loop  # that the tape has
         self._shared: dict[Hashable, tuple[ArrayBuffer, ...]] = {}
 
-    def named(self, launch: Launch) -> list[KnownArray]:
-        """What flows call array arguments that were seen before."""
-        return [self.ledger.arrays.known.know(array, "") for array in launch.arrays]
+    def named_arrays(self, launch: Launch) -> list[TapeArray]:
+        """Return what flows call array arguments that were seen before."""
+        return [self.ledger.arrays.table.know(array, "") for array in launch.arrays]
 
-    def note_carried(self, launch: Launch, named: Sequence[KnownArray]) -> None:
+    def note_carried(self, launch: Launch, named: Sequence[TapeArray]) -> None:
         """Tell the tape what a launch, which it does not record itself, leaves in arrays."""
         footprints = launch.variant.notes.footprints()
         self.ledger.carriers.follow(self.ledger.entries)
-        self.ledger.carriers.launched(
+        self.ledger.carriers.note_launch(
             named_flows(footprints.flows.between, launch.variant, named),
             lambda array: written_boxes(array, footprints, launch, named),
         )
 
-    def mirrored(self, launch: Launch) -> Launch:
+    def on_mirrors(self, launch: Launch) -> Launch:
         """A launch on the arrays that steps of a loop read when they are done again: of those that
         Python may change unseen, the tape's copies.
 
@@ -44,19 +44,19 @@ class StepArrays:
     def _mirror(self, launch: Launch, buffer: ArrayBuffer) -> ArrayBuffer:
         arrays, entries = self.ledger.arrays, self.ledger.entries
         name = launch.kernel.__name__
-        one = arrays.known.know(buffer, name)
-        if one.mirror is None:
+        array = arrays.table.know(buffer, name)
+        if array.mirror is None:
             return buffer
-        if self.touched.has_read(one.mirror.own.address) and one.mirror.differs(one.whole):
+        if self.touched.has_read(array.mirror.own.address) and array.mirror.differs(array.full_box):
             raise self.touched.error(
                 f"array argument '{buffer.name}' of kernel '{name}' holds something "
                 "else than in an earlier step: pass a ti.ndarray, or a new array for each step"
             )
         position = entries.index(self.loop)
-        entries[position:position] = arrays.unseen.look_at(one, self.ledger.versions)
-        return one.of_reverse(buffer)
+        entries[position:position] = arrays.unseen.look_at(array, self.ledger.versions)
+        return array.of_reverse(buffer)
 
-    def shared(self, launch: Launch) -> Launch:
+    def on_shared_arrays(self, launch: Launch) -> Launch:
         """A launch whose arrays are the same tuple as those of others on the same arrays."""
         if not launch.arrays:
             return launch

@@ -8,15 +8,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from mlirad.ad.checkpoint.actions import CallAgain, CopyAgain, TransferAgain
-from mlirad.ad.checkpoint.current_step import CurrentStep
-from mlirad.ad.checkpoint.recorded import Declared, Recorded, Statistics
+from mlirad.ad.checkpoint.actions import CallAgain, CopyAgain, CurrentStep, TransferAgain
+from mlirad.ad.checkpoint.recorded_steps import LoopDeclaration, RecordedSteps, Statistics
 from mlirad.ad.checkpoint.replay import Loop, LoopAgain, begin_loop
 from mlirad.ad.checkpoint.step_arrays import StepArrays
 from mlirad.ad.recorder.lost import warn_of_views, warn_of_write
+from mlirad.ad.recorder.recorded_transfer import carries_derivative, flows_of
 from mlirad.ad.recorder.recording import Recording
-from mlirad.ad.recorder.transferred import carried, flows_of
-from mlirad.ad.recording.known_arrays import KnownArray
+from mlirad.ad.recording.array_table import TapeArray
 from mlirad.ad.recording.target_memory import touched_box
 from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.launch import Launch
@@ -42,21 +41,25 @@ class StepMode(ABC):
 
     @abstractmethod
     def end_step(self) -> None:
-        """The step is done."""
+        """End the step."""
 
     @abstractmethod
     def begin_loop(
-        self, declared: Declared, log: Recorded, statistics: Statistics, length: int | None
+        self,
+        declared: LoopDeclaration,
+        log: RecordedSteps,
+        statistics: Statistics,
+        length: int | None,
     ) -> Loop | None:
         """Have a loop inside the step on the tape; None if all of it is to be run again."""
 
     @abstractmethod
-    def end_loop(self, log: Recorded, declared: Declared) -> None:
+    def end_loop(self, log: RecordedSteps, declared: LoopDeclaration) -> None:
         """A loop inside the step is done."""
 
     @abstractmethod
     def finish_write(self) -> None:
-        """What Python was about to write is written."""
+        """Note what Python wrote."""
 
     # What a step does.
 
@@ -64,22 +67,22 @@ class StepMode(ABC):
         """Launch a kernel, part by part; what it returns."""
         if launch.arrays:
             launch = self.ledger.arrays.gradients.with_gradients(launch)
-            launch = self.arrays.mirrored(launch)
-        for part in self.ledger.parts(launch):
-            shared = self._note_launch(part)
-            named = self.arrays.named(shared)
+            launch = self.arrays.on_mirrors(launch)
+        for piece in self.ledger.pieces(launch):
+            shared = self._note_launch(piece)
+            named = self.arrays.named_arrays(shared)
             self.log.note_part(shared.variant, named)
-            results = self._launch_part(part, shared, named)
+            results = self._launch_part(piece, shared, named)
         warn_of_views(self.ledger, launch)
         return results
 
     def _note_launch(self, launch: Launch) -> Launch:
-        shared = self.arrays.shared(launch)
+        shared = self.arrays.on_shared_arrays(launch)
         self.touched.note_launch(shared)
         return shared
 
     @abstractmethod
-    def _launch_part(self, launch: Launch, shared: Launch, named: Sequence[KnownArray]) -> Any:
+    def _launch_part(self, launch: Launch, shared: Launch, named: Sequence[TapeArray]) -> Any:
         """Launch a part of a kernel; `shared` is the launch to be kept, `named` stands for its
         arrays in flows."""
 
@@ -113,7 +116,7 @@ class StepMode(ABC):
 
 
 class LoggedStep(StepMode):
-    """What a step does is logged as actions."""
+    """Actions are logged."""
 
     def __init__(self, tape: Recording, arrays: StepArrays) -> None:
         super().__init__(tape, arrays)
@@ -121,25 +124,29 @@ class LoggedStep(StepMode):
 
     @property
     def has_begun(self) -> bool:  # type: ignore[override]
-        """Whether the step has done something."""
+        """Return whether the step has done something."""
         return bool(self.step.actions)
 
     def end_step(self) -> None:
         self.log.append(self.step.take())
 
     def begin_loop(
-        self, declared: Declared, log: Recorded, statistics: Statistics, length: int | None
+        self,
+        declared: LoopDeclaration,
+        log: RecordedSteps,
+        statistics: Statistics,
+        length: int | None,
     ) -> Loop | None:
         return None
 
-    def end_loop(self, log: Recorded, declared: Declared) -> None:
+    def end_loop(self, log: RecordedSteps, declared: LoopDeclaration) -> None:
         if len(log):
             self.step.do(LoopAgain(declared), log)
 
     def finish_write(self) -> None:
         self.step.finish_write()
 
-    def _launch_part(self, launch: Launch, shared: Launch, named: Sequence[KnownArray]) -> Any:
+    def _launch_part(self, launch: Launch, shared: Launch, named: Sequence[TapeArray]) -> Any:
         results = self.tape.program_mode.run(launch)
         self.arrays.note_carried(shared, named)
         self.step.launch(shared)
@@ -168,7 +175,9 @@ class LoggedStep(StepMode):
 
     def transfer(self, transfer: Transfer, place: str) -> None:
         number = transfer.number()
-        if carried(self.ledger, transfer, number, place, is_cut=not self.is_differentiating):
+        if carries_derivative(
+            self.ledger, transfer, number, place, is_cut=not self.is_differentiating
+        ):
             self.log.named.update(dict.fromkeys(flows_of(self.ledger, transfer, place)))
         transfer.run()
         self.step.do(TransferAgain(), transfer, number)
@@ -209,17 +218,21 @@ class TapedStep(StepMode):
         self.has_begun = False
 
     def begin_loop(
-        self, declared: Declared, log: Recorded, statistics: Statistics, length: int | None
+        self,
+        declared: LoopDeclaration,
+        log: RecordedSteps,
+        statistics: Statistics,
+        length: int | None,
     ) -> Loop | None:
         return begin_loop(self.tape, declared, log, statistics, length)
 
-    def end_loop(self, log: Recorded, declared: Declared) -> None:
+    def end_loop(self, log: RecordedSteps, declared: LoopDeclaration) -> None:
         """Nothing is logged."""
 
     def finish_write(self) -> None:
         """Nothing is logged."""
 
-    def _launch_part(self, launch: Launch, shared: Launch, named: Sequence[KnownArray]) -> Any:
+    def _launch_part(self, launch: Launch, shared: Launch, named: Sequence[TapeArray]) -> Any:
         return self.tape.program_mode.record(launch)
 
     def inside(self, call: FunctionCall) -> AbstractContextManager[StepMode]:
@@ -227,7 +240,7 @@ class TapedStep(StepMode):
         return nullcontext(TapedCall(self.tape, self.arrays))
 
     def run(self, call: FunctionCall) -> Any:
-        return self.tape.replaced(call)
+        return self.tape.call_function(call)
 
     def host_write(self, target: Target, index: Index, place: str) -> None:
         self.tape.host_write(target, index)

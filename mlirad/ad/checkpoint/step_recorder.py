@@ -1,16 +1,16 @@
-"""What launches and writes from Python go to while the body of a checkpointed loop runs."""
+"""The recorder of launches and of Python's accesses while the body of a checkpointed loop runs."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from mlirad.ad.checkpoint.recorded import Declared, Recorded, Statistics
+from mlirad.ad.checkpoint.recorded_steps import LoopDeclaration, RecordedSteps, Statistics
 from mlirad.ad.checkpoint.replay import Loop, begin_loop
+from mlirad.ad.checkpoint.step_accesses import StepAccesses
 from mlirad.ad.checkpoint.step_arrays import StepArrays
 from mlirad.ad.checkpoint.step_modes import LoggedStep, StepMode, TapedStep
-from mlirad.ad.checkpoint.touched import Touched
+from mlirad.ad.recorder.recorded_transfer import arrays_of
 from mlirad.ad.recorder.recording import Recording
-from mlirad.ad.recorder.transferred import arrays_of
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
@@ -31,17 +31,17 @@ class StepRecorder(Recorder):
     def __init__(
         self,
         outer: Recording | StepRecorder,
-        declared: Declared,
+        declared: LoopDeclaration,
         length: int | None,
         statistics: Statistics,
     ) -> None:
         self.outer, self.declared = outer, declared
         self.length, self.statistics = length, statistics
-        self.log = Recorded()
+        self.log = RecordedSteps()
         self.number = 0  # of the step that runs
         self.is_closed = False
         outer.finish_write()
-        around: Touched | None = None
+        around: StepAccesses | None = None
         if isinstance(outer, StepRecorder):
             self.tape: Recording = outer.tape
             self.loop = outer.mode.begin_loop(declared, self.log, statistics, length)
@@ -50,7 +50,9 @@ class StepRecorder(Recorder):
             self.tape = outer
             self.loop = begin_loop(outer, declared, self.log, statistics, length)
         note_sum = None if self.loop is None else self.loop.note_written
-        self.touched: Touched = Touched(self.tape.program, declared, self.log, around, note_sum)
+        self.touched: StepAccesses = StepAccesses(
+            self.tape.program, declared, self.log, around, note_sum
+        )
         arrays = StepArrays(self.tape.ledger, self.touched, self.outermost())
         self.mode: StepMode = LoggedStep(self.tape, arrays)
         self.tape.program.threads.record_by(self)
@@ -67,7 +69,6 @@ class StepRecorder(Recorder):
             self.loop.reach(self.number)
 
     def end_step(self) -> None:
-        """The step is done."""
         self.finish_write()
         self.mode.end_step()
         self.number += 1
@@ -87,7 +88,7 @@ class StepRecorder(Recorder):
         if isinstance(self.outer, StepRecorder):
             self.outer.take(self.log, self.declared)
 
-    def take(self, inner: Recorded, declared: Declared) -> None:
+    def take(self, inner: RecordedSteps, declared: LoopDeclaration) -> None:
         """Add an inner loop to the step; what it read and wrote has been noted."""
         self.log.take(inner)
         self.mode.end_loop(inner, declared)
@@ -138,12 +139,12 @@ class StepRecorder(Recorder):
         )
 
     def clear_gradients(self) -> None:
-        """What steps use are not gradients."""
+        """Nothing: what steps use are not gradients."""
 
     def result(self, launch: Launch) -> None:
         self.mode.result(launch)
 
-    def replaced(self, call: FunctionCall) -> Any:
+    def call_function(self, call: FunctionCall) -> Any:
         self.finish_write()
         with self.mode.inside(call) as inside:
             outside, self.mode = self.mode, inside

@@ -13,9 +13,9 @@ _INTEGERS = "bhiq"  # type codes of arrays, the narrowest first
 _RUNS = 64  # that many may be short
 
 
-def same(left: Any, right: Any) -> bool:
-    """Whether a value need not be kept again: zeros of either sign, and numbers of different types,
-    differ."""
+def is_same(left: Any, right: Any) -> bool:
+    """Return whether a value need not be kept again: zeros of either sign, and numbers of different
+    types, differ."""
     if left is right:
         return True
     if type(left) is not type(right):
@@ -29,7 +29,7 @@ def same(left: Any, right: Any) -> bool:
     if isinstance(left, float):
         return left == right and (left != 0.0 or str(left) == str(right))
     if isinstance(left, tuple):
-        return len(left) == len(right) and all(map(same, left, right))
+        return len(left) == len(right) and all(map(is_same, left, right))
     return isinstance(left, int | str | bytes | StepLog) and bool(left == right)
 
 
@@ -47,7 +47,6 @@ class Column:
         self.packed: Any = None  # all values, where runs turned out to be short
 
     def append(self, value: Any) -> None:
-        """Add a value."""
         number = self.length
         self.length += 1
         if self.packed is not None:
@@ -62,7 +61,7 @@ class Column:
     def _continues(self, value: Any, count: int) -> bool:
         first = self.firsts[-1]
         if type(value) is not int or type(first) is not int:
-            return same(first, value)
+            return is_same(first, value)
         if count == 1:
             self.strides[-1] = value - first
             return True
@@ -109,11 +108,11 @@ class Column:
         if not isinstance(other, Column) or self.length != other.length:
             return False
         if self.packed is not None or other.packed is not None:
-            return all(map(same, self, other))
+            return all(map(is_same, self, other))
         return (
             self.starts == other.starts
             and self.strides == other.strides
-            and all(map(same, self.firsts, other.firsts))
+            and all(map(is_same, self.firsts, other.firsts))
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -138,7 +137,6 @@ class StepLog:
         self.which, self.where = (Column(), Column())
 
     def append(self, step: Sequence[tuple[Any, tuple[Any, ...]]]) -> None:
-        """Add a step."""
         key = tuple([(action, len(arguments)) for action, arguments in step])
         shape = self.shapes.get(key)
         if shape is None:
@@ -168,7 +166,7 @@ class StepLog:
             isinstance(other, StepLog)
             and list(self.shapes) == list(other.shapes)
             and self.which == other.which
-            and all(mine.columns == its.columns for mine, its in zip(self.order, other.order))
+            and all(shape.columns == twin.columns for shape, twin in zip(self.order, other.order))
         )
 
     __hash__ = None  # type: ignore[assignment]

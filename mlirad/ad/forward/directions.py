@@ -26,13 +26,13 @@ def directions_of(param: Target, seed: Any) -> Array:
         if size != 1:
             raise TaichiRuntimeError(_NO_SEED)
         return np.ones((1, *shape))
-    given = floats(seed)
-    if given.shape in (shape, (size,)) or (size == 1 and given.shape == ()):
-        return given.reshape(1, *shape)
-    if given.ndim >= 1 and given.shape[1:] in (shape, (size,)) and given.shape[0] > 0:
-        return given.reshape(-1, *shape)
+    rows = floats(seed)
+    if rows.shape in (shape, (size,)) or (size == 1 and rows.shape == ()):
+        return rows.reshape(1, *shape)
+    if rows.ndim >= 1 and rows.shape[1:] in (shape, (size,)) and rows.shape[0] > 0:
+        return rows.reshape(-1, *shape)
     raise TaichiTypeError(
-        f"a seed of shape {given.shape} for a parameter of shape {shape}: it has that shape, or "
+        f"a seed of shape {rows.shape} for a parameter of shape {shape}: it has that shape, or "
         f"({size},), or that of several directions, (k, {size})"
     )
 
@@ -40,5 +40,5 @@ def directions_of(param: Target, seed: Any) -> Array:
 def floats(values: Any) -> Array:
     """An array of floats, in their own type where they have one, that does not change with
     memory."""
-    given = settled(np.asarray(values))
-    return given if given.dtype.kind == "f" else given.astype(np.float64)
+    array = settled(np.asarray(values))
+    return array if array.dtype.kind == "f" else array.astype(np.float64)

@@ -14,7 +14,7 @@ from mlirad.runtime.program import Program
 
 
 class Duals:
-    """As many tangents as there are directions, for the fields to which derivatives pass."""
+    """Tangents of fields to which derivatives pass, as many as there are directions."""
 
     def __init__(self, program: Program, count: int) -> None:
         self.program, self.count = program, count
@@ -25,7 +25,7 @@ class Duals:
 
     @property
     def flows(self) -> list[tuple[Flow, ...]]:
-        """How derivatives passed through the launches, the first to the last."""
+        """Return how derivatives passed through the launches, the first to the last."""
         return [*self._flows.values(), *self._transfers]
 
     def give(self, symbol: str) -> None:
@@ -58,23 +58,23 @@ class Duals:
             self._flows[variant] = variant.notes.flows().between
 
     def look_again(self) -> None:
-        """What was constant is not any more, or the other way round."""
+        """Forget what was constant, or was not."""
         self._versions.clear()
 
     @in_turn
     def _give_all(self, variant: Variant, flows: Sequence[Flow]) -> None:
         variant.refresh()
-        while missing := self._missing(variant, flows):
+        while missing := self._fields_without(variant, flows):
             for symbol in missing:
                 self.give(symbol)
             self.program.trees.materialize()
             variant.refresh()
 
-    def _missing(self, variant: Variant, flows: Sequence[Flow]) -> list[str]:
+    def _fields_without(self, variant: Variant, flows: Sequence[Flow]) -> list[str]:
         """The fields that have fewer duals than there are directions, or none where a derivative
         arrives."""
         duals = self.program.derivatives.duals
-        found = [s for s in variant.kernel.fields if 0 < len(duals.get(s, ())) < self.count]
+        symbols = [s for s in variant.kernel.fields if 0 < len(duals.get(s, ())) < self.count]
         for flow in flows:
             if not any(self.carries(variant, source) for source in flow.sources):
                 continue
@@ -86,11 +86,11 @@ class Duals:
                 )
             if isinstance(flow.target, str) and flow.target not in duals:
                 self.hidden[flow.target] = flow.place
-                found.append(flow.target)
-        return list(dict.fromkeys(found))
+                symbols.append(flow.target)
+        return list(dict.fromkeys(symbols))
 
     def carries(self, variant: Variant, array: str | int) -> bool:
-        """Whether an array of a kernel, as flows name it, has tangents."""
+        """Return whether an array of a kernel, as flows name it, has tangents."""
         return (
             array in self.program.derivatives.duals
             if isinstance(array, str)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from mlirad.ad.forward.directions import directions_of
 from mlirad.ad.forward.tangent_recorder import TangentRecorder
-from mlirad.ad.recorder.lost import warn_once
-from mlirad.ad.recording.chains import chain, next_on_the_way
-from mlirad.ad.tape.targets import has_twice, listed
+from mlirad.ad.recorder.lost import chain, next_on_the_way, warn_once
+from mlirad.ad.tape.seeds import as_list, has_twice
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.field.field import Field
@@ -49,19 +47,19 @@ class FwdMode:
         seed: Any = None,
         clear_gradients: bool = True,
     ) -> None:
-        self.loss = [_differentiable(one, "loss") for one in listed(loss)[0]]
-        params, several = listed(param)
-        self.param = [_differentiable(one, "param") for one in params]
+        self.loss = [_differentiable(target, "loss") for target in as_list(loss)[0]]
+        params, several = as_list(param)
+        self.param = [_differentiable(target, "param") for target in params]
         if has_twice(self.param):
             raise TaichiTypeError("`param` of FwdMode has a field twice: add up its seeds")
         if several and seed is not None and len(seed) != len(self.param):
             raise TaichiTypeError(f"{len(seed)} seeds for {len(self.param)} parameters")
-        given = list(seed) if several and seed is not None else [seed] * len(self.param)
-        self.seeds = [directions_of(one, v) for one, v in zip(self.param, given)]
+        directions = list(seed) if several and seed is not None else [seed] * len(self.param)
+        self.seeds = [directions_of(target, v) for target, v in zip(self.param, directions)]
         self.count = self.seeds[0].shape[0]
-        if any(one.shape[0] != self.count for one in self.seeds):
+        if any(seed.shape[0] != self.count for seed in self.seeds):
             raise TaichiTypeError(
-                f"seeds of {[one.shape[0] for one in self.seeds]} directions for the parameters"
+                f"seeds of {[seed.shape[0] for seed in self.seeds]} directions for the parameters"
             )
         self.clear_gradients = clear_gradients
         self.entered = False
@@ -79,7 +77,7 @@ class FwdMode:
 
     @property
     def modes(self) -> list[AutodiffMode]:
-        """How each of `calls` was."""
+        """Return how each of `calls` was launched."""
         return [AutodiffMode.FORWARD for _ in self.calls]
 
     def __enter__(self) -> FwdMode:
@@ -93,35 +91,30 @@ class FwdMode:
         self.recorder = recorder = TangentRecorder(current, self.count)
         current.trees.materialize()
         targets = [*self.loss, *self.param]
-        fields = [one for one in targets if isinstance(one, Field)]
+        fields = [target for target in targets if isinstance(target, Field)]
         for field in fields:
             recorder.duals.give(field.symbol)
         current.trees.materialize()
         claims = recorder.claims
         if self.clear_gradients:
             claims.clear(current.derivatives.tangents)
-        claims.use([one.symbol for one in fields])
-        claims.use_arrays([one for one in targets if isinstance(one, Ndarray)])
+        claims.use([target.symbol for target in fields])
+        claims.use_arrays([target for target in targets if isinstance(target, Ndarray)])
         if self.clear_gradients:
             claims.clear_arrays(current.derivatives.arrays, Ndarray.clear_tangents)
-        for one, seed in zip(self.param, self.seeds):
+        for target, seed in zip(self.param, self.seeds):
             for number in range(self.count):
-                recorder.tangent(one, number).from_numpy(seed[number])
+                recorder.tangent(target, number).from_numpy(seed[number])
         current.threads.record_by(recorder)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *details: object) -> None:
         self.recorder.close()
-        for one in self.param:
-            if any(one is output for output in self.loss):
+        for target in self.param:
+            if any(target is output for output in self.loss):
                 continue  # overwritten by the program, as a state is: what holds there is wanted
             for number in range(self.count):
-                self.recorder.tangent(one, number).fill(0)
+                self.recorder.tangent(target, number).fill(0)
         self._warn_of_hidden()
 
     def tangents(self, output: Target) -> Array:
@@ -131,7 +124,7 @@ class FwdMode:
 
     def _warn_of_hidden(self) -> None:
         """Name the fields without duals, and without gradients, on the way to the loss."""
-        outputs = [one.symbol for one in self.loss if isinstance(one, Field)]
+        outputs = [target.symbol for target in self.loss if isinstance(target, Field)]
         duals = self.recorder.duals
         follows = next_on_the_way(reversed(duals.flows), outputs)
         for symbol, place in duals.hidden.items():
@@ -147,11 +140,11 @@ class FwdMode:
                 )
 
 
-def _differentiable(one: object, what: str) -> Target:
-    if isinstance(one, Field) and one.dtype.is_float and one.primal is None:
-        return one
-    if isinstance(one, Ndarray) and one.grad is not None:
-        return one
+def _differentiable(target: object, role: str) -> Target:
+    if isinstance(target, Field) and target.dtype.is_float and target.primal is None:
+        return target
+    if isinstance(target, Ndarray) and target.grad is not None:
+        return target
     raise TaichiTypeError(
-        f"`{what}` of FwdMode is a float field, or an ndarray with needs_grad=True, not {one!r}"
+        f"`{role}` of FwdMode is a float field, or an ndarray with needs_grad=True, not {target!r}"
     )

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from mlirad.ad.forward.moved_tangents import MovedTangents
-from mlirad.ad.forward.overwritten import Overwritten
-from mlirad.ad.forward.pushed import clear_copied, copy_tangents, push_tangents
+from mlirad.ad.forward.overwritten import OverwrittenFields
+from mlirad.ad.forward.pushed_tangents import clear_copied, copy_tangents, push_tangents
 from mlirad.ad.forward.unread_tangents import UnreadTangents
 from mlirad.ad.recorder.custom_gradients import nothing
-from mlirad.ad.recorder.transferred import box_of_piece
+from mlirad.ad.recorder.recorded_transfer import box_of_piece
 from mlirad.ad.recording.claims import Claims
 from mlirad.ad.recording.order import Order
 from mlirad.ad.recording.target_memory import activities_of, box_of, clear_written, touched_box
@@ -51,7 +51,7 @@ class ForwardOverReverse(Order):
         self.given = list(fields)
         self._prepared: dict[Variant, int] = {}  # version of duals when one was last looked at
         self._arrays: dict[int, Ndarray] = {}  # of recorded launches, by address
-        self.overwritten = Overwritten(program)
+        self.overwritten = OverwrittenFields(program)
         self.moved = MovedTangents(program)
         self.unread = UnreadTangents(program, self.reverse_mode)
 
@@ -67,8 +67,8 @@ class ForwardOverReverse(Order):
         self.moved.return_home()
 
     def primal_mode(self, variant: Variant, *, is_constant: bool, validates: bool) -> Mode:
-        """With tangents, which are 0 inside a function that has no derivative, unless nobody reads
-        them."""
+        """Return a mode with tangents, which are 0 inside a function that has no derivative, unless
+        nobody reads them."""
         if not is_constant and self.unread.may_miss(variant):
             return PRIMAL
         return with_tangents(self.count, is_constant=is_constant)
@@ -119,7 +119,8 @@ class ForwardOverReverse(Order):
         """A kernel is about to write to fields and arrays."""
         if self.moved.are_directions:
             written = variant.notes.accesses().written
-            self.moved.before_write(one.array for one in written if isinstance(one.array, str))
+            arrays_written = [access.array for access in written]
+            self.moved.before_write(array for array in arrays_written if isinstance(array, str))
             self.moved.before_arrays_write(arrays)
 
     def before_run(self, launch: Launch, *, is_constant: bool) -> None:
@@ -156,12 +157,12 @@ class ForwardOverReverse(Order):
         hidden: Ndarray | None,
         sparse: FieldMemory | None,
     ) -> Sequence[Elements]:
-        """What Python writes is constant: its tangents are 0, and in reverse those of its
-        adjoint."""
+        """Clear tangents of what Python writes, which is constant; in reverse those of its adjoint
+        are cleared."""
         self._keep(target, index)
         if isinstance(target, Ndarray):
             adjoint = target.grad if target.grad is not None else hidden
-            tangents = [one.elements for one in target.tangents]
+            tangents = [tangent.elements for tangent in target.tangents]
             beside = _tangents_of(adjoint, self.count)
         else:
             tangents = list(self.beside(target.symbol))
@@ -208,8 +209,8 @@ class ForwardOverReverse(Order):
     def transfer(self, transfer: Transfer, decision: Decision, carries: bool) -> None:
         push_tangents(transfer, decision, self.tangents, carries)
         self.unread.transfer(
-            [one.symbol for one in transfer.sent if isinstance(one, Field)],
-            [one.symbol for one in transfer.reached if isinstance(one, Field)],
+            [target.symbol for target in transfer.sent if isinstance(target, Field)],
+            [target.symbol for target in transfer.reached if isinstance(target, Field)],
         )
 
 

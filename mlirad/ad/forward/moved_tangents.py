@@ -50,44 +50,46 @@ class MovedTangents:
         """Tangents of a field that were computed."""
         elements = field.derivative(kind).located().elements
         if elements not in self._results:
-            found: Array = field.derivative(kind).to_numpy()
-            return found
+            values: Array = field.derivative(kind).to_numpy()
+            return values
         elements.waiting.use()
         return self._results[elements]
 
     @property
     def are_directions(self) -> bool:
-        """Whether tangents lie in the caller's arrays."""
+        """Return whether tangents lie in the caller's arrays."""
         return bool(self._directions)
 
     def before_write(self, symbols: Iterable[str]) -> None:
-        """Something is about to write to fields, and to their tangents."""
+        """Move tangents of fields that something is about to write to."""
         for symbol in symbols:
             for elements, values in self._directions.pop(symbol, ()):
                 elements.move(None, self._program.clearing)
                 elements.write(values)
 
     def before_array_write(self, begin: int, end: int) -> None:
-        """Something is about to write to memory that may be the caller's, up to an address."""
-        found = [
+        """Move tangents that lie in memory which something is about to write to, up to an
+        address."""
+        symbols = [
             symbol
             for symbol, directions in self._directions.items()
             if any(_lies_in(values, begin, end) for _, values in directions)
         ]
-        self.before_write(found)
+        self.before_write(symbols)
 
     def before_ndarray_write(self, array: Ndarray) -> None:
-        """Python is about to write to an ndarray."""
+        """Move tangents that lie in an ndarray which Python is about to write to."""
         self.before_array_write(array.address, array.address + array.elements.nbytes)
 
     def before_arrays_write(self, buffers: Sequence[ArrayBuffer]) -> None:
-        """A launch is about to write to arrays, or to copies of them."""
+        """Move tangents that lie in arrays which a launch is about to write to, or in copies of
+        them."""
         for buffer in buffers:
             self.before_array_write(*extent(buffer))
 
     def return_home(self) -> None:
-        """The program has run: let all tangents lie in fields again."""
-        moved = [elements for found in self._directions.values() for elements, _ in found]
+        """Let all tangents lie in fields again: the program has run."""
+        moved = [elements for directions in self._directions.values() for elements, _ in directions]
         for elements in [*moved, *self._results]:
             elements.move(None, self._program.clearing)
         self._directions.clear()
@@ -95,6 +97,6 @@ class MovedTangents:
 
 
 def _lies_in(values: Array, begin: int, end: int) -> bool:
-    """Whether some of a contiguous array lies between two addresses."""
-    own = values.__array_interface__["data"][0]
-    return bool(own < end and begin < own + values.nbytes)
+    """Return whether some of a contiguous array lies between two addresses."""
+    address = values.__array_interface__["data"][0]
+    return bool(address < end and begin < address + values.nbytes)

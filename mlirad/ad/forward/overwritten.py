@@ -1,17 +1,22 @@
-"""What a program overwrites of fields, as it was before."""
+"""Copies of what a program overwrites: of fields, ndarrays, and NumPy's and torch's arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from mlirad.ad.recording.target_memory import box_of
+from mlirad.lang.arguments.overlaps import same_key
+from mlirad.lang.kernels.launch import Launch
+from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.boxes import Box, CoveredBoxes, within_shape
 from mlirad.runtime.footprints import Footprint
-from mlirad.runtime.memory.memory import Elements, Kept
+from mlirad.runtime.memory.memory import Elements, Index, Kept
 from mlirad.runtime.program import Program
 
 
-class Overwritten:
+class OverwrittenFields:
     """Elements of fields from before the first launch, or write from Python, that changes them,
     and which random numbers came next; `restore` puts them back.
 
@@ -27,20 +32,21 @@ class Overwritten:
         self._kept: dict[Elements, list[tuple[Box, Kept]]] = {}
 
     def before_launch(self, written: Sequence[Footprint], values: Sequence[Any]) -> None:
-        """A launch is about to write."""
+        """Keep what a launch is about to overwrite."""
         for footprint in written:
             if isinstance(footprint.array, str):
                 elements = self._program.fields[footprint.array].elements
                 self.before_write(footprint.array, elements, footprint.box(values))
 
     def before_write(self, symbol: str, elements: Elements, box: Box) -> None:
-        """A box of a field is about to be written."""
+        """Keep a box of a field that is about to be written."""
         covered = self._covered.setdefault(symbol, CoveredBoxes())
-        known = within_shape(box, elements.shape)  # boxes of known ends that line up are one
-        if not covered.holds(known) and not self._program.derivatives.are_derivatives(symbol):
-            covered.add(known)
-            kept = elements.copy_waiting(known) or self._arena.keep(elements, known, f"'{symbol}'")
-            self._kept.setdefault(elements, []).append((known, kept))
+        bounded = within_shape(box, elements.shape)  # boxes of known ends that line up are one
+        if not covered.holds(bounded) and not self._program.derivatives.are_derivatives(symbol):
+            covered.add(bounded)
+            copy = elements.copy_waiting(bounded)
+            copy = copy or self._arena.keep(elements, bounded, f"'{symbol}'")
+            self._kept.setdefault(elements, []).append((bounded, copy))
 
     def restore(self) -> None:
         """Make memory what it was; the next launches draw the same random numbers."""
@@ -48,3 +54,59 @@ class Overwritten:
         self._program.random.rewind(self._draws)
         for elements, copies in self._kept.items():
             elements.waiting.put_back(copies, self._program.clearing)
+
+
+class OverwrittenArrays:
+    """Elements of arrays from before the first launch, or write from Python, that changes them;
+    `restore` puts them back. Gradients and tangents are not kept."""
+
+    def __init__(self, program: Program) -> None:
+        self._arena = program.arena()
+        self._covered: dict[Hashable, CoveredBoxes] = {}
+        self._kept: list[Kept] = []
+
+    def before_launch(self, launch: Launch) -> None:
+        """Keep what a launch is about to overwrite."""
+        for footprint in launch.variant.notes.accesses().written:
+            if isinstance(footprint.array, int):
+                array, box = launch.array(footprint.array), footprint.box(launch.values)
+                if isinstance(array.owner, Ndarray):
+                    self.before_box(array.owner, box)
+                else:
+                    self._keep(same_key(array), array.their_elements(), box)
+
+    def before_write(self, array: Ndarray, index: Index | None) -> None:
+        """Keep what Python is about to overwrite of an ndarray: a place, or everything."""
+        self.before_box(array, box_of(array.elements, index))
+
+    def before_box(self, array: Ndarray, box: Box) -> None:
+        """Keep a box of an ndarray that is about to be written."""
+        if not array.is_derivative:
+            self._keep(array.address, array.elements, box)
+
+    def _keep(self, key: Hashable, elements: Elements, box: Box) -> None:
+        covered = self._covered.setdefault(key, CoveredBoxes())
+        bounded = within_shape(box, elements.shape)
+        if elements.nbytes and not covered.holds(bounded):
+            covered.add(bounded)
+            self._kept.append(self._arena.keep(elements, bounded, "an array"))
+
+    def restore(self) -> None:
+        """Make arrays what they were. Some may be views of the same memory: the first copy of an
+        element is the one that counts."""
+        for copy in reversed(self._kept):
+            copy.restore()
+        self._kept.clear()
+        self._covered.clear()
+
+
+@contextmanager
+def arrays_put_back(program: Program) -> Iterator[None]:
+    """Let arrays be afterwards what they were before, whatever this thread launches and writes."""
+    threads = program.threads
+    outer, threads.keeper = threads.keeper, (keeper := OverwrittenArrays(program))
+    try:
+        yield
+    finally:
+        threads.keeper = outer
+        keeper.restore()

@@ -13,9 +13,9 @@ import numpy as np
 
 from mlirad.ad.forward.directions import floats
 from mlirad.ad.forward.forward_over_reverse import ForwardOverReverse
-from mlirad.ad.forward.overwritten_arrays import arrays_put_back
+from mlirad.ad.forward.overwritten import arrays_put_back
+from mlirad.ad.tape.seeds import as_list, has_twice
 from mlirad.ad.tape.tape import Tape
-from mlirad.ad.tape.targets import has_twice, listed
 from mlirad.errors import TaichiTypeError
 from mlirad.lang.field.field import Field
 from mlirad.runtime.program import program
@@ -44,12 +44,12 @@ def hvp(
     the program calls a function with a gradient of its own, or runs in a tape.
     """
     fields, several = _fields(wrt)
-    given = list(v) if several else [v]
-    if len(given) != len(fields):
-        raise TaichiTypeError(f"{len(given)} vectors for {len(fields)} fields")
-    directions = [_direction(field, one)[np.newaxis] for field, one in zip(fields, given)]
-    found = [rows[0] for rows in _products(computation, loss, fields, directions, memory)]
-    return found if several else found[0]
+    vectors = list(v) if several else [v]
+    if len(vectors) != len(fields):
+        raise TaichiTypeError(f"{len(vectors)} vectors for {len(fields)} fields")
+    directions = [_direction(field, vector)[np.newaxis] for field, vector in zip(fields, vectors)]
+    products = [rows[0] for rows in _products(computation, loss, fields, directions, memory)]
+    return products if several else products[0]
 
 
 def hessian(computation: Callable[[], Any], loss: Field, wrt: Field | Sequence[Field]) -> Any:
@@ -65,16 +65,16 @@ def hessian(computation: Callable[[], Any], loss: Field, wrt: Field | Sequence[F
     for first in range(0, sum(sizes), WIDTH):
         count = min(WIDTH, sum(sizes) - first)
         units = np.eye(count, sum(sizes), first)
-        parts = np.split(units, np.cumsum(sizes)[:-1], axis=1)
-        directions = [one.reshape(count, *shape) for one, shape in zip(parts, shapes)]
-        for own, found in zip(rows, _products(computation, loss, fields, directions)):
-            own.append(found)
+        blocks_of_units = np.split(units, np.cumsum(sizes)[:-1], axis=1)
+        directions = [block.reshape(count, *shape) for block, shape in zip(blocks_of_units, shapes)]
+        for products, block_rows in zip(rows, _products(computation, loss, fields, directions)):
+            products.append(block_rows)
     blocks = [
         [
-            part.reshape((*shapes[i], *shapes[j]))
-            for i, part in enumerate(np.split(np.concatenate(own), np.cumsum(sizes)[:-1]))
+            block.reshape((*shapes[i], *shapes[j]))
+            for i, block in enumerate(np.split(np.concatenate(products), np.cumsum(sizes)[:-1]))
         ]
-        for j, own in enumerate(rows)
+        for j, products in enumerate(rows)
     ]
     return (
         [[blocks[j][i] for j in range(len(fields))] for i in range(len(fields))]
@@ -92,9 +92,9 @@ def _products(
 ) -> list[Array]:
     """H v for several v, of shape `(k, *shape)` for each field."""
     with program().threads.alone:
-        while (found := _run(computation, loss, fields, directions, memory)) is None:
+        while (products := _run(computation, loss, fields, directions, memory)) is None:
             pass  # kernels that lacked tangents are launched with them from now on
-        return found
+        return products
 
 
 def _run(
@@ -139,7 +139,7 @@ class _Unread(Exception):
 
 
 def _fields(wrt: Field | Sequence[Field]) -> tuple[list[Field], bool]:
-    fields, several = listed(wrt)
+    fields, several = as_list(wrt)
     for field in fields:
         if not isinstance(field, Field) or not field.dtype.is_float or field.primal is not None:
             raise TaichiTypeError(f"derivatives are taken in float fields, not in {field!r}")

@@ -1,11 +1,11 @@
-"""What launches and writes from Python go to in forward mode."""
+"""The recorder of launches and of Python's accesses in forward mode."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from mlirad.ad.forward.duals import Duals
-from mlirad.ad.forward.pushed import clear_copied, copy_tangents, push_tangents
+from mlirad.ad.forward.pushed_tangents import clear_copied, copy_tangents, push_tangents
 from mlirad.ad.recorder.custom_gradients import nothing
 from mlirad.ad.recorder.lost import warn_of_read, warn_of_result, warn_of_view
 from mlirad.ad.recording.claims import Claims
@@ -44,14 +44,16 @@ class TangentRecorder(Recorder):
         return self.is_constant
 
     def finish_write(self) -> None:
-        """Nothing is kept."""
+        """Nothing is to be kept."""
 
     def close(self) -> None:
         self.program.threads.record_by(None)
 
-    def tangent(self, one: Target, number: int) -> Target:
+    def tangent(self, target: Target, number: int) -> Target:
         """The tangents of a field or ndarray in one direction."""
-        return one.derivative(tangent(number)) if isinstance(one, Field) else one.tangent(number)
+        if isinstance(target, Ndarray):
+            return target.tangent(number)
+        return target.derivative(tangent(number))
 
     @property
     def _mode(self) -> Mode:
@@ -86,7 +88,7 @@ class TangentRecorder(Recorder):
             ):
                 warn_of_view(self.program, key, name, "forward mode")
 
-    def replaced(self, call: FunctionCall) -> Any:
+    def call_function(self, call: FunctionCall) -> Any:
         """Call a function through which no derivative passes. Raises TaichiRuntimeError for one
         with a reverse."""
         if call.function.grad is not nothing:
@@ -136,7 +138,7 @@ class TangentRecorder(Recorder):
             warn_of_read(self.program, name, "forward mode")
 
     def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
-        """What Python writes has the tangent 0."""
+        """Clear the tangents of what Python writes."""
         if isinstance(target, Field) and target.is_derivative:  # a gradient, as memory
             self.claims.use([self.program.derivatives.primals[target.symbol]])
         sparse = sparse_memory(target, index)
@@ -145,18 +147,16 @@ class TangentRecorder(Recorder):
 
     def _tangents(self, target: Target) -> list[Elements]:
         if isinstance(target, Ndarray):
-            return [one.elements for one in target.tangents]
-        own, names = (
-            target.located().elements,
-            self.program.derivatives.duals.get(target.symbol, ()),
-        )
-        found = [self.program.fields[name].elements for name in names]
-        if any(elements.shape != own.shape for elements in found):
+            return [tangent.elements for tangent in target.tangents]
+        elements = target.located().elements
+        names = self.program.derivatives.duals.get(target.symbol, ())
+        tangents = [self.program.fields[name].elements for name in names]
+        if any(tangent.shape != elements.shape for tangent in tangents):
             raise TaichiRuntimeError(
                 f"a dual of field '{target.symbol}' is laid out unlike it: it cannot be written in "
                 "Python within a forward mode"
             )
-        return found
+        return tangents
 
     def host_copy(self, target: Field, source: Field) -> None:
         duals = self.program.derivatives.duals
@@ -172,16 +172,16 @@ class TangentRecorder(Recorder):
         is_one = is_one and any(map(self._has_tangents, transfer.sent))
         carries = transfer.agree(Pass.FORWARD, transfer.number(), is_one)
         if carries:
-            symbols = [one.symbol for one in transfer.named if isinstance(one, Field)]
+            symbols = [target.symbol for target in transfer.named if isinstance(target, Field)]
             for symbol in symbols:
                 self.duals.give_to_copy(symbol, caller())
             self.duals.note_transfer(
-                [one.symbol for one in transfer.sent if isinstance(one, Field)],
-                [one.symbol for one in transfer.reached if isinstance(one, Field)],
+                [target.symbol for target in transfer.sent if isinstance(target, Field)],
+                [target.symbol for target in transfer.reached if isinstance(target, Field)],
                 caller(),
             )
             self.claims.use(symbols)
-        self.claims.use_arrays([one for one in transfer.named if isinstance(one, Ndarray)])
+        self.claims.use_arrays([target for target in transfer.named if isinstance(target, Ndarray)])
         decision = transfer.run()
         push_tangents(transfer, decision, [tangent(n) for n in range(self.count)], carries)
 

@@ -28,7 +28,7 @@ class Passing(msgspec.Struct, frozen=True):
 
 
 class UnreadTangents:
-    """What one run of a program does with tangents."""
+    """The tangents that one run of a program computes and reads."""
 
     def __init__(self, program: Program, reverse_mode: Mode) -> None:
         self._program, self._reverse_mode = program, reverse_mode
@@ -36,7 +36,7 @@ class UnreadTangents:
         self._without: set[Variant] = set()  # launched without tangents
 
     def may_miss(self, variant: Variant) -> bool:
-        """Whether a launch, which is noted, may do without tangents."""
+        """Return whether a launch, which is noted, may do without tangents."""
         self._run.append(variant)
         if self._program.derivatives.read_tangents.get(variant, True) or variant.array_positions:
             return False
@@ -56,28 +56,28 @@ class UnreadTangents:
     def settle(self) -> bool:
         """The program has run: whether all tangents that are read were computed. Remember who can
         do without."""
-        variants = {one for one in self._run if isinstance(one, Variant)}
-        known = {one: self._passing(one) for one in variants}
-        run = [known[one] if isinstance(one, Variant) else one for one in self._run]
+        variants = {step for step in self._run if isinstance(step, Variant)}
+        passings = {step: self._passing(step) for step in variants}
+        run = [passings[step] if isinstance(step, Variant) else step for step in self._run]
         holds = self._holds(run)
         read = self._program.derivatives.read_tangents
         if not holds:
             read.update(dict.fromkeys(self._without, True))
         else:
-            wanted = _wanted(run)
-            for variant in known:
-                read[variant] = read.get(variant, False) or variant in wanted
+            needed_variants = _read_variants(run)
+            for variant in passings:
+                read[variant] = read.get(variant, False) or variant in needed_variants
         return holds
 
     def _holds(self, run: list[Passing]) -> bool:
         missing: set[str] = set()
-        for one in run:
-            is_without = one.variant in self._without
-            if is_without or not missing.isdisjoint(one.sources):
-                missing |= one.written
-            if not is_without and not missing.isdisjoint(one.sources) and one.variant is not None:
+        for step in run:
+            is_without = step.variant in self._without
+            if is_without or not missing.isdisjoint(step.sources):
+                missing |= step.written
+            if not is_without and not missing.isdisjoint(step.sources) and step.variant is not None:
                 return False
-            if not missing.isdisjoint(one.needed):
+            if not missing.isdisjoint(step.needed):
                 return False
         return True
 
@@ -92,19 +92,19 @@ class UnreadTangents:
                 if not reached.isdisjoint(duals.get(symbol, ()))
             ),
             frozenset(s for flow in footprints.flows.between for s in flow.sources if s in duals),
-            frozenset(one.array for one in footprints.written if one.array in duals),
+            frozenset(access.array for access in footprints.written if access.array in duals),
             variant,
         )
 
 
-def _wanted(run: list[Passing]) -> set[Variant]:
+def _read_variants(run: list[Passing]) -> set[Variant]:
     """The launches of which a later one reads tangents, or a reverse."""
-    wanted: set[Variant] = set()
+    needed_variants: set[Variant] = set()
     live: set[str] = set()
-    for one in reversed(run):
-        live |= one.needed
-        if not live.isdisjoint(one.written):
-            live |= one.sources
-            if one.variant is not None:
-                wanted.add(one.variant)
-    return wanted
+    for step in reversed(run):
+        live |= step.needed
+        if not live.isdisjoint(step.written):
+            live |= step.sources
+            if step.variant is not None:
+                needed_variants.add(step.variant)
+    return needed_variants

@@ -15,8 +15,8 @@ from mlirad.lang.recorder import Target
 
 
 class ArrayProgram:
-    """What `ti.ad.program` gives: takes an array for each input and gives one for each output, a
-    tuple where it was given a list.
+    """A program as `ti.ad.program` gives it: takes an array for each input and gives one for each
+    output, a tuple where it was given a list.
 
     Afterwards inputs, outputs and gradients hold what belongs to the call, all other fields what
     they held before. Raises TaichiTypeError for arrays of another shape or type,
@@ -28,68 +28,70 @@ class ArrayProgram:
         self._program = program
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
-        found = self._program.values(arrays)
-        return found if out is None else _fill(out, _listed(found))
+        values = self._program.values(arrays)
+        return values if out is None else _fill(out, _as_list(values))
 
     @property
     def inputs(self) -> Sequence[Target]:
-        """The fields and ndarrays that it takes arrays for."""
+        """Return the fields and ndarrays that it takes arrays for."""
         return self._program.inputs
 
     @property
     def outputs(self) -> Sequence[Target]:
-        """Those that it gives arrays of."""
+        """Return the fields and ndarrays that it gives arrays of."""
         return self._program.outputs
 
     def torch(self) -> TorchFunction:
-        """The same function for torch's autograd: `backward` runs the reverse of a tape.
+        """Return the function for torch's autograd: `backward` runs the reverse of a tape.
 
         Second derivatives are refused. Raises TaichiRuntimeError where it is called in a tape.
         """
-        return TorchFunction(self, self._packed)
+        return TorchFunction(self, self._pack)
 
     def jax(self) -> JaxFunction:
-        """The same function for JAX: under `jit`, `vmap`, `grad`, `vjp` and `jvp`, by a tape and by
-        forward mode; see `JaxFunction`.
+        """Return the function for JAX: under `jit`, `vmap`, `grad`, `vjp` and `jvp`, by a tape and
+        by forward mode; see `JaxFunction`.
 
         Second derivatives are refused. Raises ImportError without JAX.
         """
-        return JaxFunction(self, self._packed)
+        return JaxFunction(self, self._pack)
 
-    def _packed(self, found: Sequence[Any]) -> Any:
-        return tuple(found) if self._program.several_outputs else found[0]
+    def _pack(self, values: Sequence[Any]) -> Any:
+        return tuple(values) if self._program.several_outputs else values[0]
 
     def shapes(self, arrays: Sequence[Any]) -> list[tuple[int, ...]]:
-        """Those of the outputs. Raises TaichiTypeError for arrays of another shape or type."""
+        """Return the shapes of the outputs. Raises TaichiTypeError for arrays of another shape or
+        type."""
         self._program.check(arrays)
-        return [_shape(one) for one in self.outputs]
+        return [_shape(target) for target in self.outputs]
 
-    def reverse(self, wanted: Sequence[int]) -> _Derivative:
+    def reverse(self, numbers: Sequence[int]) -> _Derivative:
         """The adjoints of the inputs of some numbers: a function of the inputs and of the adjoints
         of the outputs."""
         count = len(self.inputs)
 
         def adjoints(*arrays: Any) -> list[Any]:
-            found = _listed(self._program.gradient(arrays[:count], arrays[count:], {})[1])
-            return [found[k] for k in wanted]
+            _, gradient = self._program.gradient(arrays[:count], arrays[count:], {})
+            by_number = _as_list(gradient)
+            return [by_number[k] for k in numbers]
 
-        heads, results = self.outputs, [self.inputs[k] for k in wanted]
+        heads, results = self.outputs, [self.inputs[k] for k in numbers]
         return _Derivative(f"{self.__name__}.reverse", adjoints, [*self.inputs, *heads], results)
 
-    def tangent(self, wanted: Sequence[int]) -> _Derivative:
+    def tangent(self, numbers: Sequence[int]) -> _Derivative:
         """The tangents of the outputs: a function of the inputs and of the tangents of those of
         some numbers."""
         count = len(self.inputs)
 
         def tangents(*arrays: Any) -> list[Any]:
-            given = dict(zip(wanted, arrays[count:]))
+            by_number = dict(zip(numbers, arrays[count:]))
             along = [
-                given.get(k, np.zeros(_shape(one), one.dtype.numpy))
-                for k, one in enumerate(self.inputs)
+                by_number.get(k, np.zeros(_shape(target), target.dtype.numpy))
+                for k, target in enumerate(self.inputs)
             ]
-            return _listed(self._program.tangents(arrays[:count], along)[1])
+            return _as_list(self._program.tangents(arrays[:count], along)[1])
 
-        moved = [self.inputs[k] for k in wanted]
+        moved = [self.inputs[k] for k in numbers]
         return _Derivative(
             f"{self.__name__}.tangent", tangents, [*self.inputs, *moved], self.outputs
         )
@@ -109,14 +111,14 @@ class _Derivative:
         self.inputs, self.outputs, self._run = inputs, outputs, run
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
-        found = self._run(*arrays)
-        return found if out is None else _fill(out, found)
+        values = self._run(*arrays)
+        return values if out is None else _fill(out, values)
 
     def shapes(self, arrays: Sequence[Any]) -> list[tuple[int, ...]]:
-        """Those of the inputs or outputs that it belongs to."""
-        return [_shape(one) for one in self.outputs]
+        """Return the shapes of the inputs or outputs that it belongs to."""
+        return [_shape(target) for target in self.outputs]
 
-    def reverse(self, wanted: Sequence[int]) -> _Derivative:
+    def reverse(self, numbers: Sequence[int]) -> _Derivative:
         """Raise TaichiRuntimeError."""
         raise TaichiRuntimeError(
             f"{self.__name__}: second derivatives of a program over fields are not taken through "
@@ -138,19 +140,19 @@ def program(
     It computes the fields or ndarrays `output` from `inputs`, which have gradients. Raises
     TaichiTypeError for what is no program, for fields without gradients.
     """
-    made = ProgramFunction("ti.ad.program", function, inputs, output)
-    return ArrayProgram(made, getattr(function, "__name__", "program"))
+    run = ProgramFunction("ti.ad.program", function, inputs, output)
+    return ArrayProgram(run, getattr(function, "__name__", "program"))
 
 
-def _listed(found: Any) -> list[Any]:
-    return list(found) if isinstance(found, tuple) else [found]
+def _as_list(values: Any) -> list[Any]:
+    return list(values) if isinstance(values, tuple) else [values]
 
 
-def _shape(one: Target) -> tuple[int, ...]:
-    return (*one.shape, *one.element_shape)
+def _shape(target: Target) -> tuple[int, ...]:
+    return (*target.shape, *target.element_shape)
 
 
-def _fill(out: Sequence[Any], found: Sequence[Any]) -> Sequence[Any]:
-    for array, values in zip(out, found, strict=True):
+def _fill(out: Sequence[Any], results: Sequence[Any]) -> Sequence[Any]:
+    for array, values in zip(out, results, strict=True):
         array[...] = values
     return out

@@ -45,14 +45,14 @@ def check_custom(function: Any, *args: Any, rel: float = 1e-6) -> None:
             f"and '{name}' has none"
         )
     point = _Point(function, args)
-    value = _compiled(function, point)
+    value = _compile(function, point)
     slopes = [_slope(value, point, k) for k in range(point.size)]
     if function.vjp is not None:
         _compare(function, function.vjp, point, value(point.numbers, gradient=True), slopes, rel)
     if function.jvp is not None:
-        along = _compiled_tangent(function, point)
-        found = np.array([along(unit) for unit in np.eye(point.size)])
-        _compare(function, function.jvp, point, found, slopes, rel)
+        along = _compile_tangent(function, point)
+        tangents = np.array([along(unit) for unit in np.eye(point.size)])
+        _compare(function, function.jvp, point, tangents, slopes, rel)
 
 
 class _Point:
@@ -60,11 +60,11 @@ class _Point:
     has some."""
 
     def __init__(self, function: Function, args: tuple[Any, ...]) -> None:
-        self.given = bind(function, args, {})
+        self.bound = bind(function, args, {})
         declared = parameters_of(function)
         self.shapes: dict[str, tuple[int, ...]] = {}
         numbers: list[float] = []
-        for name, value in self.given.items():
+        for name, value in self.bound.items():
             array = np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
             if array.dtype.kind == "f" and not is_template(declared[name]):
                 self.shapes[name] = array.shape
@@ -75,27 +75,27 @@ class _Point:
             )
         self.numbers = np.array(numbers)
         self.size = len(numbers)
-        names = list(self.given)
+        names = list(self.bound)
         self.positions = [names.index(name) for name in self.shapes]
 
-    def unpacked(self, array: ArrayRef) -> list[Any]:
+    def unpack(self, array: ArrayRef) -> list[Any]:
         """The arguments, from an array of their floats."""
         values = self.floats(array)
-        return [values.get(name, value) for name, value in self.given.items()]
+        return [values.get(name, value) for name, value in self.bound.items()]
 
     def floats(self, array: ArrayRef) -> dict[str, Any]:
         """The arguments that are made of floats."""
-        found: dict[str, Any] = {}
+        arguments: dict[str, Any] = {}
         start = 0
         for name, shape in self.shapes.items():
             count = int(np.prod(shape))
             loaded = [array.element(start + k).load() for k in range(count)]
-            found[name] = Matrix.of_shape(shape, loaded) if shape else loaded[0]
+            arguments[name] = Matrix.of_shape(shape, loaded) if shape else loaded[0]
             start += count
-        return found
+        return arguments
 
     def component(self, position: int) -> str:
-        """Which component of which argument one of the numbers is."""
+        """Return which component of which argument one of the numbers is."""
         for name, shape in self.shapes.items():
             count = int(np.prod(shape))
             if position < count:
@@ -106,32 +106,33 @@ class _Point:
         raise IndexError(position)
 
 
-def _weighted(function: Function, result: Any) -> Any:
+def _weighted_sum(function: Function, result: Any) -> Any:
     """A sum of the function's results, with weights."""
-    found = float_leaves(result, f"ti.ad.check_custom: the result of '{function.__name__}'")
-    if any(leaf.dtype != f64 for leaf in found):
+    results = float_leaves(result, f"ti.ad.check_custom: the result of '{function.__name__}'")
+    if any(leaf.dtype != f64 for leaf in results):
         raise TaichiTypeError(
-            f"ti.ad.check_custom needs f64, and '{function.__name__}' computes in {found[0].dtype}"
+            f"ti.ad.check_custom needs f64, and '{function.__name__}' computes in "
+            f"{results[0].dtype}"
         )
-    weights = np.random.default_rng(len(found)).uniform(0.5, 1.5, len(found))
+    weights = np.random.default_rng(len(results)).uniform(0.5, 1.5, len(results))
     total: Any = 0.0
-    for weight, leaf in zip(weights, found):
+    for weight, leaf in zip(weights, results):
         total = leaf * ex.cast(float(weight), f64) + total
     return total
 
 
-def _compiled(function: Function, point: _Point) -> Callable[..., Any]:
+def _compile(function: Function, point: _Point) -> Callable[..., Any]:
     """The weighted sum of a function's results, or its gradient, at some numbers."""
 
-    def unpacked(x: Any) -> Any:
-        return point.unpacked(x)
+    def unpack(x: Any) -> Any:
+        return point.unpack(x)
 
-    def weighted(result: Any) -> Any:
-        return _weighted(function, result)
+    def weigh(result: Any) -> Any:
+        return _weighted_sum(function, result)
 
     @kernel
     def run(x: VALUES, out: VALUES):  # type: ignore[no-untyped-def, valid-type]
-        out[0] += weighted(function(*unpacked(x)))  # type: ignore[index]
+        out[0] += weigh(function(*unpack(x)))  # type: ignore[index]
 
     x, out = ndarray(f64, point.size, needs_grad=True), ndarray(f64, 1, needs_grad=True)
 
@@ -150,22 +151,22 @@ def _compiled(function: Function, point: _Point) -> Callable[..., Any]:
     return evaluate
 
 
-def _compiled_tangent(function: Function, point: _Point) -> Callable[[Array], float]:
+def _compile_tangent(function: Function, point: _Point) -> Callable[[Array], float]:
     """The tangent of the weighted sum along a direction."""
     along = Transform("jvp", function, point.positions)
 
-    def unpacked(x: Any) -> Any:
-        return point.unpacked(x)
+    def unpack(x: Any) -> Any:
+        return point.unpack(x)
 
     def tangents(direction: Any) -> Any:
         return tuple(point.floats(direction).values())
 
-    def weighted(result: Any) -> Any:
-        return _weighted(function, result[1])
+    def weigh(result: Any) -> Any:
+        return _weighted_sum(function, result[1])
 
     @kernel
     def run(x: VALUES, direction: VALUES, out: VALUES):  # type: ignore[no-untyped-def, valid-type]
-        out[0] += weighted(along(*unpacked(x), tangent=tangents(direction)))  # type: ignore[index]
+        out[0] += weigh(along(*unpack(x), tangent=tangents(direction)))  # type: ignore[index]
 
     x, direction, out = ndarray(f64, point.size), ndarray(f64, point.size), ndarray(f64, 1)
 
@@ -200,14 +201,15 @@ def _compare(
     function: Function,
     rule: Function,
     point: _Point,
-    found: Array,
+    derivatives: Array,
     slopes: list[tuple[float, float]],
     rel: float,
 ) -> None:
     for position, (slope, error) in enumerate(slopes):
-        own = float(found[position])
-        if not abs(own - slope) <= rel * max(1.0, abs(own), abs(slope)) + error:
+        derivative = float(derivatives[position])
+        if not abs(derivative - slope) <= rel * max(1.0, abs(derivative), abs(slope)) + error:
             raise TaichiAssertionError(
                 f"'{rule.__name__}' is not the derivative of '{function.__name__}': in argument "
-                f"{point.component(position)} it gives {own!r}, finite differences give {slope!r}"
+                f"{point.component(position)} it gives {derivative!r}, finite differences give "
+                f"{slope!r}"
             )

@@ -52,10 +52,10 @@ class Derivative(Transform):
                 f"{self.__name__} is called by a Python function while a kernel is compiled: call "
                 "it in the kernel, or in a @ti.func"
             )
-        given = bind(self, args, keywords)
+        bound = bind(self, args, keywords)
         declared = parameters_of(self)
         arguments = _Arguments()
-        expressions = [arguments.add(name, value, declared[name]) for name, value in given.items()]
+        expressions = [arguments.add(name, value, declared[name]) for name, value in bound.items()]
         key = tuple(arguments.keys)
         call = self._calls.get(key)
         if call is None:
@@ -78,9 +78,9 @@ def bind(
                 f"then {word}="
             )
         last = keywords[word] if word in keywords else args[-1]
-        rest = {name: value for name, value in keywords.items() if name != word}
-        found = bind(function.function, args if word in keywords else args[:-1], rest)
-        return {**found, function.extra: last}
+        others_by_name = {name: value for name, value in keywords.items() if name != word}
+        arguments = bind(function.function, args if word in keywords else args[:-1], others_by_name)
+        return {**arguments, function.extra: last}
     owner = () if function.owner is None else (function.owner,)
     try:
         bound = inspect.signature(function.function).bind(*owner, *args, **keywords)
@@ -104,7 +104,7 @@ class _Arguments:
         """Take an argument; the expression that stands for it in the kernel."""
         if isinstance(value, tuple):
             self.keys.append(len(value))
-            return ast.Tuple([self.add(name, part, declared) for part in value], ast.Load())
+            return ast.Tuple([self.add(name, member, declared) for member in value], ast.Load())
         annotation = _annotation(name, value, declared)
         parameter = f"argument{len(self.parameters)}"
         self.parameters.append((parameter, annotation))
@@ -144,7 +144,7 @@ def _annotation(name: str, value: Any, declared: Any) -> Any:
 
 
 def _key(annotation: Any, value: Any) -> Any:
-    """What tells arguments apart that need kernels of their own."""
+    """Return what distinguishes arguments that need kernels of their own."""
     if isinstance(annotation, MatrixType):
         return annotation.shape, annotation.dtype
     if isinstance(annotation, StructType):
@@ -156,7 +156,7 @@ def _key(annotation: Any, value: Any) -> Any:
 
 
 def _struct_key(kind: Any) -> Any:
-    """What tells types of members apart: structs by their members and methods."""
+    """Return what distinguishes types of members: structs by their members and methods."""
     if not isinstance(kind, StructType):
         return repr(kind)
     members = tuple([(name, _struct_key(member)) for name, member in kind.members.items()])
@@ -196,8 +196,8 @@ class _Call:
 
     def run(self, values: Sequence[Any], *, as_numpy: bool) -> Any:
         """Launch the kernel, and put its results together."""
-        found = self.kernel(*values)
-        return _of_python(like(self.shape, found), as_numpy)
+        scalars = self.kernel(*values)
+        return _of_python(like(self.shape, scalars), as_numpy)
 
 
 def _innermost(function: Function | Transform) -> Function:
@@ -211,14 +211,14 @@ def _source(launched: Any, place: FunctionSource, arguments: list[ast.expr]) -> 
     node = ast.FunctionDef(
         launched.__name__, ast.arguments([], names, None, [], [], None, []), [body], []
     )
-    for part in ast.walk(node):
-        ast.copy_location(part, place.node)
+    for child in ast.walk(node):
+        ast.copy_location(child, place.node)
     return FunctionSource(node, place.file, place.line_offset, place.column_offset, Names(launched))
 
 
 def _of_python(value: Any, as_numpy: bool) -> Any:
     if isinstance(value, tuple):
-        return tuple([_of_python(part, as_numpy) for part in value])
+        return tuple([_of_python(member, as_numpy) for member in value])
     if isinstance(value, Struct):
         return map_members(value, lambda member: _of_python(member, as_numpy=False))
     if isinstance(value, Matrix):

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from mlirad.ad.forward.forward_mode import FwdMode
-from mlirad.ad.forward.overwritten_arrays import arrays_put_back
+from mlirad.ad.forward.overwritten import arrays_put_back
 from mlirad.ad.tape.overrides import place_overrides
-from mlirad.ad.tape.seeds import check_seeds, name_of
+from mlirad.ad.tape.seeds import as_list, check_seeds, has_twice, name_of
 from mlirad.ad.tape.snapshot import Snapshot
 from mlirad.ad.tape.tape import Tape
-from mlirad.ad.tape.targets import has_twice, listed
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.values.matrix import Matrix
 from mlirad.lang.field.field import Field
@@ -36,34 +35,33 @@ class ProgramFunction:
     torch tensors, or numbers.
     """
 
-    def __init__(self, what: str, run: Callable[[], Any], inputs: object, output: object) -> None:
+    def __init__(self, name: str, run: Callable[[], Any], inputs: object, output: object) -> None:
         if not callable(run):
             raise TaichiTypeError(
-                f"{what} takes a function that launches kernels, not a {type(run).__name__}"
+                f"{name} takes a function that launches kernels, not a {type(run).__name__}"
             )
         if inputs is None or output is None:
             raise TaichiTypeError(
-                f"{what} of a program takes inputs= and output=, fields with gradients"
+                f"{name} of a program takes inputs= and output=, fields with gradients"
             )
-        self.what, self.run = what, run
-        self.inputs, self.several_inputs = listed(inputs)
-        self.outputs, self.several_outputs = listed(output)
-        for one, role in [
+        self.name, self.run = name, run
+        self.inputs, self.several_inputs = as_list(inputs)
+        self.outputs, self.several_outputs = as_list(output)
+        for target, role in [
             *((i, "input") for i in self.inputs),
             *((o, "output") for o in self.outputs),
         ]:
-            _check(what, one, role)
-        for given, role in ((self.inputs, "inputs"), (self.outputs, "outputs")):
-            if has_twice(given):
-                raise TaichiTypeError(f"{what}: a field is among the {role} twice")
+            _check(name, target, role)
+        for targets, role in ((self.inputs, "inputs"), (self.outputs, "outputs")):
+            if has_twice(targets):
+                raise TaichiTypeError(f"{name}: a field is among the {role} twice")
 
     def values(self, arrays: Sequence[Any]) -> Any:
-        """The outputs."""
         values, kind = self._fitting(arrays, "argument")
         with program().threads.alone, self._at(values):
             self.run()
-            found = [one.to_numpy() for one in self.outputs]
-        return self._given(found, kind, several=self.several_outputs)
+            results = [target.to_numpy() for target in self.outputs]
+        return self._pack(results, kind, several=self.several_outputs)
 
     def check(self, arrays: Sequence[Any]) -> None:
         """Raise TaichiTypeError where arrays have other shapes or types than the inputs."""
@@ -83,9 +81,9 @@ class ProgramFunction:
                     self.run()
                 place_overrides(tape, overrides)
                 tape.grad(seeds)
-                found = [one.to_numpy() for one in self.outputs]
-            adjoints = [one.grad.to_numpy() for one in self.inputs]
-        return self._given(found, kind, several=self.several_outputs), self._given(
+                results = [target.to_numpy() for target in self.outputs]
+            adjoints = [target.grad.to_numpy() for target in self.inputs]
+        return self._pack(results, kind, several=self.several_outputs), self._pack(
             adjoints, kind, several=self.several_inputs
         )
 
@@ -97,9 +95,9 @@ class ProgramFunction:
             with self._at(values):
                 with FwdMode(self.outputs, self.inputs, directions) as mode:
                     self.run()
-                found = [one.to_numpy() for one in self.outputs]
-            along = [mode.tangents(one)[0] for one in self.outputs]
-        return self._given(found, kind, several=self.several_outputs), self._given(
+                results = [target.to_numpy() for target in self.outputs]
+            along = [mode.tangents(target)[0] for target in self.outputs]
+        return self._pack(results, kind, several=self.several_outputs), self._pack(
             along, kind, several=self.several_outputs
         )
 
@@ -110,85 +108,81 @@ class ProgramFunction:
         current = program()
         if current.threads.recorder is not None:
             raise TaichiRuntimeError(
-                f"{self.what} of a program is called within a tape or a forward mode"
+                f"{self.name} of a program is called within a tape or a forward mode"
             )
         current.trees.materialize()
-        before, own = (
-            Snapshot(current),
-            [(one, one.to_numpy()) for one in [*self.inputs, *self.outputs]],
-        )
+        before = Snapshot(current)
+        results = [(target, target.to_numpy()) for target in [*self.inputs, *self.outputs]]
         try:
-            for one in self.outputs:
-                one.fill(0)
-            for one, value in zip(self.inputs, values):
-                one.from_numpy(value)
-                one.grad.fill(0)
+            for target in self.outputs:
+                target.fill(0)
+            for target, value in zip(self.inputs, values):
+                target.from_numpy(value)
+                target.grad.fill(0)
             with arrays_put_back(current):
                 yield
-                left = [(one, one.to_numpy()) for one in self.outputs]
-            own = [*zip(self.inputs, values), *left]
+                left = [(target, target.to_numpy()) for target in self.outputs]
+            results = [*zip(self.inputs, values), *left]
         finally:
             launches = current.random.launches  # random numbers go on
             before.restore()
             current.random.rewind(launches)
-            for one, value in own:
-                one.from_numpy(value)
+            for target, value in results:
+                target.from_numpy(value)
 
     def _fitting(self, arrays: Sequence[Any], role: str) -> tuple[list[Array], str]:
         """Arrays of the shapes and types of the inputs, and what they were."""
         if len(arrays) != len(self.inputs):
             raise TaichiTypeError(
-                f"{self.what}: {len(arrays)} {role}s for {len(self.inputs)} inputs"
+                f"{self.name}: {len(arrays)} {role}s for {len(self.inputs)} inputs"
             )
-        found, kinds = [], set()
-        for one, array in zip(self.inputs, arrays):
-            given, kind = _as_array(array)
-            value = given.to_numpy() if isinstance(given, Field | Ndarray) else np.asarray(given)
-            shape = (*one.shape, *one.element_shape)
+        values, kinds = [], set()
+        for target, array in zip(self.inputs, arrays):
+            source, kind = _as_array(array)
+            value = source.to_numpy() if isinstance(source, Field | Ndarray) else np.asarray(source)
+            shape = (*target.shape, *target.element_shape)
             if value.shape != shape or value.dtype.kind not in "fiu":
                 raise TaichiTypeError(
-                    f"{self.what}: the {role} of {name_of(one)} is an array of shape {value.shape} "
-                    f"of {value.dtype}, expected numbers of shape {shape}"
+                    f"{self.name}: the {role} of {name_of(target)} is an array of shape "
+                    f"{value.shape} of {value.dtype}, expected numbers of shape {shape}"
                 )
-            found.append(value.astype(one.dtype.numpy))
+            values.append(value.astype(target.dtype.numpy))
             kinds.add(kind)
-        return found, "torch" if "torch" in kinds else "numpy" if "numpy" in kinds else "number"
+        return values, "torch" if "torch" in kinds else "numpy" if "numpy" in kinds else "number"
 
-    def _given(self, arrays: Sequence[Array], kind: str, *, several: bool) -> Any:
-        found = [_of_kind(array, kind) for array in arrays]
-        return tuple(found) if several else found[0]
+    def _pack(self, arrays: Sequence[Array], kind: str, *, several: bool) -> Any:
+        results = [_of_kind(array, kind) for array in arrays]
+        return tuple(results) if several else results[0]
 
     def heads(self, head: object) -> list[Any]:
         """The adjoint of each output."""
-        return _parts(
-            head, len(self.outputs), several=self.several_outputs, what=f"{self.what}: head"
-        )
+        several, count = self.several_outputs, len(self.outputs)
+        return _values(head, count, f"{self.name}: head", several=several)
 
     def directions(self, tangent: object) -> list[Any]:
         """The tangent of each input."""
-        return _parts(
-            tangent, len(self.inputs), several=self.several_inputs, what=f"{self.what}: tangent"
-        )
+        several, count = self.several_inputs, len(self.inputs)
+        return _values(tangent, count, f"{self.name}: tangent", several=several)
 
 
-def _parts(value: object, count: int, *, several: bool, what: str) -> list[Any]:
+def _values(value: object, count: int, role: str, *, several: bool) -> list[Any]:
     if not several:
         return [value]
     if value is None:
         return [None] * count
     if not isinstance(value, list | tuple) or len(value) != count:
-        raise TaichiTypeError(f"{what} is a list of {count} arrays")
+        raise TaichiTypeError(f"{role} is a list of {count} arrays")
     return list(value)
 
 
-def _check(what: str, one: object, role: str) -> None:
-    if not isinstance(one, Field | Ndarray):
+def _check(name: str, target: object, role: str) -> None:
+    if not isinstance(target, Field | Ndarray):
         raise TaichiTypeError(
-            f"{what}: an {role} is a field or an ndarray, not a {type(one).__name__}"
+            f"{name}: an {role} is a field or an ndarray, not a {type(target).__name__}"
         )
-    if one.grad is None or (isinstance(one, Field) and not one.has(ADJOINT)):
+    if target.grad is None or (isinstance(target, Field) and not target.has(ADJOINT)):
         raise TaichiTypeError(
-            f"{what}: {role} {name_of(one)} has no gradient: give it needs_grad=True"
+            f"{name}: {role} {name_of(target)} has no gradient: give it needs_grad=True"
         )
 
 

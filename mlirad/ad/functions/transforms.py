@@ -76,7 +76,7 @@ def value_and_grad(
     def gradient(*arrays: Any) -> Any:
         return program.gradient(arrays, heads, overrides)
 
-    return _named(gradient, function, "grad")
+    return _with_name(gradient, function, "grad")
 
 
 def jvp(
@@ -98,10 +98,10 @@ def jvp(
     program = ProgramFunction("ti.ad.jvp", function, inputs, output)
 
     def tangents(*arrays: Any, **named: Any) -> Any:
-        given, tangent = _last(arrays, named, "tangent")
-        return program.tangents(given, program.directions(tangent))
+        arguments, tangent = _last(arrays, named, "tangent")
+        return program.tangents(arguments, program.directions(tangent))
 
-    return _named(tangents, function, "jvp")
+    return _with_name(tangents, function, "jvp")
 
 
 def vjp(
@@ -124,15 +124,15 @@ def vjp(
     program = ProgramFunction("ti.ad.vjp", function, inputs, output)
 
     def adjoints(*arrays: Any, **named: Any) -> Any:
-        given, adjoint = _last(arrays, named, "adjoint")
-        return program.gradient(given, program.heads(adjoint), dict(override or {}))
+        arguments, adjoint = _last(arrays, named, "adjoint")
+        return program.gradient(arguments, program.heads(adjoint), dict(override or {}))
 
-    return _named(adjoints, function, "vjp")
+    return _with_name(adjoints, function, "vjp")
 
 
 def jacobian(function: Any, argnums: int | Sequence[int] = 0) -> Any:
-    """All derivatives of the result of a `@ti.func`: row i, column j is that of component i in
-    component j.
+    """Return a function of all derivatives of the result of a `@ti.func`: row i, column j is that
+    of component i in component j.
 
     Of a scalar, it has the shape of the argument; in a scalar, that of the result. Raises
     TaichiTypeError for other derivatives of matrices or in them.
@@ -146,8 +146,8 @@ def forward(function: Any, argnums: int | Sequence[int] = 0) -> Any:
 
 
 def _is_program(function: Any, kind: str, argnums: int | Sequence[int], *options: object) -> bool:
-    """Whether derivatives of a program are asked for. Raises TaichiTypeError where it is both or
-    neither."""
+    """Return whether derivatives of a program are asked for. Raises TaichiTypeError where it is
+    both or neither."""
     if all(option is None for option in options):
         return False
     if isinstance(function, Function | Transform):
@@ -169,6 +169,6 @@ def _last(arrays: tuple[Any, ...], named: dict[str, Any], word: str) -> tuple[tu
     return (arrays, named[word]) if word in named else (arrays[:-1], arrays[-1])
 
 
-def _named(function: Callable[..., Any], program: object, kind: str) -> Callable[..., Any]:
+def _with_name(function: Callable[..., Any], program: object, kind: str) -> Callable[..., Any]:
     function.__name__ = f"{kind}({getattr(program, '__name__', 'program')})"
     return function

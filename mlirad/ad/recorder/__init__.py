@@ -1,1 +1,1 @@
-"""What launches and writes from Python go to inside a tape."""
+"""Recorders of a tape, and its modes."""

@@ -7,10 +7,10 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from mlirad.ad.recorder.mode import RecordingMode
-from mlirad.ad.recorder.transferred import box_of_piece
+from mlirad.ad.recorder.recorded_transfer import box_of_piece
 from mlirad.ad.recorder.used_gradients import follow_gradient, use_gradients
 from mlirad.ad.recording.call import Call
-from mlirad.ad.recording.entries import Aside, Replaced
+from mlirad.ad.recording.entries import ConstantLaunch, RecordedCall
 from mlirad.ad.recording.ledger import Ledger
 from mlirad.ad.recording.target_memory import (
     activities_of,
@@ -32,7 +32,8 @@ from mlirad.runtime.boxes import Box
 
 
 class CallMode(RecordingMode):
-    """Only the call is recorded; what is done inside is run, and what it touches is noted."""
+    """A mode in which only the call is recorded; what is done inside is run, and what it touches is
+    noted."""
 
     follows_reads = True
 
@@ -78,11 +79,11 @@ class CallMode(RecordingMode):
 
     def empties_gradient(self, symbol: str) -> bool:
         gradient = self.program.derivatives.adjoints.get(symbol, "")
-        return self.ledger.apart.has([gradient], self.function)
+        return self.ledger.outer_adjoints.has([gradient], self.function)
 
     def clear_gradients(self) -> None:
         """Note that gradients hold no values from before the tape."""
-        self.ledger.apart.cleared.clear()
+        self.ledger.outer_adjoints.cleared.clear()
 
     def result(self, launch: Launch) -> None:
         """Nothing: no derivative passes."""
@@ -131,13 +132,13 @@ class CallMode(RecordingMode):
 
 
 @contextmanager
-def call_of(ledger: Ledger, entry: Replaced | Aside, place: str) -> Iterator[CallMode]:
+def call_of(ledger: Ledger, entry: RecordedCall | ConstantLaunch, place: str) -> Iterator[CallMode]:
     """Record a call: follow what it overwrites of what earlier reverses need, and note what its
     gradient may read."""
     unseen, call = ledger.arrays.unseen, Call(ledger.versions, place, entry.saved)
-    function = entry if isinstance(entry, Replaced) else None
+    function = entry if isinstance(entry, RecordedCall) else None
     if ledger.is_open:
-        unseen.check_given()
+        unseen.check_gradient_arrays()
     ledger.keeper.check_arrays(str(entry))
     changed = unseen.look_at_all(ledger.versions)
     ledger.entries += [*changed, entry]
@@ -146,10 +147,10 @@ def call_of(ledger: Ledger, entry: Replaced | Aside, place: str) -> Iterator[Cal
         entry.is_done = True
     finally:
         entry.saved[:0] = unseen.take_all(ledger.versions)
-        touched = () if function is None else call.touched()
-        ledger.keeper.add_call(entry, touched, unseen.called())
+        touched = () if function is None else call.touched_boxes()
+        ledger.keeper.add_call(entry, touched, unseen.called_arrays())
     # under "refuse" every later write would be refused, as what the gradient reads is not known
     if function is not None and ledger.rules != "refuse":
         if ledger.is_open:
-            unseen.hold_given(function.call.function.__name__)
+            unseen.hold_gradient_arrays(function.call.function.__name__)
         call.expect_gradient()

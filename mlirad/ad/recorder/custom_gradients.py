@@ -39,7 +39,7 @@ def grad_replaced(function: Callable[..., Any]) -> Any:
         if recorder is None:
             return function(*args, **keywords)
         call = FunctionCall(decorated, function, args, keywords)  # type: ignore[arg-type]
-        return recorder.replaced(call)
+        return recorder.call_function(call)
 
     decorated.grad = None  # type: ignore[attr-defined]
     decorated.autodiff_mode = AutodiffMode.NONE  # type: ignore[attr-defined]
@@ -108,13 +108,12 @@ class KernelWithoutGradient:
         self.__name__, self.__doc__, self.__wrapped__ = kernel.__name__, kernel.__doc__, kernel
 
     def __get__(self, owner: object, kind: object = None) -> KernelWithoutGradient:
-        """That of an object, where it is a method."""
+        """Return the kernel of an object, if it is a method."""
         kernel = self.__wrapped__
         return self if owner is None else KernelWithoutGradient(kernel.__get__(owner, kind))
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        """Launch it."""
         recorder = program().threads.recorder
         if recorder is None:
             return self.__wrapped__(*args, **keywords)
-        return recorder.replaced(FunctionCall(self, self.__wrapped__, args, keywords))
+        return recorder.call_function(FunctionCall(self, self.__wrapped__, args, keywords))

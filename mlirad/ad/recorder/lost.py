@@ -4,10 +4,9 @@ program did not name: each once."""
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 
-from mlirad.ad.recording.chains import chain, next_on_the_way
-from mlirad.ad.recording.known_arrays import FlowArray, KnownArray
+from mlirad.ad.recording.array_table import FlowArray, TapeArray
 from mlirad.ad.recording.ledger import Ledger
 from mlirad.lang.callers import caller, is_result_used, program_frame
 from mlirad.lang.field.field import Field
@@ -16,7 +15,7 @@ from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import Target
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.derivative_kind import ADJOINT
-from mlirad.runtime.footprints import Footprint
+from mlirad.runtime.footprints import Flow, Footprint
 from mlirad.runtime.program import Program
 from mlirad.runtime.threads import Views
 
@@ -79,13 +78,13 @@ def warn_of_hidden(ledger: Ledger, outputs: Sequence[FlowArray]) -> None:
                 f"({chain(symbol, follows)}): it got a hidden one; give it needs_grad=True, or "
                 "cut the derivative with ti.stop_grad",
             )
-    for one in ledger.arrays.gradients.hidden():
-        if one in follows:
+    for array in ledger.arrays.gradients.hidden():
+        if array in follows:
             warn_once(
                 ledger.program,
-                one.describe(),
-                f"{one.describe()} ({one.place}) has no gradient, but carries a derivative to "
-                f"the loss ({chain(one, follows)}): it got a hidden one; pass a ti.ndarray with "
+                array.describe(),
+                f"{array.describe()} ({array.place}) has no gradient, but carries a derivative to "
+                f"the loss ({chain(array, follows)}): it got a hidden one; pass a ti.ndarray with "
                 "needs_grad=True, or cut the derivative with ti.stop_grad",
             )
 
@@ -94,9 +93,9 @@ def warn_of_unreached(ledger: Ledger, loss: Target) -> None:
     """Say where no launch wrote to the loss."""
     name = ledger.name_of(loss)
     if not any(entry.may_write(name) for entry in ledger.entries):
-        shown = f"field '{name}'" if isinstance(name, str) else "a ti.ndarray"
+        described = f"field '{name}'" if isinstance(name, str) else "a ti.ndarray"
         warnings.warn(
-            f"{caller()}: no kernel launched in this tape writes to its loss, {shown}: all "
+            f"{caller()}: no kernel launched in this tape writes to its loss, {described}: all "
             f"gradients are 0",
             stacklevel=program_frame()[1],
         )
@@ -119,7 +118,7 @@ def warn_of_hidden_inside(ledger: Ledger) -> None:
 
 def warn_of_unreached_inside(written: Iterable[Sequence[Footprint]], loss: Field) -> None:
     """Say where no launch wrote to the loss."""
-    if not any(one.array == loss.symbol for footprints in written for one in footprints):
+    if not any(access.array == loss.symbol for footprints in written for access in footprints):
         warnings.warn(
             f"{caller()}: no kernel launched in this tape writes to its loss, field "
             f"'{loss.symbol}': all gradients are 0",
@@ -132,12 +131,12 @@ def warn_of_carried_read(ledger: Ledger, target: Target) -> None:
     ledger.carriers.follow(ledger.entries)
     array = ledger.name_of(target)
     if array in ledger.carriers.carrying or _is_input(ledger.program, target):
-        shown = f"a ti.ndarray of shape {target.shape}" if array is None else _quoted(array)
-        warn_of_read(ledger.program, shown, "tape")
+        described = f"a ti.ndarray of shape {target.shape}" if array is None else _describe(array)
+        warn_of_read(ledger.program, described, "tape")
 
 
 def _is_input(program: Program, target: Target) -> bool:
-    """Whether the program asked for the gradient of a field or an ndarray."""
+    """Return whether the program asked for the gradient of a field or an ndarray."""
     if isinstance(target, Ndarray):
         return target.grad is not None
     return target.has(ADJOINT) and target.symbol not in program.derivatives.hidden
@@ -151,16 +150,17 @@ def warn_of_views(ledger: Ledger, launch: Launch | None = None) -> None:
         return
     ledger.carriers.follow(ledger.entries)
     for key in views:
-        array = key if isinstance(key, str) else ledger.arrays.known.by_key.get(key)
+        array = key if isinstance(key, str) else ledger.arrays.table.by_key.get(key)
         if array in ledger.carriers.carrying:
-            warn_of_view(ledger.program, key, _quoted(array), "tape")
+            warn_of_view(ledger.program, key, _describe(array), "tape")
 
 
 def _reaches(launch: Launch, views: Views) -> bool:
-    """Whether floats made of others get to something of which there are views."""
+    """Return whether floats made of others get to something of which there are views."""
     targets = [flow.target for flow in launch.variant.notes.flows().between]
     return any(
-        (one if isinstance(one, str) else launch.array(one).address) in views for one in targets
+        (target if isinstance(target, str) else launch.array(target).address) in views
+        for target in targets
     )
 
 
@@ -172,16 +172,16 @@ def warn_of_write(ledger: Ledger, target: Target, box: Box, place: str) -> None:
         warn_once(
             ledger.program,
             place,
-            f"{place}: {_quoted(array)} is written in Python inside a tape, over what carries a "
+            f"{place}: {_describe(array)} is written in Python inside a tape, over what carries a "
             "derivative and no kernel has read since: that derivative is lost",
         )
 
 
 def warn_of_carried_result(ledger: Ledger, launch: Launch) -> None:
     """A kernel returns something to Python, which may carry a derivative."""
-    names: dict[int, KnownArray] = (
+    names: dict[int, TapeArray] = (
         {
-            number: ledger.arrays.known.know(launch.arrays[position], launch.kernel.__name__)
+            number: ledger.arrays.table.know(launch.arrays[position], launch.kernel.__name__)
             for number, position in launch.variant.array_positions.items()
         }
         if launch.arrays
@@ -194,5 +194,31 @@ def warn_of_carried_result(ledger: Ledger, launch: Launch) -> None:
         warn_of_result(ledger.program, launch.kernel, "tape")
 
 
-def _quoted(array: FlowArray) -> str:
-    return array.describe() if isinstance(array, KnownArray) else f"'{array}'"
+def _describe(array: FlowArray) -> str:
+    return array.describe() if isinstance(array, TapeArray) else f"'{array}'"
+
+
+Array = Hashable
+
+
+def next_on_the_way(
+    flows: Iterable[Sequence[Flow]], outputs: Collection[Array]
+) -> dict[Array, Array]:
+    """For each array from which an output is reached, the next one; `flows` are those of launches,
+    last first."""
+    follows: dict[Array, Array] = {}
+    for group in flows:
+        for flow in group:
+            if flow.target in outputs or flow.target in follows:
+                for source in flow.sources:
+                    if source not in outputs and source != flow.target:
+                        follows.setdefault(source, flow.target)
+    return follows
+
+
+def chain(first: Array, follows: dict[Array, Array]) -> str:
+    """The way from an array to an output, in words."""
+    way = [first]
+    while way[-1] in follows and follows[way[-1]] not in way:
+        way.append(follows[way[-1]])
+    return " -> ".join(map(str, way))

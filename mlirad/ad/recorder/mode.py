@@ -41,7 +41,7 @@ class RecordingMode(ABC):
 
     @abstractmethod
     def empties_gradient(self, symbol: str) -> bool:
-        """Whether launches that deactivate cells of a field clear its gradient too."""
+        """Return whether launches that deactivate cells of a field clear its gradient too."""
 
     @abstractmethod
     def clear_gradients(self) -> None:

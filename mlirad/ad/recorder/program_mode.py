@@ -15,9 +15,15 @@ from mlirad.ad.recorder.lost import (
     warn_of_write,
 )
 from mlirad.ad.recorder.mode import RecordingMode
-from mlirad.ad.recorder.transferred import record_transfer
+from mlirad.ad.recorder.recorded_transfer import record_transfer
 from mlirad.ad.recorder.used_gradients import follow_gradient, follows_gradients, use_gradients
-from mlirad.ad.recording.entries import Aside, HostCopy, HostWrite, RecordedLaunch, Replaced
+from mlirad.ad.recording.entries import (
+    ConstantLaunch,
+    HostCopy,
+    HostWrite,
+    RecordedCall,
+    RecordedLaunch,
+)
 from mlirad.ad.recording.target_memory import (
     activities_of,
     box_of,
@@ -56,7 +62,7 @@ class ProgramMode(RecordingMode):
             )
         if call.function.grad is nothing:
             return nullcontext(self.cut())
-        return call_of(self.ledger, Replaced(call, []), caller())
+        return call_of(self.ledger, RecordedCall(call, []), caller())
 
     def launch(self, launch: Launch) -> Any:
         """Launch a kernel, part by part; what it returns.
@@ -66,17 +72,17 @@ class ProgramMode(RecordingMode):
         ledger, variant = self.ledger, launch.variant
         if variant.used_gradients:
             use_gradients(ledger, variant.used_gradients, None, variant)
-        if ledger.apart.symbols:
-            launch = launch.with_variant(ledger.apart.variant(variant))
+        if ledger.outer_adjoints.symbols:
+            launch = launch.with_variant(ledger.outer_adjoints.variant(variant))
         if launch.arrays:
             ledger.claims.use_arrays(launch.ndarrays())
             launch = ledger.arrays.gradients.with_gradients(launch)
-        launches = ledger.parts(launch)
+        launches = ledger.pieces(launch)
         if len(launches) > 1:
-            for part in launches:  # what has no reverse is refused before anything runs
-                part.variant.codes.derivative(self.order.reverse_mode)
-        for part in launches:
-            results = self.record(part)
+            for piece in launches:  # what has no reverse is refused before anything runs
+                piece.variant.codes.derivative(self.order.reverse_mode)
+        for piece in launches:
+            results = self.record(piece)
         warn_of_views(ledger, launch)
         return results
 
@@ -97,18 +103,18 @@ class ProgramMode(RecordingMode):
     def _record_with_arrays(self, launch: Launch, derivative: Derivative) -> Any:
         ledger = self.ledger
         arrays, versions, keeper = ledger.arrays, ledger.versions, ledger.keeper
-        known = [arrays.known.know(array, launch.kernel.__name__) for array in launch.arrays]
+        named = [arrays.table.know(array, launch.kernel.__name__) for array in launch.arrays]
         again = keeper.hold(launch)
-        of_reverse, unseen, saved = arrays.unseen.look(launch, known, versions)
+        of_reverse, unseen, saved = arrays.unseen.look(launch, named, versions)
         self.order.use_arrays(_with_gradients(of_reverse.arrays))
         ledger.entries += unseen
         keeper.launch(again, derivative.footprints)
         saved += versions.before_launch(of_reverse)
         results = self.run(launch)
-        arrays.unseen.take(launch, known)
+        arrays.unseen.take(launch, named)
         keeper.take(launch)
         buffers = [array.without_copy() for array in launch.arrays]
-        ledger.add(RecordedLaunch(of_reverse, saved, derivative, buffers, known))
+        ledger.add(RecordedLaunch(of_reverse, saved, derivative, buffers, named))
         versions.after_launch(of_reverse)
         return results
 
@@ -132,12 +138,12 @@ class ProgramMode(RecordingMode):
         self.launch(reverse_launch(launch, "tape"))
 
     def empties_gradient(self, symbol: str) -> bool:
-        """Whether the program has used it: else it is 0, and belongs to the reverse."""
-        return symbol in self.ledger.apart.symbols
+        """Return whether the program has used it: else it is 0, and belongs to the reverse."""
+        return symbol in self.ledger.outer_adjoints.symbols
 
     def clear_gradients(self) -> None:
         ledger, derivatives, place = self.ledger, self.program.derivatives, caller()
-        ledger.apart.cleared.clear()
+        ledger.outer_adjoints.cleared.clear()
         if not follows_gradients(ledger):
             return
         for name, primal in derivatives.primals.items():
@@ -209,8 +215,8 @@ class ProgramMode(RecordingMode):
 
 
 class CutMode(ProgramMode):
-    """What is launched and written is recorded, and carries no derivative: what kernels store is
-    constant."""
+    """A mode in which what is launched and written is recorded, and carries no derivative: what
+    kernels store is constant."""
 
     is_differentiating = False
 
@@ -227,7 +233,9 @@ class CutMode(ProgramMode):
             use_gradients(self.ledger, variant.used_gradients, None, variant)
         if variant.reaches_gradients():
             return super().launch(launch.with_variant(variant.without_derivative()))
-        entry = Aside(launch.with_arrays([array.without_copy() for array in launch.arrays]), [])
+        entry = ConstantLaunch(
+            launch.with_arrays([array.without_copy() for array in launch.arrays]), []
+        )
         with call_of(self.ledger, entry, caller()) as mode:
             return mode.launch(launch)
 
@@ -244,7 +252,6 @@ class CutMode(ProgramMode):
 
 
 def _with_gradients(arrays: Sequence[ArrayBuffer]) -> list[Ndarray]:
-    """The ndarrays that are passed with a gradient."""
     return [
         array.owner
         for array in arrays

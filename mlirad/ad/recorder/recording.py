@@ -1,4 +1,4 @@
-"""What launches and writes from Python go to inside a tape."""
+"""The recorder of launches and of Python's accesses inside a tape."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Recording(Recorder):
         finally:
             self.mode = outside
 
-    def replaced(self, call: FunctionCall) -> Any:
+    def call_function(self, call: FunctionCall) -> Any:
         """Call a function with a gradient of its own, or with none.
 
         Raises TaichiRuntimeError where it was to be given one.

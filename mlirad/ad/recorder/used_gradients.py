@@ -14,7 +14,7 @@ from mlirad.runtime.kernels.variant import Variant
 
 
 def follows_gradients(ledger: Ledger) -> bool:
-    """Whether what Python writes to gradients is noted."""
+    """Return whether what Python writes to gradients is noted."""
     return ledger.order.uses_gradients and not ledger.keeper.repeats_launches
 
 
@@ -23,7 +23,7 @@ def follow_gradient(ledger: Ledger, gradient: Target, function: str | None = Non
     whether that is noted."""
     if isinstance(gradient, Field):
         ledger.claims.use([ledger.program.derivatives.primals[gradient.symbol]])
-        ledger.apart.cleared.discard(gradient.symbol)
+        ledger.outer_adjoints.cleared.discard(gradient.symbol)
         if function is not None:
             use_gradients(ledger, [gradient.symbol], function)
     return follows_gradients(ledger)
@@ -37,7 +37,7 @@ def use_gradients(
 ) -> None:
     """The program, perhaps by a launch, uses gradients, or a function with a gradient of its own
     does. Raises TaichiRuntimeError where that has no derivative."""
-    if ledger.apart.has(gradients, function):
+    if ledger.outer_adjoints.has(gradients, function):
         return
     used = f"{caller()}: {', '.join(map(repr, gradients))} is used inside"
     if not ledger.order.uses_gradients:
@@ -50,24 +50,24 @@ def use_gradients(
             f"{used} ti.ad.Tape(memory=...), which cannot make gradients again: take a tape "
             "without a budget"
         )
-    if not ledger.apart.begins_clear:
+    if not ledger.outer_adjoints.begins_clear:
         raise TaichiRuntimeError(
             f"{used} a tape with clear_gradients=False, at whose end it would be two things: "
             "what the program left there, and a sum"
         )
-    if variant is not None and not ledger.apart.cleared.isdisjoint(gradients):
+    if variant is not None and not ledger.outer_adjoints.cleared.isdisjoint(gradients):
         _check_cleared(ledger, variant)
-    ledger.apart.use(gradients, function)
+    ledger.outer_adjoints.use(gradients, function)
 
 
 def _check_cleared(ledger: Ledger, variant: Variant) -> None:
     """Raise TaichiRuntimeError for a launch that reads a gradient which entering the tape has set
     to 0."""
     for access in variant.notes.accesses().read:
-        if access.part != "sum" and access.array in ledger.apart.cleared:
+        if access.part != "sum" and access.array in ledger.outer_adjoints.cleared:
             raise TaichiRuntimeError(
                 f"{access.place}: kernel '{variant.kernel.name}' reads '{access.array}', which was "
                 "given values before the tape was entered, and the tape set it to 0: compute "
                 "it inside the tape"
             )
-    ledger.apart.cleared.difference_update(variant.used_gradients)
+    ledger.outer_adjoints.cleared.difference_update(variant.used_gradients)

@@ -1,1 +1,1 @@
-"""What a tape has recorded, and what reverses need of it."""
+"""The notes of a tape, and what reverses need of them."""

@@ -1,12 +1,12 @@
-"""Which array arguments of a tape's launches carry derivatives, and the hidden gradients of those
-that have none."""
+"""Gradients of array arguments of a tape's launches: which carry derivatives, and hidden ones of
+those that have none."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from mlirad.ad.recording.known_arrays import KnownArray, KnownArrays
+from mlirad.ad.recording.array_table import ArrayTable, TapeArray
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.callers import place_in_program
 from mlirad.lang.kernels.launch import Launch
@@ -20,8 +20,8 @@ _Choice = tuple[Variant, dict[int, str]]
 class ArrayGradients:
     """The gradients of array arguments, given by the program or hidden."""
 
-    def __init__(self, program: Program, known: KnownArrays) -> None:
-        self.program, self.known = program, known
+    def __init__(self, program: Program, table: ArrayTable) -> None:
+        self.program, self.table = program, table
         self._choices: dict[tuple[Variant, tuple[bool, ...], int], _Choice] = {}
 
     def with_gradients(self, launch: Launch) -> Launch:
@@ -31,9 +31,9 @@ class ArrayGradients:
         Raises TaichiRuntimeError for arrays that carry a derivative and share memory with others.
         """
         variant = launch.variant
-        known = [self.known.know(array, variant.kernel.name) for array in launch.arrays]
+        arrays = [self.table.know(buffer, variant.kernel.name) for buffer in launch.arrays]
         while True:
-            hidden = tuple([one.hidden is not None for one in known])
+            hidden = tuple([array.hidden is not None for array in arrays])
             key = (variant, hidden, self.program.derivatives.gradient_version)
             choice = self._choices.get(key)
             if choice is None:
@@ -43,28 +43,28 @@ class ArrayGradients:
                 break
             for position, place in missing.items():
                 dtype = variant.kernel.arrays[position].dtype
-                known[position].hide_gradient(place_in_program(place), dtype)
-        arrays = [
-            one.of_launch(array, needs)
-            for one, array, needs in zip(known, launch.arrays, chosen.array_needs_grad)
+                arrays[position].hide_gradient(place_in_program(place), dtype)
+        buffers = [
+            array.of_launch(buffer, needs)
+            for array, buffer, needs in zip(arrays, launch.arrays, chosen.array_needs_grad)
         ]
-        for one in known:
-            _check_apart(one)
-        return launch.with_variant(chosen).with_arrays(arrays)
+        for array in arrays:
+            _check_apart(array)
+        return launch.with_variant(chosen).with_arrays(buffers)
 
     def _choose(self, variant: Variant, hidden: Sequence[bool]) -> _Choice:
         """The variant for arrays some of which have hidden gradients, or which others need one, and
         where."""
         arrays, adjoints = variant.kernel.arrays, self.program.derivatives.adjoints
-        mine = frozenset(
+        with_hidden = frozenset(
             position
-            for position, given in enumerate(hidden)
-            if given and not arrays[position].is_cut and not variant.array_needs_grad[position]
+            for position, is_hidden in enumerate(hidden)
+            if is_hidden and not arrays[position].is_cut and not variant.array_needs_grad[position]
         )
         carries: set[int | str] = {
             number
             for number, position in variant.array_positions.items()
-            if variant.array_needs_grad[position] or position in mine
+            if variant.array_needs_grad[position] or position in with_hidden
         }
         missing: dict[int, str] = {}
         flows = list(variant.notes.flows().between)
@@ -79,32 +79,32 @@ class ArrayGradients:
                     continue
                 missing[position] = flow.place
             carries.add(flow.target)
-        return (variant.with_gradients(mine) if mine else variant), missing
+        return (variant.with_gradients(with_hidden) if with_hidden else variant), missing
 
     def hidden_of(self, array: Ndarray) -> Ndarray | None:
         """The hidden gradient of an ndarray, if it has one."""
-        known = self.known.of(array)
-        return None if known is None else known.hidden
+        argument = self.table.of(array)
+        return None if argument is None else argument.hidden
 
-    def hidden(self) -> list[KnownArray]:
-        """Those with hidden gradients."""
-        return [one for one in self.known.all() if one.hidden is not None]
+    def hidden(self) -> list[TapeArray]:
+        """Return the arrays with hidden gradients."""
+        return [array for array in self.table.all() if array.hidden is not None]
 
     def clear_hidden(self) -> None:
         """Set hidden gradients to 0."""
-        for one in self.hidden():
-            assert one.hidden is not None
-            one.hidden.elements.fill(0)
-            one.hidden.clear_tangents()
+        for array in self.hidden():
+            assert array.hidden is not None
+            array.hidden.elements.fill(0)
+            array.hidden.clear_tangents()
 
     @contextmanager
     def added_up(self) -> Iterator[None]:
-        """What tensors of torch have as gradients is 0 within, and what they had before is added
+        """Clear what tensors of torch have as gradients within, and add what they had before
         afterwards."""
         gradients = [
-            one.gradient.elements()
-            for one in self.known.all()
-            if one.gradient is not None and not isinstance(one.gradient.owner, Ndarray)
+            array.gradient.elements()
+            for array in self.table.all()
+            if array.gradient is not None and not isinstance(array.gradient.owner, Ndarray)
         ]
         before = [elements.copy() for elements in gradients]
         for elements in gradients:
@@ -112,17 +112,17 @@ class ArrayGradients:
         try:
             yield
         finally:
-            for kept in before:
-                kept.add()
+            for copy in before:
+                copy.add()
 
 
-def _check_apart(one: KnownArray) -> None:
+def _check_apart(array: TapeArray) -> None:
     """Raise TaichiRuntimeError for an array that shares memory with another, where one of them
     carries a derivative."""
-    for other in one.overlaps:
-        if one.gradient is not None or other.gradient is not None:
+    for other in array.overlaps:
+        if array.gradient is not None or other.gradient is not None:
             raise TaichiRuntimeError(
-                f"{one.describe()}, of shape {one.shape}, and {other.describe()}, of shape "
+                f"{array.describe()}, of shape {array.shape}, and {other.describe()}, of shape "
                 f"{other.shape}, share memory and are not the same array, and a derivative "
                 "passes through it: pass one array and an index, or a ti.ndarray"
             )

@@ -23,7 +23,7 @@ class Call:
         self._kept: dict[Key, CoveredBoxes] = {}  # what was looked at before the first write there
 
     def launch(self, launch: Launch) -> None:
-        """A kernel is about to be launched."""
+        """Follow a launch."""
         versions, accesses = self._versions, launch.variant.notes.accesses()
         for footprint in accesses.read:
             key = versions.key_of(footprint, launch)
@@ -35,19 +35,19 @@ class Call:
             self.write(key, elements, footprint.box(launch.values), footprint.place)
 
     def read(self, key: Key, elements: Elements, box: Box) -> None:
-        """A box of an array is about to be read."""
+        """Note that a box of an array is about to be read."""
         if not self._is_kept(key, box):
             self._note(self._read, key, elements, box)
 
     def write(self, key: Key, elements: Elements, box: Box, place: str) -> None:
-        """A box of an array is about to be written at a place of the program."""
+        """Keep a box of an array that is about to be written at a place of the program."""
         if not self._is_kept(key, box):
             self.saved[:0] = self._versions.before_write(key, elements, box, place, by_call=True)
             self._note(self._written, key, elements, box)
             self._kept.setdefault(key, CoveredBoxes()).add(box)
 
-    def touched(self) -> list[tuple[Key, Elements, Box]]:
-        """What has been read and written."""
+    def touched_boxes(self) -> list[tuple[Key, Elements, Box]]:
+        """Return what has been read and written."""
         return [
             (key, self._elements[key], box)
             for regions in (self._read, self._written)
@@ -63,8 +63,8 @@ class Call:
         regions.setdefault(key, Region()).add(box)
 
     def expect_gradient(self) -> None:
-        """The gradient that was given for the function will read what the call has touched: as it
-        was, where the call itself left it alone."""
+        """Note what the gradient that was given for the function will read: what the call has
+        touched, as it was, if the call itself left it alone."""
         for key, region in self._read.items():
             written = self._written.get(key)
             for box in region.boxes:

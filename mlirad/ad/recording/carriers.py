@@ -1,12 +1,12 @@
-"""Which arrays hold values that carry a derivative while a tape records, and which of these no
+"""Arrays that hold values which carry a derivative while a tape records, and which of these no
 launch has read since."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from mlirad.ad.recording.entries import Entry, RecordedLaunch, Replaced
-from mlirad.ad.recording.known_arrays import FlowArray, KnownArray
+from mlirad.ad.recording.array_table import FlowArray, TapeArray
+from mlirad.ad.recording.entries import Entry, RecordedCall, RecordedLaunch
 from mlirad.runtime.boxes import Box, Region
 from mlirad.runtime.footprints import Flow
 from mlirad.runtime.program import Program
@@ -15,7 +15,7 @@ _EVERYWHERE: Box = ()
 
 
 class Carriers:
-    """What launches have left, looked at only when Python reads or writes."""
+    """The arrays that launches have left, looked at only when Python reads or writes."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -28,14 +28,16 @@ class Carriers:
         `launched`."""
         for entry in entries[self._followed :]:
             if isinstance(entry, RecordedLaunch):
-                self.launched(entry.flows(), entry.written_boxes)
+                self.note_launch(entry.flows(), entry.written_boxes)
             elif entry.is_copy():
-                self.launched(entry.flows(), lambda array: [_EVERYWHERE])
-            elif isinstance(entry, Replaced):  # which may have read anything
+                self.note_launch(entry.flows(), lambda array: [_EVERYWHERE])
+            elif isinstance(entry, RecordedCall):  # which may have read anything
                 self.unread.clear()
         self._followed = len(entries)
 
-    def launched(self, flows: Iterable[Flow], boxes: Callable[[FlowArray], Iterable[Box]]) -> None:
+    def note_launch(
+        self, flows: Iterable[Flow], boxes: Callable[[FlowArray], Iterable[Box]]
+    ) -> None:
         """Take note of a launch; `boxes` gives those that it writes of an array."""
         flows = list(flows)
         for flow in flows:
@@ -49,10 +51,10 @@ class Carriers:
                     region.add(box)
 
     def has_gradient(self, array: FlowArray) -> bool:
-        """Whether an array, as flows name it, may pass a derivative on."""
+        """Return whether an array, as flows name it, may pass a derivative on."""
         return (
             array.gradient is not None
-            if isinstance(array, KnownArray)
+            if isinstance(array, TapeArray)
             else array in self.program.derivatives.adjoints
         )
 

@@ -25,7 +25,7 @@ class Claims:
         self._known: dict[Variant, tuple[int, int]] = {}
 
     def may_clear(self, name: str | int) -> bool:
-        """Whether a derivative is this thread's, or nobody's."""
+        """Return whether a derivative is this thread's, or nobody's."""
         user = self.program.derivatives.users.get(name)
         return user is None or user is self.own or not user.is_alive
 

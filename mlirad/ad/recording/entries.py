@@ -1,4 +1,4 @@
-"""What a tape records: launches, writes from Python, and functions with a gradient of their own."""
+"""Entries of a tape: launches, writes from Python, and functions with a gradient of their own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import nullcontext
 import msgspec
 
 from mlirad.abstract_struct import AbstractStruct
-from mlirad.ad.recording.apart import Apart
+from mlirad.ad.recording.outer_adjoints import OuterAdjoints
 from mlirad.ad.recording.target_memory import box_of, clear_written, index_of_copy, sparse_memory
 from mlirad.ad.recording.versions import Version
 from mlirad.ir.reports.location import source_location
@@ -32,11 +32,13 @@ class Entry(ABC):
     """One thing that a tape recorded."""
 
     saved: list[Version]
-    apart: Apart | None = None  # where adjoints are, on tapes whose programs use gradients
+    outer_adjoints: OuterAdjoints | None = (
+        None  # where adjoints are, on tapes whose programs use gradients
+    )
 
     @abstractmethod
     def flows(self) -> Sequence[Flow]:
-        """Which arrays pass derivatives to which."""
+        """Return which arrays pass derivatives to which."""
 
     @abstractmethod
     def reverse(self) -> None:
@@ -46,32 +48,32 @@ class Entry(ABC):
     def repeat(self) -> None:
         """Do it again at the present state."""
 
-    def move(self, apart: Apart) -> None:
+    def move(self, outer_adjoints: OuterAdjoints) -> None:
         """Have the adjoints of some fields apart from their gradients."""
-        self.apart = apart
+        self.outer_adjoints = outer_adjoints
 
     def arrays(self) -> Sequence[ArrayBuffer]:
         """The array arguments of its launches."""
         return ()
 
     def writes_arrays(self) -> bool:
-        """Whether it writes to array arguments."""
+        """Return whether it writes to array arguments."""
         return False
 
     def calls_gradient(self) -> bool:
-        """Whether its reverse calls a function that was given as a gradient."""
+        """Return whether its reverse calls a function that was given as a gradient."""
         return False
 
     def is_copy(self) -> bool:
-        """Whether Python passes derivatives on, all over the arrays of its flows."""
+        """Return whether Python passes derivatives on, all over the arrays of its flows."""
         return False
 
     def rows(self) -> Sequence[Row]:
-        """What it keeps besides `saved`."""
+        """Return what it keeps besides `saved`."""
         return ()
 
     def may_write(self, array: Hashable) -> bool:
-        """Whether a launch of it may write to an array, as flows name it."""
+        """Return whether a launch of it may write to an array, as flows name it."""
         return any(flow.target == array for flow in self.flows())
 
 
@@ -82,7 +84,7 @@ class RecordedLaunch(Entry, msgspec.Struct, metaclass=AbstractStruct):
     launch: Launch
     saved: list[Version]
     derivative: Derivative  # for the gradients that fields had then: what was saved belongs to it
-    given: Sequence[ArrayBuffer] = ()  # the arrays as the program has them
+    buffers: Sequence[ArrayBuffer] = ()  # the arrays as the program has them
     named: Sequence[Hashable] = ()  # what stands for them in flows
     # that iterations of its parallel loops do not meet, where that was not known before
     is_checked: bool = False
@@ -98,8 +100,8 @@ class RecordedLaunch(Entry, msgspec.Struct, metaclass=AbstractStruct):
             self.is_checked = True
         launch.variant.reverse(self.derivative, launch.values, launch.arrays)
 
-    def move(self, apart: Apart) -> None:
-        variant = apart.variant(self.launch.variant)
+    def move(self, outer_adjoints: OuterAdjoints) -> None:
+        variant = outer_adjoints.variant(self.launch.variant)
         if variant is not self.launch.variant:
             self.launch = self.launch.with_variant(variant)
             self.derivative = variant.codes.derivative(self.derivative.mode)
@@ -108,7 +110,7 @@ class RecordedLaunch(Entry, msgspec.Struct, metaclass=AbstractStruct):
         return bool(self.written_boxes(array))
 
     def written_boxes(self, array: Hashable) -> list[Box]:
-        """What it writes of an array, as flows name it."""
+        """Return what it writes of an array, as flows name it."""
         return written_boxes(array, self.derivative.footprints, self.launch, self.named)
 
     def arrays(self) -> Sequence[ArrayBuffer]:
@@ -125,7 +127,7 @@ class RecordedLaunch(Entry, msgspec.Struct, metaclass=AbstractStruct):
         return f"kernel '{kernel.name}'" + (f" ({place})" if place is not None else "")
 
     def repeat(self) -> None:
-        self.launch.with_arrays(self.given).repeat()
+        self.launch.with_arrays(self.buffers).repeat()
 
 
 class HostWrite(Entry, msgspec.Struct, metaclass=AbstractStruct):
@@ -143,11 +145,11 @@ class HostWrite(Entry, msgspec.Struct, metaclass=AbstractStruct):
         return ()
 
     def reverse(self) -> None:
-        """What was there before has no influence any more."""
+        """Clear the adjoint: what was there before has no influence any more."""
         clear_written(self.adjoints, self.box, self.sparse)
 
-    def move(self, apart: Apart) -> None:
-        self.adjoints = [apart.elements(one) for one in self.adjoints]
+    def move(self, outer_adjoints: OuterAdjoints) -> None:
+        self.adjoints = [outer_adjoints.elements(adjoint) for adjoint in self.adjoints]
 
     def note_written(self) -> None:
         """Keep what was written."""
@@ -194,7 +196,9 @@ class HostCopy(Entry, msgspec.Struct, metaclass=AbstractStruct):
             clear_written([elements], box, sparse_memory(self.target, index))
 
     def _derivative(self, field: Field, kind: DerivativeKind) -> Field:
-        return field.derivative(kind if self.apart is None else self.apart.kind(field, kind))
+        return field.derivative(
+            kind if self.outer_adjoints is None else self.outer_adjoints.kind(field, kind)
+        )
 
     def __str__(self) -> str:
         return f"the copy at {self.place}"
@@ -203,7 +207,7 @@ class HostCopy(Entry, msgspec.Struct, metaclass=AbstractStruct):
         self.target.located().copy(self.source.located())
 
 
-class Aside(Entry, msgspec.Struct, metaclass=AbstractStruct):
+class ConstantLaunch(Entry, msgspec.Struct, metaclass=AbstractStruct):
     """A launch through which no derivative passes, and which writes to nothing with a gradient."""
 
     launch: Launch
@@ -227,7 +231,7 @@ class Aside(Entry, msgspec.Struct, metaclass=AbstractStruct):
         self.launch.repeat()
 
 
-class Replaced(Entry, msgspec.Struct, metaclass=AbstractStruct):
+class RecordedCall(Entry, msgspec.Struct, metaclass=AbstractStruct):
     """A call of a function whose gradient is another function (`ti.ad.grad_replaced`)."""
 
     call: FunctionCall
@@ -241,7 +245,7 @@ class Replaced(Entry, msgspec.Struct, metaclass=AbstractStruct):
     def reverse(self) -> None:
         call = self.call
         if self.is_done and call.function.grad is not None:
-            with nullcontext() if self.apart is None else self.apart.lent():
+            with nullcontext() if self.outer_adjoints is None else self.outer_adjoints.lent():
                 call.function.grad(*call.args, **call.keywords)
 
     def calls_gradient(self) -> bool:
@@ -277,26 +281,26 @@ def named_flows(
 def written_boxes(
     array: Hashable, footprints: Footprints, launch: Launch, named: Sequence[Hashable]
 ) -> list[Box]:
-    """What a launch writes of an array, as flows name it."""
+    """Return what a launch writes of an array, as flows name it."""
     names: dict[str | int, Hashable] = (
         {number: named[position] for number, position in launch.variant.array_positions.items()}
         if named
         else {}
     )
     return [
-        one.box(launch.values)
-        for one in footprints.written
-        if names.get(one.array, one.array) == array
+        access.box(launch.values)
+        for access in footprints.written
+        if names.get(access.array, access.array) == array
     ]
 
 
 def rows_of(entries: Sequence[Entry]) -> list[Row]:
-    """What entries keep: a row for each array, read and write."""
+    """Return what entries keep: a row for each array, read and write."""
     rows: dict[tuple[str, str, str, str], int] = {}
     for entry in entries:
         for version in entry.saved:
             verdict = "redone" if version.redone else "kept"
             key = (str(version.key), version.read, version.written, verdict)
             rows[key] = rows.get(key, 0) + version.copy.nbytes
-    others = [row for entry in entries for row in entry.rows()]
-    return [*(Row(*key, size) for key, size in rows.items()), *others]
+    more = [row for entry in entries for row in entry.rows()]
+    return [*(Row(*key, size) for key, size in rows.items()), *more]

@@ -1,15 +1,14 @@
-"""What a tape keeps of what is overwritten: all that reverses read, or, in `ad/budget`, less."""
+"""Keepers of what is overwritten: all that reverses read, or, in `ad/budget`, less."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
-from mlirad.ad.recording.entries import Aside, Entry, Replaced, rows_of
-from mlirad.ad.recording.known_arrays import KnownArray, KnownArrays
+from mlirad.ad.recording.array_table import ArrayTable, TapeArray
+from mlirad.ad.recording.entries import ConstantLaunch, Entry, RecordedCall, rows_of
 from mlirad.ad.recording.order import Order
-from mlirad.ad.recording.sweep import sweep
-from mlirad.ad.recording.versions import Key, Versions, WayBack
+from mlirad.ad.recording.versions import Key, Version, Versions, WayBack
 from mlirad.lang.kernels.launch import Launch
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.explanation import Explanation
@@ -53,9 +52,9 @@ class Keeper(ABC):
 
     def add_call(
         self,
-        entry: Replaced | Aside,
+        entry: RecordedCall | ConstantLaunch,
         touched: Sequence[tuple[Key, Elements, Box]],
-        arrays: Sequence[KnownArray],
+        arrays: Sequence[TapeArray],
     ) -> None:
         """Note a call of a function, whose gradient may read what it has touched, on some arrays of
         Python's; or a launch without a reverse."""
@@ -72,7 +71,7 @@ class Keeper(ABC):
         """Raise TaichiRuntimeError for arrays that Python has changed, before a call."""
 
 
-Keep = Callable[[Program, str, Order, KnownArrays], Keeper]
+Keep = Callable[[Program, str, Order, ArrayTable], Keeper]
 
 
 class KeepAll(Keeper):
@@ -81,7 +80,7 @@ class KeepAll(Keeper):
 
     repeats_launches = False
 
-    def __init__(self, program: Program, rules: str, order: Order, known: KnownArrays) -> None:
+    def __init__(self, program: Program, rules: str, order: Order, arrays: ArrayTable) -> None:
         self.program, self.rules, self.order = program, rules, order
 
     def versions(self) -> Versions:
@@ -96,3 +95,18 @@ class KeepAll(Keeper):
 
     def explain(self, entries: Sequence[Entry]) -> Explanation:
         return Explanation(rows_of(entries))
+
+
+def sweep(
+    entries: Sequence[Entry], give_back: Callable[[Version], None] = Version.give_back
+) -> None:
+    """Run reverses, last first, with memory as each needs it: as versions of it are given
+    back."""
+    for entry in reversed(entries):
+        for version in entry.saved:
+            if version.redone:
+                give_back(version)
+        entry.reverse()
+        for version in entry.saved:
+            if not version.redone:
+                give_back(version)

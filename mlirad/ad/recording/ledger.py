@@ -1,20 +1,22 @@
-"""What a tape has noted: entries, what reverses need again, arrays, what carries derivatives."""
+"""The notes of a tape: entries, what reverses need again, arrays, what carries derivatives."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from mlirad.ad.recording.apart import Apart
-from mlirad.ad.recording.arrays import Arrays
+from mlirad.ad.recording.array_gradients import ArrayGradients
+from mlirad.ad.recording.array_table import ArrayTable, FlowArray
 from mlirad.ad.recording.carriers import Carriers
 from mlirad.ad.recording.claims import Claims
 from mlirad.ad.recording.entries import Entry, HostWrite
 from mlirad.ad.recording.keeper import Keep, KeepAll
-from mlirad.ad.recording.known_arrays import FlowArray
 from mlirad.ad.recording.order import Order
+from mlirad.ad.recording.outer_adjoints import OuterAdjoints
+from mlirad.ad.recording.unseen_writes import UnseenWrites
 from mlirad.ad.recording.versions import Versions
 from mlirad.dialect.turn import in_turn
+from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
 from mlirad.lang.callers import place_in_program
 from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.launch import Launch
@@ -24,9 +26,47 @@ from mlirad.runtime.derivative_kind import ADJOINT
 from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.program import Program
 
+_LOCAL = "a local"  # what messages call memory by which the parts of a kernel share one
+
+
+class Arrays:
+    """The array arguments of a tape: which there are, their gradients, and what Python writes to
+    them."""
+
+    def __init__(self, program: Program, claims: Claims) -> None:
+        self.table = ArrayTable()
+        self.gradients = ArrayGradients(program, self.table)
+        self.unseen = UnseenWrites(self.table)
+        self.locals = SharedLocals(claims)
+
+
+class SharedLocals:
+    """The memory by which the parts of a kernel share locals: of each kernel the same at all its
+    launches, and versions of it are kept like those of other arrays."""
+
+    def __init__(self, claims: Claims) -> None:
+        self._claims = claims
+        self._by_kernel: dict[Variant, list[ArrayBuffer]] = {}  # by its first part
+
+    def behind(
+        self, buffers: Sequence[ArrayBuffer], pieces: Sequence[Variant]
+    ) -> Sequence[ArrayBuffer]:
+        """The arrays that parts of a kernel are passed, where these are those of its launch."""
+        first = pieces[0]
+        if not first.kernel.shared:
+            return buffers
+        if first not in self._by_kernel:
+            ndarrays = [
+                Ndarray(argument.dtype, (), argument.element_shape, argument.needs_grad)
+                for argument in first.kernel.arrays[-first.kernel.shared :]
+            ]
+            self._claims.use_arrays(ndarrays)
+            self._by_kernel[first] = [array_buffer(array, _LOCAL, True) for array in ndarrays]
+        return [*buffers, *self._by_kernel[first]]
+
 
 class Ledger:
-    """What was recorded since a tape was entered."""
+    """The notes since a tape was entered."""
 
     entries: list[Entry]
     versions: Versions
@@ -42,8 +82,11 @@ class Ledger:
 
     def forget(self) -> None:
         """Let go of everything."""
-        self.arrays, self.apart = Arrays(self.program, self.claims), Apart(self.program)
-        self.keeper = self._keep(self.program, self.rules, self.order, self.arrays.known)
+        self.arrays, self.outer_adjoints = (
+            Arrays(self.program, self.claims),
+            OuterAdjoints(self.program),
+        )
+        self.keeper = self._keep(self.program, self.rules, self.order, self.arrays.table)
         self.entries, self.versions = [], self.keeper.versions()
 
     def add(self, entry: Entry) -> None:
@@ -68,7 +111,7 @@ class Ledger:
 
     def name_of(self, target: Target) -> FlowArray:
         """A field or an ndarray as flows name it."""
-        return target.symbol if isinstance(target, Field) else self.arrays.known.of(target)
+        return target.symbol if isinstance(target, Field) else self.arrays.table.of(target)
 
     def note_written(self) -> None:
         """Keep what Python wrote last, for a program that is to be repeated."""
@@ -80,7 +123,7 @@ class Ledger:
         """Set gradients to 0, but for those that a tape of another thread used last: all, or
         hidden ones only. Those of the loss are used."""
         current, claims = self.program, self.claims
-        self.apart.begin(claims.may_clear, all_gradients=all_gradients)
+        self.outer_adjoints.begin(claims.may_clear, all_gradients=all_gradients)
         if all_gradients:
             claims.clear(current.derivatives.gradients)
             claims.clear_arrays(current.derivatives.arrays, Ndarray.clear_gradient)
@@ -94,20 +137,21 @@ class Ledger:
 
     # Fields in which derivatives arrive, and which have no gradient, get a hidden one.
 
-    def parts(self, launch: Launch) -> list[Launch]:
-        """What is launched, and differentiated, one after the other for a launch of a kernel."""
+    def pieces(self, launch: Launch) -> list[Launch]:
+        """Return what is launched, and differentiated, one after the other for a launch of a
+        kernel."""
         variant = launch.variant
         if variant.gradient_version != self.program.derivatives.gradient_version:
             self._look_at_gradients(variant)
         self.claims.use_variant(variant)
-        parts = self._parts(variant)
-        self.order.prepare_launches(parts)
-        if parts[0] is variant:
+        pieces = self._pieces(variant)
+        self.order.prepare_launches(pieces)
+        if pieces[0] is variant:
             return [launch]
-        launch = launch.with_arrays(self.arrays.locals.behind(launch.arrays, parts))
-        return [launch.with_variant(part) for part in parts]
+        launch = launch.with_arrays(self.arrays.locals.behind(launch.arrays, pieces))
+        return [launch.with_variant(piece) for piece in pieces]
 
-    def _parts(self, variant: Variant) -> Sequence[Variant]:
+    def _pieces(self, variant: Variant) -> Sequence[Variant]:
         return variant.parts() if self.rules == "save" else [variant]
 
     @in_turn
@@ -124,7 +168,7 @@ class Ledger:
         adjoints = self.program.derivatives.adjoints
         return {
             flow.target: place_in_program(flow.place)
-            for piece in self._parts(variant)
+            for piece in self._pieces(variant)
             for flow in piece.notes.footprints().flows.between
             if isinstance(flow.target, str)
             and flow.target not in adjoints
@@ -152,7 +196,7 @@ class Ledger:
         self.claims.use(symbols)
 
     def note_copy(self, target: Field, source: Field, place: str) -> bool:
-        """Whether a copy carries a derivative, for which the target then has a gradient."""
+        """Return whether a copy carries a derivative, for which the target then has a gradient."""
         adjoints = self.program.derivatives.adjoints
         carries = target.dtype.is_float and source.symbol in adjoints
         if carries and target.symbol not in adjoints:

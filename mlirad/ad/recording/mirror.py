@@ -36,7 +36,7 @@ class Mirror:
         self.own.elements.take(self._buffer.their_elements(), box)
 
     def differs(self, box: Box) -> bool:
-        """Whether the program's array holds something else in a box."""
+        """Return whether the program's array holds something else in a box."""
         return not self.own.elements.holds(self._buffer.their_elements(), box)
 
     def look(
@@ -48,9 +48,9 @@ class Mirror:
         """
         if not self.differs(box):
             return None
-        theirs, own, saved = self._buffer.their_elements(), self.own.elements, keep()
-        changed = None if adjoint is None else own.differing(theirs.read(box), box)
-        own.take(theirs, box)
+        theirs, mirrored, saved = self._buffer.their_elements(), self.own.elements, keep()
+        changed = None if adjoint is None else mirrored.differing(theirs.read(box), box)
+        mirrored.take(theirs, box)
         if changed is not None:
             for tangent in self.own.tangents:
                 tangent.elements.fill(0, box, changed)
@@ -68,7 +68,8 @@ class UnseenWrite(Entry, msgspec.Struct, metaclass=AbstractStruct):
 
     @property
     def matters(self) -> bool:
-        """Whether a reverse needs what was there, or a derivative may have passed through it."""
+        """Return whether a reverse needs what was there, or a derivative may have passed through
+        it."""
         return bool(self.saved) or self.changed is not None
 
     def flows(self) -> Sequence[Flow]:
@@ -76,12 +77,12 @@ class UnseenWrite(Entry, msgspec.Struct, metaclass=AbstractStruct):
         return ()
 
     def reverse(self) -> None:
-        """What was there before has no influence any more."""
+        """Clear the adjoint: what was there before has no influence any more."""
         if self.changed is None or self.adjoint is None:
             return
         owner = self.adjoint.owner
-        beside = [one.elements for one in owner.tangents] if isinstance(owner, Ndarray) else []
-        for elements in (self.adjoint.elements(), *beside):
+        tangents = owner.tangents if isinstance(owner, Ndarray) else []
+        for elements in (self.adjoint.elements(), *(tangent.elements for tangent in tangents)):
             elements.fill(0, self.box, self.changed)
 
     def repeat(self) -> None:

@@ -1,4 +1,5 @@
-"""What a tape computes beside values and adjoints: nothing, or tangents of both."""
+"""Orders of derivatives: what a tape computes beside values and adjoints, nothing or tangents of
+both."""
 
 from __future__ import annotations
 

@@ -27,9 +27,9 @@ def bytes_of(memory: object, who: str) -> int:
     else."""
     if isinstance(memory, int) and not isinstance(memory, bool) and memory >= 0:
         return memory
-    found = _SIZE.fullmatch(memory) if isinstance(memory, str) else None
-    unit = _UNITS.get(found.group(2).upper()) if found is not None else None
-    amount = float(found.group(1)) * unit if found is not None and unit is not None else inf
+    match = _SIZE.fullmatch(memory) if isinstance(memory, str) else None
+    unit = _UNITS.get(match.group(2).upper()) if match is not None else None
+    amount = float(match.group(1)) * unit if match is not None and unit is not None else inf
     if not isfinite(amount):
         raise TaichiTypeError(
             f"{who}: memory= is a number of bytes or a text like '512MB', not {memory!r}"
@@ -38,15 +38,15 @@ def bytes_of(memory: object, who: str) -> int:
 
 
 def kept_within(memory: object, rules: str) -> int | float | None:
-    """What a tape may keep: bytes, or a part below 1.0 of what would be kept; None for all. With
-    rules="refuse" nothing is kept anyway. Raises TaichiTypeError for anything else."""
+    """Return what a tape may keep: bytes, or a part below 1.0 of what would be kept; None for all.
+    With rules="refuse" nothing is kept anyway. Raises TaichiTypeError for anything else."""
     if memory is None:
         return None
     who = "ti.ad.Tape()"
-    found = memory if isinstance(memory, float) else bytes_of(memory, who)
-    if isinstance(found, float) and not (isfinite(found) and 0.0 < found <= 1.0):
+    limit = memory if isinstance(memory, float) else bytes_of(memory, who)
+    if isinstance(limit, float) and not (isfinite(limit) and 0.0 < limit <= 1.0):
         raise TaichiTypeError(
             f"{who}: memory= is a number of bytes, a text like '512MB', or a part between 0.0 and "
             f"1.0 of what would be kept, not {memory!r}"
         )
-    return None if rules == "refuse" or (isinstance(found, float) and found == 1.0) else found
+    return None if rules == "refuse" or (isinstance(limit, float) and limit == 1.0) else limit

@@ -25,12 +25,14 @@ def memory_of(target: Target) -> tuple[Key, Elements, Elements | None]:
 
 
 def activities_of(target: Target) -> list[tuple[Key, Elements]]:
-    """What says which elements of a field are active, outermost first; of an ndarray, nothing."""
+    """Return what says which elements of a field are active, outermost first; of an ndarray,
+    nothing."""
     if isinstance(target, Ndarray):
         return []
     memory = target.located()
     blocks = () if memory.nesting is None else memory.nesting.blocks
-    return [(one.field, block.cells) for one, block in zip(memory.layout.activities, blocks)]
+    activities = memory.layout.activities
+    return [(activity.field, block.cells) for activity, block in zip(activities, blocks)]
 
 
 def sparse_memory(target: Target, index: tuple[int | slice, ...] | None) -> FieldMemory | None:
@@ -44,8 +46,8 @@ def sparse_memory(target: Target, index: tuple[int | slice, ...] | None) -> Fiel
 
 
 def index_of_copy(target: Field) -> tuple[()] | None:
-    """What a copy to a field writes to: everything (see `touched_box`); of a derivative, which may
-    differ from 0 where its field is not active, that too."""
+    """Return the index that a copy to a field writes to: everything (see `touched_box`); of a
+    derivative, which may differ from 0 where its field is not active, that too."""
     return () if target.is_derivative else None
 
 
@@ -61,12 +63,12 @@ def clear_written(derivatives: Sequence[Elements], box: Box, sparse: FieldMemory
 def box_of(elements: Elements, index: tuple[int | slice, ...] | None) -> Box:
     """The box of an element (`index` gives its first axes; a slice stands for all of an axis), or
     of all."""
-    whole: Box = ((None, None),) * len(elements.shape)
+    everything: Box = ((None, None),) * len(elements.shape)
     if index is None:
-        return whole
+        return everything
     return (
         *((None, None) if isinstance(i, slice) else (i, i) for i in index),
-        *whole[len(index) :],
+        *everything[len(index) :],
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mlirad.ad.recording.known_arrays import KnownArray, KnownArrays
+from mlirad.ad.recording.array_table import ArrayTable, TapeArray
 from mlirad.ad.recording.mirror import UnseenWrite
 from mlirad.ad.recording.versions import Version, Versions
 from mlirad.errors import TaichiRuntimeError
@@ -19,15 +19,15 @@ from mlirad.runtime.memory.values import Values, same_bits
 class UnseenWrites:
     """Holds what launches have looked at of such arrays, and compares before the next launch."""
 
-    def __init__(self, known: KnownArrays) -> None:
-        self.known = known
+    def __init__(self, table: ArrayTable) -> None:
+        self.table = table
         self._accesses: dict[Variant, list[tuple[int, Footprint, bool]]] = {}
-        self._called: dict[KnownArray, None] = {}  # by a function that is running
+        self._called: dict[TapeArray, None] = {}  # by a function that is running
         # that gradients given for functions may read, and a copy
-        self._given: dict[KnownArray, tuple[str, Values]] = {}
+        self._for_gradients: dict[TapeArray, tuple[str, Values]] = {}
 
     def look(
-        self, launch: Launch, known: Sequence[KnownArray], versions: Versions
+        self, launch: Launch, arrays: Sequence[TapeArray], versions: Versions
     ) -> tuple[Launch, list[UnseenWrite], list[Version]]:
         """Before a launch: it on the arrays of its reverse, what Python wrote since the last one,
         and what is kept for loops.
@@ -37,12 +37,12 @@ class UnseenWrites:
         """
         unseen: list[UnseenWrite] = []
         saved: list[Version] = []
-        for one in known:
-            if one.gradient is not None and not one.is_whole and not one.is_ours:
-                unseen += self.look_at(one, versions)
-        for position, footprint, is_written in self._of(launch.variant):
-            one, buffer = known[position], launch.arrays[position]
-            if one.mirror is None or buffer.is_mirror:
+        for array in arrays:
+            if array.gradient is not None and not array.is_whole and not array.is_ours:
+                unseen += self.look_at(array, versions)
+        for position, footprint, is_written in self._accesses_of(launch.variant):
+            array, buffer = arrays[position], launch.arrays[position]
+            if array.mirror is None or buffer.is_mirror:
                 continue
             box = footprint.box(launch.values)
             if (
@@ -50,68 +50,73 @@ class UnseenWrites:
             ):  # by a loop, or by a gradient that was given
                 elements = buffer.elements()
                 saved += versions.before_write(buffer.address, elements, box, footprint.place)
-            if one.is_watched or not is_written:
-                unseen += self.look_at(one, versions, box)
-        of_reverse = [one.of_reverse(array) for one, array in zip(known, launch.arrays)]
+            if array.is_watched or not is_written:
+                unseen += self.look_at(array, versions, box)
+        of_reverse = [array.of_reverse(buffer) for array, buffer in zip(arrays, launch.arrays)]
         return launch.with_arrays(of_reverse), unseen, saved
 
     def look_at(
-        self, one: KnownArray, versions: Versions, box: Box | None = None
+        self, array: TapeArray, versions: Versions, box: Box | None = None
     ) -> list[UnseenWrite]:
-        """What Python wrote to a box, or all, of an array that is not ours."""
-        mirror = one.mirror
+        """Return what Python wrote to a box, or all, of an array that is not ours."""
+        mirror = array.mirror
         assert mirror is not None
-        at = one.whole if box is None else box
-        found = mirror.look(
+        at = array.full_box if box is None else box
+        write = mirror.look(
             at,
             lambda: versions.before_change(
                 mirror.own.address,
                 mirror.own.elements,
                 at,
                 mirror.differs,
-                one.describe(),
+                array.describe(),
                 caller(),
             ),
-            one.gradient if one.is_whole else None,
+            array.gradient if array.is_whole else None,
         )
-        one.is_watched, one.is_whole = True, one.is_whole or box is None
-        return [found] if found is not None and found.matters else []
+        array.is_watched, array.is_whole = True, array.is_whole or box is None
+        return [write] if write is not None and write.matters else []
 
     def look_at_all(self, versions: Versions) -> list[UnseenWrite]:
-        """What Python wrote to all arrays of which something is held."""
-        return [entry for one in self._watched() for entry in self.look_at(one, versions)]
+        """Return what Python wrote to all arrays of which something is held."""
+        return [
+            entry for array in self._watched_arrays() for entry in self.look_at(array, versions)
+        ]
 
     def take_all(self, versions: Versions) -> list[Version]:
         """Hold all arrays as they are now: what wrote to them has a gradient of its own; what
         earlier reverses need of what was there before."""
         saved: list[Version] = []
-        for one in self._watched():
-            mirror = one.mirror
+        for array in self._watched_arrays():
+            mirror = array.mirror
             assert mirror is not None
             key, elements, place = mirror.own.address, mirror.own.elements, caller()
             saved += versions.before_change(
-                key, elements, one.whole, mirror.differs, one.describe(), place
+                key, elements, array.full_box, mirror.differs, array.describe(), place
             )
-            mirror.take(one.whole)
+            mirror.take(array.full_box)
         return saved
 
-    def take(self, launch: Launch, known: Sequence[KnownArray]) -> None:
+    def take(self, launch: Launch, arrays: Sequence[TapeArray]) -> None:
         """After a launch: hold what it wrote."""
-        for position, footprint, is_written in self._of(launch.variant):
+        for position, footprint, is_written in self._accesses_of(launch.variant):
             if is_written:
-                one = known[position]
-                if one in self._given:
-                    self._given[one] = self._given[one][0], one.theirs().copy()
+                array = arrays[position]
+                if array in self._for_gradients:
+                    self._for_gradients[array] = (
+                        self._for_gradients[array][0],
+                        array.program_array().copy(),
+                    )
                 is_mirror = launch.arrays[position].is_mirror
-                if one.mirror is not None and one.is_watched and not is_mirror:
-                    one.mirror.take(footprint.box(launch.values))
+                if array.mirror is not None and array.is_watched and not is_mirror:
+                    array.mirror.take(footprint.box(launch.values))
 
-    def _of(self, piece: Variant) -> list[tuple[int, Footprint, bool]]:
+    def _accesses_of(self, piece: Variant) -> list[tuple[int, Footprint, bool]]:
         """The accesses of a kernel to its array arguments, and whether each is a write."""
-        found = self._accesses.get(piece)
-        if found is None:
+        accesses = self._accesses.get(piece)
+        if accesses is None:
             footprints, positions = piece.notes.footprints(), piece.array_positions
-            found = self._accesses[piece] = [
+            accesses = self._accesses[piece] = [
                 (positions[access.array], access, is_written)
                 for accesses, is_written in (
                     (footprints.needed, False),
@@ -121,10 +126,10 @@ class UnseenWrites:
                 for access in accesses
                 if isinstance(access.array, int)
             ]
-        return found
+        return accesses
 
-    def _watched(self) -> list[KnownArray]:
-        return [one for one in self.known.all() if one.is_watched]
+    def _watched_arrays(self) -> list[TapeArray]:
+        return [array for array in self.table.all() if array.is_watched]
 
     # Functions with a gradient of their own.
 
@@ -132,25 +137,27 @@ class UnseenWrites:
         """Note the arrays of a launch inside a function with a gradient of its own."""
         name = launch.kernel.__name__
         theirs = [array for array in launch.arrays if not array.is_ours]
-        self._called.update({self.known.know(array, name): None for array in theirs})
+        self._called.update({self.table.know(array, name): None for array in theirs})
 
-    def called(self) -> list[KnownArray]:
+    def called_arrays(self) -> list[TapeArray]:
         """The arrays of the function that is running."""
         return list(self._called)
 
-    def hold_given(self, function: str) -> None:
+    def hold_gradient_arrays(self, function: str) -> None:
         """A function was called whose gradient, which runs on the program's own arrays, may read
         what there is now."""
-        self._given.update({one: (function, one.theirs().copy()) for one in self._called})
+        self._for_gradients.update(
+            {array: (function, array.program_array().copy()) for array in self._called}
+        )
         self._called.clear()
 
-    def check_given(self) -> None:
+    def check_gradient_arrays(self) -> None:
         """Raise TaichiRuntimeError where Python has changed what a gradient given for a function
         may read."""
-        for one, (function, copy) in self._given.items():
-            if not same_bits(one.theirs(), copy):
+        for array, (function, copy) in self._for_gradients.items():
+            if not same_bits(array.program_array(), copy):
                 raise TaichiRuntimeError(
-                    f"{one.describe()}, launched by function '{function}', was changed in Python "
+                    f"{array.describe()}, launched by function '{function}', was changed in Python "
                     "since: the gradient given for that function would read what is there now; "
                     "pass a ti.ndarray, or a new array to each call"
                 )

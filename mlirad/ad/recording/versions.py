@@ -42,23 +42,23 @@ class Version:
         self.redone, self.beside = redone, beside
 
     def present(self, arena: Arena) -> Version:
-        """The same elements as they are now."""
+        """Return a version of the elements as they are now."""
         name = _name(self.key)
-        beside = [one.present(arena, name) for one in self.beside]
+        beside = [copy.present(arena, name) for copy in self.beside]
         copy = self.copy.present(arena, name)
         return Version(copy, self.key, self.read, self.written, self.redone, beside)
 
     def give_back(self) -> None:
         """Let memory hold the kept elements."""
         self.copy.restore()
-        for one in self.beside:
-            one.restore()
+        for copy in self.beside:
+            copy.restore()
 
     def exchange(self) -> None:
         """Swap the kept elements with those in memory."""
         self.copy.exchange()
-        for one in self.beside:
-            one.exchange()
+        for copy in self.beside:
+            copy.exchange()
 
 
 class WayBack:
@@ -78,7 +78,7 @@ class WayBack:
             places.setdefault(version.key, {})[version.copy.place] = version.copy.nbytes
             total[version.key] = total.get(version.key, 0) + version.copy.nbytes
         self._again = {
-            key for key, found in places.items() if 2 * sum(found.values()) <= total[key]
+            key for key, sizes in places.items() if 2 * sum(sizes.values()) <= total[key]
         }
 
     def give_back(self, version: Version) -> None:
@@ -99,7 +99,7 @@ class WayBack:
 
 
 class Versions:
-    """What the reverses of the launches so far need, by array and by the place of the read.
+    """The memory that reverses of the launches so far need, by array and by the place of the read.
 
     `beside` gives the memory that lies beside an array's and is kept with it.
     """
@@ -149,9 +149,8 @@ class Versions:
     def _keep(
         self, elements: Elements, box: Box, key: Key, read: str, written: str, redone: bool
     ) -> list[Version]:
-        """Copy a box."""
         name = _name(key)
-        beside = [self._arena.keep(one, box, name) for one in self.beside(key)]
+        beside = [self._arena.keep(other, box, name) for other in self.beside(key)]
         copy = self._arena.keep(elements, box, name)
         return [Version(copy, key, read, written, redone, beside)]
 
@@ -200,7 +199,7 @@ class Versions:
         regions = {
             read: region
             for read, region in self.needed.get(key, {}).items()
-            if any(meet(one, box) and differs(one) for one in region.boxes)
+            if any(meet(needed_box, box) and differs(needed_box) for needed_box in region.boxes)
         }
         if not regions:
             return []
@@ -212,7 +211,7 @@ class Versions:
             f"{name}, read at {read} and needed by the gradient, was changed in Python before the "
             f'launch at {place}; rules="save" would keep it',
         )
-        needed = hull([one for region in regions.values() for one in region.boxes])
+        needed = hull([needed_box for region in regions.values() for needed_box in region.boxes])
         self._satisfy(key, _without_ends(needed, elements))
         return self._keep(elements, needed, key, read, f"Python before {place}", False)
 
@@ -246,13 +245,13 @@ class Versions:
             )
 
     def key_of(self, footprint: Footprint, launch: Launch) -> Key:
-        """What stands for the array of an access."""
+        """Return what stands for the array of an access."""
         if isinstance(footprint.array, str):
             return footprint.array
         return launch.array(footprint.array).address
 
     def elements_of(self, footprint: Footprint, launch: Launch) -> Elements:
-        """Those of the array of an access."""
+        """Return the elements of the array of an access."""
         if isinstance(footprint.array, str):
             return self.program.fields[footprint.array].elements
         return launch.array(footprint.array).elements()
@@ -277,6 +276,6 @@ def _name(key: Key) -> str:
 
 
 def _own_reader(footprints: Footprints, written: Footprint) -> str:
-    """Where a launch reads what its own reverse needs of an array that it overwrites."""
-    places = [one.place for one in footprints.needed if one.array == written.array]
+    """Return where a launch reads what its own reverse needs of an array that it overwrites."""
+    places = [access.place for access in footprints.needed if access.array == written.array]
     return places[0] if places else written.place

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from mlirad.ad.recording.entries import Entry, HostWrite
+from mlirad.ad.tape.seeds import as_list
 from mlirad.ad.tape.snapshot import Snapshot
 from mlirad.ad.tape.suspects import STEPS, agree, slope, suspicious
-from mlirad.ad.tape.targets import listed
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.field.field import Field
 from mlirad.lang.recorder import Target
@@ -24,18 +24,18 @@ ELEMENTS = (
 Array = np.ndarray[Any, Any]
 
 
-def fields_of(wrt: object, what: str) -> list[Field]:
+def fields_of(wrt: object, user: str) -> list[Field]:
     """One field or several, each with a gradient. Raises TaichiTypeError for anything else."""
-    found = listed(wrt)[0]
-    for field in found:
+    fields = as_list(wrt)[0]
+    for field in fields:
         if not isinstance(field, Field) or not field.has(ADJOINT):
             name = (
                 f"field '{field.symbol}' without one"
                 if isinstance(field, Field)
                 else f"a {type(field).__name__}"
             )
-            raise TaichiTypeError(f"{what} takes fields that have a gradient, not {name}")
-    return found
+            raise TaichiTypeError(f"{user} takes fields that have a gradient, not {name}")
+    return fields
 
 
 def check_loss_type(loss: Target) -> None:
@@ -86,7 +86,7 @@ def _compare(
     run: Callable[[], object],
     rel: float,
 ) -> None:
-    """The same, with memory left as it comes; `recorded` is the loss that was differentiated."""
+    """Compare, with memory left as it comes; `recorded` is the loss that was differentiated."""
 
     gradients = [field.derivative(ADJOINT).located().elements.read() for field in fields]
 
@@ -108,14 +108,14 @@ def _compare(
         )
     for field, gradient in zip(fields, gradients):
         for direction in _directions(gradient.shape):
-            found = float((gradient * direction).sum())
+            derivative = float((gradient * direction).sum())
             slopes = [
                 slope(lambda h: evaluate(field, h * direction), step)  # noqa: B023 - used at once
                 for step in STEPS
             ]
-            if not agree(found, slopes, rel, recorded):
+            if not agree(derivative, slopes, rel, recorded):
                 suspect = suspicious(entries, start, loss, rel)
-                raise TaichiAssertionError(_message(field, direction, found, slopes, suspect))
+                raise TaichiAssertionError(_message(field, direction, derivative, slopes, suspect))
 
 
 def clear_gradients(program: Program) -> None:
@@ -137,14 +137,14 @@ def repeat(entries: Sequence[Entry]) -> None:
 
 
 def _message(
-    field: Field, direction: Array, found: float, slopes: Sequence[float], suspect: str
+    field: Field, direction: Array, derivative: float, slopes: Sequence[float], suspect: str
 ) -> str:
     places = np.argwhere(direction)
     where = f"{[int(k) for k in places[0]]}" if len(places) == 1 else " along a random direction"
-    nearest = min(slopes, key=lambda slope: abs(slope - found))
+    nearest = min(slopes, key=lambda slope: abs(slope - derivative))
     return (
         f"Grad check failed: Not all pass finite difference check. In '{field.symbol}'{where} "
-        f"the gradient is {found!r}, finite differences give {nearest!r}; {suspect}"
+        f"the gradient is {derivative!r}, finite differences give {nearest!r}; {suspect}"
     )
 
 
@@ -157,5 +157,5 @@ def _directions(shape: tuple[int, ...]) -> list[Array]:
     size = int(np.prod(shape))
     random = np.random.default_rng(size)
     chosen = range(size) if size <= ELEMENTS else random.choice(size, ELEMENTS, replace=False)
-    found = [(np.arange(size) == k).astype(float).reshape(shape) for k in chosen]
-    return found if size <= ELEMENTS else [random.uniform(-1, 1, shape), *found]
+    directions = [(np.arange(size) == k).astype(float).reshape(shape) for k in chosen]
+    return directions if size <= ELEMENTS else [random.uniform(-1, 1, shape), *directions]

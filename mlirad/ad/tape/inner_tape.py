@@ -63,7 +63,7 @@ class InnerTape(Recorder):
 
     def _reverse(self) -> None:
         """Launch the reverses, last first."""
-        written = [one.variant.notes.footprints().written for one in self.launches]
+        written = [launch.variant.notes.footprints().written for launch in self.launches]
         warn_of_unreached_inside(written, self.loss)
         warn_of_hidden_inside(self.ledger)
         gradient = self.loss.grad
@@ -72,8 +72,8 @@ class InnerTape(Recorder):
         for launch in reversed(self.launches):
             self.outer.launch_reverse(launch)
 
-    def _refuse(self, what: str) -> NoReturn:
-        raise TaichiRuntimeError(f"{caller()}: {what} is not differentiated")
+    def _refuse(self, problem: str) -> NoReturn:
+        raise TaichiRuntimeError(f"{caller()}: {problem} is not differentiated")
 
     # What is done.
 
@@ -81,9 +81,9 @@ class InnerTape(Recorder):
         """Launch a kernel. Raises TaichiRuntimeError where it overwrites what reverses need."""
         if launch.arrays:
             self._refuse("a kernel with array arguments, launched in a tape inside a tape,")
-        for part in self.ledger.parts(launch):  # for which fields get gradients
-            self.versions.before_launch(part)
-            self.versions.after_launch(part)
+        for piece in self.ledger.pieces(launch):  # for which fields get gradients
+            self.versions.before_launch(piece)
+            self.versions.after_launch(piece)
         self.launches.append(launch)
         return self.outer.launch(launch)
 
@@ -97,7 +97,7 @@ class InnerTape(Recorder):
     def result(self, launch: Launch) -> None:
         self.outer.result(launch)
 
-    def replaced(self, call: FunctionCall) -> Any:
+    def call_function(self, call: FunctionCall) -> Any:
         """Raise TaichiRuntimeError: a gradient that is given has none."""
         self._refuse(f"'{call.function.__name__}', called in a tape inside a tape,")
 
@@ -123,7 +123,7 @@ class InnerTape(Recorder):
 
 
 class _NothingKept(Versions):
-    """What reverses need, which must not be overwritten."""
+    """Versions that must not be overwritten."""
 
     def _allow(self, key: Key, read: str, written: str, why: str) -> None:
         name = f"'{key}'" if isinstance(key, str) else "an array argument"

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.ad.recording.apart import Apart
 from mlirad.ad.recording.entries import Entry, HostCopy, HostWrite, RecordedLaunch
+from mlirad.ad.recording.outer_adjoints import OuterAdjoints
 from mlirad.ad.recording.versions import Version
 from mlirad.ad.tape.tape import Tape
 from mlirad.errors import TaichiTypeError
@@ -26,8 +26,8 @@ class Override(Entry):
         self.saved: list[Version] = []
         self.kind = ADJOINT
 
-    def move(self, apart: Apart) -> None:
-        self.kind = apart.kind(self.field, ADJOINT)
+    def move(self, outer_adjoints: OuterAdjoints) -> None:
+        self.kind = outer_adjoints.kind(self.field, ADJOINT)
 
     def flows(self) -> tuple[Flow, ...]:
         """The field's value passes unchanged."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mlirad.ad.recorder.lost import warn_of_hidden
-from mlirad.ad.recording.known_arrays import FlowArray
+from mlirad.ad.recording.array_table import FlowArray
 from mlirad.ad.recording.ledger import Ledger
 from mlirad.ad.tape.seeds import Adjoints, check_seeds, fingerprint, ones_like
 from mlirad.errors import TaichiRuntimeError
@@ -19,10 +19,10 @@ def reverse(ledger: Ledger, outputs: Sequence[FlowArray]) -> None:
     seeded."""
     warn_of_hidden(ledger, outputs)
     ledger.arrays.gradients.clear_hidden()
-    if ledger.apart.symbols:
+    if ledger.outer_adjoints.symbols:
         for entry in ledger.entries:
-            entry.move(ledger.apart)
-    with ledger.apart.in_use():
+            entry.move(ledger.outer_adjoints)
+    with ledger.outer_adjoints.in_use():
         _run(ledger)
 
 
@@ -36,7 +36,7 @@ def _run(ledger: Ledger) -> None:
 def reverse_loss(ledger: Ledger, loss: Target) -> None:
     """Run the reverses from 1 in the gradient of a loss."""
     assert loss.grad is not None
-    ledger.apart.settle()
+    ledger.outer_adjoints.settle()
     loss.grad.fill(1)
     with ledger.arrays.gradients.added_up():
         reverse(ledger, [ledger.name_of(loss)])
@@ -45,10 +45,11 @@ def reverse_loss(ledger: Ledger, loss: Target) -> None:
 def reverse_present(ledger: Ledger) -> None:
     """Run the reverses from the adjoints that lie in the gradient fields."""
     program = ledger.program
-    if not ledger.apart.is_settled:
+    if not ledger.outer_adjoints.is_settled:
         raise TaichiRuntimeError(
-            f"the program on this tape uses gradients ({', '.join(sorted(ledger.apart.symbols))}): "
-            "what they hold are no seeds, so give tape.grad() those of the outputs"
+            "the program on this tape uses gradients "
+            f"({', '.join(sorted(ledger.outer_adjoints.symbols))}): what they hold are no seeds, "
+            "so give tape.grad() those of the outputs"
         )
     adjoints = list(program.derivatives.adjoints.items())
     reverse(ledger, [symbol for symbol, name in adjoints if program.fields[name].elements.any()])
@@ -60,27 +61,26 @@ def reverse_seeds(
     """Run the reverses from seeds of outputs, or of the loss, and clear gradients before, or add
     to them."""
     if seeds is not None:
-        given = check_seeds(seeds, ledger.program)
+        seeded = check_seeds(seeds, ledger.program)
     else:
         assert loss is not None
-        given = [(loss, ones_like(loss))]
-    ledger.apart.settle()
-    outputs = [output for output, _ in given]
+        seeded = [(loss, ones_like(loss))]
+    ledger.outer_adjoints.settle()
+    outputs = [output for output, _ in seeded]
     ledger.claims.use([output.symbol for output in outputs if isinstance(output, Field)])
     adjoints = Adjoints(ledger.program, ledger.entries, outputs, ledger.claims)
     before = [] if clear_gradients else adjoints.copies()
     adjoints.clear()
-    for output, seed in given:
+    for output, seed in seeded:
         assert output.grad is not None
         output.grad.from_numpy(seed)
     with ledger.arrays.gradients.added_up():
         reverse(ledger, [ledger.name_of(output) for output in outputs])
-    for kept in before:
-        kept.add()
+    for copy in before:
+        copy.add()
 
 
 def contents(ledger: Ledger) -> list[int] | None:
-    """What tells whether gradients that were given for functions wrote to primal memory; None
-    without any."""
+    """Return what tells whether gradients of functions wrote to primal memory; None without any."""
     calls = any(entry.calls_gradient() for entry in ledger.entries)
     return fingerprint(ledger.program, ledger.entries) if calls else None

@@ -62,7 +62,6 @@ def check_seeds(seeds: Mapping[Target, Any], current: Program) -> list[tuple[Tar
 
 
 def ones_like(loss: Target) -> Array:
-    """The seed of a loss."""
     return np.ones((*loss.shape, *loss.element_shape), loss.dtype.numpy)
 
 
@@ -131,7 +130,6 @@ class Adjoints:
         self.elements = [*gradients, *arrays.values()]
 
     def copies(self) -> list[Kept]:
-        """What they hold."""
         return [elements.copy() for elements in self.elements]
 
     def clear(self) -> None:
@@ -150,3 +148,15 @@ def fingerprint(current: Program, entries: Sequence[Entry]) -> list[int]:
     ]
     arrays = [buffer.elements() for entry in entries for buffer in entry.arrays()]
     return [elements.checksum() for elements in (*primals, *arrays)]
+
+
+def as_list(targets: object) -> tuple[list[Any], bool]:
+    """Return targets as a list, and whether they were one."""
+    if isinstance(targets, list | tuple):
+        return list(targets), True
+    return [targets], False
+
+
+def has_twice(targets: Sequence[Any]) -> bool:
+    """Return whether something is named twice."""
+    return len({id(target) for target in targets}) < len(targets)

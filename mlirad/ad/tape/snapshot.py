@@ -15,8 +15,8 @@ class Snapshot:
         self.program, self.launches = program, program.random.launches
         program.threads.watch(self)
         self.others_changes = program.threads.others_changes()
-        kept = program.fields if with_gradients else program.primals()
-        self.copies = {name: memory.elements.copy() for name, memory in list(kept.items())}
+        fields = program.fields if with_gradients else program.primals()
+        self.copies = {name: memory.elements.copy() for name, memory in list(fields.items())}
 
     def restore(self) -> None:
         """Make memory what it was; the next launches draw the same random numbers."""

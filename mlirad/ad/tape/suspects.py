@@ -1,4 +1,4 @@
-"""Which launch of a tape disagrees with its own finite differences."""
+"""The launch of a tape that disagrees with its own finite differences."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def slope(f: Callable[[float], float], step: float) -> float:
     return (8 * near - far) / (12 * step)
 
 
-def agree(found: float, slopes: Sequence[float], rel: float, scale: float) -> bool:
-    """Whether a derivative is one of some slopes, of a function of values of this scale."""
+def agree(derivative: float, slopes: Sequence[float], rel: float, scale: float) -> bool:
+    """Return whether a derivative is one of some slopes, of a function of values of this scale."""
     return any(
-        abs(found - slope) <= rel * max(abs(found), abs(slope)) + 1e-8 * (1 + abs(scale))
+        abs(derivative - slope) <= rel * max(abs(derivative), abs(slope)) + 1e-8 * (1 + abs(scale))
         for slope in slopes
     )
 
@@ -45,9 +45,9 @@ def suspicious(entries: Sequence[Entry], start: Snapshot, loss: Target, rel: flo
 
 
 def _agrees_alone(entry: Entry, program: Program, random: np.random.Generator, rel: float) -> bool:
-    """Whether the reverse of one entry is the transpose of its derivative, in random directions;
-    then do it."""
-    here, fields = Snapshot(program, with_gradients=True), program.fields
+    """Return whether the reverse of one entry is the transpose of its derivative, in random
+    directions; then do it."""
+    state, fields = Snapshot(program, with_gradients=True), program.fields
     adjoints = _adjoints(entry, program)
     pairs = {
         symbol: adjoint
@@ -69,32 +69,32 @@ def _agrees_alone(entry: Entry, program: Program, random: np.random.Generator, r
     for version in saved:
         version.give_back()
     entry.reverse()
-    found = _product(program, {pairs[symbol]: move for symbol, move in moves.items()})
+    derivative = _product(program, {pairs[symbol]: move for symbol, move in moves.items()})
 
     def after(h: float) -> float:
-        here.restore()
+        state.restore()
         for symbol, move in moves.items():
             elements = fields[symbol].elements
             elements.write(elements.read() + h * move)
         entry.repeat()
         return _product(program, weights)
 
-    agrees = agree(found, [slope(after, step) for step in STEPS], rel, after(0.0))
-    here.restore()
+    agrees = agree(derivative, [slope(after, step) for step in STEPS], rel, after(0.0))
+    state.restore()
     entry.repeat()
     return agrees
 
 
 def _adjoints(entry: Entry, program: Program) -> dict[str, str]:
     """The adjoints that the reverse of an entry adds to, by the names of the fields."""
-    apart = frozenset[str]() if entry.apart is None else entry.apart.symbols
-    found = {name: program.derivatives.adjoint_of(name, apart) for name in program.fields}
-    return {name: adjoint for name, adjoint in found.items() if adjoint is not None}
+    symbols = frozenset[str]() if entry.outer_adjoints is None else entry.outer_adjoints.symbols
+    adjoints = {name: program.derivatives.adjoint_of(name, symbols) for name in program.fields}
+    return {name: adjoint for name, adjoint in adjoints.items() if adjoint is not None}
 
 
 def _product(program: Program, weights: Mapping[str, Array]) -> float:
     """The sum of some fields' elements, weighted."""
     return sum(
-        float((program.fields[symbol].elements.read() * one).sum())
-        for symbol, one in weights.items()
+        float((program.fields[symbol].elements.read() * weight).sum())
+        for symbol, weight in weights.items()
     )

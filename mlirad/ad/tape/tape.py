@@ -5,12 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
-from types import TracebackType
 from typing import Any
 
 from mlirad.ad.recorder.lost import warn_of_unreached
 from mlirad.ad.recorder.recording import Recording
-from mlirad.ad.recording.entries import Aside, Entry, RecordedLaunch, Replaced
+from mlirad.ad.recording.entries import ConstantLaunch, Entry, RecordedCall, RecordedLaunch
 from mlirad.ad.recording.keeper import Keep, KeepAll
 from mlirad.ad.recording.ledger import Ledger
 from mlirad.ad.recording.order import FirstOrder, Order
@@ -125,12 +124,11 @@ class Tape:
 
     @property
     def ledger(self) -> Ledger:
-        """What was noted."""
         return self.recording.ledger
 
     @property
     def entries(self) -> list[Entry]:
-        """What was recorded, in order."""
+        """Return what was recorded, in order."""
         return self.recording.ledger.entries
 
     def __enter__(self) -> Tape:
@@ -164,12 +162,7 @@ class Tape:
         for allocation in self.program.threads.state.checks.values():
             allocation.clear()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *details: object) -> None:
         threads = self.program.threads
         if self.inner is not None:
             self.inner.close(has_failed=kind is not None)
@@ -184,7 +177,7 @@ class Tape:
             self.is_broken_off = True
         elif self.loss is not None:
             warn_of_unreached(self.ledger, self.loss)
-            self.ledger.arrays.unseen.check_given()
+            self.ledger.arrays.unseen.check_gradient_arrays()
             reverse_loss(self.ledger, self.loss)
             if self.grad_check:
                 entries, start = self.entries, self.start
@@ -192,14 +185,14 @@ class Tape:
 
     @property
     def calls(self) -> list[tuple[LaunchedKernel | GivenGradient, tuple[Any, ...]]]:
-        """What was recorded, with its arguments: kernels, and functions with a gradient of their
-        own."""
+        """Return what was recorded, with its arguments: kernels, and functions with a gradient of
+        their own."""
         return [
             (e.call.function, e.call.args)
-            if isinstance(e, Replaced)
+            if isinstance(e, RecordedCall)
             else (e.launch.kernel, tuple(e.launch.values))
             for e in self.entries
-            if isinstance(e, RecordedLaunch | Aside | Replaced)
+            if isinstance(e, RecordedLaunch | ConstantLaunch | RecordedCall)
         ]
 
     @property
@@ -212,8 +205,8 @@ class Tape:
         ]
 
     def explain(self) -> Explanation:
-        """What the tape keeps, a row for each array with its bytes; within a budget, what it gave
-        up and launched again."""
+        """Explain what the tape keeps, a row for each array with its bytes; within a budget, what
+        it gave up and launched again."""
         return self.ledger.keeper.explain(self.entries)
 
     def grad(
@@ -235,7 +228,7 @@ class Tape:
         was closed.
         """
         _check_closed(self)
-        self.ledger.arrays.unseen.check_given()
+        self.ledger.arrays.unseen.check_gradient_arrays()
         before = contents(self.ledger)
         if seeds is None and self.loss is None:
             reverse_present(self.ledger)
@@ -247,14 +240,14 @@ class Tape:
             self.recording.closed_at = self.program.threads.changes
 
     def has_changed(self) -> bool:
-        """Whether the thread that recorded, or the one that asks, changed memory after the tape was
-        closed."""
-        own = self.ledger.claims.own
-        return max(own.changed, self.program.threads.state.changed) > self.recording.closed_at
+        """Return whether the thread that recorded, or the one that asks, changed memory after the
+        tape was closed."""
+        thread = self.ledger.claims.own
+        return max(thread.changed, self.program.threads.state.changed) > self.recording.closed_at
 
 
 def _keep(memory: int | float | None) -> Keep:
-    """How a tape keeps no more than some bytes, or all."""
+    """Return the keeper of a tape that keeps no more than some bytes, or all."""
     if memory is None:
         return KeepAll
     from mlirad.ad.budget.budget import Budget  # few tapes have one
@@ -263,7 +256,7 @@ def _keep(memory: int | float | None) -> Keep:
 
 
 def _inside(tape: Tape, current: Program) -> InnerTape:
-    """What a tape is inside of what takes derivatives. Raises TaichiRuntimeError where it cannot be
+    """Return a tape inside of what takes derivatives. Raises TaichiRuntimeError where it cannot be
     one."""
     is_plain = tape.order == FirstOrder() and tape.rules == "save" and tape.clear_gradients
     has_more = tape.validation or tape.memory is not None or tape.grad_check is not None

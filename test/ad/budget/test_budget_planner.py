@@ -5,10 +5,9 @@ from __future__ import annotations
 import random
 
 import pytest
-from planned_memory import run_graph
+from planned_memory import HEURISTICS, run_graph
 
 from mlirad.ad.budget.graph import ROOT, Graph, Step
-from mlirad.ad.budget.heuristics import HEURISTICS
 from mlirad.ad.budget.room import NoRoomError
 from mlirad.ad.checkpoint.schedule import executions
 

@@ -15,7 +15,7 @@ import mlirad as ti
 from mlirad.ad.budget import known_plans
 from mlirad.ad.budget.budget import Budget
 from mlirad.ad.budget.graph import Graph, Step
-from mlirad.ad.budget.known_plans import Following, Known
+from mlirad.ad.budget.known_plans import KnownPlans, PlanFollower
 from mlirad.ad.budget.planner import Planner
 
 N, STEPS = 16, 30
@@ -58,10 +58,10 @@ class Failing(Memory):
             raise KeyboardInterrupt
 
 
-def _follow(known: Known, graph: Graph, budget: int, fails_in: int = -1) -> tuple[int, int]:
+def _follow(known: KnownPlans, graph: Graph, budget: int, fails_in: int = -1) -> tuple[int, int]:
     """Record the steps of a graph and reverse them; the launches, and the most bytes."""
     memory = Failing(graph)
-    following = Following(memory, lambda: budget, known)
+    following = PlanFollower(memory, lambda: budget, known)
     for size in graph.sizes:
         following.unit(size)
     for step in graph.steps:
@@ -104,7 +104,7 @@ def _changed(graph: Graph, draw: Random) -> Graph:
 
 def test_random_graphs_are_followed_and_changes_are_seen(planners: Planners) -> None:
     for seed in range(60):
-        graph, draw, known = small_graph(seed), Random(seed), Known()
+        graph, draw, known = small_graph(seed), Random(seed), KnownPlans()
         budget = graph.least() + seed % 3
         first = _follow(known, graph, budget)
         planners.made = 0
@@ -116,8 +116,8 @@ def test_random_graphs_are_followed_and_changes_are_seen(planners: Planners) -> 
         planners.made = 0
         found = _follow(known, changed, budget)
         assert planners.made == 1
-        assert found == _follow(Known(), changed, budget)
-        assert _follow(known, graph, budget) == _follow(Known(), graph, budget)
+        assert found == _follow(KnownPlans(), changed, budget)
+        assert _follow(known, graph, budget) == _follow(KnownPlans(), graph, budget)
 
 
 class Training:

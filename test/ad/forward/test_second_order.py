@@ -11,7 +11,7 @@ from gradients import scalar, scatter, variable
 from scipy.optimize import rosen_der, rosen_hess
 
 import mlirad as ti
-from mlirad.ad.forward.overwritten import Overwritten
+from mlirad.ad.forward.overwritten import OverwrittenFields
 from mlirad.lang.kernels.launch import Launch
 from mlirad.pipeline.mode import Mode
 
@@ -329,13 +329,13 @@ def test_only_what_is_overwritten_is_kept(monkeypatch: pytest.MonkeyPatch, is_sp
         finish()
         finish()
 
-    kept, restore = [], Overwritten.restore
+    kept, restore = [], OverwrittenFields.restore
 
-    def restored(self: Overwritten) -> None:
+    def restored(self: OverwrittenFields) -> None:
         kept.append(sum(one.nbytes for one in self._kept))
         restore(self)
 
-    monkeypatch.setattr(Overwritten, "restore", restored)
+    monkeypatch.setattr(OverwrittenFields, "restore", restored)
     before = {name: memory.read() for name, memory in x.program.primals().items()}
     v = np.random.default_rng(3).uniform(-1, 1, count)
     found = [ti.ad.hvp(run, loss=loss, wrt=x, v=v) for _ in range(2)]

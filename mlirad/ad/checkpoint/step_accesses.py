@@ -1,10 +1,10 @@
-"""What the steps of a checkpointed loop read and write, and what of that is not allowed."""
+"""Accesses of the steps of a checkpointed loop, and errors for those that are not allowed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mlirad.ad.checkpoint.recorded import Declared, Recorded
+from mlirad.ad.checkpoint.recorded_steps import LoopDeclaration, RecordedSteps
 from mlirad.ad.recorder.custom_gradients import nothing
 from mlirad.ad.recording.target_memory import memory_of
 from mlirad.ad.recording.versions import Key
@@ -19,35 +19,35 @@ from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.program import Program
 
 
-class Touched:
-    """What steps touch besides what was declared; `outer` is that of the loop around, `note_sum` is
-    told of what is only added to."""
+class StepAccesses:
+    """Accesses besides those of what was declared; `outer` are those of the loop around, `note_sum`
+    is told of what is only added to."""
 
     def __init__(
         self,
         program: Program,
-        declared: Declared,
-        log: Recorded,
-        outer: Touched | None,
+        declared: LoopDeclaration,
+        log: RecordedSteps,
+        outer: StepAccesses | None,
         note_sum: Callable[[Key, Elements], None] | None,
     ) -> None:
         self.program, self.log, self.outer, self.note_sum = program, log, outer, note_sum
         self.place = declared.place
         self.allowed = {key for key, _ in declared.memory()}
         self.read: dict[Key, str] = {}  # by fields and addresses, but for those allowed
-        self.known: dict[Variant, ArrayAccesses] = {}
+        self.accesses: dict[Variant, ArrayAccesses] = {}
 
     def has_read(self, key: Key) -> bool:
-        """Whether a step of this loop, or of one around it, has read an array."""
+        """Return whether a step of this loop, or of one around it, has read an array."""
         return key in self.read or (self.outer is not None and self.outer.has_read(key))
 
     def note_launch(self, launch: Launch) -> None:
         """Raise TaichiRuntimeError where a launch writes what was not declared; note what it
         reads."""
         variant, arrays, who = launch.variant, launch.arrays, f"kernel '{launch.kernel.__name__}'"
-        accesses = self.known.get(variant)
+        accesses = self.accesses.get(variant)
         if accesses is None:
-            accesses = self.known[variant] = variant.notes.array_accesses()
+            accesses = self.accesses[variant] = variant.notes.array_accesses()
             self._note_fields(who, accesses)
         if arrays:
             self.log.arrays.update({array.address: array for array in arrays})
@@ -66,30 +66,34 @@ class Touched:
                 if self.note_sum is not None:
                     self.note_sum(buffer.address, buffer.elements())
 
-    def _note_fields(self, who: str, found: ArrayAccesses) -> None:
+    def _note_fields(self, who: str, accesses: ArrayAccesses) -> None:
         current = self.program
-        for array, place in (*found.stored.items(), *found.added.items(), *found.read.items()):
+        for array, place in (
+            *accesses.stored.items(),
+            *accesses.added.items(),
+            *accesses.read.items(),
+        ):
             if array in current.derivatives.gradients:
                 raise self.error(
                     f"{who} uses the gradient field '{array}' at {place}, which the reverse changes"
                 )
-        for accesses, note in (
-            (found.stored, self._note_stored),
-            (found.added, self._note_added),
-            (found.read, self._note_read),
+        for places, note in (
+            (accesses.stored, self._note_stored),
+            (accesses.added, self._note_added),
+            (accesses.read, self._note_read),
         ):
-            for array, place in accesses.items():
+            for array, place in places.items():
                 if isinstance(array, str):
-                    name = _named(array, current)
+                    name = _name_of(array, current)
                     note(array, current.fields[array].elements, name, who, place)
 
-    def _note_arrays(self, who: str, found: ArrayAccesses, launch: Launch) -> None:
-        for accesses, note in (
-            (found.stored, self._note_stored),
-            (found.added, self._note_added),
-            (found.read, self._note_read),
+    def _note_arrays(self, who: str, accesses: ArrayAccesses, launch: Launch) -> None:
+        for places, note in (
+            (accesses.stored, self._note_stored),
+            (accesses.added, self._note_added),
+            (accesses.read, self._note_read),
         ):
-            for array, place in accesses.items():
+            for array, place in places.items():
                 if isinstance(array, str):
                     continue
                 buffer = launch.array(array)
@@ -98,7 +102,7 @@ class Touched:
                         f"{who} uses the gradient of a ti.ndarray at {place}, which the reverse "
                         f"changes"
                     )
-                if accesses is not found.read and not buffer.is_ours:
+                if places is not accesses.read and not buffer.is_ours:
                     raise self.error(
                         f"{who} writes to an array argument at {place} that is no ti.ndarray: its "
                         "changes cannot be followed"
@@ -145,7 +149,7 @@ class Touched:
         self.log.constants[key] = elements
 
     def note_target(self, target: Target, who: str, place: str, *, is_written: bool) -> None:
-        """The same for what Python reads or writes."""
+        """Note what Python reads or writes; see `note_launch`."""
         key, elements, _ = memory_of(target)
         note = self._note_stored if is_written else self._note_read
         name = (
@@ -169,11 +173,10 @@ class Touched:
             self.outer.note_call(function)
 
     def error(self, message: str) -> TaichiRuntimeError:
-        """An error of the loop."""
         return TaichiRuntimeError(f"ti.ad.checkpointed() at {self.place}: {message}")
 
 
-def _named(symbol: str, program: Program) -> str:
+def _name_of(symbol: str, program: Program) -> str:
     """A field of the user's, or the activity of one."""
     of = [name for name in program.trees.companions.get(symbol, ()) if not name.startswith("$")]
     return (

@@ -1,4 +1,4 @@
-"""Which cuts of a program are held, whole, to run launches again from."""
+"""Cuts of a program that are held, whole, to run launches again from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mlirad.ad.budget.heuristics import Candidate, balanced
 from mlirad.ad.checkpoint.schedule import repetitions
 
 
-class Held:
+class HeldCuts:
     """Chosen cuts, and their contents; where these are too many bytes, the cut goes that is of the
     least use, as contents of a chain do (`heuristics.balanced`): what would run again for want of
     it, over its bytes and a power of its age.
@@ -40,7 +40,7 @@ class Held:
         return self.chosen[at - 1] if at else -1
 
     def follow(self, number: int) -> None:
-        """A launch has been recorded; what it overwrites may lie across chosen cuts."""
+        """Follow a launch that has been recorded; what it overwrites may lie across chosen cuts."""
         self._costs.append(self._costs[-1] + self.graph.steps[number].cost)
         if self.chosen:
             for unit in self.graph.steps[number].writes:
@@ -78,14 +78,14 @@ class Held:
         self._enter_from(at - 1, 2)
 
     def lose(self, content: Content) -> None:
-        """A content is gone: the cuts that it lies across are no states any more."""
+        """Forget a content that is gone: the cuts that it lies across are no states any more."""
         if content in self.contents:
             for cut in self.cuts.of[content]:
                 if cut in self._serials:
                     self.remove(cut)
 
     def come_to(self, front: int) -> None:
-        """The sweep back has come to a launch."""
+        """Follow the sweep back to a launch."""
         while self.chosen and self.cuts.places[self.chosen[-1]] >= front:
             self.remove(self.chosen[-1])
 
@@ -106,7 +106,7 @@ class Held:
                 self.remove(cut)
 
     def split(self, unit: int, pieces: Sequence[int]) -> None:
-        """A unit has been taken apart."""
+        """Follow a unit that has been taken apart."""
         for maker in self.graph.writers[pieces[0]]:
             count = self.contents.pop((unit, maker), 0)
             if count:

@@ -1,4 +1,4 @@
-"""What is known of a checkpointed loop: what was declared, what its steps did, what it cost."""
+"""A checkpointed loop: its declaration, what its steps did, what it cost."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import msgspec
 
 from mlirad.ad.checkpoint.steps import StepLog
+from mlirad.ad.recording.array_table import TapeArray
 from mlirad.ad.recording.entries import named_flows
-from mlirad.ad.recording.known_arrays import KnownArray
 from mlirad.ad.recording.target_memory import activities_of, memory_of
 from mlirad.ad.recording.versions import Key
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
@@ -19,8 +19,8 @@ from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.memory.memory import Elements
 
 
-class Declared(msgspec.Struct, frozen=True):
-    """What makes the state of a loop, what each step writes anew, how many states are kept, and
+class LoopDeclaration(msgspec.Struct, frozen=True):
+    """The state of a loop, what each step writes before it reads it, how many states are kept, and
     where the loop is."""
 
     state: tuple[Target, ...]
@@ -38,13 +38,13 @@ class Declared(msgspec.Struct, frozen=True):
 
 
 def _memory(targets: Sequence[Target]) -> list[tuple[Key, Elements]]:
-    found = [memory_of(target)[:2] for target in targets]
-    found += [one for target in targets for one in activities_of(target)]
-    return list(dict(found).items())
+    memory = [memory_of(target)[:2] for target in targets]
+    memory += [activity for target in targets for activity in activities_of(target)]
+    return list(dict(memory).items())
 
 
 class Statistics(msgspec.Struct):
-    """What a checkpointed loop cost so far."""
+    """The cost of a checkpointed loop so far."""
 
     steps: int = 0
     executions: int = 0  # of steps: the first sweep, and those that were run again
@@ -57,7 +57,7 @@ class Statistics(msgspec.Struct):
     )
 
 
-class Recorded(StepLog):
+class RecordedSteps(StepLog):
     """Steps, and what they touch besides their state."""
 
     def __init__(self) -> None:
@@ -71,21 +71,21 @@ class Recorded(StepLog):
         self.calls_gradient = False
 
     def flows(self) -> dict[Flow, None]:
-        """Which arrays pass derivatives to which."""
-        found = dict(self.named)
-        for part in self.parts:
-            found.update(dict.fromkeys(part.notes.footprints().flows.between))
-        return found
+        """Return which arrays pass derivatives to which."""
+        flows = dict(self.named)
+        for variant in self.parts:
+            flows.update(dict.fromkeys(variant.notes.footprints().flows.between))
+        return flows
 
-    def note_part(self, part: Variant, named: Sequence[KnownArray]) -> None:
+    def note_part(self, variant: Variant, named: Sequence[TapeArray]) -> None:
         """Steps launch a part of a kernel; `named` stands for its array arguments."""
         if named:
-            flows = named_flows(part.notes.footprints().flows.between, part, named)
+            flows = named_flows(variant.notes.footprints().flows.between, variant, named)
             self.named.update(dict.fromkeys(flows))
         else:
-            self.parts[part] = None
+            self.parts[variant] = None
 
-    def take(self, inner: Recorded) -> None:
+    def take(self, inner: RecordedSteps) -> None:
         """Add what the steps of a loop inside a step touch."""
         self.parts.update(inner.parts)
         self.named.update(inner.named)

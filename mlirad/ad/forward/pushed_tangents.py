@@ -18,11 +18,11 @@ def copy_tangents(target: Field, source: Field, kinds: Sequence[DerivativeKind])
     memory = target.located()
     memory.activate_as(source.located())
     for kind in kinds:
-        mine, other = target.derivative(kind).located(), source.derivative(kind).located()
+        copied, original = target.derivative(kind).located(), source.derivative(kind).located()
         if memory.has_activity:
-            mine.take_active(other)
+            copied.take_active(original)
         else:
-            mine.take(other)
+            copied.take(original)
 
 
 def clear_copied(target: Field, source: Field, tangents: Sequence[Elements]) -> None:
@@ -41,9 +41,9 @@ def push_tangents(
     targets = [piece for piece in transfer.targets if piece.is_float]
     for kind in kinds:
         if carries:
-            sent = [read(one, derivative_of(one.target, kind)) for one in sources]
-            found = transfer.push(sent, decision)
-            for piece, values in zip(targets, found, strict=True):
+            sent = [read(piece, derivative_of(piece.target, kind)) for piece in sources]
+            pushed = transfer.push(sent, decision)
+            for piece, values in zip(targets, pushed, strict=True):
                 write(piece, derivative_of(piece.target, kind), values)
             continue
         for piece in targets:

@@ -16,7 +16,7 @@ from mlirad.runtime.memory.values import Values
 from mlirad.types import DataType
 
 
-class KnownArray:
+class TapeArray:
     """An array that was an argument of a launch on a tape."""
 
     def __init__(self, buffer: ArrayBuffer, kernel: str) -> None:
@@ -30,23 +30,23 @@ class KnownArray:
         self.hidden: Ndarray | None = None
         self.place = ""  # where a derivative first reached it
         self.gradient: ArrayBuffer | None = None
-        self.overlaps: list[KnownArray] = []
+        self.overlaps: list[TapeArray] = []
         self._of_reverse: ArrayBuffer | None = None
 
     def __str__(self) -> str:
         return self.name
 
     @property
-    def whole(self) -> Box:
+    def full_box(self) -> Box:
         """The box of all elements."""
         return ((None, None),) * len(self.shape)
 
-    def theirs(self) -> Values:
+    def program_array(self) -> Values:
         """The array that was given, which is not ours."""
         return self.buffer.theirs()
 
     def describe(self) -> str:
-        """What to call it in messages."""
+        """Return what to call it in messages."""
         return f"array argument '{self.name}' of kernel '{self.kernel}'"
 
     def hide_gradient(self, place: str, dtype: DataType) -> None:
@@ -55,8 +55,8 @@ class KnownArray:
         self.hidden.is_gradient = True
 
     def of_launch(self, buffer: ArrayBuffer, needs_grad: bool) -> ArrayBuffer:
-        """What a launch passes, with the hidden gradient where there is one and the kernel has a
-        use for it."""
+        """Return what a launch passes, with the hidden gradient if there is one and the kernel has
+        a use for it."""
         if needs_grad and self.hidden is not None:
             buffer = replace(buffer, grad=array_buffer(self.hidden, self.name, False))
         if needs_grad:
@@ -64,13 +64,13 @@ class KnownArray:
         return buffer
 
     def of_reverse(self, buffer: ArrayBuffer) -> ArrayBuffer:
-        """What its reverse passes."""
+        """Return what its reverse passes."""
         if self.mirror is None or buffer.is_mirror:
             return buffer
-        own, last = self.mirror.own, self._of_reverse
+        copy, last = self.mirror.own, self._of_reverse
         if last is None or _address(last.grad) != _address(buffer.grad):
             last = self._of_reverse = ArrayBuffer(
-                own.address, own.dims, buffer.grad, own, name=self.name, is_mirror=True
+                copy.address, copy.dims, buffer.grad, copy, name=self.name, is_mirror=True
             )
         return last
 
@@ -79,38 +79,38 @@ def _address(buffer: ArrayBuffer | None) -> int:
     return 0 if buffer is None else buffer.address
 
 
-FlowArray = str | KnownArray | None  # a field's name, or an array argument, as flows name it
+FlowArray = str | TapeArray | None  # a field's name, or an array argument, as flows name it
 
 
-class KnownArrays:
-    """What is known of array arguments, by array."""
+class ArrayTable:
+    """The array arguments of a tape's launches, by where they lie in memory."""
 
     def __init__(self) -> None:
-        self.by_key: dict[Hashable, KnownArray] = {}
+        self.by_key: dict[Hashable, TapeArray] = {}
         # of arrays that are not ours, in the order of memory
-        self._extents: list[tuple[int, int, int, KnownArray]] = []
+        self._extents: list[tuple[int, int, int, TapeArray]] = []
         self._longest = 0
 
-    def all(self) -> list[KnownArray]:
-        """Each once."""
+    def all(self) -> list[TapeArray]:
+        """Return each array once."""
         return list(dict.fromkeys(self.by_key.values()))
 
-    def of(self, array: Ndarray) -> KnownArray | None:
-        """What is known of an ndarray."""
+    def of(self, array: Ndarray) -> TapeArray | None:
+        """Return the entry of an ndarray, if it has one."""
         return self.by_key.get(array.address)
 
-    def know(self, buffer: ArrayBuffer, kernel: str) -> KnownArray:
-        """What is known of an array argument."""
+    def know(self, buffer: ArrayBuffer, kernel: str) -> TapeArray:
+        """Return the entry of an array argument."""
         key = _key(buffer)
-        found = self.by_key.get(key)
-        if found is None:
-            found = self.by_key[key] = KnownArray(buffer, kernel)
-            if found.mirror is not None:
-                self.by_key[found.mirror.own.address] = found
-                self._find_overlaps(found, *extent(buffer))
-        return found
+        array = self.by_key.get(key)
+        if array is None:
+            array = self.by_key[key] = TapeArray(buffer, kernel)
+            if array.mirror is not None:
+                self.by_key[array.mirror.own.address] = array
+                self._find_overlaps(array, *extent(buffer))
+        return array
 
-    def _find_overlaps(self, new: KnownArray, start: int, end: int) -> None:
+    def _find_overlaps(self, new: TapeArray, start: int, end: int) -> None:
         for first, last, _, old in self._extents[
             bisect_left(self._extents, (start - self._longest,)) :
         ]:
@@ -124,5 +124,5 @@ class KnownArrays:
 
 
 def _key(buffer: ArrayBuffer) -> Hashable:
-    """What tells an array from others on a tape."""
+    """Return what distinguishes an array from others on a tape."""
     return buffer.address if isinstance(buffer.owner, Ndarray) else same_key(buffer)

@@ -20,8 +20,9 @@ from mlirad.runtime.memory.memory import Elements, Kept
 from mlirad.runtime.program import Program
 
 
-class Apart:
-    """Which fields these are on one tape, and what the program left in their gradients."""
+class OuterAdjoints:
+    """The fields whose gradients a tape's program uses, and what the program left in these
+    gradients."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -37,17 +38,17 @@ class Apart:
 
     def begin(self, may_clear: Callable[[str], bool], *, all_gradients: bool) -> None:
         """Gradients that may be cleared are about to be set to 0."""
-        given = self.program.derivatives.given
+        valued = self.program.derivatives.given
         self.begins_clear = all_gradients
         # other threads may add to them meanwhile
-        self.cleared = {name for name in tuple(given) if all_gradients and may_clear(name)}
-        given.difference_update(self.cleared)
+        self.cleared = {name for name in tuple(valued) if all_gradients and may_clear(name)}
+        valued.difference_update(self.cleared)
 
     def has(self, gradients: Iterable[str], function: str | None = None) -> bool:
-        """Whether it is known that the program uses some gradients; or a function that has a
+        """Return whether it is known that the program uses some gradients; or a function that has a
         gradient of its own."""
-        known = self._used if function is None else self._foreign.keys()
-        return all(gradient in known for gradient in gradients)
+        users = self._used if function is None else self._foreign.keys()
+        return all(gradient in users for gradient in gradients)
 
     def use(self, gradients: Sequence[str], function: str | None = None) -> None:
         """The program uses some gradients; or a function that has a gradient of its own.
@@ -63,7 +64,8 @@ class Apart:
                 f"{self._foreign[gradient]}, which has a gradient of its own, uses '{gradient}', "
                 "and so does the program outside of it: that gradient cannot say how"
             )
-        self._add({self.program.derivatives.primals[one] for one in gradients} - self.symbols)
+        primals = self.program.derivatives.primals
+        self._add({primals[gradient] for gradient in gradients} - self.symbols)
 
     @in_turn
     def _add(self, new: set[str]) -> None:
@@ -81,11 +83,12 @@ class Apart:
     # While reverses run.
 
     def kind(self, field: Field, kind: DerivativeKind) -> DerivativeKind:
-        """Which derivative of a field holds one that is asked for."""
+        """Return which derivative of a field holds one that is asked for."""
         return OUTER if kind == ADJOINT and field.symbol in self.symbols else kind
 
     def elements(self, elements: Elements) -> Elements:
-        """Those that hold an adjoint: of a gradient that is used, those apart from it."""
+        """Return the elements that hold an adjoint: of a gradient that is used, those apart from
+        it."""
         for gradient, outer in self._memory():
             if gradient.elements is elements:
                 return outer.elements
@@ -108,7 +111,7 @@ class Apart:
 
     @property
     def is_settled(self) -> bool:
-        """Whether gradients hold adjoints."""
+        """Return whether gradients hold adjoints."""
         return bool(self._left) or not self.symbols
 
     @contextmanager
@@ -126,12 +129,12 @@ class Apart:
     @contextmanager
     def lent(self) -> Iterator[None]:
         """While a gradient of a user's own runs: let gradients hold adjoints."""
-        held = [gradient.elements.copy() for gradient, _ in self._memory()]
+        copies = [gradient.elements.copy() for gradient, _ in self._memory()]
         for gradient, outer in self._memory():
             gradient.take(outer)
         try:
             yield
         finally:
-            for (gradient, outer), kept in zip(self._memory(), held):
+            for (gradient, outer), copy in zip(self._memory(), copies):
                 outer.take(gradient)
-                kept.restore()
+                copy.restore()

@@ -23,7 +23,7 @@ from mlirad.runtime.explanation import Row
 from mlirad.runtime.footprints import Flow
 
 
-class Transferred(Entry, msgspec.Struct, metaclass=AbstractStruct):
+class RecordedTransfer(Entry, msgspec.Struct, metaclass=AbstractStruct):
     """A transfer, its number, and what it chose; `kinds` are the derivatives that go back."""
 
     transfer: Transfer
@@ -36,8 +36,8 @@ class Transferred(Entry, msgspec.Struct, metaclass=AbstractStruct):
     kinds: Sequence[DerivativeKind]
 
     def _derivative(self, target: Target, kind: DerivativeKind) -> Target:
-        if self.apart is not None and isinstance(target, Field):
-            kind = self.apart.kind(target, kind)
+        if self.outer_adjoints is not None and isinstance(target, Field):
+            kind = self.outer_adjoints.kind(target, kind)
         return derivative_of(target, kind)
 
     def flows(self) -> Sequence[Flow]:
@@ -62,16 +62,16 @@ class Transferred(Entry, msgspec.Struct, metaclass=AbstractStruct):
                 for piece in transfer.targets
                 if piece.is_float
             ]
-            adjoints = [read(piece, one) for piece, one in arrived]
-            for piece, one in arrived:
-                clear(piece, one)
-            found = transfer.pull(adjoints, self.decision)
+            adjoints = [read(piece, derivative) for piece, derivative in arrived]
+            for piece, derivative in arrived:
+                clear(piece, derivative)
+            added = transfer.pull(adjoints, self.decision)
             sources = [piece for piece in transfer.sources if piece.is_float]
-            for piece, values in zip(sources, found, strict=True):
+            for piece, values in zip(sources, added, strict=True):
                 add(piece, self._derivative(piece.target, kind), values)
 
     def _forget(self) -> None:
-        """What was there before has no influence any more."""
+        """Clear the adjoints of what arrived: what was there before has no influence any more."""
         for piece in self.transfer.targets:
             for kind in self.kinds:
                 target = piece.target
@@ -95,37 +95,41 @@ class Transferred(Entry, msgspec.Struct, metaclass=AbstractStruct):
 def record_transfer(ledger: Ledger, transfer: Transfer, number: int, *, is_cut: bool) -> None:
     """Carry out a transfer and record it; `is_cut` if no derivative may pass."""
     order, place = ledger.order, caller()
-    carries = carried(ledger, transfer, number, place, is_cut=is_cut)
+    carries = carries_derivative(ledger, transfer, number, place, is_cut=is_cut)
     if carries:
-        order.prepare_fields([one for one in transfer.named if isinstance(one, Field)])
-    arrays = [one for one in transfer.named if isinstance(one, Ndarray)]
-    order.use_arrays([one for one in arrays if one.grad is not None])
+        order.prepare_fields([target for target in transfer.named if isinstance(target, Field)])
+    arrays = [target for target in transfer.named if isinstance(target, Ndarray)]
+    order.use_arrays([target for target in arrays if target.grad is not None])
     ledger.keeper.transfer()
     saved = before_targets(ledger, transfer, place)
     order.before_transfer(transfer)
     decision = transfer.run()
     order.transfer(transfer, decision, carries)
     passes = flows_of(ledger, transfer, place) if carries else ()
-    ledger.add(Transferred(transfer, number, decision, carries, passes, place, saved, order.copied))
+    ledger.add(
+        RecordedTransfer(transfer, number, decision, carries, passes, place, saved, order.copied)
+    )
 
 
-def carried(ledger: Ledger, transfer: Transfer, number: int, place: str, *, is_cut: bool) -> bool:
-    """Whether a transfer carries a derivative, in any process; then all that it is about has a
-    gradient."""
+def carries_derivative(
+    ledger: Ledger, transfer: Transfer, number: int, place: str, *, is_cut: bool
+) -> bool:
+    """Return whether a transfer carries a derivative, in any process; then all that it is about has
+    a gradient."""
     sent = transfer.sent if transfer.is_float and not is_cut else ()
-    is_one = any(has_gradient(ledger, one) for one in sent)
-    carries = transfer.agree(Pass.TAPE, number, is_one)
+    may_carry = any(has_gradient(ledger, target) for target in sent)
+    carries = transfer.agree(Pass.TAPE, number, may_carry)
     if carries:
-        symbols = [one.symbol for one in transfer.named if isinstance(one, Field)]
+        symbols = [target.symbol for target in transfer.named if isinstance(target, Field)]
         ledger.give_gradients(symbols, place)
-        for one in transfer.named:
-            derivative_of(one, ADJOINT)
-    ledger.claims.use_arrays([one for one in transfer.named if isinstance(one, Ndarray)])
+        for target in transfer.named:
+            derivative_of(target, ADJOINT)
+    ledger.claims.use_arrays([target for target in transfer.named if isinstance(target, Ndarray)])
     return carries
 
 
 def has_gradient(ledger: Ledger, target: Target) -> bool:
-    """Whether a field or an ndarray may pass a derivative on."""
+    """Return whether a field or an ndarray may pass a derivative on."""
     if isinstance(target, Ndarray):
         return target.grad is not None or ledger.arrays.gradients.hidden_of(target) is not None
     return target.symbol in target.program.derivatives.adjoints
@@ -133,8 +137,8 @@ def has_gradient(ledger: Ledger, target: Target) -> bool:
 
 def arrays_of(transfer: Transfer) -> dict[int, ArrayBuffer]:
     """The ndarrays that a transfer is about, by address."""
-    arrays = [one for one in transfer.named if isinstance(one, Ndarray)]
-    return {one.address: array_buffer(one, "", True) for one in arrays}
+    arrays = [array for array in transfer.named if isinstance(array, Ndarray)]
+    return {array.address: array_buffer(array, "", True) for array in arrays}
 
 
 def before_targets(ledger: Ledger, transfer: Transfer, place: str) -> list[Version]:
@@ -154,12 +158,12 @@ def box_of_piece(piece: Piece) -> Box:
 
 
 def flows_of(ledger: Ledger, transfer: Transfer, place: str) -> list[Flow]:
-    """From all that is sent to all that is reached."""
+    """Return flows from all that is sent to all that is reached."""
 
     def name(target: Target) -> object:
         if isinstance(target, Field):
             return target.symbol
-        return ledger.arrays.known.know(array_buffer(target, "array", True), transfer.name)
+        return ledger.arrays.table.know(array_buffer(target, "array", True), transfer.name)
 
     sources = tuple(map(name, transfer.sent))
     return [Flow(name(target), place, sources) for target in transfer.reached]
