@@ -13,6 +13,7 @@ from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.transfer import Transfer
+from mlirad.runtime.memory.memory import Index
 
 Target = Field | Ndarray
 
@@ -97,7 +98,7 @@ class Recorder(ABC):
         """Python reads."""
 
     @abstractmethod
-    def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
+    def host_write(self, target: Target, index: Index | None) -> None:
         """Python is about to write: to a place in memory (its first axes), or to everything."""
 
     @abstractmethod

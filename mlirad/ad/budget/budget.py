@@ -37,13 +37,7 @@ class Budget(Keeper):
     repeats_launches = True
 
     def __init__(
-        self,
-        program: Program,
-        rules: str,
-        order: Order,
-        arrays: ArrayTable,
-        *,
-        memory: int | float,
+        self, program: Program, rules: str, order: Order, arrays: ArrayTable, *, memory: int | float
     ) -> None:
         self.program, self.rules, self.order, self.memory = program, rules, order, memory
         self.arrays = HeldArrays(arrays)

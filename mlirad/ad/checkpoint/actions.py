@@ -100,7 +100,7 @@ class WriteAgain(Action, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     target: Target
     rank: int | None
 
-    def _index(self, arguments: tuple[Any, ...]) -> tuple[int | slice, ...] | None:
+    def _index(self, arguments: tuple[Any, ...]) -> Index | None:
         return None if self.rank is None else arguments[: self.rank]
 
     def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:

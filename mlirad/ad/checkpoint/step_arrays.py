@@ -15,8 +15,8 @@ from mlirad.lang.kernels.launch import Launch
 class StepArrays:
     """The arrays, as the tape knows them."""
 
-    def __init__(self, ledger: Ledger, touched: StepAccesses, loop: Entry) -> None:
-        self.ledger, self.touched = ledger, touched
+    def __init__(self, ledger: Ledger, accesses: StepAccesses, loop: Entry) -> None:
+        self.ledger, self.accesses = ledger, accesses
         self.loop = loop  # that the tape has
         self._shared: dict[Hashable, tuple[ArrayBuffer, ...]] = {}
 
@@ -45,10 +45,11 @@ class StepArrays:
         arrays, entries = self.ledger.arrays, self.ledger.entries
         name = launch.kernel.__name__
         array = arrays.table.know(buffer, name)
-        if array.mirror is None:
+        mirror = array.mirror
+        if mirror is None:
             return buffer
-        if self.touched.has_read(array.mirror.own.address) and array.mirror.differs(array.full_box):
-            raise self.touched.error(
+        if self.accesses.has_read(mirror.own.address) and mirror.differs(array.full_box):
+            raise self.accesses.error(
                 f"array argument '{buffer.name}' of kernel '{name}' holds something "
                 "else than in an earlier step: pass a ti.ndarray, or a new array for each step"
             )

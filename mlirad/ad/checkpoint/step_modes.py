@@ -4,13 +4,13 @@ the tape; and what it does may be inside a function with a gradient of its own."
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from mlirad.ad.checkpoint.actions import CallAgain, CopyAgain, CurrentStep, TransferAgain
-from mlirad.ad.checkpoint.recorded_steps import LoopDeclaration, RecordedSteps, Statistics
-from mlirad.ad.checkpoint.replay import Loop, LoopAgain, begin_loop
+from mlirad.ad.checkpoint.recorded_steps import LoopDeclaration, RecordedSteps
+from mlirad.ad.checkpoint.replay import Loop, LoopAgain
 from mlirad.ad.checkpoint.step_arrays import StepArrays
 from mlirad.ad.recorder.lost import warn_of_views, warn_of_write
 from mlirad.ad.recorder.recorded_transfer import carries_derivative, flows_of
@@ -22,8 +22,7 @@ from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.recorder import FunctionCall, Target
 from mlirad.lang.transfer import Transfer
 from mlirad.runtime.footprints import Flow
-
-Index = tuple[int | slice, ...] | None
+from mlirad.runtime.memory.memory import Index
 
 
 class StepMode(ABC):
@@ -33,7 +32,7 @@ class StepMode(ABC):
 
     def __init__(self, tape: Recording, arrays: StepArrays) -> None:
         self.tape, self.ledger, self.arrays = tape, tape.ledger, arrays
-        self.touched, self.log = arrays.touched, arrays.touched.log
+        self.accesses, self.log = arrays.accesses, arrays.accesses.log
 
     # Steps.
 
@@ -44,13 +43,7 @@ class StepMode(ABC):
         """End the step."""
 
     @abstractmethod
-    def begin_loop(
-        self,
-        declared: LoopDeclaration,
-        log: RecordedSteps,
-        statistics: Statistics,
-        length: int | None,
-    ) -> Loop | None:
+    def begin_loop(self, begin: Callable[[], Loop]) -> Loop | None:
         """Have a loop inside the step on the tape; None if all of it is to be run again."""
 
     @abstractmethod
@@ -78,7 +71,7 @@ class StepMode(ABC):
 
     def _note_launch(self, launch: Launch) -> Launch:
         shared = self.arrays.on_shared_arrays(launch)
-        self.touched.note_launch(shared)
+        self.accesses.note_launch(shared)
         return shared
 
     @abstractmethod
@@ -103,7 +96,7 @@ class StepMode(ABC):
         self.tape.host_read(target)
 
     @abstractmethod
-    def host_write(self, target: Target, index: Index, place: str) -> None:
+    def host_write(self, target: Target, index: Index | None, place: str) -> None:
         """Python is about to write."""
 
     @abstractmethod
@@ -130,13 +123,7 @@ class LoggedStep(StepMode):
     def end_step(self) -> None:
         self.log.append(self.step.take())
 
-    def begin_loop(
-        self,
-        declared: LoopDeclaration,
-        log: RecordedSteps,
-        statistics: Statistics,
-        length: int | None,
-    ) -> Loop | None:
+    def begin_loop(self, begin: Callable[[], Loop]) -> Loop | None:
         return None
 
     def end_loop(self, log: RecordedSteps, declared: LoopDeclaration) -> None:
@@ -153,7 +140,7 @@ class LoggedStep(StepMode):
         return results
 
     def inside(self, call: FunctionCall) -> AbstractContextManager[StepMode]:
-        self.touched.note_call(call.function)
+        self.accesses.note_call(call.function)
         return self._log_call(call)
 
     @contextmanager
@@ -163,7 +150,7 @@ class LoggedStep(StepMode):
         mode.finish_write()
         self.step.do(CallAgain(call.function), call.args, call.keywords, tuple(mode.step.actions))
 
-    def host_write(self, target: Target, index: Index, place: str) -> None:
+    def host_write(self, target: Target, index: Index | None, place: str) -> None:
         warn_of_write(self.ledger, target, touched_box(target, index), place)
         self.step.write(target, index)
 
@@ -202,7 +189,7 @@ class LoggedCall(LoggedStep):
     def host_read(self, target: Target) -> None:
         """Nothing: no derivative passes."""
 
-    def host_write(self, target: Target, index: Index, place: str) -> None:
+    def host_write(self, target: Target, index: Index | None, place: str) -> None:
         self.step.write(target, index)
 
     def host_copy(self, target: Field, source: Field, place: str) -> None:
@@ -217,14 +204,8 @@ class TapedStep(StepMode):
     def end_step(self) -> None:
         self.has_begun = False
 
-    def begin_loop(
-        self,
-        declared: LoopDeclaration,
-        log: RecordedSteps,
-        statistics: Statistics,
-        length: int | None,
-    ) -> Loop | None:
-        return begin_loop(self.tape, declared, log, statistics, length)
+    def begin_loop(self, begin: Callable[[], Loop]) -> Loop | None:
+        return begin()
 
     def end_loop(self, log: RecordedSteps, declared: LoopDeclaration) -> None:
         """Nothing is logged."""
@@ -236,13 +217,13 @@ class TapedStep(StepMode):
         return self.tape.program_mode.record(launch)
 
     def inside(self, call: FunctionCall) -> AbstractContextManager[StepMode]:
-        self.touched.note_call(call.function)
+        self.accesses.note_call(call.function)
         return nullcontext(TapedCall(self.tape, self.arrays))
 
     def run(self, call: FunctionCall) -> Any:
         return self.tape.call_function(call)
 
-    def host_write(self, target: Target, index: Index, place: str) -> None:
+    def host_write(self, target: Target, index: Index | None, place: str) -> None:
         self.tape.host_write(target, index)
 
     def host_copy(self, target: Field, source: Field, place: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from mlirad.ad.checkpoint.recorded_steps import LoopDeclaration, RecordedSteps, Statistics
@@ -18,6 +19,7 @@ from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.recorder import FunctionCall, Recorder, Target
 from mlirad.lang.transfer import Transfer
 from mlirad.runtime.kernels.variant import Variant
+from mlirad.runtime.memory.memory import Index
 
 
 class StepRecorder(Recorder):
@@ -41,19 +43,18 @@ class StepRecorder(Recorder):
         self.number = 0  # of the step that runs
         self.is_closed = False
         outer.finish_write()
+        self.tape: Recording = outer.tape if isinstance(outer, StepRecorder) else outer
+        begin = partial(begin_loop, self.tape, declared, self.log, statistics, length)
         around: StepAccesses | None = None
         if isinstance(outer, StepRecorder):
-            self.tape: Recording = outer.tape
-            self.loop = outer.mode.begin_loop(declared, self.log, statistics, length)
-            around = outer.touched
+            self.loop, around = outer.mode.begin_loop(begin), outer.accesses
         else:
-            self.tape = outer
-            self.loop = begin_loop(outer, declared, self.log, statistics, length)
+            self.loop = begin()
         note_sum = None if self.loop is None else self.loop.note_written
-        self.touched: StepAccesses = StepAccesses(
+        self.accesses: StepAccesses = StepAccesses(
             self.tape.program, declared, self.log, around, note_sum
         )
-        arrays = StepArrays(self.tape.ledger, self.touched, self.outermost())
+        arrays = StepArrays(self.tape.ledger, self.accesses, self.outermost())
         self.mode: StepMode = LoggedStep(self.tape, arrays)
         self.tape.program.threads.record_by(self)
 
@@ -133,7 +134,7 @@ class StepRecorder(Recorder):
 
     def launch_reverse(self, launch: Launch) -> None:
         """Raise TaichiRuntimeError: a step is run again while gradients hold adjoints."""
-        raise self.touched.error(
+        raise self.accesses.error(
             f"{launch.kernel.__name__}.grad(), called at {caller()}, writes to gradients, which "
             "the reverse changes"
         )
@@ -158,14 +159,14 @@ class StepRecorder(Recorder):
     def host_read(self, target: Target) -> None:
         self.mode.host_read(target)
 
-    def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
+    def host_write(self, target: Target, index: Index | None) -> None:
         """Python is about to write to a field. Raises TaichiRuntimeError where it was not
         declared."""
         self.finish_write()
         place = caller()
         if target.is_derivative:
             return  # which steps do not use
-        self.touched.note_target(target, "Python", place, is_written=True)
+        self.accesses.note_target(target, "Python", place, is_written=True)
         self.mode.host_write(target, index, place)
 
     def finish_write(self) -> None:
@@ -174,8 +175,8 @@ class StepRecorder(Recorder):
     def host_copy(self, target: Field, source: Field) -> None:
         self.finish_write()
         place = caller()
-        self.touched.note_target(target, "copy_from", place, is_written=True)
-        self.touched.note_target(source, "copy_from", place, is_written=False)
+        self.accesses.note_target(target, "copy_from", place, is_written=True)
+        self.accesses.note_target(source, "copy_from", place, is_written=False)
         self.mode.host_copy(target, source, place)
 
     def transfer(self, transfer: Transfer) -> None:
@@ -183,8 +184,8 @@ class StepRecorder(Recorder):
         self.finish_write()
         place = caller()
         for piece in transfer.targets:
-            self.touched.note_target(piece.target, transfer.name, place, is_written=True)
+            self.accesses.note_target(piece.target, transfer.name, place, is_written=True)
         for piece in transfer.sources:
-            self.touched.note_target(piece.target, transfer.name, place, is_written=False)
+            self.accesses.note_target(piece.target, transfer.name, place, is_written=False)
         self.log.arrays.update(arrays_of(transfer))
         self.mode.transfer(transfer, place)

@@ -28,7 +28,7 @@ from mlirad.pipeline.mode import PRIMAL, Mode, with_tangents
 from mlirad.runtime.derivative_kind import ADJOINT, tangent, tangent_of_adjoint
 from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.memory.field import FieldMemory
-from mlirad.runtime.memory.memory import Elements
+from mlirad.runtime.memory.memory import Elements, Index
 from mlirad.runtime.program import Program
 
 Array = np.ndarray[Any, Any]
@@ -153,7 +153,7 @@ class ForwardOverReverse(Order):
     def host_write(
         self,
         target: Target,
-        index: tuple[int | slice, ...] | None,
+        index: Index | None,
         hidden: Ndarray | None,
         sparse: FieldMemory | None,
     ) -> Sequence[Elements]:
@@ -174,7 +174,7 @@ class ForwardOverReverse(Order):
                 clear_written([elements], box_of(elements, index), sparse)
         return beside
 
-    def _keep(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
+    def _keep(self, target: Target, index: Index | None) -> None:
         """Keep what Python writes over in a field, and which of its elements are active."""
         for key, cells in activities_of(target):
             assert isinstance(key, str)

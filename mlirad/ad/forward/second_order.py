@@ -92,32 +92,22 @@ def _products(
 ) -> list[Array]:
     """H v for several v, of shape `(k, *shape)` for each field."""
     with program().threads.alone:
-        while (products := _run(computation, loss, fields, directions, memory)) is None:
-            pass  # kernels that lacked tangents are launched with them from now on
+        products = None
+        while products is None:  # kernels that lacked tangents are launched with them then
+            order = ForwardOverReverse(program(), fields, directions)
+            try:
+                with arrays_put_back(order.program):
+                    products = _run(order, Tape(loss, memory=memory), computation, loss)
+            finally:
+                order.end()
         return products
 
 
 def _run(
-    computation: Callable[[], Any],
-    loss: Field,
-    fields: Sequence[Field],
-    directions: Sequence[Array],
-    memory: int | float | str | None,
+    order: ForwardOverReverse, tape: Tape, computation: Callable[[], Any], loss: Field
 ) -> list[Array] | None:
-    """H v; None where tangents are read that were not computed."""
-    order = ForwardOverReverse(program(), fields, directions)
-    tape = Tape(loss, memory=memory)
+    """Return H v; None if tangents are read that were not computed."""
     tape.order = order
-    try:
-        with arrays_put_back(order.program):
-            return _run_tape(tape, order, computation, loss)
-    finally:
-        order.end()
-
-
-def _run_tape(
-    tape: Tape, order: ForwardOverReverse, computation: Callable[[], Any], loss: Field
-) -> list[Array] | None:
     try:
         with tape:
             computation()

@@ -20,7 +20,7 @@ from mlirad.lang.recorder import FunctionCall, Recorder, Target
 from mlirad.lang.transfer import Pass, Transfer
 from mlirad.pipeline.mode import Mode, with_tangents
 from mlirad.runtime.derivative_kind import tangent
-from mlirad.runtime.memory.memory import Elements
+from mlirad.runtime.memory.memory import Elements, Index
 from mlirad.runtime.program import Program
 
 
@@ -137,7 +137,7 @@ class TangentRecorder(Recorder):
             )
             warn_of_read(self.program, name, "forward mode")
 
-    def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
+    def host_write(self, target: Target, index: Index | None) -> None:
         """Clear the tangents of what Python writes."""
         if isinstance(target, Field) and target.is_derivative:  # a gradient, as memory
             self.claims.use([self.program.derivatives.primals[target.symbol]])

@@ -29,6 +29,7 @@ from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import FunctionCall, Target
 from mlirad.lang.transfer import Pass, Transfer
 from mlirad.runtime.boxes import Box
+from mlirad.runtime.memory.memory import Index
 
 
 class CallMode(RecordingMode):
@@ -95,7 +96,7 @@ class CallMode(RecordingMode):
         key, elements, _ = memory_of(target)
         self.call.read(key, elements, touched_box(target, None))
 
-    def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
+    def host_write(self, target: Target, index: Index | None) -> None:
         ledger, place = self.ledger, caller()
         if not target.is_derivative:
             for key, cells in activities_of(target):

@@ -93,12 +93,15 @@ def warn_of_unreached(ledger: Ledger, loss: Target) -> None:
     """Say where no launch wrote to the loss."""
     name = ledger.name_of(loss)
     if not any(entry.may_write(name) for entry in ledger.entries):
-        described = f"field '{name}'" if isinstance(name, str) else "a ti.ndarray"
-        warnings.warn(
-            f"{caller()}: no kernel launched in this tape writes to its loss, {described}: all "
-            f"gradients are 0",
-            stacklevel=program_frame()[1],
-        )
+        _warn_of_loss(f"field '{name}'" if isinstance(name, str) else "a ti.ndarray")
+
+
+def _warn_of_loss(loss: str) -> None:
+    warnings.warn(
+        f"{caller()}: no kernel launched in this tape writes to its loss, {loss}: all gradients "
+        "are 0",
+        stacklevel=program_frame()[1],
+    )
 
 
 # Of a tape inside of another.
@@ -119,11 +122,7 @@ def warn_of_hidden_inside(ledger: Ledger) -> None:
 def warn_of_unreached_inside(written: Iterable[Sequence[Footprint]], loss: Field) -> None:
     """Say where no launch wrote to the loss."""
     if not any(access.array == loss.symbol for footprints in written for access in footprints):
-        warnings.warn(
-            f"{caller()}: no kernel launched in this tape writes to its loss, field "
-            f"'{loss.symbol}': all gradients are 0",
-            stacklevel=program_frame()[1],
-        )
+        _warn_of_loss(f"field '{loss.symbol}'")
 
 
 def warn_of_carried_read(ledger: Ledger, target: Target) -> None:

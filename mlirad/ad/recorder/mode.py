@@ -12,6 +12,7 @@ from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.recorder import FunctionCall, Target
 from mlirad.lang.transfer import Pass, Transfer
+from mlirad.runtime.memory.memory import Index
 
 
 class RecordingMode(ABC):
@@ -56,7 +57,7 @@ class RecordingMode(ABC):
         """Python reads."""
 
     @abstractmethod
-    def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
+    def host_write(self, target: Target, index: Index | None) -> None:
         """Python is about to write."""
 
     @abstractmethod

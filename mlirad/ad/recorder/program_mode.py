@@ -42,6 +42,7 @@ from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import FunctionCall, Target
 from mlirad.lang.transfer import Pass, Transfer
 from mlirad.runtime.kernels.codes import Derivative
+from mlirad.runtime.memory.memory import Index
 
 
 class ProgramMode(RecordingMode):
@@ -161,7 +162,7 @@ class ProgramMode(RecordingMode):
     def host_read(self, target: Target) -> None:
         warn_of_carried_read(self.ledger, target)
 
-    def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
+    def host_write(self, target: Target, index: Index | None) -> None:
         ledger, order = self.ledger, self.order
         if target.is_derivative and not follow_gradient(ledger, target):
             return

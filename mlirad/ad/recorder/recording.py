@@ -15,6 +15,7 @@ from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.recorder import FunctionCall, Recorder, Target
 from mlirad.lang.transfer import Pass, Transfer
+from mlirad.runtime.memory.memory import Index
 from mlirad.runtime.program import Program
 
 
@@ -111,7 +112,7 @@ class Recording(Recorder):
     def host_read(self, target: Target) -> None:
         self.mode.host_read(target)
 
-    def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
+    def host_write(self, target: Target, index: Index | None) -> None:
         self.finish_write()
         self.mode.host_write(target, index)
 

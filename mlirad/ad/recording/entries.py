@@ -36,9 +36,9 @@ class Entry(ABC):
         None  # where adjoints are, on tapes whose programs use gradients
     )
 
-    @abstractmethod
     def flows(self) -> Sequence[Flow]:
-        """Return which arrays pass derivatives to which."""
+        """Return which arrays pass derivatives to which; none, if that is constant or unknown."""
+        return ()
 
     @abstractmethod
     def reverse(self) -> None:
@@ -140,10 +140,6 @@ class HostWrite(Entry, msgspec.Struct, metaclass=AbstractStruct):
     sparse: FieldMemory | None = None  # of a field of which it sets the active elements only
     written: Values | Kept | None = None  # once it is done, where the tape is asked for it
 
-    def flows(self) -> tuple[Flow, ...]:
-        """Constants pass no derivatives."""
-        return ()
-
     def reverse(self) -> None:
         """Clear the adjoint: what was there before has no influence any more."""
         clear_written(self.adjoints, self.box, self.sparse)
@@ -214,10 +210,6 @@ class ConstantLaunch(Entry, msgspec.Struct, metaclass=AbstractStruct):
     saved: list[Version]
     is_done: bool = False  # else an exception ended it
 
-    def flows(self) -> tuple[Flow, ...]:
-        """No derivative passes."""
-        return ()
-
     def reverse(self) -> None:
         """Nothing."""
 
@@ -237,10 +229,6 @@ class RecordedCall(Entry, msgspec.Struct, metaclass=AbstractStruct):
     call: FunctionCall
     saved: list[Version]
     is_done: bool = False  # else an exception ended it
-
-    def flows(self) -> tuple[Flow, ...]:
-        """What passes through its own gradient is not known."""
-        return ()
 
     def reverse(self) -> None:
         call = self.call

@@ -3,7 +3,7 @@ torch's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import msgspec
 
@@ -14,7 +14,6 @@ from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.boxes import Box
-from mlirad.runtime.footprints import Flow
 from mlirad.runtime.memory.values import Values
 from mlirad.types import from_numpy
 
@@ -71,10 +70,6 @@ class UnseenWrite(Entry, msgspec.Struct, metaclass=AbstractStruct):
         """Return whether a reverse needs what was there, or a derivative may have passed through
         it."""
         return bool(self.saved) or self.changed is not None
-
-    def flows(self) -> Sequence[Flow]:
-        """Constants pass no derivatives."""
-        return ()
 
     def reverse(self) -> None:
         """Clear the adjoint: what was there before has no influence any more."""

@@ -28,7 +28,7 @@ from mlirad.pipeline.mode import (
 from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind
 from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.memory.field import FieldMemory
-from mlirad.runtime.memory.memory import Elements
+from mlirad.runtime.memory.memory import Elements, Index
 
 
 class Order(ABC):
@@ -74,7 +74,7 @@ class Order(ABC):
     def host_write(
         self,
         target: Target,
-        index: tuple[int | slice, ...] | None,
+        index: Index | None,
         hidden: Ndarray | None,
         sparse: FieldMemory | None,
     ) -> Sequence[Elements]:

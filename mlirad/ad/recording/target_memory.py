@@ -11,7 +11,7 @@ from mlirad.lang.recorder import Target
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.derivative_kind import ADJOINT
 from mlirad.runtime.memory.field import FieldMemory
-from mlirad.runtime.memory.memory import Elements
+from mlirad.runtime.memory.memory import Elements, Index
 
 
 def memory_of(target: Target) -> tuple[Key, Elements, Elements | None]:
@@ -35,7 +35,7 @@ def activities_of(target: Target) -> list[tuple[Key, Elements]]:
     return [(activity.field, block.cells) for activity, block in zip(activities, blocks)]
 
 
-def sparse_memory(target: Target, index: tuple[int | slice, ...] | None) -> FieldMemory | None:
+def sparse_memory(target: Target, index: Index | None) -> FieldMemory | None:
     """The memory of a field in sparse blocks of which Python writes to more than one element: it
     sets those that are active."""
     is_one = index is not None and not any(isinstance(i, slice) for i in index)
@@ -60,7 +60,7 @@ def clear_written(derivatives: Sequence[Elements], box: Box, sparse: FieldMemory
             sparse.clear_active(elements, box)
 
 
-def box_of(elements: Elements, index: tuple[int | slice, ...] | None) -> Box:
+def box_of(elements: Elements, index: Index | None) -> Box:
     """The box of an element (`index` gives its first axes; a slice stands for all of an axis), or
     of all."""
     everything: Box = ((None, None),) * len(elements.shape)
@@ -72,7 +72,7 @@ def box_of(elements: Elements, index: tuple[int | slice, ...] | None) -> Box:
     )
 
 
-def touched_box(target: Target, index: tuple[int | slice, ...] | None) -> Box:
+def touched_box(target: Target, index: Index | None) -> Box:
     """The box of a write in the axes of a field or an ndarray; of a field in nested blocks, all."""
     elements, rank = memory_of(target)[1], len(target.shape) + len(target.element_shape)
     return box_of(elements, index) if len(elements.shape) == rank else ((None, None),) * rank

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -67,27 +68,7 @@ def compare(
                 f"gradients are checked where only fields are written, and {entry} writes to an "
                 "array argument"
             )
-    end, changed = Snapshot(start.program, with_gradients=True), start.program.threads.state.changed
-    written = dict(start.program.threads.written)
     recorded = _value(loss)
-    try:
-        _compare(fields, loss, recorded, entries, start, run, rel)
-    finally:
-        end.restore()
-        start.program.threads.state.changed, start.program.threads.written = changed, written
-
-
-def _compare(
-    fields: Sequence[Field],
-    loss: Target,
-    recorded: float,
-    entries: Sequence[Entry],
-    start: Snapshot,
-    run: Callable[[], object],
-    rel: float,
-) -> None:
-    """Compare, with memory left as it comes; `recorded` is the loss that was differentiated."""
-
     gradients = [field.derivative(ADJOINT).located().elements.read() for field in fields]
 
     def evaluate(field: Field | None = None, change: Array | float = 0.0) -> float:
@@ -100,22 +81,39 @@ def _compare(
         run()
         return _value(loss)
 
-    again = evaluate()
+    with _memory_put_back(start.program):
+        _check_same_loss(recorded, evaluate())
+        for field, gradient in zip(fields, gradients):
+            for direction in _directions(gradient.shape):
+                derivative = float((gradient * direction).sum())
+                slopes = [
+                    slope(lambda h: evaluate(field, h * direction), step)  # noqa: B023 - used at once
+                    for step in STEPS
+                ]
+                if not agree(derivative, slopes, rel, recorded):
+                    suspect = suspicious(entries, start, loss, rel)
+                    message = _message(field, direction, derivative, slopes, suspect)
+                    raise TaichiAssertionError(message)
+
+
+@contextmanager
+def _memory_put_back(program: Program) -> Iterator[None]:
+    """Let memory be afterwards what it was before, and count no change."""
+    end, threads = Snapshot(program, with_gradients=True), program.threads
+    changed, written = threads.state.changed, dict(threads.written)
+    try:
+        yield
+    finally:
+        end.restore()
+        threads.state.changed, threads.written = changed, written
+
+
+def _check_same_loss(recorded: float, again: float) -> None:
     if not abs(again - recorded) <= 1e-12 * (1 + abs(recorded)):
         raise TaichiRuntimeError(
             f"the program cannot be checked: from the same fields it gives a loss of "
             f"{recorded!r} and then of {again!r}; give ti.ad.check what computes the loss"
         )
-    for field, gradient in zip(fields, gradients):
-        for direction in _directions(gradient.shape):
-            derivative = float((gradient * direction).sum())
-            slopes = [
-                slope(lambda h: evaluate(field, h * direction), step)  # noqa: B023 - used at once
-                for step in STEPS
-            ]
-            if not agree(derivative, slopes, rel, recorded):
-                suspect = suspicious(entries, start, loss, rel)
-                raise TaichiAssertionError(_message(field, direction, derivative, slopes, suspect))
 
 
 def clear_gradients(program: Program) -> None:

@@ -18,6 +18,7 @@ from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.recorder import FunctionCall, Recorder, Target
 from mlirad.lang.transfer import Transfer
+from mlirad.runtime.memory.memory import Index
 from mlirad.runtime.program import Program
 
 
@@ -104,7 +105,7 @@ class InnerTape(Recorder):
     def host_read(self, target: Target) -> None:
         self.outer.host_read(target)
 
-    def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
+    def host_write(self, target: Target, index: Index | None) -> None:
         """Python is about to write. Raises TaichiRuntimeError over what reverses need."""
         key, elements, _ = memory_of(target)
         self.versions.before_write(key, elements, touched_box(target, index), caller())

@@ -14,7 +14,6 @@ from mlirad.ad.tape.tape import Tape
 from mlirad.errors import TaichiTypeError
 from mlirad.lang.field.field import Field
 from mlirad.runtime.derivative_kind import ADJOINT
-from mlirad.runtime.footprints import Flow
 
 
 class Override(Entry):
@@ -28,10 +27,6 @@ class Override(Entry):
 
     def move(self, outer_adjoints: OuterAdjoints) -> None:
         self.kind = outer_adjoints.kind(self.field, ADJOINT)
-
-    def flows(self) -> tuple[Flow, ...]:
-        """The field's value passes unchanged."""
-        return ()
 
     def reverse(self) -> None:
         """Replace the adjoint. Raises TaichiTypeError for one of another shape."""
