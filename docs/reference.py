@@ -43,6 +43,7 @@ NAMESPACES = {  # pages, by what programs call the namespace: where it is, and w
     "ti.graph": ("mlirad.lang.graph", "Launches that are recorded and run together."),
     "ti.linalg": ("mlirad.linalg", "Sparse matrices, and systems of linear equations."),
     "ti.algorithms": ("mlirad.algorithms", "Sorting and running sums."),
+    "ti.mlir": ("mlirad.mlir", "Functions in MLIR's textual form."),
     "ti.tools": ("mlirad.tools", "Pictures, meshes and videos in files."),
     "ti.ui": ("mlirad.ui", "Windows with canvases, scenes and panels."),
     "ti.profiler": ("mlirad.profiler", "What launches and compiling took."),

@@ -91,9 +91,8 @@ def compare(
                     for step in STEPS
                 ]
                 if not agree(derivative, slopes, rel, recorded):
-                    suspect = suspicious(entries, start, loss, rel)
-                    message = _message(field, direction, derivative, slopes, suspect)
-                    raise TaichiAssertionError(message)
+                    at = suspicious(entries, start, loss, rel)
+                    raise TaichiAssertionError(_message(field, direction, derivative, slopes, at))
 
 
 @contextmanager

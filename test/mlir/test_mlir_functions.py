@@ -106,7 +106,7 @@ def test_a_file_with_several_functions(tmp_path: Path) -> None:
     assert ti.mlir.load(file, "sum")(np.ones(2), 1.0) == pytest.approx(2 * np.sin(1.0))
     with pytest.raises(ti.TaichiNameError, match=r"two\.mlir: no entry is given, expected one of"):
         ti.mlir.load(file)
-    with pytest.raises(ti.TaichiNameError, match="no public function 'mean'.*sum, layer"):
+    with pytest.raises(ti.TaichiNameError, match=r"no public function 'mean'.*sum, layer"):
         ti.mlir.load(file, "mean")
 
 
