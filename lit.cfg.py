@@ -1,5 +1,5 @@
 """How lit runs the tests of passes: a server forks for each `mlirad-opt` and `filecheck`, with
-everything loaded."""
+everything loaded; `mlirad-run` is a program of its own."""
 
 # ruff: noqa: F821  (lit defines `config`)
 import sys
@@ -21,3 +21,5 @@ client = f"'{sys.executable}' -I -S '{root}/test/lit_server/client.py' '{start()
 config.substitutions += [
     (rf"(?<![\w/.-]){name}(?![\w/.-])", f"{client} {name}") for name in ("mlirad-opt", "filecheck")
 ]
+runner = f"env PYTHONPATH='{root}' '{sys.executable}' -m mlirad.mlir.run"
+config.substitutions.append((r"(?<![\w/.-])mlirad-run(?![\w/.-])", runner))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import index
 from typing import Any
 
@@ -20,6 +20,7 @@ from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
 from mlirad.lang.arguments.overlaps import overlap
 from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.kernels.read_only import check_writeable
+from mlirad.lang.ndarray import ndarray
 from mlirad.mlir.parameters import Parameter, Place, parameters_of
 from mlirad.pipeline.mode import PRIMAL, REVERSE
 from mlirad.runtime.kernels.variant import Variant
@@ -87,6 +88,20 @@ class MlirFunction:
         mode = REVERSE if reverse else PRIMAL
         return self._variant_in(program()).stages.dump(stage, mode)
 
+    def result_shapes(self, arguments: Sequence[Any]) -> list[tuple[int, ...]]:
+        """Return the shapes of the results for some arguments."""
+        size = self._sizes_of(dict(enumerate(arguments)))
+        return [parameter.shape_in(size) for parameter in self.results]
+
+    def _sizes_of(self, values_of: dict[int, Any]) -> Callable[[Place], int]:
+        """Return what gives the integers, and the extents of arrays, among arguments."""
+
+        def size(place: Place) -> int:
+            source = values_of[self.parameters[place[0]].source]
+            return int(source) if len(place) == 1 else int(source.shape[place[1]])
+
+        return size
+
     def _arrays(self) -> list[Parameter]:
         return [p for p in self.parameters if p.is_array]
 
@@ -122,10 +137,7 @@ class MlirFunction:
         results = [None] * len(self.results) if out is None else self._outputs(out)
         by_number = {p.source: array for p, array in zip(self.results, results)}
 
-        def size(place: Place) -> int:
-            source = values_of[self.parameters[place[0]].source]
-            return int(source) if len(place) == 1 else int(source.shape[place[1]])
-
+        size = self._sizes_of(values_of)
         arrays: list[tuple[str, Any]] = []
         for parameter in self._arrays():
             if parameter.role is Role.ARGUMENT:
@@ -140,10 +152,12 @@ class MlirFunction:
         self, parameter: Parameter, results: dict[int, Any], shape: tuple[int, ...]
     ) -> tuple[str, Any]:
         """Return a buffer, or the array of a result."""
-        name = f"result {parameter.source}" if parameter.role is Role.RESULT else "a buffer"
+        name = f"result {parameter.source}" if _is_result(parameter) else "a buffer"
         if min(shape, default=0) < 0:
             raise self._error(f"{name} would have the shape {shape}")
-        array = results.get(parameter.source) if parameter.role is Role.RESULT else None
+        if not _is_result(parameter):  # whose tangents forward mode needs
+            return name, ndarray(parameter.dtype, shape, needs_grad=parameter.dtype.is_float)
+        array = results.get(parameter.source)
         if array is None:
             return name, np.empty(shape, parameter.dtype.numpy)
         self._check(parameter, name, array, shape)

@@ -1,6 +1,7 @@
 """Make loops of a function that a kernel does not run in parallel serial ones.
 
-A kernel's parallel loops stand in no other parallel loop, and carry no values. The others become
+A kernel's parallel loops stand in no other loop, and carry no values: its reverse can restore what
+such a loop overwrote before a later one runs, by launching them one by one. The others become
 nests of `scf.for`: iterations in order are iterations in some order. What an `scf.reduce` combines
 is carried by the nest, in the order of the operands.
 """
@@ -12,16 +13,20 @@ from collections.abc import Sequence
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.ops import Scf
-from mlirad.ir.structured import is_parallel
+from mlirad.ir.structured import is_parallel, is_serial_loop
 from mlirad.ir.walk import ancestors, before, block_operations, clone, functions, operations
 
 
 def serialize_inner_loops(module: ir.Operation) -> None:
-    """Replace parallel loops in parallel loops, and those with results, innermost first."""
+    """Replace parallel loops in other loops, and those with results, innermost first."""
     for function in functions(module):
         for op in reversed([op for op in operations(function) if is_parallel(op)]):
-            if len(op.results) or any(map(is_parallel, ancestors(op))):
+            if len(op.results) or any(map(_is_loop, ancestors(op))):
                 _serialize(op)
+
+
+def _is_loop(op: ir.Operation) -> bool:
+    return is_parallel(op) or is_serial_loop(op)
 
 
 def _serialize(op: ir.Operation) -> None:
