@@ -108,7 +108,7 @@ class Counter:
         was written are read."""
         adjoints = program().derivatives.adjoints
         work = Work()
-        for part in variant.parts():
+        for part in variant.pieces():
             accesses, needed = part.notes.accesses(), part.notes.footprints().needed
             read, written = (
                 [one for one in found if one.array in adjoints]

@@ -189,13 +189,15 @@ def carry_out(transfer: Communication) -> None:
     transfer is of primal values. Raises TaichiRuntimeError where it would follow gradients, which
     the program uses as fields."""
     recorder: Recorder | None = program().threads.recorder
-    used = [target for target in transfer.named if isinstance(target, Field) and target.is_gradient]
+    used = [
+        target for target in transfer.arrays if isinstance(target, Field) and target.is_gradient
+    ]
     if recorder is not None and used and recorder.is_differentiating:
         raise TaichiRuntimeError(
             f"{transfer.name} of '{used[0].symbol}' inside a tape or a forward mode is not "
             "differentiated: copy the gradient to a field before"
         )
-    if recorder is None or any(target.is_derivative for target in transfer.named):
+    if recorder is None or any(target.is_derivative for target in transfer.arrays):
         transfer.agree(Pass.PLAIN, transfer.number(), False)
         transfer.run()
     else:
@@ -219,7 +221,7 @@ def check(name: str, *targets: object) -> None:
                 "or a field placed component by component, each member"
             )
         if isinstance(target, Field):
-            memory = target.located()
+            memory = target.find_memory()
             if isinstance(memory.elements, SparseElements) or memory.nesting is not None:
                 raise TaichiTypeError(
                     f"{name}: field '{target.symbol}' lies in a sparse block, of which ranks may "

@@ -87,7 +87,7 @@ class Ndarray(AsArray):
         return self.address
 
     @property
-    def described(self) -> str:
+    def description(self) -> str:
         return "an ndarray"
 
     @property
@@ -119,14 +119,14 @@ class Ndarray(AsArray):
 
     def _set_element(self, key: object, value: object) -> None:
         elements, index = self._locate(key)
-        values = self.fitted(array_of(value, self.described))
+        values = self.fit(array_of(value, self.description))
         check_element(values, self.element_shape)
         self.note_write(index)
         elements.put(index, values)
 
     def fill(self, value: object) -> None:
         """Set every element."""
-        values = self.fitted(array_of(value, self.described))
+        values = self.fit(array_of(value, self.description))
         check_element(values, self.element_shape)
         self.note_write()
         self.elements.write(values)
@@ -138,12 +138,12 @@ class Ndarray(AsArray):
 
     def from_numpy(self, values: object) -> None:
         """Set all elements. Raises ValueError for another shape."""
-        array = array_of(values, self.described)
+        array = array_of(values, self.description)
         if array.shape != self.dims:
             raise ValueError(
                 f"from_numpy: the ndarray has shape {self.dims}, the array has {array.shape}"
             )
-        array = self.fitted(array)
+        array = self.fit(array)
         self.note_write()
         self.elements.write(array)
 
@@ -155,9 +155,11 @@ class Ndarray(AsArray):
         """
         if other is self:
             return
-        if not isinstance(other, Ndarray) or self.program.threads.recorder is not None:
-            self.program.trees.copy(self, other)
-        elif (other.dims, other.dtype) == (self.dims, self.dtype):
+        if (
+            isinstance(other, Ndarray)
+            and self.program.threads.recorder is None
+            and (other.dims, other.dtype) == (self.dims, self.dtype)
+        ):
             self.note_write()
             self.elements.take(other.elements)
         else:

@@ -41,7 +41,6 @@ class Piece(msgspec.Struct, frozen=True):
         return self.target.dtype.is_float
 
     def box_in(self, elements: Elements) -> Box:
-        """The box, with all axes."""
         return ((None, None),) * len(elements.shape) if self.box is None else self.box
 
     def keep(self) -> None:
@@ -105,14 +104,14 @@ class Transfer(ABC):
         return 0
 
     @property
-    def named(self) -> Sequence[Field | Ndarray]:
+    def arrays(self) -> Sequence[Field | Ndarray]:
         """The arrays of the transfer, once each."""
         return list({id(array): array for array in (*self.sent, *self.reached)}.values())
 
     @property
     def is_float(self) -> bool:
         """Return whether derivatives may pass."""
-        return all(array.dtype.is_float and not array.is_derivative for array in self.named)
+        return all(array.dtype.is_float and not array.is_derivative for array in self.arrays)
 
     def run(self, *, counts: bool = True) -> Decision:
         """Carry it out at the present state of memory, which `counts` as a write from Python; what
@@ -143,7 +142,7 @@ def derivative_of(target: Field | Ndarray, kind: DerivativeKind) -> Field | Ndar
 
 def elements_of(target: Field | Ndarray) -> Elements:
     """The elements of a field or an ndarray, or of its derivative."""
-    return target.located().elements if isinstance(target, Field) else target.elements
+    return target.find_memory().elements if isinstance(target, Field) else target.elements
 
 
 def read(piece: Piece, target: Field | Ndarray) -> Values:

@@ -40,7 +40,6 @@ class Region:
         self.boxes: list[Box] = []
 
     def add(self, box: Box) -> None:
-        """Include a box."""
         if self.boxes and self.boxes[-1] == box:
             return
         for position in range(len(self.boxes) - 1, -1, -1):
@@ -74,7 +73,6 @@ class CoveredBoxes:
         self._boxes: list[Box] = []
 
     def add(self, box: Box) -> None:
-        """Cover a box."""
         for position in range(len(self._boxes) - 1, -1, -1):
             joined = _join_exactly(self._boxes[position], box)
             if joined is not None:

@@ -32,7 +32,6 @@ class Explanation:
 
     @property
     def bytes(self) -> int:
-        """Bytes that are kept."""
         return sum(row.bytes for row in self.rows)
 
     def __iter__(self) -> Iterator[Row]:

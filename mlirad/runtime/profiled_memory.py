@@ -33,7 +33,7 @@ class ProfiledKept(Kept):
     def __init__(self, kept: Kept, profile: Profile) -> None:
         self._kept, self._profile, self.nbytes = kept, profile, kept.nbytes
 
-    def _timed(self, name: str, move: Callable[[], None]) -> None:
+    def _time(self, name: str, move: Callable[[], None]) -> None:
         begun = perf_counter()
         move()
         self._profile.note(name, 1000 * (perf_counter() - begun))
@@ -43,16 +43,16 @@ class ProfiledKept(Kept):
         return self._kept.place
 
     def renew(self) -> None:
-        self._timed(KEPT, self._kept.renew)
+        self._time(KEPT, self._kept.renew)
 
     def restore(self) -> None:
-        self._timed(GIVEN_BACK, self._kept.restore)
+        self._time(GIVEN_BACK, self._kept.restore)
 
     def exchange(self) -> None:
-        self._timed(GIVEN_BACK, self._kept.exchange)
+        self._time(GIVEN_BACK, self._kept.exchange)
 
     def add(self) -> None:
-        self._timed(GIVEN_BACK, self._kept.add)
+        self._time(GIVEN_BACK, self._kept.add)
 
     def differs(self) -> bool:
         return self._kept.differs()

@@ -72,11 +72,11 @@ class HeldArrays:
         try:
             for array in arrays:
                 assert array.mirror is not None
-                array.buffer.their_elements().take(array.mirror.own.elements, array.full_box)
+                array.buffer.original_elements().take(array.mirror.own.elements, array.full_box)
             run()
         finally:
             for array, values in zip(arrays, before):
-                array.buffer.their_elements().write(values, array.full_box)
+                array.buffer.original_elements().write(values, array.full_box)
 
     @staticmethod
     def _check(array: TapeArray, box: Box, who: str) -> None:

@@ -126,7 +126,7 @@ class CopyAgain(Action, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     source: Field
 
     def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
-        self.target.located().copy(self.source.located())
+        self.target.find_memory().copy(self.source.find_memory())
 
     def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         tape.host_copy(self.target, self.source)

@@ -184,7 +184,7 @@ def _targets(value: object, role: str) -> tuple[Target, ...]:
                 f"ti.ad.checkpointed(): {role}= takes no gradients: {_name(target)}"
             )
         if isinstance(target, Field):
-            target.located()
+            target.find_memory()
     return tuple(dict.fromkeys(single))
 
 

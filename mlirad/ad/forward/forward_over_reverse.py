@@ -182,7 +182,7 @@ class ForwardOverReverse(Order):
         if isinstance(target, Ndarray):
             self.moved.before_ndarray_write(target)
         else:
-            elements = target.located().elements
+            elements = target.find_memory().elements
             self.moved.before_write([target.symbol])
             self.overwritten.before_write(target.symbol, elements, touched_box(target, index))
 
@@ -203,7 +203,7 @@ class ForwardOverReverse(Order):
                 self.moved.before_ndarray_write(piece.target)
             else:
                 self.moved.before_write([piece.target.symbol])
-                elements, box = piece.target.located().elements, box_of_piece(piece)
+                elements, box = piece.target.find_memory().elements, box_of_piece(piece)
                 self.overwritten.before_write(piece.target.symbol, elements, box)
 
     def transfer(self, transfer: Transfer, decision: Decision, carries: bool) -> None:

@@ -31,7 +31,7 @@ class MovedTangents:
 
     def set_direction(self, field: Field, kind: DerivativeKind, values: Array) -> None:
         """Let tangents of a field be the caller's."""
-        elements = field.derivative(kind).located().elements
+        elements = field.derivative(kind).find_memory().elements
         if self._memory.are_moved(values.nbytes) and elements.move(values, self._program.clearing):
             self._directions.setdefault(field.symbol, []).append((elements, values))
         else:
@@ -39,7 +39,7 @@ class MovedTangents:
 
     def begin_result(self, field: Field, kind: DerivativeKind) -> None:
         """Let tangents of a field, which are 0 at first, be computed where the caller gets them."""
-        elements = field.derivative(kind).located().elements
+        elements = field.derivative(kind).find_memory().elements
         shape = (*field.shape, *field.element_shape)  # that of elements, but for nested blocks
         room = self._memory.room_to_move(elements.dtype, shape)
         if room is not None and elements.move(room, self._program.clearing):
@@ -48,7 +48,7 @@ class MovedTangents:
 
     def result(self, field: Field, kind: DerivativeKind) -> Array:
         """Tangents of a field that were computed."""
-        elements = field.derivative(kind).located().elements
+        elements = field.derivative(kind).find_memory().elements
         if elements not in self._results:
             values: Array = field.derivative(kind).to_numpy()
             return values

@@ -73,7 +73,7 @@ class OverwrittenArrays:
                 if isinstance(array.owner, Ndarray):
                     self.before_box(array.owner, box)
                 else:
-                    self._keep(same_key(array), array.their_elements(), box)
+                    self._keep(same_key(array), array.original_elements(), box)
 
     def before_write(self, array: Ndarray, index: Index | None) -> None:
         """Keep what Python is about to overwrite of an ndarray: a place, or everything."""

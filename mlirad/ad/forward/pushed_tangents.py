@@ -15,10 +15,13 @@ from mlirad.runtime.memory.memory import Elements
 def copy_tangents(target: Field, source: Field, kinds: Sequence[DerivativeKind]) -> None:
     """Copy the tangents of a field that Python is about to copy. What is active in the source is
     so in the target from then on."""
-    memory = target.located()
-    memory.activate_as(source.located())
+    memory = target.find_memory()
+    memory.activate_as(source.find_memory())
     for kind in kinds:
-        copied, original = target.derivative(kind).located(), source.derivative(kind).located()
+        copied, original = (
+            target.derivative(kind).find_memory(),
+            source.derivative(kind).find_memory(),
+        )
         if memory.has_activity:
             copied.take_active(original)
         else:
@@ -27,8 +30,8 @@ def copy_tangents(target: Field, source: Field, kinds: Sequence[DerivativeKind])
 
 def clear_copied(target: Field, source: Field, tangents: Sequence[Elements]) -> None:
     """Set tangents of a field to 0 where Python is about to copy constants to it."""
-    memory = target.located()
-    memory.activate_as(source.located())
+    memory = target.find_memory()
+    memory.activate_as(source.find_memory())
     index = index_of_copy(target)
     clear_written(tangents, box_of(memory.elements, index), sparse_memory(target, index))
 

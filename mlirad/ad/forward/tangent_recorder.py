@@ -148,7 +148,7 @@ class TangentRecorder(Recorder):
     def _tangents(self, target: Target) -> list[Elements]:
         if isinstance(target, Ndarray):
             return [tangent.elements for tangent in target.tangents]
-        elements = target.located().elements
+        elements = target.find_memory().elements
         names = self.program.derivatives.duals.get(target.symbol, ())
         tangents = [self.program.fields[name].elements for name in names]
         if any(tangent.shape != elements.shape for tangent in tangents):
@@ -172,7 +172,7 @@ class TangentRecorder(Recorder):
         is_one = is_one and any(map(self._has_tangents, transfer.sent))
         carries = transfer.agree(Pass.FORWARD, transfer.number(), is_one)
         if carries:
-            symbols = [target.symbol for target in transfer.named if isinstance(target, Field)]
+            symbols = [target.symbol for target in transfer.arrays if isinstance(target, Field)]
             for symbol in symbols:
                 self.duals.give_to_copy(symbol, caller())
             self.duals.note_transfer(
@@ -181,7 +181,9 @@ class TangentRecorder(Recorder):
                 caller(),
             )
             self.claims.use(symbols)
-        self.claims.use_arrays([target for target in transfer.named if isinstance(target, Ndarray)])
+        self.claims.use_arrays(
+            [target for target in transfer.arrays if isinstance(target, Ndarray)]
+        )
         decision = transfer.run()
         push_tangents(transfer, decision, [tangent(n) for n in range(self.count)], carries)
 

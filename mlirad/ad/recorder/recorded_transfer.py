@@ -97,8 +97,8 @@ def record_transfer(ledger: Ledger, transfer: Transfer, number: int, *, is_cut: 
     order, place = ledger.order, caller()
     carries = carries_derivative(ledger, transfer, number, place, is_cut=is_cut)
     if carries:
-        order.prepare_fields([target for target in transfer.named if isinstance(target, Field)])
-    arrays = [target for target in transfer.named if isinstance(target, Ndarray)]
+        order.prepare_fields([target for target in transfer.arrays if isinstance(target, Field)])
+    arrays = [target for target in transfer.arrays if isinstance(target, Ndarray)]
     order.use_arrays([target for target in arrays if target.grad is not None])
     ledger.keeper.transfer()
     saved = before_targets(ledger, transfer, place)
@@ -120,11 +120,11 @@ def carries_derivative(
     may_carry = any(has_gradient(ledger, target) for target in sent)
     carries = transfer.agree(Pass.TAPE, number, may_carry)
     if carries:
-        symbols = [target.symbol for target in transfer.named if isinstance(target, Field)]
+        symbols = [target.symbol for target in transfer.arrays if isinstance(target, Field)]
         ledger.give_gradients(symbols, place)
-        for target in transfer.named:
+        for target in transfer.arrays:
             derivative_of(target, ADJOINT)
-    ledger.claims.use_arrays([target for target in transfer.named if isinstance(target, Ndarray)])
+    ledger.claims.use_arrays([target for target in transfer.arrays if isinstance(target, Ndarray)])
     return carries
 
 
@@ -137,7 +137,7 @@ def has_gradient(ledger: Ledger, target: Target) -> bool:
 
 def arrays_of(transfer: Transfer) -> dict[int, ArrayBuffer]:
     """The ndarrays that a transfer is about, by address."""
-    arrays = [array for array in transfer.named if isinstance(array, Ndarray)]
+    arrays = [array for array in transfer.arrays if isinstance(array, Ndarray)]
     return {array.address: array_buffer(array, "", True) for array in arrays}
 
 

@@ -43,7 +43,7 @@ class TapeArray:
 
     def program_array(self) -> Values:
         """The array that was given, which is not ours."""
-        return self.buffer.theirs()
+        return self.buffer.original()
 
     def describe(self) -> str:
         """Return what to call it in messages."""

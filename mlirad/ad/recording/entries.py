@@ -183,12 +183,12 @@ class HostCopy(Entry, msgspec.Struct, metaclass=AbstractStruct):
 
     def reverse(self) -> None:
         """The adjoint of what was copied goes to where it came from."""
-        copy = self.target.located()
+        copy = self.target.find_memory()
         for kind in self.kinds:
             arrived, sent = self._derivative(self.source, kind), self._derivative(self.target, kind)
-            arrived.located().add_copied(sent.located(), copy)
+            arrived.find_memory().add_copied(sent.find_memory(), copy)
             index = index_of_copy(self.target)
-            elements, box = sent.located().elements, box_of(copy.elements, index)
+            elements, box = sent.find_memory().elements, box_of(copy.elements, index)
             clear_written([elements], box, sparse_memory(self.target, index))
 
     def _derivative(self, field: Field, kind: DerivativeKind) -> Field:
@@ -200,7 +200,7 @@ class HostCopy(Entry, msgspec.Struct, metaclass=AbstractStruct):
         return f"the copy at {self.place}"
 
     def repeat(self) -> None:
-        self.target.located().copy(self.source.located())
+        self.target.find_memory().copy(self.source.find_memory())
 
 
 class ConstantLaunch(Entry, msgspec.Struct, metaclass=AbstractStruct):

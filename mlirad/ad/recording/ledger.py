@@ -152,7 +152,7 @@ class Ledger:
         return [launch.with_variant(piece) for piece in pieces]
 
     def _pieces(self, variant: Variant) -> Sequence[Variant]:
-        return variant.parts() if self.rules == "save" else [variant]
+        return variant.pieces() if self.rules == "save" else [variant]
 
     @in_turn
     def _look_at_gradients(self, variant: Variant) -> None:

@@ -32,11 +32,11 @@ class Mirror:
 
     def take(self, box: Box) -> None:
         """Hold the elements of a box as a launch left them."""
-        self.own.elements.take(self._buffer.their_elements(), box)
+        self.own.elements.take(self._buffer.original_elements(), box)
 
     def differs(self, box: Box) -> bool:
         """Return whether the program's array holds something else in a box."""
-        return not self.own.elements.holds(self._buffer.their_elements(), box)
+        return not self.own.elements.holds(self._buffer.original_elements(), box)
 
     def look(
         self, box: Box, keep: Callable[[], list[Version]], adjoint: ArrayBuffer | None
@@ -47,7 +47,7 @@ class Mirror:
         """
         if not self.differs(box):
             return None
-        theirs, mirrored, saved = self._buffer.their_elements(), self.own.elements, keep()
+        theirs, mirrored, saved = self._buffer.original_elements(), self.own.elements, keep()
         changed = None if adjoint is None else mirrored.differing(theirs.read(box), box)
         mirrored.take(theirs, box)
         if changed is not None:

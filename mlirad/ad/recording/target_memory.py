@@ -21,7 +21,7 @@ def memory_of(target: Target) -> tuple[Key, Elements, Elements | None]:
         return target.address, target.elements, None if grad is None else grad.elements
     adjoint = target.existing(ADJOINT)
     memory = None if adjoint is None else adjoint.memory
-    return target.symbol, target.located().elements, None if memory is None else memory.elements
+    return target.symbol, target.find_memory().elements, None if memory is None else memory.elements
 
 
 def activities_of(target: Target) -> list[tuple[Key, Elements]]:
@@ -29,7 +29,7 @@ def activities_of(target: Target) -> list[tuple[Key, Elements]]:
     nothing."""
     if isinstance(target, Ndarray):
         return []
-    memory = target.located()
+    memory = target.find_memory()
     blocks = () if memory.nesting is None else memory.nesting.blocks
     activities = memory.layout.activities
     return [(activity.field, block.cells) for activity, block in zip(activities, blocks)]
@@ -41,7 +41,7 @@ def sparse_memory(target: Target, index: Index | None) -> FieldMemory | None:
     is_one = index is not None and not any(isinstance(i, slice) for i in index)
     if is_one or isinstance(target, Ndarray):
         return None
-    memory = target.located()
+    memory = target.find_memory()
     return None if memory.nesting is None else memory
 
 

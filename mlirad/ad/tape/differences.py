@@ -69,14 +69,14 @@ def compare(
                 "array argument"
             )
     recorded = _value(loss)
-    gradients = [field.derivative(ADJOINT).located().elements.read() for field in fields]
+    gradients = [field.derivative(ADJOINT).find_memory().elements.read() for field in fields]
 
     def evaluate(field: Field | None = None, change: Array | float = 0.0) -> float:
         start.restore()
         clear_gradients(start.program)  # which the program may use
         loss.fill(0)
         if field is not None:
-            elements = field.located().elements
+            elements = field.find_memory().elements
             elements.write(elements.read() + change)
         run()
         return _value(loss)

@@ -88,5 +88,5 @@ def _may_write(entry: Entry, field: Field) -> bool:
     if isinstance(entry, HostCopy):
         return entry.target is field
     if isinstance(entry, HostWrite):
-        return entry.elements.overlaps(field.located().elements)
+        return entry.elements.overlaps(field.find_memory().elements)
     return not isinstance(entry, Override)

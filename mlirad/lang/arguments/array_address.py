@@ -19,7 +19,6 @@ class ArrayAddress:
 
     @property
     def size(self) -> int:
-        """Bytes of the array."""
         return self._size if self.host is None else self.host.nbytes
 
     def adjoint(self) -> NoReturn:

@@ -41,7 +41,7 @@ class ArrayBuffer(msgspec.Struct):
     name: str = ""  # of the parameter
     is_mirror: bool = False  # a tape's copy of the array that was given
     is_read_only: bool = False
-    described: str = "a read-only array"  # where it is read-only
+    description: str = "a read-only array"  # where it is read-only
 
     def elements(self) -> Elements:
         """The elements: of our memory, or of the user's."""
@@ -81,15 +81,15 @@ class ArrayBuffer(msgspec.Struct):
         )
         return values
 
-    def theirs(self) -> Values:
+    def original(self) -> Values:
         """The original array, which may not be contiguous."""
         return self.array() if self.given is None else self.given
 
-    def their_elements(self) -> Elements:
+    def original_elements(self) -> Elements:
         """The elements of the original array."""
         if isinstance(self.owner, ForeignArray):
             return self.owner.elements()
-        return program().executor.memory.given(self.theirs())
+        return program().executor.memory.given(self.original())
 
     @property
     def dtype(self) -> DType:
@@ -102,7 +102,6 @@ class ArrayBuffer(msgspec.Struct):
 
     @property
     def nbytes(self) -> int:
-        """The size of what is passed."""
         owner = self.owner
         if isinstance(owner, np.ndarray | ForeignArray):
             return owner.nbytes
@@ -152,7 +151,9 @@ def array_buffer(value: object, name: str, with_grad: bool) -> ArrayBuffer:
         buffer = _numpy_buffer(on_host(value, name), name)
         is_jax = type(value).__module__.startswith("jax")
         return (
-            replace(buffer, described="an array of JAX, which never changes") if is_jax else buffer
+            replace(buffer, description="an array of JAX, which never changes")
+            if is_jax
+            else buffer
         )
     raise TaichiRuntimeTypeError(
         f"Argument {name}: an array is needed, not a {type(value).__name__}"
@@ -184,8 +185,8 @@ def _numpy_buffer(value: Values, name: str) -> ArrayBuffer:
     )
     if is_read_only or not _overlaps_itself(value):
         return buffer
-    described = "an array of which several elements lie in one place"
-    return replace(buffer, is_read_only=True, described=described)
+    description = "an array of which several elements lie in one place"
+    return replace(buffer, is_read_only=True, description=description)
 
 
 def _overlaps_itself(values: Values) -> bool:

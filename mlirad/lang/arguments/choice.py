@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from math import prod
 
 from mlirad.errors import TaichiRuntimeTypeError
-from mlirad.kernel.arguments import Argument, ConstantArgument, ValueArgument
-from mlirad.kernel.form import MatrixForm, ScalarForm
+from mlirad.kernel.arguments import Argument, ConstantArgument
 from mlirad.lang.arguments.arrays import describe_array
 from mlirad.lang.arguments.constants import constant_key
-from mlirad.lang.arguments.numbers import scalar_dtype
-from mlirad.lang.arguments.parameters import MATRIX, NDARRAY, STRUCT, TEMPLATE, Parameter
-from mlirad.lang.arguments.structs import struct_argument
+from mlirad.lang.arguments.parameters import NDARRAY, TEMPLATE, Parameter
+from mlirad.lang.arguments.values import value_argument
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.config import Config
 
@@ -28,12 +25,7 @@ def frontend_argument(param: Parameter, value: object, config: Config) -> Argume
         return ConstantArgument(value)
     if param.kind == NDARRAY:
         return describe_array(value, param)
-    if param.kind == MATRIX:
-        shape = param.annotation.shape
-        return ValueArgument(MatrixForm(shape), (scalar_dtype(param, config),) * prod(shape))
-    if param.kind == STRUCT:
-        return struct_argument(param.annotation, config)
-    return ValueArgument(ScalarForm(), (scalar_dtype(param, config),))
+    return value_argument(param.annotation, config)
 
 
 def key_of(param: Parameter, value: object) -> Hashable:

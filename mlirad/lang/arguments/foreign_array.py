@@ -31,7 +31,6 @@ class ForeignArray(msgspec.Struct, frozen=True):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the array."""
         return prod(self.shape) * self.dtype.itemsize
 
     def elements(self) -> Elements:

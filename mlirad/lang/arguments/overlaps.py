@@ -84,7 +84,7 @@ def same_key(buffer: ArrayBuffer) -> Hashable:
     """What is equal of two arrays that are the same elements in the same order."""
     if buffer.given is None:
         return buffer.address, buffer.dims, buffer.dtype.char
-    view = buffer.theirs()
+    view = buffer.original()
     return view.__array_interface__["data"][0], view.shape, view.strides, view.dtype.char
 
 
@@ -104,7 +104,7 @@ def _is_same(left: ArrayBuffer, right: ArrayBuffer) -> bool:
         return False
     keys = [
         (view.__array_interface__["data"], view.shape, view.strides, view.dtype)
-        for view in (left.theirs(), right.theirs())
+        for view in (left.original(), right.original())
     ]
     return keys[0] == keys[1]
 
@@ -133,6 +133,6 @@ def _have_common_elements(left: ArrayBuffer, right: ArrayBuffer) -> bool:
     if left.is_ours or right.is_ours or left.host is None or right.host is None:
         return True
     try:
-        return np.shares_memory(left.theirs(), right.theirs(), max_work=10_000)  # type: ignore[arg-type]
+        return np.shares_memory(left.original(), right.original(), max_work=10_000)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True

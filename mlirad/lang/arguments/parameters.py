@@ -20,14 +20,13 @@ class ParameterKind(Enum):
     """How an argument reaches a kernel: as numbers, as memory, or as part of its code."""
 
     SCALAR = "scalar"
-    MATRIX = "matrix"
-    STRUCT = "struct"
+    COMPOSITE = "vector, matrix or struct"
     NDARRAY = "ndarray"
     TEMPLATE = "template"
     PACK = "pack"
 
 
-SCALAR, MATRIX, STRUCT, NDARRAY, TEMPLATE, PACK = ParameterKind
+SCALAR, COMPOSITE, NDARRAY, TEMPLATE, PACK = ParameterKind
 
 
 class Parameter(msgspec.Struct, frozen=True, dict=True):
@@ -51,12 +50,10 @@ def parameter(name: str, annotation: object, kernel: str) -> Parameter:
     if isinstance(annotation, NdarrayType) or annotation is NdarrayType:
         declared = NdarrayType() if annotation is NdarrayType else annotation
         return Parameter(name, NDARRAY, declared)
-    if isinstance(annotation, MatrixType):
-        return Parameter(name, MATRIX, annotation)
+    if isinstance(annotation, MatrixType | StructType):
+        return Parameter(name, COMPOSITE, annotation)
     if isinstance(annotation, ArgPackType):
         return Parameter(name, PACK, annotation)
-    if isinstance(annotation, StructType):
-        return Parameter(name, STRUCT, annotation)
     if isinstance(annotation, DataType) or annotation in (int, float, bool):
         return Parameter(name, SCALAR, annotation)
     if annotation is None:

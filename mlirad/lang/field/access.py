@@ -30,7 +30,7 @@ class FieldAccess(AsArray, Leaf):
         return self.symbol
 
     @property
-    def described(self) -> str:
+    def description(self) -> str:
         return f"field '{self.symbol}'"
 
     @property
@@ -62,7 +62,7 @@ class FieldAccess(AsArray, Leaf):
     def __kernel_ref__(self) -> ArrayRef:
         """The array of this field, got once a kernel."""
 
-    def located(self) -> FieldMemory:
+    def find_memory(self) -> FieldMemory:
         """The field's memory. Raises TaichiRuntimeError if it was never placed or is gone."""
         if self.memory is None or self.program.trees.pending:
             self.program.trees.materialize()
@@ -80,10 +80,10 @@ class FieldAccess(AsArray, Leaf):
         """Make the cells active that an element in memory lies in; a slice, which is of all
         elements, changes nothing."""
         if not any(isinstance(entry, slice) for entry in index):
-            self.located().activate(cast("tuple[int, ...]", index))
+            self.find_memory().activate(cast("tuple[int, ...]", index))
 
     def _locate(self, key: object) -> tuple[Elements, tuple[int, ...]]:
-        memory = self.located()
+        memory = self.find_memory()
         return memory.elements, element_index(self, key, memory)
 
     @property
@@ -91,7 +91,7 @@ class FieldAccess(AsArray, Leaf):
         return self.offset
 
     def _ordered_elements(self) -> Elements | None:
-        memory = self.located()
+        memory = self.find_memory()
         is_flat = memory.elements.shape == memory.layout.shape and not memory.layout.activities
         return memory.elements if is_flat else None
 
@@ -101,18 +101,18 @@ class FieldAccess(AsArray, Leaf):
         if not self.element_shape:
             elements.put(index, self._fit_number(value))
             return
-        values = array_of(value, self.described)
+        values = array_of(value, self.description)
         check_element(values, self.element_shape)
-        elements.put(index, self.fitted(values))
+        elements.put(index, self.fit(values))
 
     def fill(self, value: Any) -> None:
         """Set every element, or every component of every element."""
         if in_kernel():
             self.__kernel_ref__().fill(value)
             return
-        memory = self.located()
+        memory = self.find_memory()
         if isinstance(value, Matrix | list | tuple | np.ndarray) and self.element_shape:
-            values = self.fitted(array_of(value, self.described))
+            values = self.fit(array_of(value, self.description))
             self.note_write()
             memory.fill_each(values)
         else:
@@ -123,18 +123,18 @@ class FieldAccess(AsArray, Leaf):
             if self.is_derivative and number == 0:
                 self.program.derivatives.given.discard(self.symbol)
 
-    def fitted(self, values: Values) -> Values:
+    def fit(self, values: Values) -> Values:
         """Values as elements take them; infinities among them are noted."""
         self.note_values(values)
-        return super().fitted(values)
+        return super().fit(values)
 
     def _fit_number(self, value: object) -> Any:
         if not isinstance(value, int | float):
-            values = array_of(value, self.described)
+            values = array_of(value, self.description)
             check_element(values, ())
             value = values[()]
         self.note_values(value)
-        return value if self.dtype.is_float else fitting(value, self.dtype, self.described)
+        return value if self.dtype.is_float else fitting(value, self.dtype, self.description)
 
     def note_values(self, values: object) -> None:
         """Note infinities among what Python writes."""
@@ -144,7 +144,7 @@ class FieldAccess(AsArray, Leaf):
     def to_numpy(self, keep_dims: bool = False, dtype: DTypeLike | None = None) -> Values:
         """A copy, of shape `shape + element_shape`; `keep_dims` makes vectors matrices of one
         column."""
-        values = self.located().read()
+        values = self.find_memory().read()
         self.note_read()
         if keep_dims and len(self.element_shape) == 1:
             values = values[..., np.newaxis]
@@ -152,8 +152,8 @@ class FieldAccess(AsArray, Leaf):
 
     def from_numpy(self, values: object) -> None:
         """Set all elements. Raises ValueError if the shape is not `shape + element_shape`."""
-        memory = self.located()
-        array = self.fitted(elements_of(values, self.shape, self.element_shape, self.described))
+        memory = self.find_memory()
+        array = self.fit(elements_of(values, self.shape, self.element_shape, self.description))
         self.note_write()
         memory.write(array)
 
@@ -171,7 +171,7 @@ class FieldAccess(AsArray, Leaf):
         if other is self:
             return
         self.refuse_write_in_kernel()
-        memory, source = self.located(), other.located()
+        memory, source = self.find_memory(), other.find_memory()
         if self.primal is None:
             self.count_write()
         if self.is_followed and self.program.threads.recorder is not None:

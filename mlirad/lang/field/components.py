@@ -50,10 +50,10 @@ class ComponentField:
 
     def fill(self, value: object) -> None:
         """Set the component of every element."""
-        elements = self.field.located().elements
-        values = array_of(value, self.field.described)
+        elements = self.field.find_memory().elements
+        values = array_of(value, self.field.description)
         check_element(values, ())
-        number = self.field.fitted(values)
+        number = self.field.fit(values)
         index = self._places(len(elements.shape))
         self.field.note_write(index)
         elements.put(index, number)
@@ -65,20 +65,19 @@ class ComponentField:
 
     def from_numpy(self, values: object) -> None:
         """Set the component of every element."""
-        array = array_of(values, self.field.described)
+        array = array_of(values, self.field.description)
         if array.shape != self.shape:
             raise ValueError(
                 f"from_numpy: the field has shape {self.shape}, the array has {array.shape}"
             )
-        memory = self.field.located()
+        memory = self.field.find_memory()
         where: tuple[Any, ...] = (..., *self.position)
         values = memory.read()
-        values[where] = self.field.fitted(array)
+        values[where] = self.field.fit(array)
         self.field.note_write(self._places(len(memory.elements.shape)))
         memory.write(values)
 
     def _places(self, rank: int) -> Index:
-        """The component of all elements."""
         return (*(slice(None),) * (rank - len(self.position)), *self.position)
 
     def __kernel_ref__(self) -> ArrayRef:

@@ -93,7 +93,7 @@ def _are_sparse(target: Any, source: Any) -> bool:
     active."""
     components = [*_components(target), *_components(source)]
     return any(
-        isinstance(component, Field) and component.located().has_activity
+        isinstance(component, Field) and component.find_memory().has_activity
         for component in components
     )
 

@@ -16,7 +16,7 @@ def array_ref(field: FieldAccess) -> ArrayRef:
     """The array of a field in the kernel that is being compiled, got once a kernel."""
     builder = current()
     try:
-        memory = field.located()
+        memory = field.find_memory()
     except TaichiRuntimeError as error:
         raise TaichiCompilationError(str(error)) from error
     if field.symbol not in builder.arrays:

@@ -204,7 +204,6 @@ class _Element(MutableMapping[str, Any]):
 
 
 def _fields(field: StructField) -> dict[str, Any]:
-    """The fields of the members."""
     members: dict[str, Any] = object.__getattribute__(field, "__dict__")["_members"]
     return members
 
@@ -214,7 +213,6 @@ def _leaves_of(member: Leaf | StructField) -> list[Leaf]:
 
 
 def _first(field: StructField) -> Any:
-    """The first field in memory."""
     leaves = field.__leaves__()
     if not leaves:
         raise TaichiRuntimeError("a field of structs without members has no place")

@@ -30,7 +30,7 @@ class HostArray(OfElements):
 
     @property
     @abstractmethod
-    def described(self) -> str:
+    def description(self) -> str:
         """What messages call it."""
 
     @property
@@ -68,13 +68,13 @@ class HostArray(OfElements):
         self, elements: Elements, index: tuple[int, ...], position: tuple[int, ...], value: object
     ) -> None:
         place = (*index, *position)
-        fitted = self.fitted(array_of(value, self.described))
+        fit = self.fit(array_of(value, self.description))
         self.note_write(place)
-        elements.put(place, fitted)
+        elements.put(place, fit)
 
-    def fitted(self, values: Values) -> Values:
+    def fit(self, values: Values) -> Values:
         """Values as elements take them. Raises TaichiRuntimeTypeError if one is out of range."""
-        return fitting_array(values, self.dtype, self.described)
+        return fitting_array(values, self.dtype, self.description)
 
     def note_read(self) -> None:
         """Tell what records that Python reads. Raises TaichiTypeError while a kernel is
@@ -98,13 +98,13 @@ class HostArray(OfElements):
 
     def _refuse_read_in_kernel(self) -> None:
         refuse_in_kernel(
-            f"{self.described} is read",
+            f"{self.description} is read",
             "x[i] is an element, which a launch reads, and print(x[i]) shows it",
         )
 
     def refuse_write_in_kernel(self) -> None:
         """Raise TaichiTypeError while a kernel is compiled."""
-        refuse_in_kernel(f"{self.described} is written", "x[i] = v is a write of a launch")
+        refuse_in_kernel(f"{self.description} is written", "x[i] = v is a write of a launch")
 
     def note_write(self, index: Index | None = None) -> None:
         """Count a write from Python and tell what records: to everything, or to a place among the

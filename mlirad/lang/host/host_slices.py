@@ -106,7 +106,6 @@ class SlicedArray(HostArray, LibraryCopies):
         return ()
 
     def has_slices(self, key: object) -> bool:
-        """Return whether a subscript has slices."""
         return section_of(key, self.shape, self._start) is not None
 
     def __getitem__(self, key: object) -> Any:
@@ -136,10 +135,10 @@ class SlicedArray(HostArray, LibraryCopies):
     def _write_section(self, section: Section, value: object) -> None:
         """Set a part to values of its shape, or of one that NumPy makes its."""
         values = np.broadcast_to(
-            array_of(value, self.described), (*section.shape, *self.element_shape)
+            array_of(value, self.description), (*section.shape, *self.element_shape)
         )
         extents = (*map(len, section.positions), *self.element_shape)
-        values = self.fitted(values.reshape(extents))
+        values = self.fit(values.reshape(extents))
         elements = self._ordered_elements() if section.is_box and values.size else None
         if section.is_all(self.shape):
             self.from_numpy(values)

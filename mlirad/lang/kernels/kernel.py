@@ -198,7 +198,7 @@ class Kernel:
         chose; see `ti.ad.Tape.explain` for bytes."""
         variant = self.prepare(program(), args, {}).variant
         variant.refresh()
-        pieces = variant.parts()
+        pieces = variant.pieces()
         for piece in pieces:
             piece.codes.code(REVERSE)  # which there may not be
         remarks = variant.stages.remarks(PRIMAL)

@@ -15,10 +15,9 @@ from mlirad.frontend.python.source.function import Function
 from mlirad.kernel.arguments import ConstantArgument, SameArgument
 from mlirad.lang.arguments.array_buffer import array_buffer
 from mlirad.lang.arguments.choice import frontend_argument, key_of
-from mlirad.lang.arguments.numbers import convert_scalar, entries_of, scalar_dtype
 from mlirad.lang.arguments.overlaps import same_arrays, with_gradients
-from mlirad.lang.arguments.parameters import MATRIX, NDARRAY, SCALAR, STRUCT
-from mlirad.lang.arguments.structs import struct_entries
+from mlirad.lang.arguments.parameters import COMPOSITE, NDARRAY, SCALAR
+from mlirad.lang.arguments.values import value_entries
 from mlirad.lang.callers import program_frame
 from mlirad.lang.kernels.kernel_declaration import KernelDeclaration
 from mlirad.lang.kernels.launch import Launch, LaunchedKernel
@@ -72,12 +71,8 @@ class KernelVariants:
             self._warn_of_names()
         values: list[Any] = []
         for p, v in zip(parameters, arguments):
-            if p.kind == SCALAR:
-                values.append(convert_scalar(v, scalar_dtype(p, config), p.name))
-            elif p.kind == MATRIX:
-                values += entries_of(v, p.annotation.shape, scalar_dtype(p, config), p.name)
-            elif p.kind == STRUCT:
-                values += struct_entries(v, p.annotation, config, p.name)
+            if p.kind in (SCALAR, COMPOSITE):
+                values += value_entries(v, p.annotation, config, p.name)
             elif p.kind == NDARRAY and p.name not in same:
                 values += [None] * (2 if p.name in variant.kernel.gradients else 1)
         passed = {name: buffer for name, buffer in arrays.items() if name not in same}
@@ -145,7 +140,7 @@ class KernelVariants:
     def _warn_of_names(self) -> None:
         """Warn, once for each, of names that stand for something else since they became part of
         compiled code."""
-        for name in self.names.changed():
+        for name in self.names.changed_names():
             key = id(name.home), name.name
             if key not in self._told:
                 self._told.add(key)

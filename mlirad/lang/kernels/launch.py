@@ -37,13 +37,11 @@ class Launch:
         self.kernel, self.variant, self.values, self.arrays = kernel, variant, values, arrays
 
     def with_variant(self, variant: Variant) -> Launch:
-        """Return this launch of another variant."""
         if variant is self.variant:
             return self
         return Launch(self.kernel, variant, self.values, self.arrays)
 
     def with_arrays(self, arrays: Sequence[ArrayBuffer]) -> Launch:
-        """Return this launch on other arrays."""
         if arrays is self.arrays:
             return self
         return Launch(self.kernel, self.variant, self.values, arrays)

@@ -19,7 +19,7 @@ def check_writeable(variant: Variant, buffers: Sequence[ArrayBuffer], *, reverse
         if buffer.is_read_only and position in variant.notes.written_arrays():
             place = variant.notes.written_arrays()[position]
             reason = (
-                f"argument {buffer.name} of kernel '{kernel}' is {buffer.described}, and the "
+                f"argument {buffer.name} of kernel '{kernel}' is {buffer.description}, and the "
                 "kernel writes to it: pass a copy"
             )
             raise TaichiRuntimeTypeError(reason if place is None else located(reason, place))

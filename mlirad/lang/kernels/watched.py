@@ -138,7 +138,7 @@ class Names:
                 self._names.setdefault((id(home), name), Name(home, name, value, CellType(value)))
         self.are_bound = _are_bound(self._globals, [*self._names.values()])
 
-    def changed(self) -> Iterator[Name]:
+    def changed_names(self) -> Iterator[Name]:
         """Yield the names that stand for something else now, each time that they come to."""
         return (name for name in self._names.values() if name.changes())
 

@@ -92,7 +92,6 @@ def _sources() -> Iterator[os.DirEntry[str]]:
 
 
 def _bindings() -> Iterator[str]:
-    """The libraries of the bindings."""
     folder = os.path.join(os.path.dirname(ir.__file__), "_mlir_libs")
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
         if entry.name.endswith(".so"):

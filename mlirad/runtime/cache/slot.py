@@ -22,6 +22,5 @@ class Slot:
         return self._key is not None
 
     def keep(self, contents: Sequence[bytes]) -> None:
-        """Keep it."""
         if self._key is not None:
             self._cache.keep(self._key, contents)

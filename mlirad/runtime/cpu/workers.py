@@ -48,7 +48,6 @@ class Workers:
 
     @property
     def address(self) -> int:
-        """The address of the workers' state."""
         return ctypes.addressof(self._words)
 
     def hire(self, count: int) -> None:

@@ -40,7 +40,6 @@ class _Half(ctypes.Structure):
 
     @property
     def value(self) -> float:
-        """The number."""
         number: float = _HALF.unpack(self)[0]
         return number
 

@@ -47,7 +47,6 @@ class Derivative:
 
     @property
     def code(self) -> Code:
-        """The machine code."""
         self.finish()
         assert self._code is not None
         return self._code

@@ -51,7 +51,7 @@ class Variant:
         self.array_needs_grad = [
             array.needs_grad and array.dtype.is_float for array in kernel.arrays
         ]
-        self._parts: list[Variant] | None = None
+        self._pieces: list[Variant] | None = None
         self._relatives: dict[Hashable, Variant] = {}
         # the reverse as a kernel, once it was launched as one, with what it was made for
         self.reverse_made: tuple[Hashable, Variant] | None = None
@@ -143,18 +143,18 @@ class Variant:
 
     # What a tape records.
 
-    def parts(self) -> list[Variant]:
+    def pieces(self) -> list[Variant]:
         """The launches a tape records for this kernel: itself, or its loops one by one (see
         `keep-launch`).
 
         Raises TaichiCompilationError if the kernel cannot be differentiated.
         """
-        found = self._parts
-        return found if found is not None else self._find_parts()
+        pieces = self._pieces
+        return pieces if pieces is not None else self._find_pieces()
 
     @in_turn
-    def _find_parts(self) -> list[Variant]:
-        if self._parts is None:
+    def _find_pieces(self) -> list[Variant]:
+        if self._pieces is None:
             self.refresh()  # the pieces are copies with its trees
             pieces = self.stages.pieces(are_known=True)
             try:
@@ -164,8 +164,8 @@ class Variant:
                 pieces = self.stages.pieces()
                 if len(pieces) < 2:
                     raise
-            self._parts = [Variant(piece, self.program, self.owners) for piece in pieces] or [self]
-        return self._parts
+            self._pieces = [Variant(piece, self.program, self.owners) for piece in pieces] or [self]
+        return self._pieces
 
     # Derivatives of the kernel's fields.
 
@@ -179,7 +179,7 @@ class Variant:
         if duals != self._declared_duals:
             self._declared_duals = duals
             self.codes.forget_modes(lambda mode: mode.tangents > 0 or mode.clears)
-            for piece in self._parts or ():
+            for piece in self._pieces or ():
                 if piece is not self:
                     piece.refresh()
         elif gradients == self.declared:
@@ -188,7 +188,7 @@ class Variant:
             self.declared = gradients
             self.codes.forget_modes(lambda mode: mode != PRIMAL)
             self.notes.forget()
-            self._parts = None
+            self._pieces = None
         self.stages.declare_trees_anew()
 
     def _gradients(self) -> tuple[str | None, ...]:

@@ -17,24 +17,24 @@ def activate(nesting: Nesting, index: Sequence[int]) -> None:
         place = [0] * len(block.order)
         for axis, digit in zip(block.order, digits):
             place[axis] = digit
-        found = block.cells.get(tuple(place))
-        wanted = digits[len(place)] + 1 if block.is_list else 1
-        if found < wanted if block.is_list else found != wanted:
-            block.cells.put(tuple(place), wanted)
+        count = block.cells.get(tuple(place))
+        needed = digits[len(place)] + 1 if block.is_list else 1
+        if count < needed if block.is_list else count != needed:
+            block.cells.put(tuple(place), needed)
 
 
 def active(nesting: Nesting, shape: Sequence[int]) -> Values:
     """Which elements of that shape are active."""
-    found: Values = np.ones([shape[axis] for axis in nesting.order], bool)
+    mask: Values = np.ones([shape[axis] for axis in nesting.order], bool)
     for block in nesting.blocks:
-        rest = (1,) * (found.ndim - block.depth)
+        inner = (1,) * (mask.ndim - block.depth)
         cells = block.cells.read().transpose(block.order)
         if block.is_list:
-            items = np.arange(found.shape[block.depth - 1])
-            found &= (items < cells[..., np.newaxis]).reshape(*cells.shape, -1, *rest)
+            items = np.arange(mask.shape[block.depth - 1])
+            mask &= (items < cells[..., np.newaxis]).reshape(*cells.shape, -1, *inner)
         else:
-            found &= (cells == 1).reshape(*cells.shape, *rest)
-    return found.transpose(_inverse(nesting.order))
+            mask &= (cells == 1).reshape(*cells.shape, *inner)
+    return mask.transpose(_inverse(nesting.order))
 
 
 def _inverse(order: Sequence[int]) -> tuple[int, ...]:
@@ -42,7 +42,7 @@ def _inverse(order: Sequence[int]) -> tuple[int, ...]:
 
 
 def activate_as(
-    nesting: Nesting, shape: Sequence[int], other: Nesting | None, others: Sequence[int]
+    nesting: Nesting, shape: Sequence[int], other: Nesting | None, other_shape: Sequence[int]
 ) -> None:
     """Make cells around elements active where others, which are as many, are."""
     if other is None:
@@ -50,18 +50,18 @@ def activate_as(
             extent = shape[nesting.order[block.depth - 1]]
             block.cells.fill(extent if block.is_list else 1, None, np.ones(block.cells.shape, bool))
         return
-    found = active(other, others).reshape(shape).transpose(nesting.order)
+    mask = active(other, other_shape).reshape(shape).transpose(nesting.order)
     for block in nesting.blocks:
-        inner = tuple(range(block.depth, found.ndim))
-        wanted: Values = np.asarray(found.any(inner), np.int32)
+        inner = tuple(range(block.depth, mask.ndim))
+        needed: Values = np.asarray(mask.any(inner), np.int32)
         if block.is_list:
-            numbers = np.arange(1, wanted.shape[-1] + 1, dtype=np.int32)
-            wanted = (wanted * numbers).max(-1)
+            numbers = np.arange(1, needed.shape[-1] + 1, dtype=np.int32)
+            needed = (needed * numbers).max(-1)
         cells = block.cells.read()
-        wanted = wanted.transpose(_inverse(block.order)).astype(cells.dtype)
-        is_more = wanted > cells if block.is_list else (wanted == 1) & (cells != 1)
+        needed = needed.transpose(_inverse(block.order)).astype(cells.dtype)
+        is_more = needed > cells if block.is_list else (needed == 1) & (cells != 1)
         for place in np.argwhere(is_more).tolist():
-            block.cells.put(tuple(place), wanted[tuple(place)])
+            block.cells.put(tuple(place), needed[tuple(place)])
 
 
 def outermost_first(layout: FieldLayout) -> tuple[int, ...]:
@@ -77,7 +77,7 @@ def nesting_of(
 ) -> Nesting | None:
     """The sparse blocks above a field, by the names of their activities; None where there are
     none."""
-    blocks = tuple(activities[one.field] for one in layout.activities)
+    blocks = tuple(activities[activity.field] for activity in layout.activities)
     if not blocks:
         return None
     return Nesting(outermost_first(layout), blocks, is_derivative=is_derivative)

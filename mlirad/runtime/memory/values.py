@@ -28,9 +28,10 @@ def same_bits(left: Values, right: Values) -> bool:
         return left.tobytes() == right.tobytes()
     if not (left.flags.c_contiguous and right.flags.c_contiguous):
         return not (bits(left) != bits(right)).any()
-    one, other = bits(left.reshape(-1)), bits(right.reshape(-1))
+    left_bits, right_bits = bits(left.reshape(-1)), bits(right.reshape(-1))
     return not any(
-        (one[k : k + _BLOCK] != other[k : k + _BLOCK]).any() for k in range(0, one.size, _BLOCK)
+        (left_bits[k : k + _BLOCK] != right_bits[k : k + _BLOCK]).any()
+        for k in range(0, left_bits.size, _BLOCK)
     )
 
 

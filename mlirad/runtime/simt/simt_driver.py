@@ -170,7 +170,6 @@ class _Block:
         self.inside().fill(FREED)
 
     def inside(self) -> Values:
-        """What was asked for."""
         return self._room[self._start : self._start + self.size]
 
     def is_damaged(self) -> bool:

@@ -137,7 +137,7 @@ class BoundKernels:
 def _symbol_of(array: Field, function: str) -> str:
     """The name of a field that has its place. Raises TaichiRuntimeError where it is gone,
     TaichiRuntimeTypeError for a sparse one."""
-    memory = array.located()
+    memory = array.find_memory()
     if memory.nesting is not None:
         raise TaichiRuntimeTypeError(
             f"{function}: field '{array.symbol}' is sparse: functions of tensors take fields that "

@@ -259,7 +259,7 @@ def test_a_reverse_that_is_broken_off_leaves_what_the_program_left(
         original(self, one)
         calls.append(1)
         if len(calls) == 4:
-            squares.x.located().elements.fill(float("nan"))
+            squares.x.find_memory().elements.fill(float("nan"))
             raise error
 
     expected, _ = squares.gradient(lambda: [squares.step() for _ in range(STEPS)] and None)

@@ -74,7 +74,7 @@ class Steps:
 
 
 def waits(field: Any) -> bool:
-    return field.located().elements.waiting.is_any
+    return field.find_memory().elements.waiting.is_any
 
 
 @pytest.mark.cpu_code("what waits in its memory")

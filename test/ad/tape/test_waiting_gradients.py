@@ -53,7 +53,7 @@ class Program:
 
 
 def waits(field: Any) -> bool:
-    return field.located().elements.waiting.is_any
+    return field.find_memory().elements.waiting.is_any
 
 
 def test_tapes_one_after_the_other() -> None:
@@ -290,7 +290,7 @@ class TestRows:
             loss[None] = 0.0
             with ti.ad.Tape(loss):
                 run(last)
-            rows = u.grad.located().elements.waiting._rows
+            rows = u.grad.find_memory().elements.waiting._rows
             # those that no launch touched, and those that steps left at 0
             assert not rows.hold(0, 0, None) and rows.hold(1, self.STEPS - 1, None)
             found = u.grad.to_numpy()
@@ -346,7 +346,7 @@ class TestRows:
         for _ in range(2):
             with ti.ad.Tape(loss):
                 run(2)
-            assert u.grad.located().elements.waiting._rows
+            assert u.grad.find_memory().elements.waiting._rows
         u.grad[7, 3] = 1.0
         assert u.grad.to_numpy().sum() == pytest.approx(1.0 + 9.0 * self.SIZE)
         with ti.ad.Tape(loss):
@@ -363,7 +363,7 @@ def run_backwards(u: Any, loss: Any, run: Callable[[int], None]) -> None:
     """A tape that leaves rows that wait."""
     with ti.ad.Tape(loss):
         run(2)
-    assert u.grad.located().elements.waiting._rows
+    assert u.grad.find_memory().elements.waiting._rows
 
 
 def test_updates_that_go_around() -> None:

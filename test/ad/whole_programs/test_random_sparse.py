@@ -92,7 +92,7 @@ class Tree:
     def sharing(self, level: int, index: Values) -> Values:
         """The elements that lie in the same cell of a sparse block as one; of a list, those up to
         it."""
-        one, grids = self.sparse.x.located().layout.activities[level], np.indices(self.shape)
+        one, grids = self.sparse.x.find_memory().layout.activities[level], np.indices(self.shape)
         found = np.ones(self.shape, bool)
         for digits in one.cells:
             found &= grids[digits.axis] // digits.width == index[digits.axis] // digits.width
@@ -108,7 +108,7 @@ class Model:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        count = len(tree.sparse.x.located().layout.activities)
+        count = len(tree.sparse.x.find_memory().layout.activities)
         self.levels = [np.zeros(tree.shape, bool) for _ in range(count)]
 
     @property
@@ -213,9 +213,11 @@ class Program:
             for _ in range(chance.randint(3, 5)):
                 self._step(chance, model)
             total(own.x, own.y, own.active, own.loss)
-        found = [one.located().elements.read() for one in (own.x, own.y)]
+        found = [one.find_memory().elements.read() for one in (own.x, own.y)]
         shape = self.tree.shape
-        dense = [values.reshape(one.located().layout.shape) for values, one in zip(found, own.all)]
+        dense = [
+            values.reshape(one.find_memory().layout.shape) for values, one in zip(found, own.all)
+        ]
         gradients = [one.grad.to_numpy() for one in (own.x, own.y) if one.grad is not None]
         assert all(one.shape == shape for one in (*dense, *gradients))
         return model, [*dense, own.loss.to_numpy(), *gradients]
@@ -227,8 +229,8 @@ class Program:
         if own.active is None:
             tree.blocks[0].deactivate_all()
             for one in (own.x, own.y):  # of what bitmasked blocks leave
-                one.located().elements.fill(0)
-            for activity in reversed(own.x.located().layout.activities):
+                one.find_memory().elements.fill(0)
+            for activity in reversed(own.x.find_memory().layout.activities):
                 program().fields[activity.field].elements.fill(0)
         else:
             own.x.fill(0)

@@ -27,7 +27,7 @@ def program() -> Any:
 
 def addresses(field: Any) -> np.ndarray:
     """The byte address of every component of every element, in the field's own order."""
-    memory = field.located()
+    memory = field.find_memory()
     shape, strides = memory.layout.element_shape, memory.layout.element_strides
     result = np.full(shape, memory.address, np.int64)
     for axis, stride in enumerate(strides):

@@ -23,7 +23,7 @@ def program() -> Any:
 
 def address(field: Any) -> int:
     """Where a field begins."""
-    return field.located().address
+    return field.find_memory().address
 
 
 def sample(i: int) -> Any:
@@ -42,11 +42,11 @@ class TestLayout:
         assert [address(p) - start for p in parts] == [16, 24, 28, 32]
         f[1, 2].index = 7
         assert f.index.to_numpy()[1, 2] == 7
-        assert f.index.located().layout.element_strides == (5 * 48, 48)
+        assert f.index.find_memory().layout.element_strides == (5 * 48, 48)
 
     def test_members_lie_apart(self) -> None:
         f = Outer.field(shape=(3, 5), layout=ti.Layout.SOA)
-        assert f.index.located().layout.element_strides == (5 * 4, 4)
+        assert f.index.find_memory().layout.element_strides == (5 * 4, 4)
         assert address(f.inner.length) - address(f.inner.direction) == 16  # one member, one tree
 
     def test_placed_by_hand(self) -> None:

@@ -196,7 +196,7 @@ class Check:
     def _hold_activity(self, mode: str, name: str, memory: Field) -> None:
         field = self.machine.at(name)
         sparse = [block for block in memory.block.path() if block.kind not in ("root", "dense")]
-        activities = field.located().layout.activities if sparse else ()
+        activities = field.find_memory().layout.activities if sparse else ()
         for block, activity in zip(sparse, activities, strict=True):
             held = current_program().fields[activity.field].elements.read()
             held = held.reshape(block.activity.shape)

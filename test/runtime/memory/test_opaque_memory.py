@@ -76,7 +76,7 @@ class Squares:
 def test_this_is_another_machine() -> None:
     model = Squares()
     assert isinstance(current_program().executor, OpaqueExecutor)
-    elements = model.x.located().elements
+    elements = model.x.find_memory().elements
     assert elements.address >= 1 << 60
     assert not [name for name in dir(elements) if isinstance(getattr(elements, name), np.ndarray)]
 

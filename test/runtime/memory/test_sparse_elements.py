@@ -63,7 +63,7 @@ class Model:
 
     def __init__(self, x: Field, chance: random.Random) -> None:
         self.x, self.chance = x, chance
-        self.layout = x.located().layout
+        self.layout = x.find_memory().layout
         self.values = np.zeros(self.layout.shape, np.float32)
         self.active = np.zeros(self.layout.index_shape, bool)
 
@@ -104,7 +104,7 @@ class Model:
 
     def check(self) -> None:
         assert (self.x.to_numpy() == np.where(self.where, self.values, 0)).all()
-        memory = self.x.located()
+        memory = self.x.find_memory()
         assert isinstance(memory.elements, TouchedElements)
         for elements in (memory.elements, memory.elements.plain):
             assert (elements.read().reshape(memory.layout.shape) == self.values).all()
@@ -136,7 +136,7 @@ def test_copies_are_put_back_with_their_activity(arch: str, seed: int) -> None:
     model = Model(random_tree(chance)[0], chance)
     model.write()
     names = [one.field for one in model.layout.activities]
-    all_ = [model.x.located().elements, *(program().fields[name].elements for name in names)]
+    all_ = [model.x.find_memory().elements, *(program().fields[name].elements for name in names)]
     chance.shuffle(all_)
     arena = program().executor.memory.arena(Capacity())
     states = []
@@ -146,7 +146,7 @@ def test_copies_are_put_back_with_their_activity(arch: str, seed: int) -> None:
         assert not any(one.differs() for one in kept)
         for _ in range(3):
             model.write()
-        assert kept[all_.index(model.x.located().elements)].differs()
+        assert kept[all_.index(model.x.find_memory().elements)].differs()
     end = [arena.keep(elements, None, "x") for elements in all_], model.values, model.active
     for kept, values, active in reversed(states):
         for one in kept:
@@ -174,7 +174,7 @@ def test_values_put_back_without_their_activity_are_found_again(arch: str, seed:
     model = Model(random_tree(chance)[0], chance)
     for _ in range(4):
         model.write()
-    elements = model.x.located().elements
+    elements = model.x.find_memory().elements
     full = elements.copy()
     elements.fill(0)
     for name in [one.field for one in reversed(model.layout.activities)]:
@@ -199,7 +199,7 @@ def test_boxes_and_components(arch: str, seed: int) -> None:
     model = Model(random_tree(chance)[0], chance)
     for _ in range(4):
         model.write()
-    elements = model.x.located().elements
+    elements = model.x.find_memory().elements
     box = tuple(
         chance.choice([(None, None), (0, extent // 2), (extent // 2, extent - 1)])
         for extent in elements.shape

@@ -99,7 +99,6 @@ class _Result:
         self.types = [mlir_type(self.dtype)] * len(self.leaves)
 
     def from_block(self, values: Sequence[ir.Value]) -> Any:
-        """The result, as values of a block."""
         return like(
             self.value,
             [ex.cast(Expr(v, self.dtype), leaf.dtype) for v, leaf in zip(values, self.leaves)],

@@ -219,7 +219,6 @@ class _Application:
         ]
 
     def result(self) -> Any:
-        """The result of the call."""
         return _RESULTS[self.transform.kind](self)
 
     def _each_argument(

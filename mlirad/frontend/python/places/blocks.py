@@ -46,7 +46,6 @@ class BlockRef(msgspec.Struct, frozen=True):
         return self.activities[-1]
 
     def cell(self, key: object) -> list[ir.Value]:
-        """The index of a cell."""
         return indices_of(key, len(self.shape), self.name)
 
     def list_or_cell(self, key: object) -> list[ir.Value]:
@@ -81,7 +80,6 @@ class ListRef(msgspec.Struct, frozen=True):
         return Expr(effects.length(self.block.activity.field, self.index), i32)
 
     def deactivate(self) -> None:
-        """Empty it."""
         self.block.deactivate(self.index)
 
     def append(self, value: Any) -> Expr:
@@ -113,7 +111,6 @@ class ListRef(msgspec.Struct, frozen=True):
         return item.extent
 
     def _item(self, number: Expr) -> list[ir.Value]:
-        """The index of an item."""
         item = self.block.activity.item
         assert item is not None
         axes = {digits.axis: index for digits, index in zip(self.block.activity.cells, self.index)}
@@ -126,7 +123,6 @@ class ListRef(msgspec.Struct, frozen=True):
 
 
 def _item_values(value: Any) -> list[Any]:
-    """The values for the fields of an item."""
     if isinstance(value, Struct):
         members = members_of(value).values()
         return [v for m in members for v in (_item_values(m) if isinstance(m, Struct) else [m])]

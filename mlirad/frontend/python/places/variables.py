@@ -27,12 +27,10 @@ def make_slot(dtype: DataType) -> ir.Value:
 
 
 def read_slot(slot: ir.Value, dtype: DataType) -> Expr:
-    """The value in a slot."""
     return Expr(build.read(slot), dtype)
 
 
 def write_slot(slot: ir.Value, value: ir.Value) -> None:
-    """Set a slot."""
     build.write(value, slot)
 
 
@@ -71,7 +69,6 @@ class Variable:
         write_slot(self.slots[k], cast_for_store(value, self.dtypes[k]).value)
 
     def load(self) -> Any:
-        """The value."""
         if self.shape is None:
             return self.read_entry(0)
         return Matrix.of_shape(self.shape, [self.read_entry(k) for k in range(len(self.slots))])
@@ -179,5 +176,4 @@ def stop_marks(array: ir.Value) -> dict[str, ir.Attribute]:
 
 
 def zero(dtype: DataType) -> Expr:
-    """The zero of a type."""
     return Expr(constant(0, dtype), dtype)

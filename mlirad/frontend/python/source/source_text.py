@@ -194,7 +194,6 @@ def _strings() -> Iterator[tuple[str, str, int]]:
 
 
 def _standard_input() -> Iterator[tuple[str, str, int]]:
-    """The text of the file that the standard input is."""
     try:
         status = os.fstat(0)
         if stat.S_ISREG(status.st_mode):

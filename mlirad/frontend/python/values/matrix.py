@@ -144,7 +144,6 @@ class Matrix(Algebra):
         return result
 
     def rows_list(self) -> list[Any]:
-        """Entries as a list, or as a list of rows."""
         if self.ndim == 1:
             return list(self.entries)
         return [self.entries[i * self.m : (i + 1) * self.m] for i in range(self.n)]

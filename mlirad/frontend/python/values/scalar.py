@@ -342,7 +342,6 @@ def truth(value: Scalar) -> Any:
 
 
 def logical_not(value: Scalar) -> Any:
-    """`not value`."""
     condition = truth(value)
     return not condition if isinstance(condition, bool) else bit_not(condition)
 

@@ -126,13 +126,11 @@ to_dict = Struct.to_dict
 
 
 def members_of(struct: Struct) -> MutableMapping[str, Any]:
-    """The members of a struct by name."""
     values: MutableMapping[str, Any] = object.__getattribute__(struct, "__dict__")["_values"]
     return values
 
 
 def methods_of(struct: Struct) -> Mapping[str, Any]:
-    """The methods of a struct by name."""
     methods: Mapping[str, Any] = object.__getattribute__(struct, "__dict__")["_methods"]
     return methods
 
@@ -141,7 +139,6 @@ _makers: dict[str, Callable[..., Any]] = {}
 
 
 def make_field(members: Mapping[str, Any], methods: Mapping[str, Any], **options: Any) -> Any:
-    """A field of structs of some members."""
     return _makers["field"](members, methods, **options)
 
 

@@ -144,7 +144,6 @@ def _member_type(name: str, declared: object) -> Any:
 
 
 def convert_member(name: str, kind: Any, value: Any) -> Any:
-    """A value in the type of a member."""
     if isinstance(kind, StructType):
         if isinstance(value, Struct | Mapping):
             return kind.cast(value)

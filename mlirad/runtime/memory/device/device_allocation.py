@@ -22,7 +22,7 @@ class DeviceAllocation(Allocation):
         self.size, self._transfers, self._lazily = size, transfers, lazily
         self.nbytes = max(1, -(-size // _PADDING)) * _PADDING
         driver = transfers.driver
-        self.address = _obtained(
+        self.address = _obtain(
             transfers, driver.reserve if lazily else driver.allocate, self.nbytes
         )
         finalize(self, transfers.driver.free, self.address).atexit = False
@@ -34,7 +34,7 @@ class DeviceAllocation(Allocation):
         clear(self.address + start, size)
 
 
-def _obtained(transfers: Transfers, obtain: Callable[[int], int], size: int) -> int:
+def _obtain(transfers: Transfers, obtain: Callable[[int], int], size: int) -> int:
     """The address of bytes of a device, if need be of those that nobody can reach any more."""
     try:
         return obtain(size)

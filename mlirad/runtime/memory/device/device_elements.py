@@ -30,24 +30,20 @@ class DeviceElements(Elements):
     # To the host and from it.
 
     def get(self, index: Index) -> Any:
-        """A number of Python, or nested lists of them; of our memory, neighbours are read too."""
         place = self.place.at(index)
         if isinstance(self._owner, DeviceAllocation):
-            found = self._owner.read_ahead.read(place, self.dtype)
-            if found is not None:
-                return found.tolist()
+            values = self._owner.read_ahead.read(place, self.dtype)
+            if values is not None:
+                return values.tolist()
         return self.transfers.read(place, self.dtype).tolist()
 
     def put(self, index: Index, value: Any) -> None:
-        """Set the elements at an index."""
         self._write(self.place.at(index), value)
 
     def read(self, box: Box | None = None) -> Values:
-        """A copy."""
         return self.transfers.read(self.place.part(box), self.dtype)
 
     def write(self, values: Values, box: Box | None = None) -> None:
-        """Set elements to values."""
         self._write(self.place.part(box), values)
 
     def _write(self, place: Strided, values: Any) -> None:
@@ -56,13 +52,13 @@ class DeviceElements(Elements):
             and (values.shape, values.dtype) == (place.shape, self.dtype)
             and values.flags.c_contiguous
         ):
-            given = np.asarray(values)
-            if given.size < min(_FEW + 1, place.nbytes // self.dtype.itemsize) and (
-                given.shape == place.shape[len(place.shape) - given.ndim :]
+            source = np.asarray(values)
+            if source.size < min(_FEW + 1, place.nbytes // self.dtype.itemsize) and (
+                source.shape == place.shape[len(place.shape) - source.ndim :]
             ):
-                return self._spread(place, given)
+                return self._spread(place, source)
             values = np.empty(place.shape, self.dtype)
-            values[...] = given
+            values[...] = source
         self.transfers.write(place, values)
 
     def _spread(self, place: Strided, values: Values) -> None:
@@ -74,7 +70,6 @@ class DeviceElements(Elements):
             self.transfers.fill(place.at((*every, *index)), number)
 
     def fill(self, value: Any, box: Box | None = None, where: Values | None = None) -> None:
-        """Set elements to one number."""
         number, place = np.empty(1, self.dtype), self.place.part(box)
         number[...] = value
         if where is None:
@@ -85,49 +80,40 @@ class DeviceElements(Elements):
     # What comes down to a number.
 
     def any(self) -> bool:
-        """Whether one of the elements is not 0."""
         return self.transfers.any(self.place, self.dtype)
 
     def checksum(self) -> int:
-        """A CRC-32 of the bytes, which the host works out."""
         return zlib.crc32(self.read().reshape(-1).view(np.uint8).data)
 
     def equals(self, values: Values, box: Box | None = None) -> bool:
-        """Whether elements have the bits of values: one or the other has to be moved."""
         return same_bits(self.read(box), values)
 
     def differing(self, values: Values, box: Box | None = None) -> Values:
-        """A mask of the elements that have other bits."""
         return bits(self.read(box)) != bits(values)
 
     # On the device.
 
     def take(self, other: Elements, box: Box | None = None) -> None:
-        """Set elements to others."""
         if isinstance(other, DeviceElements) and other.dtype == self.dtype:
             self.transfers.copy(self.place.part(box), other.place.part(box))
         else:
             self.write(other.read(box), box)
 
     def holds(self, other: Elements, box: Box | None = None) -> bool:
-        """Whether elements have the bits of others."""
         if isinstance(other, DeviceElements):
             return not self.transfers.differ(self.place.part(box), other.place.part(box))
         return self.equals(other.read(box), box)
 
     def add(self, other: Elements) -> None:
-        """Add others."""
         if isinstance(other, DeviceElements):
             self.transfers.add(self.place, other.place, self.dtype)
         else:
             self.write(self.read() + other.read())
 
     def room(self) -> Kept:
-        """Room for a copy."""
         return DeviceKept(self, DeviceAllocation(self.transfers, self.nbytes))
 
     def overlaps(self, other: Elements) -> bool:
-        """Whether there are elements in common."""
         return isinstance(other, DeviceElements) and bool(
             np.shares_memory(_unreadable(self.place), _unreadable(other.place))
         )
@@ -145,36 +131,29 @@ class DeviceKept(Kept):
 
     def __init__(self, elements: DeviceElements, block: DeviceAllocation, offset: int = 0) -> None:
         self._elements, self._block, self._transfers = elements, block, elements.transfers
-        self._copy = elements.place.packed(block.address + offset)
+        self._copy = elements.place.pack(block.address + offset)
         self.nbytes = elements.nbytes
 
     @property
     def place(self) -> Hashable:
-        """Where the elements are."""
         return self._elements.place.key
 
     def renew(self) -> None:
-        """Hold the elements as they are now."""
         self._transfers.copy(self._copy, self._elements.place)
 
     def restore(self) -> None:
-        """Let memory hold the kept elements."""
         self._transfers.copy(self._elements.place, self._copy)
 
     def exchange(self) -> None:
-        """Swap the kept elements with those in memory."""
         self._transfers.exchange(self._elements.place, self._copy)
 
     def add(self) -> None:
-        """Add the kept elements to those in memory."""
         self._transfers.add(self._elements.place, self._copy, self._elements.dtype)
 
     def differs(self) -> bool:
-        """Whether memory holds other bits now."""
         return self._transfers.differ(self._elements.place, self._copy)
 
     def present(self, arena: Arena, name: str) -> Kept:
-        """A copy of the same elements as they are now."""
         return arena.keep(self._elements, None, name)
 
 

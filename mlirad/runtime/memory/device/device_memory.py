@@ -33,10 +33,10 @@ class DeviceMemory(Memory):
 
     def allocate(self, size: int, *, lazily: bool = False) -> DeviceAllocation:
         """Zeroed bytes."""
-        found = DeviceAllocation(self.transfers, size, lazily=lazily)
+        allocation = DeviceAllocation(self.transfers, size, lazily=lazily)
         if not lazily:
-            found.clear()
-        return found
+            allocation.clear()
+        return allocation
 
     def elements(
         self,
@@ -47,7 +47,6 @@ class DeviceMemory(Memory):
         strides: Sequence[int],
         nesting: Nesting | None = None,
     ) -> Elements:
-        """Elements in an allocation."""
         place = Strided(allocation.address + offset, tuple(shape), tuple(strides), dtype.itemsize)
         if nesting is not None:
             assert isinstance(allocation, DeviceAllocation)
@@ -117,10 +116,10 @@ class DeviceArena(Arena):
             touched.renew()
             self._capacity.lend(touched, _LENT.format(name))
             return touched
-        part = elements.part(box)
-        kept = DeviceKept(part, *self._room(part.nbytes, name))
-        kept.renew()
-        return kept
+        box_elements = elements.part(box)
+        copy = DeviceKept(box_elements, *self._room(box_elements.nbytes, name))
+        copy.renew()
+        return copy
 
     def _room(self, size: int, name: str) -> tuple[DeviceAllocation, int]:
         """A block, and where in it there is room."""
@@ -135,6 +134,6 @@ class DeviceArena(Arena):
         return self._block, start
 
     def _new_block(self, size: int, name: str) -> DeviceAllocation:
-        found = DeviceAllocation(self._transfers, size)
-        self._capacity.lend(found, _LENT.format(f"{name} and others"))
-        return found
+        block = DeviceAllocation(self._transfers, size)
+        self._capacity.lend(block, _LENT.format(f"{name} and others"))
+        return block

@@ -26,44 +26,41 @@ class DeviceOrdered(Ordered):
         self.shape, self.dtype = place.shape, dtype
 
     def split(self, pieces: Pieces) -> DeviceOrdered:
-        """The same in pieces."""
         shape, strides = pieces.split_axes(self.place.shape, self.place.strides)
         place = Strided(self.place.address, shape, strides, self.place.itemsize)
         return DeviceOrdered(self.transfers, place, self.dtype)
 
     def look(self, places: Places) -> Values:
-        """Rows as they are now."""
         return self.load(places)
 
     def load(self, places: Places) -> Values:
-        """A copy of rows."""
         rows = self.rows(places, 0)
         with self.transfers.pool.lent(rows.nbytes) as address:
-            self.gather(rows.moved(address), places)
-            return self.transfers.read(rows.moved(address), self.dtype)
+            self.gather(rows.at_address(address), places)
+            return self.transfers.read(rows.at_address(address), self.dtype)
 
     def store(self, places: Places, values: Any) -> None:
-        """Set rows."""
         rows = self.rows(places, 0)
         if np.ndim(values):
-            given = np.ascontiguousarray(np.broadcast_to(values, rows.shape), self.dtype)
+            source = np.ascontiguousarray(np.broadcast_to(values, rows.shape), self.dtype)
         else:  # every row is the same number
-            given = np.full(1, values, self.dtype)
+            source = np.full(1, values, self.dtype)
             rows = Strided(0, rows.shape, (0,) * len(rows.shape), rows.itemsize)
-        with self.transfers.pool.lent(given.nbytes) as address:
-            self.transfers.write(contiguous(address, given.shape, rows.itemsize), given)
-            self.scatter(places, rows.moved(address))
+        with self.transfers.pool.lent(source.nbytes) as address:
+            self.transfers.write(contiguous(address, source.shape, rows.itemsize), source)
+            self.scatter(places, rows.at_address(address))
 
     def set_where(self, places: Places, where: Values, value: Any) -> None:
         """Set some elements of rows."""
         rows = self.rows(places, 0)
         with self.transfers.pool.lent(rows.nbytes) as address:
-            self.gather(rows.moved(address), places)
-            self.transfers.fill_where(rows.moved(address), np.full(1, value, self.dtype), where)
-            self.scatter(places, rows.moved(address))
+            self.gather(rows.at_address(address), places)
+            self.transfers.fill_where(
+                rows.at_address(address), np.full(1, value, self.dtype), where
+            )
+            self.scatter(places, rows.at_address(address))
 
     def hold(self, places: Places) -> DeviceHeld:
-        """A copy of rows."""
         return DeviceHeld(self, places)
 
     # Packed rows on the device.
@@ -89,11 +86,11 @@ class DeviceOrdered(Ordered):
         inner = loops([packed.at((0,)), row], by_element=True)
         steps = [(of, *inside) for of, inside in zip((packed.strides[0], 0), inner.strides)]
         numbers = (starts.itemsize, *(0 for _ in inner.extents))
-        together = Loops(inner.width, (len(starts), *inner.extents), (*steps, numbers))
+        joint = Loops(inner.width, (len(starts), *inner.extents), (*steps, numbers))
         with self.transfers.pool.lent(starts.nbytes) as address:
             words = contiguous(address, starts.shape, starts.itemsize)
             self.transfers.write(words, starts // inner.width)
-            self.transfers.launch(operation, together, [packed, row, words])
+            self.transfers.launch(operation, joint, [packed, row, words])
             self.transfers.changes += 1
 
     def _row(self, places: Places) -> Strided:
@@ -104,10 +101,10 @@ class DeviceOrdered(Ordered):
 
     def _starts(self, places: Places) -> Values:
         """The bytes from the first row to each."""
-        found: Values = np.zeros(len(places[0]) if places else 1, np.int64)
+        starts: Values = np.zeros(len(places[0]) if places else 1, np.int64)
         for digits, stride in zip(places, self.place.strides):
-            found += digits * stride
-        return found
+            starts += digits * stride
+        return starts
 
 
 class DeviceHeld(Held):
@@ -123,7 +120,6 @@ class DeviceHeld(Held):
         source.gather(self._rows, places)
 
     def values(self) -> Values:
-        """The copy."""
         return self._transfers.read(self._rows, self._dtype)
 
     def put(self, target: Ordered, places: Places) -> None:
@@ -132,10 +128,9 @@ class DeviceHeld(Held):
         target.scatter(places, self._rows)
 
     def add(self, target: Ordered, places: Places) -> None:
-        """Add to rows."""
         assert isinstance(target, DeviceOrdered)
         with self._transfers.pool.lent(self.nbytes) as address:
-            sums = self._rows.moved(address)
+            sums = self._rows.at_address(address)
             target.gather(sums, places)
             self._transfers.add(sums, self._rows, self._dtype)
             target.scatter(places, sums)

@@ -81,11 +81,11 @@ def build(service: Service) -> ir.Module:
     with ir.InsertionPoint(module.body):
         function = b.function(service.name, inputs, [], labels, is_private=False)
     entry = entry_of(function)
-    given = list(entry.arguments)
+    arguments = list(entry.arguments)
     with at_end(entry, function.location):
-        rest = given[len(arrays) :]
-        extents, strides = rest[: service.rank], rest[service.rank : len(places)]
-        _fill_box(service, given[: len(arrays)], extents, strides, rest[len(places) :])
+        scalars = arguments[len(arrays) :]
+        extents, strides = scalars[: service.rank], scalars[service.rank : len(places)]
+        _fill_box(service, arguments[: len(arrays)], extents, strides, scalars[len(places) :])
         b.return_()
     return module
 
@@ -97,8 +97,8 @@ def _fill_box(
     strides: Sequence[ir.Value],
     numbers: Sequence[ir.Value],
 ) -> None:
-    rank, zero, one = service.rank, b.index(0), b.index(1)
-    loop = b.parallel_loop([zero] * rank, extents, [one] * rank)
+    rank, zero, unit = service.rank, b.index(0), b.index(1)
+    loop = b.parallel_loop([zero] * rank, extents, [unit] * rank)
     body = loop.op.regions[0].blocks[0]
     with at_end(body, loop.op.location):
         places = [
@@ -125,14 +125,14 @@ def _copy(arrays: Values, places: Places, _: Values) -> None:
 
 
 def _exchange(arrays: Values, places: Places, _: Values) -> None:
-    one, other = field.load(arrays[0], places[0]), field.load(arrays[1], places[1])
-    field.store(other, arrays[0], places[0])
-    field.store(one, arrays[1], places[1])
+    first, second = field.load(arrays[0], places[0]), field.load(arrays[1], places[1])
+    field.store(second, arrays[0], places[0])
+    field.store(first, arrays[1], places[1])
 
 
 def _add(arrays: Values, places: Places, _: Values) -> None:
-    one, other = field.load(arrays[0], places[0]), field.load(arrays[1], places[1])
-    field.store(b.combine("add", one, other), arrays[0], places[0])
+    first, second = field.load(arrays[0], places[0]), field.load(arrays[1], places[1])
+    field.store(b.combine("add", first, second), arrays[0], places[0])
 
 
 def _fill(arrays: Values, places: Places, numbers: Values) -> None:
@@ -147,13 +147,13 @@ def _fill_where(arrays: Values, places: Places, numbers: Values) -> None:
 
 
 def _differ(arrays: Values, places: Places, _: Values) -> None:
-    one, other = field.load(arrays[0], places[0]), field.load(arrays[1], places[1])
-    _set_flag(arrays[2], b.compare(b.NE, one, other))
+    first, second = field.load(arrays[0], places[0]), field.load(arrays[1], places[1])
+    _set_flag(arrays[2], b.compare(b.NE, first, second))
 
 
 def _any(arrays: Values, places: Places, numbers: Values) -> None:
-    found = b.combine("and", field.load(arrays[0], places[0]), numbers[0])
-    _set_flag(arrays[1], b.compare(b.NE, found, b.number(0, found.type)))
+    masked = b.combine("and", field.load(arrays[0], places[0]), numbers[0])
+    _set_flag(arrays[1], b.compare(b.NE, masked, b.number(0, masked.type)))
 
 
 def _gather(arrays: Values, places: Places, _: Values) -> None:
@@ -172,10 +172,10 @@ def _behind(arrays: Values, places: Places) -> list[ir.Value]:
 
 def _set_flag(flag: ir.Value, condition: ir.Value) -> None:
     """Set a byte, to what all others set it; who sees that it is set leaves it."""
-    one = b.number(1, element_type(flag.type))
+    unit = b.number(1, element_type(flag.type))
     with _if(condition):
-        with _if(b.compare(b.NE, field.load(flag, [b.index(0)]), one)):
-            field.store(one, flag, [b.index(0)])
+        with _if(b.compare(b.NE, field.load(flag, [b.index(0)]), unit)):
+            field.store(unit, flag, [b.index(0)])
             b.yield_()
         b.yield_()
 

@@ -51,20 +51,20 @@ class Strided:
         address, shape, strides = self.address, list[int](), list[int]()
         if len(index) > len(self.shape):
             raise IndexError(f"{len(index)} indices for {len(self.shape)} axes")
-        for one, size, stride in zip(index, self.shape, self.strides):
-            if isinstance(one, slice):
-                start, stop, step = one.indices(size)
+        for entry, size, stride in zip(index, self.shape, self.strides):
+            if isinstance(entry, slice):
+                start, stop, step = entry.indices(size)
                 address += start * stride
                 shape.append(len(range(start, stop, step)))
                 strides.append(step * stride)
                 continue
-            place = as_index(one)
+            place = as_index(entry)
             if not -size <= place < size:
                 raise IndexError(f"index {place} of an axis of {size}")
             address += (place % size) * stride
-        rest = len(index)
+        axis = len(index)
         return Strided(
-            address, (*shape, *self.shape[rest:]), (*strides, *self.strides[rest:]), self.itemsize
+            address, (*shape, *self.shape[axis:]), (*strides, *self.strides[axis:]), self.itemsize
         )
 
     def part(self, box: Box | None) -> Strided:
@@ -78,7 +78,7 @@ class Strided:
             )
         )
 
-    def moved(self, address: int) -> Strided:
+    def at_address(self, address: int) -> Strided:
         """As many elements, lying likewise, from another address on."""
         return Strided(address, self.shape, self.strides, self.itemsize)
 
@@ -87,7 +87,7 @@ class Strided:
         shape, strides = (tuple(of[axis] for axis in order) for of in (self.shape, self.strides))
         return Strided(self.address, shape, strides, self.itemsize)
 
-    def packed(self, address: int) -> Strided:
+    def pack(self, address: int) -> Strided:
         """As many elements side by side at an address, the axes in the order that they have
         here: what lies close together here does so there."""
         if self.is_packed:
@@ -156,8 +156,8 @@ def _widen(arrays: Sequence[Strided], extents: list[int], strides: list[list[int
     size = arrays[0].itemsize
     is_run = bool(strides) and all(step == size for step in strides[-1])
     run = extents[-1] * size if is_run else size
-    others = strides[:-1] if is_run else strides
-    width = gcd(WIDEST, run, *(step for steps in others for step in steps))
+    outer = strides[:-1] if is_run else strides
+    width = gcd(WIDEST, run, *(step for steps in outer for step in steps))
     width = gcd(width, *(array.address for array in arrays))
     if is_run:
         extents[-1], strides[-1] = run // width, [width] * len(arrays)

@@ -37,18 +37,18 @@ class Transfers:
     def read(self, elements: Strided, dtype: DType) -> Values:
         """A copy on the host, in the order of its axes."""
         if elements.is_packed or not elements.nbytes:
-            found = np.empty(elements.shape, dtype)
-            if found.size:
-                self.driver.read(_address(found), elements.address, elements.nbytes)
-            return found
+            values = np.empty(elements.shape, dtype)
+            if values.size:
+                self.driver.read(_address(values), elements.address, elements.nbytes)
+            return values
         if elements.span <= max(2 * elements.nbytes, self._small):
-            found = self._read_span(elements, dtype)
+            values = self._read_span(elements, dtype)
         else:
             with self.pool.lent(elements.nbytes) as address:
-                packed = elements.packed(address)
+                packed = elements.pack(address)
                 self.copy(packed, elements)
-                found = self._read_span(packed, dtype)
-        return found if found.flags.c_contiguous else found.copy()
+                values = self._read_span(packed, dtype)
+        return values if values.flags.c_contiguous else values.copy()
 
     def _read_span(self, elements: Strided, dtype: DType) -> Values:
         room = np.empty(elements.span, np.uint8)
@@ -63,7 +63,7 @@ class Transfers:
             self.driver.write(elements.address, _address(values), elements.nbytes)
         else:
             with self.pool.lent(elements.nbytes) as address:
-                packed = elements.packed(address)
+                packed = elements.pack(address)
                 room = np.empty(elements.nbytes, np.uint8)
                 np.ndarray(values.shape, values.dtype, room.data, 0, packed.strides)[...] = values
                 self.driver.write(address, _address(room), room.nbytes)
@@ -89,54 +89,54 @@ class Transfers:
         if target.is_packed and source.is_packed:
             self.driver.copy(target.address, source.address, target.nbytes)
         else:
-            together = loops([target, source])
-            if not self._copy_runs(together, target.address, source.address):
-                self.launch(Operation.COPY, together, [target, source])
+            joint = loops([target, source])
+            if not self._copy_runs(joint, target.address, source.address):
+                self.launch(Operation.COPY, joint, [target, source])
         self.changes += 1
 
-    def _copy_runs(self, together: Loops, target: int, source: int) -> bool:
+    def _copy_runs(self, joint: Loops, target: int, source: int) -> bool:
         """Copy what is made of few pieces."""
-        size, rest = together.runs()
-        if prod(rest.extents) > _FEW:
+        size, runs = joint.runs()
+        if prod(runs.extents) > _FEW:
             return False
-        for index in product(*map(range, rest.extents)):
-            to, of = (sum(i * step for i, step in zip(index, steps)) for steps in rest.strides)
+        for index in product(*map(range, runs.extents)):
+            to, of = (sum(i * step for i, step in zip(index, steps)) for steps in runs.strides)
             self.driver.copy(target + to, source + of, size)
         return True
 
-    def exchange(self, one: Strided, other: Strided) -> None:
+    def exchange(self, left: Strided, right: Strided) -> None:
         """Swap elements with others, which they do not overlap."""
-        if not one.nbytes:
+        if not left.nbytes:
             return
-        if one.nbytes <= self._small and loops([one, other]).is_flat:
-            with self.pool.lent(one.nbytes) as address:
-                self.driver.copy(address, one.address, one.nbytes)
-                self.driver.copy(one.address, other.address, one.nbytes)
-                self.driver.copy(other.address, address, one.nbytes)
+        if left.nbytes <= self._small and loops([left, right]).is_flat:
+            with self.pool.lent(left.nbytes) as address:
+                self.driver.copy(address, left.address, left.nbytes)
+                self.driver.copy(left.address, right.address, left.nbytes)
+                self.driver.copy(right.address, address, left.nbytes)
         else:
-            self.launch(Operation.EXCHANGE, loops([one, other]), [one, other])
+            self.launch(Operation.EXCHANGE, loops([left, right]), [left, right])
         self.changes += 1
 
     def add(self, target: Strided, source: Strided, dtype: DType) -> None:
         """Add others to elements."""
         if target.nbytes:
             word = f"{'f' if dtype.kind == 'f' else 'i'}{8 * dtype.itemsize}"
-            together = loops([target, source], by_element=True)
-            self.launch(Operation.ADD, together, [target, source], word=word)
+            joint = loops([target, source], by_element=True)
+            self.launch(Operation.ADD, joint, [target, source], word=word)
             self.changes += 1
 
     def fill(self, elements: Strided, value: Values) -> None:
         """Set elements to a number, given as an array of one."""
         if not elements.nbytes:
             return
-        together, pattern = loops([elements]), value.tobytes()
-        if together.is_flat and len(set(pattern)) == 1:  # as 0 is
+        joint, pattern = loops([elements]), value.tobytes()
+        if joint.is_flat and len(set(pattern)) == 1:  # as 0 is
             self.driver.fill(elements.address, pattern[0], elements.nbytes)
         else:
-            if together.width < elements.itemsize:
-                together = loops([elements], by_element=True)
-            number = _number(pattern, together.width)
-            self.launch(Operation.FILL, together, [elements], [number])
+            if joint.width < elements.itemsize:
+                joint = loops([elements], by_element=True)
+            number = _number(pattern, joint.width)
+            self.launch(Operation.FILL, joint, [elements], [number])
         self.changes += 1
 
     def fill_where(self, elements: Strided, value: Values, mask: Values) -> None:
@@ -147,19 +147,19 @@ class Transfers:
         with self.pool.lent(mask.size) as address:
             places = contiguous(address, mask.shape, 1)
             self.write(places, np.ascontiguousarray(mask, np.uint8))
-            together = loops([elements, places], by_element=True)
-            number = _number(value.tobytes(), together.width)
-            self.launch(Operation.FILL_WHERE, together, [elements, places], [number])
+            joint = loops([elements, places], by_element=True)
+            number = _number(value.tobytes(), joint.width)
+            self.launch(Operation.FILL_WHERE, joint, [elements, places], [number])
         self.changes += 1
 
-    def differ(self, one: Strided, other: Strided) -> bool:
+    def differ(self, left: Strided, right: Strided) -> bool:
         """Whether elements have other bits than others."""
-        if not one.nbytes:
+        if not left.nbytes:
             return False
-        if max(one.span, other.span) <= self._small:
-            dtype = np.dtype(f"V{one.itemsize}")
-            return self.read(one, dtype).tobytes() != self.read(other, dtype).tobytes()
-        return self._flag(Operation.DIFFER, loops([one, other]), [one, other])
+        if max(left.span, right.span) <= self._small:
+            dtype = np.dtype(f"V{left.itemsize}")
+            return self.read(left, dtype).tobytes() != self.read(right, dtype).tobytes()
+        return self._flag(Operation.DIFFER, loops([left, right]), [left, right])
 
     def any(self, elements: Strided, dtype: DType) -> bool:
         """Whether an element is not 0."""
@@ -167,31 +167,31 @@ class Transfers:
             return bool(self.read(elements, dtype).any())
         signless = np.array(-0.0, dtype).tobytes() if dtype.kind == "f" else bytes(dtype.itemsize)
         mask = bytes(255 - byte for byte in signless)  # all bits but the sign of a float's 0
-        together = loops([elements])
-        if together.width < elements.itemsize:
-            together = loops([elements], by_element=True)
-        number = _number(mask, together.width)
-        return self._flag(Operation.ANY, together, [elements], [number])
+        joint = loops([elements])
+        if joint.width < elements.itemsize:
+            joint = loops([elements], by_element=True)
+        number = _number(mask, joint.width)
+        return self._flag(Operation.ANY, joint, [elements], [number])
 
     def _flag(
         self,
         operation: Operation,
-        together: Loops,
+        joint: Loops,
         arrays: Sequence[Strided],
         numbers: Sequence[int] = (),
     ) -> bool:
         """What a kernel finds, in a byte."""
         with self.pool.lent(WIDEST) as flag:
             self.driver.fill(flag, 0, WIDEST)
-            self.launch(operation, together, arrays, numbers, flag=flag)
-            found = np.zeros(1, np.uint8)
-            self.driver.read(_address(found), flag, 1)
-        return bool(found[0])
+            self.launch(operation, joint, arrays, numbers, flag=flag)
+            byte = np.zeros(1, np.uint8)
+            self.driver.read(_address(byte), flag, 1)
+        return bool(byte[0])
 
     def launch(
         self,
         operation: Operation,
-        together: Loops,
+        joint: Loops,
         arrays: Sequence[Strided],
         numbers: Sequence[int] = (),
         *,
@@ -200,13 +200,13 @@ class Transfers:
     ) -> None:
         """Run a kernel on arrays."""
         addresses = [array.address for array in arrays]
-        self._services.launch(operation, together, addresses, word=word, flag=flag, numbers=numbers)
+        self._services.launch(operation, joint, addresses, word=word, flag=flag, numbers=numbers)
 
 
 def _address(values: Values) -> int:
     """Where an array of the host is, found faster than by `ctypes`."""
-    found: int = values.__array_interface__["data"][0]
-    return found
+    address: int = values.__array_interface__["data"][0]
+    return address
 
 
 def _number(pattern: bytes, width: int) -> int:

@@ -42,5 +42,5 @@ class Blocks:
     def _give_back(self, memory: Values) -> None:
         with self._turn:
             self._idle.append(memory)
-            while sum(one.nbytes for one in self._idle) > _IDLE:
+            while sum(block.nbytes for block in self._idle) > _IDLE:
                 self._idle.pop(0)

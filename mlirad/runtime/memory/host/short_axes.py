@@ -29,19 +29,19 @@ def assign(target: Values, values: Any) -> None:
         target[...] = values
 
 
-def exchange(one: Values, other: Values) -> None:
+def exchange(left: Values, right: Values) -> None:
     """Swap the values of two arrays of one shape, in pieces that stay in a cache."""
-    if one.nbytes <= PIECE or not one.ndim:
-        held = copied(one)
-        assign(one, other)
-        assign(other, held)
+    if left.nbytes <= PIECE or not left.ndim:
+        copy = copied(left)
+        assign(left, right)
+        assign(right, copy)
         return
-    rows = max(1, len(one) * PIECE // one.nbytes)
-    for k in range(0, len(one), rows):
+    rows = max(1, len(left) * PIECE // left.nbytes)
+    for k in range(0, len(left), rows):
         if rows == 1:
-            exchange(one[k, ...], other[k, ...])
+            exchange(left[k, ...], right[k, ...])
         else:
-            exchange(one[k : k + rows], other[k : k + rows])
+            exchange(left[k : k + rows], right[k : k + rows])
 
 
 def copied(values: Values, blocks: Blocks | None = None) -> Values:

@@ -83,32 +83,26 @@ class HostOrdered(Ordered):
         self._view, self.shape, self.dtype = view, view.shape, view.dtype
 
     def split(self, pieces: Pieces) -> HostOrdered:
-        """The same in pieces."""
         return HostOrdered(pieces.split(self._view))
 
     def look(self, places: Places) -> Values:
-        """Rows as they are."""
         return self._view[places] if places else self._view[np.newaxis]
 
     def load(self, places: Places) -> Values:
-        """A copy of rows."""
         return self._view[places] if places else self._view[np.newaxis].copy()
 
     def store(self, places: Places, values: Any) -> None:
-        """Set rows."""
         if places:
             self._view[places] = values
         else:
             self._view[...] = values if np.ndim(values) == 0 else values[0]
 
     def set_where(self, places: Places, where: Values, value: Any) -> None:
-        """Set some elements of rows."""
         found = self.load(places)
         found[where] = value
         self.store(places, found)
 
     def hold(self, places: Places) -> Held:
-        """A copy of rows."""
         return HostHeld(self.load(places))
 
 
@@ -121,17 +115,13 @@ class HostHeld(Held):
         self._values, self.nbytes = values, values.nbytes
 
     def values(self) -> Values:
-        """The copy."""
         return self._values
 
     def put(self, target: Ordered, places: Places) -> None:
-        """Set rows."""
         target.store(places, self._values)
 
     def add(self, target: Ordered, places: Places) -> None:
-        """Add to rows."""
         target.store(places, target.look(places) + self._values)
 
     def has_bits_of(self, other: Held) -> bool:
-        """Whether another copy holds the same."""
         return self._values.tobytes() == other.values().tobytes()

@@ -60,12 +60,10 @@ class TouchedElements(SparseElements):
             self.activity.settle()
 
     def copy_bytes(self) -> int:
-        """The bytes of a copy."""
         pieces = self.touched.pieces
         return len(pieces.keys(self.touched.places())) * pieces.nbytes
 
     def copy_takes(self, size: int) -> bool:
-        """Whether a copy takes so many bytes, about; known without looking at all of them."""
         pieces = self.touched.pieces
         return self.touched.are_more(size // pieces.nbytes)
 
@@ -131,24 +129,21 @@ class TouchedElements(SparseElements):
         return found
 
     def write_active(self, values: Values) -> None:
-        """Set active elements."""
         places = self.touched.places()
-        new = self.touched.taken(values.transpose(self.order), places)
+        new = self.touched.pick(values.transpose(self.order), places)
         where = self.touched.active(places)
         self.touched.elements.store(
             places, np.where(where, new, self.touched.elements.load(places))
         )
 
     def write_all(self, values: Values) -> None:
-        """Set all elements."""
         self.fill(0)
         ordered = values.transpose(self.order)
         places = self.touched.pieces.of_values(ordered)
         self.touched.leave(places)
-        self.touched.elements.store(places, self.touched.taken(ordered, places))
+        self.touched.elements.store(places, self.touched.pick(ordered, places))
 
     def fill_active(self, value: Any, box: Box | None = None) -> None:
-        """Set active elements to one number."""
         places = self.touched.places()
         where = self.touched.active(places)
         if box is not None and len(box) == len(self.shape):
@@ -158,7 +153,6 @@ class TouchedElements(SparseElements):
     # What comes down to a number.
 
     def any(self) -> bool:
-        """Whether one of those that may differ from 0 does."""
         return bool(self.touched.elements.load(self.touched.places()).any())
 
     def checksum(self) -> int:
@@ -172,7 +166,6 @@ class TouchedElements(SparseElements):
     # Others, and copies.
 
     def take(self, other: Elements, box: Box | None = None) -> None:
-        """Set elements to others."""
         if _is_whole(box) and isinstance(other, TouchedElements) and _are_alike(self, other):
             self._clear()
             places = other.touched.places()
@@ -185,7 +178,6 @@ class TouchedElements(SparseElements):
             self.plain.take(other, box)
 
     def add(self, other: Elements) -> None:
-        """Add others."""
         if isinstance(other, TouchedElements) and _are_alike(self, other):
             places = other.touched.places()
             other.touched.elements.hold(places).add(self.touched.elements, places)
@@ -204,7 +196,6 @@ class TouchedElements(SparseElements):
         return True
 
     def room(self) -> Kept:
-        """Room for a copy."""
         return TouchedKept(self, self.copy_bytes())
 
 
@@ -284,11 +275,9 @@ class TouchedKept(Kept):
 
     @property
     def place(self) -> Hashable:
-        """Where the elements are."""
         return self._elements.place_of_all, "touched"
 
     def renew(self) -> None:
-        """Hold the elements as they are now."""
         self._hold(*self._now())
 
     def _hold(self, keys: Values, held: Held) -> None:
@@ -301,12 +290,10 @@ class TouchedKept(Kept):
         return touched.pieces.keys(places), touched.elements.hold(places)
 
     def restore(self) -> None:
-        """Let memory hold the kept elements."""
         touched = self._elements.touched
         self._put(touched.pieces.keys(touched.places()))
 
     def exchange(self) -> None:
-        """Swap the kept elements with those in memory."""
         keys, held = self._now()
         self._put(keys)
         self._hold(keys, held)
@@ -324,13 +311,11 @@ class TouchedKept(Kept):
             self._held.put(touched.elements, places)
 
     def add(self) -> None:
-        """Add the kept elements to those in memory."""
         touched = self._elements.touched
         if self._held is not None:
             self._held.add(touched.elements, touched.pieces.at(self._keys))
 
     def differs(self) -> bool:
-        """Whether memory holds other bits now."""
         keys, held = self._now()
         if self._held is None:
             return bool(held.values().any())
@@ -343,7 +328,6 @@ class TouchedKept(Kept):
         return _differ_elsewhere(values, here) or _differ_elsewhere(then, there)
 
     def present(self, arena: Arena, name: str) -> Kept:
-        """A copy of the same elements as they are now."""
         return arena.keep(self._elements, None, name)
 
 

@@ -30,7 +30,7 @@ class Pieces:
     after one of them is split in two."""
 
     def __init__(self, shape: Sequence[int], itemsize: int, blocks: Sequence[Around]) -> None:
-        self.blocks, self.depth, self.group = _chosen(shape, itemsize, blocks)
+        self.blocks, self.depth, self.group = _choose(shape, itemsize, blocks)
         self.axis = self.depth - 1
         self.shape = self._split_shape(shape)
         self.outer, self.inner = self.shape[: self.depth], self.shape[self.depth :]
@@ -58,20 +58,20 @@ class Pieces:
             return tuple(shape), tuple(strides)
         axis, group = self.axis, self.group
         step = strides[axis]
-        parts = (shape[axis] // group, group)
+        extents = (shape[axis] // group, group)
         return (
-            (*shape[:axis], *parts, *shape[axis + 1 :]),
+            (*shape[:axis], *extents, *shape[axis + 1 :]),
             (*strides[:axis], step * group, step, *strides[axis + 1 :]),
         )
 
-    def find(self, seen: Sequence[Rows]) -> Places:
+    def find(self, rows: Sequence[Rows]) -> Places:
         """The pieces that may hold anything but 0, by what is seen of each of `blocks`."""
-        return [(), *self.steps(seen)][-1]
+        return [(), *self.steps(rows)][-1]
 
-    def steps(self, seen: Sequence[Rows]) -> Iterator[Places]:
+    def steps(self, activities: Sequence[Rows]) -> Iterator[Places]:
         """On the way to these pieces: the cells of each of `blocks`, the outermost one first."""
         places: Places = ()
-        for number, (block, rows) in enumerate(zip(self.blocks, seen), 1):
+        for number, (block, rows) in enumerate(zip(self.blocks, activities), 1):
             expand = _items if block.is_list else _cells
             places = expand(rows(places), places, self.group if number == len(self.blocks) else 1)
             yield places
@@ -113,7 +113,7 @@ class Pieces:
         return np.unravel_index(keys, self.outer) if self.depth else ()
 
 
-def _chosen(
+def _choose(
     shape: Sequence[int], itemsize: int, blocks: Sequence[Around]
 ) -> tuple[tuple[Around, ...], int, int]:
     """The blocks whose activity is worth looking at, how many axes lead to their cells, and how
@@ -134,8 +134,8 @@ def _chosen(
 
 def _cells(flags: Values, places: Places, group: int) -> Places:
     """The cells of a block, in groups, below some of the cells around it, by their flags."""
-    found = _any(flags, group).nonzero()
-    return (*(one[found[0]] for one in places), *found[1:])
+    cells = _any(flags, group).nonzero()
+    return (*(digits[cells[0]] for digits in places), *cells[1:])
 
 
 def _any(flags: Values, group: int) -> Values:
@@ -152,10 +152,10 @@ def _any(flags: Values, group: int) -> Values:
 def _items(lengths: Values, places: Places, group: int) -> Places:
     """The items of lists, in groups, below some of the cells around them."""
     counts = -(-lengths // group)
-    found = counts.nonzero()
-    each = counts[found]
-    rows = np.repeat(np.arange(each.size), each)
-    starts = np.cumsum(each) - each
+    lists = counts.nonzero()
+    list_counts = counts[lists]
+    rows = np.repeat(np.arange(list_counts.size), list_counts)
+    starts = np.cumsum(list_counts) - list_counts
     items = np.arange(rows.size) - starts[rows]
-    outer = (*(one[found[0]] for one in places), *found[1:])
-    return (*(one[rows] for one in outer), items)
+    outer = (*(digits[lists[0]] for digits in places), *lists[1:])
+    return (*(digits[rows] for digits in outer), items)

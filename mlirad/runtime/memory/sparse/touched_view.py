@@ -27,7 +27,7 @@ class Activity:
         self.cells = cells
         self._left: Values | None = None
 
-    def seen(self, places: Places) -> Values:
+    def look(self, places: Places) -> Values:
         """What it says, or what was left, at some of its first axes."""
         now = self.cells.look(places)
         if self._left is None:
@@ -36,7 +36,7 @@ class Activity:
 
     def leave(self, block: Around, places: Places, pieces: Pieces) -> None:
         """Note that pieces of elements below hold numbers."""
-        left = pieces.split(self._noted())
+        left = pieces.split(self._left_values())
         if not block.is_list:
             left[places[: block.depth]] = 1
             return
@@ -47,10 +47,13 @@ class Activity:
 
     def leave_all(self, places: Places, pieces: Pieces) -> None:
         """Note what it says now in pieces of its own, before it is set to what it was earlier."""
-        left, now = HostOrdered(pieces.split(self._noted())), self.cells.split(pieces).look(places)
+        left, now = (
+            HostOrdered(pieces.split(self._left_values())),
+            self.cells.split(pieces).look(places),
+        )
         left.store(places, np.maximum(left.look(places), now))
 
-    def _noted(self) -> Values:
+    def _left_values(self) -> Values:
         if self._left is None:
             room = Reserved(max(1, self.cells.nbytes)).data.data
             self._left = np.ndarray(self.cells.shape, self.cells.dtype, room)
@@ -75,12 +78,12 @@ class TouchedView:
 
     def places(self) -> Places:
         """The pieces that may hold anything but 0."""
-        return self.pieces.find([activity.seen for activity in self._looked_at()])
+        return self.pieces.find([activity.look for activity in self._looked_at()])
 
     def are_more(self, count: int) -> bool:
         """Whether there are more pieces than a number, or cells around them, each of which has one
         as a rule."""
-        steps = self.pieces.steps([activity.seen for activity in self._looked_at()])
+        steps = self.pieces.steps([activity.look for activity in self._looked_at()])
         return any(len(places[0]) > count for places in steps)
 
     def _looked_at(self) -> Sequence[Activity]:
@@ -91,10 +94,10 @@ class TouchedView:
         for block, activity in zip(self.pieces.blocks, self._looked_at()):
             activity.leave(block, places, self.pieces)
 
-    def taken(self, values: Values, places: Places) -> Values:
+    def pick(self, values: Values, places: Places) -> Values:
         """What pieces are of values of all elements."""
-        given = self.pieces.split(values)
-        return given[places] if places else given[np.newaxis]
+        view = self.pieces.split(values)
+        return view[places] if places else view[np.newaxis]
 
     def put_into(self, values: Values, places: Places, new: Values) -> None:
         """Set pieces of values of all elements."""
@@ -107,25 +110,25 @@ class TouchedView:
     def active(self, places: Places) -> Values:
         """Which elements of pieces are active."""
         pieces = self.pieces
-        found = np.ones((len(pieces.keys(places)), *pieces.inner), bool)
+        mask = np.ones((len(pieces.keys(places)), *pieces.inner), bool)
         for block, activity in zip(self.around, self.activities):
             cells = activity.cells.split(pieces)
             rank = len(cells.shape)
             values = cells.look(places[:rank])
-            rest = len(pieces.shape) - max(pieces.depth, rank)
-            values = values.reshape(*values.shape, *(1,) * rest)
+            trailing = len(pieces.shape) - max(pieces.depth, rank)
+            values = values.reshape(*values.shape, *(1,) * trailing)
             if block.is_list:
-                found &= pieces.numbers(block.depth - 1, places) < values
+                mask &= pieces.numbers(block.depth - 1, places) < values
             else:
-                found &= values == 1
-        return found
+                mask &= values == 1
+        return mask
 
     def inside(self, box: Box, places: Places) -> Values:
         """Which elements of pieces lie in a box, its axes outermost first."""
-        found = np.ones((len(self.pieces.keys(places)), *self.pieces.inner), bool)
+        mask = np.ones((len(self.pieces.keys(places)), *self.pieces.inner), bool)
         for axis, (low, high) in enumerate(box):
             if low is not None:
-                found &= self.pieces.numbers(axis, places) >= low
+                mask &= self.pieces.numbers(axis, places) >= low
             if high is not None:
-                found &= self.pieces.numbers(axis, places) <= high
-        return found
+                mask &= self.pieces.numbers(axis, places) <= high
+        return mask

@@ -1,4 +1,4 @@
-"""Structs as arguments of a launch: scalar by scalar, in the order of their members."""
+"""Numbers, matrices and structs as arguments of a launch: scalar by scalar, in order."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from mlirad.runtime.config import Config
 from mlirad.types import DataType
 
 
-def struct_argument(declared: StructType, config: Config) -> ValueArgument:
-    """How the frontend sees a struct argument."""
-    return ValueArgument(_form(declared), tuple(_dtypes(declared, config)))
+def value_argument(kind: Any, config: Config) -> ValueArgument:
+    """How the frontend sees a number, a matrix or a struct of a declared type."""
+    return ValueArgument(_form(kind), tuple(_dtypes(kind, config)))
 
 
 def _form(kind: Any) -> Form:
@@ -35,8 +35,7 @@ def _dtypes(kind: Any, config: Config) -> list[DataType]:
     return [scalar_type(kind, config)] * count
 
 
-def struct_entries(value: object, declared: StructType, config: Config, name: str) -> list[Any]:
-    """The scalars of a struct argument. Raises TaichiRuntimeTypeError for one of other members."""
+def _struct_entries(value: object, declared: StructType, config: Config, name: str) -> list[Any]:
     if not isinstance(value, Struct | Mapping):
         raise _refusal(value, declared, name)
     members = members_of(value) if isinstance(value, Struct) else value
@@ -44,13 +43,15 @@ def struct_entries(value: object, declared: StructType, config: Config, name: st
         raise _refusal(value, declared, name)
     entries: list[Any] = []
     for member, kind in declared.members.items():
-        entries += _entries(members[member], kind, config, f"{name}.{member}")
+        entries += value_entries(members[member], kind, config, f"{name}.{member}")
     return entries
 
 
-def _entries(value: object, kind: Any, config: Config, name: str) -> list[Any]:
+def value_entries(value: object, kind: Any, config: Config, name: str) -> list[Any]:
+    """The scalars of an argument of a declared type. Raises TaichiRuntimeTypeError for a value of
+    another type."""
     if isinstance(kind, StructType):
-        return struct_entries(value, kind, config, name)
+        return _struct_entries(value, kind, config, name)
     dtype = scalar_type(kind, config)
     if isinstance(kind, MatrixType):
         return entries_of(value, kind.shape, dtype, name)
