@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
@@ -39,6 +41,17 @@ from mlirad.ir import build
 from mlirad.types import DataType, i32, i64
 
 
+class _Nest(msgspec.Struct, frozen=True):
+    """A loop node, and the box of indices that it goes over."""
+
+    node: ast.For
+    bounds: Sequence[Bounds]
+    dtypes: Sequence[DataType]  # of the indices
+    step: Expr | int = 1
+    is_grouped: bool = False
+    active: ActivityTest = None
+
+
 @handles(ast.For)
 def _for(t: Translator, node: ast.For) -> None:
     if node.orelse:
@@ -48,41 +61,43 @@ def _for(t: Translator, node: ast.For) -> None:
     if isinstance(domain, Static):
         _unroll(t, node, domain.value)
         return
-    if isinstance(domain, Variable | Place):
-        domain = domain.load()
+    nest = _nest(t, node, domain.load() if isinstance(domain, Variable | Place) else domain)
+    _check_targets(t, node.target, len(nest.bounds), nest.is_grouped)
+    is_inside = (
+        t.depth or t.conditions or t.in_parallel or any(not loop.static for loop in t.frame.loops)
+    )
+    is_stepped = isinstance(nest.step, Expr) or nest.step != 1
+    if is_inside or is_stepped or options.get("serialize") or t.runs_in_order:
+        _serial(t, nest)
+    else:
+        _parallel(t, nest, options)
+
+
+def _nest(t: Translator, node: ast.For, domain: Any) -> _Nest:
+    """Bounds, index types and step of a loop over a domain."""
     is_grouped = isinstance(domain, GroupedDomain)
     if isinstance(domain, GroupedDomain):
         domain = domain.domain
-    bounds, dtypes, step = _box(t, domain)
-    active = activity_test(domain)
-    _check_targets(t, node.target, len(bounds), is_grouped)
-    top = not (
-        t.depth or t.conditions or t.in_parallel or any(not loop.static for loop in t.frame.loops)
-    )
-    if top and not (options.get("serialize") or t.runs_in_order):
-        if isinstance(step, Expr) or step != 1:
-            _serial(t, node, bounds, dtypes, step, is_grouped)
-        else:
-            _parallel(t, node, bounds, dtypes, is_grouped, options, active)
-    else:
-        _serial(t, node, bounds, dtypes, step, is_grouped, active)
-
-
-def _box(t: Translator, domain: object) -> tuple[list[Bounds], list[DataType], Any]:
-    """Bounds, index types and step of a loop domain."""
     if isinstance(domain, Range):
         dtype = i64 if _is_wide(domain) else t.builder.default_ip
-        return [(domain.lower, domain.upper)], [dtype], domain.step
+        return _Nest(node, [(domain.lower, domain.upper)], [dtype], domain.step, is_grouped)
+    bounds = _box(domain)
+    dtypes = [i32] * len(bounds)
+    return _Nest(node, bounds, dtypes, 1, is_grouped, activity_test(domain))
+
+
+def _box(domain: object) -> list[Bounds]:
+    """The bounds of the indices of a loop domain."""
     if isinstance(domain, NdRange):
-        return domain.bounds, [i32] * len(domain.bounds), 1
+        return domain.bounds
     arrays = array_ref(domain)
     if arrays is not None:
         array = arrays.leaves()[0]
         offset = array.offset or (0,) * len(array.shape)
-        return [(o, n + o) for n, o in zip(array.shape, offset)], [i32] * len(array.shape), 1
+        return [(o, n + o) for n, o in zip(array.shape, offset)]
     block = block_ref(domain)
     if block is not None:
-        return [(0, n) for n in block.shape], [i32] * len(block.shape), 1
+        return [(0, n) for n in block.shape]
     if isinstance(domain, Expr):
         raise TaichiTypeError("a scalar cannot be looped over: did you mean range(...)?")
     raise TaichiSyntaxError(
@@ -115,14 +130,15 @@ def _check_targets(t: Translator, target: ast.expr, count: int, is_grouped: bool
         )
 
 
-def _bind_index(t: Translator, node: ast.For, indices: list[Expr], is_grouped: bool) -> None:
-    if is_grouped or (len(indices) != 1 and isinstance(node.target, ast.Name)):
-        bind_target(t, node.target, Matrix.of_shape((len(indices),), list(indices)))
-    elif len(indices) == 1 and isinstance(node.target, ast.Name):
-        t.frame.define(node.target.id, indices[0])
+def _bind_index(t: Translator, nest: _Nest, indices: list[Expr]) -> None:
+    target = nest.node.target
+    if nest.is_grouped or (len(indices) != 1 and isinstance(target, ast.Name)):
+        bind_target(t, target, Matrix.of_shape((len(indices),), list(indices)))
+    elif len(indices) == 1 and isinstance(target, ast.Name):
+        t.frame.define(target.id, indices[0])
     else:
-        bind_target(t, node.target, indices)
-    _let_indices_change(t, node)
+        bind_target(t, target, indices)
+    _let_indices_change(t, nest.node)
 
 
 def _let_indices_change(t: Translator, node: ast.For) -> None:
@@ -182,34 +198,24 @@ def _unroll_item(t: Translator, node: ast.For, item: Any) -> bool:
     return not t.frame.has_returned
 
 
-def _parallel(
-    t: Translator,
-    node: ast.For,
-    bounds: Sequence[Bounds],
-    dtypes: Sequence[DataType],
-    is_grouped: bool,
-    options: Mapping[str, int],
-    active: ActivityTest = None,
-) -> None:
-    lower = [ex.as_index(low) for low, _ in bounds]
-    upper = [ex.as_index(high) for _, high in bounds]
+def _parallel(t: Translator, nest: _Nest, options: Mapping[str, int]) -> None:
+    lower = [ex.as_index(low) for low, _ in nest.bounds] or [build.index(0)]
+    upper = [ex.as_index(high) for _, high in nest.bounds] or [build.index(1)]
     attributes = {
         name: ir.IntegerAttr.get(ir.IntegerType.get_signless(64), options[name])
         for name in ("block_dim", "parallelize")
         if options.get(name)
     }
-    if not bounds:
-        lower, upper, bounds = [build.index(0)], [build.index(1)], []
-    shared = _share_outer_variables(t, node)
+    shared = _share_outer_variables(t, nest.node)
 
     def body(indices: list[ir.Value]) -> None:
         t.in_parallel = True
-        loop = Loop(parallel=True, live=Flag() if has_jump(node.body) else None)
+        loop = Loop(parallel=True, live=Flag() if has_jump(nest.node.body) else None)
         t.frame.loops.append(loop)
         number = partial(_iteration_number, indices, lower, upper)
-        scalars = [ex.from_index(i, d) for i, d in zip(indices, dtypes)] if bounds else []
+        scalars = [ex.from_index(i, d) for i, d in zip(indices, nest.dtypes)]
         with t.at_run_time(), t.builder.stream(number), t.frame.scope():
-            if_active(active, scalars, lambda: _iteration(t, node, scalars, is_grouped))
+            if_active(nest.active, scalars, lambda: _iteration(t, nest, scalars))
         t.frame.loops.pop()
         t.in_parallel = False
 
@@ -219,9 +225,9 @@ def _parallel(
         as_place(variable).store(cell.load())
 
 
-def _iteration(t: Translator, node: ast.For, indices: list[Expr], is_grouped: bool) -> None:
-    _bind_index(t, node, indices, is_grouped)
-    visit_block(t, node.body)
+def _iteration(t: Translator, nest: _Nest, indices: list[Expr]) -> None:
+    _bind_index(t, nest, indices)
+    visit_block(t, nest.node.body)
 
 
 def _share_outer_variables(
@@ -241,72 +247,50 @@ def _share_outer_variables(
     return shared
 
 
-def _serial(
-    t: Translator,
-    node: ast.For,
-    bounds: Sequence[Bounds],
-    dtypes: Sequence[DataType],
-    step: Expr | int,
-    is_grouped: bool,
-    active: ActivityTest = None,
-) -> None:
+def _serial(t: Translator, nest: _Nest) -> None:
     """A nest of serial loops; several axes stay several loops."""
-    jumps = leaves_loop(node.body)
-    if jumps or isinstance(step, Expr) or step < 0:
-        _while_form(t, node, bounds, dtypes, step, is_grouped, active)
+    jumps = leaves_loop(nest.node.body)
+    if jumps or isinstance(nest.step, Expr) or nest.step < 0:
+        _while_form(t, nest)
         return
-    stride = build.index(step)
+    stride = build.index(nest.step)
 
-    def nest(axis: int, indices: list[Expr]) -> None:
-        if axis < len(bounds):
-            low, high = (ex.as_index(bound) for bound in bounds[axis])
-            for_op(
-                low,
-                high,
-                stride,
-                lambda i: nest(axis + 1, [*indices, ex.from_index(i, dtypes[axis])]),
-            )
-        else:
-            loop = Loop(live=Flag() if has_jump(node.body) else None)
-            _serial_body(t, node, indices, is_grouped, loop, active)
+    def translate(axis: int, indices: list[Expr]) -> None:
+        if axis == len(nest.bounds):
+            loop = Loop(live=Flag() if has_jump(nest.node.body) else None)
+            _serial_body(t, nest, indices, loop)
+            return
+        dtype = nest.dtypes[axis]
+        low, high = (ex.as_index(bound) for bound in nest.bounds[axis])
+        for_op(
+            low,
+            high,
+            stride,
+            lambda i: translate(axis + 1, [*indices, ex.from_index(i, dtype)]),
+        )
 
-    nest(0, [])
+    translate(0, [])
 
 
-def _serial_body(
-    t: Translator,
-    node: ast.For,
-    indices: list[Expr],
-    is_grouped: bool,
-    loop: Loop,
-    active: ActivityTest,
-) -> None:
+def _serial_body(t: Translator, nest: _Nest, indices: list[Expr], loop: Loop) -> None:
     t.frame.loops.append(loop)
     with t.at_run_time(), t.frame.scope():
-        if_active(active, indices, lambda: _iteration(t, node, indices, is_grouped), is_serial=True)
+        if_active(nest.active, indices, lambda: _iteration(t, nest, indices), is_serial=True)
     t.frame.loops.pop()
 
 
-def _while_form(
-    t: Translator,
-    node: ast.For,
-    bounds: Sequence[Bounds],
-    dtypes: Sequence[DataType],
-    step: Expr | int,
-    is_grouped: bool,
-    active: ActivityTest,
-) -> None:
+def _while_form(t: Translator, nest: _Nest) -> None:
     """A loop that can end early: it runs while no iteration has left it."""
-    running = Flag()
+    step, running = nest.step, Flag()
 
-    def nest(axis: int, indices: list[Expr]) -> None:
-        if axis == len(bounds):
-            _serial_body(t, node, indices, is_grouped, Loop(live=Flag(), running=running), active)
+    def translate(axis: int, indices: list[Expr]) -> None:
+        if axis == len(nest.bounds):
+            _serial_body(t, nest, indices, Loop(live=Flag(), running=running))
             return
-        dtype = dtypes[axis]
+        dtype = nest.dtypes[axis]
         # a step beyond the last index may be beyond the type
         counter = dtype if not isinstance(step, Expr) and abs(step) == 1 else i64
-        low, stop, stride = [ex.cast(value, counter) for value in (*bounds[axis], step)]
+        low, stop, stride = [ex.cast(value, counter) for value in (*nest.bounds[axis], step)]
         slot = make_slot(counter)
         write_slot(slot, low.value)
         is_inside = _inside(step, stop, stride)
@@ -317,12 +301,12 @@ def _while_form(
 
         def body() -> None:
             index = read_slot(slot, counter)
-            nest(axis + 1, [*indices, ex.cast(index, dtype)])
+            translate(axis + 1, [*indices, ex.cast(index, dtype)])
             write_slot(slot, (index + stride).value)
 
         while_op(test, body)
 
-    nest(0, [])
+    translate(0, [])
 
 
 def _inside(step: Expr | int, stop: Expr, stride: Expr) -> Callable[[Expr], Expr]:
