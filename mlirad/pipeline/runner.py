@@ -114,17 +114,17 @@ class _Compiler:
                 if not self.one_by_one:
                     continue
             if pending:
-                actions.append(self._upstream(anchor, pending))
+                actions.append(self._compile_upstream(anchor, pending))
                 pending = []
             if step.is_ours:
-                actions.append(self._ours(anchor, step))
+                actions.append(self._compile_ours(anchor, step))
             elif step.is_anchor and (step.holds_ours or self.one_by_one):
-                actions.append(self._run_nested(step))
+                actions.append(self._compile_nested(step))
         if pending:
-            actions.append(self._upstream(anchor, pending))
+            actions.append(self._compile_upstream(anchor, pending))
         return actions
 
-    def _ours(self, anchor: str, step: Step) -> Action:
+    def _compile_ours(self, anchor: str, step: Step) -> Action:
         function = find_pass(step.name)
         options: dict[str, Any] = parse_options(function, step.name, step.options)
         needs_module = runs_on_modules_only(function)
@@ -145,7 +145,7 @@ class _Compiler:
 
         return self._watch(step.name, work)
 
-    def _upstream(self, anchor: str, steps: Sequence[Step]) -> Action:
+    def _compile_upstream(self, anchor: str, steps: Sequence[Step]) -> Action:
         for step in steps:
             _check_anchors(step)
         text = ",".join(map(str, steps))
@@ -159,7 +159,7 @@ class _Compiler:
 
         return self._watch(text, work)
 
-    def _run_nested(self, step: Step) -> Action:
+    def _compile_nested(self, step: Step) -> Action:
         _check_anchors(step)
         actions = self.actions(step.name, step.steps)
 

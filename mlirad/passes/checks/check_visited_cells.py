@@ -31,7 +31,7 @@ def check_visited_cells(module: ir.Operation) -> None:
 def _check(module: ir.Operation, visit: ir.Operation) -> None:
     loop = _loop_of(visit)
     for op in operations(loop):
-        if changes_activity(op) and not _same_cell(op, visit) and _are_nested(module, op, visit):
+        if changes_activity(op) and not _is_same_cell(op, visit) and _are_nested(module, op, visit):
             place = nearest_location(op)
             raise TaichiCompilationError(
                 "a serial loop over active elements changes which elements are active: make "
@@ -64,7 +64,7 @@ def _loops_behind(value: ir.Value, visited: set[ir.Value]) -> Iterator[ir.Operat
         yield from _loops_behind(operand, visited)
 
 
-def _same_cell(op: ir.Operation, visit: ir.Operation) -> bool:
+def _is_same_cell(op: ir.Operation, visit: ir.Operation) -> bool:
     return block_named(op) == block_named(visit) and list(op.operands) == list(visit.operands)
 
 

@@ -121,7 +121,7 @@ def _groups(function: ir.Operation) -> Iterator[_Group]:
     group: _Group | None = None
     for op in block_operations(entry_of(function)):
         row_loop = _row_loop(op) if is_parallel(op) else None
-        larger = None if group is None or row_loop is None else _with(group, row_loop)
+        larger = None if group is None or row_loop is None else _extend_group(group, row_loop)
         if larger is None and group is not None and (is_parallel(op) or not _may_be_passed(op)):
             if len(group.loops) > 1:
                 yield group
@@ -175,7 +175,7 @@ def _is_added_up(access: ir.Operation, loop: ir.Operation) -> bool:
     return False
 
 
-def _with(group: _Group, other: _RowLoop) -> _Group | None:
+def _extend_group(group: _Group, other: _RowLoop) -> _Group | None:
     """A group with one loop more; None if that cannot be, or gains nothing."""
     loops = [*group.loops, other]
     depth = min(other_loop.loop.rank for other_loop in loops)

@@ -121,14 +121,14 @@ class _CopiedArray:
         thread = Parallel(loop).indices[0]
         for op in self.updates:
             with before(op):
-                at = self._at(self._number(split_access(op)[1]), thread)
+                at = self._place_of(self._number(split_access(op)[1]), thread)
                 value = self.sum.widened(op.operands[0])
                 field.store(self.sum.combined(field.load(copies, [at]), value), copies, [at])
             op.erase()
         with at_start(body, loop.location):
             every = b.for_loop(b.index(0), b.index(prod(self.extents)), b.index(1))
             with at_end(every.body, loop.location):
-                field.store(self.sum.neutral(), copies, [self._at(every.induction, thread)])
+                field.store(self.sum.neutral(), copies, [self._place_of(every.induction, thread)])
                 b.yield_()
         with ir.InsertionPoint.after(loop), loop.location:
             self._add_up(copies, field.get(self.name, type_), Parallel(loop).upper[0])
@@ -140,7 +140,7 @@ class _CopiedArray:
             number = b.add(b.mul(number, b.index(extent)), index)
         return number
 
-    def _at(self, number: ir.Value, thread: ir.Value) -> ir.Value:
+    def _place_of(self, number: ir.Value, thread: ir.Value) -> ir.Value:
         return b.add(b.mul(number, b.index(self.threads)), thread)
 
     def _add_up(self, copies: ir.Value, array: ir.Value, count: ir.Value) -> None:
@@ -154,7 +154,7 @@ class _CopiedArray:
                 thread,
                 count,
                 size,
-                lambda k: [field.load(copies, [self._at(number, k)])],
+                lambda k: [field.load(copies, [self._place_of(number, k)])],
             )
             with first_thread([self.sum], totals) as (total,):
                 indices = box_digits(number, [b.index(extent) for extent in self.extents])

@@ -18,7 +18,7 @@ def lower_warp_reductions(module: ir.Operation) -> None:
             kind = reduction_kind(op)
             if kind is not None:
                 with before(op):
-                    value = _over_warp(kind, op.operands[0])
+                    value = _reduce_over_warp(kind, op.operands[0])
                 replace(op, [value])
 
 
@@ -28,7 +28,7 @@ def _is_of_warps(op: ir.Operation) -> bool:
     return list(ir.DenseI32ArrayAttr(op.attributes["known_block_size"])) == [WARP, 1, 1]
 
 
-def _over_warp(kind: str, value: ir.Value) -> ir.Value:
+def _reduce_over_warp(kind: str, value: ir.Value) -> ir.Value:
     i32 = b.integer_type(32)
     mode = ir.Attribute.parse("#gpu<shuffle_mode xor>")
     distance = 1

@@ -123,12 +123,12 @@ class _Split:
         """Replace the loop, in front of it."""
         length = constant_integer(self.length)
         if self.kept_axes[-1] < len(self.trips) - 1 and (length is None or length > _SHORT):
-            self._by_rows()
+            self._split_by_rows()
         else:
-            self._by_columns()
+            self._split_by_columns()
         self.loop.erase()
 
-    def _by_rows(self) -> None:
+    def _split_by_rows(self) -> None:
         """A block for every element, or several."""
         length = constant_integer(self.length)
         size = min(self.size, WARP if length is None else -(-length // WARP) * WARP)
@@ -149,7 +149,7 @@ class _Split:
             b.end_parallel()
         self._add_up(cells, buffers, part_count, places, lambda row, p: (row, part_count, p))
 
-    def _by_columns(self) -> None:
+    def _split_by_columns(self) -> None:
         """A thread for every element, or several; neighbours have neighbouring elements."""
         part_count = _part_count(self.elements, self.length, _THREADS, _SHORT)
         buffers = self._buffers(part_count, _THREADS)

@@ -75,7 +75,7 @@ def _active_cells(module: ir.Operation, condition: ir.Value) -> set[Cell]:
     """The cells that are active, with all around them, where a condition holds."""
     tests = _tests(condition)
     tested = {_cell(op) for op in tests}
-    return {_cell(op) for op in tests if _around(module, op, tests) <= tested}
+    return {_cell(op) for op in tests if _cells_around(module, op, tests) <= tested}
 
 
 def _tests(condition: ir.Value) -> list[ir.Operation]:
@@ -84,7 +84,7 @@ def _tests(condition: ir.Value) -> list[ir.Operation]:
     return [op for op in ops if op is not None and IsActiveOp.holds(op)]
 
 
-def _around(
+def _cells_around(
     module: ir.Operation, test: ir.Operation, tests: list[ir.Operation]
 ) -> set[Cell | None]:
     """The cells of bitmasked blocks, which may be inactive while those inside are not, around a

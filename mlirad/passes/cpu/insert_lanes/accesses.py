@@ -117,7 +117,7 @@ class Memory:
         operands = [
             place.flat,
             b.index(0),
-            self.addresses.safe(place, mask),
+            self.addresses.safe_offsets(place, mask),
             values.all_lanes(),
             zero,
         ]

@@ -80,7 +80,7 @@ class Addresses:
             offsets.append(b.add(place.offset, offset))
         return offsets
 
-    def safe(self, place: Place, mask: ir.Value) -> ir.Value:
+    def safe_offsets(self, place: Place, mask: ir.Value) -> ir.Value:
         """The offsets of active lanes, and 0 in others: where any lane accesses an element, there
         is one."""
         values, offsets, base = self.values, self.lane_distances(place), place.offset

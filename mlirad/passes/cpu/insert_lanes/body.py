@@ -54,9 +54,9 @@ class Body:
         if is_rare(op) and any(self.values.strides.stride_of(r) is None for r in op.results):
             rare_branch(self.values, op, mask)
         else:
-            _EMITTERS.get(op.name, Body._plain)(self, op, mask)
+            _EMITTERS.get(op.name, Body._emit_elementwise)(self, op, mask)
 
-    def _plain(self, op: ir.Operation, mask: Mask) -> None:
+    def _emit_elementwise(self, op: ir.Operation, mask: Mask) -> None:
         values = self.values
         if values.strides.stride_of(op.results[0]) is not None:
             copy = op.clone()
@@ -123,11 +123,11 @@ class Body:
         indices = list(op.operands)[2:]
         together = all(map(self.values.strides.is_uniform, indices))
         if together and update.is_sum:
-            self._together(update, mask)
+            self._emit_sum(update, mask)
         else:
-            self._one_by_one([update.load, *update.steps, update.store], update.load, mask)
+            self._emit_per_lane([update.load, *update.steps, update.store], update.load, mask)
 
-    def _together(self, update: Update, mask: Mask) -> None:
+    def _emit_sum(self, update: Update, mask: Mask) -> None:
         """Combine what lanes add to one element, then add that."""
         values, step = self.values, update.steps[0]
         name = STEPS[step.name]
@@ -143,7 +143,7 @@ class Body:
         new = b.make(step.name, old.type, [old, total], **attributes_of(step))
         b.write(new, memref, places)
 
-    def _one_by_one(self, ops: Sequence[ir.Operation], result: ir.Operation, mask: Mask) -> None:
+    def _emit_per_lane(self, ops: Sequence[ir.Operation], result: ir.Operation, mask: Mask) -> None:
         """Run ops in one lane after the other, and keep what one of them gives."""
         values, lane_results = self.values, []
         has_results = any(
@@ -182,13 +182,13 @@ class Body:
                         inside.update(a for block in region.blocks for a in block.arguments)
                     for operand in inner.operands:
                         if operand not in inside and operand not in lane_values:
-                            lane_values[operand] = self._in_lane(operand, number)
+                            lane_values[operand] = self._value_in_lane(operand, number)
                 clone(op, lane_values)
             return lane_values[result.results[0]]
 
         return run
 
-    def _in_lane(self, value: ir.Value, number: int) -> ir.Value:
+    def _value_in_lane(self, value: ir.Value, number: int) -> ir.Value:
         if isinstance(value.type, ir.MemRefType):
             return value
         return self.values.lane(value, number)
@@ -202,8 +202,8 @@ _EMITTERS: dict[str, Callable[[Body, ir.Operation, Mask], None]] = {
     Memref.STORE: Body._store,
     Memref.ALLOC: lambda body, op, mask: body.memory.allocate(op, mask),
     Memref.DEALLOC: lambda body, op, mask: body.memory.release(op),
-    Memref.ATOMIC_RMW: lambda body, op, mask: body._one_by_one([op], op, mask),
-    Memref.GENERIC_ATOMIC_RMW: lambda body, op, mask: body._one_by_one([op], op, mask),
+    Memref.ATOMIC_RMW: lambda body, op, mask: body._emit_per_lane([op], op, mask),
+    Memref.GENERIC_ATOMIC_RMW: lambda body, op, mask: body._emit_per_lane([op], op, mask),
 }
 
 

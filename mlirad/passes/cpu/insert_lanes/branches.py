@@ -43,7 +43,7 @@ def branch(body: Emitter, op: ir.Operation, mask: Mask) -> None:
         return
     condition = values.vector(op.operands[0])
     if len(box.blocks) > 1 and _is_nothing(box.otherwise) and not _is_easy(values, box.then):
-        _or_nothing(body, op, condition, mask)
+        _emit_optional(body, op, condition, mask)
         return
     ways = [condition, flipped(condition)] if len(box.blocks) > 1 else [condition]
     results = [
@@ -54,7 +54,7 @@ def branch(body: Emitter, op: ir.Operation, mask: Mask) -> None:
         values.set(result, values.select(condition, results[0][position], results[1][position]))
 
 
-def _or_nothing(body: Emitter, op: ir.Operation, condition: ir.Value, mask: Mask) -> None:
+def _emit_optional(body: Emitter, op: ir.Operation, condition: ir.Value, mask: Mask) -> None:
     """Emit an `scf.if` that computes something or gives what is there: where no lane computes it,
     nothing is chosen, either."""
     values, box = body.values, If(op)

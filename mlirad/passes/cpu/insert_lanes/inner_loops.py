@@ -14,12 +14,12 @@ from mlirad.passes.cpu.insert_lanes.values import Mask, Values, any_lane, reduce
 def emit_for(body: Emitter, op: ir.Operation, mask: Mask) -> None:
     """Emit an `scf.for`."""
     if body.values.strides.is_counted_alike(op):
-        _together(body, op, mask)
+        _emit_together(body, op, mask)
     else:
         _emit_apart(body, op, mask)
 
 
-def _together(body: Emitter, op: ir.Operation, mask: Mask) -> None:
+def _emit_together(body: Emitter, op: ir.Operation, mask: Mask) -> None:
     values, box = body.values, For(op)
     low, high, step = (values.first(v) for v in list(op.operands)[:3])
     initial = [values.in_form_of(v, like) for v, like in zip(list(op.operands)[3:], box.carried)]

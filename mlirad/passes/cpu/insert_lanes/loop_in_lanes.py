@@ -51,13 +51,13 @@ class LoopInLanes:
             last = b.add(bounds.lower, b.mul(vector_trips, bounds.step))
             is_even = constant_integer(remainder) == 0
             if self.candidate.is_masked and not is_even:
-                sums = self._full(memory, bounds.upper, sums, text, trips)
+                sums = self._emit_full_vectors(memory, bounds.upper, sums, text, trips)
             else:
-                sums = self._full(memory, last, sums, text)
+                sums = self._emit_full_vectors(memory, last, sums, text)
                 if self.candidate.is_large and not is_even:
                     self._go_on(last, sums)
                     return
-                sums = self._remainder(memory, remainder, last, sums)
+                sums = self._emit_remainder(memory, remainder, last, sums)
             for result, total in zip(loop.results, self._combine_sums(sums)):
                 result.replace_all_uses_with(total)
         loop.erase()
@@ -72,7 +72,7 @@ class LoopInLanes:
         for position, total in enumerate(totals):
             self.loop.operands[3 + position] = total
 
-    def _full(
+    def _emit_full_vectors(
         self,
         memory: Memory,
         last: ir.Value,
@@ -90,11 +90,11 @@ class LoopInLanes:
         with ir.InsertionPoint(full.body):
             mask = None
             if trips is not None:
-                mask = memory.values.below(b.sub(trips, bounds.trip(full.induction)))
+                mask = memory.values.lanes_below(b.sub(trips, bounds.trip(full.induction)))
             b.yield_(self._iteration(memory, full.induction, list(full.carried), mask))
         return list(full.results)
 
-    def _remainder(
+    def _emit_remainder(
         self, memory: Memory, count: ir.Value, first: ir.Value, sums: list[ir.Value]
     ) -> list[ir.Value]:
         """The others, fewer than a vector has lanes."""
@@ -103,7 +103,7 @@ class LoopInLanes:
         some = b.compare(b.SGT, count, b.index(0))
         branch = b.if_else(some, [s.type for s in sums], with_else=bool(sums))
         with ir.InsertionPoint(branch.then):
-            mask = memory.values.below(count)
+            mask = memory.values.lanes_below(count)
             b.yield_(self._iteration(memory, first, sums, mask))
         if sums:
             with ir.InsertionPoint(branch.otherwise):

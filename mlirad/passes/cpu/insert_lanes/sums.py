@@ -48,7 +48,7 @@ class LaneSums:
         self.values, self.nest = values, _nest_of(meetings.strides.loop)
         self._own: dict[ir.Value, ir.Value] = {}
         self._moving: dict[ir.Value, list[int]] = {}
-        for memref, updates in _by_array(meetings).items():
+        for memref, updates in _group_by_array(meetings).items():
             moving = _moving_axes(updates, self.nest)
             if _is_of_one_thread(memref, updates, moving, self.nest) and _pays(
                 memref, updates, moving, self.nest, values.width
@@ -157,7 +157,7 @@ def _is_shared(function: ir.Operation) -> bool:
     )
 
 
-def _by_array(meetings: Meetings) -> dict[ir.Value, list[Update]]:
+def _group_by_array(meetings: Meetings) -> dict[ir.Value, list[Update]]:
     """Updates by array, of those arrays of which they are sums of all lanes."""
     updates_by_array: dict[ir.Value, list[Update]] = {}
     for update in meetings.updates.values():

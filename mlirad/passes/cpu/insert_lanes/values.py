@@ -118,7 +118,7 @@ class Values:
             return where
         return b.select(mask, where, elsewhere)
 
-    def below(self, count: ir.Value) -> ir.Value:
+    def lanes_below(self, count: ir.Value) -> ir.Value:
         """The lanes whose number is below an index, which is not negative."""
         i32 = b.integer_type(32)
         few = b.minsi(count, b.index(self.width))

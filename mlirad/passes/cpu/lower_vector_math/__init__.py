@@ -16,7 +16,7 @@ from mlirad.ir.ops import Math
 from mlirad.ir.vector_math import ARGUMENTS, FUNCTIONS, INSTRUCTIONS
 from mlirad.ir.walk import before, constant_float, operations
 from mlirad.passes.cpu.lower_vector_math.library import Library
-from mlirad.passes.cpu.lower_vector_math.pieces import in_pieces
+from mlirad.passes.cpu.lower_vector_math.pieces import call_in_pieces
 
 Missing = Annotated[str, SomeOf(("none", *ARGUMENTS))]
 
@@ -34,9 +34,9 @@ def lower_vector_math(
         value = op.results[0]
         with before(op):
             if _is_known(value.type):
-                new = library.of_scalars(library_names[op.name], list(op.operands))
+                new = library.call_on_scalars(library_names[op.name], list(op.operands))
             elif _is_fixed(value.type):
-                new = in_pieces(library, library_names[op.name], list(op.operands))
+                new = call_in_pieces(library, library_names[op.name], list(op.operands))
             else:
                 continue
         value.replace_all_uses_with(new)

@@ -58,14 +58,14 @@ class LibraryFunction(msgspec.Struct, frozen=True):
         called = f"llvm.call @{self.symbol}({', '.join(f'{name}.full' for name in names)})"
         return [
             "%zero = llvm.mlir.constant(0 : i64) : i64",
-            *(line for name in names for line in self._in_all(name, lanes)),
+            *(line for name in names for line in self._spread(name, lanes)),
             f"%all = {called} : ({types}) -> {full}",
             f"%result = llvm.extractelement %all[%zero : i64] : {full}"
             if lanes == 1
             else f"%result = llvm.shufflevector %all, %all {[*range(lanes)]} : {full}",
         ]
 
-    def _in_all(self, name: str, lanes: int) -> list[str]:
+    def _spread(self, name: str, lanes: int) -> list[str]:
         mask = [lane % lanes for lane in range(self.lanes)]
         full, type_ = _type(self.element, self.lanes), _type(self.element, lanes)
         if lanes > 1:

@@ -32,13 +32,13 @@ class Library:
         """Return how many floats of a type its functions take."""
         return lanes(self.instructions, ir.FloatType(type_).width)
 
-    def of_vectors(self, name: str, operands: Sequence[ir.Value]) -> ir.Value:
+    def call_on_vectors(self, name: str, operands: Sequence[ir.Value]) -> ir.Value:
         """A function of vectors of as many floats."""
         element = ir.VectorType(operands[0].type).element_type
         symbol = self._declare(name, element).symbol
         return b.llvm_call(symbol, operands, [operands[0].type]).result
 
-    def of_scalars(self, name: str, operands: Sequence[ir.Value]) -> ir.Value:
+    def call_on_scalars(self, name: str, operands: Sequence[ir.Value]) -> ir.Value:
         """A function of scalars, of which the vectorizer has variants."""
         type_ = operands[0].type
         symbol = f"libmvec.{scalar_name(name, ir.FloatType(type_).width)}"

@@ -11,7 +11,7 @@ from mlirad.ir.ops import Vector
 from mlirad.passes.cpu.lower_vector_math.library import Library
 
 
-def in_pieces(library: Library, name: str, operands: Sequence[ir.Value]) -> ir.Value:
+def call_in_pieces(library: Library, name: str, operands: Sequence[ir.Value]) -> ir.Value:
     """A function of vectors, by calls of the library for as many elements at a time as it takes;
     the last are filled up by repeating theirs."""
     type_ = ir.VectorType(operands[0].type)
@@ -21,7 +21,7 @@ def in_pieces(library: Library, name: str, operands: Sequence[ir.Value]) -> ir.V
     pieces = []
     for start in range(0, count, lanes):
         picked = [start + lane % min(lanes, count - start) for lane in range(lanes)]
-        pieces.append(library.of_vectors(name, [_shuffle(row, row, picked) for row in rows]))
+        pieces.append(library.call_on_vectors(name, [_shuffle(row, row, picked) for row in rows]))
     while len(pieces) > 1:
         pairs = [*zip(pieces[::2], pieces[1::2])]
         pieces = [_join(*pair) for pair in pairs] + pieces[2 * len(pairs) :]

@@ -149,14 +149,14 @@ class _AdjointUsers:
                 b.yield_(list(uses))
             if uses:
                 with ir.InsertionPoint(branch.otherwise):
-                    b.yield_([self._untaken(value) for value in uses])
+                    b.yield_([self._default_of(value) for value in uses])
         last = block_operations(branch.then)[-1]
         for op in self.sunk:
             op.move_before(last)
         for position, user, operand in places:
             user.operands[operand] = branch.results[position]
 
-    def _untaken(self, value: ir.Value) -> ir.Value:
+    def _default_of(self, value: ir.Value) -> ir.Value:
         """Return what a value is where nothing is taken."""
         return self.kept[value] if value in self.kept else b.number(0, value.type)
 

@@ -69,7 +69,7 @@ class _Stretch:
             return
         function = rare_functions.function_of(ops, results)
         uses = list(self.uses.values())
-        quick = self._without_guards(results)
+        quick = self._remove_guards(results)
         looked_at = looked_at_for_nans(self.segment.front, quick, self.doubtful, self.witnesses)
         for op in self.segment.back:
             op.move_before(self.end)
@@ -109,7 +109,7 @@ class _Stretch:
             return False
         return not is_function(op) or any(v in self.segment.made for v in op.results)
 
-    def _without_guards(self, results: Sequence[ir.Value]) -> list[ir.Value]:
+    def _remove_guards(self, results: Sequence[ir.Value]) -> list[ir.Value]:
         """Leave them out; what stands for some values then."""
         replacements: dict[ir.Value, ir.Value] = {}
         for guard in self.guards:

@@ -116,7 +116,7 @@ class _Elements:
         """Fill the loop."""
         with at_end(self.element_loop.body, self.loop.location):
             missing = [iv for iv in self.indices if iv not in self.variables]
-            for update, total in zip(self.cells, self._over(missing, {})):
+            for update, total in zip(self.cells, self._sum_over_indices(missing, {})):
                 with update.op.location:
                     self._update(update, total)
             b.end_parallel()
@@ -134,17 +134,17 @@ class _Elements:
                 indices.append(self.thread.places[axis])
         field.atomic(total, array, indices, marks=attributes_of(update.op))
 
-    def _over(self, missing: list[ir.BlockArgument], values: Values) -> list[ir.Value]:
+    def _sum_over_indices(self, missing: list[ir.BlockArgument], values: Values) -> list[ir.Value]:
         """The sums of the elements over the indices of the loop that the element does not tell."""
         if missing:
             return sum_over_loop(
                 self._bounds(missing[0]),
                 self.cells,
-                lambda i: self._over(missing[1:], {**values, missing[0]: i}),
+                lambda i: self._sum_over_indices(missing[1:], {**values, missing[0]: i}),
             )
-        if any(shift[0].in_front() for shift in shifts(self.group)):
-            return self._one_by_one(values)
-        return self._at_once(
+        if any(shift[0].loops_in_front() for shift in shifts(self.group)):
+            return self._sum_shifts(values)
+        return self._sum_iterations(
             [Iteration(self.thread, shift, values) for shift in shifts(self.group)]
         )
 
@@ -157,7 +157,7 @@ class _Elements:
         number, count = self.shares[index]
         return b.add(bounds.lower, number), bounds.upper, b.index(count)
 
-    def _at_once(self, iterations: list[Iteration]) -> list[ir.Value]:
+    def _sum_iterations(self, iterations: list[Iteration]) -> list[ir.Value]:
         """Return what some iterations add: without a test for each, so that nothing waits for what
         another reads, where all are the loop's."""
         tests = [test for iteration in iterations for test in iteration.all_tests()]
@@ -180,20 +180,20 @@ class _Elements:
                     sums.add(update, value)
         return sums.totals(self.cells)
 
-    def _one_by_one(self, values: Values) -> list[ir.Value]:
+    def _sum_shifts(self, values: Values) -> list[ir.Value]:
         sums = Sums()
         for shift in shifts(self.group):
             cells = list({update.cell: update for update in shift}.values())
-            for update, value in zip(cells, self._in_front(shift, cells, 0, values)):
+            for update, value in zip(cells, self._sum_over_loops(shift, cells, 0, values)):
                 with update.op.location:
                     sums.add(update, value)
         return sums.totals(self.cells)
 
-    def _in_front(
+    def _sum_over_loops(
         self, shift: list[Update], cells: list[Update], depth: int, values: Values
     ) -> list[ir.Value]:
         """The sums of some elements over the loops that tell, with the element, the iteration."""
-        loops = shift[0].in_front()
+        loops = shift[0].loops_in_front()
         if depth == len(loops):
             return Iteration(self.thread, shift, values).guarded_sums()
         loop = loops[depth]
@@ -201,5 +201,5 @@ class _Elements:
         return sum_over_loop(
             bounds,
             cells,
-            lambda i: self._in_front(shift, cells, depth + 1, {**values, loop.induction: i}),
+            lambda i: self._sum_over_loops(shift, cells, depth + 1, {**values, loop.induction: i}),
         )

@@ -37,9 +37,9 @@ def reach(meetings: Meetings, group: Sequence[Update], variable: ir.Value) -> Re
     low, high = (_common_end(meetings, solutions, highest=end) for end in (False, True))
     start, end = b.index(0), extent
     if low is not None:
-        start = folded(Arith.MAXSI, _in_front(meetings, low), start, max)
+        start = folded(Arith.MAXSI, _build_end(meetings, low), start, max)
     if high is not None:
-        end = folded(Arith.MINSI, _in_front(meetings, high.plus(number(1))), end, min)
+        end = folded(Arith.MINSI, _build_end(meetings, high.plus(number(1))), end, min)
     return Reach(start, end, constant_integer(start), constant_integer(end))
 
 
@@ -79,7 +79,7 @@ def _common_end(
     return Linear(known_ends[0].terms, pick(end.constant for end in known_ends))
 
 
-def _in_front(meetings: Meetings, total: Linear[ir.Value]) -> ir.Value:
+def _build_end(meetings: Meetings, total: Linear[ir.Value]) -> ir.Value:
     values: dict[ir.Value, ir.Value] = {}
     for leaf in total.names:
         values[leaf] = invariant(leaf, meetings.loop, values)

@@ -133,13 +133,13 @@ class Gathers:
         without = set() if kept_values is None else kept_values.producers()
         cost, length = 0, 0
         for shift in shifts(group):
-            staying = [loop.op for update in shift for loop in update.in_place()]
+            staying = [loop.op for update in shift for loop in update.loops_in_place()]
             needed = {op for update in shift for op in update.needed} - without
             cost += sum(cost_of(op) * self._times(op, staying) for op in needed)
             cost += 0 if kept_values is None else LOAD * len(kept_values.values)
             length += len(needed)
         atomics = sum(
-            self._times(update.op, [loop.op for loop in update.in_place()])
+            self._times(update.op, [loop.op for loop in update.loops_in_place()])
             for update in group
             if self._is_shared(update)
         )
@@ -175,14 +175,14 @@ def _read_no_more(updates: list[Update], group: list[Update]) -> bool:
         for update in updates
         for op in update.needed
         if is_load(op)
-    ) and not any(update.in_place() or update.in_front() for update in updates)
+    ) and not any(update.loops_in_place() or update.loops_in_front() for update in updates)
 
 
 def shifts(group: list[Update]) -> list[list[Update]]:
     """The updates of a group that are made for an element by one iteration each."""
     updates_by_iteration: dict[object, list[Update]] = {}
     for update in group:
-        front = tuple(loop.op for loop in update.in_front())
+        front = tuple(loop.op for loop in update.loops_in_front())
         key = frozenset(update.solutions.values()), front
         updates_by_iteration.setdefault(key, []).append(update)
     return list(updates_by_iteration.values())

@@ -75,7 +75,8 @@ class Iteration:
     def _sum_updates(self, *, certain: bool) -> list[ir.Value]:
         sums = Sums()
         guards = self.guards if certain else []
-        BodyCopy(self.meetings.loop, self.shift, self._within, guards).body(dict(self.values), sums)
+        copy = BodyCopy(self.meetings.loop, self.shift, self._tests_of, guards)
+        copy.body(dict(self.values), sums)
         return sums.totals(self.cells)
 
     def _solve_indices(self, outer_values: Values) -> tuple[Values, list[ir.Value]]:
@@ -87,7 +88,7 @@ class Iteration:
             if variable in self.solutions:
                 bounds = bounds_of_index(variable)
                 assert bounds is not None
-                tests += self._within(variable, values[variable], bounds.lower, bounds.upper)
+                tests += self._tests_of(variable, values[variable], bounds.lower, bounds.upper)
         return values, tests
 
     def _solve(self, solution: Solution, values: Values, tests: list[ir.Value]) -> ir.Value:
@@ -133,7 +134,7 @@ class Iteration:
         leaf_values = {v: values[v] if v in values else invariant(v, loop, {}) for v in moved.names}
         return build_sum(unknown(self.places[variable]).plus(moved), leaf_values)
 
-    def _within(
+    def _tests_of(
         self, variable: ir.Value, value: ir.Value, low: ir.Value, high: ir.Value
     ) -> list[ir.Value]:
         """Tests whether an index lies between its bounds, but those that hold for all elements."""

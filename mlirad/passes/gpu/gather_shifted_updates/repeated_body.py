@@ -58,7 +58,7 @@ class BodyCopy:
         self.by_op = {update.op: update for update in updates}
         self.needed = {op for update in updates for op in update.needed}
         self.owners = {op for update in updates for op in update.owners}
-        self.in_front = {inner.op for update in updates for inner in update.in_front()}
+        self.in_front = {inner.op for update in updates for inner in update.loops_in_front()}
         self.solved = {variable for update in updates for variable in update.solutions}
 
     def body(self, values: Values, sums: Sums) -> None:
@@ -89,7 +89,7 @@ class BodyCopy:
         elif op in self.in_front:
             return self._block(For(op).body, values, sums)
         elif For(op).induction in self.solved:
-            tests = self._within(op, values)
+            tests = self._tests_of(op, values)
             if not tests:
                 return self._block(For(op).body, values, sums)
             totals = self._branch(b.all_of(tests), [For(op).body], inside, values)
@@ -99,7 +99,7 @@ class BodyCopy:
             sums.add(update, value)
         return None
 
-    def _within(self, op: ir.Operation, values: Values) -> list[ir.Value]:
+    def _tests_of(self, op: ir.Operation, values: Values) -> list[ir.Value]:
         """Return whether the index that was computed is one of the loop's."""
         low, high = (values.get(bound, bound) for bound in list(op.operands)[:2])
         return self.tests(For(op).induction, values[For(op).induction], low, high)

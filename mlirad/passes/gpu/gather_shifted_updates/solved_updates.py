@@ -79,14 +79,14 @@ class Update(msgspec.Struct, eq=False):
         axes = enumerate(self.cell.axes)
         return tuple(self.extent(number) for number, axis in axes if not isinstance(axis, Linear))
 
-    def in_front(self) -> list[For]:
+    def loops_in_front(self) -> list[For]:
         """The loops around it whose indices the solutions need, outer first."""
         asked = {leaf for solution in self.solutions.values() for leaf in solution.offset.names}
         return [For(op) for op in self.owners if is_for(op) and For(op).induction in asked]
 
-    def in_place(self) -> list[For]:
+    def loops_in_place(self) -> list[For]:
         """The loops around it that stay where they are."""
-        front = [loop.op for loop in self.in_front()]
+        front = [loop.op for loop in self.loops_in_front()]
         return [
             For(op)
             for op in self.owners

@@ -100,7 +100,7 @@ def _count_some(function: ir.Operation) -> bool:
     graph = Graph(function)
     nodes = {node.op: node for node in graph.nodes()}
     sites = [nodes[op] for op in unsized]
-    groups = _alike(sites)
+    groups = _group_sites(sites)
     for is_patient in (True, False):
         plans = [_plan(graph, group[0], set(sites), is_patient=is_patient) for group in groups]
         plan = next((plan for plan in plans if plan is not None), None)
@@ -113,7 +113,7 @@ def _count_some(function: ir.Operation) -> bool:
     return False
 
 
-def _alike(sites: Sequence[Node]) -> list[list[Node]]:
+def _group_sites(sites: Sequence[Node]) -> list[list[Node]]:
     """Stacks of one size in one place together, and each log for itself."""
     groups: dict[tuple[Node | BlockNode | int, ...], list[Node]] = {}
     for site in sites:
@@ -151,17 +151,17 @@ def _plan(graph: Graph, site: Node, unsized: set[Node], *, is_patient: bool) -> 
 
 def _plans(graph: Graph, site: Node) -> Iterator[_Plan]:
     """Yield what may do, the cheapest first."""
-    alone = [site.owners[0]] if site.owners else _with_logs(graph)
+    alone = [site.owners[0]] if site.owners else _span_of_logs(graph)
     for way in (Way.READING, Way.BOUNDED, Way.WRITING):
         yield _Plan(alone, way)
     if OpenOp.holds(site):
         yield _Plan(alone, Way.FIRST)
     else:
-        wide = _with_logs(graph)
+        wide = _span_of_logs(graph)
         yield _Plan(wide if alone[0] in wide else alone, Way.UNDOING)
 
 
-def _with_logs(graph: Graph) -> list[Node]:
+def _span_of_logs(graph: Graph) -> list[Node]:
     """Return what stands at the top of the function behind the first use of its logs, up to the
     last."""
     body = graph.body.nodes
@@ -196,7 +196,7 @@ def _count_sizes(
     with before(span[0].op):
         stash = Stash([graph.values[v] for v in graph.body.arguments], graph, size_slice.written)
         if is_parallel(span[0]):
-            sizes = _over_iterations(graph, span[0], size_slice, sites)
+            sizes = _count_over_iterations(graph, span[0], size_slice, sites)
         else:
             slots = [b.slot(b.index_type()) for _ in sites]
             copy = SizeCopy(graph, size_slice, dict(zip(sites, slots)))
@@ -209,7 +209,7 @@ def _count_sizes(
         return field.fetch(sizes)
 
 
-def _over_iterations(
+def _count_over_iterations(
     graph: Graph, loop: Node, size_slice: SizeSlice, sites: Sequence[Node]
 ) -> list[ir.Value]:
     i64, rank = b.integer_type(64), len(loop.blocks[0].arguments)

@@ -43,11 +43,11 @@ def count_through(
     else:
         blocks = _at_least_one(b.ceildivsi(total, b.index(threads)))
     unit = b.index(1)
-    body = _open(launch, [blocks, unit, unit], [b.index(threads), unit, unit])
+    body = _open_grid(launch, [blocks, unit, unit], [b.index(threads), unit, unit])
     with at_end(body, ir.Location.current):
         number = _place(body, 0, 0, threads)
         fills = fills or (trips is not None and trips % threads == 0)
-        end = _guard([] if fills else [_below(number, total)])
+        end = _guard([] if fills else [_is_below(number, total)])
     with ir.InsertionPoint(end):
         return Trips(box_digits(number, extents), end)
 
@@ -57,7 +57,7 @@ def cut_into_blocks(launch: Launch, extents: Sequence[ir.Value], shape: Shape) -
     axes is counted through by the third axis of the grid."""
     outer = product(extents[:-2])
     sizes = extents[-1], extents[-2], outer
-    body = _open(launch, [b.index(n) for n in shape.blocks], [b.index(n) for n in shape.threads])
+    body = _open_grid(launch, list(map(b.index, shape.blocks)), list(map(b.index, shape.threads)))
     grid_axes = (1, 0, 2) if shape.is_turned else (0, 1, 2)
     with at_end(body, ir.Location.current):
         places, inside = [], []
@@ -68,7 +68,7 @@ def cut_into_blocks(launch: Launch, extents: Sequence[ir.Value], shape: Shape) -
             if extent == 1:
                 place = b.index(0)
             if extent % threads:
-                inside.append(_below(place, size))
+                inside.append(_is_below(place, size))
             places.append(place)
         end = _guard(inside)
     with ir.InsertionPoint(end):
@@ -82,14 +82,14 @@ def stride_over_rows(launch: Launch, extents: Sequence[ir.Value], threads: int) 
     row = _row_of_threads(columns, threads)
     counts = [b.ceildivsi(columns, row.width), b.ceildivsi(rows, row.height), outer]
     blocks = [_at_least_one(counts[0]), *map(_clamp_blocks, counts[1:])]
-    body = _open(launch, blocks, [b.index(threads), b.index(1), b.index(1)])
+    body = _open_grid(launch, blocks, [b.index(threads), b.index(1), b.index(1)])
     block_ids, grid = list(body.arguments)[0:3], list(body.arguments)[6:9]
     with at_end(body, ir.Location.current):
         across, down = row.place(body.arguments[3])
         column = b.add(b.mul(block_ids[0], row.width), across)
         first = b.add(b.mul(block_ids[1], row.height), down)
         step = b.mul(grid[1], row.height)
-        end = _guard([_below(column, columns)])
+        end = _guard([_is_below(column, columns)])
     planes = _nest(end, block_ids[2], outer, grid[2])
     lines = _nest(block_operations(planes.body)[-1], first, rows, step)
     end = block_operations(lines.body)[-1]
@@ -135,7 +135,7 @@ def _nest(end: ir.Operation, first: ir.Value, last: ir.Value, step: ir.Value) ->
 # The grid, made at the insertion point.
 
 
-def _open(launch: Launch, blocks: Sequence[ir.Value], threads: Sequence[ir.Value]) -> ir.Block:
+def _open_grid(launch: Launch, blocks: Sequence[ir.Value], threads: Sequence[ir.Value]) -> ir.Block:
     op = ir.Operation.create(
         Gpu.LAUNCH,
         [],
@@ -168,7 +168,7 @@ def _place(body: ir.Block, block_axis: int, thread_axis: int, threads: int) -> i
     return b.add(b.mul(block_id, b.index(threads)), thread_id)
 
 
-def _below(place: ir.Value, extent: ir.Value) -> ir.Value:
+def _is_below(place: ir.Value, extent: ir.Value) -> ir.Value:
     return b.compare(b.ULT, place, extent)
 
 

@@ -74,7 +74,7 @@ def lower_thread_memory(
                 _lower(top, threads, megabytes << 20)
             stacks = [op for op in block_operations(entry_of(function)) if AllocOp.holds(op)]
             for stack in stacks:
-                _at_top(stack)
+                _lower_serial_stack(stack)
             for op in operations(function):
                 if any(kind.holds(op) for kind in (PushOp, PopOp, FreeOp)):
                     refuse(op, "a stack that no 'grad.alloc' before it makes")
@@ -100,7 +100,7 @@ def _keep(op: ir.Operation) -> None:
     _use(op, column)
 
 
-def _at_top(op: ir.Operation) -> None:
+def _lower_serial_stack(op: ir.Operation) -> None:
     """Lower a stack of the serial code of a function."""
     if is_short(op):
         _keep(op)

@@ -95,7 +95,7 @@ class Connections:
             with before(segment.start):
                 memory = self._row(op, self._rows[op], segment)
         elif op.name == HEAP:
-            memory = self._at_address(op, home, segment)
+            memory = self._memory_at_address(op, home, segment)
         elif is_pure(op):
             memory = self._copy(op, segment)
         else:
@@ -116,7 +116,7 @@ class Connections:
             copy.operands[position] = operand
         return copy.results[0]
 
-    def _at_address(self, op: ir.Operation, home: _Segment, segment: _Segment) -> ir.Value:
+    def _memory_at_address(self, op: ir.Operation, home: _Segment, segment: _Segment) -> ir.Value:
         """A thread's memory on the heap, by an address that is kept."""
         type_ = ir.MemRefType(op.results[0].type)
         extents = iter([self._value_in(segment, operand) for operand in op.operands])

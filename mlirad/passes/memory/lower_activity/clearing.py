@@ -1,6 +1,7 @@
 """What lies below a cell of a layout tree becomes 0, and inactive."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import product
 
 from mlirad.bindings import ir
@@ -63,9 +64,9 @@ class _Clearing:
         is_list = declaration.kind is Kind.DYNAMIC
         path = path_to(block) + ([] if is_list else [declaration])
         axes = sorted({axis for level in path for axis in level.axes})
-        self.below(block, dict(zip(axes, cell)), is_entered=not is_list)
+        self.clear_cells(block, dict(zip(axes, cell)), is_entered=not is_list)
 
-    def below(self, block: ir.Operation, cell: Cell, *, is_entered: bool = False) -> None:
+    def clear_cells(self, block: ir.Operation, cell: Cell, *, is_entered: bool = False) -> None:
         """Clear the cells of a block that lie in a cell around it, or, where that is `entered`, one
         of its own."""
         if is_entered:
@@ -73,7 +74,7 @@ class _Clearing:
                 if child.name == "snode.place":
                     self._place(child, cell)
                 else:
-                    self.below(child, cell)
+                    self.clear_cells(child, cell)
             return
         if not self._has_places(block):
             return
@@ -86,7 +87,7 @@ class _Clearing:
     def _cells(self, block: ir.Operation, declaration: DeclaredBlock, cell: Cell) -> None:
         def clear(inner: Cell) -> None:
             if declaration.activity is None:
-                self.below(block, inner, is_entered=True)
+                self.clear_cells(block, inner, is_entered=True)
                 return
             activity = activities_of([*path_to(block), declaration])[-1]
             index = [inner[axis] for axis in sorted(inner)]
@@ -94,7 +95,7 @@ class _Clearing:
             is_held = b.compare(b.NE, value, b.number(0, value.type))
             branch = b.if_else(is_held, [], with_else=False)
             with at_end(branch.then, self.location):
-                self.below(block, inner, is_entered=True)
+                self.clear_cells(block, inner, is_entered=True)
                 if not self.keeps_activity:
                     self.fields.store(activity, index, b.number(0, value.type))
                 b.yield_()
@@ -106,16 +107,15 @@ class _Clearing:
         """The items of a list."""
         around = path_to(block)
         activity = activities_of([*around, declaration])[-1]
-        index = self._in_list(declaration, cell)
+        index = self._first_item(declaration, cell)
         length = self.fields.load(activity, index)
         count = b.to_index(length)
-        self._nest(
-            declaration, [count], cell, lambda inner: self.below(block, inner, is_entered=True)
-        )
+        clear = partial(self.clear_cells, block, is_entered=True)
+        self._nest(declaration, [count], cell, clear)
         if not self.keeps_activity:
             self.fields.store(activity, index, b.number(0, length.type))
 
-    def _in_list(self, declaration: DeclaredBlock, cell: Cell) -> list[ir.Value]:
+    def _first_item(self, declaration: DeclaredBlock, cell: Cell) -> list[ir.Value]:
         """The index of the first item."""
         inner = dict(cell)
         (axis,), (extent,) = declaration.axes, declaration.extents
@@ -154,11 +154,11 @@ class _Clearing:
         for component in product(*map(range, integers(place.attributes["component_shape"]))):
             at = [*index, *(b.index(c) for c in component)]
             if self.of_derivatives:
-                self._clear_touched(array, at, 8 * ELEMENT_SIZES[element])
+                self._clear_if_set(array, at, 8 * ELEMENT_SIZES[element])
             else:
                 field.store(b.number(0, type_), array, at)
 
-    def _clear_touched(self, array: ir.Value, at: Sequence[ir.Value], width: int) -> None:
+    def _clear_if_set(self, array: ir.Value, at: Sequence[ir.Value], width: int) -> None:
         """A store would take memory, which derivatives that nothing computed do not have."""
         value = field.load(array, at)
         bits = b.bitcast(value, b.integer_type(width))
