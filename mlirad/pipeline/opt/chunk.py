@@ -14,7 +14,7 @@ from mlirad.dialect.placements import conflicting_places
 from mlirad.dialect.well_formed import malformed_types
 from mlirad.errors import MLIRError
 from mlirad.ir.reports.location import source_location
-from mlirad.pipeline.opt.diagnostics import Diagnostic, Report, remarks, reporting
+from mlirad.pipeline.opt.diagnostics import Diagnostic, Report, Severity, remarks, reporting
 from mlirad.pipeline.opt.emit import emit
 from mlirad.pipeline.opt.expectations import parse_expectations, unmet
 from mlirad.pipeline.opt.output import write
@@ -56,7 +56,7 @@ class Chunk(msgspec.Struct, frozen=True):
         context().allow_unregistered_dialects = settings.unregistered_dialects
         with reporting(context(), report):
             output = _Run(self, settings, timing, progress).output(report)
-        failed = any(diagnostic.severity == "error" for diagnostic in reported)
+        failed = any(diagnostic.severity is Severity.ERROR for diagnostic in reported)
         if not settings.verify_diagnostics:
             return Verdict(not failed, None if failed else output)
         errors = unmet(parse_expectations(str(self.source), self.file), reported)

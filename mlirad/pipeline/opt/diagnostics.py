@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 
 import msgspec
 
@@ -13,10 +14,16 @@ from mlirad.ir.reports.location import source_location
 from mlirad.ir.reports.remarks import take_remarks
 
 
+class Severity(StrEnum):
+    """How bad what is reported is."""
+
+    ERROR, WARNING, REMARK, NOTE = "error", "warning", "remark", "note"
+
+
 class Diagnostic(msgspec.Struct, frozen=True):
     """A message and its place; `details` is what follows the message's line when it is shown."""
 
-    severity: str
+    severity: Severity
     place: SourceLocation | None
     message: str
     details: str = ""
@@ -54,7 +61,7 @@ def remarks(module: ir.Operation) -> Iterator[Diagnostic]:
     """Yield what passes remarked on the ops of a module, taken away from them."""
     for op, text in take_remarks(module):
         place = source_location(op.location)
-        yield Diagnostic("remark", place, text, "" if place is None else place.excerpt())
+        yield Diagnostic(Severity.REMARK, place, text, "" if place is None else place.excerpt())
 
 
 def diagnostics_of(error: TaichiCompilationError | ir.MLIRError) -> Iterator[Diagnostic]:
@@ -68,15 +75,16 @@ def diagnostics_of(error: TaichiCompilationError | ir.MLIRError) -> Iterator[Dia
         details = (
             text.partition("\n")[2] if error.source is not None and "\n" not in error.reason else ""
         )
-        yield Diagnostic("error", error.source, error.reason, details)
+        yield Diagnostic(Severity.ERROR, error.source, error.reason, details)
     else:
-        yield Diagnostic("error", None, str(error))
+        yield Diagnostic(Severity.ERROR, None, str(error))
 
 
 def _from_upstream(diagnostic: ir.Diagnostic | ir.DiagnosticInfo) -> Iterator[Diagnostic]:
     """A diagnostic, then its notes."""
     place = source_location(diagnostic.location)
     details = "" if place is None else place.excerpt()
-    yield Diagnostic(diagnostic.severity.name.lower(), place, diagnostic.message, details)
+    severity = Severity(diagnostic.severity.name.lower())
+    yield Diagnostic(severity, place, diagnostic.message, details)
     for note in diagnostic.notes:
         yield from _from_upstream(note)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from mlirad.errors import MLIRError, SourceLocation
-from mlirad.pipeline.opt.diagnostics import Diagnostic
+from mlirad.pipeline.opt.diagnostics import Diagnostic, Severity
 
 _EXPECTATION = re.compile(
     r"expected-(error|warning|remark|note)(-re)?\s*(?:@([+-]\d+|above|below|unknown))?\s*"
@@ -20,7 +20,7 @@ _INNER = re.compile(r"{{(.*?)}}")
 class Expectation(msgspec.Struct, frozen=True):
     """A diagnostic that has to be reported at a line, or without a place where `line` is None."""
 
-    severity: str
+    severity: Severity
     line: int | None
     message: str
     written: SourceLocation
@@ -50,14 +50,13 @@ def parse_expectations(text: str, file: str) -> list[Expectation]:
     none."""
     lines = text.split("\n")
     expectations = []
-    for number, line in enumerate(lines, 1):
-        for match in _EXPECTATION.finditer(line):
+    for number, text_line in enumerate(lines, 1):
+        for match in _EXPECTATION.finditer(text_line):
             severity, is_pattern, designator, message = match.groups()
             written = SourceLocation(file, number, match.start() + 1)
             pattern = _pattern(message, written) if is_pattern else None
-            expectations.append(
-                Expectation(severity, _target(lines, number, designator), message, written, pattern)
-            )
+            line = _target(lines, number, designator)
+            expectations.append(Expectation(Severity(severity), line, message, written, pattern))
     return expectations
 
 
@@ -97,16 +96,10 @@ def unmet(expectations: Sequence[Expectation], reported: Sequence[Diagnostic]) -
         match = next((e for e in left if e.is_met_by(diagnostic)), None)
         if match is not None:
             left.remove(match)
-        elif diagnostic.severity != "note":
-            errors.append(
-                Diagnostic(
-                    "error",
-                    diagnostic.place,
-                    f"unexpected {diagnostic.severity}: {diagnostic.message}",
-                )
-            )
-    errors += [
-        Diagnostic("error", e.written, f'expected {e.severity} "{e.message}" was not produced')
-        for e in left
-    ]
+        elif diagnostic.severity is not Severity.NOTE:
+            text = f"unexpected {diagnostic.severity}: {diagnostic.message}"
+            errors.append(Diagnostic(Severity.ERROR, diagnostic.place, text))
+    for e in left:
+        text = f'expected {e.severity} "{e.message}" was not produced'
+        errors.append(Diagnostic(Severity.ERROR, e.written, text))
     return errors
