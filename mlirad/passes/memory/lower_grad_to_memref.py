@@ -3,56 +3,60 @@ heap elsewhere."""
 
 from mlirad.bindings import ir
 from mlirad.dialect.grad import AllocOp, FreeOp, PopOp, PushOp, stack_element
-from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
-from mlirad.ir.reports.location import source_location
+from mlirad.ir.requirements import refuse
 from mlirad.ir.walk import before, constant_integer, operations
 
 ON_STACK = 256  # slots
-_STACK_OPS = (AllocOp, PushOp, PopOp, FreeOp)
+_Buffers = dict[ir.Value, tuple[ir.Value, bool]]  # of each stack: memory, and whether on the heap
 
 
 def lower_grad_to_memref(module: ir.Operation) -> None:
     """Replace stacks of saved values by buffers."""
-    buffers: dict[ir.Value, tuple[ir.Value, bool]] = {}
-    for op in list(operations(module)):
-        if AllocOp.holds(op):
-            with before(op):
-                buffers[op.results[0]] = _allocate(op)
-        elif PushOp.holds(op):
-            with before(op):
-                b.write(op.operands[0], _buffer(buffers, op, 1)[0], [op.operands[2]])
-        elif PopOp.holds(op):
-            with before(op):
-                op.results[0].replace_all_uses_with(
-                    b.read(_buffer(buffers, op, 0)[0], [op.operands[1]])
-                )
-        elif FreeOp.holds(op):
-            memory, on_heap = _buffer(buffers, op, 0)
-            if on_heap:
-                with before(op):
-                    b.dealloc(memory)
-    of_stacks = [op for op in operations(module) if any(kind.holds(op) for kind in _STACK_OPS)]
-    for op in reversed(of_stacks):
+    buffers: _Buffers = {}
+    stack_ops = [op for op in operations(module) if op.name in _HANDLERS]
+    for op in stack_ops:
+        with before(op):
+            _HANDLERS[op.name](op, buffers)
+    for op in reversed(stack_ops):
         op.erase()
 
 
-def _buffer(
-    buffers: dict[ir.Value, tuple[ir.Value, bool]], op: ir.Operation, number: int
-) -> tuple[ir.Value, bool]:
-    stack = op.operands[number]
+def _allocate(op: ir.Operation, buffers: _Buffers) -> None:
+    element, trips = stack_element(op.results[0].type), constant_integer(op.operands[0])
+    if trips is not None and trips <= ON_STACK:
+        memory = b.alloca(ir.MemRefType.get([max(1, trips)], element))
+        buffers[op.results[0]] = memory, False
+    else:
+        type_ = ir.MemRefType.get([ir.ShapedType.get_dynamic_size()], element)
+        buffers[op.results[0]] = b.alloc(type_, [op.operands[0]]), True
+
+
+def _push(op: ir.Operation, buffers: _Buffers) -> None:
+    value, stack, position = op.operands
+    b.write(value, _buffer(op, stack, buffers)[0], [position])
+
+
+def _pop(op: ir.Operation, buffers: _Buffers) -> None:
+    stack, position = op.operands
+    op.results[0].replace_all_uses_with(b.read(_buffer(op, stack, buffers)[0], [position]))
+
+
+def _free(op: ir.Operation, buffers: _Buffers) -> None:
+    memory, is_on_heap = _buffer(op, op.operands[0], buffers)
+    if is_on_heap:
+        b.dealloc(memory)
+
+
+def _buffer(op: ir.Operation, stack: ir.Value, buffers: _Buffers) -> tuple[ir.Value, bool]:
     if stack not in buffers:
-        raise TaichiCompilationError(
-            "a stack that no 'grad.alloc' before it makes", source_location(op.location)
-        )
+        refuse(op, "a stack that no 'grad.alloc' before it makes")
     return buffers[stack]
 
 
-def _allocate(op: ir.Operation) -> tuple[ir.Value, bool]:
-    element = stack_element(op.results[0].type)
-    trips = constant_integer(op.operands[0])
-    if trips is not None and trips <= ON_STACK:
-        type_ = ir.MemRefType.get([max(1, trips)], element)
-        return b.alloca(type_), False
-    type_ = ir.MemRefType.get([ir.ShapedType.get_dynamic_size()], element)
-    return b.alloc(type_, [op.operands[0]]), True
+_HANDLERS = {
+    AllocOp.OPERATION_NAME: _allocate,
+    PushOp.OPERATION_NAME: _push,
+    PopOp.OPERATION_NAME: _pop,
+    FreeOp.OPERATION_NAME: _free,
+}

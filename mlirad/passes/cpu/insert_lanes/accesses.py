@@ -10,7 +10,14 @@ from mlirad.analysis.lanes.groups import Group
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.ops import Func, Memref, Vector
-from mlirad.ir.vectors import extract, from_elements, load_steps
+from mlirad.ir.vectors import (
+    extract,
+    load_apart,
+    load_lanes,
+    load_steps,
+    store_apart,
+    store_lanes,
+)
 from mlirad.ir.walk import before, defining_op, enclosing, is_inside, owner_operation
 from mlirad.passes.cpu.insert_lanes.addresses import Addresses, Place, flatten_memref
 from mlirad.passes.cpu.insert_lanes.table_rows import load_columns, store_columns
@@ -105,23 +112,13 @@ class Memory:
         values = self.values
         if place.stride in _SHORT and mask is None:
             return load_steps(place.flat, [place.offset], place.stride, kind)
-        zero = values.splat(0, ir.VectorType(kind).element_type)
         if place.stride == 1:
-            if mask is None:
-                return b.make(Vector.LOAD, kind, [place.flat, place.offset])
-            return b.make(Vector.MASKEDLOAD, kind, [place.flat, place.offset, mask, zero])
+            return load_lanes(place.flat, [place.offset], kind, mask)
         if mask is None:
-            return from_elements(
-                [b.read(place.flat, [at]) for at in self.addresses.lane_offsets(place)]
-            )
-        operands = [
-            place.flat,
-            b.index(0),
-            self.addresses.safe_offsets(place, mask),
-            values.all_lanes(),
-            zero,
-        ]
-        return b.make(Vector.GATHER, kind, operands)
+            return load_apart(place.flat, [[at] for at in self.addresses.lane_offsets(place)])
+        zero = values.splat(0, ir.VectorType(kind).element_type)
+        offsets, all_lanes = self.addresses.safe_offsets(place, mask), values.all_lanes()
+        return b.make(Vector.GATHER, kind, [place.flat, b.index(0), offsets, all_lanes, zero])
 
     def store(self, op: ir.Operation, mask: Mask) -> None:
         """Store what lanes have."""
@@ -136,20 +133,14 @@ class Memory:
         if place.stride == 1:
             if mask is not None and memref in self._private:
                 # nothing else goes there: two ops where a store with a mask takes many, or waits
-                old = b.make(Vector.LOAD, vector.type, [place.flat, place.offset])
+                old = load_lanes(place.flat, [place.offset], vector.type)
                 vector, mask = values.select(mask, vector, old), None
-            if mask is None:
-                b.effect(Vector.STORE, [vector, place.flat, place.offset])
-            else:
-                b.effect(Vector.MASKEDSTORE, [place.flat, place.offset, mask, vector])
+            store_lanes(vector, place.flat, [place.offset], mask)
         elif mask is None:
-            for number, at in enumerate(self.addresses.lane_offsets(place)):
-                b.write(extract(vector, number), place.flat, [at])
+            store_apart(vector, place.flat, [[at] for at in self.addresses.lane_offsets(place)])
         else:
-            b.effect(
-                Vector.SCATTER,
-                [place.flat, place.offset, self.addresses.lane_distances(place), mask, vector],
-            )
+            distances = self.addresses.lane_distances(place)
+            b.effect(Vector.SCATTER, [place.flat, place.offset, distances, mask, vector])
 
     # Groups of accesses.
 

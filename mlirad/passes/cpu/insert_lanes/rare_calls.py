@@ -14,9 +14,9 @@ import msgspec
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.marks.rare import CALL, RARE, rare_call
-from mlirad.ir.ops import Vector
 from mlirad.ir.requirements import symbol_of
 from mlirad.ir.structured import If
+from mlirad.ir.vectors import load_lanes, store_lanes
 from mlirad.ir.walk import (
     at_end,
     at_start,
@@ -150,11 +150,11 @@ def _store(vector: ir.Value, memory: ir.Value, row: int) -> None:
     stored = ir.VectorType.get(kind.shape, stored_type(kind.element_type))
     if stored != kind:
         vector = b.extui(vector, stored)
-    b.effect(Vector.STORE, [vector, memory, b.index(row), b.index(0)])
+    store_lanes(vector, memory, [b.index(row), b.index(0)])
 
 
 def _load(memory: ir.Value, row: int, type_: ir.Type) -> ir.Value:
     stored = ir.MemRefType(memory.type).element_type
     kind = ir.VectorType.get(ir.VectorType(type_).shape, stored)
-    loaded = b.make(Vector.LOAD, kind, [memory, b.index(row), b.index(0)])
+    loaded = load_lanes(memory, [b.index(row), b.index(0)], kind)
     return loaded if kind == type_ else b.trunci(loaded, type_)

@@ -16,10 +16,10 @@ from mlirad.analysis.lanes.lane_meetings import Meetings
 from mlirad.analysis.lanes.updates import STEPS, Update
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.ops import Arith, Func, Memref, Vector
+from mlirad.ir.ops import Arith, Func, Memref
 from mlirad.ir.requirements import symbol_of
 from mlirad.ir.structured import is_for, is_parallel, runs_in_any_order
-from mlirad.ir.vectors import halved
+from mlirad.ir.vectors import halved, load_lanes, store_lanes
 from mlirad.ir.walk import (
     ancestors,
     attributes_of,
@@ -66,9 +66,9 @@ class LaneSums:
         memref, *indices = update.load.operands
         moving = [indices[axis] for axis in self._moving[memref]]
         places = [*map(self.values.first, moving), b.index(0)]
-        old = b.make(Vector.LOAD, vector.type, [self._own[memref], *places])
+        old = load_lanes(self._own[memref], places, vector.type)
         new = b.make(step, vector.type, [old, vector], **attributes_of(update.steps[0]))
-        b.effect(Vector.STORE, [new, self._own[memref], *places])
+        store_lanes(new, self._own[memref], places)
 
     def _make(self, memref: ir.Value) -> ir.Value:
         """Sums that begin with 0 in front of the nest."""
@@ -78,7 +78,7 @@ class LaneSums:
             lane_sums = b.alloca(kind)
         with before(self.nest):
             zero = self.values.splat(0, type_.element_type)
-            _for_each(shape, lambda at: b.effect(Vector.STORE, [zero, lane_sums, *at, b.index(0)]))
+            _for_each(shape, lambda at: store_lanes(zero, lane_sums, [*at, b.index(0)]))
         return lane_sums
 
     def _shape(self, memref: ir.Value) -> list[int]:
@@ -92,9 +92,7 @@ class LaneSums:
         element = ir.MemRefType(memref.type).element_type
 
         def add(at: Sequence[ir.Value]) -> None:
-            lanes = b.make(
-                Vector.LOAD, self.values.vector_type(element), [lane_sums, *at, b.index(0)]
-            )
+            lanes = load_lanes(lane_sums, [*at, b.index(0)], self.values.vector_type(element))
             total = halved(lanes, name, attributes)
             place = list(update.load.operands)[1:]
             for axis, index in zip(moving, at):

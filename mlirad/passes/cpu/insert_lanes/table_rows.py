@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from mlirad.analysis.lanes.groups import ROW
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.ops import Vector
-from mlirad.ir.vectors import joined, part_of, shifted, turned, vector_of
+from mlirad.ir.vectors import joined, load_lanes, part_of, shifted, store_lanes, turned, vector_of
 
 
 def load_columns(
@@ -21,7 +20,7 @@ def load_columns(
     for lane in range(lanes):
         back = ROW - length if lane == lanes - 1 else 0
         at = b.add(start, b.index(step * lane - back))
-        row = b.make(Vector.LOAD, kind, [flat, at])
+        row = load_lanes(flat, [at], kind)
         rows.append(shifted(row, back) if back else row)
     return turned([joined(rows[number::ROW]) for number in range(ROW)])
 
@@ -33,4 +32,4 @@ def store_columns(
     quarters = turned(columns)
     for lane in range(lanes):
         row = part_of(quarters[lane % ROW], lane - lane % ROW, ROW)
-        b.effect(Vector.STORE, [row, flat, b.add(start, b.index(step * lane))])
+        store_lanes(row, flat, [b.add(start, b.index(step * lane))])
