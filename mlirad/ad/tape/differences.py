@@ -62,12 +62,7 @@ def compare(
     launch of `entries` that disagree, and TaichiRuntimeError where `run` does not give the same
     loss again, or writes to array arguments, which are not put back.
     """
-    for entry in entries:
-        if entry.writes_arrays():
-            raise TaichiRuntimeError(
-                f"gradients are checked where only fields are written, and {entry} writes to an "
-                "array argument"
-            )
+    _refuse_arrays(entries)
     recorded = _value(loss)
     gradients = [field.derivative(ADJOINT).find_memory().elements.read() for field in fields]
 
@@ -93,6 +88,15 @@ def compare(
                 if not agree(derivative, slopes, rel, recorded):
                     at = suspicious(entries, start, loss, rel)
                     raise TaichiAssertionError(_message(field, direction, derivative, slopes, at))
+
+
+def _refuse_arrays(entries: Sequence[Entry]) -> None:
+    for entry in entries:
+        if entry.writes_arrays():
+            raise TaichiRuntimeError(
+                f"gradients are checked where only fields are written, and {entry} writes to an "
+                "array argument"
+            )
 
 
 @contextmanager
