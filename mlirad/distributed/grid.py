@@ -89,7 +89,7 @@ class Grid:
     # Who owns what.
 
     def place_of(self, rank: int) -> tuple[int, ...]:
-        """Where a rank's block is among the blocks."""
+        """Return the position of a rank's block among the blocks."""
         return tuple(int(index) for index in np.unravel_index(rank, self.cuts))
 
     def block_of(self, rank: int) -> tuple[Range, ...]:
@@ -239,7 +239,8 @@ class Grid:
 
 
 def _cuts(shape: Sequence[int], size: int) -> tuple[int, ...]:
-    """How often axes are cut, so that blocks are near to cubes: more often the longer ones."""
+    """Return how often axes are cut so that blocks are near to cubes: more often the longer
+    ones."""
     counts = sorted(MPI.Compute_dims(size, len(shape)), reverse=True)
     longest = sorted(range(len(shape)), key=lambda axis: -shape[axis])
     cuts = [1] * len(shape)

@@ -34,12 +34,12 @@ class Link(msgspec.Struct, frozen=True):
 
     @property
     def tag_back(self) -> int:
-        """That of the opposite direction."""
+        """A number for the opposite direction."""
         return sum((1 - step) * 3**axis for axis, step in enumerate(self.step))
 
 
 class Cells(Protocol):
-    """What an exchange asks of a grid."""
+    """The interface of a grid for exchanges."""
 
     shape: tuple[int, ...]
 
@@ -96,11 +96,11 @@ class Exchange(NeighbourTransfer):
     kind = "exchange"
 
     def forward(self, values: Sequence[Array]) -> Sequence[Array]:
-        """What halos get."""
+        """Return the values of halos."""
         return self.post(values)()
 
     def pull(self, adjoints: Sequence[Array], decision: Decision) -> Sequence[Array]:
-        """What owners get."""
+        """Return the adjoints of owners."""
         return self.post(adjoints, back=True)()
 
 
@@ -179,22 +179,22 @@ class ArrivedExchange(Linear):
         self._exchanged, self._came = transfer, list(came)
 
     def agree(self, why: Pass, number: int, carries: bool) -> bool:
-        """Whether a derivative passes in one of the ranks."""
+        """Return whether a derivative passes in one of the ranks."""
         return self._exchanged.agree(why, number, carries)
 
     def apply(self, values: Sequence[Array]) -> tuple[Sequence[Array], Decision]:
-        """What has arrived, the first time."""
+        """Return what has arrived, the first time."""
         if self._came:
             arrived, self._came = self._came, []
             return arrived, None
         return self.forward(values), None
 
     def forward(self, values: Sequence[Array]) -> Sequence[Array]:
-        """What halos get."""
+        """Return the values of halos."""
         return self._exchanged.forward(values)
 
     def pull(self, adjoints: Sequence[Array], decision: Decision) -> Sequence[Array]:
-        """What owners get."""
+        """Return the adjoints of owners."""
         return self._exchanged.pull(adjoints, decision)
 
 

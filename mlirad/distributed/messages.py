@@ -17,7 +17,7 @@ _NAP = 1e-5  # seconds
 
 
 class Messages:
-    """What is sent and received by the ranks of a communicator.
+    """Messages among the ranks of a communicator.
 
     Requests are looked at, and waited for without keeping a processor busy: there may be more ranks
     than processors.
@@ -55,20 +55,20 @@ class Messages:
         return buffer
 
     def scatter(self, values: Array | None, shape: Sequence[int], dtype: Any, root: int) -> Array:
-        """This rank's part along the first axis of an array of one rank."""
+        """Return this rank's part along the first axis of an array of one rank."""
         buffer = np.empty(tuple(shape), dtype)
         sent = None if values is None else _bytes(np.ascontiguousarray(values))
         self.wait(self.comm.Iscatter(sent, _bytes(buffer), root))
         return buffer
 
     def any_of(self, flag: bool) -> bool:
-        """Whether a flag is set in one of the ranks."""
+        """Return whether a flag is set in one of the ranks."""
         buffer = np.empty(1, np.int8)
         self.wait(self.comm.Iallreduce(np.array([flag], np.int8), buffer, MPI.MAX))
         return bool(buffer[0])
 
     def counts_of_each(self, counts: Array) -> Array:
-        """How many each rank has for this one, where this one has some for each."""
+        """Exchange counts: from those for each rank to those of each rank for this one."""
         buffer = np.empty_like(counts)
         self.wait(self.comm.Ialltoall(counts, buffer))
         return buffer

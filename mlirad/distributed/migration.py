@@ -46,7 +46,7 @@ def migrate(count: Field, destination: Field, *fields: Field) -> None:
 
 
 class Moves(msgspec.Struct, frozen=True):
-    """Who went: rows in the order in which they were sent, and how many to each rank and from
+    """The rows that moved, in the order in which they were sent, and how many to each rank and from
     each."""
 
     order: Array

@@ -38,7 +38,7 @@ def world() -> Any:
 
 
 def local_size(comm: Any) -> int:
-    """How many ranks share this machine."""
+    """Return the number of ranks on this machine."""
     shared = comm.Split_type(MPI.COMM_TYPE_SHARED)
     size = int(shared.Get_size())
     shared.Free()

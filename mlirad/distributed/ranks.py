@@ -27,7 +27,7 @@ _SMALL = 1 << 20  # bytes, of what all ranks together contribute to a sum
 
 
 class Ranks(Messages):
-    """All ranks of `mpiexec`, numbered from 0; one where there is none.
+    """The ranks of `mpiexec`, numbered from 0; one without it.
 
     Every communication is one that all ranks take part in, in the same order, from one thread of
     each. Before each they compare what they are about to do: where that differs, all raise
@@ -53,8 +53,8 @@ class Ranks(Messages):
     # What all are about to do.
 
     def agree(self, action: str, flag: bool = False) -> bool:
-        """Whether a flag is set in one of the ranks. Raises TaichiRuntimeError, in all of them,
-        where they are not about to do the same."""
+        """Return whether a flag is set in one of the ranks. Raises TaichiRuntimeError, in all of
+        them, where they are not about to do the same."""
         self._check_thread()
         if self.size == 1:
             return flag
@@ -66,7 +66,7 @@ class Ranks(Messages):
         return bool(received[2])
 
     def together(self, action: Callable[[], Result]) -> Result:
-        """What an action gives in this rank. Where it fails in one, all raise: that one its
+        """Carry out an action in this rank. If it fails in one, all raise: that one its
         exception, the others TaichiRuntimeError."""
         error, said, result = None, None, None
         try:
@@ -202,6 +202,6 @@ def processors() -> int:
 
 
 def _processors() -> int:
-    """Those of this machine."""
+    """Return the number of processors of this machine."""
     there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return there or 1

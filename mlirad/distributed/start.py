@@ -23,7 +23,7 @@ def rank() -> int:
 
 
 def size() -> int:
-    """How many ranks there are."""
+    """The number of ranks."""
     return ranks().size
 
 

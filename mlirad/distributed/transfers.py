@@ -37,12 +37,12 @@ class Communication(Transfer):
         return self.ranks.number()
 
     def agree(self, why: Pass, number: int, carries: bool) -> bool:
-        """Whether a derivative passes in one of the ranks."""
+        """Return whether a derivative passes in one of the ranks."""
         return self.ranks.agree(f"communication {number}: {self.text} ({why.value})", carries)
 
 
 class Linear(Communication):
-    """One that chooses nothing."""
+    """A communication that chooses nothing."""
 
     @abstractmethod
     def forward(self, values: Sequence[Array]) -> Sequence[Array]:
@@ -58,7 +58,7 @@ class Linear(Communication):
 
 
 class AllSum(Linear):
-    """What each rank has becomes the sum of all, in each: the transpose is the same."""
+    """The sum over all ranks, in each; the transpose is the same."""
 
     def forward(self, values: Sequence[Array]) -> Sequence[Array]:
         """The sums."""
@@ -70,18 +70,18 @@ class AllSum(Linear):
 
 
 class RootTransfer(Linear):
-    """One in which a rank, the `root`, has another part than the others."""
+    """A communication in which a rank, the `root`, has another part than the others."""
 
     root: int
 
     @property
     def is_root(self) -> bool:
-        """Whether this is the one."""
+        """Whether this rank is the root."""
         return self.ranks.rank == self.root
 
 
 class SumAt(RootTransfer):
-    """One rank gets the sum of all: in transposition, all get what it has."""
+    """The sum over all ranks, in one; in transposition, all get what it has."""
 
     def forward(self, values: Sequence[Array]) -> Sequence[Array]:
         """The sum, in the root."""
@@ -95,7 +95,7 @@ class SumAt(RootTransfer):
 
 
 class FromRoot(RootTransfer):
-    """All others get what one rank has: in transposition, it gets the sum of theirs."""
+    """The values of one rank, in all others; in transposition, it gets the sum of theirs."""
 
     def forward(self, values: Sequence[Array]) -> Sequence[Array]:
         """The root's values, in the others."""
@@ -111,10 +111,10 @@ class FromRoot(RootTransfer):
 
 
 class Gather(RootTransfer):
-    """One rank gets what each has, behind one another."""
+    """The values of all ranks, behind one another, in one."""
 
     def forward(self, values: Sequence[Array]) -> Sequence[Array]:
-        """All parts, in the root."""
+        """Return all parts, in the root."""
         array = self.ranks.gather(values[0], self.root)
         return [array] if self.is_root else []
 
@@ -135,7 +135,7 @@ class Scatter(RootTransfer):
         return [self.ranks.scatter(value, block.shape, block.dtype, self.root)]
 
     def pull(self, adjoints: Sequence[Array], decision: Decision) -> Sequence[Array]:
-        """All parts, in the root."""
+        """Return all parts, in the root."""
         array = self.ranks.gather(adjoints[0], self.root)
         return [array] if self.is_root else []
 
@@ -147,11 +147,11 @@ class SendReceive(Linear):
     origin: int | None
 
     def forward(self, values: Sequence[Array]) -> Sequence[Array]:
-        """What arrives."""
+        """Return the message that arrives."""
         return self._message(values, self.to, self.targets, self.origin)
 
     def pull(self, adjoints: Sequence[Array], decision: Decision) -> Sequence[Array]:
-        """What comes back."""
+        """Return the adjoint that comes back."""
         return self._message(adjoints, self.origin, self.sources, self.to)
 
     def _message(

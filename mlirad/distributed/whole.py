@@ -15,7 +15,7 @@ Range = tuple[int, int]
 
 
 class Blocks(Protocol):
-    """What is asked of a grid."""
+    """The interface of a grid for whole arrays."""
 
     ranks: Ranks
     shape: tuple[int, ...]

@@ -55,7 +55,7 @@ class Electric(Simulator):
 
     @ti.func
     def decide(self, t: int, x: Any) -> None:
-        """What the network makes of a place and a speed: the charges of the electrodes."""
+        """The charges of the electrodes that the network chooses for a place and a speed."""
         behind = 5 * (self.aim[t] - x)
         goal = (self.aim[t + 1] - self.aim[t]) / self.dt
         slow = goal - self.speed[t]

@@ -58,7 +58,7 @@ def make() -> Callable[[Any, Wind], tuple[float, Any]]:
 
 
 def gradient(workers: int, scenes: int, is_deadly: bool) -> Found:
-    """That of all winds; one of the workers is killed where it `is_deadly`."""
+    """The gradient over all winds; one of the workers is killed if it `is_deadly`."""
     ensemble = Ensemble(make, workers)
     with TemporaryDirectory() as folder:
         file = Path(folder) / "deadly"

@@ -66,7 +66,7 @@ class Jelly(Material):
 
     @ti.kernel
     def compare(self) -> None:
-        """How far the middle is from the mark, squared."""
+        """Add the squared distance of the middle from the mark."""
         self.loss[None] += (self.middle[None] - ti.Vector([*MARK])).norm_sqr()
 
     def finish(self) -> None:

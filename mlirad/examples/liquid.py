@@ -70,14 +70,15 @@ class Liquid(Material):
 
     @ti.kernel
     def slosh(self) -> None:
-        """How far the water's middle is from that of the glass, and how fast it goes on average."""
+        """Measure the distance of the water's middle from that of the glass, and its average
+        speed."""
         for p in self.x:
             self.swing[None][0] += self.mass * (self.x[p][0] - 0.5)
             self.loss[None] += self.mass * self.v[p].norm_sqr()
 
     @ti.kernel
     def arrive(self) -> None:
-        """What the glass has not kept to: the way, and that it stands."""
+        """Add what the glass has missed: the way, and that it stands."""
         speed, way, time = 0.0, 0.0, self.span / self.knots
         ti.loop_config(serialize=True)
         for k in range(self.knots):

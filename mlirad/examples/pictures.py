@@ -52,7 +52,7 @@ class Canvas:
         self._draw.ellipse((x - r, y - r, x + r, y + r), outline=colour, width=thick)
 
     def picture(self) -> Picture:
-        """What has been drawn."""
+        """Return the picture."""
         small = self._image.resize((self.size, self.size), Image.Resampling.LANCZOS)
         return np.asarray(small)
 

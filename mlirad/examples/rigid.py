@@ -45,7 +45,7 @@ class Body:
 
     @ti.func
     def speed_at(self, arm: Any) -> Any:
-        """How fast a point of the body is."""
+        """Return the speed of a point of the body."""
         return self.speed + self.spin * ti.Vector([-arm[1], arm[0]])
 
 
@@ -100,7 +100,7 @@ class Rigid(Simulator):
 
     @ti.func
     def touch(self, i: int, k: int) -> None:
-        """What the floor and the discs of later bodies do to a disc."""
+        """Add the forces of the floor and of the discs of later bodies on a disc."""
         arm = self.bodies[i].arm(self.disc[i, k][0], self.disc[i, k][1])
         place, speed = self.bodies[i].place + arm, self.bodies[i].speed_at(arm)
         deep = FLOOR + RADIUS - place[1]
@@ -142,7 +142,7 @@ class Rigid(Simulator):
         self.loss[None] += difference.norm_sqr()
 
     def energy(self) -> float:
-        """Of motion, height and contacts."""
+        """Return the energy of motion, height and contacts."""
         speed, spin = self.bodies.speed.to_numpy(), self.bodies.spin.to_numpy()
         height = self.bodies.place.to_numpy()[:, 1].sum()
         turning = (np.array(INERTIA[: self.count]) * spin**2).sum() / 2

@@ -64,7 +64,7 @@ class Silhouettes(Simulator):
         return total
 
     def begin(self) -> None:
-        """Nothing passes from view to view."""
+        """Begin: nothing passes from view to view."""
 
     @ti.kernel
     def step(self, view: int) -> None:

@@ -77,7 +77,7 @@ class Smoke(Simulator):
 
     @ti.func
     def divergence(self, flow: ti.template(), t: int, i: int, j: int) -> float:  # type: ignore[valid-type]
-        """What flows out of a cell; speeds stand on its left and lower side."""
+        """Return the outflow of a cell; speeds stand on its left and lower side."""
         right, above = self.near(i + 1, j), self.near(i, j + 1)
         out = flow[t, right[0], right[1]][0] - flow[t, i, j][0]
         return out + flow[t, above[0], above[1]][1] - flow[t, i, j][1]

@@ -57,12 +57,12 @@ class Jelly:
 
     @property
     def state(self) -> list[Any]:
-        """What passes from step to step."""
+        """The fields that pass from step to step."""
         return [self.x, self.v, self.affine, self.shape]
 
     @property
     def scratch(self) -> list[Any]:
-        """What each step writes anew."""
+        """The fields that each step writes again."""
         return [self.mass, self.momentum, self.speed]
 
     @ti.kernel
@@ -141,7 +141,7 @@ class Jelly:
 
     @ti.kernel
     def compare(self) -> None:
-        """How far from the mark, squared."""
+        """Set the loss: the squared distance from the mark."""
         for k in ti.static(range(2)):
             self.loss[None] += (self.centre[None][k] - MARK[k]) ** 2
 

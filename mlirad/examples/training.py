@@ -102,7 +102,7 @@ class Adam:
         square: ti.template(),  # type: ignore[valid-type]
         number: int,
     ) -> None:
-        """One step of one field."""
+        """Move one field by a step."""
         for index in ti.grouped(parameter):
             slope = parameter.grad[index]
             mean[index] = 0.9 * mean[index] + 0.1 * slope

@@ -57,7 +57,7 @@ class Walker(Material):
 
     @ti.func
     def tension(self, muscle: int, number: int) -> float:
-        """How hard a muscle pulls, or pushes, from -1 to 1."""
+        """Return the force of a muscle, from -1 to 1."""
         total = 0.0
         for k in range(HARMONICS):
             angle = 2 * np.pi * RHYTHM * (k + 1) * number * self.dt

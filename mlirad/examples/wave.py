@@ -81,8 +81,8 @@ class Wave(Simulator):
 
     @ti.kernel
     def energy(self) -> float:
-        """What these steps keep, to rounding: the energy, and a correction of the first order in
-        the step (Hairer, Lubich, Wanner: "Geometric numerical integration", I.1)."""
+        """Return what these steps conserve, to rounding: the energy, and a correction of the first
+        order in the step (Hairer, Lubich, Wanner: "Geometric numerical integration", I.1)."""
         total = 0.0
         for i, j in self.height:
             force = self.bend(i, j)

@@ -24,17 +24,17 @@ class ArrayFunction(Protocol):
 
     @property
     def inputs(self) -> Sequence[Port]:
-        """What it takes an array for."""
+        """The ports that take an array."""
 
     @property
     def outputs(self) -> Sequence[Port]:
-        """What it gives an array for."""
+        """The ports that give an array."""
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         """Call it: the outputs are written to the arrays that `out` lists."""
 
     def shapes(self, arrays: Sequence[Any]) -> list[tuple[int, ...]]:
-        """Those of the outputs, for arrays of which nothing but shapes and types is looked at."""
+        """Return the shapes of the outputs, by the shapes and types of arrays alone."""
 
     def reverse(self, numbers: Sequence[int]) -> ArrayFunction:
         """The adjoints of the inputs of some numbers: a function of the inputs, and of the adjoints

@@ -127,7 +127,7 @@ def _transpose(primitive: Any, cotangents: Sequence[Any], *arrays: Any, node: No
 def _by_row(
     primitive: Any, arrays: Sequence[Any], axes: Sequence[int | None], *, node: Node
 ) -> Any:
-    """One call after the other, for the rows of those arguments that have an axis of them."""
+    """Call a function for each row of those arguments that have an axis of rows."""
     import jax
 
     axis_of = {k: axis for k, axis in enumerate(axes) if axis is not None}

@@ -36,13 +36,14 @@ class Node:
         return tuple(result.astype(canonical(result.dtype), copy=False) for result in results)
 
     def shapes(self, avals: Sequence[Any]) -> list[tuple[int, ...]]:
-        """Those of the outputs."""
+        """Return the shapes of the outputs."""
         ports = self.function.inputs
         like = [np.broadcast_to(np.zeros((), p.dtype.numpy), a.shape) for a, p in zip(avals, ports)]
         return self.function.shapes(like)
 
     def tangent(self, numbers: tuple[int, ...]) -> Node:
-        """What gives the tangents of the outputs of floats, from those of some inputs."""
+        """Return the function from the tangents of some inputs to those of the outputs of
+        floats."""
         if numbers not in self._tangents:
             function = self.function.tangent(numbers)
             behind = len(self.function.inputs)
@@ -51,7 +52,8 @@ class Node:
         return self._tangents[numbers]
 
     def reverse(self, numbers: tuple[int, ...]) -> Node:
-        """What gives the adjoints of some inputs, from those of the outputs of floats."""
+        """Return the function from the adjoints of the outputs of floats to those of some
+        inputs."""
         if numbers not in self._reverses:
             function = self.function.reverse(numbers)
             behind = len(self.function.inputs)
@@ -60,7 +62,7 @@ class Node:
         return self._reverses[numbers]
 
     def transpose(self) -> Node:
-        """See above."""
+        """Return the transpose of a linear function."""
         assert self._transposed is not None, "a function that is not linear"
         return self._transposed()
 

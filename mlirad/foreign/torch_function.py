@@ -50,26 +50,27 @@ class TorchFunction:
         return tuple(results)
 
     def reverse(self, numbers: tuple[int, ...]) -> TorchFunction:
-        """What gives the adjoints of some inputs."""
+        """Return the function to the adjoints of some inputs."""
         if numbers not in self._reverses:
             self._reverses[numbers] = TorchFunction(self.function.reverse(numbers), list)
         return self._reverses[numbers]
 
     def tangent(self, numbers: tuple[int, ...]) -> TorchFunction:
-        """What gives the tangents of the outputs of floats, from those of some inputs."""
+        """Return the function from the tangents of some inputs to those of the outputs of
+        floats."""
         if numbers not in self._tangents:
             self._tangents[numbers] = TorchFunction(self.function.tangent(numbers), list)
         return self._tangents[numbers]
 
     def adjoints(self, needs: Sequence[bool], tensors: Sequence[Any], heads: Sequence[Any]) -> Any:
-        """Those of the inputs that need them, None for others."""
+        """Return the adjoints of the inputs that need them, None for others."""
         numbers = tuple(k for k, is_needed in enumerate(needs) if is_needed)
         seeds = [heads[k] for k in self.floats]
         adjoint_of = dict(zip(numbers, self.reverse(numbers)(*tensors, *seeds)))
         return tuple(adjoint_of.get(k) for k in range(len(needs)))
 
     def tangents(self, tensors: Sequence[Any], tangents: Sequence[Any]) -> Any:
-        """Those of the outputs for those of some inputs, None for others."""
+        """Return the tangents of the outputs for those of some inputs, None for others."""
         moving = [k for k, tangent in enumerate(tangents) if tangent is not None]
         numbers = tuple(k for k in moving if self.function.inputs[k].dtype.is_float)
         seeds = [tangents[k] for k in numbers]

@@ -44,13 +44,13 @@ class NoDisplay(Display):
     is_shown = can_be_closed = False
 
     def show(self, rows: Bytes) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def look(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 def say(line: str) -> None:

@@ -27,13 +27,14 @@ class Event(msgspec.Struct):
 
 
 def is_held(pressed: set[str], key: str) -> bool:
-    """Whether a key is among those that are pressed, on either side."""
+    """Return whether a key is among those that are pressed, on either side."""
     either = {key, f"{key}_L", f"{key}_R"} if text(key, "a key") in SIDES else {key}
     return not pressed.isdisjoint(either)
 
 
 def matches(event: Event, filters: tuple[object, ...]) -> bool:
-    """Whether an event has one of some types, keys, or pairs of both; where none is given, any."""
+    """Return whether an event has one of some types, keys, or pairs of both; where none is given,
+    any."""
     either = [tuple(entry) if isinstance(entry, list) else entry for entry in filters]
     names = (event.type, event.key, (event.type, event.key))
     return not either or any(name in either for name in names)

@@ -163,14 +163,14 @@ class GUI(Shapes, Keys):
     # Events.
 
     def get_event(self, *e_filter: object) -> bool:
-        """Whether something happened, of some types or keys; `event` is what."""
+        """Return whether something happened, of some types or keys; `event` is what."""
         for event in self.get_events(*e_filter):
             self.event = event
             return True
         return False
 
     def get_events(self, *e_filter: object) -> Iterator[ev.Event]:
-        """What happened since one last asked, of some types or keys."""
+        """Yield the events since the last call, of some types or keys."""
         self._display.look()
         while self._display.events:
             event = self._display.events.popleft()
@@ -178,7 +178,7 @@ class GUI(Shapes, Keys):
                 yield event
 
     def has_key_event(self) -> bool:
-        """Whether something happened."""
+        """Return whether something happened."""
         self._display.look()
         return bool(self._display.events)
 
@@ -189,11 +189,11 @@ class GUI(Shapes, Keys):
         return self._display.events.popleft() if self._display.events else None
 
     def is_pressed(self, *keys: str) -> bool:
-        """Whether one of some keys or buttons is held."""
+        """Return whether one of some keys or buttons is held."""
         return any(ev.is_held(self._display.pressed, key) for key in keys)
 
     def get_cursor_pos(self) -> tuple[float, float]:
-        """Where the mouse is, in parts of the window, from the lower left corner."""
+        """The position of the mouse, in parts of the window, from the lower left corner."""
         return self._display.cursor
 
     @property

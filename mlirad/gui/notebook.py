@@ -16,14 +16,14 @@ _BETWEEN = 0.1  # seconds
 
 
 def is_notebook() -> bool:
-    """Whether the program is a notebook's cell."""
+    """Return whether the program is a notebook's cell."""
     shell = sys.modules.get("IPython")
     current = None if shell is None else shell.get_ipython()
     return current is not None and hasattr(current, "kernel")
 
 
 class NotebookDisplay(Display):
-    """One picture in the output, which changes, ten times a second at most."""
+    """A picture in the output, which changes, ten times a second at most."""
 
     can_be_closed = False
 
@@ -45,7 +45,7 @@ class NotebookDisplay(Display):
             self._put(self._last)
 
     def look(self) -> None:
-        """Nothing: nobody can touch the picture."""
+        """Do nothing: nobody can touch the picture."""
 
     def _put(self, rows: Bytes) -> None:
         display = sys.modules["IPython"].display

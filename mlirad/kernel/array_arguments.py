@@ -49,7 +49,7 @@ def _array_numbers(kernel: KernelModule) -> list[int]:
 
 
 def with_gradients(kernel: KernelModule, positions: frozenset[int]) -> KernelModule:
-    """The same kernel for arrays of which those at some positions have gradients too."""
+    """Return a kernel for arrays of which those at some positions have gradients too."""
     arrays = [
         replace(array, needs_grad=array.needs_grad or k in positions)
         for k, array in enumerate(kernel.arrays)
@@ -66,7 +66,7 @@ def with_gradients(kernel: KernelModule, positions: frozenset[int]) -> KernelMod
 
 
 def without_derivative(kernel: KernelModule) -> KernelModule:
-    """The same kernel, of which what it reads carries no derivative, as by `ti.stop_grad`."""
+    """Return a kernel whose inputs carry no derivative, as by `ti.stop_grad`."""
     if kernel.derivatives is not None:
         return replace(kernel, derivatives=kernel.derivatives.stopped())
     with context(), kernel.module.operation.location:
@@ -80,7 +80,7 @@ def without_derivative(kernel: KernelModule) -> KernelModule:
 def with_adjoints_apart(
     kernel: KernelModule, symbols: frozenset[str], emptied: Sequence[str]
 ) -> KernelModule:
-    """The same kernel, of whose fields some have adjoints apart from their gradients, once its
+    """Return a kernel of whose fields some have adjoints apart from their gradients, once its
     trees are declared anew; of these gradients, which are memory, some are `emptied`."""
     fields = tuple(dict.fromkeys([*kernel.fields, *emptied]))
     with context(), kernel.module.operation.location:

@@ -8,7 +8,7 @@ import msgspec
 
 
 class ScalarForm(msgspec.Struct, frozen=True):
-    """One scalar."""
+    """A scalar."""
 
 
 class MatrixForm(msgspec.Struct, frozen=True):

@@ -29,12 +29,12 @@ class GivenFlow(msgspec.Struct, frozen=True):
 
 
 class GivenDerivatives(Protocol):
-    """What gives a kernel derivatives that are kernels too: no pass makes them."""
+    """The derivatives of a kernel that are kernels too: no pass makes them."""
 
     def derived(
         self, kernel: KernelModule, tangents: int, *, is_reverse: bool, is_constant: bool
     ) -> KernelModule:
-        """What computes the primal, or the reverse, with tangents, for the derivatives that fields
+        """Return the primal, or the reverse, with tangents, for the derivatives that fields
         have now, and those that the arguments of a kernel say.
 
         Its arguments are those of the kernel, then derivatives of these, which labels tell, then
@@ -42,10 +42,10 @@ class GivenDerivatives(Protocol):
         """
 
     def flows(self) -> Sequence[GivenFlow]:
-        """How derivatives pass."""
+        """Return which arrays derivatives pass between."""
 
     def stopped(self) -> GivenDerivatives:
-        """The same where none passes."""
+        """Return the derivatives if none passes."""
 
 
 class KernelModule(msgspec.Struct):

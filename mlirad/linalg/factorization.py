@@ -54,15 +54,15 @@ class Factorization:
 
 
 def is_symmetric(matrix: StoredEntries) -> bool:
-    """Whether it is, but for rounding."""
+    """Return whether a matrix is symmetric, up to rounding."""
     difference = abs(matrix.wide - matrix.wide.T)
     allowed = _SYMMETRIC[matrix.dtype.bits] * np.abs(matrix.values).max(initial=0.0)
     return bool(difference.nnz == 0 or difference.max() <= allowed)
 
 
 def _problem_of(factors: Any, is_definite: bool) -> str | None:
-    """What the factors say of their matrix. A pivot that is rounding beside the terms that it is
-    the sum of says that it is singular."""
+    """Return the problem of a matrix that its factors show. A pivot that is rounding beside the
+    terms that it is the sum of says that it is singular."""
     lower, upper = factors.L, factors.U
     pivots: Values = upper.diagonal()
     if not np.isfinite(pivots).all():

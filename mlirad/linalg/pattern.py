@@ -29,15 +29,15 @@ class Pattern:
         return self.keys // self.shape[0]
 
     def keys_of(self, rows: Values, columns: Values) -> Indices:
-        """What stands for entries."""
+        """Return the keys of entries."""
         return columns.astype(np.int64) * self.shape[0] + rows
 
     def positions(self, keys: Indices) -> Indices:
-        """Where entries, all of which are stored, are among the stored ones."""
+        """Return the positions of entries, all of which are stored, among the stored ones."""
         return np.searchsorted(self.keys, keys)
 
     def sample(self, other: Pattern, values: Values) -> Values:
-        """Those of another pattern's values that stand at these entries; 0 where it has none."""
+        """Return another pattern's values at these entries; 0 where it has none."""
         if not len(other.keys):
             return np.zeros(len(self.keys))
         at = np.minimum(np.searchsorted(other.keys, self.keys), len(other.keys) - 1)
@@ -45,7 +45,7 @@ class Pattern:
 
 
 def pattern_of(matrix: Any) -> Pattern:
-    """That of SciPy's matrix in columns, whose indices are sorted."""
+    """Return the pattern of SciPy's matrix in columns, whose indices are sorted."""
     rows, columns = matrix.shape
     owners = np.repeat(np.arange(columns, dtype=np.int64), np.diff(matrix.indptr))
     return Pattern((rows, columns), owners * rows + matrix.indices)

@@ -51,7 +51,7 @@ class SparseMatrix:
 
     @classmethod
     def holding(cls, stored: StoredEntries) -> SparseMatrix:
-        """One of entries that are there."""
+        """Return a matrix of stored entries."""
         matrix = cls.__new__(cls)
         matrix.stored = stored
         return matrix
@@ -63,12 +63,12 @@ class SparseMatrix:
 
     @property
     def n(self) -> int:
-        """How many rows."""
+        """The number of rows."""
         return self.shape[0]
 
     @property
     def m(self) -> int:
-        """How many columns."""
+        """The number of columns."""
         return self.shape[1]
 
     @property

@@ -65,7 +65,8 @@ class SparseSolver:
         self.factorize(sparse_matrix)
 
     def info(self) -> bool:
-        """Whether the matrix was factorized. Raises TaichiRuntimeError where none was given."""
+        """Return whether the matrix was factorized. Raises TaichiRuntimeError where none was
+        given."""
         return self._ready()[1].problem is None
 
     def solve(self, b: Any, x: Any = None) -> Any:

@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 
 
 class Step:
-    """One call, as a tape keeps it: a function whose gradient is another function."""
+    """A call, as a tape keeps it: a function whose gradient is another function."""
 
     def __init__(self, name: str, run: Callable[[], object], grad: Callable[[], None]) -> None:
         self.__name__, self.run, self.grad = name, run, grad
@@ -23,7 +23,7 @@ class Step:
 
 
 def is_recording() -> bool:
-    """Whether derivatives are taken of what is done now."""
+    """Return whether derivatives are taken of what is done now."""
     recorder = program().threads.recorder
     return recorder is not None and recorder.is_differentiating
 

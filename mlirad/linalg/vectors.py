@@ -16,7 +16,7 @@ Numbers = NDArray[np.float64]
 
 
 def is_stored(vector: object) -> bool:
-    """Whether a vector is a field or an ndarray of scalars."""
+    """Return whether a vector is a field or an ndarray of scalars."""
     return isinstance(vector, ScalarField) or (
         isinstance(vector, Ndarray) and not vector.element_shape
     )
@@ -69,7 +69,7 @@ def write(vector: Any, numbers: Numbers) -> None:
 
 
 def written_to(vector: Any, out: Any, length: int, dtype: DataType, carries: bool) -> Any:
-    """What takes the result of a step: `out`, else a new ndarray where an ndarray was given, else
+    """Return the target of a step: `out`, else a new ndarray where an ndarray was given, else
     None for an array of NumPy's. `carries` says that a derivative passes, while a tape records.
 
     Raises TaichiTypeError and TaichiRuntimeError where it does not fit, or loses the derivative.

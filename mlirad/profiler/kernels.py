@@ -11,7 +11,7 @@ from mlirad.runtime.program import program
 
 
 def _profile() -> Profile | None:
-    """That of the program; None, with a warning, where it has none."""
+    """Return the program's profile; None, with a warning, if it has none."""
     sync()
     profile = program().profile
     if profile is None:
@@ -46,9 +46,9 @@ def print_kernel_profiler_info(mode: str = "count") -> None:
 
 
 def query_kernel_profiler_info(name: str) -> Launches:
-    """How often a kernel was launched (`counter`), and for how many milliseconds (`min`, `max`,
-    `avg`, floats); a derivative has the name of its kernel with the mode behind a dot, such as
-    `step.reverse`. All are 0 for a name that was not launched, which is no error."""
+    """Return how often a kernel was launched (`counter`), and for how many milliseconds (`min`,
+    `max`, `avg`, floats); a derivative has the name of its kernel with the mode behind a dot, such
+    as `step.reverse`. All are 0 for a name that was not launched, which is no error."""
     text(name, "name")
     profile = _profile()
     return Launches(name) if profile is None else profile.kernels.get(name, Launches(name))
@@ -69,6 +69,6 @@ def get_kernel_profiler_total_time() -> float:
 
 
 def set_kernel_profiler_toolkit(toolkit_name: str = "default") -> bool:
-    """Whether launches are timed by a toolkit: True for "default", a clock, and False for every
-    other one (Taichi's "cupti"), which changes nothing."""
+    """Return whether launches are timed by a toolkit: True for "default", a clock, and False for
+    every other one (Taichi's "cupti"), which changes nothing."""
     return text(toolkit_name, "toolkit_name") == "default"

@@ -56,7 +56,7 @@ class Graph:
 
     @property
     def count(self) -> int:
-        """How many tensors there are."""
+        """The number of tensors."""
         return len(self._described)
 
     @in_turn
@@ -76,7 +76,7 @@ class Graph:
         self._most = max(_LEAST, 2 * self.count)
 
     def begin(self) -> None:
-        """Called before something is defined: now and then, what is not needed goes."""
+        """Prepare for a definition: now and then, erase what is not needed."""
         if self.count > self._most:
             self.collect()
 
@@ -123,7 +123,7 @@ class Graph:
         self._gradients[tensor.value] = [tensor.value for tensor in inputs], f
 
     def gradient(self, tensor: Tensor) -> tuple[list[Tensor], Callable[..., Any]] | None:
-        """These, where there are such."""
+        """Return the inputs and the function of a tensor's own gradient, if it has one."""
         if tensor.value not in self._gradients:
             return None
         inputs, function = self._gradients[tensor.value]

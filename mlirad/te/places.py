@@ -26,10 +26,10 @@ def place() -> SourceLocation:
 
 
 def _is_made_by_dataclasses(frame: FrameType) -> bool:
-    """Whether a frame is the `__init__` of one of our expressions, which has no file."""
+    """Return whether a frame is the `__init__` of one of our expressions, which has no file."""
     return frame.f_code.co_name == "__init__" and frame.f_code.co_filename == "<string>"
 
 
 def location(of: SourceLocation) -> ir.Location:
-    """The same for MLIR."""
+    """Return a place of the program as a location of MLIR."""
     return ir.Location.file(of.file, of.line, of.column)

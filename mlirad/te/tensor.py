@@ -47,7 +47,7 @@ class Tensor:
 
     @property
     def ndim(self) -> int:
-        """How many indices it has."""
+        """The number of axes."""
         return len(self.shape)
 
     def __getitem__(self, indices: Any) -> Expr:
@@ -85,7 +85,7 @@ class Tensor:
 
 
 def same_shape(left: Sequence[Extent], right: Sequence[Extent]) -> bool:
-    """Whether two shapes are written alike."""
+    """Return whether two shapes are written alike."""
     return len(left) == len(right) and all(map(same_extent, left, right))
 
 
@@ -100,7 +100,7 @@ def checked_shape(shape: Any, caller: str, of: str = "") -> Shape:
 
 
 def checked_extent(extent: Any, caller: str, of: str = "") -> Extent:
-    """One of a shape. Raises TaichiTypeError for what is none."""
+    """Return an extent that a user gave. Raises TaichiTypeError for what is none."""
     if isinstance(extent, Number):
         extent = extent.value
     if isinstance(extent, Expr):
@@ -124,7 +124,7 @@ def checked_extent(extent: Any, caller: str, of: str = "") -> Extent:
 
 
 def _is_integer(extent: Any) -> bool:
-    """Whether Python takes it as an index: arrays say that they are ones, and most are not."""
+    """Return whether Python takes a value as an index: arrays have `__index__`, and most raise."""
     try:
         index(extent)
     except TypeError:

@@ -66,11 +66,11 @@ class VideoManager:
         Path(self.frame_directory).mkdir(parents=True, exist_ok=True)
 
     def get_output_filename(self, suffix: str) -> str:
-        """Where a video of a kind is written."""
+        """Return the path of a video of a kind."""
         return str(self.directory / (Path(self.video_filename or "video").stem + suffix))
 
     def get_frame_directory(self) -> str:
-        """Where the frames are written."""
+        """Return the folder of the frames."""
         return self.frame_directory
 
     def write_frame(self, img: object) -> None:

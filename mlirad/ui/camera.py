@@ -17,7 +17,7 @@ FARTHEST = 1e100  # from the origin
 
 
 class ProjectionMode(Enum):
-    """How depth shows."""
+    """The projection of depth."""
 
     Perspective = 0
     Orthogonal = 1
@@ -28,10 +28,10 @@ class InputSource(Protocol):
     """A window, as far as cameras are steered by it."""
 
     def is_pressed(self, *keys: str) -> bool:
-        """Whether a key is held."""
+        """Return whether a key is held."""
 
     def get_cursor_pos(self) -> tuple[float, float]:
-        """Where the mouse is."""
+        """Return the position of the mouse."""
 
 
 class Camera:

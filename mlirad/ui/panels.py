@@ -90,7 +90,7 @@ class Gui:
         )
 
     def button(self, text: str) -> bool:
-        """Whether a button was pressed in this frame."""
+        """Return whether a button was pressed in this frame."""
         is_pressed, _ = self._line(text)
         return is_pressed and not self._was_held
 

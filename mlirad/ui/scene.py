@@ -19,7 +19,7 @@ _GREY = (0.5, 0.5, 0.5)
 
 
 class Scene:
-    """What is seen in one frame, by a camera, under lights.
+    """The shapes of one frame, seen by a camera, under lights.
 
     Points are fields, ndarrays or arrays of shape (n, 3), in the world's units, as radii are;
     colours have 3 parts from 0 to 1. Raises ValueError for other shapes, another number of colours
@@ -117,7 +117,7 @@ class Scene:
 
 
 class View:
-    """What a camera sees, on a picture."""
+    """The view of a camera, on a picture."""
 
     def __init__(
         self,
@@ -236,5 +236,5 @@ def _colour(color: object) -> Numbers:
 
 
 def colour_bytes(color: _Colour) -> Bytes:
-    """One colour as bytes."""
+    """Return a colour as bytes."""
     return as_bytes(_colour(color))

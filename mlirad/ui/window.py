@@ -53,7 +53,7 @@ class Window:
         self._running = flag(value, "running")
 
     def get_canvas(self) -> Canvas:
-        """What is drawn on."""
+        """The canvas to draw on."""
         return self._canvas
 
     def get_scene(self) -> Scene:
@@ -90,14 +90,14 @@ class Window:
         return turned.astype(np.float32) / np.float32(255)
 
     def get_events(self, tag: str | None = None) -> list[Event]:
-        """What happened since one last asked, of a type."""
+        """Return the events since the last call, of a type."""
         self._display.look()
         events = [event for event in self._display.events if matches(event, (tag,) if tag else ())]
         self._display.events.clear()
         return events
 
     def get_event(self, tag: str | None = None) -> bool:
-        """Whether something happened, of a type; `event` is what."""
+        """Return whether something happened, of a type; `event` is what."""
         self._display.look()
         while self._display.events:
             event = self._display.events.popleft()
@@ -107,11 +107,11 @@ class Window:
         return False
 
     def is_pressed(self, *keys: str) -> bool:
-        """Whether one of some keys or buttons is held."""
+        """Return whether one of some keys or buttons is held."""
         return any(is_held(self._display.pressed, key) for key in keys)
 
     def get_cursor_pos(self) -> tuple[float, float]:
-        """Where the mouse is, in parts of the window, from the lower left corner."""
+        """The position of the mouse, in parts of the window, from the lower left corner."""
         return self._display.cursor
 
     def destroy(self) -> None:

@@ -27,7 +27,7 @@ class Fitted:
         raise NotImplementedError
 
     def parameters(self) -> Array | None:
-        """All parameters, in rank 0."""
+        """Return all parameters, in rank 0."""
         raise NotImplementedError
 
     def set_parameters(self, values: Array | None) -> None:

@@ -40,7 +40,7 @@ class Waves(Fitted):
         self.listen()
 
     def listen(self) -> None:
-        """What the receivers heard: of two bumps. The search begins at none."""
+        """Record what the receivers hear, of two bumps. The search begins at none."""
         x, y = np.mgrid[: self.cells, : self.cells] / self.cells
         bumps = [np.exp(-200 * ((x - a) ** 2 + (y - b) ** 2)) for a, b in ((0.3, 0.6), (0.7, 0.5))]
         self.set_parameters(bumps[0] - 0.5 * bumps[1] if dist.rank() == 0 else None)

@@ -43,8 +43,8 @@ _NAMES = {
 
 
 class Parameters:
-    """What a function takes, by its signature and its annotations. Those that cannot be evaluated
-    say nothing."""
+    """The parameters of a function, by its signature and its annotations. Those that cannot be
+    evaluated say nothing."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function, self.signature = function, inspect.signature(function)
@@ -141,14 +141,14 @@ def check_call(function: Callable[..., Any], args: Sequence[Any], subject: str) 
 
 
 def call_function(function: Callable[..., Any], args: Sequence[Any], subject: str) -> Any:
-    """What a function of the program gives for some arguments. Raises TaichiTypeError where it does
+    """Return the result of a function of the program. Raises TaichiTypeError where it does
     not take them."""
     check_call(function, args, subject)
     return function(*args)
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of an annotated type."""
+    """Return whether a value is of an annotated type."""
     origin, inner = get_origin(hint), get_args(hint)
     if hint is Any:
         return True
@@ -177,7 +177,7 @@ def fits(value: Any, hint: Any) -> bool:
 
 
 def kind_of(hint: Any) -> Kind:
-    """What an annotation asks for beyond a type."""
+    """Return the condition of an annotation beyond its type."""
     kind: Kind = get_args(hint)[1]
     return kind
 
@@ -199,7 +199,7 @@ def shown_value(value: Any) -> str:
 
 
 def describe(hint: Any, *, are_many: bool = False) -> str:
-    """What a type is called in a message."""
+    """Return the name of a type in a message."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return kind_of(hint).plural if are_many else kind_of(hint).singular

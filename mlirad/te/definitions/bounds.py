@@ -39,7 +39,7 @@ def check_reads(body: Expr, shape: Sequence[Expr | int] = ()) -> list[SizeNeed]:
 
 @dataclass(frozen=True)
 class _Around:
-    """What is around an expression: whether a condition guards it, reductions that it is in."""
+    """The context of an expression: whether a condition guards it, and reductions around it."""
 
     is_guarded: bool = False
     axes: tuple[Axis, ...] = ()
@@ -63,7 +63,7 @@ class _Check:
                 pending += reversed(self._operands_around(node, around))
 
     def _operands_around(self, node: Expr, around: _Around) -> list[tuple[Expr, _Around]]:
-        """What an expression is computed of, and what is around that."""
+        """Return the operands that an expression is computed of, each with its context."""
         guarded = replace(around, is_guarded=True)
         if isinstance(node, Select):
             always = [node.condition, *self._branches.shared(node)]
@@ -145,7 +145,7 @@ def interval(root: Expr) -> Interval | None:
 
 
 def _operands(node: Expr) -> Sequence[Expr]:
-    """What decides the values of an integer."""
+    """Return the operands that decide the value of an integer."""
     return node.operands if isinstance(node, Call) and node.name in _CALLS else ()
 
 
@@ -194,7 +194,7 @@ class _Ends:
     around: tuple[Form, ...]
 
     def are_beyond_for_every_size(self, is_guarded: bool) -> bool:
-        """Whether the index is out of bounds at some indices; under a condition, at all."""
+        """Return whether the index is out of bounds at some indices; under a condition, at all."""
         first, behind = (self.high, self.low) if is_guarded else (self.low, self.high)
         beyond = behind.plus(self.length, -1).plus(number(1))
         return _is_positive(first.times(-1)) or _is_positive(beyond)
@@ -202,8 +202,8 @@ class _Ends:
     def needs(
         self, text: str, place: SourceLocation, extents: Sequence[Expr | int]
     ) -> Iterator[SizeNeed]:
-        """What sizes have to be for it to be in bounds, as far as not all are that have elements
-        within some extents."""
+        """Yield the conditions on sizes under which the index is in bounds, unless all sizes that
+        have elements within some extents."""
         forms = [_form(factor) for extent in extents for factor in _factors(extent)]
         around = [*self.around, *(form for form in forms if form is not None)]
         named = tuple(sums for form in around if (sums := _by_name(form)) is not None)
@@ -215,7 +215,7 @@ class _Ends:
 
 
 def _factors(extent: Expr | int) -> list[Expr]:
-    """All of which are positive where an extent is."""
+    """Return the factors of an extent, all of which are positive if it is."""
     factors, pending = list[Expr](), [extent] if isinstance(extent, Expr) else []
     while pending:
         node = pending.pop()
@@ -227,7 +227,7 @@ def _factors(extent: Expr | int) -> list[Expr]:
 
 
 def _least_sizes(extents: Sequence[SumOfSizes]) -> dict[str, int]:
-    """What sizes are at least where some extents are positive."""
+    """Return the least values of sizes for which some extents are positive."""
     least: dict[str, int] = {}
     for total in extents:
         if len(total.terms) == 1:
@@ -238,7 +238,8 @@ def _least_sizes(extents: Sequence[SumOfSizes]) -> dict[str, int]:
 
 
 def _is_never_negative(total: SumOfSizes, least: Mapping[str, int] | None) -> bool:
-    """Whether a sum is none for sizes that are as much at least, or 1 if that is not known."""
+    """Return whether a sum is never negative for sizes of at least so much, or 1 if that is not
+    known."""
     factors = [factor for _, factor in total.terms]
     smallest = sum(
         factor * (1 if least is None else least.get(name, 0)) for name, factor in total.terms
@@ -255,7 +256,7 @@ def _by_name(total: Form) -> SumOfSizes | None:
 
 
 def _ends(index: Expr, extent: Expr | int) -> _Ends | None:
-    """Those of an index that is a sum of indices and sizes, and where sizes decide."""
+    """Return the ends of an index that is a sum of indices and sizes, if sizes decide."""
     form, length = _form(index), number(extent) if isinstance(extent, int) else _form(extent)
     if form is None or length is None:
         return None
@@ -303,6 +304,6 @@ def _combine_forms(node: Expr, operands: Sequence[Form | None]) -> Form | None:
 
 
 def _is_positive(total: Form) -> bool:
-    """Whether a sum of sizes is greater than 0 wherever these are."""
+    """Return whether a sum of sizes is greater than 0 wherever these are."""
     factors = [factor for _, factor in total.terms]
     return min(factors, default=0) >= 0 and total.constant + sum(factors) > 0

@@ -33,7 +33,7 @@ def _is_tensor(value: ir.Value) -> bool:
 
 
 def is_stopped(tensor: Tensor) -> bool:
-    """Whether no derivative passes through a definition."""
+    """Return whether no derivative passes through a definition."""
     return STOP in owner_operation(tensor.value).attributes
 
 
@@ -45,14 +45,14 @@ def stop(tensor: Tensor) -> None:
 
 
 def is_given(tensor: Tensor) -> bool:
-    """Whether a call gives a tensor."""
+    """Return whether a call gives a tensor."""
     return te.PlaceholderOp.holds(owner_operation(tensor.value))
 
 
 def behind(
     outputs: Sequence[Tensor], sources: Callable[[Tensor], Sequence[Tensor]] = consumed_tensors
 ) -> list[Tensor]:
-    """All tensors that some are made of, and these, each behind those that it reads.
+    """Return tensors and all that they are made of, each behind those that it reads.
 
     Raises TaichiTypeError where `sources`, which say what one is made of, go round in a circle.
     """

@@ -47,7 +47,7 @@ def cast(value: Operand, dtype: TypeLike) -> Expr:
 
 @check_arguments
 def select(condition: Condition, then: Operand, otherwise: Operand) -> Expr:
-    """One of two numbers by a condition, in the type that both have together; what is not chosen is
+    """A number chosen by a condition, in the type that both have together; what is not chosen is
     not computed, and reads nothing. Raises TaichiTypeError for a number as the condition."""
     return select_of(condition, then, otherwise)
 
@@ -122,14 +122,14 @@ def normal_density(value: Operand) -> Expr:
 
 @check_arguments
 def all(*conditions: Condition) -> Expr:
-    """Whether all of some conditions, comparisons and booleans, hold: what a `te.select` or a
-    `where=` takes. Raises TaichiTypeError for numbers, and without any condition."""
+    """Return whether all of some conditions, comparisons and booleans, hold: what a `te.select` or
+    a `where=` takes. Raises TaichiTypeError for numbers, and without any condition."""
     return _join("and", "all", conditions)
 
 
 @check_arguments
 def any(*conditions: Condition) -> Expr:
-    """Whether one of some conditions holds; see `all`. Raises TaichiTypeError as it does."""
+    """Return whether one of some conditions holds; see `all`. Raises TaichiTypeError as it does."""
     return _join("or", "any", conditions)
 
 

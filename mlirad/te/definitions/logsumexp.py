@@ -44,7 +44,7 @@ def logsumexp(
 
 
 def _constant(node: Expr) -> Expr:
-    """The same, with reductions through which no derivative passes: what is made of it does not
+    """Return an expression with reductions that pass no derivative: what is made of it does not
     depend on it."""
     if isinstance(node, Reduction):
         return replace(node, is_constant=True)

@@ -102,7 +102,7 @@ def _tensors(arguments: Sequence[Any]) -> list[Tensor]:
 
 @check_arguments
 def stop_gradient(tensor: Tensor) -> Tensor:
-    """The same numbers, of the same shape and type, through which no derivative passes."""
+    """Return a copy of a tensor through which no derivative passes."""
     copy = compute(tensor.shape, lambda *indices: tensor[indices], f"{tensor.name}.stopped")
     stop(copy)
     return copy

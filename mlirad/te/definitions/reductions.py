@@ -56,7 +56,7 @@ Axes = Annotated[
 
 @dataclass(frozen=True)
 class Combiner:
-    """What makes two values one, and what changes no value."""
+    """The function that makes two values one, and its identity."""
 
     identity: tuple[Expr, ...]
     combine: te.Combine | None  # of positions there is none
@@ -99,15 +99,15 @@ def least(value: Operand, axis: Any, where: Operand | None = None) -> Expr:
 
 @check_arguments
 def argmax(value: Operand, axis: Axes, where: Condition | None = None) -> Expr:
-    """Where the maximum is first, an i32: along one axis, or counted over several, the last one
-    fastest. NaN is greater than numbers. 0 where no point counts. It has no derivative. Raises
+    """The first position of the maximum, an i32: along one axis, or counted over several, the last
+    one fastest. NaN is greater than numbers. 0 where no point counts. It has no derivative. Raises
     TaichiTypeError for an axis of extent 0."""
     return _position("argmax", value, axis, where)
 
 
 @check_arguments
 def argmin(value: Operand, axis: Axes, where: Condition | None = None) -> Expr:
-    """Where the minimum is first, an i32; see `argmax`."""
+    """The first position of the minimum, an i32; see `argmax`."""
     return _position("argmin", value, axis, where)
 
 

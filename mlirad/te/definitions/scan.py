@@ -51,7 +51,7 @@ def scan(
     update: Callable[..., Any],
     name: str = "scan",
 ) -> Any:
-    """All states of a recurrence: `h = te.scan(T, h0, lambda t, h, i: 0.9 * h[i] + x[t, i])`.
+    """The states of a recurrence: `h = te.scan(T, h0, lambda t, h, i: 0.9 * h[i] + x[t, i])`.
 
     `initial` is a tensor, or a list of tensors of one shape and type, the states before the first
     step. `update(t, state, *indices)` gives an element of the state behind step t (or as many as
@@ -109,7 +109,7 @@ def _check_states(states: Sequence[Tensor]) -> None:
 
 
 def _is_local(body: Expr, states: Sequence[Tensor], axes: Sequence[Axis]) -> bool:
-    """Whether states are read at the element's own indices alone, and nothing is reduced."""
+    """Return whether states are read at the element's own indices alone, and nothing is reduced."""
 
     def is_elsewhere(node: Expr) -> bool:
         if not isinstance(node, Read) or all(node.tensor is not state for state in states):

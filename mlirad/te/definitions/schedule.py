@@ -26,7 +26,7 @@ _LARGEST_TILE = 1 << 31
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """What to compute a definition by, in place of what the compiler would choose.
+    """A way to compute a definition, in place of what the compiler would choose.
 
     Axes are named as the function of the definition names them (`"j"`; a reduction axis by its own
     name, or that of the variable that holds it), or given themselves. `tile`: how many values of an
@@ -112,7 +112,7 @@ class _Choices:
         self.names = [name for name, _ in axes]
 
     def all(self) -> list[AxisChoice]:
-        """Of the tensor's own axes, then of those that it reduces."""
+        """Return the choices for the tensor's own axes, then for those that it reduces."""
         asked, rank = self.schedule, self.tensor.ndim
         tiles = {self._number("tile", axis): self._tile(size) for axis, size in asked.tile.items()}
         if len(tiles) < len(asked.tile):

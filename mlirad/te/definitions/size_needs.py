@@ -23,7 +23,8 @@ SumOfSizes = Linear[str]
 
 @dataclass(frozen=True)
 class SizeNeed:
-    """One read: `least` is not negative where all of `extents` are positive."""
+    """A condition of a read on sizes: `least` is not negative where all of `extents` are
+    positive."""
 
     least: SumOfSizes
     extents: tuple[SumOfSizes, ...]
@@ -32,7 +33,7 @@ class SizeNeed:
 
     @property
     def names(self) -> set[str]:
-        """Those of the sizes."""
+        """The names of the sizes."""
         return {name for total in (self.least, *self.extents) for name in total.names}
 
     def check(self, function: str, sizes: Mapping[str, int]) -> None:
@@ -67,7 +68,7 @@ def inherit_needs(tensors: Iterable[Tensor], sources: Iterable[Tensor]) -> None:
 
 
 def needs_of(module: ir.Module, sizes: Sequence[str]) -> list[SizeNeed]:
-    """What the definitions in a module need of some sizes."""
+    """Return the conditions of the definitions in a module on sizes."""
     attributes = [need for op in operations(module.operation) for need in _needs_attributes(op)]
     needs = [_read(need) for need in dict.fromkeys(attributes)]
     return [need for need in needs if need.names <= {*sizes}]

@@ -59,7 +59,7 @@ class Sizes:
         self._shapes = [known_shape(tensor.shape) for tensor in inputs]
 
     def of(self, function: str, arrays: Sequence[Any]) -> list[int]:
-        """Those of some arrays. Raises TaichiRuntimeTypeError where an array does not fit."""
+        """Return the sizes of arrays. Raises TaichiRuntimeTypeError where an array does not fit."""
         if len(arrays) != len(self.inputs):
             raise array_error(f"{function} takes {len(self.inputs)} arrays, not {len(arrays)}")
         sizes: dict[str, int] = {}
@@ -113,7 +113,8 @@ class Sizes:
 
 
 def are_integers(array: Any, dtype: DataType, expected: DataType) -> bool:
-    """Whether numbers of an array of NumPy's or torch's are integers, and other ones are needed."""
+    """Return whether numbers of an array of NumPy's or torch's are integers, and other ones are
+    needed."""
     is_ours = isinstance(array, Field | Ndarray)
     return not is_ours and all(type_.is_integer and type_.bits > 1 for type_ in (dtype, expected))
 
@@ -126,7 +127,7 @@ def known_shape(shape: Sequence[Extent]) -> tuple[int, ...] | None:
 
 
 def array_error(why: str) -> TaichiRuntimeTypeError:
-    """What is wrong with the arrays of a call, and where the call is."""
+    """Return the error for the arrays of a call, with the place of the call."""
     return TaichiRuntimeTypeError(located(why, place()))
 
 

@@ -91,7 +91,7 @@ def adjoints_of(
     override: Mapping[Tensor, Override] | None,
     fdiff: Step | None = None,
 ) -> Differentiation:
-    """The same where overrides may be of what is not reached."""
+    """Differentiate as `differentiate` does; overrides may be of tensors that are not reached."""
     outputs = [output] if isinstance(output, Tensor) else list(output)
     if not outputs:
         refuse("differentiate", "output", "is none")
@@ -133,7 +133,7 @@ class _Sweep:
         self.summands: dict[Tensor, dict[Tensor, Tensor]] = {}
 
     def add(self, tensor: Tensor, consumer: Tensor, summand: Tensor) -> None:
-        """A part of the adjoint of a tensor."""
+        """Add to the adjoint of a tensor what a consumer contributes."""
         adjoint_so_far = self.adjoints.get(tensor)
         summands = self.summands.setdefault(tensor, {})
         summands[consumer] = _sum(summands[consumer], summand) if consumer in summands else summand
@@ -188,8 +188,8 @@ class _Sweep:
 @check_arguments
 @in_turn
 def adjoint_step(output: Tensor, tensor: Tensor, head: Tensor) -> Tensor:
-    """What the definition of `output` alone gives to the adjoint of a tensor that it reads:
-    `head`, of shape `prefix + output.shape`, times its derivative, of shape `prefix +
+    """The contribution of the definition of `output` alone to the adjoint of a tensor that it
+    reads: `head`, of shape `prefix + output.shape`, times its derivative, of shape `prefix +
     tensor.shape`.
 
     Raises TaichiTypeError for a head of another shape or type, TaichiDerivativeError for what has

@@ -37,7 +37,7 @@ class Branches:
         self._computed: dict[Expr, int] = {}  # wherever one is computed
 
     def is_deeper_than(self, most: int) -> bool:
-        """Whether more choices are nested within branches of one another."""
+        """Return whether more choices are nested within branches of one another."""
         depths: dict[Expr, int] = {}
         for node in self._whole.nodes():
             inner = [depths[operand] for operand in node.operands]
@@ -47,7 +47,7 @@ class Branches:
         return depths[self._whole] > most and unwound(self._depth(self._whole, [set()])) > most
 
     def _depth(self, node: Expr, scopes: list[set[Expr]]) -> Steps[int]:
-        """How deep branches are nested where what is shared is in front of them."""
+        """Return how deep branches are nested if what they share is in front of them."""
         if any(node in scope for scope in scopes):
             return 0
         always: Sequence[Expr] = node.operands
@@ -64,7 +64,7 @@ class Branches:
         return depth
 
     def shared(self, choice: Select) -> list[Expr]:
-        """What both branches of a choice compute in any case, but for what that is made of."""
+        """Return the expressions that both branches of a choice compute, without their operands."""
         if not self._order:
             self._fill()
         left = self._computed[choice.then] & self._computed[choice.otherwise]

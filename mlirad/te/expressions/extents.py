@@ -21,7 +21,7 @@ def is_empty(shape: Sequence[Extent]) -> bool:
 
 
 def is_of_sizes(root: Expr) -> bool:
-    """Whether an expression is made of integers that are known and of sizes alone."""
+    """Return whether an expression is made of integers that are known and of sizes alone."""
     return all(
         isinstance(node, Size | Number) or (bool(node.operands) and not isinstance(node, Read))
         for node in root.nodes()
@@ -48,7 +48,7 @@ def _shown_node(node: Expr, operands: list[str]) -> str:
 
 
 def same_extent(left: Extent, right: Extent) -> bool:
-    """Whether two extents are written alike."""
+    """Return whether two extents are written alike."""
     pending, visited = [(left, right)], set[tuple[Extent, Extent]]()
     while pending:
         pair = pending.pop()
@@ -63,7 +63,7 @@ def same_extent(left: Extent, right: Extent) -> bool:
 
 
 def _head(extent: Extent) -> Any:
-    """What an extent is, but for its parts."""
+    """Return an extent's own name or value, without its operands."""
     if isinstance(extent, Call | Size | Axis):
         return extent.name, len(extent.operands)
     return extent.value if isinstance(extent, Number) else extent

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Kind:
-    """What messages call it, one and several, and whether a value is one; `advice` is for those
+    """A kind of argument: its names in messages, and a test of values; `advice` is for those
     who give something else."""
 
     singular: str

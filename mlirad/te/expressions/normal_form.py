@@ -50,14 +50,14 @@ def _split(root: Expr, around: _Around, take_out: TakeOut) -> Expr:
 
 @dataclass(frozen=True, eq=False)
 class _Around:
-    """What is around an expression: indices it may use, and conditions under which it is
+    """The context of an expression: indices it may use, and conditions under which it is
     computed."""
 
     axes: tuple[Axis, ...]
     condition: Expr | None = None
 
     def under(self, condition: Expr) -> _Around:
-        """The same within a branch."""
+        """Return the context within a branch."""
         return replace(self, condition=_both_hold(self.condition, condition))
 
 

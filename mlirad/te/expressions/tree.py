@@ -27,15 +27,15 @@ class Source(Protocol):
 
     @property
     def value(self) -> ir.Value:
-        """Its definition in IR."""
+        """The tensor's definition in IR."""
 
     @property
     def shape(self) -> tuple[Extent, ...]:
-        """Its extents."""
+        """The tensor's extents."""
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """The tensor's name in messages."""
 
 
 def _both_orders(function: Callable[[Any, Any], Expr]) -> tuple[Operator, Operator]:
@@ -52,7 +52,7 @@ class Expr:
 
     @property
     def operands(self) -> tuple[Expr, ...]:
-        """What it is made of."""
+        """The expressions that this one is made of."""
         return ()
 
     def nodes(self) -> list[Expr]:
@@ -111,7 +111,7 @@ class Expr:
         )
 
     def astype(self, dtype: Any) -> Expr:
-        """The same number in another type."""
+        """Convert the number to another type."""
         return cast(self, dtype)
 
 
@@ -158,7 +158,7 @@ class Call(Expr):
 
 @dataclass(frozen=True, eq=False)
 class Select(Expr):
-    """One of two, of which the other one is not computed."""
+    """A choice of two numbers, of which only one is computed."""
 
     condition: Expr
     then: Expr
@@ -203,7 +203,7 @@ class Reduction(Expr):
 
 
 def with_parts(node: Expr, of: Callable[[Expr], Expr]) -> Expr:
-    """The same of other parts; if none is another one, itself."""
+    """Return an expression with other operands; itself if none changes."""
     if all(of(operand) is operand for operand in node.operands):
         return node
     if isinstance(node, Call):
@@ -286,7 +286,7 @@ def with_type(node: Expr) -> Expr:
 
 
 def _with_float_type(root: Expr, dtype: DataType) -> Expr:
-    """What is computed of numbers without a type, in a type of floats; for f16 it is computed in
+    """Return an expression of numbers without a type in a type of floats; for f16 it is computed in
     f32, as sizes are."""
     precision = f32 if dtype == f16 else dtype
     copies: dict[Expr, Expr] = {}
@@ -369,7 +369,7 @@ def boolean(value: Operand) -> Expr:
 
 
 def select(condition: Operand, then: Operand, otherwise: Operand) -> Expr:
-    """One of two numbers by a condition, in the type that both have together; what is not chosen is
+    """A number chosen by a condition, in the type that both have together; what is not chosen is
     not computed, and reads nothing."""
     chosen = common((then, otherwise))
     return Select(chosen[0].dtype, boolean(condition), *chosen)

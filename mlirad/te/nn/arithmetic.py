@@ -29,7 +29,7 @@ def _of_two(name: str, function: Callable[[Expr, Expr], Expr], sentence: str) ->
 
 
 def _at(x: Tensor, indices: Sequence[Expr]) -> Expr:
-    """Its element for the indices of a shape that it is spread over."""
+    """Return an element for the indices of a shape that the tensor is spread over."""
     last = indices[len(indices) - x.ndim :]
     return x[tuple(0 if is_number(extent, 1) else i for extent, i in zip(x.shape, last))]
 

@@ -60,7 +60,7 @@ def _convolve(
 
 
 def _reader(caller: str, x: Tensor, slid: Windows, mode: str, is_last: bool) -> Any:
-    """What reads an element, also in the padding."""
+    """Return a function that reads an element, also in the padding."""
     if mode not in ("zeros", "circular"):
         refuse(caller, f"mode={mode!r}", "is neither 'zeros' nor 'circular'")
     if mode == "circular":
@@ -93,7 +93,7 @@ def _convolution(rank: int, doc: str) -> Operator:
 
 
 def has_channels_last(caller: str, layout: str, rank: int) -> bool:
-    """Whether a layout has them. Raises TaichiTypeError for what is none."""
+    """Return whether a layout has channels last. Raises TaichiTypeError for what is none."""
     layouts = {f"NC{SPACE[rank]}": False, f"N{SPACE[rank]}C": True}
     if layout not in layouts:
         refuse(caller, f"layout={layout!r}", f"is neither {' nor '.join(map(repr, layouts))}")
@@ -101,7 +101,7 @@ def has_channels_last(caller: str, layout: str, rank: int) -> bool:
 
 
 def taken_apart(entries: Sequence[Any], is_last: bool) -> tuple[Any, Any, tuple[Any, ...]]:
-    """Of the batch, of channels, of space."""
+    """Split entries into those of the batch, of channels, and of space."""
     channel = -1 if is_last else 1
     space = entries[1:-1] if is_last else entries[2:]
     return entries[0], entries[channel], tuple(space)

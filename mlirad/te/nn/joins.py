@@ -69,7 +69,7 @@ def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
 
 @check_arguments
 def split(x: Tensor, parts: int | Sequence[int], axis: int = 0) -> list[Tensor]:
-    """So many equal parts of x along an axis, or parts of the extents that are listed. Raises
+    """Split x along an axis into equal parts, or into parts of the extents that are listed. Raises
     TaichiTypeError where these are not all of it."""
     k = axis_of("split", axis, x.ndim)
     extent = fixed_extent("split", "x", x.shape[k], "as it is split")
@@ -87,7 +87,8 @@ def split(x: Tensor, parts: int | Sequence[int], axis: int = 0) -> list[Tensor]:
 
 @operator
 def part(x: Tensor, start: int, size: int, axis: int = 0) -> Tensor:
-    """So many elements along an axis, from one on. Raises TaichiTypeError for what x has not."""
+    """The elements of x along an axis from `start` on. Raises TaichiTypeError for what x has
+    not."""
     k = axis_of("part", axis, x.ndim)
     extent = fixed_extent("part", "x", x.shape[k], "as a part is taken")
     if start < 0 or size < 0 or start + size > extent:

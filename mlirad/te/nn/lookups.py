@@ -33,9 +33,9 @@ def embedding(indices: Tensor, table: Tensor) -> Tensor:
 
 @operator
 def take(x: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
-    """What is at some integers, of any shape, along an axis: their axes take its place. They are
-    from 0 up to the extent, which is not looked at. Raises TaichiTypeError for floats, and where
-    there is no such axis."""
+    """The elements of x at integers, of any shape, along an axis: their axes take its place. They
+    are from 0 up to the extent, which is not looked at. Raises TaichiTypeError for floats, and
+    where there is no such axis."""
     k = axis_of("take", axis, x.ndim)
     check_indices("take", indices, "x", x.shape[k])
     end = k + indices.ndim
@@ -87,7 +87,7 @@ def segment_sum(x: Tensor, segments: Tensor, count: Extent) -> Tensor:
 
 
 def _scatter(updates: Tensor, indices: Tensor, rows: Extent) -> Tensor:
-    """What reading rows gives back to them: the adjoint of `take`, which is linear."""
+    """Add updates to the rows that indices name: the adjoint of `take`, which is linear."""
     table = placeholder((rows, *updates.shape[1:]), updates.dtype, "rows")
     (adjoint,) = differentiate(take.function(table, indices), [table], updates)
     result: Tensor = adjoint

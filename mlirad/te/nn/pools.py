@@ -35,7 +35,7 @@ class Pool:
     axes: tuple[Axis, ...]
 
     def of(self, combine: Combine) -> Tensor:
-        """What each window comes down to."""
+        """Reduce each window to a number."""
         batch, channels, _ = taken_apart(self.x.shape, self.is_last)
 
         def element(*indices: Expr) -> Expr:
@@ -127,7 +127,7 @@ def _avg_pool(rank: int) -> Operator:
 
 
 def _count(slid: Windows, window: Sequence[Expr], like: Expr, count_padding: bool) -> Expr | int:
-    """How many points of a window count."""
+    """Return the number of points of a window that count."""
     if count_padding or not slid.is_padded:
         return count_of(slid.kernel, like)
     starts = [i * step - first for i, step, first in zip(window, slid.stride, slid.before)]

@@ -43,7 +43,7 @@ def over(
 
 
 def count_of(extents: Sequence[Extent], like: Expr) -> Expr | int:
-    """How many elements there are."""
+    """Return the number of elements."""
     total = reduce(lambda left, right: left * right, extents, 1)
     return total if isinstance(total, int) else cast(total, like.dtype)
 
@@ -63,7 +63,7 @@ def average(value: Expr, axes: tuple[Axis, ...]) -> Expr:
 
 
 def at_kept(indices: Sequence[Expr], axes: Sequence[int]) -> tuple[Any, ...]:
-    """Where an element lies in what was reduced over some axes that are kept."""
+    """Return the indices of an element after a reduction over axes that are kept."""
     return tuple(0 if k in axes else index for k, index in enumerate(indices))
 
 

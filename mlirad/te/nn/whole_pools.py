@@ -66,13 +66,13 @@ class _Axis:
     count: int
 
     def start(self, i: Expr) -> Expr:
-        """Where a window begins."""
+        """Return the first element of a window."""
         if self.extent % self.count == 0:
             return i * (self.extent // self.count)
         return i * self.extent // self.count
 
     def length(self, i: Expr) -> Expr:
-        """How long a window is."""
+        """Return the length of a window."""
         if self.extent % self.count == 0:
             return expr(self.extent // self.count)
         return ((i + 1) * self.extent + (self.count - 1)) // self.count - self.start(i)

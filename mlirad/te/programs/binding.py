@@ -22,7 +22,7 @@ from mlirad.te.tensor import Tensor
 
 @dataclass(frozen=True)
 class Slot:
-    """What a function of tensors reads or writes: one of its inputs and outputs, by its number
+    """An array that a function of tensors reads or writes: an input or output, by its number
     among them, or the adjoint of it, or tangents of either."""
 
     number: int
@@ -31,11 +31,11 @@ class Slot:
 
     @property
     def adjoint(self) -> Slot:
-        """Its adjoint."""
+        """The slot of the adjoint."""
         return Slot(self.number, True, self.tangent)
 
     def along(self, direction: int) -> Slot:
-        """Its tangents."""
+        """Return the slot of the tangents."""
         return Slot(self.number, self.is_adjoint, direction)
 
 
@@ -66,7 +66,7 @@ class Binding:
         self.apart = frozenset[str]()  # fields whose adjoints lie apart from their gradients
 
     def with_adjoints_apart(self, symbols: frozenset[str]) -> Binding:
-        """The same, of whose fields some have adjoints apart from their gradients."""
+        """Return a binding of whose fields some have adjoints apart from their gradients."""
         copied = copy(self)
         copied.apart = symbols
         return copied
@@ -120,5 +120,5 @@ class Binding:
         return field.array_type(mlir_type(tensor.dtype), extents)
 
     def is_float(self, number: int) -> bool:
-        """Whether a tensor may have derivatives."""
+        """Return whether a tensor may have derivatives."""
         return self.tensors[number].dtype.is_float

@@ -25,7 +25,7 @@ Places = tuple[str | int, ...]
 
 
 class BoundKernel:
-    """One choice: its kernel, and where its arrays are among the arguments."""
+    """The kernel for a choice of arrays, and their positions among the arguments."""
 
     def __init__(self, binding: Binding, variant: Variant) -> None:
         self.binding, self.variant = binding, variant
@@ -37,7 +37,7 @@ class BoundKernel:
 
 
 class BoundKernels:
-    """All of one program."""
+    """The kernels of a function in a program, by its choices of arrays."""
 
     def __init__(
         self,

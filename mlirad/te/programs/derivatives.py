@@ -21,8 +21,9 @@ Slots = dict[Slot, Tensor]
 
 
 class TensorDerivatives:
-    """Those of a function on the arrays of a binding: reverses by `te.differentiate`, tangents by
-    `te.jvp`. `is_stopped` says that none passes: reverses only clear the adjoints of outputs."""
+    """The derivatives of a function on the arrays of a binding: reverses by `te.differentiate`,
+    tangents by `te.jvp`. `is_stopped` says that none passes: reverses only clear the adjoints of
+    outputs."""
 
     def __init__(
         self, name: str, binding: Binding, program: Program, at: SourceLocation, is_stopped: bool
@@ -33,7 +34,7 @@ class TensorDerivatives:
         self.inputs, self.outputs = binding.tensors[:count], binding.tensors[count:]
 
     def stopped(self) -> TensorDerivatives:
-        """The same where none passes."""
+        """Return the derivatives if none passes."""
         return TensorDerivatives(self.name, self.binding, self.program, self.at, True)
 
     def flows(self) -> list[GivenFlow]:
@@ -54,7 +55,7 @@ class TensorDerivatives:
     def derived(
         self, kernel: KernelModule, tangents: int, *, is_reverse: bool, is_constant: bool
     ) -> KernelModule:
-        """See `GivenDerivatives`."""
+        """Return a derivative as a kernel; see `GivenDerivatives`."""
         parts_of = _DerivativesOfKernel(self, kernel)
         arguments = {Slot(k): tensor for k, tensor in enumerate(self.inputs)}
         cleared: list[Slot] = []
@@ -84,7 +85,7 @@ class TensorDerivatives:
 
 
 class _DerivativesOfKernel:
-    """What there is of derivatives for one kernel."""
+    """The derivatives of one kernel."""
 
     def __init__(self, owner: TensorDerivatives, kernel: KernelModule) -> None:
         self.owner, self.kernel, self.binding = owner, kernel, owner.binding
@@ -94,7 +95,7 @@ class _DerivativesOfKernel:
         }
 
     def has(self, slot: Slot) -> bool:
-        """Whether there is an array for a slot."""
+        """Return whether there is an array for a slot."""
         if not self.binding.is_float(slot.number):
             return False
         place, derivatives = self.binding.places[slot.number], self.owner.program.derivatives
@@ -112,7 +113,7 @@ class _DerivativesOfKernel:
         return {slot: like(tensor, "head") for slot, tensor in slots.items() if self.has(slot)}
 
     def adjoints(self, heads: Slots) -> Slots:
-        """Those of the inputs."""
+        """Return the adjoints of the inputs."""
         slots = {Slot(k, True): tensor for k, tensor in enumerate(self.owner.inputs)}
         targets = {slot: tensor for slot, tensor in slots.items() if self.has(slot)}
         if not targets or not heads or self.owner.is_stopped:
@@ -124,7 +125,7 @@ class _DerivativesOfKernel:
         return dict(zip(targets, adjoints))
 
     def along(self, slots: Slots, direction: int | None) -> list[Slot]:
-        """Some slots, or their tangents, where there are such."""
+        """Return slots, or their tangents, if they have arrays."""
         slots_along = [slot if direction is None else slot.along(direction) for slot in slots]
         return [slot for slot in slots_along if self.has(slot)]
 
@@ -137,7 +138,7 @@ class _DerivativesOfKernel:
         }
 
     def tangents(self, results: Slots, arguments: Slots, seeds: Slots, direction: int) -> Slots:
-        """Those of results, where there is an array for them."""
+        """Return the tangents of results that have an array for them."""
         targets = {s: tensor for s, tensor in results.items() if self.has(s.along(direction))}
         moving = [tensor for slot, tensor in arguments.items() if slot.along(direction) in seeds]
         still = [
@@ -156,7 +157,7 @@ class _DerivativesOfKernel:
 
 
 def cuts_at(inputs: Sequence[Tensor]) -> Mapping[Tensor, Override]:
-    """What keeps derivatives from passing on from inputs that are themselves defined by others."""
+    """Return overrides by which derivatives end at inputs that are defined by other tensors."""
     return {tensor: ([], lambda *_: []) for tensor in inputs if not is_given(tensor)}
 
 

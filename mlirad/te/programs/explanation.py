@@ -12,7 +12,7 @@ from mlirad.ir.walk import block_operations
 
 
 def explain_definitions(module: ir.Operation, ops: Sequence[ir.Operation]) -> list[str]:
-    """What passes have said of definitions, which they say no more, and what is asked of each."""
+    """Return the remarks of passes on definitions, which are removed, and what is asked of each."""
     said = [f"{shown_place(op)}: {text}" for op, text in take_remarks(module)]
     return said + [f"{shown_place(op)}: {_describe(op)}" for op in ops if te.ComputeOp.holds(op)]
 

@@ -98,13 +98,13 @@ class TensorFunction:
         return results if self._gives_list else results[0]
 
     def shapes(self, arrays: Sequence[Any]) -> list[tuple[int, ...]]:
-        """Those of the outputs for some arrays. Raises TaichiRuntimeTypeError where these do not
-        fit."""
+        """Return the shapes of the outputs for arrays. Raises TaichiRuntimeTypeError where these do
+        not fit."""
         sizes = self._sizes.of(self.__name__, arrays)
         return [self._sizes.shape(tensor.shape, sizes) for tensor in self.outputs]
 
     def torch(self) -> TorchFunction:
-        """The same function for torch's autograd: of tensors, with gradients of any order by
+        """Return the function for torch's autograd: of tensors, with gradients of any order by
         `te.differentiate`.
 
         It gives new tensors, a list where `te.build` was given one. Raises TaichiRuntimeError where
@@ -113,7 +113,7 @@ class TensorFunction:
         return TorchFunction(self, self._pack)
 
     def jax(self) -> JaxFunction:
-        """The same function for JAX: of arrays, under `jit`, `vmap`, and `grad` and `jvp` of any
+        """Return the function for JAX: of arrays, under `jit`, `vmap`, and `grad` and `jvp` of any
         order by `te.differentiate` and `te.jvp`; see `JaxFunction`.
 
         It gives JAX's arrays, a list where `te.build` was given one. Raises ImportError without
@@ -154,8 +154,9 @@ class TensorFunction:
         return TensorFunction(module, name, outputs, inputs, sizes, True, self.at)
 
     def explain(self) -> list[str]:
-        """What is asked of the definitions that are left, and what the compiler chose, with their
-        lines: tiles, lanes. It is what the last call was compiled for, else a call on arrays."""
+        """Return what is asked of the definitions that are left, and what the compiler chose, with
+        their lines: tiles, lanes. It is what the last call was compiled for, else a call on
+        arrays."""
         return definitions(self.module) + self._last_launched().variant.stages.remarks(PRIMAL)
 
     def ir(self, stage: str = "te") -> str:

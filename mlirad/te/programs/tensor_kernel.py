@@ -36,7 +36,7 @@ ROWS = ",join-row-loops,canonicalize,cse"  # where a core goes through a row, an
 
 @dataclass(frozen=True)
 class KernelSlots:
-    """What a function's tensors are: `given` are those of its arguments, `made` those of its
+    """The tensors of a function: `arguments` and `results` are the slots of its arguments and
     results, of which `added` are added to what is there; `cleared` are set to 0 at the end."""
 
     arguments: Sequence[Slot]
@@ -92,7 +92,7 @@ def tensor_kernel(
 
 
 def definitions(module: ir.Module) -> list[str]:
-    """What there is to say of the definitions of a function that are left."""
+    """Return an explanation of the definitions of a function that are left."""
     with context(), module.operation.location:
         simplified = copy_of(module)
         run_pipeline(simplified.operation, f"builtin.module({SIMPLIFY})")
@@ -101,7 +101,7 @@ def definitions(module: ir.Module) -> list[str]:
 
 
 def _arrays_of(entry: ir.Block, passed: KernelSlots, binding: Binding) -> list[Slot | OwnArray]:
-    """What the arrays of a function's definitions are."""
+    """Return the slots and arrays of a function's definitions."""
     *ops, end = block_operations(entry)
     outputs = list(end.operands)
     return [

@@ -74,7 +74,7 @@ def axis_of(caller: str, axis: Any, rank: int, argument: str = "axis", named: st
 
 
 def axes_of(caller: str, axis: Any, rank: int, argument: str = "axis") -> list[int]:
-    """Some axes, all for None, in their order. Raises TaichiTypeError for what are none, or one
+    """Return axes, all for None, in their order. Raises TaichiTypeError for what are none, or one
     twice."""
     if axis is None:
         return list(range(rank))

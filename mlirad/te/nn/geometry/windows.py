@@ -29,7 +29,7 @@ class Windows:
 
     @property
     def shape(self) -> tuple[Extent, ...]:
-        """How many windows there are along each axis."""
+        """The number of windows along each axis."""
         return tuple(
             (extent + before + behind - (kernel - 1) * dilation - 1) // stride + 1
             for extent, kernel, stride, dilation, before, behind in zip(
@@ -39,7 +39,7 @@ class Windows:
 
     @property
     def is_padded(self) -> bool:
-        """Whether windows stand out."""
+        """Whether windows reach beyond the tensor."""
         return any(self.before) or any(self.behind)
 
     def axes(self) -> list[Axis]:
@@ -56,7 +56,7 @@ class Windows:
         ]
 
     def inside(self, at: Sequence[Expr]) -> Expr | None:
-        """Whether a point is no padding; None where none is."""
+        """Return whether a point is no padding; None where none is."""
         conditions = [index >= 0 for index, before in zip(at, self.before) if before]
         conditions += [
             index < extent for index, extent, k in zip(at, self.extents, self.behind) if k
@@ -64,12 +64,12 @@ class Windows:
         return all_of(*conditions) if conditions else None
 
     def padded(self, at: Sequence[Expr], read: Callable[[Sequence[Expr]], Expr]) -> Expr:
-        """What is read at a point, 0 in the padding."""
+        """Read a point, 0 in the padding."""
         inside = self.inside(at)
         return read(at) if inside is None else select(inside, read(at), 0.0)
 
     def around(self, at: Sequence[Expr], read: Callable[[Sequence[Expr]], Expr]) -> Expr:
-        """What is read at a point, from the other end in the padding."""
+        """Read a point, in the padding from the other end."""
         padded = [before or other for before, other in zip(self.before, self.behind)]
         return read([index % n if k else index for index, n, k in zip(at, self.extents, padded)])
 
