@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from os.path import dirname
 from time import time_ns
+from types import ModuleType
 from typing import Any
 
 BEGAN, FOLDER = time_ns(), dirname(__file__)
@@ -19,3 +20,13 @@ def later(package: str, places: Mapping[str, str], name: str) -> Any:
     value = module if name == places[name] else getattr(module, name)
     setattr(sys.modules[package], name, value)
     return value
+
+
+def public_names(namespace: dict[str, Any]) -> list[str]:
+    """Return the names of a module that programs use: all but modules and those that begin with an
+    underscore."""
+    return sorted(
+        name
+        for name, value in namespace.items()
+        if not name.startswith("_") and not isinstance(value, ModuleType)
+    )

@@ -8,8 +8,8 @@ y = te.compute((32, 8), lambda i, j: te.sum(x[i, k] * w[k, j], axis=k))
 step = te.build([y], [x, w])
 """
 
+from mlirad.loading import public_names as _public_names
 from mlirad.te import nn
-from mlirad.te.definitions import elementary as _elementary
 from mlirad.te.definitions.axes import reduce_axis, var
 from mlirad.te.definitions.compute import compute, placeholder
 from mlirad.te.definitions.einsum import einsum
@@ -45,49 +45,7 @@ from mlirad.te.derivation.forward import hvp, jvp
 from mlirad.te.programs.build import build
 from mlirad.te.tensor import Tensor
 
-__all__ = [
-    *(name for name in vars(_elementary) if not name.startswith("_")),
-    "Differentiation",
-    "Schedule",
-    "Tensor",
-    "abs",
-    "adjoint_step",
-    "all",
-    "any",
-    "argmax",
-    "argmin",
-    "build",
-    "cast",
-    "clip",
-    "comm_reducer",
-    "compute",
-    "differentiate",
-    "einsum",
-    "gelu",
-    "hvp",
-    "jacobian",
-    "jvp",
-    "logsumexp",
-    "max",
-    "maximum",
-    "min",
-    "minimum",
-    "nn",
-    "normal_density",
-    "operator",
-    "placeholder",
-    "pow",
-    "prod",
-    "reduce_axis",
-    "relu",
-    "scan",
-    "select",
-    "sigmoid",
-    "softplus",
-    "stop_gradient",
-    "sum",
-    "var",
-]
+__all__ = sorted([*_public_names(globals()), "nn"])
 
 
 def __dir__() -> list[str]:
