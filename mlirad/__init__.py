@@ -1,6 +1,5 @@
 """mlirad: plain loops over fields, and their derivatives, compiled through MLIR."""
 
-from types import ModuleType as _ModuleType
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
@@ -126,15 +125,7 @@ Tape = ad.Tape
 globals().update(_NAMED_AXES)
 _register(__name__)
 _PUBLIC_MODULES = ("ad", "graph", "math", "sparse", "types")
-__all__ = sorted(
-    [
-        name
-        for name, value in globals().items()
-        if not name.startswith("_")
-        and (not isinstance(value, _ModuleType) or name in _PUBLIC_MODULES)
-    ]
-    + [*_LATER]
-)
+__all__ = sorted([*_loading.public_names(globals()), *_PUBLIC_MODULES, *_LATER])
 
 
 def __getattr__(name: str) -> _Any:

@@ -50,6 +50,7 @@ class Graph:
         self._described: dict[ir.Value, Tensor] = {}  # what a definition is
         self._held: dict[ir.Value, ref[Tensor]] = {}  # by the program, if it still is
         self._gradients: dict[ir.Value, OwnGradient] = {}
+        self.needs: dict[ir.Value, tuple[Any, ...]] = {}  # the `SizeNeed`s of a definition
         self._sizes: dict[Size, ir.Value] = {}
         self._constants: dict[int, ir.Value] = {}
         self._most = _LEAST
@@ -68,7 +69,7 @@ class Graph:
         roots = [value for value, tensor in self._held.items() if tensor() is not None]
         more = {value: inputs for value, (inputs, _) in self._gradients.items()}
         needed = reachable_ops([*roots, *self._constants.values()], more)
-        for table in (self._described, self._held, self._gradients):
+        for table in (self._described, self._held, self._gradients, self.needs):
             for value in [key for key in table if owner_operation(key) not in needed]:
                 del table[value]
         self._sizes = {k: v for k, v in self._sizes.items() if owner_operation(v) in needed}

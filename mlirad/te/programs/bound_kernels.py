@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.bindings import ir
 from mlirad.dialect.turn import in_turn
-from mlirad.errors import SourceLocation, TaichiRuntimeTypeError
+from mlirad.errors import TaichiRuntimeTypeError
 from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
 from mlirad.lang.arguments.overlaps import are_apart, overlap, same_key
@@ -18,8 +17,8 @@ from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.program import Program
 from mlirad.te.programs.binding import Binding, Slot
 from mlirad.te.programs.derivatives import TensorDerivatives
+from mlirad.te.programs.programs import TensorModule
 from mlirad.te.programs.tensor_kernel import KernelSlots, tensor_kernel
-from mlirad.te.tensor import Tensor
 
 Places = tuple[str | int, ...]
 
@@ -39,18 +38,9 @@ class BoundKernel:
 class BoundKernels:
     """The kernels of a function in a program, by its choices of arrays."""
 
-    def __init__(
-        self,
-        module: ir.Module,
-        name: str,
-        inputs: Sequence[Tensor],
-        outputs: Sequence[Tensor],
-        sizes: Sequence[str],
-        at: SourceLocation,
-        program: Program,
-    ) -> None:
-        self.module, self.name, self.at, self.program = module, name, at, program
-        self.inputs, self.outputs, self.sizes = list(inputs), list(outputs), list(sizes)
+    def __init__(self, source: TensorModule, program: Program) -> None:
+        self.source, self.name, self.program = source, source.name, program
+        self.inputs, self.outputs = list(source.inputs), list(source.outputs)
         self._by_places: dict[Places, BoundKernel] = {}
 
     def prepare(
@@ -116,7 +106,7 @@ class BoundKernels:
         launched = self._by_places.get(places)
         if launched is not None and not launched.variant.codes.is_stale:
             return launched
-        binding = Binding(self.inputs, self.outputs, self.sizes, places)
+        binding = Binding(self.inputs, self.outputs, self.source.sizes, places)
         count = len(self.inputs)
         passed = KernelSlots(
             [Slot(k) for k in range(count)],
@@ -126,9 +116,9 @@ class BoundKernels:
             NdarrayArgument(binding.tensors[k].dtype, binding.tensors[k].ndim, (), False)
             for k in binding.arrays
         ]
-        derivatives = TensorDerivatives(self.name, binding, self.program, self.at, False)
+        derivatives = TensorDerivatives(self.name, binding, self.program, self.source.at, False)
         kernel = tensor_kernel(
-            self.module, self.name, passed, binding, self.program, arrays, derivatives
+            self.source.module, self.name, passed, binding, self.program, arrays, derivatives
         )
         launched = self._by_places[places] = BoundKernel(binding, Variant(kernel, self.program, []))
         return launched

@@ -9,7 +9,7 @@ from mlirad.te.definitions.arguments import check_arguments, refuse
 from mlirad.te.definitions.schedule import Schedule
 from mlirad.te.places import place
 from mlirad.te.programs.plans import Plans
-from mlirad.te.programs.programs import program_of
+from mlirad.te.programs.programs import module_of
 from mlirad.te.programs.tensor_function import TensorFunction
 from mlirad.te.tensor import Tensor
 
@@ -33,7 +33,6 @@ def build(
     Raises TaichiTypeError where outputs are made of a placeholder that is no input, or a schedule
     does not fit.
     """
-    is_list = not isinstance(outputs, Tensor)
     results = [outputs] if isinstance(outputs, Tensor) else list(outputs)
     if not results:
         refuse("build", "outputs", "are none")
@@ -42,7 +41,6 @@ def build(
     input_values = {tensor.value: k for k, tensor in enumerate(inputs)}
     if len(input_values) < len(inputs):
         refuse("build", "inputs", "has a tensor twice")
-    at = place()
     plans = Plans(dict(schedule or {}), tuple(inline), tuple(materialise))
-    module, sizes = program_of(results, list(inputs), name, at, plans=plans)
-    return TensorFunction(module, name, results, list(inputs), sizes, is_list, at)
+    module = module_of(results, list(inputs), name, place(), plans=plans)
+    return TensorFunction(module, gives_list=not isinstance(outputs, Tensor))

@@ -13,7 +13,7 @@ from mlirad.te.definitions.dependencies import is_given
 from mlirad.te.derivation.differentiate import Override, adjoints_of, sources_of, zeros
 from mlirad.te.derivation.forward import jvp
 from mlirad.te.programs.binding import Binding, Slot
-from mlirad.te.programs.programs import program_of
+from mlirad.te.programs.programs import module_of
 from mlirad.te.programs.tensor_kernel import KernelSlots, tensor_kernel
 from mlirad.te.tensor import Tensor
 
@@ -71,7 +71,7 @@ class TensorDerivatives:
             seeds = {} if is_constant or self.is_stopped else parts_of.seeds(moving, direction)
             all_results |= parts_of.tangents(results, moving, seeds, direction)
             arguments |= seeds
-        module, _ = program_of(
+        source = module_of(
             list(all_results.values()),
             list(arguments.values()),
             self.name,
@@ -81,7 +81,7 @@ class TensorDerivatives:
         passed = KernelSlots(list(arguments), list(all_results), is_reverse, cleared)
         arrays = kernel.arrays[: len(kernel.arrays) - len(kernel.own_arrays)]
         binding = self.binding.with_adjoints_apart(kernel.apart)
-        return tensor_kernel(module, self.name, passed, binding, self.program, arrays)
+        return tensor_kernel(source.module, self.name, passed, binding, self.program, arrays)
 
 
 class _DerivativesOfKernel:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from mlirad.bindings import ir
 from mlirad.dialect import context, te
@@ -12,23 +13,37 @@ from mlirad.ir import build as b
 from mlirad.ir.ops import Func
 from mlirad.ir.te_regions import Copier, erase_unused
 from mlirad.ir.walk import block_operations, captured, owner_operation
+from mlirad.te.definitions.size_needs import SizeNeed, needs_of
 from mlirad.te.expressions import Size
 from mlirad.te.places import location, place
 from mlirad.te.programs.plans import NO_PLANS, Plans
 from mlirad.te.tensor import Tensor
 
 
+@dataclass(frozen=True)
+class TensorModule:
+    """A module with one function of tensors and sizes; `needs` are conditions on the sizes."""
+
+    module: ir.Module
+    name: str
+    outputs: Sequence[Tensor]
+    inputs: Sequence[Tensor]
+    sizes: Sequence[str]
+    needs: Sequence[SizeNeed]
+    at: SourceLocation
+
+
 @in_turn
-def program_of(
+def module_of(
     outputs: Sequence[Tensor],
     inputs: Sequence[Tensor],
     name: str,
     at: SourceLocation,
     first_sizes: Sequence[str] = (),
     plans: Plans = NO_PLANS,
-) -> tuple[ir.Module, list[str]]:
-    """A module with one function of the inputs and of sizes, whose names are given too: those that
-    are `known`, those that inputs have as extents, and what else there is; `plans` say how."""
+) -> TensorModule:
+    """Return a module with one function of the inputs and of sizes: `first_sizes`, the extents of
+    inputs, and others that definitions use. `plans` say how to compute."""
     needed = _ops_between([tensor.value for tensor in outputs], {tensor.value for tensor in inputs})
     plans.check(needed, outputs, inputs)
     ops = {te.SizeOp(op).label.value: op for op in needed if te.SizeOp.holds(op)}
@@ -57,7 +72,7 @@ def program_of(
                     plans.write(op, copier.value(op.results[0]))
             results = copier.values([tensor.value for tensor in outputs])
             b.return_(results)
-    return module, sizes
+    return TensorModule(module, name, outputs, inputs, sizes, needs_of(needed, sizes), at)
 
 
 def _function(name: str, types: Sequence[ir.Type], results: Sequence[ir.Type]) -> ir.Operation:

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.bindings import ir
 from mlirad.dialect.turn import in_turn
-from mlirad.errors import SourceLocation, TaichiRuntimeError, located
+from mlirad.errors import TaichiRuntimeError, located
 from mlirad.foreign.jax_function import JaxFunction
 from mlirad.foreign.torch_function import TorchFunction
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, allocations
@@ -19,7 +18,6 @@ from mlirad.pipeline.mode import PRIMAL
 from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.program import Program, program
 from mlirad.te.definitions.integers import with_integers
-from mlirad.te.definitions.size_needs import needs_of
 from mlirad.te.definitions.sizes import Sizes, array_error, known_shape
 from mlirad.te.derivation.differentiate import adjoints_of, zeros
 from mlirad.te.derivation.forward import jvp
@@ -27,7 +25,7 @@ from mlirad.te.expressions import number
 from mlirad.te.places import place
 from mlirad.te.programs.bound_kernels import BoundKernel, BoundKernels
 from mlirad.te.programs.derivatives import cuts_at, like
-from mlirad.te.programs.programs import program_of
+from mlirad.te.programs.programs import TensorModule, module_of
 from mlirad.te.programs.tensor_kernel import definitions
 from mlirad.te.tensor import Tensor
 
@@ -45,23 +43,12 @@ class TensorFunction:
     a field that is gone.
     """
 
-    def __init__(
-        self,
-        module: ir.Module,
-        name: str,
-        outputs: Sequence[Tensor],
-        inputs: Sequence[Tensor],
-        sizes: Sequence[str],
-        gives_list: bool,
-        at: SourceLocation,
-    ) -> None:
-        self.__name__ = name
-        self.module, self.at = module, at
-        self.outputs, self.inputs = list(outputs), list(inputs)
-        self._gives_list = gives_list
-        self._sizes = Sizes(self.inputs, sizes)
+    def __init__(self, source: TensorModule, *, gives_list: bool) -> None:
+        self.__name__, self.module, self.at = source.name, source.module, source.at
+        self.outputs, self.inputs = list(source.outputs), list(source.inputs)
+        self._source, self._gives_list = source, gives_list
+        self._sizes = Sizes(self.inputs, source.sizes)
         self._shapes = [known_shape(tensor.shape) for tensor in self.outputs]
-        self._needs = needs_of(module, sizes)
         self._integers = [k for k, tensor in enumerate(self.inputs) if tensor.dtype.is_integer]
         self._launches: BoundKernels | None = None
         self._last: BoundKernel | None = None
@@ -76,9 +63,9 @@ class TensorFunction:
         launches, is_recorded = self._launches_of(current), current.threads.recorder is not None
         arrays = (*map(_as_array, arrays, self.inputs), *arrays[len(self.inputs) :])
         sizes = self._sizes.of(self.__name__, arrays)
-        if self._needs:
+        if self._source.needs:
             values = dict(zip(self._sizes.order, sizes))
-            for need in self._needs:
+            for need in self._source.needs:
                 need.check(self.__name__, values)
         if self._integers:
             arrays = with_integers(arrays, self._integers, self.__name__, self.inputs)
@@ -150,8 +137,7 @@ class TensorFunction:
         self, kind: str, outputs: Sequence[Tensor], seeds: Sequence[Tensor]
     ) -> TensorFunction:
         inputs, name = [*self.inputs, *seeds], f"{self.__name__}.{kind}"
-        module, sizes = program_of(outputs, inputs, name, self.at)
-        return TensorFunction(module, name, outputs, inputs, sizes, True, self.at)
+        return TensorFunction(module_of(outputs, inputs, name, self.at), gives_list=True)
 
     def explain(self) -> list[str]:
         """Return what is asked of the definitions that are left, and what the compiler chose, with
@@ -207,15 +193,7 @@ class TensorFunction:
     def _begin(self, current: Program) -> BoundKernels:
         if self._launches is None or self._launches.program is not current:
             self._last = None
-            self._launches = BoundKernels(
-                self.module,
-                self.__name__,
-                self.inputs,
-                self.outputs,
-                self._sizes.order,
-                self.at,
-                current,
-            )
+            self._launches = BoundKernels(self._source, current)
         return self._launches
 
 
