@@ -31,7 +31,7 @@ def allreduce(source: Target, target: Target | None = None, op: str = "sum") -> 
 
     Sums are the same bits in every rank. All of this module: takes dense fields and ndarrays, of
     the same shape and type in every rank; every rank calls it; tapes, forward mode and second
-    derivatives pass through it. Raises TaichiTypeError for something else, TaichiRuntimeError where
+    derivatives pass through it. Raises TaichiTypeError for something else, TaichiRuntimeError if
     ranks are not about to do the same.
     """
     target = source if target is None else target
@@ -95,7 +95,7 @@ def sendrecv(
     for both of a pair nothing is sent, or received.
 
     Every rank calls it, so that a message that nobody waits for is an error and not a hang. Raises
-    TaichiRuntimeError, in all ranks, where a rank sends what the other does not wait for, or
+    TaichiRuntimeError, in all ranks, if a rank sends what the other does not wait for, or
     something of another shape or type, TaichiTypeError for one of a pair without the other.
     """
     for end, peer, verb in ((source, to, "send to"), (target, origin, "receive from")):
@@ -121,7 +121,7 @@ def _check_pairs(
     to: int | None,
     origin: int | None,
 ) -> None:
-    """Raise TaichiRuntimeError, in all ranks, where messages have no other end."""
+    """Raise TaichiRuntimeError, in all ranks, if messages have no other end."""
     all_ranks.agree("sendrecv")
     said = all_ranks.comm.allgather((to, origin, _form_of(source), _form_of(target)))
     for rank, (peer, _, sent, _) in enumerate(said):
@@ -186,7 +186,7 @@ def _pieces(
 
 def carry_out(transfer: Communication) -> None:
     """Carry out a transfer: through what records the program's launches, if anything does and the
-    transfer is of primal values. Raises TaichiRuntimeError where it would follow gradients, which
+    transfer is of primal values. Raises TaichiRuntimeError if it would follow gradients, which
     the program uses as fields."""
     recorder: Recorder | None = program().threads.recorder
     used = [

@@ -43,7 +43,7 @@ def write(path: str, begin: int, shape: tuple[int, ...], where: Any, values: Arr
 
 
 def read(path: str, name: str, shape: tuple[int, ...], where: Any) -> Array:
-    """Return a part of an array. Raises ValueError where it is not there, or has another shape."""
+    """Return a part of an array. Raises ValueError if it is not there, or has another shape."""
     if Path(path).suffix not in _HDF5:
         return np.asarray(_check_shape(np.load(path, mmap_mode="r"), path, shape)[where])
     with _h5py().File(path, "r") as file:

@@ -47,7 +47,7 @@ class Grid:
     axis) nothing fills it. `cuts` are the numbers of ranks along the axes; without, blocks are as
     near to cubes as can be.
 
-    Raises TaichiTypeError for a shape of no or more than three axes, TaichiRuntimeError where
+    Raises TaichiTypeError for a shape of no or more than three axes, TaichiRuntimeError if
     blocks would be smaller than the halo.
     """
 

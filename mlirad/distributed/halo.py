@@ -150,7 +150,7 @@ class Flight:
         return [read(piece, piece.target) for piece in self._transfer.sources]
 
     def finish(self) -> None:
-        """Wait for the neighbours, and fill the halo. Raises TaichiRuntimeError where the cells
+        """Wait for the neighbours, and fill the halo. Raises TaichiRuntimeError if the cells
         that were sent have been written since, or where it was called before."""
         if self._wait is None:
             raise TaichiRuntimeError("this exchange has been finished")

@@ -28,7 +28,7 @@ def checkpointed(
     """`ti.ad.checkpointed` for steps that communicate: with one schedule in all ranks.
 
     Every rank keeps as many snapshots as the one with the least room for them, of `memory` bytes
-    in each. Raises TaichiRuntimeError, in all ranks, where they are not about to do as many steps;
+    in each. Raises TaichiRuntimeError, in all ranks, if they are not about to do as many steps;
     what is communicated when steps are done again is compared by its number.
     """
     all_ranks = ranks()

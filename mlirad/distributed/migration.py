@@ -26,7 +26,7 @@ def migrate(count: Field, destination: Field, *fields: Field) -> None:
     that are here then, by the rank that they come from and their order there; the other rows are 0.
     Derivatives move with the particles; who moves where carries none.
 
-    Raises TaichiTypeError for fields of other lengths, TaichiRuntimeError, in all ranks, where a
+    Raises TaichiTypeError for fields of other lengths, TaichiRuntimeError, in all ranks, if a
     destination is no rank or a rank has too few rows.
     """
     check("migrate", count, destination, *fields)

@@ -54,7 +54,7 @@ class Ranks(Messages):
 
     def agree(self, action: str, flag: bool = False) -> bool:
         """Return whether a flag is set in one of the ranks. Raises TaichiRuntimeError, in all of
-        them, where they are not about to do the same."""
+        them, if they are not about to do the same."""
         self._check_thread()
         if self.size == 1:
             return flag

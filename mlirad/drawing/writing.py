@@ -13,7 +13,7 @@ from mlirad.drawing.colours import Bytes
 
 
 def write_rows(rows: Bytes, file: str | PathLike[str]) -> None:
-    """Write rows from the top, as the name of the file asks. Raises OSError where it cannot be
+    """Write rows from the top, as the name of the file asks. Raises OSError if it cannot be
     written, ValueError for an unknown kind, TaichiTypeError for what is no name."""
     name = file_name(file)
     kind = splitext(name)[1].lower()

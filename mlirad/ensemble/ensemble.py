@@ -77,7 +77,7 @@ class Ensemble:
         self._workers = [self._kind.remote(make) for _ in range(workers)]
 
     def gradient(self, parameters: Array, scenes: Sequence[Scene]) -> Found:
-        """The sum over scenes. Raises TaichiRuntimeError where a scene's workers died too often."""
+        """The sum over scenes. Raises TaichiRuntimeError if a scene's workers died too often."""
         shared = ray.put(np.asarray(parameters))
         waiting, idle = list(range(len(scenes)))[::-1], list(range(len(self._workers)))
         tries = [0] * len(scenes)

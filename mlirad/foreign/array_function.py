@@ -51,7 +51,7 @@ def floats(ports: Sequence[Port]) -> list[int]:
 
 
 def refuse_in_a_tape(recorder: object, name: str, library: str) -> None:
-    """Raise TaichiRuntimeError where launches are recorded."""
+    """Raise TaichiRuntimeError if launches are recorded."""
     if recorder is not None:
         raise TaichiRuntimeError(
             f"{name}: a function of {library} was called in a tape or a forward mode, which do not "

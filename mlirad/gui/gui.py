@@ -121,7 +121,7 @@ class GUI(Shapes, Keys):
 
     def show(self, file: str | PathLike[str] | None = None) -> None:
         """Show the picture, write it to a file where one is named, and begin the next. Raises
-        OSError where the file cannot be written, ValueError for an unknown kind of file."""
+        OSError if the file cannot be written, ValueError for an unknown kind of file."""
         name = None if file is None or (isinstance(file, str) and not file) else file_name(file)
         self._widgets.draw()
         if name is not None:
@@ -183,7 +183,7 @@ class GUI(Shapes, Keys):
         return bool(self._display.events)
 
     def get_key_event(self) -> ev.Event | None:
-        """Wait for what happens next; None where no window is shown."""
+        """Wait for what happens next; None if no window is shown."""
         while self._display.is_shown and not self.has_key_event():
             sleep(0.01)
         return self._display.events.popleft() if self._display.events else None

@@ -48,7 +48,7 @@ class Shapes:
     def lines(
         self, begin: object, end: object, radius: object = 1, color: object = 0xFFFFFF
     ) -> None:
-        """Draw lines. Raises ValueError where there are more ends than beginnings."""
+        """Draw lines. Raises ValueError if there are more ends than beginnings."""
         begins, ends = as_points(begin, "begin"), as_points(end, "end")
         _check_same(begins, ends, "ends")
         count = len(begins)
@@ -60,7 +60,7 @@ class Shapes:
         self.triangles(a, b, c, color)
 
     def triangles(self, a: object, b: object, c: object, color: object = 0xFFFFFF) -> None:
-        """Draw triangles by their first, second and third corners. Raises ValueError where these
+        """Draw triangles by their first, second and third corners. Raises ValueError if these
         are not as many."""
         first, second, third = as_points(a, "a"), as_points(b, "b"), as_points(c, "c")
         for other in (second, third):

@@ -24,7 +24,7 @@ class WidgetValue:
 
     @property
     def value(self) -> float:
-        """The number. Raises TaichiTypeError where another thing is set, ValueError for NaN and
+        """The number. Raises TaichiTypeError if another thing is set, ValueError for NaN and
         infinity."""
         return self._value
 

@@ -68,7 +68,7 @@ def with_gradients(kernel: KernelModule, positions: frozenset[int]) -> KernelMod
 def without_derivative(kernel: KernelModule) -> KernelModule:
     """Return a kernel whose inputs carry no derivative, as by `ti.stop_grad`."""
     if kernel.derivatives is not None:
-        return replace(kernel, derivatives=kernel.derivatives.stopped())
+        return replace(kernel, derivatives=kernel.derivatives.stop())
     with context(), kernel.module.operation.location:
         module = copy_of(kernel.module)
         for op, _, _ in accesses(functions(module.operation)[0]):

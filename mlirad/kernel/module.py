@@ -31,7 +31,7 @@ class GivenFlow(msgspec.Struct, frozen=True):
 class GivenDerivatives(Protocol):
     """The derivatives of a kernel that are kernels too: no pass makes them."""
 
-    def derived(
+    def derive(
         self, kernel: KernelModule, tangents: int, *, is_reverse: bool, is_constant: bool
     ) -> KernelModule:
         """Return the primal, or the reverse, with tangents, for the derivatives that fields
@@ -44,7 +44,7 @@ class GivenDerivatives(Protocol):
     def flows(self) -> Sequence[GivenFlow]:
         """Return which arrays derivatives pass between."""
 
-    def stopped(self) -> GivenDerivatives:
+    def stop(self) -> GivenDerivatives:
         """Return the derivatives if none passes."""
 
 

@@ -26,7 +26,7 @@ class SparseMatrixBuilder:
     With `needs_grad` derivatives pass through the values on a tape; the loops of kernels that fill
     it then run in order.
 
-    Raises TaichiRuntimeError where sizes are not positive, TaichiTypeError for another type than
+    Raises TaichiRuntimeError if sizes are not positive, TaichiTypeError for another type than
     f32 and f64.
     """
 
@@ -60,7 +60,7 @@ class SparseMatrixBuilder:
     def print_triplets(self) -> None:
         """Print how large the matrix is, and all triplets, in the order in which they were added.
 
-        Raises TaichiRuntimeError where there are too many."""
+        Raises TaichiRuntimeError if there are too many."""
         rows, columns, values = self._triplets()
         print(f"n={self.num_rows}, m={self.num_cols}, num_triplets={len(rows)}")
         for row, column, value in zip(rows, columns, values):
@@ -69,7 +69,7 @@ class SparseMatrixBuilder:
     def build(self, dtype: TypeLike | None = None, _format: str = "CSR") -> SparseMatrix:
         """The matrix of the triplets, equal entries added up in f64; the builder is empty then.
 
-        Raises TaichiRuntimeError where more were added than it takes, TaichiIndexError for one
+        Raises TaichiRuntimeError if more were added than it takes, TaichiIndexError for one
         outside of the matrix; the builder is empty then, too.
         """
         carries = self.values.grad is not None and is_recording()
@@ -100,7 +100,7 @@ class SparseMatrixBuilder:
         return step("SparseMatrixBuilder.build", run, reverse) if carries else run()
 
     def _triplets(self) -> tuple[Values, Values, Values]:
-        """Rows, columns and values. Raises TaichiRuntimeError where there are too many."""
+        """Rows, columns and values. Raises TaichiRuntimeError if there are too many."""
         count = int(self.triplet_count[0])
         if count > self.capacity:
             raise TaichiRuntimeError(

@@ -18,7 +18,7 @@ _CANCELLED = 8.0  # roundings: a pivot that is less than these of its terms is n
 
 
 class Factorization:
-    """A factorization in f64. `problem` says what is wrong with the matrix, None where it is
+    """A factorization in f64. `problem` says what is wrong with the matrix, None if it is
     solvable."""
 
     def __init__(self, matrix: StoredEntries, kind: str, ordering: str) -> None:
@@ -44,7 +44,7 @@ class Factorization:
     def solve(self, numbers: Numbers, transposed: bool = False) -> Numbers:
         """The solution for a right-hand side, of the transposed matrix where that is asked for.
 
-        Raises TaichiRuntimeError where the matrix has none, or it has no finite numbers."""
+        Raises TaichiRuntimeError if the matrix has none, or it has no finite numbers."""
         if self.problem is not None:
             raise TaichiRuntimeError(f"the matrix cannot be solved: {self.problem}")
         solution: Numbers = self._factors.solve(numbers, "T" if transposed else "N")

@@ -39,7 +39,7 @@ class LinearOperator:
         self._matvec: Any = matvec_kernel
 
     def matvec(self, x: Any, Ax: Any) -> None:
-        """Multiply. Raises TaichiRuntimeError where shapes differ."""
+        """Multiply. Raises TaichiRuntimeError if shapes differ."""
         if x.shape != Ax.shape:
             raise TaichiRuntimeError(f"x has the shape {x.shape}, and Ax {Ax.shape}")
         self._matvec(x, Ax)
@@ -57,7 +57,7 @@ def MatrixFreeCG(
     `tol`; whether it is. A is symmetric and positive definite.
 
     On a tape derivatives pass to b, and to what A's kernel reads, as of the exact solution. Raises
-    TaichiTypeError for what are no fields of scalars of f32 or f64, TaichiRuntimeError where shapes
+    TaichiTypeError for what are no fields of scalars of f32 or f64, TaichiRuntimeError if shapes
     differ, where A's kernel is none on a tape, and in the reverse where its iterations do not end.
     """
     tol, maxiter, quiet = _check(A, b, x, tol, maxiter, quiet)
@@ -104,8 +104,8 @@ def MatrixFreeBICGSTAB(
     """Solve A x = b by stabilized biconjugate gradients, beginning with x, until the residual's
     norm is below `tol`; whether it is. A is any matrix.
 
-    Raises TaichiTypeError for what are no fields of scalars of f32 or f64, TaichiRuntimeError where
-    shapes differ, and where a tape would need its derivative, for which A would have to be
+    Raises TaichiTypeError for what are no fields of scalars of f32 or f64, TaichiRuntimeError if
+    shapes differ, and if a tape would need its derivative, for which A would have to be
     transposed.
     """
     tol, maxiter, quiet = _check(A, b, x, tol, maxiter, quiet)

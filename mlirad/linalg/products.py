@@ -21,7 +21,7 @@ def times_vector(matrix: StoredEntries, vector: Any) -> Any:
     """An ndarray for an ndarray, else an array of NumPy's.
 
     Raises TaichiTypeError for what is no vector, TaichiRuntimeError for one of another length, and
-    where a derivative would be lost.
+    if a derivative would be lost.
     """
     rows, columns = matrix.shape
     carries = is_recording() and (matrix.carries or gradient_of(vector) is not None)

@@ -77,11 +77,11 @@ class SparseMatrix:
         return self.stored.dtype
 
     def __add__(self, other: SparseMatrix) -> SparseMatrix:
-        """The sum. Raises TaichiRuntimeError where shapes or types differ."""
+        """The sum. Raises TaichiRuntimeError if shapes or types differ."""
         return self.holding(add_scaled(self.stored, self._alike(other), 1.0))
 
     def __sub__(self, other: SparseMatrix) -> SparseMatrix:
-        """The difference. Raises TaichiRuntimeError where shapes or types differ."""
+        """The difference. Raises TaichiRuntimeError if shapes or types differ."""
         return self.holding(add_scaled(self.stored, self._alike(other), -1.0))
 
     def __mul__(self, other: Any) -> SparseMatrix:
@@ -94,7 +94,7 @@ class SparseMatrix:
 
     def __matmul__(self, other: Any) -> Any:
         """The product with a matrix, or with a vector: an ndarray for an ndarray, else an array of
-        NumPy's. Raises TaichiRuntimeError where shapes, TaichiTypeError where types differ."""
+        NumPy's. Raises TaichiRuntimeError if shapes, TaichiTypeError if types differ."""
         if not isinstance(other, SparseMatrix):
             return times_vector(self.stored, other)
         if self.m != other.n or self.dtype != other.dtype:
@@ -122,7 +122,7 @@ class SparseMatrix:
         return float(self.stored.columns[self._position(indices)])
 
     def __setitem__(self, indices: tuple[int, int], value: float) -> None:
-        """Set an entry. Raises TaichiIndexError outside of the matrix, TaichiRuntimeError where a
+        """Set an entry. Raises TaichiIndexError outside of the matrix, TaichiRuntimeError if a
         derivative passes through the matrix, on a tape."""
         at = self._position(indices)
         if self.stored.carries and is_recording():
@@ -183,7 +183,7 @@ class SparseMatrix:
         return values.astype(np.int64)
 
     def mmwrite(self, filename: str | PathLike[str]) -> None:
-        """Write a file in Matrix Market's format. Raises OSError where it cannot."""
+        """Write a file in Matrix Market's format. Raises OSError if it cannot."""
         with open(file_name(filename, "filename"), "wb") as file:
             scipy_module("io").mmwrite(file, self.stored.columns)
 

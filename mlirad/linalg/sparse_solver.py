@@ -65,7 +65,7 @@ class SparseSolver:
         self.factorize(sparse_matrix)
 
     def info(self) -> bool:
-        """Return whether the matrix was factorized. Raises TaichiRuntimeError where none was
+        """Return whether the matrix was factorized. Raises TaichiRuntimeError if none was
         given."""
         return self._ready()[1].problem is None
 
@@ -73,7 +73,7 @@ class SparseSolver:
         """The solution: `x`, a field or an ndarray that is set to it; without one a new ndarray
         where `b` is one, else an array of NumPy's.
 
-        Raises TaichiRuntimeError where the matrix was not factorized or cannot be, where lengths
+        Raises TaichiRuntimeError if the matrix was not factorized or cannot be, where lengths
         differ, and on a tape where the derivative would be lost; TaichiTypeError for other types.
         """
         matrix, factors = self._ready()

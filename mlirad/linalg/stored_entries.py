@@ -60,7 +60,7 @@ class StoredEntries:
             self.add_adjoint(rows[at.rows] * columns[at.columns])
 
     def take_adjoint(self) -> Values | None:
-        """The adjoints, which are 0 from then on; None where there are none."""
+        """The adjoints, which are 0 from then on; None if there are none."""
         adjoint, self.adjoint = self.adjoint, None
         return adjoint
 

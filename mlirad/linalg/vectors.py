@@ -45,7 +45,7 @@ def numbers_of(vector: Any, length: int, dtype: DataType, subject: str) -> Numbe
 
 
 def gradient_of(vector: Any) -> Any:
-    """The gradient of a field or ndarray; None where it has none."""
+    """The gradient of a field or ndarray; None if it has none."""
     return getattr(vector, "grad", None) if is_stored(vector) else None
 
 
@@ -72,7 +72,7 @@ def written_to(vector: Any, out: Any, length: int, dtype: DataType, carries: boo
     """Return the target of a step: `out`, else a new ndarray where an ndarray was given, else
     None for an array of NumPy's. `carries` says that a derivative passes, while a tape records.
 
-    Raises TaichiTypeError and TaichiRuntimeError where it does not fit, or loses the derivative.
+    Raises TaichiTypeError and TaichiRuntimeError if it does not fit, or loses the derivative.
     """
     if out is None and isinstance(vector, Ndarray):
         return Ndarray(dtype, (length,), (), carries)

@@ -103,7 +103,7 @@ class Emitter:
 
     def _select(self, choice: Select, branches: Branches) -> Steps[ir.Value]:
         condition = yield self._value(choice.condition, branches)
-        for operand in branches.shared(choice):
+        for operand in branches.shared_by_branches(choice):
             yield self._value(operand, branches)
         with location(choice.place):
             branch = b.if_else(condition, [mlir_type(choice.dtype)])

@@ -24,7 +24,7 @@ def imwrite(img: object, filename: str | PathLike[str]) -> None:
     """Write an image `[x, y]`, grey or with up to four channels, as the name of the file asks.
 
     It is a field, an ndarray or an array; x goes to the right, y upwards. Floats are from 0 to 1,
-    unsigned integers are divided by their greatest value. Raises OSError where the file cannot be
+    unsigned integers are divided by their greatest value. Raises OSError if the file cannot be
     written, ValueError for another shape or an unknown kind of file, TaichiTypeError for other
     numbers.
     """
@@ -33,7 +33,7 @@ def imwrite(img: object, filename: str | PathLike[str]) -> None:
 
 def imread(filename: str | PathLike[str], channels: int = 0) -> Bytes:
     """Read an image as bytes (u8) `[x, y, channel]`, with the file's channels (0) or so many, 1 to
-    4. Raises OSError where it cannot be read, ValueError for another number of channels."""
+    4. Raises OSError if it cannot be read, ValueError for another number of channels."""
     if integer(channels, "channels") not in _MODES:
         raise ValueError(f"channels is 0 (as many as there are) to 4, not {channels}")
     with Image.open(file_name(filename, "filename")) as picture:

@@ -163,7 +163,7 @@ class PLYWriter:
         self._faces.add("piece", "int", piece)
 
     def export(self, path: str) -> None:
-        """Write the file in binary. Raises OSError where it cannot be written, ValueError where
+        """Write the file in binary. Raises OSError if it cannot be written, ValueError if
         there are no positions, or corners that are no vertices."""
         self._write(path, f"binary_{sys.byteorder}_endian")
 
@@ -206,7 +206,7 @@ class PLYWriter:
 
 
 def _check(vertices: Channels, corners: Numbers) -> None:
-    """Raise ValueError where positions are missing, or faces have corners that do not exist."""
+    """Raise ValueError if positions are missing, or faces have corners that do not exist."""
     missing = [name for name in ("x", "y", "z") if name not in vertices.columns]
     if missing:
         raise ValueError(f"the vertices have no {', '.join(missing)}: use add_vertex_pos")

@@ -35,7 +35,7 @@ class VideoManager:
     Pillow, MP4 where there is ffmpeg.
 
     Frames are images as `imwrite` takes them; `framerate` is how many are shown a second. With
-    `automatic_build` videos are made again behind 4, 8, 16, ... frames. Raises OSError where the
+    `automatic_build` videos are made again behind 4, 8, 16, ... frames. Raises OSError if the
     folder cannot be made.
     """
 
@@ -128,7 +128,7 @@ def make_video(
     output_path: str | PathLike[str] = "video.mp4",
 ) -> None:
     """Make an MP4 of images, in a size or in theirs. Raises TaichiRuntimeError without ffmpeg, and
-    where it fails."""
+    if it fails."""
     program = _ffmpeg()
     if program is None:
         raise TaichiRuntimeError("there is no ffmpeg on the path, nor the package imageio-ffmpeg")

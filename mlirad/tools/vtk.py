@@ -10,7 +10,7 @@ from mlirad.drawing.numbers import as_array
 
 def write_vtk(scalar_field: object, filename: str) -> None:
     """Write a grid of two or three axes as a file of VTK's old text format, `filename.vtk`. Raises
-    ValueError for another shape, OSError where it cannot be written."""
+    ValueError for another shape, OSError if it cannot be written."""
     values = as_array(scalar_field, "scalar_field")
     if values.ndim not in (2, 3):
         raise ValueError(f"scalar_field is a grid of two or three axes, not {values.shape}")

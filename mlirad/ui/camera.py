@@ -103,7 +103,7 @@ class Camera:
 
     def get_projection_matrix(self, aspect: float) -> Numbers:
         """The 4×4 matrix from the camera to the cube from -1 to 1, depth from 0 to 1, for vectors
-        that are rows; `aspect` is width over height. Raises ValueError where `z_near` is
+        that are rows; `aspect` is width over height. Raises ValueError if `z_near` is
         `z_far`."""
         aspect = number(aspect, "aspect", low=1e-6)
         matrix, span = np.zeros((4, 4)), self._near - self._far

@@ -28,7 +28,7 @@ class Scene:
 
     def __init__(self) -> None:
         self._camera: Camera | None = None
-        self._things: list[Callable[[View], None]] = []
+        self._draw_calls: list[Callable[[View], None]] = []
         self._lights: list[tuple[Numbers, Numbers]] = []
         self._ambient = np.zeros(3)
 
@@ -64,7 +64,7 @@ class Scene:
         chosen = radius if per_vertex_radius is None else per_vertex_radius
         radii = per_point(chosen, len(points), "radius")
         colours = _colours(color, per_vertex_color, len(points))
-        self._things.append(lambda view: view.particles(points, radii, colours))
+        self._draw_calls.append(lambda view: view.particles(points, radii, colours))
 
     def lines(
         self,
@@ -80,7 +80,7 @@ class Scene:
         pairs = groups(indices, len(points), 2)
         colours = _colours(color, per_vertex_color, len(points))
         wide = number(width, "width")
-        self._things.append(lambda view: view.lines(points, pairs, wide, colours))
+        self._draw_calls.append(lambda view: view.lines(points, pairs, wide, colours))
 
     def mesh(
         self,
@@ -101,9 +101,9 @@ class Scene:
         ways = _normals(points, corners) if normals is None else as_points(normals, "normals", 3)
         if show_wireframe:
             edges = corners[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
-            self._things.append(lambda view: view.lines(points, edges, 1, colours))
+            self._draw_calls.append(lambda view: view.lines(points, edges, 1, colours))
             return
-        self._things.append(lambda view: view.mesh(points, corners, ways, colours))
+        self._draw_calls.append(lambda view: view.mesh(points, corners, ways, colours))
 
     def draw(self, picture: Picture) -> None:
         """Draw what the camera sees, and begin the next frame. Raises TaichiRuntimeError without a
@@ -111,9 +111,9 @@ class Scene:
         if self._camera is None:
             raise TaichiRuntimeError("a scene has no camera: use scene.set_camera(camera)")
         view = View(picture, self._camera, self._lights, self._ambient)
-        for draw in self._things:
+        for draw in self._draw_calls:
             draw(view)
-        self._things, self._lights, self._ambient = [], [], np.zeros(3)
+        self._draw_calls, self._lights, self._ambient = [], [], np.zeros(3)
 
 
 class View:

@@ -80,7 +80,7 @@ class Window:
         FRAMES.count()
 
     def save_image(self, filename: str | PathLike[str]) -> None:
-        """Write the picture to a file. Raises OSError where it cannot be written."""
+        """Write the picture to a file. Raises OSError if it cannot be written."""
         write_rows(self._picture.rows(), filename)
 
     def get_image_buffer_as_numpy(self) -> Numbers:

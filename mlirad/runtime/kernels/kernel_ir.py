@@ -266,7 +266,7 @@ class GivenKernels:
             return stages, mode
         key = Mode(mode.kind, mode.tangents, mode.is_constant)
         if key not in self._known:
-            kernel = derivatives.derived(
+            kernel = derivatives.derive(
                 stages.kernel,
                 mode.tangents,
                 is_reverse=mode.is_reverse,

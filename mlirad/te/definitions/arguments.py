@@ -102,7 +102,7 @@ def check_arguments(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def check_fields(instance: Any) -> None:
-    """Raise TaichiTypeError where a field of a dataclass is not what its annotation says."""
+    """Raise TaichiTypeError if a field of a dataclass is not what its annotation says."""
     hints = get_type_hints(type(instance))
     for field in fields(instance):
         value = getattr(instance, field.name)
@@ -126,7 +126,7 @@ def _plain(value: Any) -> Any:
 
 
 def check_call(function: Callable[..., Any], args: Sequence[Any], subject: str) -> None:
-    """Raise TaichiTypeError where a function of the program takes other arguments, or is none; what
+    """Raise TaichiTypeError if a function of the program takes other arguments, or is none; what
     has no signature takes any."""
     if not callable(function):
         raise TaichiTypeError(f"{subject} is {shown_value(function)}, expected a function", place())
@@ -141,7 +141,7 @@ def check_call(function: Callable[..., Any], args: Sequence[Any], subject: str) 
 
 
 def call_function(function: Callable[..., Any], args: Sequence[Any], subject: str) -> Any:
-    """Return the result of a function of the program. Raises TaichiTypeError where it does
+    """Return the result of a function of the program. Raises TaichiTypeError if it does
     not take them."""
     check_call(function, args, subject)
     return function(*args)

@@ -28,7 +28,7 @@ Interval = tuple[int, int]  # first and last
 
 
 def check_reads(body: Expr, shape: Sequence[Expr | int] = ()) -> list[SizeNeed]:
-    """Raise TaichiIndexError where a read is out of bounds: at any indices; under a condition, at
+    """Raise TaichiIndexError if a read is out of bounds: at any indices; under a condition, at
     all. What sizes have to be for the others, in a definition of some shape, is given. Nothing is
     read in a definition without elements, nor in a reduction over no points."""
     check = _Check(shape, Branches(body))
@@ -66,7 +66,7 @@ class _Check:
         """Return the operands that an expression is computed of, each with its context."""
         guarded = replace(around, is_guarded=True)
         if isinstance(node, Select):
-            always = [node.condition, *self._branches.shared(node)]
+            always = [node.condition, *self._branches.shared_by_branches(node)]
             return [
                 *((operand, around) for operand in always),
                 (node.then, guarded),
@@ -126,7 +126,7 @@ class _Check:
 
 
 def interval(root: Expr) -> Interval | None:
-    """The least and the greatest value of an integer; None where they are not known."""
+    """The least and the greatest value of an integer; None if they are not known."""
     intervals: dict[Expr, Interval | None] = {}
     for node in in_order(root, _operands):
         if isinstance(node, Number):

@@ -117,7 +117,7 @@ def tensor_type(shape: Shape, dtype: DataType) -> ir.Type:
 
 
 def check_axes(body: Expr, free: set[Axis]) -> None:
-    """Raise TaichiTypeError where an axis stands outside of what it belongs to."""
+    """Raise TaichiTypeError if an axis stands outside of what it belongs to."""
     pending = [(body, frozenset(free))]
     visited: set[tuple[Expr, frozenset[Axis]]] = set()
     while pending:

@@ -54,7 +54,7 @@ def behind(
 ) -> list[Tensor]:
     """Return tensors and all that they are made of, each behind those that it reads.
 
-    Raises TaichiTypeError where `sources`, which say what one is made of, go round in a circle.
+    Raises TaichiTypeError if `sources`, which say what one is made of, go round in a circle.
     """
     ordered, begun = dict[Tensor, None](), set[Tensor]()
     pending = [(tensor, False) for tensor in reversed(outputs)]

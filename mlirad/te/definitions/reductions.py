@@ -165,7 +165,7 @@ def checked_axes(name: str, axis: Any) -> tuple[Axis, ...]:
 
 
 def _check_points(name: str, axis: Any) -> None:
-    """Raise TaichiTypeError where there is nothing to choose from."""
+    """Raise TaichiTypeError if there is nothing to choose from."""
     for reduced in checked_axes(name, axis):
         if is_number(reduced.extent, 0):
             raise TaichiTypeError(

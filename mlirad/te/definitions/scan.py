@@ -58,7 +58,7 @@ def scan(
     there are states). The result has the shape `(length + 1, *initial.shape)`, a tensor for each
     state, and begins with the initial one. Where an element depends on the same element of the
     state before alone, steps are a loop, and `length` may be a size; else they are definitions of
-    their own, of which there may be 64. Raises TaichiTypeError where there are more, or sizes.
+    their own, of which there may be 64. Raises TaichiTypeError if there are more, or sizes.
     """
     states = [initial] if isinstance(initial, Tensor) else list(initial)
     steps = checked_extent(length, "scan: length")

@@ -35,7 +35,7 @@ class SizeNeed:
         return {name for total in (self.least, *self.extents) for name in total.names}
 
     def check(self, function: str, sizes: Mapping[str, int]) -> None:
-        """Raise TaichiRuntimeTypeError where it is not so."""
+        """Raise TaichiRuntimeTypeError if it is not so."""
         is_read = all(evaluate_sum(extent, sizes) > 0 for extent in self.extents)
         if is_read and evaluate_sum(self.least, sizes) < 0:
             names = dict.fromkeys(name for name, _ in sorted(self.least.terms))

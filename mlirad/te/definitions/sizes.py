@@ -58,8 +58,8 @@ class Sizes:
         self._found = positions
         self._shapes = [known_shape(tensor.shape) for tensor in inputs]
 
-    def of(self, function: str, arrays: Sequence[Any]) -> list[int]:
-        """Return the sizes of arrays. Raises TaichiRuntimeTypeError where an array does not fit."""
+    def of_arrays(self, function: str, arrays: Sequence[Any]) -> list[int]:
+        """Return the sizes of arrays. Raises TaichiRuntimeTypeError if an array does not fit."""
         if len(arrays) != len(self.inputs):
             raise array_error(f"{function} takes {len(self.inputs)} arrays, not {len(arrays)}")
         sizes: dict[str, int] = {}
@@ -89,7 +89,7 @@ class Sizes:
         *,
         is_given: bool = False,
     ) -> None:
-        """Raise TaichiRuntimeTypeError where an array is not of a shape, or of another type; those
+        """Raise TaichiRuntimeTypeError if an array is not of a shape, or of another type; those
         that are given may have integers of another one."""
         if type(array) is np.ndarray and array.shape == shape and array.dtype == tensor.dtype.numpy:
             return
@@ -120,7 +120,7 @@ def are_integers(array: Any, dtype: DataType, expected: DataType) -> bool:
 
 
 def known_shape(shape: Sequence[Extent]) -> tuple[int, ...] | None:
-    """A shape that every call has; None where sizes are part of it."""
+    """A shape that every call has; None if sizes are part of it."""
     extents = [_evaluate(extent, {}) for extent in shape]
     numbers = tuple(extent for extent in extents if extent is not None)
     return numbers if len(numbers) == len(extents) else None

@@ -53,7 +53,7 @@ def jvp(
 def _pair_with_tangents(
     caller: str, argument: str, inputs: Sequence[Tensor], tangents: Sequence[Tensor]
 ) -> dict[Tensor, Tensor]:
-    """Inputs and their tangents. Raises TaichiTypeError where these do not fit."""
+    """Inputs and their tangents. Raises TaichiTypeError if these do not fit."""
     if len(inputs) != len(tangents):
         refuse(caller, f"inputs and {argument}", f"are {len(inputs)} and {len(tangents)}")
     if len(set(inputs)) < len(inputs):

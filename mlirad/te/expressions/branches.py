@@ -53,7 +53,7 @@ class Branches:
         always: Sequence[Expr] = node.operands
         depth = len(scopes) - 1
         if isinstance(node, Select):
-            always = [node.condition, *self.shared(node)]
+            always = [node.condition, *self.shared_by_branches(node)]
         for operand in always:
             depth = max(depth, (yield self._depth(operand, scopes)))
         for branch in (node.then, node.otherwise) if isinstance(node, Select) else ():
@@ -63,7 +63,7 @@ class Branches:
         scopes[-1].add(node)
         return depth
 
-    def shared(self, choice: Select) -> list[Expr]:
+    def shared_by_branches(self, choice: Select) -> list[Expr]:
         """Return the expressions that both branches of a choice compute, without their operands."""
         if not self._order:
             self._fill()

@@ -44,7 +44,7 @@ def _split(root: Expr, around: _Around, take_out: TakeOut) -> Expr:
     branches, choices = Branches(root), sum(isinstance(node, Select) for node in nodes)
     is_deep = choices > MOST_NESTED and branches.is_deeper_than(MOST_NESTED)
     if is_deep or any(isinstance(node, Reduction) for node in nodes):
-        return unwound(_Split(branches, take_out).of(root, around))
+        return unwound(_Split(branches, take_out).split_node(root, around))
     return root
 
 
@@ -82,7 +82,7 @@ class _Split:
         self._take_out, self._branches = take_out, branches
         self._scopes: list[dict[Expr, Expr]] = [{}]
 
-    def of(self, node: Expr, around: _Around) -> Steps[Expr]:
+    def split_node(self, node: Expr, around: _Around) -> Steps[Expr]:
         """The expression with reads in the places of reductions."""
         for scope in reversed(self._scopes):
             if node in scope:
@@ -96,19 +96,19 @@ class _Split:
         else:
             operands: dict[Expr, Expr] = {}
             for operand in node.operands:
-                operands[operand] = yield self.of(operand, around)
+                operands[operand] = yield self.split_node(operand, around)
             split = with_parts(node, operands.__getitem__)
         self._scopes[-1][node] = split
         return split
 
     def _select(self, choice: Select, around: _Around) -> Steps[Expr]:
-        condition = yield self.of(choice.condition, around)
-        for operand in self._branches.shared(choice):
-            yield self.of(operand, around)
+        condition = yield self.split_node(choice.condition, around)
+        for operand in self._branches.shared_by_branches(choice):
+            yield self.split_node(operand, around)
         with self._branch():
-            then = yield self.of(choice.then, around.under(choice.condition))
+            then = yield self.split_node(choice.then, around.under(choice.condition))
         with self._branch():
-            otherwise = yield self.of(choice.otherwise, around.under(~choice.condition))
+            otherwise = yield self.split_node(choice.otherwise, around.under(~choice.condition))
         return replace(choice, condition=condition, then=then, otherwise=otherwise)
 
     @contextmanager

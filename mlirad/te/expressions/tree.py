@@ -319,7 +319,7 @@ def arithmetic(name: str, *arguments: Operand) -> Expr:
 
 
 def _fold_integers(name: str, operands: Sequence[Expr]) -> Expr | None:
-    """Integers that are known, so that extents are; None where they are not."""
+    """Integers that are known, so that extents are; None if they are not."""
     numbers = [operand.value for operand in operands if isinstance(operand, Number)]
     if len(numbers) < 2 or operands[0].dtype.is_float:
         return None

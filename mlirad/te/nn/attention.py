@@ -21,7 +21,7 @@ def attention(
 
     query is (batch, heads, queries, width), key (batch, heads, keys, width), value (batch, heads,
     keys, columns), the result (batch, heads, queries, columns). `scale` is `1 / sqrt(width)` if it
-    is not given. With `causal`, query i sees keys up to i. Raises TaichiTypeError where shapes do
+    is not given. With `causal`, query i sees keys up to i. Raises TaichiTypeError if shapes do
     not fit.
 
     Vaswani et al., "Attention is all you need", 2017.

@@ -67,7 +67,7 @@ def _reader(caller: str, x: Tensor, slid: Windows, mode: str, is_last: bool) -> 
         for extent in slid.extents:
             if not fixed_extent(caller, "x", extent, "where padding is circular"):
                 refuse(caller, "x", f"is {x!r}: there is nothing to pad with")
-    padded = slid.around if mode == "circular" else slid.padded
+    padded = slid.read_around if mode == "circular" else slid.read_padded
 
     def read(n: Expr, channel: Expr, at: Sequence[Expr]) -> Expr:
         return padded(at, lambda p: x[put_together(n, channel, p, is_last)])
@@ -123,7 +123,7 @@ def kernel_of(caller: str, weight: Tensor, extents: Sequence[Extent]) -> list[in
 def check_groups(
     caller: str, channels: Extent, outputs: Extent, inputs: Extent, groups: int
 ) -> None:
-    """Raise TaichiTypeError where groups do not divide channels and outputs, or weights have
+    """Raise TaichiTypeError if groups do not divide channels and outputs, or weights have
     another number of channels."""
     is_number = isinstance(groups, int) and not isinstance(groups, bool) and groups > 0
     if not is_number:

@@ -14,7 +14,7 @@ from mlirad.te.tensor import Tensor
 @operator
 def dense(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """`x @ weight.T + bias`: x is (..., inputs), weight (outputs, inputs), bias (outputs,), the
-    result (..., outputs). Raises TaichiTypeError where these do not fit."""
+    result (..., outputs). Raises TaichiTypeError if these do not fit."""
     check_least_rank("dense", "x", x, 1, "a tensor (..., inputs)")
     check_rank("dense", "weight", weight, 2, "a matrix (outputs, inputs)")
     check_same("dense", "x and weight", x.shape[-1], weight.shape[1], "inputs of x and of weight")
@@ -33,7 +33,7 @@ def dense(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 @operator
 def matmul(a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
     """`a @ b` of (n, k) and (k, m); a is (k, n) and b (m, k) where they are transposed. Raises
-    TaichiTypeError where these do not fit."""
+    TaichiTypeError if these do not fit."""
     return _product("matmul", a, b, transpose_a, transpose_b, 0)
 
 

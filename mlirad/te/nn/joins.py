@@ -70,7 +70,7 @@ def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
 @check_arguments
 def split(x: Tensor, parts: int | Sequence[int], axis: int = 0) -> list[Tensor]:
     """Split x along an axis into equal parts, or into parts of the extents that are listed. Raises
-    TaichiTypeError where these are not all of it."""
+    TaichiTypeError if these are not all of it."""
     k = axis_of("split", axis, x.ndim)
     extent = fixed_extent("split", "x", x.shape[k], "as it is split")
     is_count = isinstance(parts, int) and 0 < parts <= max(extent, MOST_PARTS)

@@ -35,7 +35,7 @@ def embedding(indices: Tensor, table: Tensor) -> Tensor:
 def take(x: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
     """The elements of x at integers, of any shape, along an axis: their axes take its place. They
     are from 0 up to the extent, which is not looked at. Raises TaichiTypeError for floats, and
-    where there is no such axis."""
+    if there is no such axis."""
     k = axis_of("take", axis, x.ndim)
     check_indices("take", indices, "x", x.shape[k])
     end = k + indices.ndim

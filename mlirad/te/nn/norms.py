@@ -113,7 +113,7 @@ def group_norm(
     epsilon: float = EPSILON,
 ) -> Tensor:
     """x (batch, channels, ...) by the mean and variance of each group of channels, times `scale`
-    plus `shift` (channels,). Raises TaichiTypeError where groups do not divide channels.
+    plus `shift` (channels,). Raises TaichiTypeError if groups do not divide channels.
 
     Wu and He, 2018.
     """

@@ -34,7 +34,7 @@ class Pool:
     is_last: bool
     axes: tuple[Axis, ...]
 
-    def of(self, combine: Combine) -> Tensor:
+    def reduce(self, combine: Combine) -> Tensor:
         """Reduce each window to a number."""
         batch, channels, _ = taken_apart(self.x.shape, self.is_last)
 
@@ -95,7 +95,7 @@ def _max_pool(rank: int) -> Operator:
         layout: str = f"NC{SPACE[rank]}",
     ) -> Tensor:
         pool = _pool(name, rank, x, kernel, stride, padding, dilation, layout)
-        return pool.of(lambda value, inside, _: greatest(value, pool.axes, inside))
+        return pool.reduce(lambda value, inside, _: greatest(value, pool.axes, inside))
 
     return _as_operator(
         apply, name, rank, "The maxima, of which the first one gets the derivative,"
@@ -119,7 +119,7 @@ def _avg_pool(rank: int) -> Operator:
             weight = 1.0 / _count(pool.slid, window, value, count_padding)
             return sum_over(value * weight, pool.axes, inside)
 
-        return pool.of(mean)
+        return pool.reduce(mean)
 
     return _as_operator(
         apply, name, rank, "The means, in which padding counts as zeros, or not at all,"
@@ -149,7 +149,9 @@ def _l2_pool(rank: int) -> Operator:
         layout: str = f"NC{SPACE[rank]}",
     ) -> Tensor:
         pool = _pool(name, rank, x, kernel, stride, padding, 1, layout)
-        return pool.of(lambda value, inside, _: sqrt(sum_over(value * value, pool.axes, inside)))
+        return pool.reduce(
+            lambda value, inside, _: sqrt(sum_over(value * value, pool.axes, inside))
+        )
 
     return _as_operator(apply, name, rank, "The Euclidean norms, whose derivatives at 0 are NaN,")
 
@@ -176,7 +178,7 @@ def max_unpool2d(
     check_rank("max_unpool2d", "images", images, 4, "images of 4 axes (NCHW)")
     check_float("max_unpool2d", "images", images)
     pool = _pool("max_unpool2d", 2, images, kernel, stride, padding, 1, "NCHW", "images")
-    pooled = pool.of(lambda value, inside, _: greatest(value, pool.axes, inside))
+    pooled = pool.reduce(lambda value, inside, _: greatest(value, pool.axes, inside))
     check_extents("max_unpool2d", "x", x, pooled.shape, "x: the pool of the images")
     (adjoint,) = differentiate(pooled, [images], x)
     result: Tensor = adjoint

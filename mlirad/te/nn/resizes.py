@@ -81,7 +81,7 @@ def upsample(x: Tensor, factor: int, method: str = "nearest") -> Tensor:
 @operator
 def pixel_shuffle(x: Tensor, factor: int) -> Tensor:
     """(batch, channels * factor², height, width) as (batch, channels, height * factor, width *
-    factor) (Shi et al., 2016). Raises TaichiTypeError where channels are no such multiple."""
+    factor) (Shi et al., 2016). Raises TaichiTypeError if channels are no such multiple."""
     check_rank("pixel_shuffle", "x", x, 4, IMAGES)
     batch, channels, height, width = x.shape
     count = fixed_extent("pixel_shuffle", "x", channels, "as it is split")
@@ -101,7 +101,7 @@ def pixel_shuffle(x: Tensor, factor: int) -> Tensor:
 
 @operator
 def pixel_unshuffle(x: Tensor, factor: int) -> Tensor:
-    """The other way round of `pixel_shuffle`. Raises TaichiTypeError where the factor does not
+    """The other way round of `pixel_shuffle`. Raises TaichiTypeError if the factor does not
     divide height and width."""
     check_rank("pixel_unshuffle", "x", x, 4, IMAGES)
     batch, channels, *space = x.shape

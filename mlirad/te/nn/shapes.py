@@ -105,7 +105,7 @@ def _split(index_of_run: Expr, extents: Sequence[Extent]) -> list[Expr]:
 
 @operator
 def flatten(x: Tensor, start: int = 1) -> Tensor:
-    """Join all axes from `start` on to one. Raises TaichiTypeError where there is none, and
+    """Join all axes from `start` on to one. Raises TaichiTypeError if there is none, and
     for a size of a call behind the first of them."""
     first = axis_of("flatten", start, x.ndim, "start")
     behind = [

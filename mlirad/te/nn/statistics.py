@@ -108,10 +108,10 @@ def variance(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
     chosen = axes_of("variance", axis, x.ndim)
     middle = over("mean", x, axis, True, average)
 
-    def squared(value: Expr, at: Sequence[Expr]) -> Expr:
+    def squared_distance(value: Expr, at: Sequence[Expr]) -> Expr:
         return (value - middle[at_kept(at, chosen)]) ** 2
 
-    return over("variance", x, axis, keepdims, average, squared)
+    return over("variance", x, axis, keepdims, average, squared_distance)
 
 
 @operator

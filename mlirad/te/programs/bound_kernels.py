@@ -48,7 +48,7 @@ class BoundKernels:
     ) -> tuple[BoundKernel, list[ArrayBuffer]]:
         """The kernel for some arrays of inputs, then of outputs, and what of these it is passed.
 
-        Raises TaichiRuntimeTypeError where arrays overlap, TaichiRuntimeError for a field that
+        Raises TaichiRuntimeTypeError if arrays overlap, TaichiRuntimeError for a field that
         is gone.
         """
         tensors = [*self.inputs, *self.outputs]
@@ -86,7 +86,7 @@ class BoundKernels:
     def _check_apart(
         self, number: int, places: Sequence[str | int], buffers: dict[int, ArrayBuffer]
     ) -> None:
-        """Raise TaichiRuntimeTypeError where an array that is written shares memory with another:
+        """Raise TaichiRuntimeTypeError if an array that is written shares memory with another:
         an element may then be read when it is another one's already."""
         place = places[number]
         met = (
@@ -125,7 +125,7 @@ class BoundKernels:
 
 
 def _symbol_of(array: Field, function: str) -> str:
-    """The name of a field that has its place. Raises TaichiRuntimeError where it is gone,
+    """The name of a field that has its place. Raises TaichiRuntimeError if it is gone,
     TaichiRuntimeTypeError for a sparse one."""
     memory = array.find_memory()
     if memory.nesting is not None:

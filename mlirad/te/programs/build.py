@@ -30,7 +30,7 @@ def build(
     A call takes NumPy's and torch's arrays, `ti.ndarray`s and fields, and gives NumPy arrays, or
     what `out=` names. `schedule` says how to compute some definitions; those of `inline` are
     written into what reads them, those of `materialise`, and all that are scheduled, have arrays.
-    Raises TaichiTypeError where outputs are made of a placeholder that is no input, or a schedule
+    Raises TaichiTypeError if outputs are made of a placeholder that is no input, or a schedule
     does not fit.
     """
     results = [outputs] if isinstance(outputs, Tensor) else list(outputs)

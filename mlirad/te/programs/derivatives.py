@@ -33,7 +33,7 @@ class TensorDerivatives:
         count = binding.input_count
         self.inputs, self.outputs = binding.tensors[:count], binding.tensors[count:]
 
-    def stopped(self) -> TensorDerivatives:
+    def stop(self) -> TensorDerivatives:
         """Return the derivatives if none passes."""
         return TensorDerivatives(self.name, self.binding, self.program, self.at, True)
 
@@ -52,7 +52,7 @@ class TensorDerivatives:
         return flows
 
     @in_turn
-    def derived(
+    def derive(
         self, kernel: KernelModule, tangents: int, *, is_reverse: bool, is_constant: bool
     ) -> KernelModule:
         """Return a derivative as a kernel; see `GivenDerivatives`."""

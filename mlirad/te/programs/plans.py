@@ -29,7 +29,7 @@ class Plans:
         outputs: Sequence[Tensor],
         inputs: Sequence[Tensor],
     ) -> None:
-        """Raise TaichiTypeError where something is said of what is not computed, or against what is
+        """Raise TaichiTypeError if something is said of what is not computed, or against what is
         said elsewhere."""
         input_values = {tensor.value for tensor in inputs}
         named = ("schedule", self.schedule), ("inline", self.inline)

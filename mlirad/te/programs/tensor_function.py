@@ -38,7 +38,7 @@ class TensorFunction:
     Integers of NumPy and torch may be of another type, if the input's has the numbers: a copy is.
     It gives NumPy arrays, a list where `te.build` was given one, or writes to what `out` names,
     which lies apart from all others in memory. Tapes, forward mode and checkpointed loops record
-    it, with the derivatives of `te.differentiate` and `te.jvp`. Raises TaichiRuntimeTypeError where
+    it, with the derivatives of `te.differentiate` and `te.jvp`. Raises TaichiRuntimeTypeError if
     an array does not fit, TaichiTypeError for a number that a type has not, TaichiRuntimeError for
     a field that is gone.
     """
@@ -62,7 +62,7 @@ class TensorFunction:
         current = program()
         launches, is_recorded = self._launches_of(current), current.threads.recorder is not None
         arrays = (*map(_as_array, arrays, self.inputs), *arrays[len(self.inputs) :])
-        sizes = self._sizes.of(self.__name__, arrays)
+        sizes = self._sizes.of_arrays(self.__name__, arrays)
         if self._source.needs:
             values = dict(zip(self._sizes.order, sizes))
             for need in self._source.needs:
@@ -85,16 +85,16 @@ class TensorFunction:
         return results if self._gives_list else results[0]
 
     def shapes(self, arrays: Sequence[Any]) -> list[tuple[int, ...]]:
-        """Return the shapes of the outputs for arrays. Raises TaichiRuntimeTypeError where these do
+        """Return the shapes of the outputs for arrays. Raises TaichiRuntimeTypeError if these do
         not fit."""
-        sizes = self._sizes.of(self.__name__, arrays)
+        sizes = self._sizes.of_arrays(self.__name__, arrays)
         return [self._sizes.shape(tensor.shape, sizes) for tensor in self.outputs]
 
     def torch(self) -> TorchFunction:
         """Return the function for torch's autograd: of tensors, with gradients of any order by
         `te.differentiate`.
 
-        It gives new tensors, a list where `te.build` was given one. Raises TaichiRuntimeError where
+        It gives new tensors, a list where `te.build` was given one. Raises TaichiRuntimeError if
         it is called in a tape or a forward mode of this library.
         """
         return TorchFunction(self, self._pack)

@@ -41,14 +41,14 @@ def check_extents(
 
 
 def check_same(caller: str, arguments: str, left: Extent, right: Extent, named: str) -> None:
-    """Raise TaichiTypeError where two extents, one of each of two arguments, are not the same."""
+    """Raise TaichiTypeError if two extents, one of each of two arguments, are not the same."""
     if not same_shape([left], [right]):
         extents = f"{shown_extent(left)} and {shown_extent(right)}"
         refuse(caller, f"{arguments}:", f"{named} are {extents}")
 
 
 def check_elements(caller: str, x: Tensor, axes: Sequence[int], why: str) -> None:
-    """Raise TaichiTypeError where x has no elements along some of its axes."""
+    """Raise TaichiTypeError if x has no elements along some of its axes."""
     if is_empty([x.shape[k] for k in axes]):
         refuse(caller, "x", f"is {x!r}: {why}")
 

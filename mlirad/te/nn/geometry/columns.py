@@ -17,7 +17,7 @@ def im2col(
     x: Tensor, kernel: PerAxis, stride: PerAxis = 1, padding: Padding = 0, dilation: PerAxis = 1
 ) -> Tensor:
     """The windows of images (batch, channels, height, width), whose height and width are numbers:
-    (batch, channels * points of a window, windows). See `windows`; raises TaichiTypeError where
+    (batch, channels * points of a window, windows). See `windows`; raises TaichiTypeError if
     none fits."""
     check_rank("im2col", "x", x, 4, "images (batch, channels, height, width)")
     space = [
@@ -30,7 +30,7 @@ def im2col(
     def element(n: Expr, row: Expr, window: Expr) -> Expr:
         point = row % (height * width)
         at = slid.at((window // columns, window % columns), (point // width, point % width))
-        return slid.padded(at, lambda p: x[(n, row // (height * width), *p)])
+        return slid.read_padded(at, lambda p: x[(n, row // (height * width), *p)])
 
     shape = (x.shape[0], x.shape[1] * (height * width), prod(slid.shape))
     return compute(shape, element, "im2col")

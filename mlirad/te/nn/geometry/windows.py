@@ -56,19 +56,19 @@ class Windows:
         ]
 
     def inside(self, at: Sequence[Expr]) -> Expr | None:
-        """Return whether a point is no padding; None where none is."""
+        """Return whether a point is no padding; None if none is."""
         conditions = [index >= 0 for index, before in zip(at, self.before) if before]
         conditions += [
             index < extent for index, extent, k in zip(at, self.extents, self.behind) if k
         ]
         return all_of(*conditions) if conditions else None
 
-    def padded(self, at: Sequence[Expr], read: Callable[[Sequence[Expr]], Expr]) -> Expr:
+    def read_padded(self, at: Sequence[Expr], read: Callable[[Sequence[Expr]], Expr]) -> Expr:
         """Read a point, 0 in the padding."""
         inside = self.inside(at)
         return read(at) if inside is None else select(inside, read(at), 0.0)
 
-    def around(self, at: Sequence[Expr], read: Callable[[Sequence[Expr]], Expr]) -> Expr:
+    def read_around(self, at: Sequence[Expr], read: Callable[[Sequence[Expr]], Expr]) -> Expr:
         """Read a point, in the padding from the other end."""
         padded = [before or other for before, other in zip(self.before, self.behind)]
         return read([index % n if k else index for index, n, k in zip(at, self.extents, padded)])
@@ -96,7 +96,7 @@ def windows(
 
     `padding` is a number, one for each axis, or a pair for each, before and behind; or "valid"
     (none), "same" (as many windows as points, at a stride of 1), or "causal" (all of it before).
-    Raises TaichiTypeError for what is none of these, and where no window fits.
+    Raises TaichiTypeError for what is none of these, and if no window fits.
     """
     rank = len(extents)
     sizes, steps, gaps = (
