@@ -3,7 +3,7 @@ needs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -17,12 +17,11 @@ from mlirad.dialect.turn import compiling, in_turn
 from mlirad.errors import SourceLocation
 from mlirad.ir import build as b
 from mlirad.ir.ops import Arith
-from mlirad.ir.walk import constant_integer, owner_operation
+from mlirad.ir.walk import block_operations, captured, constant_integer, owner_operation
 from mlirad.te.emission import dtype_of_type, integer_value
 from mlirad.te.expressions import Expr, Extent, Size, arithmetic
 from mlirad.te.places import location, place
 from mlirad.te.tensor import Tensor
-from mlirad.te.unreachable import erase_all_but, reachable_ops
 
 NUMBERS = {
     Arith.ADDI: "add",
@@ -68,12 +67,14 @@ class Graph:
         """
         roots = [value for value, tensor in self._held.items() if tensor() is not None]
         more = {value: inputs for value, (inputs, _) in self._gradients.items()}
-        needed = reachable_ops([*roots, *self._constants.values()], more)
+        needed = _reachable_ops([*roots, *self._constants.values()], more)
         for table in (self._described, self._held, self._gradients, self.needs):
             for value in [key for key in table if owner_operation(key) not in needed]:
                 del table[value]
         self._sizes = {k: v for k, v in self._sizes.items() if owner_operation(v) in needed}
-        erase_all_but(needed, self.module.body)
+        for op in reversed(block_operations(self.module.body)):
+            if op not in needed:
+                op.erase()
         self._most = max(_LEAST, 2 * self.count)
 
     def begin(self) -> None:
@@ -171,3 +172,18 @@ class Graph:
 def graph() -> Graph:
     """The process' one."""
     return Graph()
+
+
+def _reachable_ops(
+    roots: Sequence[ir.Value], more: Mapping[ir.Value, Sequence[ir.Value]]
+) -> set[ir.Operation]:
+    """The ops that some values are made of; `more` are those that one needs besides."""
+    reached_ops: set[ir.Operation] = set()
+    pending = list(roots)
+    while pending:
+        op = owner_operation(pending.pop())
+        if op not in reached_ops:
+            reached_ops.add(op)
+            pending += [*op.operands, *(captured(op) if len(op.regions) else [])]
+            pending += [source for result in op.results for source in more.get(result, ())]
+    return reached_ops

@@ -25,7 +25,7 @@ import numpy as np
 
 from mlirad.errors import TaichiTypeError
 from mlirad.te.expressions import Axis
-from mlirad.te.expressions.kinds import Kind
+from mlirad.te.expressions.operands import Kind
 from mlirad.te.places import place
 from mlirad.te.tensor import Tensor
 

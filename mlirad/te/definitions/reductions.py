@@ -36,7 +36,7 @@ from mlirad.te.expressions import (
     is_number,
     with_type,
 )
-from mlirad.te.expressions.kinds import Kind
+from mlirad.te.expressions.operands import Kind
 from mlirad.te.places import place
 from mlirad.types import DataType, f16, f32, i32, u1
 
@@ -73,7 +73,7 @@ def sum(
     else 0. Raises TaichiTypeError for an axis that is none, or is named twice, and for a `where`
     that is no condition.
     """
-    return _simple("sum", value, axis, where, init, 0)
+    return _simple("sum", value, axis, where, init)
 
 
 @check_arguments
@@ -81,20 +81,18 @@ def prod(
     value: Operand, axis: Axes, where: Condition | None = None, init: Operand | None = None
 ) -> Expr:
     """The product over axes, in the type of the value; see `sum`."""
-    return _simple("prod", value, axis, where, init, 1)
+    return _simple("prod", value, axis, where, init)
 
 
 def greatest(value: Operand, axis: Any, where: Operand | None = None) -> Expr:
     """The maximum, of which the first one gets the derivative; over no points the least number of
     the type."""
-    number = _number(value)
-    return _simple("max", number, axis, where, None, _least(number.dtype))
+    return _simple("max", value, axis, where, None)
 
 
 def least(value: Operand, axis: Any, where: Operand | None = None) -> Expr:
     """The minimum; over no points the greatest number of the type."""
-    number = _number(value)
-    return _simple("min", number, axis, where, None, _greatest(number.dtype))
+    return _simple("min", value, axis, where, None)
 
 
 @check_arguments
@@ -191,22 +189,17 @@ def with_start(value: Expr, init: Operand | None) -> tuple[Expr, Expr | None]:
 
 
 def _simple(
-    kind: str,
-    value: Operand,
-    axis: Any,
-    where: Operand | None,
-    init: Operand | None,
-    identity: float,
+    kind: str, value: Operand, axis: Any, where: Operand | None, init: Operand | None
 ) -> Expr:
     axes = checked_axes(kind, axis)
     number, start = with_start(_number(value), init)
     dtype, accumulator = number.dtype, f32 if number.dtype == f16 else number.dtype
     number = cast(number, accumulator)
-    neutral = Number(accumulator, identity)
-    names = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
+    neutral = _identity(kind, accumulator)
+    name = {"sum": "add", "prod": "mul"}.get(kind, kind)
 
     def combine(a: Sequence[ir.Value], c: Sequence[ir.Value]) -> list[ir.Value]:
-        return [compute_value(names[kind], accumulator, [a[0], c[0]])]
+        return [compute_value(name, accumulator, [a[0], c[0]])]
 
     first = neutral if start is None else cast(start, accumulator)
     reduction = Reduction(
@@ -225,25 +218,22 @@ def _condition(where: Operand | None) -> Expr | None:
     return None if where is None else boolean(where)
 
 
-def _least(dtype: DataType) -> float:
+def _identity(kind: str, dtype: DataType) -> Number:
+    """Return the number that changes no result of a reduction."""
+    if kind in ("sum", "prod"):
+        return Number(dtype, int(kind == "prod"))
+    is_least = kind in ("max", "argmax")
     if dtype.is_float:
-        return -inf
-    return -(1 << (dtype.bits - 1)) if dtype.is_signed else 0
-
-
-def _greatest(dtype: DataType) -> float:
-    if dtype.is_float:
-        return inf
-    return (1 << (dtype.bits - dtype.is_signed)) - 1
+        return Number(dtype, -inf if is_least else inf)
+    beyond = 1 << (dtype.bits - dtype.is_signed)
+    return Number(dtype, -beyond * dtype.is_signed if is_least else beyond - 1)
 
 
 def _position(kind: str, value: Operand, axis: Any, where: Operand | None) -> Expr:
     number, axes = _in_signed_order(with_type(_number(value))), checked_axes(kind, axis)
     _check_points(kind, axis)
-    worst = _least(number.dtype) if kind == "argmax" else _greatest(number.dtype)
-    none = Combiner((Number(number.dtype, worst),), None)
-    condition = _condition(where)
-    position = Reduction(i32, kind, (number,), axes, condition, (), none)
+    combiner = Combiner((_identity(kind, number.dtype),), None)
+    position = Reduction(i32, kind, (number,), axes, _condition(where), (), combiner)
     return arithmetic("max", position, 0)
 
 

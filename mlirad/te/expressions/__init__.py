@@ -36,7 +36,6 @@ from mlirad.te.expressions.tree import (
     number,
     power,
     select,
-    with_parts,
     with_type,
 )
 from mlirad.te.expressions.types import (

@@ -22,7 +22,6 @@ from mlirad.te.expressions import (
     logic,
     number,
     unwound,
-    with_parts,
 )
 from mlirad.types import u1
 
@@ -97,7 +96,7 @@ class _Split:
             operands: dict[Expr, Expr] = {}
             for operand in node.operands:
                 operands[operand] = yield self.split_node(operand, around)
-            split = with_parts(node, operands.__getitem__)
+            split = node.with_operands(operands.__getitem__)
         self._scopes[-1][node] = split
         return split
 
@@ -170,5 +169,5 @@ def replace_nodes(root: Expr, replacements: Mapping[Any, Expr]) -> Expr:
     copies: dict[Expr, Expr] = dict(replacements.items())
     for node in in_order(root, lambda node: () if node in replacements else node.operands):
         if node not in copies:
-            copies[node] = with_parts(node, copies.__getitem__)
+            copies[node] = node.with_operands(copies.__getitem__)
     return copies[root]

@@ -1,12 +1,24 @@
-"""What functions of scalars take: annotations that arguments are held against."""
+"""Kinds of arguments beyond types, `Annotated[Any, Kind(...)]`, and those of scalar functions."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any
 
-from mlirad.te.expressions.kinds import Kind
 from mlirad.te.expressions.tree import Expr
 from mlirad.types import u1
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of argument: its names in messages, and a test of values; `advice` is for those
+    who give something else."""
+
+    singular: str
+    plural: str
+    fits: Callable[[Any], bool]
+    advice: Callable[[Any], str] = lambda value: ""
 
 
 def _number_of(value: Any) -> Any:

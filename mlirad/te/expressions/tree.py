@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
-from typing import Any, Protocol
+from functools import cached_property, reduce
+from typing import Any, ClassVar, Protocol
 
 from mlirad.bindings import ir
 from mlirad.errors import SourceLocation, TaichiTypeError
@@ -47,13 +47,23 @@ def _both_orders(function: Callable[[Any, Any], Expr]) -> tuple[Operator, Operat
 class Expr:
     """A number that depends on indices."""
 
+    operand_fields: ClassVar[tuple[str, ...]] = ()
     dtype: DataType
     place: SourceLocation = field(default_factory=place, kw_only=True)
 
-    @property
+    @cached_property
     def operands(self) -> tuple[Expr, ...]:
         """The expressions that this one is made of."""
-        return ()
+        values = [getattr(self, name) for name in self.operand_fields]
+        lists = [value if isinstance(value, tuple) else (value,) for value in values]
+        return tuple(node for nodes in lists for node in nodes if node is not None)
+
+    def with_operands(self, function: Callable[[Expr], Expr]) -> Expr:
+        """Return the expression with other operands; itself if none changes."""
+        if all(function(operand) is operand for operand in self.operands):
+            return self
+        values = {name: getattr(self, name) for name in self.operand_fields}
+        return replace(self, **{name: _mapped(function, value) for name, value in values.items()})
 
     def nodes(self) -> list[Expr]:
         """Return the expression and all that it is made of, each once, operands first."""
@@ -148,37 +158,28 @@ class Axis(Expr):
 class Call(Expr):
     """An operation on scalars: an op of MLIR by its name, or one of `te.emission`."""
 
+    operand_fields = ("arguments",)
     name: str
     arguments: tuple[Expr, ...]
-
-    @property
-    def operands(self) -> tuple[Expr, ...]:
-        return self.arguments
 
 
 @dataclass(frozen=True, eq=False)
 class Select(Expr):
     """A choice of two numbers, of which only one is computed."""
 
+    operand_fields = ("condition", "then", "otherwise")
     condition: Expr
     then: Expr
     otherwise: Expr
-
-    @property
-    def operands(self) -> tuple[Expr, ...]:
-        return (self.condition, self.then, self.otherwise)
 
 
 @dataclass(frozen=True, eq=False)
 class Read(Expr):
     """An element of a tensor."""
 
+    operand_fields = ("indices",)
     tensor: Source
     indices: tuple[Expr, ...]
-
-    @property
-    def operands(self) -> tuple[Expr, ...]:
-        return self.indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +189,7 @@ class Reduction(Expr):
     `where` says which points count; `initial` are the values to begin with.
     """
 
+    operand_fields = ("values", "where", "initial")
     kind: str
     values: tuple[Expr, ...]
     axes: tuple[Axis, ...]
@@ -197,30 +199,11 @@ class Reduction(Expr):
     number: int = 0
     is_constant: bool = False  # no derivative passes through it
 
-    @property
-    def operands(self) -> tuple[Expr, ...]:
-        return (*self.values, *([] if self.where is None else [self.where]), *self.initial)
 
-
-def with_parts(node: Expr, of: Callable[[Expr], Expr]) -> Expr:
-    """Return an expression with other operands; itself if none changes."""
-    if all(of(operand) is operand for operand in node.operands):
-        return node
-    if isinstance(node, Call):
-        return replace(node, arguments=tuple(map(of, node.arguments)))
-    if isinstance(node, Read):
-        return replace(node, indices=tuple(map(of, node.indices)))
-    if isinstance(node, Select):
-        operands = [of(operand) for operand in node.operands]
-        return replace(node, condition=operands[0], then=operands[1], otherwise=operands[2])
-    if isinstance(node, Reduction):
-        return replace(
-            node,
-            values=tuple(map(of, node.values)),
-            where=None if node.where is None else of(node.where),
-            initial=tuple(map(of, node.initial)),
-        )
-    return node
+def _mapped(function: Callable[[Expr], Expr], value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(function, value))
+    return None if value is None else function(value)
 
 
 def expr(value: Operand, like: DataType | None = None) -> Expr:
@@ -293,7 +276,7 @@ def _with_float_type(root: Expr, dtype: DataType) -> Expr:
     for node in in_order(
         root, lambda e: [operand for operand in e.operands if operand.dtype == FLOAT]
     ):
-        again = with_parts(node, lambda operand: copies.get(operand, operand))
+        again = node.with_operands(lambda operand: copies.get(operand, operand))
         if isinstance(again, Number):
             again = replace(again, value=float(again.value))
         if isinstance(again, Reduction):
