@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mlirad import cpu, cuda, init, simt
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
+from mlirad.lang.start import cpu, cuda, init, simt
 from mlirad.mlir.function import MlirFunction
 from mlirad.mlir.run.derivatives import Program
 from mlirad.mlir.run.values import KINDS, argument, shown
