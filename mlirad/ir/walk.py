@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import GetOp, SpellOp, is_access, split_access
+from mlirad.dialect.field import GetOp, is_access, split_access
 from mlirad.ir.ops import Arith, Func, Llvm
 
 # What tells arrays apart: a field's name, another array's value, a stack's kind and number.
@@ -258,11 +258,3 @@ def copy_with(op: ir.Operation, operands: Iterable[ir.Value]) -> ir.Operation:
     for position, operand in enumerate(operands):
         copy.operands[position] = operand
     return copy
-
-
-def erase_unused_words(module: ir.Operation) -> None:
-    """Erase the words of texts that are gone."""
-    for op in [
-        op for op in operations(module) if SpellOp.holds(op) and not has_uses(op.results[0])
-    ]:
-        op.erase()

@@ -8,7 +8,7 @@ from mlirad.ir import build as b
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.reports.message import MESSAGES, RECORD_SIZE, Message
 from mlirad.ir.signature import marked_as_errors
-from mlirad.ir.walk import at_end, before, erase_unused_words, operations
+from mlirad.ir.walk import at_end, before, operations
 
 RECORD = "$errors"
 # how many failures there were: the first of them, of all threads, is recorded
@@ -30,7 +30,6 @@ def lower_field_assert(module: ir.Operation) -> None:
         text = ir.StringAttr(op.attributes["message"]).value
         messages.append(Message(text, source_location(op.location)).attribute)
         op.erase()
-    erase_unused_words(module)
     module.attributes[MESSAGES] = ir.ArrayAttr.get(messages)
 
 

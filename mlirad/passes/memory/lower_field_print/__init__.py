@@ -2,7 +2,7 @@
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import PrintOp
-from mlirad.ir.walk import erase_unused_words, operations
+from mlirad.ir.walk import operations
 
 
 def lower_field_print(module: ir.Operation, *, gpu: bool = False) -> None:
@@ -19,4 +19,3 @@ def lower_field_print(module: ir.Operation, *, gpu: bool = False) -> None:
                 print_on_gpu(op)
         else:
             print_on_cpu(module, prints)
-    erase_unused_words(module)
