@@ -87,9 +87,10 @@ def simt(
     return simt_stages(mode, fast_math=fast_math, check_bounds=check_bounds, order=order)
 
 
-def function() -> list[Stage]:
-    """The stages that make kernels on arrays, as of `field`, of functions that anyone wrote."""
-    return function_stages()
+def function(*, gradients: bool = False) -> list[Stage]:
+    """The stages that make kernels on arrays of functions that anyone wrote; with `gradients`,
+    arrays of floats are marked as having them."""
+    return function_stages(gradients=gradients)
 
 
 PIPELINES: tuple[Callable[..., list[Stage]], ...] = (cpu, collision, cuda, simt, function)

@@ -13,15 +13,19 @@ _LOOPS = (
     "scf-forall-to-parallel"
 )
 _SCALARS = "canonicalize,cse,func.func(mem2reg),canonicalize,cse"
-_ARRAYS = "serialize-inner-loops,raise-memrefs-to-arrays,func.func(mem2reg),canonicalize,cse"
+_ARRAYS = (
+    "serialize-inner-loops,raise-memrefs-to-arrays{{gradients={gradients}}},func.func(mem2reg),"
+    "canonicalize,cse"
+)
 
 
-def function_stages() -> list[Stage]:
-    """The stages in front of `field`: calls are inlined, tensors are buffers, structured operations
-    are loops, vectors are scalars, and memrefs are arrays."""
+def function_stages(*, gradients: bool = False) -> list[Stage]:
+    """Return the stages in front of `field`: calls are inlined, branches are structured, tensors
+    are buffers, structured operations are loops, and memrefs are arrays, with gradients if these
+    are asked for."""
     return [
         Stage("buffers", f"inline,symbol-dce,lift-cf-to-scf,{_BUFFERS}"),
         Stage("loops", _LOOPS),
         Stage("scalars", _SCALARS),
-        Stage("arrays", _ARRAYS),
+        Stage("arrays", _ARRAYS.format(gradients=str(gradients).lower())),
     ]
