@@ -1,4 +1,4 @@
-"""Where NVIDIA's math functions for GPU code are."""
+"""The place of NVIDIA's math functions for GPU code."""
 
 from __future__ import annotations
 

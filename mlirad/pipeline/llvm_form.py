@@ -1,5 +1,5 @@
-"""Whether a module is in the LLVM dialect, wholly: upstream's translation ends the process where it
-is not."""
+"""A check that all of a module is in the LLVM dialect: upstream's translation ends the process
+where it is not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What code of a kernel computes: one of these is the key of each compiled code."""
+"""Modes, what code of a kernel computes: one of these is the key of each compiled code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 
 class Kind(Enum):
-    """What a launch is for."""
+    """The purpose of a launch."""
 
     PRIMAL = "primal"
     REVERSE = "reverse"
@@ -17,7 +17,7 @@ class Kind(Enum):
 
 
 class Check(Enum):
-    """What a launch stops at."""
+    """A check at which a launch stops."""
 
     ACCESS = "validation"  # a write that breaks Taichi's rule for accesses
     FINITE = "anomaly"  # a NaN or an infinity that is written

@@ -96,7 +96,7 @@ def is_upstream(name: str) -> bool:
 
 
 class _Compiler:
-    """What to do for each step, in order."""
+    """The compiler of steps to actions."""
 
     def __init__(
         self, verify: bool, verify_ours: bool, is_foreign: bool, watchers: Sequence[Watcher]

@@ -226,7 +226,7 @@ def _move_up(first: ir.Operation, last: ir.Operation) -> None:
 
 
 def _append(loop: Parallel, depth: int, block: ir.Block, values: dict[ir.Value, ir.Value]) -> None:
-    """What a loop does for one row, at the end of a block."""
+    """Append what a loop does for one row to a block."""
     axes = zip(loop.indices, loop.lower, loop.upper, loop.steps)
     blocks: list[ir.Block] = []
     for index, low, high, step in list(axes)[depth:]:

@@ -36,7 +36,7 @@ from mlirad.ir.walk import (
 
 
 class RecordKind(IntEnum):
-    """What a record says of an address."""
+    """The kind of an event at an address."""
 
     READ = 0
     WRITE = 1

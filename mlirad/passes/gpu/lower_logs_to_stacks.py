@@ -30,7 +30,7 @@ _SHORT = 1 << 31  # extents below it have indices of 32 bits
 
 
 class _Log(msgspec.Struct, frozen=True):
-    """What a log has become; the length is in memory."""
+    """The stacks that replace a log; the length is in memory."""
 
     elements: ir.Value
     indices: list[ir.Value]

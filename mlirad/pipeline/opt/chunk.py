@@ -30,7 +30,7 @@ UNNAMED = "-"  # what upstream calls a text that is not read from a file
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What came of a chunk; no output where an error was reported."""
+    """The outcome of a chunk; no output if an error was reported."""
 
     succeeded: bool
     output: str | bytes | None

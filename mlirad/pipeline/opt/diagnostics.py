@@ -1,4 +1,4 @@
-"""What is reported on a program: by upstream through the context, or by an error of ours."""
+"""Diagnostics of a program: from upstream through the context, or from an error of ours."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mlirad.ir.reports.remarks import take_remarks
 
 
 class Severity(StrEnum):
-    """How bad what is reported is."""
+    """The severity of a diagnostic."""
 
     ERROR, WARNING, REMARK, NOTE = "error", "warning", "remark", "note"
 

@@ -1,4 +1,4 @@
-"""How operations are written as text, and what is shown of them while passes run."""
+"""Operations as text, and dumps of them while passes run."""
 
 from __future__ import annotations
 

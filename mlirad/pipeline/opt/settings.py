@@ -1,4 +1,4 @@
-"""What a command line of `mlirad-opt` asks for, and its options: a table, from which help and
+"""The settings of a command line of `mlirad-opt`, and its options: a table, from which help and
 errors are made."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import msgspec
 
 
 class Form(StrEnum):
-    """What a module is written as."""
+    """The form in which a module is written."""
 
     MLIR, BYTECODE, LLVM, PTX = "mlir", "bytecode", "llvm", "ptx"
 
@@ -46,7 +46,7 @@ class Settings(msgspec.Struct):
 
 
 class Request(Enum):
-    """What is asked for instead of a run."""
+    """A request that takes the place of a run."""
 
     HELP, VERSION, PASSES, DIALECTS = range(4)
 

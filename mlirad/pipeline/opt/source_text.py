@@ -1,5 +1,5 @@
-"""What upstream's parser is not given, because it would end the process, and what it refuses
-without a word."""
+"""Texts that upstream's parser is not given, because they would end the process, and texts that it
+refuses without a word."""
 
 from __future__ import annotations
 

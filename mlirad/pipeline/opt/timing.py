@@ -1,4 +1,4 @@
-"""How long reading, every pass and writing took."""
+"""The time of reading, of every pass, and of writing."""
 
 from __future__ import annotations
 

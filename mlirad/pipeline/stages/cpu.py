@@ -57,7 +57,8 @@ class VectorLibrary(msgspec.Struct, frozen=True):
 
 
 class LaneWidth(msgspec.Struct, frozen=True):
-    """How many iterations of parallel loops run together, wherever it pays, or is possible."""
+    """The number of iterations of parallel loops that run together, if it pays or, `everywhere`, if
+    it is possible."""
 
     count: int
     everywhere: bool = False

@@ -1,4 +1,4 @@
-"""What a module may hold at each stage: what the next stage's passes know."""
+"""The ops that a module may hold at each stage: those that the next stage's passes know."""
 
 from __future__ import annotations
 

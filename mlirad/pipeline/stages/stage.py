@@ -8,7 +8,7 @@ import msgspec
 
 
 class Stage(msgspec.Struct, frozen=True):
-    """What is dumped by its name, and the passes that make it, as text that `mlirad-opt`
+    """A module that is dumped by its name, and the passes that make it, as text that `mlirad-opt`
     replays."""
 
     name: str

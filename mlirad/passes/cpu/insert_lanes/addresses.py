@@ -1,4 +1,4 @@
-"""Where accesses of iterations that run as lanes go: offsets into arrays seen as one axis."""
+"""Addresses of iterations that run as lanes: offsets into arrays seen as one axis."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FEW = 1 << 31  # elements that offsets of 32 bits reach
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where an access goes: offsets into a flat array, the same in all lanes and one for each, or
+    """The place of an access: offsets into a flat array, the same in all lanes and one for each, or
     by how many elements lanes are apart, if that is known."""
 
     flat: ir.Value

@@ -28,7 +28,7 @@ DIVISIONS = tuple(
 
 
 class Body:
-    """What is emitted of one loop's body, for its full vectors and for its rest."""
+    """The emitter of one loop's body, for its full vectors and for its remainder."""
 
     def __init__(
         self,

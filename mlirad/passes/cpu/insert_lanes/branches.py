@@ -19,7 +19,7 @@ _EASY = ("arith.", "math.")
 
 
 class Emitter(Protocol):
-    """What emits the ops of a block."""
+    """An emitter of the ops of a block."""
 
     values: Values
 

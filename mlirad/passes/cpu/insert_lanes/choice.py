@@ -1,4 +1,4 @@
-"""Which loop of a nest runs in lanes, and why."""
+"""The choice of the loop of a nest that runs in lanes, and its reason."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """What becomes of a nest of loops: the one that runs in lanes, if any, and what to say."""
+    """The decision on a nest of loops: the one that runs in lanes, if any, and the remark on it."""
 
     nest: ir.Operation
     candidate: Candidate | None

@@ -21,7 +21,7 @@ from mlirad.passes.cpu.insert_lanes.values import Mask, Values
 
 
 class LoopInLanes:
-    """What takes the place of a loop."""
+    """The replacement of a loop by one over vectors of iterations."""
 
     def __init__(self, candidate: Candidate) -> None:
         self.loop, self.width = candidate.loop, candidate.width

@@ -45,8 +45,8 @@ def rare_branch(values: Values, op: ir.Operation, mask: Mask) -> None:
 
 
 class _Rows(msgspec.Struct, frozen=True):
-    """Where vectors lie in memory: for each type an array of rows of all lanes. `arguments` are the
-    rows of arguments, None if all lanes have one; `results` those of results; `active` of the
+    """The places of vectors in memory: for each type an array of rows of all lanes. `arguments` are
+    the rows of arguments, None if all lanes have one; `results` those of results; `active` of the
     mask."""
 
     sizes: dict[ir.Type, int]

@@ -16,8 +16,8 @@ Mask = ir.Value | None  # the lanes that are active; None for all. Never none of
 
 
 class Values:
-    """What stands for the values of the loop, in blocks that end: `first` are those of the first
-    lane, where the others follow from a stride, `vectors` those of all lanes."""
+    """The values that stand for those of the loop, in blocks that end: `first` are those of the
+    first lane, where the others follow from a stride, `vectors` those of all lanes."""
 
     def __init__(self, strides: Strides, width: int) -> None:
         self.strides, self.width = strides, width

@@ -1,4 +1,4 @@
-"""What an iteration makes of adjoints that it takes (see `sink_taken_adjoints`)."""
+"""Operations on adjoints that an iteration takes (see `sink_taken_adjoints`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which numbers have to be looked at for NaNs, so that none is missed: sums and products of a NaN
+"""The numbers that have to be tested for NaNs, so that none is missed: sums and products of a NaN
 are NaNs, so the last ones are enough."""
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def looked_at_for_nans(
 
 
 class _NanReach:
-    """Which values a NaN passes on to the `ends` by ops that give a NaN of a NaN."""
+    """The values that a NaN passes on to the `ends` by ops that give a NaN of a NaN."""
 
     def __init__(self, ops: Sequence[ir.Operation], ends: Sequence[ir.Value]) -> None:
         self.ops, self.ends = set(ops), list(dict.fromkeys(ends))

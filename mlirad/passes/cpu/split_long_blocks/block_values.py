@@ -1,4 +1,4 @@
-"""What the operations of a block give, and what uses it."""
+"""The results of the operations of a block, and their uses."""
 
 from __future__ import annotations
 

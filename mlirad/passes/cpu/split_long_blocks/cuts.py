@@ -1,4 +1,4 @@
-"""Where a long block is cut: where few values are alive."""
+"""The places where a long block is cut: few values are alive there."""
 
 from __future__ import annotations
 

@@ -65,8 +65,8 @@ class LongFunction:
 
 
 class _Flows:
-    """How values go between the pieces of a block: which each is given, which it reads from the
-    frame, and which are read from there where no piece is."""
+    """The flow of values between the pieces of a block: which each is given, which it reads from
+    the frame, and which are read from there where no piece is."""
 
     def __init__(self, values: BlockValues, cuts: Cuts) -> None:
         count = len(cuts.pieces)

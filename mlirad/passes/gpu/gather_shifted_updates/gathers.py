@@ -1,4 +1,4 @@
-"""Which updates of a parallel loop are made by the threads of their elements.
+"""The choice of updates of a parallel loop that the threads of their elements make.
 
 These are updates of elements that iterations share, where all that is computed again costs less
 than the atomics, nothing that they are computed by has changed when they are made in front of the

@@ -1,4 +1,4 @@
-"""What operations cost, in additions of floats."""
+"""The costs of operations, in additions of floats."""
 
 from __future__ import annotations
 

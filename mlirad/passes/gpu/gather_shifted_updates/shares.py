@@ -1,4 +1,4 @@
-"""How many threads go through the iterations that an element gets updates from."""
+"""The number of threads that go through the iterations that an element gets updates from."""
 
 from __future__ import annotations
 

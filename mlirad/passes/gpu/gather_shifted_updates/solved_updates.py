@@ -37,7 +37,7 @@ class Solution(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """What updates of one element have in common: the array, and along each axis a fixed index or
+    """The common part of updates of one element: the array, and along each axis a fixed index or
     the variable that the element gives."""
 
     root: Array

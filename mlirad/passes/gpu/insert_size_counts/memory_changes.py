@@ -1,4 +1,4 @@
-"""What changes memory in the part of a program that `insert-size-counts` copies."""
+"""Changes of memory in the part of a program that `insert-size-counts` copies."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from mlirad.ir.walk import Array, array_root
 
 
 class Way(Enum):
-    """How the copy deals with memory that sizes depend on, and that the program changes; the first
-    that does is taken."""
+    """The way in which the copy deals with memory that sizes depend on, and that the program
+    changes; the first that does is taken."""
 
     READING = auto()  # there is none
     BOUNDED = auto()  # it is not asked: branches are taken, ranges with `break` run to their end

@@ -1,4 +1,4 @@
-"""What has to run so that the sizes of saved values are found, for `insert-size-counts`."""
+"""The operations that sizes of saved values depend on, for `insert-size-counts`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Conflict(NamedTuple):
 
 
 class SizeSlice:
-    """What runs of ops at the top of a function: `values` are computed, what is `around` them runs,
+    """A slice of ops at the top of a function: `values` are computed, what is `around` them runs,
     and `effects` are done.
 
     Effects are pushes to stacks that are popped from, writes to local arrays that are read, and

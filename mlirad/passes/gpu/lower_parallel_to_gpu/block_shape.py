@@ -1,4 +1,4 @@
-"""How the threads of a block lie along the axes of a box."""
+"""The shape of a block of threads along the axes of a box."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What all threads of a block have to agree on: how often a loop runs in which they wait for one
-another, and whether a branch does."""
+"""Decisions that all threads of a block have to agree on: how often a loop runs in which they wait
+for one another, and whether a branch does."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,5 @@
-"""What threads keep from one segment to another: values in buffers, memory as rows of a buffer.
+"""Values that threads keep from one segment to another: numbers in buffers, memory as rows of a
+buffer.
 
 What memory cannot hold is computed again.
 """

@@ -1,5 +1,5 @@
-"""What the threads of a block do, cut into segments: a segment is what they do between two points
-at which they wait for one another, and is a loop over them.
+"""The code of the threads of a block, cut into segments: a segment is what they do between two
+points at which they wait for one another, and is a loop over them.
 
 A loop or branch that holds such a point runs once for the whole block. All threads compute its
 bounds or its condition, and have to agree. (Stratton, Stone, Hwu: MCUDA, LCPC 2008.)

@@ -1,5 +1,5 @@
-"""What the host does between launches, for `split-serial-code`: it allocates memory of the device,
-and copies values from there that it has to know."""
+"""The work of the host between launches, for `split-serial-code`: it allocates memory of the
+device, and copies values from there that it has to know."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kernels do to the activity of sparse blocks, op by op."""
+"""Lowerings of the ops on the activity of sparse blocks."""
 
 from __future__ import annotations
 

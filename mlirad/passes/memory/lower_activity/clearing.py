@@ -1,4 +1,4 @@
-"""What lies below a cell of a layout tree becomes 0, and inactive."""
+"""Clear what lies below a cell of a layout tree: it becomes 0, and inactive."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

@@ -1,5 +1,5 @@
-"""Where the elements of a field lie, for `lower-field-to-memref`: there is a digit of an index for
-each block above it, of whatever kind."""
+"""Addresses of the elements of a field, for `lower-field-to-memref`: there is a digit of an index
+for each block above it, of whatever kind."""
 
 from collections.abc import Sequence
 
