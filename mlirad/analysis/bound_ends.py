@@ -46,7 +46,7 @@ class Quotient(NamedTuple):
     divisor: int
     is_up: bool
 
-    def whole(self) -> Linear[ir.Value] | None:
+    def whole_sum(self) -> Linear[ir.Value] | None:
         """The sum that it is, where all of its terms are multiples of the divisor."""
         if any(factor % self.divisor for _, factor in self.sum.terms):
             return None
@@ -70,5 +70,5 @@ def quotient_of(value: ir.Value) -> Quotient | None:
 def end_form(value: ir.Value) -> Linear[ir.Value]:
     """A value as a sum, also where it is a quotient of multiples."""
     quotient = quotient_of(value)
-    form = None if quotient is None else quotient.whole()
+    form = None if quotient is None else quotient.whole_sum()
     return linear_form(value) if form is None else form

@@ -67,6 +67,6 @@ def private_updates(
     private = {
         place
         for place in {residues[op] for op in [op for op, _ in group if is_atomic(op)]}
-        if all(meetings.apart(place, other, iv) for iv in shared for other in places)
+        if all(meetings.are_apart(place, other, iv) for iv in shared for other in places)
     }
     return [op for op, _ in group if is_atomic(op) and residues[op] in private]

@@ -58,7 +58,7 @@ class Finiteness:
         self.intervals = Intervals(graph)
         self.unbounded = self._made_of(self._has_pole)
         self.stored = self._made_of(lambda node: is_read(node))
-        self.dropped = self._dropped()
+        self.dropped = self._dropped_floats()
 
     def _made_of(self, is_seed: Callable[[Node], bool]) -> set[int]:
         """The floats that the results of some nodes pass to."""
@@ -83,7 +83,7 @@ class Finiteness:
             values.update(v for v in reached if self.graph.floats[v])
         return changed or len(values) > before
 
-    def _dropped(self) -> set[int]:
+    def _dropped_floats(self) -> set[int]:
         """The floats whose adjoint a choice may make 0: a `select`, or a block that may not run;
         with what makes them."""
         nodes = list(self.graph.nodes())
@@ -139,7 +139,7 @@ class Finiteness:
         return (
             isinstance(node, Node)
             and node.name == Arith.ADDF
-            and any(low == high > 0.0 for low, high in map(self.intervals.of, node.operands))
+            and any(low == high > 0.0 for low, high in map(self.intervals.range_of, node.operands))
         )
 
     def _has_pole(self, node: Node) -> bool:
@@ -177,7 +177,7 @@ class Finiteness:
             return False
         left = self._is_same(value, test.operands[0])
         kind = predicate_of(test.op)
-        low, high = self.intervals.of(test.operands[1 if left else 0])
+        low, high = self.intervals.range_of(test.operands[1 if left else 0])
         above, below = ((OGT, OGE), (OLT, OLE)) if left else ((OLT, OLE), (OGT, OGE))
         return (
             (kind == above[0] and low >= 0.0)

@@ -10,7 +10,7 @@ from mlirad.analysis.zero_guards import guard_of
 from mlirad.bindings import ir
 from mlirad.ir.ops import Func, Memref
 from mlirad.ir.structured import is_for
-from mlirad.ir.walk import block_operations, captured, operations
+from mlirad.ir.walk import block_operations, captured_values, operations
 
 _PURE = ("arith.", "math.")
 ALLOCATIONS = (Memref.ALLOCA, Memref.ALLOC)
@@ -110,7 +110,7 @@ def is_opaque(op: ir.Operation) -> bool:
 
 def used_values(op: ir.Operation) -> list[ir.Value]:
     """The values from outside that an op, or one within it, uses."""
-    return [*op.operands, *(captured(op) if op.regions else ())]
+    return [*op.operands, *(captured_values(op) if op.regions else ())]
 
 
 def touched_memory(op: ir.Operation) -> tuple[set[ir.Value], set[ir.Value]]:

@@ -45,23 +45,23 @@ class Intervals:
                 if low == low and high == high:
                     self._found[node.results[0]] = (low, high)
 
-    def of(self, value: int) -> Interval:
+    def range_of(self, value: int) -> Interval:
         """Return between which numbers a value lies, unless it is NaN."""
         return self._found.get(value, ALL)
 
     def is_away_from_zero(self, value: int) -> bool:
         """Return whether a value, and its square, may be divided by."""
-        low, high = self.of(value)
+        low, high = self.range_of(value)
         least = sqrt(_SMALLEST[self._type(value)])
         return low > least or high < -least
 
     def is_number(self, function: Function, node: Node) -> bool:
         """Return whether a function gives a finite number, of what its operands may be."""
         least, most = function.domain
-        bounds = [self.of(operand) for operand in node.operands]
+        bounds = [self.range_of(operand) for operand in node.operands]
         if not all(least <= low and high <= most for low, high in bounds):
             return False
-        low, high = self.of(node.results[0])
+        low, high = self.range_of(node.results[0])
         largest = _LARGEST[self._type(node.results[0])]
         return function.slope is not Slope.OVERFLOW or -largest < low <= high < largest
 
@@ -73,15 +73,15 @@ class Intervals:
         return value, value
 
     def _add(self, node: Node) -> Interval:
-        (a, b), (c, d) = (self.of(v) for v in node.operands)
+        (a, b), (c, d) = (self.range_of(v) for v in node.operands)
         return _sum(a, c, -1.0), _sum(b, d, 1.0)
 
     def _subtract(self, node: Node) -> Interval:
-        (a, b), (c, d) = (self.of(v) for v in node.operands)
+        (a, b), (c, d) = (self.range_of(v) for v in node.operands)
         return _sum(a, -d, -1.0), _sum(b, -c, 1.0)
 
     def _multiply(self, node: Node) -> Interval:
-        (a, b), (c, d) = (self.of(v) for v in node.operands)
+        (a, b), (c, d) = (self.range_of(v) for v in node.operands)
         corners = [_product(p, q) for p in (a, b) for q in (c, d)]
         low, high = min(corners), max(corners)
         if node.operands[0] == node.operands[1] and a < 0.0:
@@ -89,42 +89,42 @@ class Intervals:
         return _lower(low, self._type(node.results[0])), high
 
     def _divide(self, node: Node) -> Interval:
-        (a, b), (c, d) = (self.of(v) for v in node.operands)
+        (a, b), (c, d) = (self.range_of(v) for v in node.operands)
         if c <= 0.0 or a < 0.0:
             return ALL
         return _lower(a / d if d < inf else 0.0, self._type(node.results[0])), b / c
 
     def _negate(self, node: Node) -> Interval:
-        low, high = self.of(node.operands[0])
+        low, high = self.range_of(node.operands[0])
         return -high, -low
 
     def _function(self, node: Node) -> Interval:
         function = FUNCTIONS[node.name]
-        low, high = self.of(node.operands[0])
+        low, high = self.range_of(node.operands[0])
         if function.shape is Shape.OTHER:
-            return self._rounded(node, *function.range)
+            return self._round(node, *function.range)
         if function.shape is Shape.VALLEY:
             low, high = max(low, -high, 0.0), max(-low, high)
         if function.shape is Shape.DECREASING:
             low, high = high, low
         least, most = function.range
-        return self._rounded(node, _at(function, low, least), _at(function, high, most))
+        return self._round(node, _at(function, low, least), _at(function, high, most))
 
-    def _rounded(self, node: Node, low: float, high: float) -> Interval:
+    def _round(self, node: Node, low: float, high: float) -> Interval:
         """Bounds with room for the rounding of a node's result."""
         type_ = self._type(node.results[0])
         return _lower(low, type_), -_lower(-high, type_)
 
     def _larger(self, node: Node) -> Interval:
-        (a, b), (c, d) = (self.of(v) for v in node.operands)
+        (a, b), (c, d) = (self.range_of(v) for v in node.operands)
         return max(a, c), max(b, d)
 
     def _smaller(self, node: Node) -> Interval:
-        (a, b), (c, d) = (self.of(v) for v in node.operands)
+        (a, b), (c, d) = (self.range_of(v) for v in node.operands)
         return min(a, c), min(b, d)
 
-    def _chosen(self, node: Node) -> Interval:
-        (a, b), (c, d) = (self.of(v) for v in node.operands[1:])
+    def _choose(self, node: Node) -> Interval:
+        (a, b), (c, d) = (self.range_of(v) for v in node.operands[1:])
         return min(a, c), max(b, d)
 
 
@@ -170,6 +170,6 @@ _RULES: dict[str, Callable[[Intervals, Node], Interval]] = {
     Arith.MINIMUMF: Intervals._smaller,
     Arith.MAXNUMF: Intervals._larger,
     Arith.MINNUMF: Intervals._smaller,
-    Arith.SELECT: Intervals._chosen,
+    Arith.SELECT: Intervals._choose,
     **dict.fromkeys(FUNCTIONS, Intervals._function),
 }

@@ -131,7 +131,7 @@ class LinearForms:
     def __init__(self) -> None:
         self._found: dict[ir.Value, Linear[ir.Value]] = {}
 
-    def of(self, value: ir.Value) -> Linear[ir.Value]:
+    def form_of(self, value: ir.Value) -> Linear[ir.Value]:
         """The sum that a value is."""
         form = self._found.get(value)
         if form is None:

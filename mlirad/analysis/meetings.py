@@ -41,13 +41,13 @@ class Meetings:
 
     def form(self, index: ir.Value) -> Linear[ir.Value]:
         """The sum that an index is."""
-        return self._forms.of(index)
+        return self._forms.form_of(index)
 
     def residue(self, index: ir.Value) -> Residue:
         """What is known of an index."""
         residue = self._residues.get(index)
         if residue is None:
-            residue = self._residues[index] = self._residue_of(self._forms.of(index))
+            residue = self._residues[index] = self._residue_of(self._forms.form_of(index))
         return residue
 
     def residues(self, indices: Iterable[ir.Value]) -> tuple[Residue, ...]:
@@ -58,7 +58,7 @@ class Meetings:
         """Return whether two accesses meet neither in one iteration nor in two."""
         return any(self._differ(residue_left, other) for residue_left, other in zip(left, right))
 
-    def apart(self, left: Sequence[Residue], right: Sequence[Residue], iv: ir.Value) -> bool:
+    def are_apart(self, left: Sequence[Residue], right: Sequence[Residue], iv: ir.Value) -> bool:
         """Return whether two accesses never meet in iterations that differ in an index of the
         loop."""
         return any(
@@ -90,7 +90,7 @@ class Meetings:
             divisor = None if op is None else _divisor(op)
             if op is None or divisor is None:
                 continue
-            other_terms, divided = form.without(leaf), self._forms.of(op.operands[0])
+            other_terms, divided = form.without(leaf), self._forms.form_of(op.operands[0])
             if op.name != Arith.FLOORDIVSI:
                 alone = factor == 1 and other_terms == number(0)
                 return Residue(other_terms.plus(divided, factor), abs(factor) * divisor, alone)

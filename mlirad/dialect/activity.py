@@ -138,12 +138,12 @@ def block_named(op: ir.Operation) -> str:
 
 def activate(block: str, indices: Sequence[ir.Value]) -> None:
     """`snode.activate`."""
-    ir.Operation.create(ActivateOp.OPERATION_NAME, [], list(indices), _named(block))
+    ir.Operation.create(ActivateOp.OPERATION_NAME, [], list(indices), _block_attribute(block))
 
 
 def deactivate(block: str, indices: Sequence[ir.Value]) -> None:
     """`snode.deactivate`."""
-    ir.Operation.create(DeactivateOp.OPERATION_NAME, [], list(indices), _named(block))
+    ir.Operation.create(DeactivateOp.OPERATION_NAME, [], list(indices), _block_attribute(block))
 
 
 def is_active(block: str, indices: Sequence[ir.Value]) -> ir.Value:
@@ -163,10 +163,12 @@ def append(block: str, indices: Sequence[ir.Value]) -> ir.Value:
 
 
 def _answer(kind: type[View], type_: ir.Type, block: str, indices: Sequence[ir.Value]) -> ir.Value:
-    return ir.Operation.create(kind.OPERATION_NAME, [type_], list(indices), _named(block)).result
+    return ir.Operation.create(
+        kind.OPERATION_NAME, [type_], list(indices), _block_attribute(block)
+    ).result
 
 
-def _named(block: str) -> dict[str, ir.Attribute]:
+def _block_attribute(block: str) -> dict[str, ir.Attribute]:
     return {"activity": ir.FlatSymbolRefAttr.get(block)}
 
 

@@ -136,7 +136,7 @@ class DeclaredBlock(msgspec.Struct, frozen=True):
     activity: str | None
 
 
-def declared(op: ir.Operation) -> DeclaredBlock:
+def read_block(op: ir.Operation) -> DeclaredBlock:
     """A block's op, read."""
     axes, extents = integers(op.attributes["axes"]), integers(op.attributes["extents"])
     activity = activity_of(op) if is_sparse(op) else None
@@ -146,7 +146,7 @@ def declared(op: ir.Operation) -> DeclaredBlock:
 def path_to(op: ir.Operation) -> list[DeclaredBlock]:
     """The blocks that a place or a block lies in, outermost first."""
     around = [block for block in trees_around(op) if block.name != "snode.root"]
-    return [declared(block) for block in reversed(around)]
+    return [read_block(block) for block in reversed(around)]
 
 
 class FieldLayout(msgspec.Struct, frozen=True, dict=True):
@@ -250,7 +250,7 @@ def _lay_out(
 ) -> Iterator[FieldLayout]:
     """The fields under `op`, whose first cell starts at byte `base`."""
     if op.name == "snode.place":
-        yield _placed(op, root, base, levels)
+        yield _lay_out_field(op, root, base, levels)
         return
     levels += _levels(op, measures[op].cell)
     for child in children_of(op):
@@ -259,7 +259,9 @@ def _lay_out(
         base += measures[child].size
 
 
-def _placed(op: ir.Operation, root: str, base: int, levels: tuple[Level, ...]) -> FieldLayout:
+def _lay_out_field(
+    op: ir.Operation, root: str, base: int, levels: tuple[Level, ...]
+) -> FieldLayout:
     element = str(ir.TypeAttr(op.attributes["element"]).value)
     used = sorted({level.axis for level in levels})  # a field over k alone has one index
     numbered = tuple(

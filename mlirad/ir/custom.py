@@ -10,7 +10,7 @@ from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.graph import Node
 from mlirad.ir.reports.location import source_location
-from mlirad.ir.walk import block_operations, captured, has_uses
+from mlirad.ir.walk import block_operations, captured_values, has_uses
 
 PRIMAL, VJP, JVP = range(3)
 
@@ -55,7 +55,7 @@ def _made_of(block: ir.Block, values: Sequence[ir.Value]) -> set[ir.Value]:
         if not len(op.results) or any(result in sources for result in op.results):
             sources.update(op.operands)
             if len(op.regions):
-                sources.update(captured(op))
+                sources.update(captured_values(op))
     return sources
 
 

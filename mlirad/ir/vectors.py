@@ -33,7 +33,7 @@ def first_lanes(lanes: int, count: ir.Value) -> ir.Value:
     return b.make(Vector.CREATE_MASK, vector_of(lanes, b.integer_type(1)), [count])
 
 
-def flipped(mask: ir.Value) -> ir.Value:
+def invert_mask(mask: ir.Value) -> ir.Value:
     """A mask that is on where another is off."""
     return b.xori(mask, b.number(1, mask.type))
 
@@ -74,7 +74,7 @@ def load_steps(
             earlier = lane if number > 1 else at_element
             new = width + at_element - starts[number] if piece == number else -1
             picked.append(earlier if piece < number else new)
-        vector = _shuffled(vector, pieces[number], picked)
+        vector = _shuffle(vector, pieces[number], picked)
     return vector
 
 
@@ -83,15 +83,15 @@ def _mask_of_piece(mask: ir.Value, start: int, step: int) -> ir.Value:
     width = ir.VectorType(mask.type).shape[0]
     elements = [start + number for number in range(width)]
     picked = [width if element % step else element // step for element in elements]
-    return _shuffled(mask, b.number(0, mask.type), picked)
+    return _shuffle(mask, b.number(0, mask.type), picked)
 
 
-def _shuffled(left: ir.Value, right: ir.Value, picked: Sequence[int]) -> ir.Value:
+def _shuffle(left: ir.Value, right: ir.Value, picked: Sequence[int]) -> ir.Value:
     mask = ir.DenseI64ArrayAttr.get(list(picked))
     return b.make(Vector.SHUFFLE, left.type, [left, right], mask=mask)
 
 
-def transposed(rows: Sequence[ir.Value]) -> list[ir.Value]:
+def transpose_rows(rows: Sequence[ir.Value]) -> list[ir.Value]:
     """As many vectors as they have lanes, a power of 2, as the rows of a square: its columns, by
     interleaving rows that lie half of the square apart, once for each power."""
     count, vectors = len(rows), list(rows)
@@ -101,11 +101,11 @@ def transposed(rows: Sequence[ir.Value]) -> list[ir.Value]:
     ]
     for _ in range(count.bit_length() - 1):
         pairs = list(zip(vectors[: count // 2], vectors[count // 2 :]))
-        vectors = [_shuffled(*pair, picked) for pair in pairs for picked in halves]
+        vectors = [_shuffle(*pair, picked) for pair in pairs for picked in halves]
     return vectors
 
 
-def turned(quarters: Sequence[ir.Value]) -> list[ir.Value]:
+def transpose_quarters(quarters: Sequence[ir.Value]) -> list[ir.Value]:
     """Four vectors, a row of a table of four columns in every four lanes, as its columns: row
     k + 4 n in lanes 4 n to 4 n + 3 of vector k. The other way round it is the same."""
     width = ir.VectorType(quarters[0].type).shape[0]
@@ -121,12 +121,12 @@ def turned(quarters: Sequence[ir.Value]) -> list[ir.Value]:
     first, second, third, fourth = quarters
     columns = []
     for picked in singles:
-        left, right = _shuffled(first, second, picked), _shuffled(third, fourth, picked)
-        columns += [_shuffled(left, right, lanes) for lanes in pairs]
+        left, right = _shuffle(first, second, picked), _shuffle(third, fourth, picked)
+        columns += [_shuffle(left, right, lanes) for lanes in pairs]
     return columns
 
 
-def joined(vectors: Sequence[ir.Value]) -> ir.Value:
+def join_vectors(vectors: Sequence[ir.Value]) -> ir.Value:
     """Vectors of one length, as many as a power of 2, one behind the other."""
     while len(vectors) > 1:
         lanes = 2 * ir.VectorType(vectors[0].type).shape[0]
@@ -139,10 +139,10 @@ def joined(vectors: Sequence[ir.Value]) -> ir.Value:
     return vectors[0]
 
 
-def shifted(vector: ir.Value, count: int) -> ir.Value:
+def shift_lanes(vector: ir.Value, count: int) -> ir.Value:
     """A vector without its first lanes, and zeros behind the others."""
     lanes = range(count, count + ir.VectorType(vector.type).shape[0])
-    return _shuffled(vector, b.number(0, vector.type), lanes)
+    return _shuffle(vector, b.number(0, vector.type), lanes)
 
 
 def part_of(vector: ir.Value, start: int, lanes: int) -> ir.Value:
@@ -209,7 +209,9 @@ def sum_of_lanes(vector: ir.Value) -> ir.Value:
     return b.make(Vector.REDUCTION, element, [vector], kind=kind, fastmath=flags)
 
 
-def halved(vector: ir.Value, name: str, attributes: Mapping[str, ir.Attribute]) -> ir.Value:
+def reduce_in_halves(
+    vector: ir.Value, name: str, attributes: Mapping[str, ir.Attribute]
+) -> ir.Value:
     """All elements of a vector, as many as a power of 2, combined by an op in halves."""
     type_, width = ir.VectorType(vector.type).element_type, ir.VectorType(vector.type).shape[0]
     while width > 1:

@@ -125,7 +125,7 @@ def conjuncts(condition: ir.Value) -> list[ir.Value]:
     return [leaf for operand in op.operands for leaf in conjuncts(operand)]
 
 
-def captured(op: ir.Operation) -> list[ir.Value]:
+def captured_values(op: ir.Operation) -> list[ir.Value]:
     """Values from outside that the regions of an operation use, in order of first use."""
     inside: set[ir.Value] = set()
     for region in op.regions:

@@ -17,7 +17,7 @@ from mlirad.dialect.turn import compiling, in_turn
 from mlirad.errors import SourceLocation
 from mlirad.ir import build as b
 from mlirad.ir.ops import Arith
-from mlirad.ir.walk import block_operations, captured, constant_integer, owner_operation
+from mlirad.ir.walk import block_operations, captured_values, constant_integer, owner_operation
 from mlirad.te.emission import dtype_of_type, integer_value
 from mlirad.te.expressions import Expr, Extent, Size, arithmetic
 from mlirad.te.places import location, place
@@ -184,6 +184,6 @@ def _reachable_ops(
         op = owner_operation(pending.pop())
         if op not in reached_ops:
             reached_ops.add(op)
-            pending += [*op.operands, *(captured(op) if len(op.regions) else [])]
+            pending += [*op.operands, *(captured_values(op) if len(op.regions) else [])]
             pending += [source for result in op.results for source in more.get(result, ())]
     return reached_ops

@@ -83,7 +83,7 @@ def test_values_lie_within_their_bounds(seed):
         graph = Graph(functions(module.operation)[0])
         intervals = Intervals(graph)
         names = [*range(2), *[node.results[0] for node in graph.nodes() if node.results]]
-        bounds = [intervals.of(n) for n in names]
+        bounds = [intervals.range_of(n) for n in names]
     assert any(bound != (-math.inf, math.inf) for bound in bounds[6:])
     for _ in range(50):
         points = [

@@ -49,7 +49,7 @@ def test_what_is_said_holds(seed: int) -> None:
         meetings = Meetings(loop.op)
         forms = [meetings.residues([value for value, _ in one]) for one in (left, right)]
         never = meetings.never(*forms)
-        apart = [meetings.apart(*forms, iv) for iv in loop.indices]
+        apart = [meetings.are_apart(*forms, iv) for iv in loop.indices]
     box = list(product(*(range(extent) for extent in extents[:rank])))
     for one, other in product(box, box):
         if [_value(d, one) for _, d in left] == [_value(d, other) for _, d in right]:
@@ -71,5 +71,5 @@ def test_digits_are_one_to_one() -> None:
                 ]
         meetings = Meetings(loop.op)
         sums = [meetings.residues([index]) for index in found]
-        assert all(meetings.apart(sums[0], sums[0], iv) for iv in loop.indices)
-        assert not any(meetings.apart(sums[1], sums[1], iv) for iv in loop.indices)
+        assert all(meetings.are_apart(sums[0], sums[0], iv) for iv in loop.indices)
+        assert not any(meetings.are_apart(sums[1], sums[1], iv) for iv in loop.indices)

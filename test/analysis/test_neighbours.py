@@ -47,7 +47,7 @@ def test_others_never_meet(seed: int, tmp_path: Path) -> None:
         writes = [node for node in accesses if is_write(node)]
         near = Neighbours(overwrites, writes)
         for access in accesses:
-            found = near.of(access)
+            found = near.near(access)
             assert found == [write for write in writes if write in found]
             for write in writes:
                 if write not in found:

@@ -25,7 +25,7 @@ class _Range(NamedTuple):
     low: Bound
     high: Bound
 
-    def narrowed(self, low: int | None, high: int | None) -> _Range | None:
+    def narrow(self, low: int | None, high: int | None) -> _Range | None:
         """The part of it that a condition leaves, where its ends are known while compiling."""
         if self.low.terms or self.high.terms:
             return None
@@ -127,7 +127,7 @@ def _ranges_around(op: ir.Operation, numbers: Mapping[int, int]) -> dict[ir.Valu
         for leaf, low_end, high_end in _limits(condition, is_met):
             if leaf not in ranges:
                 return None
-            narrowed = ranges[leaf].narrowed(low_end, high_end)
+            narrowed = ranges[leaf].narrow(low_end, high_end)
             if narrowed is None:
                 return None
             ranges[leaf] = narrowed

@@ -107,7 +107,7 @@ class Collisions:
         )
         for write in group.nodes:
             if not is_load(write):
-                near = (neighbours if write in adding else group).of(write)
+                near = (neighbours if write in adding else group).near(write)
                 yield from ((node, write) for node in near if place[node] <= place[write])
                 yield from (
                     (node, write) for node in near if place[node] > place[write] and is_load(node)

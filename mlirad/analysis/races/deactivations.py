@@ -20,7 +20,7 @@ from mlirad.analysis.linear import Linear, LinearForms
 from mlirad.bindings import ir
 from mlirad.dialect.activity import blocks_by_activity, deactivates, deactivates_cell
 from mlirad.dialect.field import GetOp, is_load, is_report, is_write, split_access
-from mlirad.dialect.field_layout import Digits, Kind, activities_of, declared, path_to
+from mlirad.dialect.field_layout import Digits, Kind, activities_of, path_to, read_block
 from mlirad.dialect.snode import module_of, place_of, trees_around
 from mlirad.ir.graph import Node
 from mlirad.ir.ops import Arith, Scf
@@ -115,7 +115,7 @@ class Deactivations:
                 divisor *= constant if op.name in _QUOTIENTS else 1 << constant
             value = op.operands[0]
             op = defining_op(value)
-        form = self._forms.of(value)
+        form = self._forms.form_of(value)
         if all(factor % divisor == 0 for _, factor in form.terms):
             terms = frozenset((name, factor // divisor) for name, factor in form.terms)
             return Linear(terms, form.constant // divisor), 1
@@ -182,7 +182,7 @@ def _digits(module: ir.Operation, array: Array, activity: Array) -> tuple[Digits
     block = blocks_by_activity(module).get(array)
     place = place_of(module, array)
     if block is not None:
-        block_digits = declared(block)
+        block_digits = read_block(block)
         path = [*path_to(block), *([] if block_digits.kind is Kind.DYNAMIC else [block_digits])]
     elif place is not None:
         path = path_to(place)

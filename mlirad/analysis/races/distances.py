@@ -74,7 +74,7 @@ class Indices:
         """The sum that an index is."""
         total = self._sums.get(index)
         if total is None:
-            form = self.forms.of(index)
+            form = self.forms.form_of(index)
             sums = {leaf: self._leaf(leaf) for leaf in form.names}
             total = self._sums[index] = form.substitute(sums)
         return total

@@ -64,7 +64,7 @@ class Guards:
                     [
                         *facts,
                         *other_facts,
-                        Fact.different(first.own(iv).plus(second.own(iv), -1)),
+                        Fact.different(first.own_value(iv).plus(second.own_value(iv), -1)),
                     ]
                 )
                 for iv in free
@@ -178,7 +178,7 @@ class _Side:
 
     # Numbers.
 
-    def own(self, value: ir.Value) -> Sum:
+    def own_value(self, value: ir.Value) -> Sum:
         """A value of which nothing is known but that it is this side's."""
         return unknown(OfSide(value, self.number))
 
@@ -188,7 +188,7 @@ class _Side:
 
     def _sum(self, value: ir.Value, depth: int = 8) -> Sum:
         """An integer as a sum of what both accesses name alike."""
-        form = self.guards.forms.of(value)
+        form = self.guards.forms.form_of(value)
         return form.substitute({leaf: self._leaf(leaf, depth) for leaf in form.names})
 
     def _leaf(self, leaf: ir.Value, depth: int) -> Sum:
@@ -197,12 +197,12 @@ class _Side:
         if not is_defined_in(leaf, self.loop.op):
             return unknown(leaf)
         if isinstance(leaf, ir.BlockArgument) or depth == 0:
-            return self.own(leaf)
+            return self.own_value(leaf)
         op = leaf.owner.operation
         if is_load(op):
             array = array_root(op.operands[0])
             if array in self.guards.written:
-                return self.own(leaf)
+                return self.own_value(leaf)
             return self._operation_sum(op, array, list(op.operands)[1:], depth)
         if op.name in (Arith.FLOORDIVSI, Arith.REMUI, Arith.ANDI):
             divisor = _divisor(op)
@@ -213,7 +213,7 @@ class _Side:
                 sorted((name, str(attribute)) for name, attribute in attributes_of(op).items())
             )
             return self._operation_sum(op, details, list(op.operands), depth)
-        return self.own(leaf)
+        return self.own_value(leaf)
 
     def _operation_sum(
         self, op: ir.Operation, details: Hashable, operands: list[ir.Value], depth: int

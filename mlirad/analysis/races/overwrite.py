@@ -191,7 +191,7 @@ class Neighbours:
             self._by_axes.setdefault(tuple(constants), []).append(number)
         self._tables: dict[tuple[object, ...], dict[tuple[int, ...], list[int]]] = {}
 
-    def of(self, node: Node) -> list[Node]:
+    def near(self, node: Node) -> list[Node]:
         """The nodes that may meet an access to the array, in order."""
         constants = self._constants(node)
         numbers: list[int] = []

@@ -43,9 +43,9 @@ from mlirad.dialect.field.texts import (
     SpellOp,
     WordType,
     assert_,
-    escaped,
+    escape_braces,
     is_report,
+    number_behind,
     print_,
     spell,
-    spelled,
 )

@@ -61,7 +61,7 @@ def is_report(op: Named) -> bool:
     return PrintOp.holds(op) or AssertOp.holds(op)
 
 
-def escaped(text: str) -> str:
+def escape_braces(text: str) -> str:
     """A text whose braces are not holes."""
     return text.replace("{", "\1").replace("}", "\2")
 
@@ -71,7 +71,7 @@ def spell(value: ir.Value) -> ir.Value:
     return ir.Operation.create(SpellOp.OPERATION_NAME, [WordType.get()], [value]).result
 
 
-def spelled(value: ir.Value) -> ir.Value:
+def number_behind(value: ir.Value) -> ir.Value:
     """The number behind a word; any other value as it is."""
     if isinstance(value, ir.BlockArgument) or not SpellOp.holds(value.owner):
         return value

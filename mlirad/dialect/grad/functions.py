@@ -90,9 +90,9 @@ def _problem_of_custom(op: ir.Operation) -> str | None:
     arguments, results = [v.type for v in op.operands], [v.type for v in op.results]
     floats: list[ir.Type] = [t for t in arguments if isinstance(t, ir.FloatType)]
     if len(floats) != ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0]:
-        return f"arguments of types ({_listed(arguments)}), expected floats, then integers"
+        return f"arguments of types ({_join(arguments)}), expected floats, then integers"
     if not results or not isinstance(results[0], ir.FloatType):
-        return f"results of types ({_listed(results)}), expected floats"
+        return f"results of types ({_join(results)}), expected floats"
     sides = {
         "primal": (arguments, results),
         "vjp": (arguments + results + results, floats),
@@ -112,11 +112,11 @@ def _problem_of_custom(op: ir.Operation) -> str | None:
         takes, yields = [v.type for v in body.arguments], [v.type for v in last.operands]
         for what, types, expected in (("takes", takes, inputs), ("yields", yields, outputs)):
             if types != expected:
-                return f"region '{name}' {what} ({_listed(types)}), expected ({_listed(expected)})"
+                return f"region '{name}' {what} ({_join(types)}), expected ({_join(expected)})"
     return None
 
 
-def _listed(types: Iterable[ir.Type]) -> str:
+def _join(types: Iterable[ir.Type]) -> str:
     return ", ".join(map(str, types))
 
 

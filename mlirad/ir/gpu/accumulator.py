@@ -31,14 +31,14 @@ class Accumulator:
         self.type = wide if self._is_wider else narrow
         self.bytes = max(width, 32) // 8
 
-    def widened(self, value: ir.Value) -> ir.Value:
+    def widen(self, value: ir.Value) -> ir.Value:
         """A value of an update, as one of the sum."""
         if not self._is_wider:
             return value
         integers = Arith.EXTUI if self.kind in ("minu", "maxu") else Arith.EXTSI
         return b.make(Arith.EXTF if self._is_float else integers, self.type, [value])
 
-    def narrowed(self, value: ir.Value) -> ir.Value:
+    def narrow(self, value: ir.Value) -> ir.Value:
         """What the sum has come to, as a value of an update."""
         if not self._is_wider:
             return value
@@ -47,9 +47,9 @@ class Accumulator:
 
     def neutral(self) -> ir.Value:
         """What a sum of nothing is."""
-        return self.widened(self.reduction.neutral())
+        return self.widen(self.reduction.neutral())
 
-    def combined(self, left: ir.Value, right: ir.Value) -> ir.Value:
+    def combine(self, left: ir.Value, right: ir.Value) -> ir.Value:
         """The update of one partial sum by another. What is not a number is no minimum and no
         maximum, for partial sums are not taken in the order of the program."""
         if self._is_float and self.kind in ("min", "max"):
@@ -81,7 +81,7 @@ def sums_of_parts(
     turns = b.for_loop(first, count, step, [sum_.neutral() for sum_ in sums])
     with at_end(turns.body, ir.Location.current):
         values = partial_sums(turns.induction)
-        b.yield_([s.combined(c, v) for s, c, v in zip(sums, turns.carried, values)])
+        b.yield_([s.combine(c, v) for s, c, v in zip(sums, turns.carried, values)])
     return list(turns.results)
 
 
@@ -103,4 +103,4 @@ def add_slots(
 ) -> None:
     """Add what slots hold to others."""
     for sum_, target, source in zip(sums, outer, inner):
-        b.write(sum_.combined(b.read(target), b.read(source)), target)
+        b.write(sum_.combine(b.read(target), b.read(source)), target)

@@ -89,8 +89,8 @@ class Iterations:
 
 def _update_slot(sum_: Accumulator, update: ir.Operation, slot: ir.Value) -> None:
     with before(update):
-        value = sum_.widened(update.operands[0])
-        b.write(sum_.combined(b.read(slot), value), slot)
+        value = sum_.widen(update.operands[0])
+        b.write(sum_.combine(b.read(slot), value), slot)
     update.erase()
 
 
@@ -111,7 +111,7 @@ class Cells:
             marks = {PLAIN_MARK: ir.UnitAttr.get(), **sum_.marks}
             cell = [reduction.array, *reduction.indices]
             array, *indices = [self._again(value, values) for value in cell]
-            field.atomic(sum_.narrowed(total), array, indices, reduction.kind, marks)
+            field.atomic(sum_.narrow(total), array, indices, reduction.kind, marks)
 
     def _again(self, value: ir.Value, values: dict[ir.Value, ir.Value]) -> ir.Value:
         """A value that an iteration makes of what is outside of the loop, or known: made anew."""

@@ -43,7 +43,7 @@ class Origins:
     def __init__(self) -> None:
         self._found: dict[ir.Value, frozenset[ir.Value] | None] = {}
 
-    def of(self, value: ir.Value) -> frozenset[ir.Value] | None:
+    def targets_of(self, value: ir.Value) -> frozenset[ir.Value] | None:
         """What a value may point into; None where that is not known."""
         if value not in self._found:
             self._found[value] = _follow(value)
@@ -51,12 +51,12 @@ class Origins:
 
     def stands_for(self, new: ir.Value, old: ir.Value) -> None:
         """Note that a value has been taken from memory that another was put into."""
-        self._found[new] = self.of(old)
+        self._found[new] = self.targets_of(old)
 
     def are_alone(self, values: Sequence[ir.Value], beside: Sequence[ir.Value] = ()) -> list[bool]:
         """Return for each value that a function is handed whether no other, nor one of `beside`,
         leads to where it points."""
-        ways = [self.of(value) for value in (*values, *beside)]
+        ways = [self.targets_of(value) for value in (*values, *beside)]
         return [
             not any(way is None or value in way for way in [*ways[:at], *ways[at + 1 :]])
             for at, value in enumerate(values)

@@ -23,7 +23,7 @@ from mlirad.ir.walk import (
     at_start,
     before,
     block_operations,
-    captured,
+    captured_values,
     clone,
     constant_integer,
     entry_of,
@@ -42,7 +42,7 @@ def loops_over_pieces(root: ir.Operation) -> None:
             bounds = [constant_integer(value) for value in (*loop.lower, *loop.steps)]
             if loop.rank != 1 or bounds != [0, 1]:
                 refuse(op, "a parallel loop, expected one from 0 in steps of 1 along one axis")
-            for value in captured(op):
+            for value in captured_values(op):
                 if not _is_a_word(value.type):
                     refuse(op, f"a parallel loop that uses {value.type}, which is no word")
 
@@ -81,7 +81,7 @@ def _share(
     name: str,
     threads: int,
 ) -> None:
-    passed = [value for value in captured(loop.op) if not _is_constant(value)]
+    passed = [value for value in captured_values(loop.op) if not _is_constant(value)]
     i64 = b.integer_type(64)
     with at_start(entry_of(function), loop.op.location):
         frame = b.alloca(ir.MemRefType.get([max(1, len(passed))], i64))
@@ -107,7 +107,7 @@ def _make_piece(module: ir.Operation, loop: Parallel, name: str, passed: list[ir
         frame = memref_at(entry.arguments[0], words, [max(1, len(passed))], [1])
         for position, value in enumerate(passed):
             values[value] = _from_word(b.read(frame, [b.index(position)]), value.type)
-        for value in captured(loop.op):
+        for value in captured_values(loop.op):
             if _is_constant(value):
                 clone(owner_operation(value), values)
         number = b.to_index(entry.arguments[1])

@@ -35,7 +35,7 @@ def _step(store: ir.Operation, loop: For, forms: LinearForms) -> int:
     _, memory, *indices = store.operands
     total = 0
     for index, stride in zip(indices, ir.MemRefType(memory.type).get_strides_and_offset()[0]):
-        form = forms.of(index)
+        form = forms.form_of(index)
         if any(is_defined_in(name, loop.op) and name != loop.induction for name in form.names):
             return FAR
         total += form.coefficient(loop.induction) * stride

@@ -105,7 +105,7 @@ class _Check:
                 or (self._is_local(read) and read.block.depth == 0 and is_load(read))
             ):
                 continue  # a local of the launch is done again in order
-            near = self.near[read.array].of(read) if read.array in self.near else []
+            near = self.near[read.array].near(read) if read.array in self.near else []
             for write in self._later_writes(read, near, needed, values):
                 where = (
                     self.overwrites.meeting(read, write)

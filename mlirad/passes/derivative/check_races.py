@@ -61,7 +61,7 @@ class _Check:
         for node in shared:
             if node.array not in near or not self._may_carry(node):
                 continue
-            for write in near[node.array].of(node):
+            for write in near[node.array].near(node):
                 if not self._carries(node, write):
                     continue
                 where, is_decided = self.overwrites.judge(node, write)

@@ -9,7 +9,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.grad import JvpOp
 from mlirad.ir.graph import Graph
 from mlirad.ir.ops import Arith
-from mlirad.ir.walk import at_start, before, captured, operations
+from mlirad.ir.walk import at_start, before, captured_values, operations
 
 
 def expand_derivatives(module: ir.Operation) -> None:
@@ -49,7 +49,7 @@ def _take_constants(op: ir.Operation) -> None:
     """Give the region the constants that canonicalize moved out of it: what is known of them saves
     work."""
     body = op.regions[0].blocks[0]
-    for value in captured(op):
+    for value in captured_values(op):
         if not isinstance(value, ir.BlockArgument) and value.owner.operation.name == Arith.CONSTANT:
             with at_start(body, op.location):
                 constant = value.owner.operation.clone().results[0]

@@ -122,8 +122,8 @@ class _CopiedArray:
         for op in self.updates:
             with before(op):
                 at = self._place_of(self._number(split_access(op)[1]), thread)
-                value = self.sum.widened(op.operands[0])
-                field.store(self.sum.combined(field.load(copies, [at]), value), copies, [at])
+                value = self.sum.widen(op.operands[0])
+                field.store(self.sum.combine(field.load(copies, [at]), value), copies, [at])
             op.erase()
         with at_start(body, loop.location):
             every = b.for_loop(b.index(0), b.index(prod(self.extents)), b.index(1))
@@ -159,7 +159,7 @@ class _CopiedArray:
             with first_thread([self.sum], totals) as (total,):
                 indices = box_digits(number, [b.index(extent) for extent in self.extents])
                 marks = {PLAIN_MARK: ir.UnitAttr.get(), **self.sum.marks}
-                field.atomic(self.sum.narrowed(total), array, indices, self.sum.kind, marks)
+                field.atomic(self.sum.narrow(total), array, indices, self.sum.kind, marks)
             b.end_parallel()
 
 

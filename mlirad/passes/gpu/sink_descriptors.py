@@ -3,7 +3,7 @@ extents only."""
 
 from mlirad.bindings import ir
 from mlirad.ir.ops import Arith, Builtin, Gpu, Llvm
-from mlirad.ir.walk import captured, operations
+from mlirad.ir.walk import captured_values, operations
 
 _SUNK = (
     Arith.CONSTANT,
@@ -25,7 +25,7 @@ def sink_descriptors(module: ir.Operation) -> None:
 def _sink_into(launch: ir.Operation) -> None:
     copies: dict[ir.Value, ir.Value] = {}
     with ir.InsertionPoint.at_block_begin(launch.regions[0].blocks[0]):
-        for value in captured(launch):
+        for value in captured_values(launch):
             _copy(value, copies)
     for op in list(operations(launch)):
         for position, operand in enumerate(op.operands):

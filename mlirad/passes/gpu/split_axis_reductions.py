@@ -89,7 +89,7 @@ def _sums_by_axes(loop: ir.Operation) -> dict[tuple[int, ...], list[Accumulator]
             array, place = split_access(first)
             residues = meetings.residues(place)
             if 0 < len(kept_axes) == len(cell.names) < len(indices) and all(
-                meetings.apart(residues, residues, indices[axis]) for axis in kept_axes
+                meetings.are_apart(residues, residues, indices[axis]) for axis in kept_axes
             ):
                 kind, type_ = AtomicOp(first).kind.value, first.operands[0].type
                 sum_ = Accumulator(Reduction(kind, array, place, type_, cell.updates))

@@ -3,7 +3,7 @@ values."""
 
 from mlirad.bindings import ir
 from mlirad.dialect import field, snode
-from mlirad.dialect.field import AssertOp, array_type, spelled
+from mlirad.dialect.field import AssertOp, array_type, number_behind
 from mlirad.ir import build as b
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.reports.message import MESSAGES, RECORD_SIZE, Message
@@ -44,7 +44,7 @@ def _record(op: ir.Operation, number: int) -> None:
         first = b.if_else(b.compare(b.EQ, earlier, b.number(0, i64)), [], with_else=False)
         with at_end(first.then, op.location):
             for position, value in enumerate(list(op.operands)[1:_CLAIM]):
-                field.store(_as_word(spelled(value)), record, [b.index(position + 1)])
+                field.store(_as_word(number_behind(value)), record, [b.index(position + 1)])
             field.store(b.number(number, i64), record, [zero])
             b.yield_()
         b.yield_()

@@ -36,7 +36,7 @@ def hoist_factors(root: ir.Operation) -> None:
         loops = [op for op in operations(function) if is_for(op)]
         for loop in reversed(loops):
             _double(loop)
-            while any(_hoist(Scaled(loop, factor)) for factor in _factors(loop)):
+            while any(_hoist(ScaledSums(loop, factor)) for factor in _factors(loop)):
                 pass
 
 
@@ -91,7 +91,7 @@ def _is_free(op: ir.Operation) -> bool:
     return not any(name in op.attributes for name in (EXACT, FUSED, LANES))
 
 
-class Scaled:
+class ScaledSums:
     """What in a loop is so many times as large as it would be without a factor. `is_known`: it
     is used for nothing but sums that the loop carries."""
 
@@ -146,7 +146,7 @@ class Scaled:
         return bool(self.sums) and all(user in inside for user in users)
 
 
-def _hoist(scaled: Scaled) -> bool:
+def _hoist(scaled: ScaledSums) -> bool:
     """Make sums without the factor, and multiply them by it behind the loop."""
     if not scaled.is_known:
         return False

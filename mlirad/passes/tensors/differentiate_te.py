@@ -15,7 +15,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
 from mlirad.ir.requirements import TENSORS, refuse
-from mlirad.ir.walk import before, block_operations, captured, entry_of, functions
+from mlirad.ir.walk import before, block_operations, captured_values, entry_of, functions
 from mlirad.sweeps.tensors.definition import extents, type_with
 from mlirad.sweeps.tensors.te_adjoints import add_tensors, adjoint
 
@@ -95,13 +95,13 @@ def _adjoints(
     """The adjoints of all tensors between some inputs and an output."""
     adjoints, reaching = {output: head}, set(inputs)
     for op in ops:
-        if te.defines_tensor(op) and any(value in reaching for value in captured(op)):
+        if te.defines_tensor(op) and any(value in reaching for value in captured_values(op)):
             reaching.add(op.results[0])
     for op in reversed(ops):
         if not te.defines_tensor(op) or op.results[0] not in adjoints:
             continue
         output_adjoint = adjoints[op.results[0]]
-        for source in [value for value in captured(op) if value in reaching]:
+        for source in [value for value in captured_values(op) if value in reaching]:
             summand = adjoint(op.results[0], source, output_adjoint)
             if summand is not None:
                 sum_ = adjoints.get(source)

@@ -9,7 +9,7 @@ from mlirad.dialect import te
 from mlirad.ir import build as b
 from mlirad.ir.structured import If, is_branch
 from mlirad.ir.te_regions import Copier
-from mlirad.ir.walk import captured, defining_op
+from mlirad.ir.walk import captured_values, defining_op
 from mlirad.sweeps.tensors.definition import Definition
 
 
@@ -25,7 +25,7 @@ class At:
         op = defining_op(value)
         if value in self._known or op is None or not _is_inside_definition(op):
             return self.copier.value(value)
-        used = [*op.operands, *(captured(op) if len(op.regions) else [])]
+        used = [*op.operands, *(captured_values(op) if len(op.regions) else [])]
         for operand in used:
             self.value(operand)
         self.copier.op(op)
@@ -35,7 +35,7 @@ class At:
     def prepare(self, definition: Definition) -> None:
         """Make what the innermost block of a definition takes from those around it."""
         for op in definition.reductions[-1:]:
-            for value in captured(op):
+            for value in captured_values(op):
                 self.value(value)
 
     def flag(self, value: ir.Value, expected: bool) -> ir.Value:

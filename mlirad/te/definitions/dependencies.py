@@ -9,7 +9,7 @@ from mlirad.dialect import te
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiTypeError
 from mlirad.ir.te_regions import erase_unused
-from mlirad.ir.walk import captured, owner_operation
+from mlirad.ir.walk import captured_values, owner_operation
 from mlirad.te.graph import graph
 from mlirad.te.places import place
 from mlirad.te.tensor import Tensor
@@ -25,7 +25,7 @@ def consumed_tensors(tensor: Tensor) -> list[Tensor]:
         return []
     erase_unused(op)
     definitions = graph()
-    return [definitions.tensor(value) for value in captured(op) if _is_tensor(value)]
+    return [definitions.tensor(value) for value in captured_values(op) if _is_tensor(value)]
 
 
 def _is_tensor(value: ir.Value) -> bool:

@@ -12,7 +12,7 @@ from mlirad.errors import SourceLocation, TaichiTypeError
 from mlirad.ir import build as b
 from mlirad.ir.ops import Func
 from mlirad.ir.te_regions import Copier, erase_unused
-from mlirad.ir.walk import block_operations, captured, owner_operation
+from mlirad.ir.walk import block_operations, captured_values, owner_operation
 from mlirad.te.definitions.size_needs import SizeNeed, needs_of
 from mlirad.te.expressions import Size
 from mlirad.te.places import location, place
@@ -123,6 +123,6 @@ def _ops_between(outputs: Sequence[ir.Value], inputs: set[ir.Value]) -> list[ir.
         elif op not in ordered:
             pending.append((op, True))
             erase_unused(op)
-            used = [*op.operands, *(captured(op) if len(op.regions) else [])]
+            used = [*op.operands, *(captured_values(op) if len(op.regions) else [])]
             pending += [(owner_operation(value), False) for value in used if value not in inputs]
     return list(ordered)

@@ -22,9 +22,9 @@ def _words(values: list[Expr]) -> list[ir.Value]:
 def emit_print(items: Sequence[object], separator: str = " ", end: str = "\n") -> None:
     """Print values as Python does."""
     values: list[Expr] = []
-    text = field.escaped(separator).join(
+    text = field.escape_braces(separator).join(
         flatten(item, "", values) for item in items
-    ) + field.escaped(end)
+    ) + field.escape_braces(end)
     effects.print_(text, _words(values))
 
 

@@ -7,7 +7,7 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mlirad.dialect.field import escaped
+from mlirad.dialect.field import escape_braces
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python.building.builder import current
 from mlirad.frontend.python.places.arrays import array_ref
@@ -134,14 +134,14 @@ def flatten(item: object, spec: str, values: list[Expr], mark_floats: bool = Fal
             f"'{name}': {flatten(value, spec, values, mark_floats)}"
             for name, value in members_of(item).items()
         ]
-        return escaped("{") + ", ".join(members) + escaped("}")
+        return escape_braces("{") + ", ".join(members) + escape_braces("}")
     if isinstance(item, list | tuple):
         return (
             "[" + ", ".join(flatten(element, spec, values, mark_floats) for element in item) + "]"
         )
     if isinstance(item, FormattedText):
         return "".join(
-            flatten(p[0], p[1], values, mark_floats) if isinstance(p, tuple) else escaped(p)
+            flatten(p[0], p[1], values, mark_floats) if isinstance(p, tuple) else escape_braces(p)
             for p in item.pieces
         )
     if spec and isinstance(item, int | float) and not isinstance(item, bool):
@@ -159,4 +159,4 @@ def flatten(item: object, spec: str, values: list[Expr], mark_floats: bool = Fal
             "a whole field or array is printed here, which a kernel cannot: its elements are x[i], "
             "and print(x) outside of the kernel shows all"
         )
-    return escaped(format(item, spec) if spec else str(item))
+    return escape_braces(format(item, spec) if spec else str(item))

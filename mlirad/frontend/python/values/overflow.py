@@ -27,7 +27,7 @@ def report_overflow(
     place = user_place(ir.Location.current)
     assert place is not None
     text = f'{_NAMES[symbol]} overflow detected in File "{place.file}", line {place.line}:\n'
-    text = field.escaped(f"{text}{place.excerpt()}\n")
+    text = field.escape_braces(f"{text}{place.excerpt()}\n")
     overflows = _OVERFLOWS[symbol](left, right, result, dtype)
     if_op(overflows, lambda: effects.print_(text, []))
 

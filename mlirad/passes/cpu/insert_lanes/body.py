@@ -11,7 +11,7 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.marks.rare import is_rare
 from mlirad.ir.ops import Arith, Memref, Scf
-from mlirad.ir.vectors import extract, from_elements, halved
+from mlirad.ir.vectors import extract, from_elements, reduce_in_halves
 from mlirad.ir.walk import attributes_of, block_operations, clone, operations
 from mlirad.passes.cpu.insert_lanes.accesses import Memory
 from mlirad.passes.cpu.insert_lanes.branches import branch
@@ -136,7 +136,7 @@ class Body:
         if self.sums.takes(update):
             self.sums.add(update, vector, step.name)
             return
-        total = halved(vector, name, attributes_of(step))
+        total = reduce_in_halves(vector, name, attributes_of(step))
         places = [values.first(index) for index in list(update.load.operands)[1:]]
         memref = update.load.operands[0]
         old = b.read(memref, places)

@@ -10,7 +10,7 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.ops import Arith, Memref
 from mlirad.ir.structured import If
-from mlirad.ir.vectors import flipped
+from mlirad.ir.vectors import invert_mask
 from mlirad.ir.walk import block_operations
 from mlirad.passes.cpu.insert_lanes.values import Mask, Values, any_lane
 
@@ -45,7 +45,7 @@ def branch(body: Emitter, op: ir.Operation, mask: Mask) -> None:
     if len(box.blocks) > 1 and _is_nothing(box.otherwise) and not _is_easy(values, box.then):
         _emit_optional(body, op, condition, mask)
         return
-    ways = [condition, flipped(condition)] if len(box.blocks) > 1 else [condition]
+    ways = [condition, invert_mask(condition)] if len(box.blocks) > 1 else [condition]
     results = [
         _way(body, op, block, values.and_condition(mask, way))
         for block, way in zip(box.blocks, ways)

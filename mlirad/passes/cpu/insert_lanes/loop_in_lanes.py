@@ -11,7 +11,7 @@ from mlirad.ir.box import bounds_of
 from mlirad.ir.marks.loop_hints import keep_scalar
 from mlirad.ir.reports.remarks import move_remarks, remark
 from mlirad.ir.structured import ANY_ORDER, For
-from mlirad.ir.vectors import halved
+from mlirad.ir.vectors import reduce_in_halves
 from mlirad.ir.walk import attributes_of, before, block_operations, constant_integer, operations
 from mlirad.passes.cpu.insert_lanes.accesses import Memory
 from mlirad.passes.cpu.insert_lanes.body import Body, neutral_of
@@ -130,7 +130,7 @@ class LoopInLanes:
         totals = []
         for step, initial, lanes in zip(self.steps, list(self.loop.operands)[3:], sums):
             name = STEPS[step.name]
-            operands = [initial, halved(lanes, name, attributes_of(step))]
+            operands = [initial, reduce_in_halves(lanes, name, attributes_of(step))]
             totals.append(b.make(name, initial.type, operands, **attributes_of(step)))
         return totals
 

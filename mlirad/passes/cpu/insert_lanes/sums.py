@@ -19,7 +19,7 @@ from mlirad.ir import build as b
 from mlirad.ir.ops import Arith, Func, Memref
 from mlirad.ir.requirements import symbol_of
 from mlirad.ir.structured import is_for, is_parallel, runs_in_any_order
-from mlirad.ir.vectors import halved, load_lanes, store_lanes
+from mlirad.ir.vectors import load_lanes, reduce_in_halves, store_lanes
 from mlirad.ir.walk import (
     ancestors,
     attributes_of,
@@ -93,7 +93,7 @@ class LaneSums:
 
         def add(at: Sequence[ir.Value]) -> None:
             lanes = load_lanes(lane_sums, [*at, b.index(0)], self.values.vector_type(element))
-            total = halved(lanes, name, attributes)
+            total = reduce_in_halves(lanes, name, attributes)
             place = list(update.load.operands)[1:]
             for axis, index in zip(moving, at):
                 place[axis] = index

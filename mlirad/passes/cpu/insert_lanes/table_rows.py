@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from mlirad.analysis.lanes.groups import ROW
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.vectors import joined, load_lanes, part_of, shifted, store_lanes, turned, vector_of
+from mlirad.ir.vectors import (
+    join_vectors,
+    load_lanes,
+    part_of,
+    shift_lanes,
+    store_lanes,
+    transpose_quarters,
+    vector_of,
+)
 
 
 def load_columns(
@@ -21,15 +29,15 @@ def load_columns(
         back = ROW - length if lane == lanes - 1 else 0
         at = b.add(start, b.index(step * lane - back))
         row = load_lanes(flat, [at], kind)
-        rows.append(shifted(row, back) if back else row)
-    return turned([joined(rows[number::ROW]) for number in range(ROW)])
+        rows.append(shift_lanes(row, back) if back else row)
+    return transpose_quarters([join_vectors(rows[number::ROW]) for number in range(ROW)])
 
 
 def store_columns(
     columns: Sequence[ir.Value], flat: ir.Value, start: ir.Value, step: int, lanes: int
 ) -> None:
     """Write columns to rows that begin every so many elements."""
-    quarters = turned(columns)
+    quarters = transpose_quarters(columns)
     for lane in range(lanes):
         row = part_of(quarters[lane % ROW], lane - lane % ROW, ROW)
         store_lanes(row, flat, [b.add(start, b.index(step * lane))])

@@ -88,7 +88,7 @@ class _Flows:
                     flow[piece].setdefault(value, []).append(use)
         self.origins = Origins()
         for value in values.uses:  # while all are made where they are
-            self.origins.of(value)
+            self.origins.targets_of(value)
         kept_values = ((at, value, uses) for (value, at), uses in uses_of.items())
         self.kept = sorted(kept_values, key=itemgetter(0))
         self._take_places(values, cuts)

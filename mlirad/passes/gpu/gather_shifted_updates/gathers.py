@@ -72,7 +72,7 @@ class Gathers:
         """Return whether another iteration may reach the element."""
         places = self.places[update.cell.root]
         return not all(
-            self.meetings.apart(places[update.op], other, iv)
+            self.meetings.are_apart(places[update.op], other, iv)
             for iv in self.indices
             for other in dict.fromkeys(places.values())
         )
@@ -125,7 +125,7 @@ class Gathers:
                 if is_for(above):
                     variables.append(For(above).induction)
             above = enclosing(above)
-        return all(self.meetings.apart(group[load], group[write], iv) for iv in variables)
+        return all(self.meetings.are_apart(group[load], group[write], iv) for iv in variables)
 
     def pays(self, group: list[Update], kept_values: KeptValues | None = None) -> bool:
         """Return whether computing the updates again, except kept values, costs less than

@@ -9,7 +9,7 @@ import msgspec
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import GetOp, is_load, split_access
-from mlirad.dialect.field_layout import Kind, declared, path_to
+from mlirad.dialect.field_layout import Kind, path_to, read_block
 from mlirad.ir import build as b
 from mlirad.ir.ops import Arith, Memref, Scf
 from mlirad.ir.structured import Parallel, is_branch
@@ -71,7 +71,7 @@ def _guards(box: Parallel, load: ir.Operation, block: ir.Operation) -> list[Guar
     axes = [cell_axis.axis for cell_axis in cell_axes if cell_axis.axis is not None]
     if len(set(axes)) != len(axes):
         return []
-    is_list = declared(block).kind is Kind.DYNAMIC
+    is_list = read_block(block).kind is Kind.DYNAMIC
     guards = []
     for use in load.results[0].uses:
         test = use.owner.operation

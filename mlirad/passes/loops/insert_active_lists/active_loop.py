@@ -10,7 +10,7 @@ import msgspec
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect.field import load, split_access
-from mlirad.dialect.field_layout import Activity, Kind, activities_of, declared, path_to
+from mlirad.dialect.field_layout import Activity, Kind, activities_of, path_to, read_block
 from mlirad.ir import build as b
 from mlirad.ir.structured import Parallel
 from mlirad.ir.walk import at_end, attributes_of, before, block_operations, clone
@@ -40,7 +40,7 @@ class Choice(msgspec.Struct, frozen=True):
 def choices(loop: ir.Operation, guard: Guard) -> list[Choice]:
     """The blocks around what is tested that a list can be made for, innermost first: those whose
     cells the loop runs through."""
-    block = declared(guard.block)
+    block = read_block(guard.block)
     is_list = block.kind is Kind.DYNAMIC
     path = [*path_to(guard.block), *([] if is_list else [block])]
     activities = [activity for activity in activities_of(path) if activity.kind is not Kind.DYNAMIC]

@@ -23,7 +23,7 @@ from mlirad.ir.walk import (
     at_end,
     before,
     block_operations,
-    captured,
+    captured_values,
     copy_with,
     functions,
     is_defined_in,
@@ -83,7 +83,7 @@ class _Split:
     def run(self) -> None:
         """Replace the loop."""
         self._go_alone_where_faster()
-        outside = [v for v in captured(self.loop) if not is_made_again(v)]
+        outside = [v for v in captured_values(self.loop) if not is_made_again(v)]
         bounds = [
             v
             for axis in range(self.rank)

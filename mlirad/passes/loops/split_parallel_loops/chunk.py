@@ -15,7 +15,7 @@ from mlirad.ir.walk import (
     at_start,
     attributes_of,
     block_operations,
-    captured,
+    captured_values,
     clone,
     constant_integer,
     defining_op,
@@ -43,7 +43,7 @@ class Chunk:
         mapping: dict[ir.Value, ir.Value] = dict(zip(arguments, list(entry.arguments)[3:]))
         with at_start(entry, self.loop.op.location):
             for value in [
-                *captured(self.loop.op),
+                *captured_values(self.loop.op),
                 *self.loop.lower,
                 *self.loop.upper,
                 *self.loop.steps,

@@ -184,7 +184,7 @@ class Columns:
             for form in limits.lower:
                 if index == column:
                     ahead = b.sub(self.places.sum(form, {}, {}), at)
-                    mask = self._and_mask(mask, v.flipped(v.first_lanes(lanes, ahead)))
+                    mask = self._and_mask(mask, v.invert_mask(v.first_lanes(lanes, ahead)))
                 else:
                     beyond = b.sub(b.add(at, b.index(1)), self.places.sum(form, {}, {}))
                     mask = self._and_mask(

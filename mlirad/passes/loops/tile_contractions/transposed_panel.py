@@ -52,7 +52,7 @@ class Across:
         at = {**point, self.plan.inner.value: trip}
         places = [self.places.indices_of(right, at, {column: start + k}) for k in range(self.lanes)]
         read = [v.load_lanes(right.memref, place, self.vector) for place in places]
-        for number, vector in enumerate(v.transposed(read)):
+        for number, vector in enumerate(v.transpose_rows(read)):
             row = b.add(b.sub(trip, lower), b.index(number))
             v.store_lanes(vector, self.memory, [row, b.index(start)])
 

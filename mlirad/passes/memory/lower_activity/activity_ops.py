@@ -10,7 +10,7 @@ from mlirad.dialect import activity as act
 from mlirad.dialect import field
 from mlirad.dialect.activity import block_named, blocks_of
 from mlirad.dialect.field import is_access
-from mlirad.dialect.field_layout import Activity, Digits, Kind, activities_of, declared, path_to
+from mlirad.dialect.field_layout import Activity, Digits, Kind, activities_of, path_to, read_block
 from mlirad.dialect.layout_rules import extents_along
 from mlirad.ir import build as b
 from mlirad.ir.walk import at_end, before, operations, owner_operation
@@ -38,7 +38,7 @@ class _Block:
         self.fields, self.op, self.derivatives = fields, op, derivatives
         self.name = block_named(op)
         self.ops = blocks_of(module, self.name)
-        block = declared(self.ops[0])
+        block = read_block(self.ops[0])
         self.kind, self.cell = block.kind, list(op.operands)
         path = path_to(self.ops[0])
         self.names_list = self.kind is Kind.DYNAMIC and not _names_item(op)

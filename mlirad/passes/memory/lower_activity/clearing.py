@@ -7,7 +7,7 @@ from itertools import product
 from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.dialect.field import array_type
-from mlirad.dialect.field_layout import DeclaredBlock, Kind, activities_of, declared, path_to
+from mlirad.dialect.field_layout import DeclaredBlock, Kind, activities_of, path_to, read_block
 from mlirad.dialect.layout_rules import ELEMENT_SIZES, children_of, integers
 from mlirad.dialect.snode import duals_of, element_and_shape, places
 from mlirad.ir import build as b
@@ -60,7 +60,7 @@ class _Clearing:
 
     def start(self, block: ir.Operation, cell: Sequence[ir.Value]) -> None:
         """Clear what lies below a cell, or a list."""
-        declaration = declared(block)
+        declaration = read_block(block)
         is_list = declaration.kind is Kind.DYNAMIC
         path = path_to(block) + ([] if is_list else [declaration])
         axes = sorted({axis for level in path for axis in level.axes})
@@ -78,7 +78,7 @@ class _Clearing:
             return
         if not self._has_places(block):
             return
-        declaration = declared(block)
+        declaration = read_block(block)
         if declaration.kind is Kind.DYNAMIC:
             self._list(block, declaration, cell)
         else:

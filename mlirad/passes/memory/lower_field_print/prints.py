@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import spelled
+from mlirad.dialect.field import number_behind
 from mlirad.ir import build as b
 from mlirad.ir.c_print import print_text
 from mlirad.ir.ops import Gpu
@@ -39,7 +39,7 @@ def _c_format(op: ir.Operation) -> tuple[str, list[tuple[ir.Value, bool]]]:
     operands = iter(op.operands)
 
     def replace_hole(match: re.Match[str]) -> str:
-        value = spelled(next(operands))
+        value = number_behind(next(operands))
         spec = match.group(1)
         unsigned = spec.endswith("u")
         values.append((value, unsigned))

@@ -8,7 +8,7 @@ from mlirad.ir.box import bounds_of
 from mlirad.ir.marks.rounding import EXACT
 from mlirad.ir.ops import Arith, Math, Memref, Vector
 from mlirad.ir.vector_math import FUNCTIONS
-from mlirad.ir.vectors import halved
+from mlirad.ir.vectors import reduce_in_halves
 from mlirad.ir.walk import (
     at_start,
     before,
@@ -68,7 +68,7 @@ class _Sum:
         """What was carried at first, and the lanes, added in halves."""
         exact = {EXACT: ir.UnitAttr.get()}
         lanes = b.make(Vector.LOAD, self.vector, [self.lanes, b.index(0)])
-        lane_total = halved(lanes, Arith.ADDF, exact)
+        lane_total = reduce_in_halves(lanes, Arith.ADDF, exact)
         start = self.loop.operands[3 + self.position]
         return b.addf(start, lane_total, **exact)
 
