@@ -9,7 +9,7 @@ from typing import NamedTuple
 from mlirad.analysis.linear import Linear, linear_form
 from mlirad.analysis.meetings import Meetings
 from mlirad.bindings import ir
-from mlirad.dialect.field import AtomicOp, is_atomic
+from mlirad.dialect.field import atomic_kind, is_atomic
 from mlirad.ir.walk import Array, accesses, has_uses, is_defined_in
 
 Group = list[tuple[ir.Operation, list[ir.Value]]]  # accesses of one array, with their indices
@@ -49,7 +49,7 @@ def summed_cells(meetings: Meetings, group: Group) -> Iterator[Cell]:
 
 
 def _is_one_sum(group: Group) -> bool:
-    kinds = {AtomicOp(op).kind.value if is_atomic(op) else None for op, _ in group}
+    kinds = {atomic_kind(op) if is_atomic(op) else None for op, _ in group}
     return (
         len(kinds) == 1
         and not kinds & {None, "exchange"}

@@ -18,7 +18,7 @@ from mlirad.analysis.intervals import Intervals
 from mlirad.analysis.rules.table import RULES, primal_reads
 from mlirad.analysis.trips import certainly_runs
 from mlirad.bindings import ir
-from mlirad.dialect.field import AtomicOp, is_atomic, is_load, is_read
+from mlirad.dialect.field import AtomicKind, atomic_kind, is_atomic, is_load, is_read
 from mlirad.dialect.grad import CustomOp
 from mlirad.dialect.snode import INFINITE, places
 from mlirad.ir.build import OGE, OGT, OLE, OLT, ONE, predicate_of
@@ -105,9 +105,9 @@ class Finiteness:
     def _choices(self, node: Node) -> list[int]:
         """The operands that a node may not use, or that a block around it does not define."""
         chosen = [node.operands[k] for k in _CHOICES.get(node.name, ())]
-        if is_atomic(node) and AtomicOp(node.op).kind.value in (
-            "min",
-            "max",
+        if is_atomic(node) and atomic_kind(node.op) in (
+            AtomicKind.MIN,
+            AtomicKind.MAX,
         ):
             chosen.append(node.operands[0])
         return chosen + [

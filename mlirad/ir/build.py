@@ -1,10 +1,11 @@
 """One-line creation of the upstream ops that passes emit."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, reduce
 from typing import Protocol
 
 from mlirad.bindings import ir
+from mlirad.dialect.field import AtomicKind
 from mlirad.ir.ops import Arith, Builtin, Func, Llvm, Math, Memref, Scf
 from mlirad.ir.structured import For, If, Parallel, While
 
@@ -276,25 +277,28 @@ def write(value: ir.Value, memory: ir.Value, indices: Sequence[ir.Value] = ()) -
 
 def combine(kind: str, a: ir.Value, b: ir.Value) -> ir.Value:
     """The result of an atomic kind on two values."""
-    if kind == "exchange":
+    if kind == AtomicKind.EXCHANGE:
         return b
-    if is_float(a.type):
-        if kind in ("min", "max"):  # as the frontend does: a tie gives the second operand
-            return select(compare_floats(OLT if kind == "min" else OGT, a, b), a, b)
-        return {"add": addf, "mul": mulf}[kind](a, b)
-    return _ON_INTEGERS[kind](a, b)
+    return (_ON_FLOATS if is_float(a.type) else _ON_INTEGERS)[kind](a, b)
 
 
-_ON_INTEGERS = {
-    "add": add,
-    "mul": mul,
-    "min": minsi,
-    "max": maxsi,
-    "minu": minui,
-    "maxu": maxui,
-    "and": andi,
-    "or": ori,
-    "xor": xori,
+# as the frontend does: a tie gives the second operand
+_ON_FLOATS: dict[str, Callable[[ir.Value, ir.Value], ir.Value]] = {
+    AtomicKind.ADD: addf,
+    AtomicKind.MUL: mulf,
+    AtomicKind.MIN: lambda a, b: select(compare_floats(OLT, a, b), a, b),
+    AtomicKind.MAX: lambda a, b: select(compare_floats(OGT, a, b), a, b),
+}
+_ON_INTEGERS: dict[str, Callable[[ir.Value, ir.Value], ir.Value]] = {
+    AtomicKind.ADD: add,
+    AtomicKind.MUL: mul,
+    AtomicKind.MIN: minsi,
+    AtomicKind.MAX: maxsi,
+    AtomicKind.MINU: minui,
+    AtomicKind.MAXU: maxui,
+    AtomicKind.AND: andi,
+    AtomicKind.OR: ori,
+    AtomicKind.XOR: xori,
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import AtomicOp, is_atomic, split_access
+from mlirad.dialect.field import AtomicKind, atomic_kind, is_atomic, split_access
 from mlirad.ir import build as b
 from mlirad.ir.marks.rounding import EXACT, round_like
 from mlirad.ir.structured import is_serial_loop
@@ -26,21 +26,26 @@ class Reduction(msgspec.Struct):
 
     def neutral(self) -> ir.Value:
         """What changes nothing where it is combined with a value."""
-        floats = {"add": 0.0, "mul": 1.0, "min": float("inf"), "max": float("-inf")}
+        floats: dict[str, float] = {
+            AtomicKind.ADD: 0.0,
+            AtomicKind.MUL: 1.0,
+            AtomicKind.MIN: float("inf"),
+            AtomicKind.MAX: float("-inf"),
+        }
         if b.is_float(self.type):
             return b.number(floats[self.kind], self.type)
         bits = ir.IntegerType(self.type).width
         top = (1 << (bits - 1)) - 1
-        integers = {
-            "add": 0,
-            "mul": 1,
-            "min": top,
-            "max": -top - 1,
-            "minu": -1,
-            "maxu": 0,
-            "and": -1,
-            "or": 0,
-            "xor": 0,
+        integers: dict[str, int] = {
+            AtomicKind.ADD: 0,
+            AtomicKind.MUL: 1,
+            AtomicKind.MIN: top,
+            AtomicKind.MAX: -top - 1,
+            AtomicKind.MINU: -1,
+            AtomicKind.MAXU: 0,
+            AtomicKind.AND: -1,
+            AtomicKind.OR: 0,
+            AtomicKind.XOR: 0,
         }
         return b.number(integers[self.kind], self.type)
 
@@ -74,7 +79,7 @@ def find_reductions(loop: ir.Operation) -> list[Reduction]:
             array, indices = split_access(op)
             cell = array_root(array), op.attributes[REDUCE_MARK]
             if cell not in by_cell:
-                kind = AtomicOp(op).kind.value
+                kind = atomic_kind(op)
                 by_cell[cell] = Reduction(kind, array, indices, op.operands[0].type)
             by_cell[cell].updates.append(op)
     return list(by_cell.values())

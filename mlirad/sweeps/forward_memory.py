@@ -39,8 +39,8 @@ def atomic(sweep: TangentSweep, node: Node) -> None:
     if node.array not in sweep.arrays:
         sweep.clone(node)
         return
-    kind = field.AtomicOp(node.op).kind.value
-    if kind != "add":
+    kind = field.atomic_kind(node.op)
+    if kind != field.AtomicKind.ADD:
         _combine(sweep, node, kind)
         return
     sweep.clone(node)
@@ -82,9 +82,9 @@ def _combined_tangent(
     kind: str, old: ir.Value, value: ir.Value, before: ir.Value, tangent: ir.Value
 ) -> ir.Value:
     """The tangent of what an update leaves, as `build.combine` computes it."""
-    if kind == "exchange":
+    if kind == field.AtomicKind.EXCHANGE:
         return tangent
-    if kind == "mul":
+    if kind == field.AtomicKind.MUL:
         return b.addf(b.mulf(before, value), b.mulf(old, tangent))
-    keeps = b.compare_floats(b.OGT if kind == "max" else b.OLT, old, value)
+    keeps = b.compare_floats(b.OGT if kind == field.AtomicKind.MAX else b.OLT, old, value)
     return b.select(keeps, before, tangent)

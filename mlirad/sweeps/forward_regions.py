@@ -105,7 +105,7 @@ def _needs_order(sweep: TangentSweep, node: Node) -> bool:
     """Return whether iterations race for which of them supplies an element, and its tangents with
     it."""
     return any(
-        is_atomic(n) and n.array in sweep.arrays and field.AtomicOp(n.op).kind.value != "add"
+        is_atomic(n) and n.array in sweep.arrays and field.atomic_kind(n.op) != field.AtomicKind.ADD
         for n in node.walk()
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mlirad.bindings import ir
 from mlirad.dialect import field
-from mlirad.dialect.field import AtomicOp, replaces
+from mlirad.dialect.field import AtomicKind, atomic_kind, replaces
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.graph import Node
@@ -38,16 +38,16 @@ def atomic(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> 
     """The update, then the value before it, which is a load."""
     type_ = sweep.graph.values[node.operands[0]].type
     element = _element(sweep, node, env)
-    kind = AtomicOp(node.op).kind.value
+    kind = atomic_kind(node.op)
     is_active = node.operands[0] in sweep.activity.varied
-    if kind == "add":
+    if kind == AtomicKind.ADD:
         if is_active:
             sweep.add(adj, node.operands[0], field.load(*element))
-    elif kind in ("min", "max") and node not in sweep.needed.redone:
+    elif kind in (AtomicKind.MIN, AtomicKind.MAX) and node not in sweep.needed.redone:
         claimed = _claim(sweep, node, env, type_, element)
         if is_active:
             sweep.add(adj, node.operands[0], claimed)
-    elif kind in ("min", "max", "mul"):
+    elif kind in (AtomicKind.MIN, AtomicKind.MAX, AtomicKind.MUL):
         _combine(sweep, node, env, adj, kind, element)
     elif replaces(node.op):
         store(sweep, node, env, adj)
@@ -71,7 +71,7 @@ def _claim(
     supplied = b.compare_floats(b.OEQ, final, env[node.operands[0]])
     claim = b.if_else(supplied, [type_])
     with ir.InsertionPoint(claim.then):
-        b.yield_([field.atomic(zero, *element, kind="exchange")])
+        b.yield_([field.atomic(zero, *element, kind=AtomicKind.EXCHANGE)])
     with ir.InsertionPoint(claim.otherwise):
         b.yield_([zero])
     return claim.results[0]
@@ -89,10 +89,10 @@ def _combine(
         )
     value, old = env[node.operands[0]], sweep.undo.old[node]
     adjoint = field.load(*element)
-    if kind == "mul":
+    if kind == AtomicKind.MUL:
         to_value, to_old = (b.mulf(adjoint, other) for other in (old, value))
     else:
-        keeps = b.compare_floats(b.OGT if kind == "max" else b.OLT, old, value)
+        keeps = b.compare_floats(b.OGT if kind == AtomicKind.MAX else b.OLT, old, value)
         zero = b.number(0.0, value.type)
         to_value = b.select(keeps, zero, adjoint)
         to_old = b.select(keeps, adjoint, zero)

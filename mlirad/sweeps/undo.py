@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from mlirad.analysis.derivatives.needed import Needed, base_depth
 from mlirad.bindings import ir
 from mlirad.dialect import field, grad
-from mlirad.dialect.field import AtomicOp, array_of, element_type, is_atomic
+from mlirad.dialect.field import array_of, atomic_kind, element_type, is_atomic
 from mlirad.ir import build as b
 from mlirad.ir.graph import BlockNode, Node
 from mlirad.ir.marks.rounding import round_like
@@ -83,7 +83,7 @@ class Undo:
         else:
             grad.record(old, self.logs[node.array][0], indices, self._marks)
         if is_atomic(node):
-            value = round_like(b.combine(AtomicOp(node.op).kind.value, old, value), node.op)
+            value = round_like(b.combine(atomic_kind(node.op), old, value), node.op)
             env[node.results[0]] = old
         field.store(value, array, indices, self._marks)
 

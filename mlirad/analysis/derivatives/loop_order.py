@@ -6,7 +6,7 @@ from mlirad.analysis.derivatives.activity import Activity
 from mlirad.analysis.derivatives.needed import Needed
 from mlirad.analysis.linear import linear_form
 from mlirad.bindings import ir
-from mlirad.dialect.field import AtomicOp, is_atomic, is_load, is_store
+from mlirad.dialect.field import AtomicKind, atomic_kind, is_atomic, is_load, is_store
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.ops import Arith
 from mlirad.ir.walk import is_defined_in
@@ -43,7 +43,7 @@ def any_order(graph: Graph, activity: Activity, needed: Needed, loop: Node) -> b
 
 
 def _is_addition(update: Node) -> bool:
-    return AtomicOp(update.op).kind.value == "add"
+    return atomic_kind(update.op) == AtomicKind.ADD
 
 
 def _is_sum(loop: Node, argument: int, result: int) -> bool:

@@ -12,7 +12,14 @@ from __future__ import annotations
 from mlirad.analysis.derivatives.activity import Activity, stack_of
 from mlirad.analysis.derivatives.kept_values import stacks
 from mlirad.analysis.rules.table import RULES, primal_reads
-from mlirad.dialect.field import AtomicOp, is_access, is_load, is_write, replaces
+from mlirad.dialect.field import (
+    AtomicKind,
+    atomic_kind,
+    is_access,
+    is_load,
+    is_write,
+    replaces,
+)
 from mlirad.dialect.grad import AllocOp, CustomOp, PopOp, PushOp
 from mlirad.ir.custom import vjp_reads
 from mlirad.ir.graph import BlockNode, Graph, Node
@@ -239,7 +246,7 @@ def _may_follow(read: Node, write: Node) -> bool:
 
 
 def _is_add(node: Node) -> bool:
-    return AtomicOp(node.op).kind.value == "add"
+    return atomic_kind(node.op) == AtomicKind.ADD
 
 
 def _is_only_written(node: Node) -> bool:

@@ -19,7 +19,15 @@ from mlirad.analysis.races.deactivations import Deactivations
 from mlirad.analysis.races.overwrite import Neighbours, Overwrites
 from mlirad.analysis.races.slice import Slice
 from mlirad.bindings import ir
-from mlirad.dialect.field import AllocaOp, AtomicOp, is_atomic, is_load, is_write, replaces
+from mlirad.dialect.field import (
+    AllocaOp,
+    AtomicKind,
+    atomic_kind,
+    is_atomic,
+    is_load,
+    is_write,
+    replaces,
+)
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import Array
@@ -91,7 +99,9 @@ class Collisions:
         """Return whether forward mode makes a loop serial: where iterations race for which of them
         supplies an element."""
         return any(
-            is_atomic(node) and _kind(node) != "add" and self.activity.is_differentiable(node)
+            is_atomic(node)
+            and _kind(node) != AtomicKind.ADD
+            and self.activity.is_differentiable(node)
             for node in loop.walk()
         )
 
@@ -118,7 +128,7 @@ class Collisions:
         so."""
         return (
             is_atomic(node)
-            and _kind(node) == "add"
+            and _kind(node) == AtomicKind.ADD
             and node not in redone
             and not any(v in self.activity.active or v in needed for v in node.results)
         )
@@ -139,7 +149,7 @@ class Collisions:
         kinds = {_kind(access) for access in (node, write)}
         if "store" in kinds:
             return any(access.operands[0] in self.activity.varied for access in (node, write))
-        return len(kinds) > 1 or kinds == {"mul"}
+        return len(kinds) > 1 or kinds == {AtomicKind.MUL}
 
 
 class Open(msgspec.Struct, frozen=True):
@@ -176,4 +186,4 @@ def is_shared(graph: Graph, node: Node, loop: Node) -> bool:
 
 
 def _kind(node: Node) -> str:
-    return "store" if replaces(node.op) else AtomicOp(node.op).kind.value
+    return "store" if replaces(node.op) else atomic_kind(node.op)

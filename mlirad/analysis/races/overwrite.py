@@ -9,6 +9,7 @@ Kennedy 2001, §2.2).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 
 import msgspec
 
@@ -31,6 +32,13 @@ class Meeting(msgspec.Struct, frozen=True):
     is_decided: bool
 
 
+class Place(Enum):
+    """Where two accesses meet, in the parallel loop around both or in the function."""
+
+    SAME_ITERATION = 0
+    OTHER_ITERATION = 1  # which is a race
+
+
 class Overwrites:
     """Answers for the accesses of one function."""
 
@@ -41,10 +49,8 @@ class Overwrites:
         self.indices = Indices(self.forms)
         self._solutions: dict[tuple[int, int, tuple[Node, ...]], Solution | None] = {}
 
-    def meeting(self, load: Node, write: Node) -> str | None:
-        """Where `write` may hit the element of `load` after it: in the same "iteration" of the
-        parallel loop around both (or of the function), in "another" iteration, which is a race, or
-        nowhere (None).
+    def meeting(self, load: Node, write: Node) -> Place | None:
+        """Where `write` may hit the element of `load` after it, or None.
 
         Conditions that exclude one another are seen. Indices that are not affine may be anything
         within an iteration; that they do not meet another iteration's is checked before a
@@ -52,14 +58,14 @@ class Overwrites:
         """
         return self.judge(load, write)[0]
 
-    def judge(self, load: Node, write: Node) -> tuple[str | None, bool]:
+    def judge(self, load: Node, write: Node) -> tuple[Place | None, bool]:
         """`meeting`, and whether the indices decide which iterations meet."""
         common = self._common_loops(load, write)
         meeting = self._meeting(load, write, common)
         if meeting is None:
             return None, True
         where = self._later(load, write, common, meeting)
-        if where != "another":
+        if where != Place.OTHER_ITERATION:
             return where, meeting.is_decided
         loop = next(loop for loop in common if is_parallel(loop))
         if not self._exclude(load, write, loop, meeting.distances):
@@ -147,7 +153,7 @@ class Overwrites:
         around = load.owners
         return [owner for owner in write.owners if owner in around]
 
-    def _later(self, load: Node, write: Node, common: list[Node], meeting: Meeting) -> str | None:
+    def _later(self, load: Node, write: Node, common: list[Node], meeting: Meeting) -> Place | None:
         """Where the write can come after the load, in the loops around both."""
         distances = meeting.distances
         for loop in common:
@@ -156,7 +162,7 @@ class Overwrites:
                     return None
                 continue
             if is_while(loop):
-                return "iteration"
+                return Place.SAME_ITERATION
             for number, span in zip(loop.induction, spans(loop.op)):
                 distance = distances.get(self.graph.values[number])
                 in_any_order = is_parallel(loop)
@@ -165,16 +171,16 @@ class Overwrites:
                 ):
                     distance = 0
                 if distance is None:
-                    return "another" if in_any_order else "iteration"
+                    return Place.OTHER_ITERATION if in_any_order else Place.SAME_ITERATION
                 if distance != 0:
                     if in_any_order:
-                        return "another" if meeting.is_decided else None
-                    return "iteration" if span.step is None or distance > 0 else None
+                        return Place.OTHER_ITERATION if meeting.is_decided else None
+                    return Place.SAME_ITERATION if span.step is None or distance > 0 else None
             if is_parallel(loop):
                 if meeting.within is None:
                     return None
                 distances = {**meeting.within, **distances}
-        return "iteration" if load.order < write.order else None
+        return Place.SAME_ITERATION if load.order < write.order else None
 
 
 class Neighbours:

@@ -11,10 +11,10 @@ from mlirad.dialect.field.arrays import (
 from mlirad.dialect.field.launch import ChunkOp, FetchOp, RandomOp, chunk, fetch, random
 from mlirad.dialect.field.memory import (
     ARRAY_OPERAND,
-    ATOMIC_KINDS,
     RECURSION,
     AddressOp,
     AllocaOp,
+    AtomicKind,
     AtomicOp,
     DimOp,
     GetOp,
@@ -23,6 +23,7 @@ from mlirad.dialect.field.memory import (
     address,
     alloca,
     atomic,
+    atomic_kind,
     dim,
     get,
     is_access,

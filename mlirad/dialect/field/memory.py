@@ -1,6 +1,7 @@
 """Arrays, and what is done to their elements."""
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import Any
 
 from mlirad.bindings import I64, ext, ir
@@ -15,9 +16,26 @@ from mlirad.dialect.snode import (
 )
 from mlirad.dialect.view import Named, View
 
-ATOMIC_KINDS = ("add", "mul", "min", "max", "minu", "maxu", "and", "or", "xor", "exchange")
 RECURSION = "field.recursion"  # on memory for the calls of a function: which one calls itself
-_FLOAT_KINDS = ("add", "mul", "min", "max", "exchange")
+
+
+class AtomicKind(StrEnum):
+    """How an atomic combines what an element holds with a value."""
+
+    ADD = "add"
+    MUL = "mul"
+    MIN = "min"
+    MAX = "max"
+    MINU = "minu"
+    MAXU = "maxu"
+    AND = "and"
+    OR = "or"
+    XOR = "xor"
+    EXCHANGE = "exchange"
+
+
+_FLOAT_KINDS = {AtomicKind.ADD, AtomicKind.MUL, AtomicKind.MIN, AtomicKind.MAX, AtomicKind.EXCHANGE}
+_ON_INTEGERS = {*AtomicKind} - _FLOAT_KINDS
 
 
 class _Reads(ir.MemoryEffectsOpInterface):
@@ -94,12 +112,12 @@ class AtomicOp(View, dialect=Field, name="atomic"):
     def problem(self) -> str | None:
         op, kind = self.operation, self.kind.value
         type_, old_type = op.operands[0].type, op.results[0].type
-        if kind not in ATOMIC_KINDS:
-            return f"unknown atomic kind '{kind}', expected one of {', '.join(ATOMIC_KINDS)}"
+        if kind not in list(AtomicKind):
+            return f"unknown atomic kind '{kind}', expected one of {', '.join(AtomicKind)}"
         problem = _problem_of_access(op, type_)
         if problem is None and old_type != type_:
             return f"an atomic on {type_} gives {old_type}"
-        if problem is None and kind not in _FLOAT_KINDS and not isinstance(type_, ir.IntegerType):
+        if problem is None and kind in _ON_INTEGERS and not isinstance(type_, ir.IntegerType):
             return f"atomic kind '{kind}' on {type_}, expected an integer"
         return problem
 
@@ -158,9 +176,14 @@ def is_atomic(op: Named) -> bool:
     return op.name == _ATOMIC
 
 
+def atomic_kind(op: ir.Operation) -> AtomicKind:
+    """Return how an atomic updates."""
+    return AtomicKind(AtomicOp(op).kind.value)
+
+
 def replaces(op: ir.Operation) -> bool:
     """Return whether an op leaves a value in an element that does not depend on what was there."""
-    return is_store(op) or (is_atomic(op) and AtomicOp(op).kind.value == "exchange")
+    return is_store(op) or (is_atomic(op) and atomic_kind(op) is AtomicKind.EXCHANGE)
 
 
 def is_write(op: Named) -> bool:
@@ -219,7 +242,7 @@ def atomic(
     value: ir.Value,
     array: ir.Value,
     indices: Sequence[ir.Value] = (),
-    kind: str = "add",
+    kind: str = AtomicKind.ADD,
     marks: Mapping[str, ir.Attribute] | None = None,
 ) -> ir.Value:
     """`field.atomic`, which gives what was there before."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from mlirad.bindings import ir
+from mlirad.dialect.field import AtomicKind
 from mlirad.ir import build as b
 from mlirad.ir.gpu.blocks import reduce_in_block, thread_number
 from mlirad.ir.marks.rounding import round_as, update_marks
@@ -35,7 +36,7 @@ class Accumulator:
         """A value of an update, as one of the sum."""
         if not self._is_wider:
             return value
-        integers = Arith.EXTUI if self.kind in ("minu", "maxu") else Arith.EXTSI
+        integers = Arith.EXTUI if self.kind in (AtomicKind.MINU, AtomicKind.MAXU) else Arith.EXTSI
         return b.make(Arith.EXTF if self._is_float else integers, self.type, [value])
 
     def narrow(self, value: ir.Value) -> ir.Value:
@@ -52,7 +53,7 @@ class Accumulator:
     def combine(self, left: ir.Value, right: ir.Value) -> ir.Value:
         """The update of one partial sum by another. What is not a number is no minimum and no
         maximum, for partial sums are not taken in the order of the program."""
-        if self._is_float and self.kind in ("min", "max"):
+        if self._is_float and self.kind in (AtomicKind.MIN, AtomicKind.MAX):
             return b.make(f"arith.{self.kind}numf", self.type, [left, right])
         return round_as(b.combine(self.kind, left, right), self.marks)
 

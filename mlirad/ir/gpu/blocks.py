@@ -4,6 +4,7 @@ of one do together."""
 from __future__ import annotations
 
 from mlirad.bindings import ir
+from mlirad.dialect.field import AtomicKind
 from mlirad.ir import build as b
 from mlirad.ir.ops import Gpu
 from mlirad.ir.structured import Parallel
@@ -16,18 +17,18 @@ FILLING_BLOCKS = 2048  # of 128 threads: about as many as a large GPU holds at o
 SUM_BYTES = 256  # of the sums of a loop: a thread has 255 registers of four
 WARP = 32  # threads that run together, and reach memory together
 
-_KINDS = {
-    "add": "add",
-    "mul": "mul",
-    "min": "minsi",
-    "max": "maxsi",
-    "minu": "minui",
-    "maxu": "maxui",
-    "and": "and",
-    "or": "or",
-    "xor": "xor",
+_KINDS: dict[str, str] = {
+    AtomicKind.ADD: "add",
+    AtomicKind.MUL: "mul",
+    AtomicKind.MIN: "minsi",
+    AtomicKind.MAX: "maxsi",
+    AtomicKind.MINU: "minui",
+    AtomicKind.MAXU: "maxui",
+    AtomicKind.AND: "and",
+    AtomicKind.OR: "or",
+    AtomicKind.XOR: "xor",
 }
-_FLOAT_KINDS = {**_KINDS, "min": "minnumf", "max": "maxnumf"}
+_FLOAT_KINDS: dict[str, str] = {**_KINDS, AtomicKind.MIN: "minnumf", AtomicKind.MAX: "maxnumf"}
 
 
 def block_size(loop: ir.Operation) -> int | None:

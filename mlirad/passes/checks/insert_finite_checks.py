@@ -6,8 +6,8 @@ The bits are looked at, since arithmetic may assume that there are neither NaNs 
 from mlirad.bindings import ir
 from mlirad.dialect.field import (
     AllocaOp,
-    AtomicOp,
     assert_,
+    atomic_kind,
     is_atomic,
     is_load,
     spell,
@@ -42,7 +42,7 @@ def _check(op: ir.Operation, indices: list[ir.Value], kernel: str) -> None:
     with behind(op):
         value = op.operands[0]
         if is_atomic(op):
-            value = round_like(b.combine(AtomicOp(op).kind.value, op.results[0], value), op)
+            value = round_like(b.combine(atomic_kind(op), op.results[0], value), op)
         root = array_root(split_access(op)[0])
         target = f"field '{root}'" if isinstance(root, str) else "an array argument"
         holes = f"[{', '.join('{}' for _ in indices)}]" if indices else ""

@@ -7,7 +7,7 @@ one row in order, a GPU none. What was found is left in the module's `field.race
 
 from __future__ import annotations
 
-from mlirad.analysis.races.overwrite import Overwrites
+from mlirad.analysis.races.overwrite import Overwrites, Place
 from mlirad.analysis.trips import certainly_runs
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_load
@@ -56,7 +56,7 @@ def _meet(overwrites: Overwrites, load: Node, write: Node, loop: Node) -> bool:
     return (
         load.array == write.array
         and all(_is_certain(access, loop) for access in (load, write))
-        and overwrites.judge(load, write)[0] == "another"
+        and overwrites.judge(load, write)[0] is Place.OTHER_ITERATION
     )
 
 

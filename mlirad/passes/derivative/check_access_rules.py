@@ -18,9 +18,16 @@ from mlirad.analysis.derivatives.needed import Needed
 from mlirad.analysis.footprints.footprint import named_array
 from mlirad.analysis.races.collisions import Collisions
 from mlirad.analysis.races.deactivations import cure
-from mlirad.analysis.races.overwrite import Neighbours, Overwrites
+from mlirad.analysis.races.overwrite import Neighbours, Overwrites, Place
 from mlirad.bindings import ir
-from mlirad.dialect.field import AllocaOp, AtomicOp, is_atomic, is_load, is_write
+from mlirad.dialect.field import (
+    AllocaOp,
+    AtomicKind,
+    atomic_kind,
+    is_atomic,
+    is_load,
+    is_write,
+)
 from mlirad.errors import SplitError, TaichiCompilationError, of_accesses
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.limits import OneOf
@@ -110,7 +117,7 @@ class _Check:
                 where = (
                     self.overwrites.meeting(read, write)
                     if write is not read
-                    else self.overwrites.meeting(read, read) or "iteration"
+                    else self.overwrites.meeting(read, read) or Place.SAME_ITERATION
                 )
                 if where is None:
                     continue
@@ -128,13 +135,14 @@ class _Check:
         if not is_atomic(read) or (read not in needed.work and read.results[0] not in values):
             return ()
         kind = _kind(read)
-        if read.results[0] in values or (kind == "mul" and self.activity.is_differentiable(read)):
+        is_product = kind == AtomicKind.MUL and self.activity.is_differentiable(read)
+        if is_product or read.results[0] in values:
             return writes
         if (
             read.results[0] in self.activity.active
         ):  # in another iteration its order would not be defined
-            return [w for w in writes if self.overwrites.meeting(read, w) == "another"]
-        if kind in ("min", "max"):
+            return [w for w in writes if self.overwrites.meeting(read, w) is Place.OTHER_ITERATION]
+        if kind in (AtomicKind.MIN, AtomicKind.MAX):
             return [w for w in writes if not is_atomic(w) or _kind(w) != kind]
         return ()
 
@@ -142,9 +150,9 @@ class _Check:
         value = self.graph.values[node.array_value]
         return not isinstance(value, ir.BlockArgument) and AllocaOp.holds(value.owner.operation)
 
-    def _judge(self, load: Node, write: Node, where: str) -> None:
+    def _judge(self, load: Node, write: Node, where: Place) -> None:
         """Refuse what moving memory back cannot mend."""
-        if where == "another":
+        if where is Place.OTHER_ITERATION:
             _refuse(
                 load,
                 write,
@@ -189,7 +197,7 @@ def _one_of_each(nodes: Sequence[Node]) -> dict[tuple[Node | None, int], Node]:
 
 
 def _kind(node: Node) -> str:
-    return AtomicOp(node.op).kind.value
+    return atomic_kind(node.op)
 
 
 def _parallel_loop(node: Node) -> Node | None:

@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from mlirad.analysis.derivatives.activity import Activity
 from mlirad.analysis.races.deactivations import cure
-from mlirad.analysis.races.overwrite import Neighbours, Overwrites
+from mlirad.analysis.races.overwrite import Neighbours, Overwrites, Place
 from mlirad.analysis.races.witness import Iteration, Witness
 from mlirad.analysis.trips import certainly_runs
 from mlirad.bindings import ir
@@ -65,7 +65,7 @@ class _Check:
                 if not self._carries(node, write):
                     continue
                 where, is_decided = self.overwrites.judge(node, write)
-                if where == "another":
+                if where is Place.OTHER_ITERATION:
                     _refuse(node, write, all(_is_certain(access, loop) for access in (node, write)))
                 if (
                     not is_decided

@@ -13,7 +13,7 @@ from mlirad.analysis.derivatives.redone import redone_arrays
 from mlirad.analysis.footprints.access_notes import access_note, is_local
 from mlirad.analysis.races.collisions import Collisions
 from mlirad.bindings import ir
-from mlirad.dialect.field import AtomicOp, is_atomic, is_load, is_write
+from mlirad.dialect.field import AtomicKind, atomic_kind, is_atomic, is_load, is_write
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.walk import functions
@@ -59,7 +59,7 @@ def _notes(module: ir.Operation, function: ir.Operation) -> list[ir.Attribute]:
 def _is_choice(node: Node) -> bool:
     """Return whether the reverse looks which of the values was chosen, in memory as the kernel
     leaves it."""
-    return is_atomic(node) and AtomicOp(node.op).kind.value in (
-        "min",
-        "max",
+    return is_atomic(node) and atomic_kind(node.op) in (
+        AtomicKind.MIN,
+        AtomicKind.MAX,
     )

@@ -15,7 +15,13 @@ from mlirad.analysis.cells import Group, accesses_by_array
 from mlirad.analysis.trips import UNKNOWN, spans
 from mlirad.bindings import ir
 from mlirad.dialect import field
-from mlirad.dialect.field import AtomicOp, array_of, is_atomic, split_access
+from mlirad.dialect.field import (
+    AtomicKind,
+    array_of,
+    atomic_kind,
+    is_atomic,
+    split_access,
+)
 from mlirad.ir import build as b
 from mlirad.ir.box import box_digits
 from mlirad.ir.gpu.accumulator import (
@@ -88,10 +94,10 @@ def _is_one_sum(group: Group) -> bool:
     """Return whether all accesses of an array are atomics of one kind, in any order."""
     if not all(is_atomic(op) and not has_uses(op.results[0]) for op, _ in group):
         return False
-    kinds = {AtomicOp(op).kind.value for op, _ in group}
+    kinds = {atomic_kind(op) for op, _ in group}
     marks = (PLAIN_MARK, REDUCE_MARK, EXACT)
     marked = any(mark in op.attributes for op, _ in group for mark in marks)
-    return len(kinds) == 1 and kinds != {"exchange"} and not marked
+    return len(kinds) == 1 and kinds != {AtomicKind.EXCHANGE} and not marked
 
 
 class _CopiedArray:
@@ -103,7 +109,7 @@ class _CopiedArray:
         first = self.updates[0]
         self.array, indices = split_access(first)
         self.extents = array_of(self.array.type)[1]
-        kind, type_ = AtomicOp(first).kind.value, first.operands[0].type
+        kind, type_ = atomic_kind(first), first.operands[0].type
         self.sum = Accumulator(Reduction(kind, self.array, indices, type_, self.updates))
 
     def is_worth_it(self, loop: ir.Operation, trips: int) -> bool:

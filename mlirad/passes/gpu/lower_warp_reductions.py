@@ -4,6 +4,7 @@ Assumes outlined kernels. Reductions of larger blocks are left to upstream's low
 """
 
 from mlirad.bindings import ir
+from mlirad.dialect.field import AtomicKind
 from mlirad.ir import build as b
 from mlirad.ir.gpu.blocks import WARP, reduction_kind
 from mlirad.ir.ops import Gpu
@@ -42,6 +43,6 @@ def _reduce_over_warp(kind: str, value: ir.Value) -> ir.Value:
 
 
 def _combine(kind: str, left: ir.Value, right: ir.Value) -> ir.Value:
-    if b.is_float(left.type) and kind in ("min", "max"):
+    if b.is_float(left.type) and kind in (AtomicKind.MIN, AtomicKind.MAX):
         return b.make(f"arith.{kind}numf", left.type, [left, right])
     return b.combine(kind, left, right)

@@ -18,7 +18,7 @@ from mlirad.analysis.meetings import Meetings
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect import field
-from mlirad.dialect.field import AtomicOp, split_access
+from mlirad.dialect.field import atomic_kind, split_access
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of, box_digits, product
 from mlirad.ir.gpu.accumulator import (
@@ -91,7 +91,7 @@ def _sums_by_axes(loop: ir.Operation) -> dict[tuple[int, ...], list[Accumulator]
             if 0 < len(kept_axes) == len(cell.names) < len(indices) and all(
                 meetings.are_apart(residues, residues, indices[axis]) for axis in kept_axes
             ):
-                kind, type_ = AtomicOp(first).kind.value, first.operands[0].type
+                kind, type_ = atomic_kind(first), first.operands[0].type
                 sum_ = Accumulator(Reduction(kind, array, place, type_, cell.updates))
                 sums_by_axes.setdefault(kept_axes, []).append(sum_)
     return sums_by_axes

@@ -10,7 +10,7 @@ come to is in slots, for `mem2reg`.
 from __future__ import annotations
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import AtomicOp, atomic, is_atomic, split_access
+from mlirad.dialect.field import AtomicKind, atomic, atomic_kind, is_atomic, split_access
 from mlirad.ir import build as b
 from mlirad.ir.marks.rounding import EXACT
 from mlirad.ir.reductions import REDUCE_MARK, Reduction, accumulators
@@ -62,16 +62,16 @@ def _is_one_sum(ops: list[ir.Operation]) -> bool:
     """Return whether accesses of an array are updates of one kind, in any order."""
     if not all(is_atomic(op) and not has_uses(op.results[0]) for op in ops):
         return False
-    kinds = {AtomicOp(op).kind.value for op in ops}
+    kinds = {atomic_kind(op) for op in ops}
     marked = any(mark in op.attributes for op in ops for mark in (EXACT, REDUCE_MARK))
-    return len(kinds) == 1 and kinds != {"exchange"} and not marked
+    return len(kinds) == 1 and kinds != {AtomicKind.EXCHANGE} and not marked
 
 
 def _sink(loop: ir.Operation, updates: list[ir.Operation]) -> None:
     """Leave a register where updates were, and update the element behind the loop."""
     first = updates[0]
     array, indices = split_access(first)
-    kind, marks = AtomicOp(first).kind.value, attributes_of(first)
+    kind, marks = atomic_kind(first), attributes_of(first)
     del marks["kind"]
     sum_ = Reduction(kind, array, indices, first.operands[0].type, updates)
     always = is_for(loop) and any(enclosing(op) == loop for op in updates)

@@ -7,7 +7,14 @@ import msgspec
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.dialect.activity import is_on_activity
-from mlirad.dialect.field import AtomicOp, DimOp, is_array, is_atomic, is_load, is_store
+from mlirad.dialect.field import (
+    DimOp,
+    atomic_kind,
+    is_array,
+    is_atomic,
+    is_load,
+    is_store,
+)
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import array_root, functions, has_uses, operations
 from mlirad.kernel.array_arguments import copy_of, own_numbers
@@ -59,7 +66,7 @@ def _note(op: ir.Operation, accesses: ArrayAccesses) -> None:
         return
     location = source_location(op.location)
     place = "" if location is None else str(location)
-    adds = is_atomic(op) and AtomicOp(op).kind.value == "add"
+    adds = is_atomic(op) and atomic_kind(op) == "add"
     for array in arrays:
         if array is None:
             continue

@@ -11,7 +11,14 @@ from mlirad.analysis.races.deactivations import cure
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect import field
-from mlirad.dialect.field import AtomicOp, is_atomic, is_load, is_store, split_access
+from mlirad.dialect.field import (
+    AtomicKind,
+    atomic_kind,
+    is_atomic,
+    is_load,
+    is_store,
+    split_access,
+)
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of, box_indices, box_size
 from mlirad.ir.graph import Graph, Node
@@ -217,7 +224,7 @@ def _is_sum(node: Node) -> bool:
     """Return whether an access adds, and nothing uses what was there before."""
     return (
         is_atomic(node)
-        and AtomicOp(node.op).kind.value == "add"
+        and atomic_kind(node.op) == AtomicKind.ADD
         and not has_uses(node.op.results[0])
     )
 

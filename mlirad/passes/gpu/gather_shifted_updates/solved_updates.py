@@ -12,7 +12,16 @@ from mlirad.analysis.linear import Linear
 from mlirad.analysis.meetings import Meetings
 from mlirad.analysis.trips import span_of
 from mlirad.bindings import ir
-from mlirad.dialect.field import AtomicOp, DimOp, GetOp, array_of, is_atomic, is_load, split_access
+from mlirad.dialect.field import (
+    AtomicKind,
+    DimOp,
+    GetOp,
+    array_of,
+    atomic_kind,
+    is_atomic,
+    is_load,
+    split_access,
+)
 from mlirad.ir.ops import Scf
 from mlirad.ir.structured import For, Parallel, is_branch, is_for
 from mlirad.ir.walk import (
@@ -203,7 +212,7 @@ class SolvedUpdates:
 
 def is_sum(op: ir.Operation) -> bool:
     """Return whether an op adds to an element, and no more: such updates may run in any order."""
-    return is_atomic(op) and AtomicOp(op).kind.value == "add" and not has_uses(op.results[0])
+    return is_atomic(op) and atomic_kind(op) == "add" and not has_uses(op.results[0])
 
 
 def only_reads(op: ir.Operation) -> bool:

@@ -22,6 +22,7 @@ from mlirad.dialect.field import (
     AtomicOp,
     DimOp,
     array_of,
+    atomic_kind,
     is_load,
     is_store,
     split_access,
@@ -192,7 +193,7 @@ def _use_in(user: ir.Operation, column: Column) -> bool:
     elif AtomicOp.holds(user):
         indices = split_access(user)[1]
         old = column.read(indices)
-        value = b.combine(AtomicOp(user).kind.value, old, user.operands[0])
+        value = b.combine(atomic_kind(user), old, user.operands[0])
         column.write(round_like(value, user), indices)
         user.results[0].replace_all_uses_with(old)
     elif DimOp.holds(user):

@@ -1,25 +1,26 @@
 """A value of all threads of a block, made of one from each."""
 
 from mlirad.bindings import ir
+from mlirad.dialect.field import AtomicKind
 from mlirad.ir import build as b
 from mlirad.ir.ops import Arith
 from mlirad.ir.requirements import refuse
 from mlirad.ir.walk import at_end, block_operations, clone
 
 _INTEGERS = {
-    "add": Arith.ADDI,
-    "mul": Arith.MULI,
+    AtomicKind.ADD: Arith.ADDI,
+    AtomicKind.MUL: Arith.MULI,
     "minsi": Arith.MINSI,
     "minui": Arith.MINUI,
     "maxsi": Arith.MAXSI,
     "maxui": Arith.MAXUI,
-    "and": Arith.ANDI,
-    "or": Arith.ORI,
-    "xor": Arith.XORI,
+    AtomicKind.AND: Arith.ANDI,
+    AtomicKind.OR: Arith.ORI,
+    AtomicKind.XOR: Arith.XORI,
 }
 _FLOATS = {
-    "add": Arith.ADDF,
-    "mul": Arith.MULF,
+    AtomicKind.ADD: Arith.ADDF,
+    AtomicKind.MUL: Arith.MULF,
     "minnumf": Arith.MINNUMF,
     "maxnumf": Arith.MAXNUMF,
     "minimumf": Arith.MINIMUMF,

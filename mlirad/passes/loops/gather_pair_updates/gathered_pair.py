@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from mlirad.analysis.linear import linear_form
 from mlirad.bindings import ir
-from mlirad.dialect.field import AtomicOp, atomic, is_atomic, split_access
+from mlirad.dialect.field import AtomicKind, atomic, atomic_kind, is_atomic, split_access
 from mlirad.ir import build as b
 from mlirad.ir.marks.rounding import is_bound, round_like
 from mlirad.ir.ops import Arith
@@ -67,7 +67,7 @@ def _is_sum(op: ir.Operation) -> bool:
     """Return whether an op adds to an element, in any order."""
     return (
         is_atomic(op)
-        and AtomicOp(op).kind.value == "add"
+        and atomic_kind(op) == AtomicKind.ADD
         and not has_uses(op.results[0])
         and not is_bound(op)
     )
@@ -124,8 +124,8 @@ def _sum(pair: ExchangedPair, op: ir.Operation, value: ir.Value) -> None:
     with before(block_operations(For(pair.inner).body)[-1]):
         b.write(_plus(b.read(slot), value, op), slot)
     with ir.InsertionPoint.after(pair.inner), op.location:
-        atomic(b.read(slot), split_access(op)[0], pair.element(op), "add", marks)
+        atomic(b.read(slot), split_access(op)[0], pair.element(op), AtomicKind.ADD, marks)
 
 
 def _plus(total: ir.Value, value: ir.Value, op: ir.Operation) -> ir.Value:
-    return round_like(b.combine("add", total, value), op)
+    return round_like(b.combine(AtomicKind.ADD, total, value), op)

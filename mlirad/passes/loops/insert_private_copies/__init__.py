@@ -46,5 +46,5 @@ def _is_sum(op: ir.Operation) -> bool:
         is_atomic(op)
         and not has_uses(op.results[0])
         and REDUCE_MARK not in op.attributes
-        and field.AtomicOp(op).kind.value == "add"
+        and field.atomic_kind(op) == field.AtomicKind.ADD
     )

@@ -17,7 +17,14 @@ from __future__ import annotations
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect.activity import IsActiveOp, LengthOp
-from mlirad.dialect.field import AllocaOp, AtomicOp, is_atomic, is_load, replaces, split_access
+from mlirad.dialect.field import (
+    AllocaOp,
+    atomic_kind,
+    is_atomic,
+    is_load,
+    replaces,
+    split_access,
+)
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import (
@@ -66,7 +73,7 @@ def _is_ordered(ops: list[ir.Operation], loop: ir.Operation) -> bool:
         return True
     if split_access(ops[0])[1]:  # elements of an array
         return False
-    kinds = {AtomicOp(op).kind.value for op in ops if is_atomic(op)}
+    kinds = {atomic_kind(op) for op in ops if is_atomic(op)}
     return len(kinds) > 1 or (bool(kinds) and any(map(is_load, ops)))
 
 

@@ -9,8 +9,8 @@ from enum import Enum
 from mlirad.bindings import ir
 from mlirad.dialect.field import (
     AllocaOp,
-    AtomicOp,
     array_of,
+    atomic_kind,
     element_type,
     is_access,
     is_atomic,
@@ -157,6 +157,6 @@ def _replace(array: ir.Value, slot: ir.Value) -> None:
                 old = b.read(slot)
                 op.results[0].replace_all_uses_with(old)
             if is_atomic(op):
-                b.write(b.combine(AtomicOp(op).kind.value, old, op.operands[0]), slot)
+                b.write(b.combine(atomic_kind(op), old, op.operands[0]), slot)
         op.erase()
     owner_operation(array).erase()

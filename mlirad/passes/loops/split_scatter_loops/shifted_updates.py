@@ -4,7 +4,14 @@ import msgspec
 
 from mlirad.analysis.linear import Linear, linear_form, number
 from mlirad.bindings import ir
-from mlirad.dialect.field import AtomicOp, RandomOp, is_atomic, is_load, split_access
+from mlirad.dialect.field import (
+    AtomicKind,
+    RandomOp,
+    atomic_kind,
+    is_atomic,
+    is_load,
+    split_access,
+)
 from mlirad.ir import build as b
 from mlirad.ir.ops import Arith
 from mlirad.ir.structured import is_serial_loop
@@ -69,7 +76,7 @@ class ShiftedUpdates:
     def _movable(self) -> list[Update]:
         groups: dict[Array, list[Update]] = {}
         for op, root, indices in accesses(self.loop):
-            if is_atomic(op) and not has_uses(op.results[0]) and AtomicOp(op).kind.value == "add":
+            if is_atomic(op) and not has_uses(op.results[0]) and atomic_kind(op) == AtomicKind.ADD:
                 offsets = self._offsets(indices)
                 if offsets is not None:
                     groups.setdefault(root, []).append(Update(op, offsets, self._guards(op)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import AtomicOp, is_atomic, is_write
+from mlirad.dialect.field import AtomicKind, atomic_kind, is_atomic, is_write
 from mlirad.dialect.grad import CustomOp
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.marks.rounding import CHOICES
@@ -40,7 +40,7 @@ class Decisions:
     def decides(self, node: Node) -> bool:
         """Return whether what a node gives jumps where its floats pass some value."""
         if is_atomic(node):
-            return AtomicOp(node.op).kind.value in ("min", "max")
+            return atomic_kind(node.op) in (AtomicKind.MIN, AtomicKind.MAX)
         if node.name in _CHOOSE:
             return True
         return (
