@@ -105,10 +105,7 @@ class Finiteness:
     def _choices(self, node: Node) -> list[int]:
         """The operands that a node may not use, or that a block around it does not define."""
         chosen = [node.operands[k] for k in _CHOICES.get(node.name, ())]
-        if is_atomic(node) and atomic_kind(node.op) in (
-            AtomicKind.MIN,
-            AtomicKind.MAX,
-        ):
+        if is_atomic(node) and atomic_kind(node.op) in (AtomicKind.MIN, AtomicKind.MAX):
             chosen.append(node.operands[0])
         return chosen + [
             v

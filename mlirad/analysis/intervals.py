@@ -20,12 +20,7 @@ from mlirad.ir.ops import Arith
 _SLACK = 4e-3
 _LARGEST = {"f16": 6e4, "bf16": 3e38, "f32": 3e38, "f64": 1e308}
 # normal numbers: below, digits are lost
-_SMALLEST = {
-    "f16": 6e-5,
-    "bf16": 1e-38,
-    "f32": 1e-38,
-    "f64": 1e-307,
-}
+_SMALLEST = {"f16": 6e-5, "bf16": 1e-38, "f32": 1e-38, "f64": 1e-307}
 
 
 class Intervals:

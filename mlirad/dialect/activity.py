@@ -15,13 +15,7 @@ from mlirad.dialect.snode import (
     tree_operations,
     trees_around,
 )
-from mlirad.dialect.view import Named, View
-
-
-class _Reads(ir.MemoryEffectsOpInterface):
-    @staticmethod
-    def get_effects(op: ir.OpView, effects: list[ir.MemoryEffect]) -> None:
-        effects.append(ir.MemoryEffect.Read)
+from mlirad.dialect.view import Named, Reads, View
 
 
 class ActivateOp(View, dialect=Snode, name="activate"):
@@ -51,7 +45,7 @@ class DeactivateOp(View, dialect=Snode, name="deactivate"):
         return _problem(self.operation, of_lists=True)
 
 
-class IsActiveOp(View, dialect=Snode, name="is_active", traits=[_Reads]):
+class IsActiveOp(View, dialect=Snode, name="is_active", traits=[Reads]):
     """Whether a cell is active; with the attribute `visits`, for a serial loop over active cells.
 
     `%a = "snode.is_active"(%i) {activity = @p} : (index) -> i1`
@@ -70,7 +64,7 @@ class IsActiveOp(View, dialect=Snode, name="is_active", traits=[_Reads]):
         return _problem(self.operation)
 
 
-class LengthOp(View, dialect=Snode, name="length", traits=[_Reads]):
+class LengthOp(View, dialect=Snode, name="length", traits=[Reads]):
     """How long a list is. `%n = "snode.length"(%i) {activity = @d} : (index) -> i32`"""
 
     indices: Sequence[ext.Operand[ir.IndexType]]

@@ -47,6 +47,15 @@ class View(ext.Operation):
         return op.name == cls.OPERATION_NAME
 
 
+class Reads(ir.MemoryEffectsOpInterface):
+    """The trait of ops that read memory and change none."""
+
+    @staticmethod
+    def get_effects(op: ir.OpView, effects: list[ir.MemoryEffect]) -> None:
+        """List the effects of an op."""
+        effects.append(ir.MemoryEffect.Read)
+
+
 def _verify(self: View) -> bool:
     problem = self.problem()
     if problem is not None:

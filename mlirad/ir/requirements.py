@@ -18,13 +18,7 @@ from mlirad.errors import TaichiCompilationError
 from mlirad.ir.ops import Func, Gpu, Scf
 from mlirad.ir.reports.location import nearest_location
 from mlirad.ir.structured import STRUCTURED, is_branch, is_for, is_parallel
-from mlirad.ir.walk import (
-    ancestors,
-    block_operations,
-    constant_integer,
-    functions,
-    operations,
-)
+from mlirad.ir.walk import ancestors, block_operations, constant_integer, functions, operations
 
 Requirement = Callable[[ir.Operation], None]
 

@@ -12,9 +12,7 @@ from mlirad.ir.walk import at_end, before, block_operations, clone
 
 
 def unroll(
-    loop: ir.Operation,
-    indices: Sequence[ir.Value],
-    conditions: Sequence[Sequence[ir.Value]] = (),
+    loop: ir.Operation, indices: Sequence[ir.Value], conditions: Sequence[Sequence[ir.Value]] = ()
 ) -> None:
     """Write out a `for` loop: its body for some values of its index, each only where all of its
     conditions hold; all are known in front of the loop."""

@@ -17,12 +17,7 @@ from mlirad.ir.marks.axis_choices import NO_CHOICE, AxisChoice, choice_of
 from mlirad.ir.marks.rounding import is_bound
 from mlirad.ir.ops import Arith, Memref
 from mlirad.ir.structured import For, If, is_branch, is_for
-from mlirad.ir.walk import (
-    block_operations,
-    constant_integer,
-    defining_op,
-    is_defined_in,
-)
+from mlirad.ir.walk import block_operations, constant_integer, defining_op, is_defined_in
 
 _STEPS = {Arith.ADDF: False, Arith.SUBF: True}
 

@@ -23,15 +23,7 @@ from mlirad.ir.walk import Array, functions
 
 # ops that take a float and give an integer: their derivative is 0 everywhere
 DECISIONS = frozenset(
-    (
-        Arith.CMPF,
-        Arith.FPTOSI,
-        Arith.FPTOUI,
-        Math.ISFINITE,
-        Math.ISINF,
-        Math.ISNAN,
-        Math.ISNORMAL,
-    )
+    (Arith.CMPF, Arith.FPTOSI, Arith.FPTOUI, Math.ISFINITE, Math.ISINF, Math.ISNAN, Math.ISNORMAL)
 )
 # ops that read a float and change nothing that a program can see
 REPORTS = frozenset((field.PrintOp.OPERATION_NAME, field.AssertOp.OPERATION_NAME))

@@ -12,14 +12,7 @@ from __future__ import annotations
 from mlirad.analysis.derivatives.activity import Activity, stack_of
 from mlirad.analysis.derivatives.kept_values import stacks
 from mlirad.analysis.rules.table import RULES, primal_reads
-from mlirad.dialect.field import (
-    AtomicKind,
-    atomic_kind,
-    is_access,
-    is_load,
-    is_write,
-    replaces,
-)
+from mlirad.dialect.field import AtomicKind, atomic_kind, is_access, is_load, is_write, replaces
 from mlirad.dialect.grad import AllocOp, CustomOp, PopOp, PushOp
 from mlirad.ir.custom import vjp_reads
 from mlirad.ir.graph import BlockNode, Graph, Node

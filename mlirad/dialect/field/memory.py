@@ -14,7 +14,7 @@ from mlirad.dialect.snode import (
     tree_operations,
     trees_around,
 )
-from mlirad.dialect.view import Named, View
+from mlirad.dialect.view import Named, Reads, View
 
 RECURSION = "field.recursion"  # on memory for the calls of a function: which one calls itself
 
@@ -36,12 +36,6 @@ class AtomicKind(StrEnum):
 
 _FLOAT_KINDS = {AtomicKind.ADD, AtomicKind.MUL, AtomicKind.MIN, AtomicKind.MAX, AtomicKind.EXCHANGE}
 _ON_INTEGERS = {*AtomicKind} - _FLOAT_KINDS
-
-
-class _Reads(ir.MemoryEffectsOpInterface):
-    @staticmethod
-    def get_effects(op: ir.OpView, effects: list[ir.MemoryEffect]) -> None:
-        effects.append(ir.MemoryEffect.Read)
 
 
 class GetOp(View, dialect=Field, name="get", traits=[ext.Pure]):
@@ -74,7 +68,7 @@ class AllocaOp(View, dialect=Field, name="alloca"):
         return problem
 
 
-class LoadOp(View, dialect=Field, name="load", traits=[_Reads]):
+class LoadOp(View, dialect=Field, name="load", traits=[Reads]):
     """`%v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32`"""
 
     array: ext.Operand[Any]

@@ -129,10 +129,7 @@ def mark(log: ir.Value) -> ir.Value:
 
 
 def undo(
-    log: ir.Value,
-    count: ir.Value,
-    array: ir.Value,
-    marks: Mapping[str, ir.Attribute] | None = None,
+    log: ir.Value, count: ir.Value, array: ir.Value, marks: Mapping[str, ir.Attribute] | None = None
 ) -> None:
     """`grad.undo`."""
     ir.Operation.create(UndoOp.OPERATION_NAME, [], [log, count, array], marks)

@@ -188,10 +188,7 @@ def placeholder(name: str, type_: ir.Type, sizes: Sequence[ir.Value] = ()) -> ir
 
 
 def compute(
-    name: str,
-    type_: ir.Type,
-    sizes: Sequence[ir.Value],
-    fill: Callable[[list[ir.Value]], ir.Value],
+    name: str, type_: ir.Type, sizes: Sequence[ir.Value], fill: Callable[[list[ir.Value]], ir.Value]
 ) -> ir.Value:
     """`te.compute`; `fill` makes an element for its indices."""
     attributes = {LABEL: ir.StringAttr.get(name)}
@@ -263,10 +260,7 @@ def _problem_of_sizes(op: ir.Operation, more: int = 0) -> str | None:
 
 
 def problem_of_region(
-    op: ir.Operation,
-    inputs: Sequence[ir.Type],
-    outputs: Sequence[ir.Type],
-    number: int = 0,
+    op: ir.Operation, inputs: Sequence[ir.Type], outputs: Sequence[ir.Type], number: int = 0
 ) -> str | None:
     """What is wrong with a region of an op, which takes and gives values of some types."""
     if len(op.regions[number].blocks) != 1:

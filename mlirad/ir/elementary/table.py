@@ -259,13 +259,7 @@ ELEMENTARY = (
         slope=Slope.POLE,
     ),
     _call("sin", t * cos(x), "The sine of radians", range=UNIT),
-    _call(
-        "sinh",
-        t * cosh(x),
-        "The hyperbolic sine",
-        shape=Shape.INCREASING,
-        slope=Slope.OVERFLOW,
-    ),
+    _call("sinh", t * cosh(x), "The hyperbolic sine", shape=Shape.INCREASING, slope=Slope.OVERFLOW),
     Function(
         "sqrt",
         math.sqrt,
@@ -278,20 +272,8 @@ ELEMENTARY = (
         slope=Slope.POLE,
         intrinsic="sqrt",
     ),
-    _call(
-        "tan",
-        t * (r * r + 1.0),
-        "The tangent of radians",
-        domain=NOWHERE,
-        slope=Slope.OVERFLOW,
-    ),
-    _call(
-        "tanh",
-        t * (1.0 - r * r),
-        "The hyperbolic tangent",
-        range=UNIT,
-        shape=Shape.INCREASING,
-    ),
+    _call("tan", t * (r * r + 1.0), "The tangent of radians", domain=NOWHERE, slope=Slope.OVERFLOW),
+    _call("tanh", t * (1.0 - r * r), "The hyperbolic tangent", range=UNIT, shape=Shape.INCREASING),
 )
 
 

@@ -20,14 +20,7 @@ from mlirad.analysis.races.collisions import Collisions
 from mlirad.analysis.races.deactivations import cure
 from mlirad.analysis.races.overwrite import Neighbours, Overwrites, Place
 from mlirad.bindings import ir
-from mlirad.dialect.field import (
-    AllocaOp,
-    AtomicKind,
-    atomic_kind,
-    is_atomic,
-    is_load,
-    is_write,
-)
+from mlirad.dialect.field import AllocaOp, AtomicKind, atomic_kind, is_atomic, is_load, is_write
 from mlirad.errors import SplitError, TaichiCompilationError, of_accesses
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.limits import OneOf

@@ -59,7 +59,4 @@ def _notes(module: ir.Operation, function: ir.Operation) -> list[ir.Attribute]:
 def _is_choice(node: Node) -> bool:
     """Return whether the reverse looks which of the values was chosen, in memory as the kernel
     leaves it."""
-    return is_atomic(node) and atomic_kind(node.op) in (
-        AtomicKind.MIN,
-        AtomicKind.MAX,
-    )
+    return is_atomic(node) and atomic_kind(node.op) in (AtomicKind.MIN, AtomicKind.MAX)

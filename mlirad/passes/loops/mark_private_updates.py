@@ -18,11 +18,7 @@ from mlirad.ir.limits import Threads
 from mlirad.ir.reductions import PLAIN_MARK, REDUCE_MARK
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import is_parallel
-from mlirad.ir.walk import (
-    functions,
-    is_defined_in,
-    operations,
-)
+from mlirad.ir.walk import functions, is_defined_in, operations
 
 REQUIRES = KERNELS
 

@@ -78,10 +78,7 @@ def _backwards(scan: Scan, head: ir.Value, prefix: int) -> ir.Value:
 
     def step(arguments: list[ir.Value]) -> list[ir.Value]:
         number, *values = arguments
-        indices, adjoints = (
-            values[: prefix + len(box)],
-            values[prefix + len(box) :],
-        )
+        indices, adjoints = (values[: prefix + len(box)], values[prefix + len(box) :])
         at = b.sub(b.sub(end, number), b.index(1))
         point = indices[prefix:]
         states = scan.read(scan.op.results[0], [at, *point])

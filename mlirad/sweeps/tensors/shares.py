@@ -11,12 +11,7 @@ from mlirad.ir import build as b
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import constant_float
 from mlirad.sweeps.tensors.copies import At
-from mlirad.sweeps.tensors.definition import (
-    Definition,
-    copied_before,
-    extents,
-    type_with,
-)
+from mlirad.sweeps.tensors.definition import Definition, copied_before, extents, type_with
 
 
 def share_of(definition: Definition) -> Share:

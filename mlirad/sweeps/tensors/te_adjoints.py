@@ -12,11 +12,7 @@ from functools import reduce
 from itertools import product
 
 from mlirad.analysis.linear import number, unknown
-from mlirad.analysis.tensors.integer_systems import (
-    Equation,
-    Names,
-    solve,
-)
+from mlirad.analysis.tensors.integer_systems import Equation, Names, solve
 from mlirad.analysis.tensors.te_accesses import Box, Forms, New, Piece, reads_of
 from mlirad.bindings import ir
 from mlirad.dialect import te
@@ -27,13 +23,7 @@ from mlirad.ir.walk import block_operations, owner_operation
 from mlirad.sweeps.tensors.boxes import Covering
 from mlirad.sweeps.tensors.combined import as_scan, goes_in_steps
 from mlirad.sweeps.tensors.copies import At
-from mlirad.sweeps.tensors.definition import (
-    Definition,
-    box_of,
-    definition_of,
-    extents,
-    type_with,
-)
+from mlirad.sweeps.tensors.definition import Definition, box_of, definition_of, extents, type_with
 from mlirad.sweeps.tensors.points import Environment, conditions, emit_sum, sum_over, value_or_zero
 from mlirad.sweeps.tensors.scans import consumers
 from mlirad.sweeps.tensors.shares import Share, share_of
@@ -284,9 +274,7 @@ class _Part:
         position = at.copier.values(self.definition.indices)
         element = ir.RankedTensorType(self.head.type).element_type
         head = value_or_zero(
-            inside,
-            lambda: b.number(0.0, element),
-            lambda: te.read(self.head, [*prefix, *position]),
+            inside, lambda: b.number(0.0, element), lambda: te.read(self.head, [*prefix, *position])
         )
         factor = None if self.is_initial else self.share.factor(at, values)
         weight = head if factor is None else product_of([head, factor])

@@ -11,14 +11,7 @@ from mlirad.analysis.races.deactivations import cure
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect import field
-from mlirad.dialect.field import (
-    AtomicKind,
-    atomic_kind,
-    is_atomic,
-    is_load,
-    is_store,
-    split_access,
-)
+from mlirad.dialect.field import AtomicKind, atomic_kind, is_atomic, is_load, is_store, split_access
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of, box_indices, box_size
 from mlirad.ir.graph import Graph, Node

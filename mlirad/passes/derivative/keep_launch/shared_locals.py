@@ -18,15 +18,7 @@ from mlirad.ir import build as b
 from mlirad.ir.box import for_each_index
 from mlirad.ir.ops import Arith
 from mlirad.ir.signature import Attributes, parameter_attributes, shared_label
-from mlirad.ir.walk import (
-    Array,
-    accesses,
-    array_root,
-    before,
-    block_operations,
-    entry_of,
-    has_uses,
-)
+from mlirad.ir.walk import Array, accesses, array_root, before, block_operations, entry_of, has_uses
 
 Parts = list[list[ir.Operation]]  # operations of a kernel's top level that are launched together
 

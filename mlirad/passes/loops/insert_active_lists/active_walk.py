@@ -77,13 +77,7 @@ class ActiveWalk:
         return loop.results[0]
 
     def _along(
-        self,
-        level: int,
-        axis: int,
-        width: int,
-        cell: Cell,
-        carried: ir.Value,
-        visit: Visit | None,
+        self, level: int, axis: int, width: int, cell: Cell, carried: ir.Value, visit: Visit | None
     ) -> ir.Value:
         """Through the cells along the last axis, some at a time."""
         size = gcd(width, WORD)
@@ -106,13 +100,7 @@ class ActiveWalk:
         return visit
 
     def _visit_cells(
-        self,
-        flags: ir.Value,
-        cell: Cell,
-        axis: int,
-        size: int,
-        carried: ir.Value,
-        enter: Visit,
+        self, flags: ir.Value, cell: Cell, axis: int, size: int, carried: ir.Value, enter: Visit
     ) -> ir.Value:
         """Enter those of some cells along an axis whose flags are set."""
         some = b.if_else(_is_set(flags), [carried.type])

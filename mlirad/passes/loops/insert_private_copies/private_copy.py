@@ -13,13 +13,7 @@ from mlirad.ir import build as b
 from mlirad.ir.ops import Arith
 from mlirad.ir.reductions import PLAIN_MARK
 from mlirad.ir.structured import is_for
-from mlirad.ir.walk import (
-    before,
-    behind,
-    enclosing,
-    is_defined_in,
-    owner_operation,
-)
+from mlirad.ir.walk import before, behind, enclosing, is_defined_in, owner_operation
 
 LARGEST = 1 << 24  # bytes of all copies of one array
 LARGEST_OF_MANY, _MANY = 1 << 28, 64  # where each element is updated so often and more

@@ -17,14 +17,7 @@ from __future__ import annotations
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect.activity import IsActiveOp, LengthOp
-from mlirad.dialect.field import (
-    AllocaOp,
-    atomic_kind,
-    is_atomic,
-    is_load,
-    replaces,
-    split_access,
-)
+from mlirad.dialect.field import AllocaOp, atomic_kind, is_atomic, is_load, replaces, split_access
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import (

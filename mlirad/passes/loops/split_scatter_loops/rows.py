@@ -10,13 +10,7 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.ops import Arith
 from mlirad.ir.structured import Parallel
-from mlirad.ir.walk import (
-    at_end,
-    attributes_of,
-    before,
-    clone,
-    enclosing,
-)
+from mlirad.ir.walk import at_end, attributes_of, before, clone, enclosing
 from mlirad.passes.loops.split_scatter_loops.bundles import Bundle, bundles_of, size_of
 from mlirad.passes.loops.split_scatter_loops.shifted_updates import (
     LONGEST_BODY,

@@ -4,14 +4,7 @@ import msgspec
 
 from mlirad.analysis.linear import Linear, linear_form, number
 from mlirad.bindings import ir
-from mlirad.dialect.field import (
-    AtomicKind,
-    RandomOp,
-    atomic_kind,
-    is_atomic,
-    is_load,
-    split_access,
-)
+from mlirad.dialect.field import AtomicKind, RandomOp, atomic_kind, is_atomic, is_load, split_access
 from mlirad.ir import build as b
 from mlirad.ir.ops import Arith
 from mlirad.ir.structured import is_serial_loop

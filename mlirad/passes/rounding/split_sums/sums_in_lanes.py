@@ -20,15 +20,7 @@ from mlirad.ir.walk import (
 )
 
 _WIDTH = 16
-_SPREAD = (
-    Arith.ADDF,
-    Arith.SUBF,
-    Arith.MULF,
-    Arith.DIVF,
-    Arith.NEGF,
-    Math.ABSF,
-    Math.SQRT,
-)
+_SPREAD = (Arith.ADDF, Arith.SUBF, Arith.MULF, Arith.DIVF, Arith.NEGF, Math.ABSF, Math.SQRT)
 
 
 class _Sum:
