@@ -11,7 +11,8 @@ class Arith:
     """Ops of `arith`."""
 
     ADDF, ADDI, ANDI, BITCAST = "arith.addf", "arith.addi", "arith.andi", "arith.bitcast"
-    CEILDIVSI, CMPF, CMPI = "arith.ceildivsi", "arith.cmpf", "arith.cmpi"
+    CEILDIVSI, CEILDIVUI, CMPF = "arith.ceildivsi", "arith.ceildivui", "arith.cmpf"
+    CMPI = "arith.cmpi"
     CONSTANT, DIVF, DIVSI, DIVUI = "arith.constant", "arith.divf", "arith.divsi", "arith.divui"
     EXTF, EXTSI, EXTUI, FLOORDIVSI = "arith.extf", "arith.extsi", "arith.extui", "arith.floordivsi"
     FPTOSI, FPTOUI, INDEX_CAST = "arith.fptosi", "arith.fptoui", "arith.index_cast"

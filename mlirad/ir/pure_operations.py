@@ -1,9 +1,14 @@
 """Operations that compute values from values alone: they may be done elsewhere, or twice."""
 
 from mlirad.bindings import ir
-from mlirad.ir.ops import Builtin, Llvm, Memref
+from mlirad.dialect.view import Named
+from mlirad.ir.ops import Arith, Builtin, Llvm, Memref
 
 _DIALECTS = ("arith", "math", "complex")
+_INTEGER_DIVISIONS = (
+    *(Arith.DIVSI, Arith.DIVUI, Arith.REMSI, Arith.REMUI),
+    *(Arith.FLOORDIVSI, Arith.CEILDIVSI, Arith.CEILDIVUI),
+)
 _OTHERS = {
     Builtin.UNREALIZED_CONVERSION_CAST,
     Llvm.EXTRACTVALUE,
@@ -23,6 +28,16 @@ _OTHERS = {
     Memref.SUBVIEW,
     Memref.VIEW,
 }
+
+
+def is_arithmetic(op: Named) -> bool:
+    """Return whether an operation is one of `arith` or `math`."""
+    return op.name.startswith(("arith.", "math."))
+
+
+def is_integer_division(op: Named) -> bool:
+    """Return whether an operation is a quotient or a remainder of integers."""
+    return op.name in _INTEGER_DIVISIONS
 
 
 def is_pure(op: ir.Operation) -> bool:

@@ -20,6 +20,7 @@ from mlirad.bindings import ir
 from mlirad.ir.elementary.table import INSTRUCTIONS
 from mlirad.ir.marks.rounding import is_bound
 from mlirad.ir.ops import Arith, Math, Memref, Scf
+from mlirad.ir.pure_operations import is_integer_division
 from mlirad.ir.structured import (
     For,
     Structured,
@@ -66,7 +67,7 @@ def op_cost(op: ir.Operation) -> float:
         return _DEAR[op.name]
     if is_function(op):
         return _FUNCTION
-    if any(word in op.name for word in ("divs", "divu", "rems", "remu")):
+    if is_integer_division(op):
         return _DIVISION
     return 1.0
 
@@ -307,7 +308,7 @@ class Lanes:
     def _vector(self, op: ir.Operation) -> float:
         registers = self._registers([*op.results, *op.operands])
         cost = op_cost(op)
-        if any(word in op.name for word in ("divs", "divu", "rems", "remu")):
+        if is_integer_division(op):
             return cost * self.width / 2
         if isinstance(op.operands[0].type, ir.IndexType) and op.name == Arith.CMPI:
             return 1.0

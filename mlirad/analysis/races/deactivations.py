@@ -24,6 +24,7 @@ from mlirad.dialect.field_layout import Digits, Kind, activities_of, path_to, re
 from mlirad.dialect.snode import module_of, place_of, trees_around
 from mlirad.ir.graph import Node
 from mlirad.ir.ops import Arith, Scf
+from mlirad.ir.pure_operations import is_arithmetic
 from mlirad.ir.structured import is_branch, is_for, is_parallel
 from mlirad.ir.walk import (
     Array,
@@ -83,7 +84,7 @@ class Deactivations:
                     self._fits(read, cell_read) for cell_read in _effects(op)
                 ):
                     decided |= {array_root(split_access(cell_read)[0]) for cell_read in _cells(op)}
-                elif not _is_pure(op):
+                elif not is_arithmetic(op):
                     return None
                 waiting += op.results
         return decided
@@ -122,14 +123,10 @@ class Deactivations:
         return form, divisor
 
 
-def _is_pure(op: ir.Operation) -> bool:
-    return op.name.startswith(("arith.", "math."))
-
-
 def _effects(branch: ir.Operation) -> Iterator[ir.Operation]:
     """The ops in a branch that may change anything."""
     for op in operations(branch):
-        is_plain = _is_pure(op) or op.name == Scf.YIELD or GetOp.holds(op)
+        is_plain = is_arithmetic(op) or op.name == Scf.YIELD or GetOp.holds(op)
         if not (is_plain or is_branch(op) or is_for(op) or is_report(op) or is_load(op)):
             yield op
 

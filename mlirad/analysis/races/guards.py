@@ -20,6 +20,7 @@ from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.ops import Arith
+from mlirad.ir.pure_operations import is_arithmetic
 from mlirad.ir.structured import is_branch, is_for
 from mlirad.ir.walk import array_root, attributes_of, constant_integer, is_defined_in
 
@@ -208,7 +209,7 @@ class _Side:
             divisor = _divisor(op)
             if divisor is not None:
                 return self._quotient_sum(op, divisor, depth)
-        if op.name.startswith(("arith.", "math.")):
+        if is_arithmetic(op):
             details = tuple(
                 sorted((name, str(attribute)) for name, attribute in attributes_of(op).items())
             )

@@ -8,9 +8,8 @@ from mlirad.dialect import field
 from mlirad.dialect.field import DimOp, FetchOp, GetOp
 from mlirad.ir import build as b
 from mlirad.ir.ops import Arith
+from mlirad.ir.pure_operations import is_arithmetic, is_integer_division
 from mlirad.ir.walk import before, constant_integer, copy_with, defining_op, enclosing
-
-_DIVISIONS = ("div", "rem")
 
 
 class HostValues:
@@ -75,9 +74,7 @@ def _fetch(value: ir.Value) -> ir.Value:
 
 
 def _is_arithmetic(op: ir.Operation) -> bool:
-    return not op.regions and (
-        op.name.startswith(("arith.", "math.")) or GetOp.holds(op) or DimOp.holds(op)
-    )
+    return not op.regions and (is_arithmetic(op) or GetOp.holds(op) or DimOp.holds(op))
 
 
 def _is_safe(op: ir.Operation) -> bool:
@@ -85,6 +82,6 @@ def _is_safe(op: ir.Operation) -> bool:
     been."""
     if not _is_arithmetic(op) or len(op.results) != 1 or GetOp.holds(op):
         return False
-    if any(name in op.name for name in _DIVISIONS) and not b.is_float(op.results[0].type):
+    if is_integer_division(op):
         return bool(constant_integer(op.operands[1]))
     return True

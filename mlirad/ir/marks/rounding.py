@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from mlirad.bindings import ir
 from mlirad.ir.elementary.table import FUNCTIONS
 from mlirad.ir.ops import Arith
+from mlirad.ir.pure_operations import is_arithmetic
 from mlirad.ir.walk import block_operations, operations
 
 EXACT, FUSED, LOOSE, LANES = "field.exact", "field.fused", "field.loose", "field.lanes"
@@ -44,7 +45,7 @@ def is_marked(op: ir.Operation) -> bool:
 def rounds(op: ir.Operation) -> bool:
     """Return whether an op computes a float that fast-math flags could change."""
     return (
-        op.name.startswith(("arith.", "math."))
+        is_arithmetic(op)
         and op.name not in _KEPT
         and len(op.results) == 1
         and _is_of_floats(op.results[0].type)
@@ -54,7 +55,7 @@ def rounds(op: ir.Operation) -> bool:
 def decides(op: ir.Operation) -> bool:
     """Return whether what an op gives jumps where its floats pass some value."""
     return op.name in CHOICES or (
-        op.name.startswith(("arith.", "math."))
+        is_arithmetic(op)
         and any(_is_of_floats(value.type) for value in op.operands)
         and not any(_is_of_floats(value.type) for value in op.results)
     )

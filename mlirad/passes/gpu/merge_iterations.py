@@ -15,6 +15,7 @@ from mlirad.dialect.field_layout import FieldLayout, layouts
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of
 from mlirad.ir.marks.rounding import EXACT
+from mlirad.ir.pure_operations import is_arithmetic
 from mlirad.ir.reductions import PLAIN_MARK, REDUCE_MARK
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import Parallel, is_parallel
@@ -118,7 +119,7 @@ def _is_plain(op: ir.Operation) -> bool:
     if is_access(op):
         marks = (PLAIN_MARK, REDUCE_MARK)
         return not is_atomic(op) or any(mark in op.attributes for mark in marks)
-    return GetOp.holds(op) or (not op.regions and op.name.startswith(("arith.", "math.")))
+    return GetOp.holds(op) or (not op.regions and is_arithmetic(op))
 
 
 def _merge(loop: Parallel, count: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from mlirad.ir.pure_operations import is_integer_division
 from mlirad.analysis.lanes.groups import Groups
 from mlirad.analysis.lanes.lane_meetings import Meetings
 from mlirad.analysis.lanes.updates import STEPS, Update
@@ -20,11 +21,6 @@ from mlirad.passes.cpu.insert_lanes.rare_calls import rare_branch
 from mlirad.passes.cpu.insert_lanes.sums import LaneSums
 from mlirad.passes.cpu.insert_lanes.values import Mask, Values
 
-# Of integers: they trap where the divisor is 0, as it may be in lanes that are not active.
-DIVISIONS = tuple(
-    f"arith.{name}"
-    for name in ("divsi", "divui", "remsi", "remui", "floordivsi", "ceildivsi", "ceildivui")
-)
 
 
 class Body:
@@ -70,7 +66,8 @@ class Body:
             values.set(op.results[0], comparison)
             return
         operands = [self._operand(op, position) for position in range(len(op.operands))]
-        if mask is not None and op.name in DIVISIONS:
+        if mask is not None and is_integer_division(op):
+            # it traps if the divisor is 0, as it may be in lanes that are not active
             ones = values.splat(1, op.operands[1].type)
             operands[1] = values.select(mask, operands[1], ones)
         types = [values.vector_type(result.type) for result in op.results]

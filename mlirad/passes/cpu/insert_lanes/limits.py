@@ -8,6 +8,7 @@ from mlirad.bindings import ir
 from mlirad.ir.marks.rare import is_rare
 from mlirad.ir.marks.rounding import LANES
 from mlirad.ir.ops import Memref, Scf
+from mlirad.ir.pure_operations import is_arithmetic
 from mlirad.ir.structured import STRUCTURED, is_for, runs_in_any_order
 from mlirad.ir.walk import constant_integer, defining_op, enclosing, is_inside, operations
 
@@ -53,7 +54,7 @@ def _against(op: ir.Operation, strides: Strides, may_reorder: bool) -> str:
         if any(v in strides.private for v in arrays):
             return "it passes a buffer of its own to a function"
         return _against_types([*op.results, *(v for v in op.operands if v not in arrays)])
-    if op.name.startswith(("arith.", "math.")):
+    if is_arithmetic(op):
         return _against_types([*op.results, *op.operands])
     return f"it holds '{op.name}'"
 

@@ -23,6 +23,7 @@ from mlirad.dialect.field import (
     split_access,
 )
 from mlirad.ir.ops import Scf
+from mlirad.ir.pure_operations import is_arithmetic
 from mlirad.ir.structured import For, Parallel, is_branch, is_for
 from mlirad.ir.walk import (
     Array,
@@ -221,7 +222,7 @@ def only_reads(op: ir.Operation) -> bool:
     if is_for(op) or is_branch(op):
         return all(only_reads(child) for child in operations(op))
     return (
-        op.name.startswith(("arith.", "math."))
+        is_arithmetic(op)
         or is_load(op)
         or GetOp.holds(op)
         or DimOp.holds(op)

@@ -23,6 +23,7 @@ from mlirad.ir.gpu.device_memory import is_of_device_memory
 from mlirad.ir.gpu.striding import STRIDING_THREADS, one_axis, stride
 from mlirad.ir.memory.launch_memory import result, scratch
 from mlirad.ir.ops import Func, Memref
+from mlirad.ir.pure_operations import is_arithmetic
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import is_parallel
@@ -189,9 +190,7 @@ def _make_in(
 
 
 def _runs_on_host(op: ir.Operation) -> bool:
-    return not op.regions and (
-        op.name.startswith(("arith.", "math.")) or GetOp.holds(op) or DimOp.holds(op)
-    )
+    return not op.regions and (is_arithmetic(op) or GetOp.holds(op) or DimOp.holds(op))
 
 
 def _body(loop: ir.Operation) -> ir.Block:

@@ -10,6 +10,7 @@ from mlirad.dialect.field import DimOp, GetOp, is_load, is_write, split_access
 from mlirad.ir import build as b
 from mlirad.ir.elementary.table import INSTRUCTIONS
 from mlirad.ir.ops import Arith, Math
+from mlirad.ir.pure_operations import is_arithmetic
 from mlirad.ir.structured import For, Parallel
 from mlirad.ir.walk import (
     accesses,
@@ -173,7 +174,7 @@ class ExchangedPair:
     def _only_reads(self, op: ir.Operation) -> bool:
         if is_load(op):
             return array_root(split_access(op)[0]) not in self._written
-        plain = op.name.startswith(("arith.", "math.")) or GetOp.holds(op) or DimOp.holds(op)
+        plain = is_arithmetic(op) or GetOp.holds(op) or DimOp.holds(op)
         return plain and len(op.results) == 1
 
     def _make(self, op: ir.Operation) -> None:

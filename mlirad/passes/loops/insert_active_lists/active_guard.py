@@ -12,6 +12,7 @@ from mlirad.dialect.field import GetOp, is_load, split_access
 from mlirad.dialect.field_layout import Kind, path_to, read_block
 from mlirad.ir import build as b
 from mlirad.ir.ops import Arith, Memref, Scf
+from mlirad.ir.pure_operations import is_arithmetic
 from mlirad.ir.structured import Parallel, is_branch
 from mlirad.ir.walk import (
     array_root,
@@ -135,5 +136,5 @@ def _is_under(op: ir.Operation, condition: ir.Value) -> bool:
 def _is_pure(op: ir.Operation) -> bool:
     if is_branch(op):
         return all(_is_pure(inner) for inner in operations(op))
-    plain = op.name.startswith(("arith.", "math.")) or op.name in (Scf.REDUCE, Scf.YIELD)
+    plain = is_arithmetic(op) or op.name in (Scf.REDUCE, Scf.YIELD)
     return plain or is_load(op) or GetOp.holds(op) or op.name == Memref.LOAD

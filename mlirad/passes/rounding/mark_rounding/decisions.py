@@ -7,6 +7,7 @@ from mlirad.dialect.field import AtomicKind, atomic_kind, is_atomic, is_write
 from mlirad.dialect.grad import CustomOp
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.marks.rounding import CHOICES
+from mlirad.ir.pure_operations import is_arithmetic
 from mlirad.ir.walk import Array
 
 _CHOOSE = CHOICES | {CustomOp.OPERATION_NAME}
@@ -44,7 +45,7 @@ class Decisions:
         if node.name in _CHOOSE:
             return True
         return (
-            node.name.startswith(("arith.", "math."))
+            is_arithmetic(node)
             and any(self.graph.floats[v] for v in node.operands)
             and not any(self.graph.floats[v] for v in node.results)
         )
