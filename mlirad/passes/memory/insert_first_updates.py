@@ -105,7 +105,7 @@ def _moves(axis: Axis) -> bool:
 def _is_plain_sum(op: ir.Operation) -> bool:
     if not is_atomic(op) or PLAIN_MARK not in op.attributes or has_uses(op.results[0]):
         return False
-    return field.atomic_kind(op) == "add"
+    return field.atomic_kind(op) == field.AtomicKind.ADD
 
 
 def _begin(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mlirad.ir.pure_operations import is_integer_division
 from mlirad.analysis.lanes.groups import Groups
 from mlirad.analysis.lanes.lane_meetings import Meetings
 from mlirad.analysis.lanes.updates import STEPS, Update
@@ -12,6 +11,7 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.marks.rare import is_rare
 from mlirad.ir.ops import Arith, Memref, Scf
+from mlirad.ir.pure_operations import is_integer_division
 from mlirad.ir.vectors import extract, from_elements, reduce_in_halves
 from mlirad.ir.walk import attributes_of, block_operations, clone, operations
 from mlirad.passes.cpu.insert_lanes.accesses import Memory
@@ -20,7 +20,6 @@ from mlirad.passes.cpu.insert_lanes.inner_loops import emit_for, emit_while
 from mlirad.passes.cpu.insert_lanes.rare_calls import rare_branch
 from mlirad.passes.cpu.insert_lanes.sums import LaneSums
 from mlirad.passes.cpu.insert_lanes.values import Mask, Values
-
 
 
 class Body:

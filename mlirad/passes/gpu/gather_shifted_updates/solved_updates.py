@@ -213,7 +213,7 @@ class SolvedUpdates:
 
 def is_sum(op: ir.Operation) -> bool:
     """Return whether an op adds to an element, and no more: such updates may run in any order."""
-    return is_atomic(op) and atomic_kind(op) == "add" and not has_uses(op.results[0])
+    return is_atomic(op) and atomic_kind(op) == AtomicKind.ADD and not has_uses(op.results[0])
 
 
 def only_reads(op: ir.Operation) -> bool:
