@@ -78,7 +78,7 @@ class Copier:
     def _reduction(self, op: ir.Operation) -> Sequence[ir.Value]:
         body = te.body_of(op)
         bounds = [(self.value(low), self.value(high)) for low, high in te.bounds_of(op)]
-        kind = te.ReduceOp(op).kind.value
+        kind = te.reduce_kind(op)
 
         def fill(indices: list[ir.Value]) -> list[ir.Value]:
             for argument, index in zip(body.arguments, indices):
@@ -88,7 +88,7 @@ class Copier:
         def combine(a: Sequence[ir.Value], c: Sequence[ir.Value]) -> list[ir.Value]:
             return self.combine(op.regions[1].blocks[0], a, c)
 
-        with_combiner = None if kind in te.POSITIONS else combine
+        with_combiner = None if kind.is_position else combine
         reduction = te.reduce(kind, bounds, self.values(te.initial_of(op)), fill, with_combiner)
         set_choices(owner_operation(reduction[0]), choices_of(op, len(bounds)))
         return reduction

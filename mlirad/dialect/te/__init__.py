@@ -28,9 +28,9 @@ from mlirad.dialect.te.definitions import (
     yield_,
 )
 from mlirad.dialect.te.elements import (
-    POSITIONS,
     Combine,
     ReadOp,
+    ReduceKind,
     ReduceOp,
     bounds_of,
     initial_of,
@@ -40,6 +40,7 @@ from mlirad.dialect.te.elements import (
     mark_derivative,
     read,
     reduce,
+    reduce_kind,
     unmark_derivative,
 )
 
@@ -48,12 +49,12 @@ __all__ = [
     "KEPT",
     "LABEL",
     "MOST_NESTED",
-    "POSITIONS",
     "Combine",
     "ComputeOp",
     "PlaceholderOp",
     "PutOp",
     "ReadOp",
+    "ReduceKind",
     "ReduceOp",
     "ScanOp",
     "ScatterOp",
@@ -77,6 +78,7 @@ __all__ = [
     "placeholder",
     "read",
     "reduce",
+    "reduce_kind",
     "scan",
     "scatter",
     "size",

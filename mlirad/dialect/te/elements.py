@@ -1,15 +1,31 @@
 """What the region of a definition does: it reads elements of tensors, and combines many."""
 
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from typing import Any
 
 from mlirad.bindings import ext, ir
 from mlirad.dialect.te.definitions import Te, YieldOp, problem_of_region, yield_
 from mlirad.dialect.view import Named, View
 
-POSITIONS = ("argmax", "argmin")
-KINDS = ("sum", "prod", "max", "min", *POSITIONS, "custom")
 Combine = Callable[[Sequence[ir.Value], Sequence[ir.Value]], Sequence[ir.Value]]
+
+
+class ReduceKind(StrEnum):
+    """How a `te.reduce` combines values."""
+
+    SUM = "sum"
+    PROD = "prod"
+    MAX = "max"
+    MIN = "min"
+    ARGMAX = "argmax"
+    ARGMIN = "argmin"
+    CUSTOM = "custom"
+
+    @property
+    def is_position(self) -> bool:
+        """Return whether the result is where a value is."""
+        return self in (ReduceKind.ARGMAX, ReduceKind.ARGMIN)
 
 
 class ReadOp(View, dialect=Te, name="read", traits=[ext.Pure]):
@@ -55,6 +71,11 @@ _READ, _REDUCE = ReadOp.OPERATION_NAME, ReduceOp.OPERATION_NAME
 def is_read(op: Named) -> bool:
     """Return whether an op reads an element of a tensor."""
     return op.name == _READ
+
+
+def reduce_kind(op: ir.Operation) -> ReduceKind:
+    """Return how an op combines values."""
+    return ReduceKind(ReduceOp(op).kind.value)
 
 
 def is_reduce(op: Named) -> bool:
@@ -146,11 +167,11 @@ def _problem_of_read(op: ir.Operation) -> str | None:
 
 def _problem_of_reduce(op: ir.Operation) -> str | None:
     kind, types = ReduceOp(op).kind.value, [value.type for value in op.results]
-    if kind not in KINDS:
-        return f"unknown kind '{kind}', expected one of {', '.join(KINDS)}"
+    if kind not in list(ReduceKind):
+        return f"unknown kind '{kind}', expected one of {', '.join(ReduceKind)}"
     bounds, initial = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])
     index = ir.IndexType.get(op.context)
-    if kind in POSITIONS:
+    if ReduceKind(kind).is_position:
         return _problem_of_position(op, bounds, initial)
     initial_values = [value.type for value in list(op.operands)[bounds:]]
     if initial_values != types or not types:

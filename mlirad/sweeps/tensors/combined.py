@@ -16,7 +16,7 @@ from mlirad.sweeps.tensors.definition import Definition, copied_before, extents,
 
 def goes_in_steps(definition: Definition) -> bool:
     """Return whether what a point gets of an adjoint depends on all others."""
-    return definition.kind in ("custom", "prod")
+    return definition.kind in (te.ReduceKind.CUSTOM, te.ReduceKind.PROD)
 
 
 def as_scan(definition: Definition) -> tuple[ir.Value, ir.Value]:

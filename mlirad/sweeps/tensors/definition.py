@@ -29,9 +29,9 @@ class Definition:
     indices: Sequence[ir.Value]  # of the tensor
 
     @property
-    def kind(self) -> str | None:
+    def kind(self) -> te.ReduceKind | None:
         """Return how points are combined; None where there is one for each element."""
-        return te.ReduceOp(self.reductions[0]).kind.value if self.reductions else None
+        return te.reduce_kind(self.reductions[0]) if self.reductions else None
 
     @property
     def reduction_indices(self) -> list[ir.Value]:

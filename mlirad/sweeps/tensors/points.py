@@ -75,7 +75,7 @@ def sum_over(
     def combine(a: Sequence[ir.Value], c: Sequence[ir.Value]) -> list[ir.Value]:
         return [b.addf(a[0], c[0])]
 
-    return te.reduce("sum", box, [zero()], fill, combine)[0]
+    return te.reduce(te.ReduceKind.SUM, box, [zero()], fill, combine)[0]
 
 
 def _together(ranges: Sequence[Range[Name]]) -> int:

@@ -17,7 +17,7 @@ from mlirad.sweeps.tensors.definition import Definition, copied_before, extents,
 def share_of(definition: Definition) -> Share:
     """The share of a point, by the kind of the definition's reduction."""
     kind = definition.kind
-    kind_of_share = Share if kind in (None, "sum") else _SHARES.get(kind or "")
+    kind_of_share = Share if kind in (None, te.ReduceKind.SUM) else _SHARES.get(kind or "")
     if kind_of_share is None:
         raise TaichiDerivativeError(
             f"a reduction of kind '{kind}' has no derivative",
@@ -62,13 +62,15 @@ class _OfOne(Share):
         return b.select(b.compare(b.EQ, here, place), unit, zero)
 
 
-_SHARES: dict[str, type[Share]] = {"max": _OfOne, "min": _OfOne}
+_SHARES: dict[str, type[Share]] = {te.ReduceKind.MAX: _OfOne, te.ReduceKind.MIN: _OfOne}
 
 
 def _places_of(definition: Definition) -> ir.Value:
     """Where each element's greatest, or least, number is first: a definition of the same shape."""
     (reduction,) = definition.reductions
-    kind = {"max": "argmax", "min": "argmin"}[te.ReduceOp(reduction).kind.value]
+    kind = {te.ReduceKind.MAX: te.ReduceKind.ARGMAX, te.ReduceKind.MIN: te.ReduceKind.ARGMIN}[
+        te.reduce_kind(reduction)
+    ]
     type_, sizes = type_with(extents(definition.op.results[0]), b.integer_type(32))
     body = te.body_of(reduction)
 
@@ -89,9 +91,9 @@ def _places_of(definition: Definition) -> ir.Value:
 
 def _refuse_initial(definition: Definition) -> None:
     """Raise TaichiDerivativeError for a maximum or minimum that begins with something."""
-    neutral = {"max": float("-inf"), "min": float("inf")}
+    neutral = {te.ReduceKind.MAX: float("-inf"), te.ReduceKind.MIN: float("inf")}
     for op in definition.reductions:
-        kind = te.ReduceOp(op).kind.value
+        kind = te.reduce_kind(op)
         (initial,) = te.initial_of(op)
         if constant_float(initial) != neutral[kind] or len(definition.reductions) > 1:
             raise TaichiDerivativeError(

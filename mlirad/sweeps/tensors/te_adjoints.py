@@ -207,7 +207,9 @@ class _Part:
         flags = [*((c, True) for c in box.conditions), *(c for p in case for c in p.conditions)]
         type_ = self._frame_element()
         windows = Windows(self.definition, self.block, self.tensor, self.reads)
-        is_plain = self.definition.kind in (None, "sum") and not flags and not self.is_initial
+        is_plain = (
+            self.definition.kind in (None, te.ReduceKind.SUM) and not flags and not self.is_initial
+        )
         ranges, beyond = windows.ranges(solution, spans, forms) if is_plain else (solution.free, [])
 
         def point() -> ir.Value:

@@ -72,7 +72,7 @@ class _Forward:
         def combine(a: Sequence[ir.Value], c: Sequence[ir.Value]) -> Sequence[ir.Value]:
             return [sum_of(a[0], c[0])]
 
-        return te.reduce("sum", bounds, [zero], fill, combine)[0]
+        return te.reduce(te.ReduceKind.SUM, bounds, [zero], fill, combine)[0]
 
     def _point(
         self, values: Sequence[ir.Value], slope: ir.Value | None, copier: Copier

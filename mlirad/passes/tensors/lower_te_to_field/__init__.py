@@ -20,7 +20,12 @@ from mlirad.ir.walk import before, block_operations, constant_integer, entry_of,
 from mlirad.passes.tensors.lower_te_to_field.scheduled_loops import Box
 
 REQUIRES = TENSORS
-_ATOMIC = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
+_ATOMIC = {
+    te.ReduceKind.SUM: field.AtomicKind.ADD,
+    te.ReduceKind.PROD: field.AtomicKind.MUL,
+    te.ReduceKind.MAX: field.AtomicKind.MAX,
+    te.ReduceKind.MIN: field.AtomicKind.MIN,
+}
 
 
 def lower_te_to_field(root: ir.Operation) -> None:
@@ -215,7 +220,7 @@ class _Lowering:
 
     def _reduction(self, op: ir.Operation, copier: Copier) -> Sequence[ir.Value]:
         bounds = [tuple(copier.values(pair)) for pair in te.bounds_of(op)]
-        if te.ReduceOp(op).kind.value in te.POSITIONS:
+        if te.reduce_kind(op).is_position:
             return [_position(op, bounds, copier)]
         body, combiner = (region.blocks[0] for region in op.regions)
 
@@ -262,7 +267,7 @@ def _nest(
 
 def _position(op: ir.Operation, bounds: Sequence[tuple[ir.Value, ...]], copier: Copier) -> ir.Value:
     """Carried are the best number, where it was, and how many points there were."""
-    body, is_max = te.body_of(op), te.ReduceOp(op).kind.value == "argmax"
+    body, is_max = te.body_of(op), te.reduce_kind(op) is te.ReduceKind.ARGMAX
     type_, i32 = block_operations(body)[-1].operands[0].type, b.integer_type(32)
     start = [b.number(0, type_), b.number(-1, i32), b.number(0, i32)]
 
@@ -294,21 +299,21 @@ def _is_beyond(is_max: bool, best: ir.Value, place: ir.Value, value: ir.Value) -
 def _is_combined(op: ir.Operation) -> bool:
     """Return whether an op is a reduction that updates of one element do, in any order. The
     greatest of floats is not: updates pass over NaN."""
-    if not te.is_reduce(op) or te.ReduceOp(op).kind.value not in _ATOMIC:
+    if not te.is_reduce(op) or te.reduce_kind(op) not in _ATOMIC:
         return False
-    is_extreme = te.ReduceOp(op).kind.value in ("max", "min")
+    is_extreme = te.reduce_kind(op) in (te.ReduceKind.MAX, te.ReduceKind.MIN)
     return not (is_extreme and b.is_float(op.results[0].type))
 
 
 def _atomic_kind(op: ir.Operation) -> str:
     """The kind of update that a reduction is."""
-    kind = _ATOMIC[te.ReduceOp(op).kind.value]
+    kind = _ATOMIC[te.reduce_kind(op)]
     unsigned = any(inner.name.endswith("ui") for inner in block_operations(op.regions[1].blocks[0]))
     return f"{kind}u" if unsigned and kind in ("max", "min") else kind
 
 
 def _is_sum(op: ir.Operation) -> bool:
-    return te.ReduceOp(op).kind.value == "sum"
+    return te.reduce_kind(op) is te.ReduceKind.SUM
 
 
 def _lowered_type(type_: ir.Type) -> ir.Type:

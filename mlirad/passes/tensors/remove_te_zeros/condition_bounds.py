@@ -24,14 +24,19 @@ from mlirad.ir.walk import (
 )
 from mlirad.sweeps.tensors.points import emit_sum
 
-_NEUTRAL = {"sum": 0.0, "prod": 1.0, "max": float("-inf"), "min": float("inf")}
+_NEUTRAL = {
+    te.ReduceKind.SUM: 0.0,
+    te.ReduceKind.PROD: 1.0,
+    te.ReduceKind.MAX: float("-inf"),
+    te.ReduceKind.MIN: float("inf"),
+}
 Sum = Linear[ir.Value]
 
 
 def bound_by_conditions(op: ir.Operation) -> None:
     """Leave out the points of a reduction at which it combines with what changes nothing, where a
     condition on an index says which they are."""
-    neutral = _NEUTRAL.get(te.ReduceOp(op).kind.value)
+    neutral = _NEUTRAL.get(te.reduce_kind(op))
     if neutral is None:
         return
     (*_, end) = block_operations(te.body_of(op))
