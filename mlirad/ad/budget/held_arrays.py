@@ -72,7 +72,7 @@ class HeldArrays:
         try:
             for array in arrays:
                 assert array.mirror is not None
-                array.buffer.original_elements().take(array.mirror.own.elements, array.full_box)
+                array.buffer.original_elements().take(array.mirror.copy.elements, array.full_box)
             run()
         finally:
             for array, values in zip(arrays, before):

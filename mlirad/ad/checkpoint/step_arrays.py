@@ -48,7 +48,7 @@ class StepArrays:
         mirror = array.mirror
         if mirror is None:
             return buffer
-        if self.accesses.has_read(mirror.own.address) and mirror.differs(array.full_box):
+        if self.accesses.has_read(mirror.copy.address) and mirror.differs(array.full_box):
             raise self.accesses.error(
                 f"array argument '{buffer.name}' of kernel '{name}' holds something "
                 "else than in an earlier step: pass a ti.ndarray, or a new array for each step"

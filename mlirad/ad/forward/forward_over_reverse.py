@@ -15,7 +15,13 @@ from mlirad.ad.recorder.custom_gradients import nothing
 from mlirad.ad.recorder.recorded_transfer import box_of_piece
 from mlirad.ad.recording.claims import Claims
 from mlirad.ad.recording.order import Order
-from mlirad.ad.recording.target_memory import activities_of, box_of, clear_written, touched_box
+from mlirad.ad.recording.target_memory import (
+    activities_of,
+    box_of,
+    clear_written,
+    sparse_memory,
+    touched_box,
+)
 from mlirad.ad.recording.versions import Key
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
@@ -27,7 +33,6 @@ from mlirad.lang.transfer import Decision, Transfer
 from mlirad.pipeline.mode import PRIMAL, Mode, with_tangents
 from mlirad.runtime.derivative_kind import ADJOINT, tangent, tangent_of_adjoint
 from mlirad.runtime.kernels.variant import Variant
-from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Elements, Index
 from mlirad.runtime.program import Program
 
@@ -151,11 +156,7 @@ class ForwardOverReverse(Order):
             )
 
     def host_write(
-        self,
-        target: Target,
-        index: Index | None,
-        hidden: Ndarray | None,
-        sparse: FieldMemory | None,
+        self, target: Target, index: Index | None, hidden: Ndarray | None
     ) -> Sequence[Elements]:
         """Clear tangents of what Python writes, which is constant; in reverse those of its adjoint
         are cleared."""
@@ -167,6 +168,7 @@ class ForwardOverReverse(Order):
         else:
             tangents = list(self.beside(target.symbol))
             beside = list(self.beside(self.program.derivatives.adjoints.get(target.symbol, "")))
+        sparse = sparse_memory(target, index)
         for elements in tangents:
             if index is None and sparse is None:
                 elements.clear(self.program.clearing)

@@ -17,7 +17,6 @@ from mlirad.ad.recording.target_memory import (
     box_of,
     index_of_copy,
     memory_of,
-    sparse_memory,
     touched_box,
 )
 from mlirad.lang.arguments.array_buffer import write_back
@@ -105,7 +104,7 @@ class CallMode(RecordingMode):
             return
         hidden = ledger.arrays.gradients.hidden_of(target) if isinstance(target, Ndarray) else None
         self._write(target, touched_box(target, index), place)
-        self.order.host_write(target, index, hidden, sparse_memory(target, index))
+        self.order.host_write(target, index, hidden)
 
     def _write(self, target: Target, box: Box, place: str) -> None:
         key, elements, _ = memory_of(target)

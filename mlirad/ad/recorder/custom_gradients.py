@@ -35,15 +35,16 @@ def grad_replaced(function: Callable[..., Any]) -> Any:
 
     @wraps(function)
     def decorated(*args: Any, **keywords: Any) -> Any:
-        recorder = program().threads.recorder
-        if recorder is None:
-            return function(*args, **keywords)
-        call = FunctionCall(decorated, function, args, keywords)  # type: ignore[arg-type]
-        return recorder.call_function(call)
+        return _run(FunctionCall(decorated, function, args, keywords))  # type: ignore[arg-type]
 
     decorated.grad = None  # type: ignore[attr-defined]
     decorated.autodiff_mode = AutodiffMode.NONE  # type: ignore[attr-defined]
     return decorated
+
+
+def _run(call: FunctionCall) -> Any:
+    recorder = program().threads.recorder
+    return call.run() if recorder is None else recorder.call_function(call)
 
 
 def _check_primal(function: object) -> None:
@@ -113,7 +114,4 @@ class KernelWithoutGradient:
         return self if owner is None else KernelWithoutGradient(kernel.__get__(owner, kind))
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        recorder = program().threads.recorder
-        if recorder is None:
-            return self.__wrapped__(*args, **keywords)
-        return recorder.call_function(FunctionCall(self, self.__wrapped__, args, keywords))
+        return _run(FunctionCall(self, self.__wrapped__, args, keywords))

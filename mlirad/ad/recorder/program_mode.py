@@ -179,7 +179,7 @@ class ProgramMode(RecordingMode):
         if isinstance(target, Ndarray) and adjoint is not None:
             order.use_arrays([target])
         saved = ledger.versions.before_write(key, elements, touched, place)
-        beside = order.host_write(target, index, hidden, sparse)
+        beside = order.host_write(target, index, hidden)
         adjoints = [*([] if adjoint is None else [adjoint]), *beside]
         ledger.add(HostWrite(elements, adjoints, box, saved, sparse))
         for name, cells in activities_of(target) if sparse is not None else ():

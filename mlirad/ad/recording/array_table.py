@@ -67,7 +67,7 @@ class TapeArray:
         """Return what its reverse passes."""
         if self.mirror is None or buffer.is_mirror:
             return buffer
-        copy, last = self.mirror.own, self._of_reverse
+        copy, last = self.mirror.copy, self._of_reverse
         if last is None or _address(last.grad) != _address(buffer.grad):
             last = self._of_reverse = ArrayBuffer(
                 copy.address, copy.dims, buffer.grad, copy, name=self.name, is_mirror=True
@@ -106,7 +106,7 @@ class ArrayTable:
         if array is None:
             array = self.by_key[key] = TapeArray(buffer, kernel)
             if array.mirror is not None:
-                self.by_key[array.mirror.own.address] = array
+                self.by_key[array.mirror.copy.address] = array
                 self._find_overlaps(array, *extent(buffer))
         return array
 

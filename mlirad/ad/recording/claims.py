@@ -19,7 +19,7 @@ class Claims:
     """
 
     def __init__(self, program: Program) -> None:
-        self.program, self.own = program, program.threads.state
+        self.program, self.state = program, program.threads.state
         self._later: set[str] = set()
         self._later_arrays: dict[int, Callable[[Ndarray], None]] = {}
         self._known: dict[Variant, tuple[int, int]] = {}
@@ -27,7 +27,7 @@ class Claims:
     def may_clear(self, name: str | int) -> bool:
         """Return whether a derivative is this thread's, or nobody's."""
         user = self.program.derivatives.users.get(name)
-        return user is None or user is self.own or not user.is_alive
+        return user is None or user is self.state or not user.is_alive
 
     def clear(self, derivatives: Mapping[str, FieldMemory]) -> None:
         """Set derivatives to 0, by name of their fields: now, or when they are used."""
@@ -48,7 +48,7 @@ class Claims:
     def use_arrays(self, arrays: Iterable[Ndarray]) -> None:
         """Use the derivatives of some arrays from now on."""
         for array in arrays:
-            self.program.derivatives.users[array.address] = self.own
+            self.program.derivatives.users[array.address] = self.state
             clear = self._later_arrays.pop(array.address, None)
             if clear is not None:
                 clear(array)
@@ -60,7 +60,7 @@ class Claims:
                 self._use(name)
 
     def _use(self, name: str) -> None:
-        self.program.derivatives.users[name] = self.own
+        self.program.derivatives.users[name] = self.state
         if name in self._later:
             self._later.discard(name)
             self.program.fields[name].fill(0)

@@ -19,7 +19,7 @@ from mlirad.types import from_numpy
 
 
 class Mirror:
-    """Kernels run on the program's array (`theirs`), their reverses on this copy (`own`), which
+    """Kernels run on the program's array (`theirs`), their reverses on this copy (`copy`), which
     Python cannot reach.
 
     It holds the elements that launches have looked at. Where one of them differs when the next
@@ -28,15 +28,15 @@ class Mirror:
 
     def __init__(self, buffer: ArrayBuffer) -> None:
         self._buffer = buffer
-        self.own = Ndarray(from_numpy(buffer.dtype), buffer.dims, (), False)
+        self.copy = Ndarray(from_numpy(buffer.dtype), buffer.dims, (), False)
 
     def take(self, box: Box) -> None:
         """Hold the elements of a box as a launch left them."""
-        self.own.elements.take(self._buffer.original_elements(), box)
+        self.copy.elements.take(self._buffer.original_elements(), box)
 
     def differs(self, box: Box) -> bool:
         """Return whether the program's array holds something else in a box."""
-        return not self.own.elements.holds(self._buffer.original_elements(), box)
+        return not self.copy.elements.holds(self._buffer.original_elements(), box)
 
     def look(
         self, box: Box, keep: Callable[[], list[Version]], adjoint: ArrayBuffer | None
@@ -47,11 +47,11 @@ class Mirror:
         """
         if not self.differs(box):
             return None
-        theirs, mirrored, saved = self._buffer.original_elements(), self.own.elements, keep()
+        theirs, mirrored, saved = self._buffer.original_elements(), self.copy.elements, keep()
         changed = None if adjoint is None else mirrored.differing(theirs.read(box), box)
         mirrored.take(theirs, box)
         if changed is not None:
-            for tangent in self.own.tangents:
+            for tangent in self.copy.tangents:
                 tangent.elements.fill(0, box, changed)
         return UnseenWrite(saved, box, changed, adjoint)
 

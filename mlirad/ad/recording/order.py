@@ -27,7 +27,6 @@ from mlirad.pipeline.mode import (
 )
 from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind
 from mlirad.runtime.kernels.variant import Variant
-from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Elements, Index
 
 
@@ -72,17 +71,12 @@ class Order(ABC):
         """Raise TaichiRuntimeError for a function whose gradient cannot serve."""
 
     def host_write(
-        self,
-        target: Target,
-        index: Index | None,
-        hidden: Ndarray | None,
-        sparse: FieldMemory | None,
+        self, target: Target, index: Index | None, hidden: Ndarray | None
     ) -> Sequence[Elements]:
         """Follow a write from Python; return the memory beside that of the elements' adjoint,
         which is cleared in reverse.
 
-        `hidden` is a gradient that the tape gave, `sparse` the memory of a field of which the
-        active elements are set.
+        `hidden` is a gradient that the tape gave.
         """
         return ()
 

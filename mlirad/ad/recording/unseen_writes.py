@@ -65,8 +65,8 @@ class UnseenWrites:
         write = mirror.look(
             at,
             lambda: versions.before_change(
-                mirror.own.address,
-                mirror.own.elements,
+                mirror.copy.address,
+                mirror.copy.elements,
                 at,
                 mirror.differs,
                 array.describe(),
@@ -90,7 +90,7 @@ class UnseenWrites:
         for array in self._watched_arrays():
             mirror = array.mirror
             assert mirror is not None
-            key, elements, place = mirror.own.address, mirror.own.elements, caller()
+            key, elements, place = mirror.copy.address, mirror.copy.elements, caller()
             saved += versions.before_change(
                 key, elements, array.full_box, mirror.differs, array.describe(), place
             )

@@ -167,7 +167,7 @@ class Tape:
         if self.inner is not None:
             self.inner.close(has_failed=kind is not None)
             return
-        if threads.state is not self.ledger.claims.own:
+        if threads.state is not self.ledger.claims.state:
             raise TaichiRuntimeError("a tape is left in another thread than it was entered in")
         while threads.recorder is not self.recording:  # a loop that was left without its end
             threads.recorder.close()
@@ -242,7 +242,7 @@ class Tape:
     def has_changed(self) -> bool:
         """Return whether the thread that recorded, or the one that asks, changed memory after the
         tape was closed."""
-        thread = self.ledger.claims.own
+        thread = self.ledger.claims.state
         return max(thread.changed, self.program.threads.state.changed) > self.recording.closed_at
 
 
