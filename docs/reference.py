@@ -25,7 +25,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 from mlirad.dialect.view import View
-from mlirad.pipeline.options import options_of, spelled
+from mlirad.pipeline.options import options_of, spell
 from mlirad.pipeline.registry import find_pass, pass_names, requirements_of
 
 ROOT = Path(__file__).parents[1]
@@ -170,7 +170,7 @@ def _pass(name: str) -> Iterator[str]:
     yield inspect.getdoc(function) or ""
     yield inspect.getdoc(inspect.getmodule(function)) or ""
     rows = [
-        f"| `{one.name}` | `{spelled(one.default)}` | {one.limit or one.kind.__name__} |"
+        f"| `{one.name}` | `{spell(one.default)}` | {one.limit or one.kind.__name__} |"
         for one in options_of(function, name).values()
     ]
     yield from _table(("option", "default", "values"), rows)
