@@ -31,6 +31,7 @@ from mlirad.runtime.executor.executor import (
     PassedArray,
 )
 from mlirad.runtime.executors import EXECUTORS
+from mlirad.runtime.memory.deferred_writes import Backlog, DeferredWrites
 from mlirad.runtime.memory.host.host_memory import HostMemory
 from mlirad.runtime.memory.memory import (
     Allocation,
@@ -43,7 +44,6 @@ from mlirad.runtime.memory.memory import (
     Nesting,
 )
 from mlirad.runtime.memory.values import Values
-from mlirad.runtime.memory.waiting import Clearing, Waiting
 
 _handles = itertools.count(1 << 60, 1 << 32)  # each has more room than any array of a test
 _inside: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # the host's, by what stands for it
@@ -263,14 +263,11 @@ class _RealMemory:
         return _Real(self.memory.field(symbol))
 
     @property
-    def clearing(self) -> Clearing:
-        return self.memory.clearing
+    def backlog(self) -> Backlog:
+        return self.memory.backlog
 
-    def waiting(self, symbol: str) -> Waiting:
-        return self.memory.waiting(symbol)
-
-    def clear(self, symbol: str, box: Box) -> None:
-        self.memory.clear(symbol, box)
+    def deferred_writes(self, symbol: str) -> DeferredWrites | None:
+        return self.memory.deferred_writes(symbol)
 
     def check_bits(self, symbol: str) -> Addressable:
         return _Real(self.memory.check_bits(symbol))

@@ -70,7 +70,7 @@ MAY_IMPORT = {
 ORDER_OF_IDEAS = {
     "ad": ("recording", "recorder", "checkpoint", "budget", "tape", "forward", "functions"),
     "frontend/python": ("building", "values", "places", "source", "translation", "calls"),
-    "runtime/memory": ("sparse", "host", "device"),
+    "runtime/memory": ("deferred_writes", "sparse", "host", "device"),
     "te": ("expressions", "definitions", "derivation", "programs", "nn"),
 }
 # the public names, and programs that a user writes: both see everything

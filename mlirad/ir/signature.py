@@ -26,7 +26,7 @@ _ARGUMENT, _EXTENT, _TANGENT = "field.argument", "field.extent", "field.tangent"
 _ADJOINT, _RESULTS, _ERRORS = "field.adjoint", "field.results", "field.errors"
 _WRITTEN = "field.written"
 _FIELD, _CHECKS = "field.symbol", "field.checks"
-_SCRATCH, _RESULT, _ANEW = "field.scratch", "field.result", "field.anew"
+_SCRATCH, _RESULT, _BEGUN = "field.scratch", "field.result", "field.begun"
 _WORKERS, _OWN, _SHARED = "field.workers", "field.own", "field.shared"
 
 # of a field's address: how many elements lie between those of one number of its first axis and the
@@ -66,13 +66,11 @@ class CheckBits(msgspec.Struct, frozen=True):
     symbol: str
 
 
-class Anew(msgspec.Struct, frozen=True):
-    """The address of a byte: 1 where a box of a field counts as cleared before the launch, whatever
-    memory holds, and the launch sets all of it (see `insert-first-updates`). `number` is that of
-    the box, among those of the field."""
+class Begun(msgspec.Struct, frozen=True):
+    """The address of a byte: 1 where a field counts as 0 before the launch, whatever memory holds,
+    and the launch sets all of it (see `insert-first-updates`)."""
 
     symbol: str
-    number: int
 
 
 class Results(msgspec.Struct, frozen=True):
@@ -100,7 +98,7 @@ class WorkersState(msgspec.Struct, frozen=True):
 
 
 Label = (
-    Argument | FieldAddress | CheckBits | Anew | Results | Errors | Result | Scratch | WorkersState
+    Argument | FieldAddress | CheckBits | Begun | Results | Errors | Result | Scratch | WorkersState
 )
 
 
@@ -169,7 +167,7 @@ def tangent_label(array: Attributes, number: int) -> Attributes:
 def field_label(place: ir.Operation) -> Attributes:
     """The label of the address of a field, by its `snode.place`: that may be marked as memory of
     the launch, which the runtime has no field for."""
-    for name in (_ERRORS, _CHECKS, _ANEW, _RESULT, _SCRATCH):
+    for name in (_ERRORS, _CHECKS, _BEGUN, _RESULT, _SCRATCH):
         if name in place.attributes:
             return {name: place.attributes[name]}
     symbol = ir.StringAttr(place.attributes["sym_name"]).value
@@ -201,9 +199,9 @@ def marked_as_checks(symbol: str) -> Attributes:
     return {_CHECKS: ir.FlatSymbolRefAttr.get(symbol)}
 
 
-def marked_as_anew(symbol: str, number: int) -> Attributes:
-    """What marks the `snode.place` of whether a field's box of some number counts as cleared."""
-    return {_ANEW: ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(symbol), _integer(number)])}
+def marked_as_begun(symbol: str) -> Attributes:
+    """What marks the `snode.place` of whether a field counts as 0."""
+    return {_BEGUN: ir.FlatSymbolRefAttr.get(symbol)}
 
 
 def marked_as_result(number: int) -> Attributes:
@@ -270,9 +268,8 @@ def _label(attributes: Mapping[str, ir.Attribute]) -> Label:
         return WorkersState()
     if _CHECKS in attributes:
         return CheckBits(ir.FlatSymbolRefAttr(attributes[_CHECKS]).value)
-    if _ANEW in attributes:
-        symbol, box = ir.ArrayAttr(attributes[_ANEW])
-        return Anew(ir.FlatSymbolRefAttr(symbol).value, ir.IntegerAttr(box).value)
+    if _BEGUN in attributes:
+        return Begun(ir.FlatSymbolRefAttr(attributes[_BEGUN]).value)
     if _RESULT in attributes:
         return Result(ir.IntegerAttr(attributes[_RESULT]).value)
     if _SCRATCH in attributes:

@@ -14,9 +14,6 @@ from mlirad.bindings import ir
 from mlirad.ir.reports.location import read_place
 from mlirad.runtime.boxes import Box
 
-Rows = Callable[[Sequence[Any]], tuple[int, int]]  # the first and the last, for a launch
-Boxed = Callable[[Sequence[Any]], Box]
-
 
 class Footprint:
     """An access: its array (a field's name, or the number of an argument), and `box`, which gives
@@ -66,18 +63,6 @@ class Footprints(msgspec.Struct, frozen=True):
     written: tuple[Footprint, ...]
     redone: Mapping[str | int, str]  # arrays that the reverse wants as before the launch, and why
     flows: Flows  # between arrays, and to results
-
-
-class Touched(msgspec.Struct, frozen=True):
-    """What a launch does to memory of which some waits, by field."""
-
-    rows: Mapping[str, Sequence[Rows]]  # that it touches, of fields of which these are not all
-    sets: Mapping[str, Sequence[Boxed]]  # boxes that it sets as a whole
-    begun: Mapping[str, Sequence[Boxed]]  # boxes whose sums it begins itself, where they wait
-    left: Mapping[str, Sequence[Boxed]]  # boxes that it leaves to be cleared
-
-
-NOTHING_TOUCHED = Touched({}, {}, {}, {})
 
 
 class Accesses(msgspec.Struct, frozen=True):
@@ -236,64 +221,9 @@ def _by_access(module: ir.Module, name: str, kinds: Sequence[str]) -> list[list[
     return list(groups.values())
 
 
-def read_touched(module: ir.Module) -> Touched:
-    """The rows and boxes noted by `mark-touched-rows`, `mark-set-boxes`, `insert-first-updates` and
-    `remove-last-clears`."""
-    rows = {
-        name: [_rows(axis) for axis in _join_ranges([axis for (axis,) in boxes])]
-        for name, boxes in _boxes(module, "field.rows").items()
-    }
-    begun = {
-        name: [_box(axes) for axes in boxes]
-        for name, boxes in _boxes(module, "field.begun").items()
-    }
-    sets, left = (_merge_boxes(module, name) for name in ("field.sets", "field.left"))
-    return Touched(rows, sets, begun, left)
-
-
-def _merge_boxes(module: ir.Module, attribute: str) -> dict[str, list[Boxed]]:
-    return {
-        name: [footprint.box for footprint in _merge([Footprint(name, "", axes) for axes in boxes])]
-        for name, boxes in _boxes(module, attribute).items()
-    }
-
-
-def _boxes(module: ir.Module, name: str) -> dict[str, list[Axes]]:
-    """Boxes in an attribute of a module, by field."""
-    attributes = module.operation.attributes
-    if name not in attributes:
-        return {}
-    notes = map(ir.ArrayAttr, ir.ArrayAttr(attributes[name]))
-    return {
-        ir.FlatSymbolRefAttr(note[0]).value: [read_box(box) for box in ir.ArrayAttr(note[1])]
-        for note in notes
-    }
-
-
-def _join_ranges(axes: list[Axis]) -> list[Axis]:
-    """Ranges of rows; those that follow one another, by constants, as one."""
-    ranges: list[Axis] = []
-    for axis in sorted(axes, key=lambda bound: 0 if bound.low is None else bound.low.constant):
-        before = ranges[-1] if ranges else axis
-        low, end, first, last = before.low, before.high, axis.low, axis.high
-        assert low is not None and end is not None and first is not None and last is not None
-        alike = low.terms == end.terms == first.terms == last.terms
-        if alike and first.constant <= end.constant + 1:
-            ranges[-1:] = [Axis(low, max(end, last, key=lambda bound: bound.constant))]
-        else:
-            ranges.append(axis)
-    return ranges
-
-
-def _rows(axis: Axis) -> Rows:
-    low, high = _at(axis.low), _at(axis.high)
-
-    def rows(arguments: Sequence[Any]) -> tuple[int, int]:
-        first, last = low(arguments), high(arguments)
-        assert first is not None and last is not None
-        return first, last
-
-    return rows
+def launch_boxes(boxes: Sequence[Axes]) -> list[Callable[[Sequence[Any]], Box]]:
+    """Boxes of one array, those that line up as one, for the arguments of a launch."""
+    return [one.box for one in _merge([Footprint("", "", axes) for axes in boxes])]
 
 
 def read_flows(module: ir.Module) -> Flows:

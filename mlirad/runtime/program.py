@@ -14,10 +14,10 @@ from mlirad.runtime.cache.cache import open_cache
 from mlirad.runtime.config import Config
 from mlirad.runtime.derivatives import Derivatives
 from mlirad.runtime.executors import executor_of
+from mlirad.runtime.memory.deferred_writes import Backlog
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Allocation, Arena, SparseElements
 from mlirad.runtime.memory.values import Values
-from mlirad.runtime.memory.waiting import Clearing
 from mlirad.runtime.poles import Poles
 from mlirad.runtime.profile import Profile
 from mlirad.runtime.profiled_memory import ProfiledArena
@@ -39,8 +39,8 @@ class Program:
         self.trees = Trees()
         self.fields: dict[str, FieldMemory] = {}
         self.derivatives = Derivatives()
-        self.clearing = Clearing()
-        self.capacity.relieve = self.clearing.settle
+        self.backlog = Backlog()
+        self.capacity.relieve = self.backlog.release_copies
         self.poles = Poles()
         self.profile = Profile() if config.kernel_profiler else None
         self.random = Random(config.random_seed)
@@ -95,11 +95,18 @@ class Program:
     def forget(self, symbol: str) -> None:
         """Let go of a field's memory; code that has its address is not run again."""
         self.capacity.give_back(symbol)
-        self.fields.pop(symbol, None)
+        memory = self.fields.pop(symbol, None)
+        if memory is not None and memory.elements.deferred is not None:
+            memory.elements.deferred.drop()
         self.derivatives.forget(symbol)
         self.threads.state.checks.pop(symbol, None)
         for compiled in list(self.compiled):
             compiled.forget(symbol)
+
+    def relocate(self, symbol: str) -> None:
+        """A field has moved: launches that begin later find it where it is."""
+        for compiled in list(self.compiled):
+            compiled.relocate(symbol)
 
     @in_turn
     def note_derivative(self) -> None:

@@ -13,7 +13,7 @@ from mlirad.lang.arguments.overlaps import extent
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.derivative_kind import DerivativeKind
-from mlirad.runtime.memory.memory import Elements
+from mlirad.runtime.memory.memory import clear_later
 from mlirad.runtime.program import Program
 
 Array = np.ndarray[Any, Any]
@@ -26,34 +26,43 @@ class MovedTangents:
     def __init__(self, program: Program) -> None:
         self._program, self._memory = program, program.executor.memory
         # by the name of the field that they are tangents of
-        self._directions: dict[str, list[tuple[Elements, Array]]] = {}
-        self._results: dict[Elements, Array] = {}
+        self._directions: dict[str, list[tuple[Field, Array]]] = {}
+        self._results: dict[str, tuple[Field, Array]] = {}  # by their own names
+
+    def _move(self, tangents: Field, values: Array | None) -> bool:
+        does_move = tangents.find_memory().elements.move(values)
+        if does_move:
+            self._program.relocate(tangents.symbol)
+        return does_move
 
     def set_direction(self, field: Field, kind: DerivativeKind, values: Array) -> None:
         """Let tangents of a field be the caller's."""
-        elements = field.derivative(kind).find_memory().elements
-        if self._memory.are_moved(values.nbytes) and elements.move(values, self._program.clearing):
-            self._directions.setdefault(field.symbol, []).append((elements, values))
+        tangents = field.derivative(kind)
+        if self._memory.are_moved(values.nbytes) and self._move(tangents, values):
+            self._directions.setdefault(field.symbol, []).append((tangents, values))
         else:
-            field.derivative(kind).from_numpy(values)
+            tangents.from_numpy(values)
 
     def begin_result(self, field: Field, kind: DerivativeKind) -> None:
         """Let tangents of a field, which are 0 at first, be computed where the caller gets them."""
-        elements = field.derivative(kind).find_memory().elements
+        tangents = field.derivative(kind)
+        elements = tangents.find_memory().elements
         shape = (*field.shape, *field.element_shape)  # that of elements, but for nested blocks
         room = self._memory.room_to_move(elements.dtype, shape)
-        if room is not None and elements.move(room, self._program.clearing):
-            elements.clear(self._program.clearing)
-            self._results[elements] = room
+        if room is not None and self._move(tangents, room):
+            clear_later(elements, self._program.backlog)
+            self._results[tangents.symbol] = tangents, room
 
     def result(self, field: Field, kind: DerivativeKind) -> Array:
         """Tangents of a field that were computed."""
-        elements = field.derivative(kind).find_memory().elements
-        if elements not in self._results:
-            values: Array = field.derivative(kind).to_numpy()
+        tangents = field.derivative(kind)
+        if tangents.symbol not in self._results:
+            values: Array = tangents.to_numpy()
             return values
-        elements.waiting.use()
-        return self._results[elements]
+        deferred = tangents.find_memory().elements.deferred
+        if deferred is not None:
+            deferred.finish()
+        return self._results[tangents.symbol][1]
 
     @property
     def are_directions(self) -> bool:
@@ -63,9 +72,9 @@ class MovedTangents:
     def before_write(self, symbols: Iterable[str]) -> None:
         """Move tangents of fields that something is about to write to."""
         for symbol in symbols:
-            for elements, values in self._directions.pop(symbol, ()):
-                elements.move(None, self._program.clearing)
-                elements.write(values)
+            for tangents, values in self._directions.pop(symbol, ()):
+                self._move(tangents, None)
+                tangents.find_memory().elements.write(values)
 
     def before_array_write(self, begin: int, end: int) -> None:
         """Move tangents that lie in memory which something is about to write to, up to an
@@ -88,10 +97,10 @@ class MovedTangents:
             self.before_array_write(*extent(buffer))
 
     def return_home(self) -> None:
-        """Let all tangents lie in fields again: the program has run."""
-        moved = [elements for directions in self._directions.values() for elements, _ in directions]
-        for elements in [*moved, *self._results]:
-            elements.move(None, self._program.clearing)
+        """The program has run: let all tangents lie in fields again."""
+        moved = [pair for pairs in self._directions.values() for pair in pairs]
+        for tangents, _ in [*moved, *self._results.values()]:
+            self._move(tangents, None)
         self._directions.clear()
         self._results.clear()
 

@@ -44,7 +44,7 @@ class OverwrittenFields:
         bounded = within_shape(box, elements.shape)  # boxes of known ends that line up are one
         if not covered.holds(bounded) and not self._program.derivatives.are_derivatives(symbol):
             covered.add(bounded)
-            copy = elements.copy_waiting(bounded)
+            copy = elements.kept_copy(bounded)
             copy = copy or self._arena.keep(elements, bounded, f"'{symbol}'")
             self._kept.setdefault(elements, []).append((bounded, copy))
 
@@ -53,7 +53,7 @@ class OverwrittenFields:
         self._program.threads.check_alone_since(self._others_changes)
         self._program.random.rewind(self._draws)
         for elements, copies in self._kept.items():
-            elements.waiting.put_back(copies, self._program.clearing)
+            elements.put_back(copies, self._program.backlog)
 
 
 class OverwrittenArrays:

@@ -33,7 +33,7 @@ class Claims:
         """Set derivatives to 0, by name of their fields: now, or when they are used."""
         for name, memory in list(derivatives.items()):
             if self.may_clear(name):
-                memory.clear(self.program.clearing)
+                memory.clear(self.program.backlog)
             else:
                 self._later.add(name)
 

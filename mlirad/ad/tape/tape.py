@@ -289,6 +289,6 @@ def clear_all_gradients() -> None:
         current.threads.recorder.clear_gradients()
     current.derivatives.given.clear()
     for memory in list(current.derivatives.gradients.values()):
-        memory.clear(current.clearing)
+        memory.clear(current.backlog)
     for array in current.derivatives.arrays:
         array.clear_gradient()

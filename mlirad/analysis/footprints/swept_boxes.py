@@ -15,7 +15,6 @@ from mlirad.ir.structured import If, is_branch, is_for, is_parallel
 from mlirad.ir.walk import constant_integer, defining_op, enclosing, is_function_argument
 
 _NEGATED = {b.SLT: b.SGE, b.SLE: b.SGT, b.SGT: b.SLE, b.SGE: b.SLT}
-_FLOOR, _LARGEST = Arith.FLOORDIVSI, 1 << 31
 Form = Linear[ir.Value]
 
 
@@ -46,12 +45,6 @@ def swept_box(op: ir.Operation, indices: list[ir.Value], numbers: Mapping[int, i
         return None
     axes: list[Axis] = []
     for form in map(linear_form, indices):
-        around = _goes_around(form, ranges)
-        if around is not None:
-            index, count = around
-            del ranges[index]
-            axes.append(Axis(number(0), number(count - 1)))
-            continue
         moving = [(leaf, factor) for leaf, factor in form.terms if leaf in ranges]
         fixed = _of_launch(_without(form, moving), numbers)
         if len(moving) > 1 or fixed is None:
@@ -65,32 +58,6 @@ def swept_box(op: ir.Operation, indices: list[ir.Value], numbers: Mapping[int, i
             low, high = low.plus(first, factor), high.plus(last, factor)
         axes.append(Axis(low, high))
     return None if ranges else tuple(axes)
-
-
-def fixed_row(indices: list[ir.Value], numbers: Mapping[int, int]) -> Bound | None:
-    """The first index of an access, where it is the same for a whole launch; of the numbers of its
-    arguments."""
-    return _of_launch(linear_form(indices[0]), numbers) if indices else None
-
-
-def _goes_around(form: Form, ranges: Mapping[ir.Value, _Range]) -> tuple[ir.Value, int] | None:
-    """The index of a loop of as many trips as a number says, where a sum is what is left of the
-    index and a constant in a division by that number: it goes once through all that may be left."""
-    for quotient, factor in form.terms:
-        op = defining_op(quotient)
-        if op is None or op.name != _FLOOR or constant_integer(op.operands[1]) != -factor:
-            continue
-        other_terms = _without(form, [(quotient, factor)])
-        if other_terms != linear_form(op.operands[0]) or len(other_terms.terms) != 1:
-            continue
-        ((index, step),) = other_terms.terms
-        ends = ranges.get(index)
-        if ends is None or abs(step) != 1 or ends.high.plus(ends.low, -1) != number(-factor - 1):
-            continue
-        last = ends.high.constant + abs(other_terms.constant)
-        if not ends.high.terms and last < _LARGEST:
-            return index, -factor
-    return None
 
 
 def _without(form: Form, moving: list[tuple[ir.Value, int]]) -> Form:

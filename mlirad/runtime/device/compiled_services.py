@@ -11,12 +11,11 @@ from mlirad.ir.signature import signature_of
 from mlirad.pipeline.mode import PRIMAL
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.stage import behind, join
-from mlirad.runtime.boxes import Box
 from mlirad.runtime.config import Config
 from mlirad.runtime.executor.executor import Addressable, Executor, LoweredKernel
+from mlirad.runtime.memory.deferred_writes import Backlog
 from mlirad.runtime.memory.device.service_ir import Service, build
 from mlirad.runtime.memory.device.services import ServiceLaunch, Services
-from mlirad.runtime.memory.waiting import Clearing, Waiting
 
 _NORMAL = "normal"  # the stage that these kernels are built at
 
@@ -50,15 +49,12 @@ def _lower(service: Service, executor: Executor, config: Config) -> LoweredKerne
 class _NoFields:
     """The memory that these kernels reach without being passed it."""
 
-    clearing = Clearing()
+    backlog = Backlog()
 
-    def waiting(self, symbol: str) -> Waiting:
-        return Waiting()
-
-    def field(self, symbol: str) -> Addressable:
+    def deferred_writes(self, symbol: str) -> None:
         raise TaichiRuntimeError(f"there is no field '{symbol}'")
 
-    def clear(self, symbol: str, box: Box) -> None:
+    def field(self, symbol: str) -> Addressable:
         raise TaichiRuntimeError(f"there is no field '{symbol}'")
 
     def check_bits(self, symbol: str) -> Addressable:

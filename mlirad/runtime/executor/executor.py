@@ -19,12 +19,10 @@ from mlirad.ir.reports.message import Message
 from mlirad.ir.signature import FieldAddress, Signature
 from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.stage import Stage
-from mlirad.runtime.boxes import Box
 from mlirad.runtime.config import Config
-from mlirad.runtime.footprints import NOTHING_TOUCHED, Touched
+from mlirad.runtime.memory.deferred_writes import NO_NOTES, Backlog, DeferredWrites, RowNotes
 from mlirad.runtime.memory.memory import Memory
 from mlirad.runtime.memory.values import Values
-from mlirad.runtime.memory.waiting import Clearing, Waiting
 from mlirad.types import DataType
 
 
@@ -59,24 +57,20 @@ class PassedArray(Addressable, Protocol):
 
 
 class LaunchMemory(Protocol):
-    """The memory that code reaches without being passed it, some of which may wait to be cleared,
-    or to be put back."""
-
-    @property
-    def clearing(self) -> Clearing:
-        """What it waits with."""
-
-    def waiting(self, symbol: str) -> Waiting:
-        """What waits of a field, as long as the code is launched."""
+    """The memory that code reaches without being passed it."""
 
     def field(self, symbol: str) -> Addressable:
-        """The memory of a field, whose address changes only if `clearing` counts a move."""
-
-    def clear(self, symbol: str, box: Box) -> None:
-        """Set a box of a field to 0, when it is used or now."""
+        """That of a field; code is told to `relocate` where it moves."""
 
     def check_bits(self, symbol: str) -> Addressable:
         """A byte for each element of a field, of the calling thread."""
+
+    @property
+    def backlog(self) -> Backlog:
+        """The arrays that have deferred writes."""
+
+    def deferred_writes(self, symbol: str) -> DeferredWrites | None:
+        """Those to a field, as long as the code is launched; None where there are never any."""
 
 
 class KeptCode(NamedTuple):
@@ -100,7 +94,7 @@ class LoweredKernel(msgspec.Struct, frozen=True, dict=True):
     messages: Sequence[Message] = ()  # of assertions and checks
     failure: type[TaichiRuntimeError] = TaichiAssertionError  # what one that fails raises
     code: KeptCode = NOT_KEPT
-    touched: Touched = NOTHING_TOUCHED
+    row_notes: RowNotes = NO_NOTES
 
     @cached_property
     def module(self) -> ir.Module:
@@ -154,3 +148,6 @@ class Code(ABC):
     @abstractmethod
     def ran_last_with(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> bool:
         """Return whether the launch that ended last had the same arguments."""
+
+    def relocate(self) -> None:
+        """Some fields have moved: launches that begin later find them where they are."""

@@ -12,8 +12,8 @@ from typing import Any
 
 from mlirad.ir.reports.message import RECORD_SIZE
 from mlirad.ir.signature import (
-    Anew,
     Argument,
+    Begun,
     CheckBits,
     Errors,
     FieldAddress,
@@ -24,6 +24,7 @@ from mlirad.ir.signature import (
     WorkersState,
 )
 from mlirad.runtime.executor.executor import Addressable, PassedArray
+from mlirad.runtime.memory.deferred_writes import Word
 
 _POINTER = "!llvm.ptr"
 WORD = 8  # bytes
@@ -108,7 +109,7 @@ class Frame:
         self.scalars: list[tuple[Any, int]] = []  # a slot, and the number of its argument
         self.fields: list[tuple[Any, str]] = []  # a slot, and the field whose address it takes
         self.checks: list[tuple[Any, str]] = []  # a slot, and the field whose check bits it takes
-        self.anew: list[tuple[Any, str, int]] = []  # a word, and of which box of a field it says so
+        self.begun: list[tuple[str, Word]] = []  # fields that count as 0 where a word is 1
         self.results: Any = None
         self.record: Any = None
         self.arrays: list[PassedSlot] = []
@@ -128,10 +129,9 @@ class Frame:
                     self.fields.append((slot, symbol))
                 case CheckBits(symbol=symbol):
                     self.checks.append((slot, symbol))
-                case Anew(symbol=symbol, number=number):
-                    word = room.words(1)
-                    self.anew.append((word, symbol, number))
-                    slot.value = ctypes.addressof(word)
+                case Begun(symbol=symbol):
+                    self.begun.append((symbol, room.words(1)))
+                    slot.value = ctypes.addressof(self.begun[-1][1])
                 case Results():
                     slot.value = ctypes.addressof(self.results)
                 case Result(number=number):

@@ -14,13 +14,12 @@ from mlirad.dialect import context
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError
 from mlirad.pipeline.mode import CLEARING, PRIMAL, Mode
-from mlirad.runtime.boxes import Box
 from mlirad.runtime.executor.executor import Addressable, Code, PassedArray
 from mlirad.runtime.footprints import Footprints
 from mlirad.runtime.kernels.kernel_ir import KernelIR, LoweredMode
 from mlirad.runtime.kernels.notes import Notes
 from mlirad.runtime.kernels.own_arrays import CodeWithOwnArrays
-from mlirad.runtime.memory.waiting import Clearing, Waiting
+from mlirad.runtime.memory.deferred_writes import Backlog, DeferredWrites
 from mlirad.runtime.profile import COMPILING, ProfiledCode
 
 
@@ -87,6 +86,7 @@ class Codes:
         self._reached: dict[Mode, frozenset[str]] = {}
         self._unfinished = WeakSet[Derivative]()
         self._symbols: set[str] = set()
+        self._made = WeakSet[Code]()
         self._poles_version = -1
         self.program.compiled.add(self)
 
@@ -113,6 +113,7 @@ class Codes:
                 code = ProfiledCode(code, name, self.program.profile, wait)
             COMPILING.note(name, perf_counter() - begun)
             self.compiled[mode] = code
+            self._made.add(code)
             self._may_collide[mode] = lowered.may_collide
         return code
 
@@ -191,19 +192,18 @@ class Codes:
         return memory
 
     @property
-    def clearing(self) -> Clearing:
-        """The memory that waits to be cleared, or to be put back."""
-        return self.program.clearing
+    def backlog(self) -> Backlog:
+        """The arrays of the program that have deferred writes."""
+        return self.program.backlog
 
-    def waiting(self, symbol: str) -> Waiting:
-        """What waits of a field."""
-        return self.program.fields[symbol].elements.waiting
+    def deferred_writes(self, symbol: str) -> DeferredWrites | None:
+        """Those to a field."""
+        return self.program.fields[symbol].elements.deferred
 
-    def clear(self, symbol: str, box: Box) -> None:
-        """Set a box of a field to 0: later, where it can wait."""
-        elements = self.program.fields[symbol].elements
-        if not elements.waiting.clear_later(box, self.program.clearing):
-            elements.fill(0, box)
+    def relocate(self, symbol: str) -> None:
+        """A field has moved."""
+        for code in list(self._made) if symbol in self._symbols else ():
+            code.relocate()
 
     def check_bits(self, symbol: str) -> Addressable:
         """A byte for each element of a field, of the calling thread."""

@@ -26,8 +26,8 @@ from mlirad.pipeline.stages.derivation import MARKED, NORMALISE
 from mlirad.pipeline.stages.gpu import cuda_stages
 from mlirad.pipeline.stages.stage import Stage, behind, join, up_to
 from mlirad.runtime.executor.executor import KeptCode, LoweredKernel
-from mlirad.runtime.footprints import read_touched
 from mlirad.runtime.kernels.kept_notes import KeptNotes
+from mlirad.runtime.memory.deferred_writes import read_row_notes
 from mlirad.runtime.poles import mark_infinite
 from mlirad.runtime.program import Program
 
@@ -139,7 +139,7 @@ class KernelIR:
             _messages(notes, MESSAGES),
             TaichiRuntimeError if mode.is_check else TaichiAssertionError,
             code,
-            read_touched(notes),
+            read_row_notes(notes),
         )
 
     def _before_last(self, mode: Mode, stages: Sequence[Stage]) -> ir.Module:

@@ -12,6 +12,7 @@ from mlirad.dialect import context
 from mlirad.dialect.field_layout import FieldLayout, Kind, layouts, root_sizes
 from mlirad.dialect.turn import in_turn
 from mlirad.runtime.boxes import Box
+from mlirad.runtime.memory.deferred_writes import Backlog
 from mlirad.runtime.memory.memory import (
     Allocation,
     DType,
@@ -20,10 +21,10 @@ from mlirad.runtime.memory.memory import (
     Nesting,
     SparseElements,
     Values,
+    clear_later,
 )
 from mlirad.runtime.memory.nesting import activate, activate_as, active
 from mlirad.runtime.memory.values import part
-from mlirad.runtime.memory.waiting import Clearing
 
 
 class FieldMemory:
@@ -163,10 +164,10 @@ class FieldMemory:
         else:
             self.write(self.read() + other.read())
 
-    def clear(self, clearing: Clearing) -> None:
+    def clear(self, backlog: Backlog) -> None:
         """Set all elements of a derivative to 0: now, or when they are used."""
         if self.nesting is None:
-            self.elements.clear(clearing)
+            clear_later(self.elements, backlog)
         else:
             self.fill(0)
 

@@ -19,8 +19,8 @@ import numpy as np
 from mlirad.dialect.field_layout import Kind
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.capacity import Capacity
+from mlirad.runtime.memory.deferred_writes import Backlog, DeferredWrites
 from mlirad.runtime.memory.values import Values
-from mlirad.runtime.memory.waiting import Clearing, Waiting
 
 DType = np.dtype[Any]
 Index = tuple[int | slice, ...]
@@ -147,7 +147,7 @@ class Elements(ABC):
     dtype: DType
     nbytes: int
     address: int  # of the first element, which launches take, and which names an array
-    waiting: Waiting = Waiting()
+    deferred: DeferredWrites | None = None  # where there may be any
 
     # To the host and from it.
 
@@ -173,19 +173,25 @@ class Elements(ABC):
         """Set elements to one number; in a box perhaps only those `where` a mask of its shape
         is true."""
 
-    def clear(self, clearing: Clearing) -> None:
-        """Set all elements to 0: now, or, of many, when they are used."""
-        self.fill(0)
+    def put_back(self, copies: Sequence[tuple[Box, Kept]], backlog: Backlog) -> None:
+        """Hold again what copies of boxes hold, of several that have an element the first: now, or
+        when elements are used."""
+        for _, kept in reversed(copies):
+            kept.restore()
+
+    def kept_copy(self, box: Box) -> Kept | None:
+        """A copy of a box that is still to be put back, where there is one."""
+        return None
 
     def lend(self) -> Values | None:
         """A read-only view that lives as long as it is used, and shows elements as they are at any
         time; None where they are not in Python's memory."""
         return None
 
-    def move(self, values: Values | None, clearing: Clearing) -> bool:
+    def move(self, values: Values | None) -> bool:
         """Lie in memory of Python's of their shape and type, which holds what they are from now on;
-        or (None) where they lay before, and hold what they did then. Whether they move. Launches
-        that begin later find them there."""
+        or (None) where they lay before, and hold what they did then. Whether they move; then the
+        program has to `relocate` them."""
         return False
 
     # What comes down to a number, or to a mask, is found where the elements are.
@@ -222,10 +228,6 @@ class Elements(ABC):
 
     # Copies that stay on the machine.
 
-    def copy_waiting(self, box: Box) -> Kept | None:
-        """A copy of a box that waits to be put back, and goes on doing so, where there is one."""
-        return None
-
     def copy_bytes(self) -> int:
         """The bytes of a copy."""
         return self.nbytes
@@ -245,6 +247,12 @@ class Elements(ABC):
         """Whether others have some of these elements."""
 
 
+def clear_later(elements: Elements, backlog: Backlog) -> None:
+    """Set all elements to 0: now, or, many of them, when they are used."""
+    if elements.deferred is None or not elements.deferred.clear(backlog):
+        elements.fill(0)
+
+
 class SparseElements(Elements):
     """Elements in sparse blocks, of which only those are gone through that may differ from 0.
 
@@ -253,10 +261,6 @@ class SparseElements(Elements):
     """
 
     __slots__ = ()
-
-    def clear(self, clearing: Clearing) -> None:
-        """Set all elements to 0 now: those that may differ from it are few."""
-        self.fill(0)
 
     @abstractmethod
     def read_active(self) -> Values:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from waiting_memory import wait_always
+from deferred_writes import defer_all
 
 import mlirad as ti
 from mlirad.errors import TaichiMemoryError
@@ -20,8 +20,8 @@ FORMER = np.random.default_rng(7).standard_normal((STEPS, N))
 
 
 @pytest.fixture(autouse=True)
-def waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    wait_always(monkeypatch)
+def deferred(monkeypatch: pytest.MonkeyPatch) -> None:
+    defer_all(monkeypatch)
     ti.init(default_fp=ti.f64, cpu_max_num_threads=2)
 
 
@@ -74,10 +74,10 @@ class Steps:
 
 
 def waits(field: Any) -> bool:
-    return field.find_memory().elements.waiting.is_any
+    return bool(field.find_memory().elements.deferred)
 
 
-@pytest.mark.cpu_code("what waits in its memory")
+@pytest.mark.cpu_code("writes to its memory")
 def test_products_one_after_another() -> None:
     program = Steps()
     for _ in range(3):
@@ -87,7 +87,7 @@ def test_products_one_after_another() -> None:
     assert not waits(program.u)
 
 
-@pytest.mark.cpu_code("what waits in its memory")
+@pytest.mark.cpu_code("writes to its memory")
 def test_copies_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[str] = []
     keep = HostArena.keep
@@ -231,7 +231,7 @@ def test_readers(reader: Callable[[Steps], Any]) -> None:
 
 
 def test_programs_that_overwrite_other_parts() -> None:
-    """Of what waits, one program overwrites a part, or adds to it."""
+    """Of what is to be put back, one program overwrites a part, or adds to it."""
     steps = Steps()
     u, loss, x = steps.u, steps.loss, steps.x
 
@@ -281,7 +281,7 @@ def test_an_error_puts_everything_back() -> None:
     assert (steps.u.to_numpy() == FORMER).all()
 
 
-@pytest.mark.cpu_code("what waits in its memory")
+@pytest.mark.cpu_code("writes to its memory")
 def test_copies_are_given_back_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     steps, capacity = Steps(), program().capacity
     steps.product()
@@ -393,3 +393,31 @@ def test_a_launch_that_writes_nothing() -> None:
     for _ in range(2):
         assert ti.ad.hvp(run, loss, x, 1.0) == pytest.approx(2.0 * N)
         np.testing.assert_array_equal(u.to_numpy(), FORMER)
+
+
+def test_a_copy_of_a_whole_array() -> None:
+    """What is to be put back is no zeros, though all of it waits, and it is used row by row."""
+    x, u = ti.field(ti.f64, N, needs_grad=True), ti.field(ti.f64, N, needs_grad=True)
+    loss = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def square():
+        for i in x:
+            u[i] = x[i] ** 2
+
+    @ti.kernel
+    def add_up():
+        for i in u:
+            loss[None] += u[i] ** 2
+
+    def run() -> None:
+        square()
+        add_up()
+
+    x.fill(3.0)
+    u.from_numpy(FORMER[0])
+    for _ in range(3):
+        np.testing.assert_allclose(ti.ad.hvp(run, loss, x, np.ones(N)), 12 * 9.0)
+    loss[None] = 0.0
+    add_up()
+    assert loss[None] == pytest.approx((FORMER[0] ** 2).sum())

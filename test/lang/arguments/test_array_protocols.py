@@ -11,9 +11,9 @@ import pytest
 
 import mlirad as ti
 from mlirad.errors import TaichiRuntimeTypeError
-from mlirad.ir.memory.waiting import LEAST
+from mlirad.ir.memory.large_arrays import LEAST
 
-LARGE = 2 * LEAST // 4  # f32s, of which a gradient waits to be cleared
+LARGE = 2 * LEAST // 4  # f32s, of which a gradient is cleared later
 
 
 @pytest.fixture(autouse=True)

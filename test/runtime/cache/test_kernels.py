@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from waiting_memory import wait_always
+from deferred_writes import defer_all
 
 import mlirad as ti
 from mlirad import bindings
@@ -625,7 +625,7 @@ def test_which_rows_of_which_field_wait(
     folder: Path, work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where what was noted is of another object's kernels: those of its own."""
-    wait_always(monkeypatch)
+    defer_all(monkeypatch)
     init(folder)
     first, second = Rows(), Rows()
     first.check()

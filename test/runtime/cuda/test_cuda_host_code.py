@@ -10,12 +10,11 @@ import mlirad as ti
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.ir.signature import signature_of
-from mlirad.runtime.boxes import Box
 from mlirad.runtime.config import Config
 from mlirad.runtime.cuda.constants import CUresult
 from mlirad.runtime.cuda.cuda_driver import CudaDriver
 from mlirad.runtime.executor.executor import Addressable, Code, LoweredKernel
-from mlirad.runtime.memory.waiting import Clearing, Waiting
+from mlirad.runtime.memory.deferred_writes import Backlog
 from mlirad.types import i64
 
 # A kernel counts, the host reads, and allocates as much for the next ones: the sum of 0 .. n-1.
@@ -79,12 +78,9 @@ class _Nothing:
     def field(self, symbol: str) -> Addressable:
         raise AssertionError(symbol)
 
-    clearing = Clearing()
+    backlog = Backlog()
 
-    def waiting(self, symbol: str) -> Waiting:
-        raise AssertionError(symbol)
-
-    def clear(self, symbol: str, box: Box) -> None:
+    def deferred_writes(self, symbol: str) -> None:
         raise AssertionError(symbol)
 
     def check_bits(self, symbol: str) -> Addressable:

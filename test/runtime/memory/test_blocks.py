@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import mlirad as ti
-from mlirad.runtime.memory.host.blocks import Blocks
+from mlirad.runtime.memory.blocks import Blocks
 
 SIZE = 1 << 20
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlirad.runtime.memory.host.short_axes import MANY, PIECE, assign, copied, exchange
+from mlirad.runtime.memory.short_axes import MANY, PIECE, assign, copied, exchange
 
 N = MANY
 

@@ -3,57 +3,64 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
-from mlirad.runtime.boxes import Box
-from mlirad.runtime.memory.host.blocks import Blocks
-from mlirad.runtime.memory.host.host_waiting import HostLaunchSpace, HostWaiting, set_all
-from mlirad.runtime.memory.host.short_axes import assign, copied, exchange
+from mlirad.runtime.boxes import Box, within_shape
+from mlirad.runtime.memory.blocks import Blocks
+from mlirad.runtime.memory.deferred_writes import Backlog, DeferredWrites, Room
 from mlirad.runtime.memory.memory import Arena, Elements, Index, Kept, Values
+from mlirad.runtime.memory.short_axes import assign, copied, exchange, set_all
 from mlirad.runtime.memory.values import bits, part, same_bits
-from mlirad.runtime.memory.waiting import Clearing
 
 
 class HostElements(Elements):
     """Elements as NumPy sees them."""
 
-    __slots__ = ("_blocks", "_memory", "waiting")
+    __slots__ = ("_blocks", "_memory", "deferred")
 
-    waiting: HostWaiting
+    deferred: DeferredWrites
 
     def __init__(
-        self, view: Values, room: HostLaunchSpace | None = None, blocks: Blocks | None = None
+        self, view: Values, room: Room | None = None, blocks: Blocks | None = None
     ) -> None:
-        self._memory, self._blocks, self.waiting = view, blocks, HostWaiting(view, room)
+        self._memory, self._blocks, self.deferred = view, blocks, DeferredWrites(view, room)
         self.shape, self.dtype, self.nbytes = view.shape, view.dtype, view.nbytes
         self.address = view.__array_interface__["data"][0]
 
     @property
     def _view(self) -> Values:
-        """The elements, none of which waits."""
-        if self.waiting.is_any:
-            self.waiting.use()
+        """The elements, as they are."""
+        if self.deferred:
+            self.deferred.finish()
         return self._memory
 
-    def clear(self, clearing: Clearing) -> None:
-        """Set all elements to 0, many of them when they are used."""
-        if not self.waiting.clear(clearing):
-            self.fill(0)
+    def put_back(self, copies: Sequence[tuple[Box, Kept]], backlog: Backlog) -> None:
+        """Hold again what copies of boxes hold, many of them when they are used."""
+        boxes = {  # of several copies of one box the first
+            within_shape(box, self.shape): kept.values for box, kept in reversed(copies)
+        }
+        if not self.deferred.put_back(boxes, backlog):
+            super().put_back(copies, backlog)
+
+    def kept_copy(self, box: Box) -> Kept | None:
+        """A copy that is still to be put back."""
+        copy = self.deferred.copy_of(box)
+        return None if copy is None else HostKept(self, box, copy)
 
     def lend(self) -> Values | None:
-        """A read-only view; from now on nothing waits to be cleared, and elements stay where they
+        """A read-only view; from now on all writes are done at once, and elements stay where they
         are. None for those that are not at home."""
-        if self.waiting.home is not None:
+        if self.deferred.are_elsewhere:
             return None
-        self.waiting.is_lent = True
+        self.deferred.is_lent = True
         view = self._view.view()
         view.flags.writeable = False
         return view
 
-    def move(self, values: Values | None, clearing: Clearing) -> bool:
+    def move(self, values: Values | None) -> bool:
         """Lie elsewhere; not where elements lie apart, or somebody looks at them at any time."""
         if values is not None and not (
             (values.shape, values.dtype) == (self.shape, self.dtype)
@@ -62,10 +69,9 @@ class HostElements(Elements):
             and values.flags.aligned
         ):
             return False
-        memory = self.waiting.move(values)
+        memory = self.deferred.move(values)
         if memory is not None:
             self._memory, self.address = memory, memory.__array_interface__["data"][0]
-            clearing.count_move()
         return memory is not None
 
     def get(self, index: Index) -> Any:
@@ -86,7 +92,7 @@ class HostElements(Elements):
             values = values.copy()
         if box is None:
             assign(self._memory, values)
-            self.waiting.stop()
+            self.deferred.drop()
         else:
             assign(_part(self, box), values)
 
@@ -94,12 +100,11 @@ class HostElements(Elements):
         """Set elements to one number."""
         if where is not None:
             _part(self, box)[where] = value
-        elif box is not None:  # what waits to be cleared may be 0 before
-            is_early = value == 0 and not self.waiting.is_put_back_later
-            assign(self.within(box) if is_early else _part(self, box), value)
+        elif box is not None:
+            assign(_part(self, box), value)
         else:
             set_all(self._memory, value)
-            self.waiting.stop()
+            self.deferred.drop()
 
     def any(self) -> bool:
         """Whether one of the elements is not 0."""
@@ -131,11 +136,6 @@ class HostElements(Elements):
         view = self._view
         view += _looked_at(other, None)
 
-    def copy_waiting(self, box: Box) -> Kept | None:
-        """A copy that waits to be put back."""
-        copy = self.waiting.copy_of(box)
-        return None if copy is None else HostKept(self, box, copy)
-
     def room(self) -> Kept:
         """Room for a copy."""
         return HostKept(self, None, np.empty(self.shape, self.dtype))
@@ -145,7 +145,7 @@ class HostElements(Elements):
         return isinstance(other, HostElements) and np.shares_memory(self._memory, other._memory)
 
     def within(self, box: Box | None) -> Values:
-        """Where the elements of a box are, which may wait to be cleared."""
+        """Where the elements of a box are, writes to which may be deferred."""
         return self._memory if box is None else part(self._memory, box)
 
 
@@ -172,7 +172,7 @@ class HostKept(Kept):
 
     @property
     def _view(self) -> Values:
-        self._elements.waiting.use()
+        self._elements.deferred.finish()
         return self._memory
 
     @property

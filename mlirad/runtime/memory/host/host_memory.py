@@ -13,10 +13,9 @@ import numpy as np
 from mlirad.dialect.turn import free_in_forks
 from mlirad.runtime.boxes import Box, within_shape
 from mlirad.runtime.capacity import Capacity
-from mlirad.runtime.memory.host.blocks import Blocks
+from mlirad.runtime.memory.blocks import Blocks
+from mlirad.runtime.memory.deferred_writes import Room
 from mlirad.runtime.memory.host.host_elements import HostElements, HostKept
-from mlirad.runtime.memory.host.host_waiting import HostLaunchSpace
-from mlirad.runtime.memory.host.short_axes import assign
 from mlirad.runtime.memory.host.sparse_host import SparseHostElements
 from mlirad.runtime.memory.memory import (
     Allocation,
@@ -29,6 +28,7 @@ from mlirad.runtime.memory.memory import (
     Values,
 )
 from mlirad.runtime.memory.reserved import ADDRESS_SPACE, Reserved
+from mlirad.runtime.memory.short_axes import assign
 from mlirad.runtime.memory.sparse.sparse_elements import TouchedKept
 
 ALIGNMENT = 64
@@ -68,7 +68,7 @@ class HostAllocation(Allocation):
         self._guards = room[start - GUARD : start], room[start + size :][:GUARD]
         for guard in self._guards:
             guard[...] = _UNTOUCHED
-        self.room = HostLaunchSpace(self.address, size)
+        self.room = Room(self.address, size)
 
     def overrun(self) -> bool:
         """Whether guard bytes changed, which are then as they were."""
@@ -115,7 +115,7 @@ class HostArena(Arena):
             kept.renew()
             self._capacity.lend(kept, _LENT.format(name))
             return kept
-        elements.waiting.use(None if not box else within_shape(box, elements.shape)[:1])
+        elements.deferred.finish(None if not box else within_shape(box, elements.shape)[:1])
         view = elements.within(box)
         if self._apart:
             own = np.empty(view.shape, view.dtype)

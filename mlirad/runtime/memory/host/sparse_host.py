@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from mlirad.runtime.memory.deferred_writes import Room
 from mlirad.runtime.memory.host.host_elements import HostElements
-from mlirad.runtime.memory.host.host_waiting import HostLaunchSpace
 from mlirad.runtime.memory.memory import Allocation, Nesting, Values
 from mlirad.runtime.memory.sparse.ordered import HostOrdered
 from mlirad.runtime.memory.sparse.sparse_elements import TouchedElements, touched_view
@@ -16,11 +16,9 @@ class SparseHostElements(TouchedElements, HostElements):
 
     __slots__ = ("_allocation", "_nesting", "activity", "order", "touched")
 
-    def __init__(
-        self, view: Values, nesting: Nesting, allocation: Allocation, room: HostLaunchSpace
-    ) -> None:
+    def __init__(self, view: Values, nesting: Nesting, allocation: Allocation, room: Room) -> None:
         HostElements.__init__(self, view, room)
-        self.waiting.is_lent = True  # to `touched`
+        self.deferred.is_lent = True  # to `touched`
         self._nesting, self._allocation, self.order = nesting, allocation, nesting.order
         self.activity, self.touched = touched_view(HostOrdered(view.transpose(self.order)), nesting)
 

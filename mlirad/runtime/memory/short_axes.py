@@ -3,11 +3,12 @@ cell: NumPy's innermost loop is over the last axis, and takes several times as l
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
 
-from mlirad.runtime.memory.host.blocks import Blocks
+from mlirad.runtime.memory.blocks import Blocks
 from mlirad.runtime.memory.values import Values
 
 SHORT, MANY = 16, 4096  # entries of a row, of an array
@@ -27,6 +28,16 @@ def assign(target: Values, values: Any) -> None:
             assign(target[..., k], values)
     else:  # one row for all
         target[...] = values
+
+
+def set_all(memory: Values, value: object) -> None:
+    """Set everything to one number."""
+    if not memory.flags.c_contiguous:
+        assign(memory, value)
+    elif isinstance(value, int | float | np.generic) and value == 0:
+        ctypes.memset(memory.ctypes.data, 0, memory.nbytes)
+    else:
+        memory.fill(value)
 
 
 def exchange(left: Values, right: Values) -> None:

@@ -1,5 +1,5 @@
-"""Derivatives that wait to be cleared, and hold NaNs meanwhile: whoever looks at one finds 0, or
-what was added to 0."""
+"""Derivatives to which zeros are written later, and which hold NaNs meanwhile: whoever looks at one
+finds 0, or what was added to 0."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from waiting_memory import wait_always
+from deferred_writes import defer_all
 
 import mlirad as ti
 
@@ -16,8 +16,8 @@ N = 64
 
 
 @pytest.fixture(autouse=True)
-def waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    wait_always(monkeypatch)
+def deferred(monkeypatch: pytest.MonkeyPatch) -> None:
+    defer_all(monkeypatch)
     ti.init(default_fp=ti.f64, cpu_max_num_threads=2)
 
 
@@ -53,7 +53,7 @@ class Program:
 
 
 def waits(field: Any) -> bool:
-    return field.find_memory().elements.waiting.is_any
+    return bool(field.find_memory().elements.deferred)
 
 
 def test_tapes_one_after_the_other() -> None:
@@ -65,7 +65,7 @@ def test_tapes_one_after_the_other() -> None:
         assert (program.y.grad.to_numpy() == 0).all()
 
 
-@pytest.mark.cpu_code("what waits in its memory")
+@pytest.mark.cpu_code("writes to its memory")
 def test_what_nobody_touches_is_not_written() -> None:
     program = Program()
     program.idle.grad.fill(3.0)
@@ -199,30 +199,8 @@ def test_parts_of_arrays() -> None:
         np.testing.assert_allclose(x.grad.to_numpy(), expected, rtol=1e-12)
 
 
-@pytest.mark.cpu_code("what waits in its memory")
-def test_fields_of_one_tree() -> None:
-    """The gradient of one is set as a whole, that of its neighbour waits."""
-    x, y = ti.field(ti.f64), ti.field(ti.f64)
-    ti.root.dense(ti.i, N).place(x, y)
-    ti.root.lazy_grad()
-    loss = ti.field(ti.f64, (), needs_grad=True)
-
-    @ti.kernel
-    def add_up():
-        for i in x:
-            loss[None] += x[i] * x[i]
-
-    x.fill(1.5)
-    y.grad.fill(4.0)
-    for _ in range(2):
-        with ti.ad.Tape(loss):
-            add_up()
-        assert (x.grad.to_numpy() == 3.0).all() and waits(y.grad)
-    assert (y.grad.to_numpy() == 0).all() and (x.grad.to_numpy() == 3.0).all()
-
-
 def test_beside_sparse_blocks() -> None:
-    """What lies between the elements that wait is no derivative."""
+    """What lies between elements of a derivative is none."""
     x, beside = ti.field(ti.f64, needs_grad=True), ti.field(ti.f64)
     ti.root.dense(ti.i, N).place(x)
     cells = ti.root.dense(ti.i, N)
@@ -255,7 +233,7 @@ def test_an_error_in_a_tape() -> None:
 
 
 class TestRows:
-    """Of a field that a launch touches in part, the rest waits."""
+    """Of a field that a launch touches in part, the rest is cleared later."""
 
     STEPS, SIZE = 8, 16
 
@@ -281,7 +259,7 @@ class TestRows:
 
         return run
 
-    @pytest.mark.cpu_code("what waits in its memory")
+    @pytest.mark.cpu_code("writes to its memory")
     @pytest.mark.parametrize("offset", [0, -3])
     def test_steps(self, offset: int) -> None:
         u, loss = self.field(offset), ti.field(ti.f64, (), needs_grad=True)
@@ -290,9 +268,8 @@ class TestRows:
             loss[None] = 0.0
             with ti.ad.Tape(loss):
                 run(last)
-            rows = u.grad.find_memory().elements.waiting._rows
-            # those that no launch touched, and those that steps left at 0
-            assert not rows.hold(0, 0, None) and rows.hold(1, self.STEPS - 1, None)
+            writes = u.grad.find_memory().elements.deferred._writes
+            assert [write.box[0] for write in writes] == [(last + 1, self.STEPS - 1)][: 7 - last]
             found = u.grad.to_numpy()
             assert not waits(u.grad)
             assert found[0].sum() == pytest.approx(self.SIZE * 3.0**last)
@@ -332,7 +309,7 @@ class TestRows:
         expected[[2, 5]] = 3.0
         np.testing.assert_array_equal(u.grad.to_numpy(), expected)
 
-    @pytest.mark.cpu_code("what waits in its memory")
+    @pytest.mark.cpu_code("writes to its memory")
     def test_after_some_are_cleared(self) -> None:
         """A second clearing, a launch that sets all of it, and one that reads all."""
         u, loss = self.field(), ti.field(ti.f64, (), needs_grad=True)
@@ -346,7 +323,7 @@ class TestRows:
         for _ in range(2):
             with ti.ad.Tape(loss):
                 run(2)
-            assert u.grad.find_memory().elements.waiting._rows
+            assert waits(u.grad)
         u.grad[7, 3] = 1.0
         assert u.grad.to_numpy().sum() == pytest.approx(1.0 + 9.0 * self.SIZE)
         with ti.ad.Tape(loss):
@@ -360,14 +337,14 @@ class TestRows:
 
 
 def run_backwards(u: Any, loss: Any, run: Callable[[int], None]) -> None:
-    """A tape that leaves rows that wait."""
+    """A tape that leaves rows."""
     with ti.ad.Tape(loss):
         run(2)
-    assert u.grad.find_memory().elements.waiting._rows
+    assert waits(u.grad)
 
 
 def test_updates_that_go_around() -> None:
-    """Each row of a gradient is begun by updates whose index goes around."""
+    """Rows of a gradient are added to by updates whose index goes around."""
     x = ti.field(ti.f64, (3, N), needs_grad=True)
     loss = ti.field(ti.f64, (), needs_grad=True)
 

@@ -1,8 +1,8 @@
-// RUN: mlirad-opt %s --split-input-file --mark-set-boxes | filecheck %s
+// RUN: mlirad-opt %s --split-input-file --mark-touched-rows | filecheck %s
 
 // The middle of a row is set, another one is read.
 
-// CHECK: module attributes {field.sets = {{\[\[}}@x, {{\[\[\[}}array<i64: 0, 3, 1>, array<i64: 0, 3, 1>], [array<i64: 1>, array<i64: 65534>]]]]]}
+// CHECK: field.sets = {{\[\[}}@x, {{\[\[\[}}array<i64: 0, 3, 1>, array<i64: 0, 3, 1>], [array<i64: 1>, array<i64: 65534>]]]]]
 "snode.root"() ({
   "snode.dense"() ({
     "snode.place"() {sym_name = "x", element = f32, component_shape = []} : () -> ()

@@ -1,14 +1,13 @@
-"""Time-indexed programs whose reverses begin the sums of a step's gradients themselves, and leave
-those of a step that is done to be cleared later. What waits holds NaNs meanwhile."""
+"""Time-indexed programs, whose gradients are cleared row by row, when a step uses them, and hold
+NaNs until then."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from waiting_memory import wait_always
+from deferred_writes import defer_all
 
 import mlirad as ti
 
@@ -17,8 +16,8 @@ Array = np.ndarray[Any, Any]
 
 
 @pytest.fixture(autouse=True, params=[1, 2])
-def waiting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    wait_always(monkeypatch)
+def deferred(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    defer_all(monkeypatch)
     ti.init(default_fp=ti.f64, cpu_max_num_threads=request.param)
 
 
@@ -93,7 +92,7 @@ def test_steps_in_a_row(rim: int) -> None:
 
 @pytest.mark.parametrize("rim", [0, 1])
 def test_single_reverses(rim: int) -> None:
-    """Gradients that add up, of which some were set, and others wait."""
+    """Gradients that add up, of which some were set, and others are still to be cleared."""
     wave = Wave(rim)
     wave.u.from_numpy(wave.start)
     wave.run()
@@ -108,12 +107,12 @@ def test_single_reverses(rim: int) -> None:
         np.testing.assert_allclose(wave.u.grad.to_numpy(), wave.expected(), rtol=1e-12, atol=1e-13)
 
 
-def test_a_seed_in_a_row_that_is_begun() -> None:
+def test_a_seed_in_a_row() -> None:
     wave = Wave(0)
     wave.u.from_numpy(wave.start)
     wave.run()
     ti.ad.clear_all_gradients()
-    wave.u.grad[1, 2, 3] = 7.0  # nothing of it waits any more
+    wave.u.grad[1, 2, 3] = 7.0
     wave.loss.grad[None] = 1.0
     wave.add_up.grad()
     for t in range(STEPS - 1, 1, -1):
@@ -122,28 +121,6 @@ def test_a_seed_in_a_row_that_is_begun() -> None:
     # what was there in row 1 is added to, and nothing reads row 1 but the user
     wanted[1, 2, 3] += 7.0
     np.testing.assert_allclose(wave.u.grad.to_numpy(), wanted, rtol=1e-12, atol=1e-13)
-
-
-READERS: dict[str, Callable[[Any], Any]] = {
-    "numpy": lambda grad: grad.to_numpy(),
-    "element": lambda grad: grad[STEPS - 1, 3, 3],
-    "array": lambda grad: np.asarray(grad),
-}
-
-
-@pytest.mark.parametrize("reader", READERS)
-def test_what_a_step_left_reads_as_zeros(reader: str) -> None:
-    wave = Wave(0)
-    wave.u.from_numpy(wave.start)
-    wave.u.grad.fill(1.0)
-    wave.step.grad(STEPS - 1)
-    found = READERS[reader](wave.u.grad)
-    assert np.asarray(found).reshape(-1)[-1] == 0
-    wave.u.grad.fill(1.0)
-    wave.step.grad(STEPS - 1)
-    np.testing.assert_array_equal(wave.u.grad.to_numpy()[-1], 0)
-    wave.u.grad[STEPS - 1, 0, 0] = 3.0
-    assert wave.u.grad.to_numpy()[-1].sum() == 3.0
 
 
 def test_arrays_that_are_lent() -> None:
@@ -156,7 +133,6 @@ def test_arrays_that_are_lent() -> None:
 
 
 def test_vectors_and_matrices() -> None:
-    """All components of a row are begun and left, each by an access of its own."""
     p = ti.Vector.field(2, ti.f64, (STEPS, N), needs_grad=True)
     m = ti.Matrix.field(2, 2, ti.f64, (STEPS, N), needs_grad=True)
     loss = ti.field(ti.f64, (), needs_grad=True)
@@ -232,49 +208,6 @@ def test_products_with_hessians() -> None:
     np.testing.assert_allclose(product, differences, rtol=1e-6, atol=1e-8)
 
 
-def test_a_kernel_that_only_clears() -> None:
-    wave = Wave(0)
-    u = wave.u
-
-    @ti.kernel
-    def clear(t: ti.i32):
-        for i, j in ti.ndrange(N, N):
-            u.grad[t, i, j] = 0.0
-
-    u.grad.fill(1.0)
-    clear(2)
-    clear(2)
-    found = u.grad.to_numpy()
-    assert (found[2] == 0).all() and found.sum() == (STEPS - 1) * N * N
-
-
-def test_boxes_of_all_kinds() -> None:
-    """What of each row waits is another box, in turn."""
-    u = ti.field(ti.f64, (STEPS, N), needs_grad=True)
-
-    @ti.kernel
-    def clear(t: ti.i32, first: ti.i32, last: ti.i32):
-        for i in range(first, last):
-            u.grad[t, i] = 0.0
-
-    expected = np.ones((STEPS, N))
-    u.grad.fill(1.0)
-    random = np.random.default_rng(9)
-    for _ in range(300):
-        first, last = random.integers(0, N, 2)
-        t = int(random.integers(STEPS))
-        clear(t, first, last)
-        expected[t, first:last] = 0
-        if random.integers(8) == 0:
-            row, column = (int(one) for one in (random.integers(STEPS), random.integers(N)))
-            u.grad[row, column] = expected[row, column] = random.uniform()
-        if random.integers(16) == 0:
-            np.testing.assert_array_equal(u.grad.to_numpy(), expected)
-            expected[...] = random.uniform()
-            u.grad.fill(expected[0, 0])
-    np.testing.assert_array_equal(u.grad.to_numpy(), expected)
-
-
 def test_nested_blocks() -> None:
     """Their memory has more axes than the field: no row of it is one of the field's."""
     u, loss = ti.field(ti.f64), ti.field(ti.f64, (), needs_grad=True)
@@ -300,43 +233,10 @@ def test_nested_blocks() -> None:
         np.testing.assert_array_equal(u.grad.to_numpy(), expected)
 
 
-@pytest.mark.parametrize("kind", ["pointer", "bitmasked"])
-def test_sparse_blocks(kind: str) -> None:
-    """Nothing of them waits: they are looked at by what is active."""
-    u, loss = ti.field(ti.f64), ti.field(ti.f64, (), needs_grad=True)
-    getattr(ti.root, kind)(ti.ij, (STEPS, N)).place(u)
-    ti.root.lazy_grad()
-
-    @ti.kernel
-    def step(t: ti.i32):
-        for i in range(N):
-            u[t, i] = 2.0 * u[t - 1, i]
-
-    @ti.kernel
-    def add_up():
-        for i in range(N):
-            loss[None] += u[STEPS - 1, i]
-
-    for i in range(N):
-        u[0, i] = 1.0
-    for value in (3.0, 5.0):
-        with ti.ad.Tape(loss):
-            for t in range(1, STEPS):
-                step(t)
-            add_up()
-        assert u.grad.to_numpy().sum() == N * 2.0 ** (STEPS - 1)
-        step.grad(2)
-        u.grad.fill(value)
-        assert (u.grad.to_numpy() == value).all()
-        step.grad(2)
-        u.grad.from_numpy(np.full((STEPS, N), 2 * value))
-        assert (u.grad.to_numpy() == 2 * value).all()
-
-
 @pytest.mark.parametrize("kind", [ti.i32, ti.template()], ids=["at run time", "known"])
 @pytest.mark.parametrize("first, last, t", [(0, N, 2), (-2, 5, 2), (3, N + 2, 2), (0, N, STEPS)])
 def test_launches_that_fail(kind: Any, first: int, last: int, t: int) -> None:
-    """A check that fails stops nothing: what launches set, begin or leave is defined behind them,
+    """A check that fails stops nothing: what launches set or add to is defined behind them,
     and what they do not reach, because it is out of bounds, is as it was."""
     ti.init(default_fp=ti.f64, debug=True, cpu_max_num_threads=2)
     u = ti.field(ti.f64, (STEPS, N), needs_grad=True)

@@ -1,0 +1,259 @@
+"""Deferred writes to arrays."""
+
+from __future__ import annotations
+
+import ctypes
+from bisect import bisect_right
+from collections.abc import Mapping
+from itertools import pairwise
+from threading import Lock
+from typing import NamedTuple
+
+from mlirad.dialect.turn import free_in_forks
+from mlirad.ir.memory.large_arrays import LEAST
+from mlirad.runtime.boxes import Box, KnownBox, lies_in, within_shape
+from mlirad.runtime.memory.short_axes import assign, set_all
+from mlirad.runtime.memory.values import Values, part
+
+
+class Backlog:
+    """The arrays of a program that have deferred writes: a set that launches look at, empty most of
+    the time. `lock` is held while writes are deferred, and while they are done."""
+
+    def __init__(self) -> None:
+        self.arrays: set[DeferredWrites] = set()
+        self.lock = free_in_forks(Lock())
+
+    def release_copies(self) -> None:
+        """Do the writes of copies, whose memory is given back."""
+        for array in list(self.arrays):
+            array.release_copies()
+
+
+class Write(NamedTuple):
+    """A write to a box: of a copy, or of zeros (None), which are of whole rows."""
+
+    box: KnownBox
+    copy: Values | None
+
+    @property
+    def first(self) -> int:
+        """The first row; a row is all elements with one first index."""
+        return self.box[0][0]
+
+    @property
+    def last(self) -> int:
+        """The last row."""
+        return self.box[0][1]
+
+    def outside(self, first: int, last: int) -> list[Write]:
+        """What is left of zeros without some rows."""
+        ends = ((self.first, min(self.last, first - 1)), (max(self.first, last + 1), self.last))
+        return [Write((rows, *self.box[1:]), None) for rows in ends if rows[0] <= rows[1]]
+
+
+class Room:
+    """Bytes in which arrays lie, all of which are known."""
+
+    __slots__ = ("address", "members", "size")
+
+    def __init__(self, address: int, size: int) -> None:
+        self.address, self.size, self.members = address, size, list[DeferredWrites]()
+
+    def clear(self) -> bool:
+        """Set all bytes to 0, if zeros are to be written to all arrays; whether they are."""
+        if not all(array.are_zeros and not array.are_elsewhere for array in self.members):
+            return False
+        ctypes.memset(self.address, 0, self.size)
+        for array in self.members:
+            array.forget()
+        return True
+
+
+_NO_BACKLOG, _ALL = Backlog(), slice(None)
+
+
+class DeferredWrites:
+    """Deferred writes to an array, no two of them to one row; until they are done, memory
+    holds anything there. Whoever reads elements, or writes to them, calls one of these before."""
+
+    __slots__ = ("_backlog", "_firsts", "_home", "_memory", "_room", "_whole", "_writes", "is_lent")
+
+    def __init__(self, memory: Values, room: Room | None) -> None:
+        self._memory, self._room = memory, room
+        if room is not None:
+            room.members.append(self)
+        self._whole = tuple((0, extent - 1) for extent in memory.shape)
+        self._writes, self._firsts = list[Write](), list[int]()  # in the order of rows; their first
+        self._backlog = _NO_BACKLOG
+        self._home: tuple[Values, list[Write]] | None = None  # of an array that moved
+        self.is_lent = False  # to somebody who looks at any time
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self._writes)
+
+    @property
+    def _have_rows(self) -> bool:
+        """Whether zeros may be written to some rows: pieces of memory."""
+        return self._memory.flags.c_contiguous
+
+    @property
+    def are_possible(self) -> bool:
+        """Whether there may ever be any."""
+        return self._memory.ndim > 0 and self._memory.nbytes >= LEAST and not self.is_lent
+
+    @property
+    def are_zeros(self) -> bool:
+        """Whether zeros are to be written to all elements."""
+        (write,) = self._writes if len(self._writes) == 1 else (None,)
+        return write is not None and write.copy is None and write.box == self._whole
+
+    # Defer.
+
+    def clear(self, backlog: Backlog) -> bool:
+        """Defer zeros for all elements; whether they are deferred."""
+        if not self.are_possible:
+            return False
+        with backlog.lock:
+            self._backlog = backlog
+            self._replace([Write(self._whole, None)])
+        return True
+
+    def put_back(self, copies: Mapping[KnownBox, Values | None], backlog: Backlog) -> bool:
+        """Defer writes of copies to boxes; whether they are deferred."""
+        with backlog.lock:
+            writes = {write.box: write for write in self._writes}
+            writes |= {
+                box: Write(box, copy) for box, copy in copies.items() if copy is None or copy.size
+            }
+            ordered = sorted(writes.values())
+            if (
+                not self.are_possible
+                or any(write.copy is None for write in ordered)
+                or any(one.last >= later.first for one, later in pairwise(ordered))
+            ):
+                return False
+            self._backlog = backlog
+            self._replace(ordered)
+        return True
+
+    def copy_of(self, box: Box) -> Values | None:
+        """The copy whose write to a box is deferred."""
+        known = within_shape(box, self._memory.shape)
+        writes = self._writes[self._span(*known[0])] if self._writes else []
+        return next((write.copy for write in writes if write.box == known), None)
+
+    # Do them.
+
+    def finish(self, rows: Box | None = None) -> None:
+        """Do all of them, or those to some rows: the first and the last of each range."""
+        if self._writes:
+            with self._backlog.lock:
+                self._finish_ranges(self._whole[:1] if rows is None else rows)
+
+    def release_copies(self) -> None:
+        """Do those of copies."""
+        if any(write.copy is not None for write in self._writes):
+            self.finish()
+
+    def _finish_ranges(self, ranges: Box) -> None:
+        room = None if self._have_rows else self._room
+        if room is not None and self.are_zeros and room.clear():
+            return
+        for first, last in ranges:
+            assert first is not None and last is not None
+            if first <= last:
+                self._finish_rows(first, last)
+
+    def _finish_rows(self, first: int, last: int) -> None:
+        rows = self._span(first, last)
+        left = [piece for write in self._writes[rows] for piece in self._finish(write, first, last)]
+        self._replace(left, rows)  # behind the writes: others look whether there are any
+
+    def _finish(self, write: Write, first: int, last: int) -> list[Write]:
+        """Do a write, of zeros those to some rows; what is left of it."""
+        if write.copy is not None:
+            assign(part(self._memory, write.box), write.copy)
+            return []
+        if not self._have_rows:
+            first, last = self._whole[0]
+        set_all(self._memory[max(write.first, first) : min(write.last, last) + 1], 0)
+        return write.outside(first, last)
+
+    # Do without them.
+
+    def drop(self) -> None:
+        """Forget all of them: all elements were set."""
+        if self._writes:
+            with self._backlog.lock:
+                self.forget()
+
+    def forget(self) -> None:
+        """The same, by who holds the lock."""
+        self._replace([])
+
+    def drop_box(self, box: Box) -> None:
+        """Forget those to elements of a box, all of which are about to be set."""
+        known = within_shape(box, self._memory.shape)
+        if len(box) != len(known) or any(low > high for low, high in known):
+            return
+        with self._backlog.lock:
+            rows = self._span(*known[0])
+            writes = self._writes[rows]
+            self._replace([piece for one in writes for piece in self._outside(one, known)], rows)
+
+    def _outside(self, write: Write, box: KnownBox) -> list[Write]:
+        if lies_in(write.box, box):
+            return []
+        is_of_rows = self._have_rows and write.copy is None and lies_in(write.box[1:], box[1:])
+        return write.outside(*box[0]) if is_of_rows else [write]
+
+    def drop_zeros(self) -> bool:
+        """All elements are about to be set, to what is added to them: forget zeros, if all elements
+        were to be set to these; whether they were."""
+        with self._backlog.lock:
+            are_zeros = self.are_zeros
+            if are_zeros:
+                self.forget()
+        self.finish()
+        return are_zeros
+
+    def move(self, memory: Values | None) -> Values | None:
+        """Lie in other memory, or where the array did before (None), with the writes that were
+        deferred there; that memory. None where it stays: somebody looks at it at any time, copies
+        are to be put back, or it is there."""
+        if memory is None:
+            if self._home is None:
+                return None
+            (memory, writes), self._home = self._home, None
+        elif self._home or self.is_lent or any(one.copy is not None for one in self._writes):
+            return None
+        else:
+            self._home, writes = (self._memory, self._writes[:]), []
+        with self._backlog.lock:
+            self._memory = memory
+            self._replace(writes)
+        return memory
+
+    @property
+    def are_elsewhere(self) -> bool:
+        """Whether the array has moved."""
+        return self._home is not None
+
+    def _replace(self, writes: list[Write], rows: slice = _ALL) -> None:
+        """Have others instead of some; be in the backlog while there are any."""
+        if writes or self._writes[rows]:
+            self._firsts[rows] = [write.first for write in writes]
+            self._writes[rows] = writes
+            if self._writes:
+                self._backlog.arrays.add(self)
+            else:
+                self._backlog.arrays.discard(self)
+
+    def _span(self, first: int, last: int) -> slice:
+        """Those that have some of a range of rows."""
+        start = bisect_right(self._firsts, first) - 1
+        if start < 0 or self._writes[start].last < first:
+            start += 1
+        return slice(start, bisect_right(self._firsts, last))

@@ -1,0 +1,45 @@
+"""What launches of a kernel do to fields that may have deferred writes."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from mlirad.runtime.memory.deferred_writes.array_writes import Backlog, DeferredWrites
+from mlirad.runtime.memory.deferred_writes.row_notes import RowNotes
+
+Word = ctypes.Array[ctypes.c_int64]
+Begun = tuple[str, Word]  # a field, and whether its sums begin at 0
+
+
+class FieldAccesses:
+    """The large fields of a kernel, and what its launches do to them. `begun` are those whose sums
+    a launch may begin at 0: it takes a word for each that says whether it does."""
+
+    def __init__(
+        self, fields: Mapping[str, DeferredWrites], notes: RowNotes, begun: Collection[str]
+    ) -> None:
+        self._fields = frozenset(fields.values())
+        self._begun = {name: fields[name] for name in begun if name in fields}
+        self._sets = [(fields[name], notes.sets[name]) for name in fields if name in notes.sets]
+        self._rows = [
+            (writes, notes.rows.get(name)) for name, writes in fields.items() if name not in begun
+        ]
+
+    def prepare(
+        self, backlog: Backlog, values: Sequence[Any], begun: Sequence[Begun]
+    ) -> Sequence[Begun]:
+        """Do the deferred writes to what a launch touches, but for those to what it sets; the words
+        that are set, for this launch alone."""
+        if self._fields.isdisjoint(backlog.arrays):
+            return ()
+        for writes, boxes in self._sets:
+            for box in boxes if writes else ():
+                writes.drop_box(box(values))
+        for writes, rows in self._rows:
+            if writes:
+                writes.finish(None if rows is None else tuple([box(values)[0] for box in rows]))
+        for name, word in begun:
+            word[0] = name in self._begun and self._begun[name].drop_zeros()
+        return begun

@@ -1,0 +1,40 @@
+"""What a launch does to rows of large fields, as `mark-touched-rows` notes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from mlirad.analysis.footprints.footprint import Axes, read_box
+from mlirad.bindings import ir
+from mlirad.runtime.boxes import Box
+from mlirad.runtime.footprints import launch_boxes
+
+Boxes = Sequence[Callable[[Sequence[Any]], Box]]  # for the arguments of a launch
+
+
+class RowNotes(msgspec.Struct, frozen=True):
+    """Boxes of fields, by their names."""
+
+    rows: Mapping[str, Boxes]  # which it touches; has no fields of which these are all
+    sets: Mapping[str, Boxes]  # all elements of which it sets before it reads any
+
+
+NO_NOTES = RowNotes({}, {})
+
+
+def read_row_notes(module: ir.Module) -> RowNotes:
+    """The notes of a kernel."""
+    return RowNotes(_boxes(module, "field.rows"), _boxes(module, "field.sets"))
+
+
+def _boxes(module: ir.Module, name: str) -> dict[str, Boxes]:
+    attributes = module.operation.attributes
+    notes = map(ir.ArrayAttr, ir.ArrayAttr(attributes[name])) if name in attributes else []
+    return {ir.FlatSymbolRefAttr(field).value: launch_boxes(_axes(boxes)) for field, boxes in notes}
+
+
+def _axes(boxes: ir.Attribute) -> list[Axes]:
+    return [read_box(box) for box in ir.ArrayAttr(boxes)]

@@ -1,0 +1,53 @@
+"""Every write that may be deferred is, however small the array, and floats hold NaNs meanwhile:
+what looks at one too early finds them. A plugin of pytest:
+`PYTHONPATH=test python -m pytest -p deferred_writes test/ad`; what tests import of it is
+`defer_all`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from mlirad.ir.memory import large_arrays
+from mlirad.passes.memory import insert_first_updates, mark_touched_rows
+from mlirad.runtime.boxes import KnownBox
+from mlirad.runtime.memory.deferred_writes import Backlog, DeferredWrites, array_writes
+from mlirad.runtime.memory.values import Values, part
+
+_clear, _put_back = DeferredWrites.clear, DeferredWrites.put_back
+
+
+def _defer_zeros(self: DeferredWrites, backlog: Backlog) -> bool:
+    is_deferred = _clear(self, backlog)
+    if is_deferred:
+        self._memory[...] = np.nan
+    return is_deferred
+
+
+def _defer_copies(
+    self: DeferredWrites, copies: Mapping[KnownBox, Values | None], backlog: Backlog
+) -> bool:
+    is_deferred = _put_back(self, copies, backlog)
+    if is_deferred and self._memory.dtype.kind == "f":
+        for write in self._writes:
+            part(self._memory, write.box)[...] = np.nan
+    return is_deferred
+
+
+def defer_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on, until the test ends."""
+    monkeypatch.setattr(DeferredWrites, "clear", _defer_zeros)
+    monkeypatch.setattr(DeferredWrites, "put_back", _defer_copies)
+    for module in (insert_first_updates, mark_touched_rows, array_writes, large_arrays):
+        monkeypatch.setattr(module, "LEAST", 1)
+    for rows in ("LEAST_ROW", "LEAST_KEPT_ROW"):
+        monkeypatch.setattr(large_arrays, rows, 1)
+
+
+@pytest.fixture(autouse=True)
+def deferred_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In every test."""
+    defer_all(monkeypatch)
