@@ -23,7 +23,6 @@ from mlirad.lang.kernels.kernel import Kernel
 from mlirad.lang.layout.builder import Trees
 from mlirad.lang.layout.member_order import Layout
 from mlirad.lang.math import functions as mathematics
-from mlirad.runtime.config import Config
 from mlirad.runtime.program import Program, program
 from mlirad.types import ALL, DataType, TypeLike, from_numpy, resolve
 
@@ -76,20 +75,8 @@ class _Runtime:
         self._program.config.default_ip = dtype
 
 
-def _current_cfg() -> Config:
-    return program().config
-
-
-def _get_runtime() -> _Runtime:
-    return _Runtime(program())
-
-
 def _without(_: object = None) -> bool:
     return False
-
-
-def _to_default_float(value: Any) -> Any:
-    return functions.cast(value, float) if in_kernel() else float(value)
 
 
 def _has(package: str) -> Any:
@@ -182,9 +169,9 @@ _MEMBERS: dict[str, dict[str, Any]] = {
     },
     "lang.expr": {"Expr": Expr},
     "lang.impl": {
-        "current_cfg": _current_cfg,
-        "get_runtime": _get_runtime,
-        "ti_float": _to_default_float,
+        "current_cfg": lambda: program().config,
+        "get_runtime": lambda: _Runtime(program()),
+        "ti_float": lambda x: functions.cast(x, float) if in_kernel() else float(x),
     },
     "lang.kernel_impl": {"Kernel": Kernel},
     "lang.matrix": {"MatrixType": MatrixType, "VectorType": VectorType},

@@ -49,15 +49,6 @@ def _threads() -> int:
     return max(1, (there or 1) // max(1, int(ranks)))
 
 
-def _arch() -> str:
-    """The arch of programs that name none: a test suite is run on another machine by it."""
-    return os.environ.get("MLIRAD_ARCH", "x64")
-
-
-def _simt_order() -> str:
-    return os.environ.get("MLIRAD_SIMT_ORDER", "ascending")
-
-
 def _lanes() -> int | None:
     """The lanes of programs that choose none: a test suite is run with lanes in all loops by it,
     and in none."""
@@ -72,10 +63,6 @@ def _lanes() -> int | None:
 _CACHE_NAMES = "MLIRAD_OFFLINE_CACHE", "MLIRAD_OFFLINE_CACHE_FILE_PATH"
 
 
-def _offline_cache() -> bool:
-    return os.environ.get(_CACHE_NAMES[0], "1") != "0"
-
-
 def _cache_path() -> str:
     default = os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "mlirad")
     return os.environ.get(_CACHE_NAMES[1]) or default
@@ -84,7 +71,8 @@ def _cache_path() -> str:
 class Config(msgspec.Struct):
     """What a program was initialised with."""
 
-    arch: str = msgspec.field(default_factory=_arch)
+    # of programs that name none: a test suite is run on another machine by it
+    arch: str = msgspec.field(default_factory=lambda: os.environ.get("MLIRAD_ARCH", "x64"))
     default_fp: DataType = f32
     default_ip: DataType = i32
     debug: bool = False
@@ -99,8 +87,12 @@ class Config(msgspec.Struct):
     kernel_profiler: bool = False  # launches are timed
     enable_fallback: bool = True  # to the CPU, where `arch` is not there
     # of the threads that arch=ti.simt runs one after the other
-    simt_order: str = msgspec.field(default_factory=_simt_order)
-    offline_cache: bool = msgspec.field(default_factory=_offline_cache)
+    simt_order: str = msgspec.field(
+        default_factory=lambda: os.environ.get("MLIRAD_SIMT_ORDER", "ascending")
+    )
+    offline_cache: bool = msgspec.field(
+        default_factory=lambda: os.environ.get(_CACHE_NAMES[0], "1") != "0"
+    )
     offline_cache_file_path: str = msgspec.field(default_factory=_cache_path)
     offline_cache_max_size_of_files: int = 100 << 20  # bytes
     offline_cache_cleaning_policy: str = "lru"

@@ -55,7 +55,9 @@ def _key_of_a(kind: type[Any]) -> Callable[[Any], Hashable] | None:
         return _struct_key
     if issubclass(kind, list | tuple):
         return lambda value: (kind, tuple(map(_part_key, value)))
-    return _dict_key if issubclass(kind, dict) else None
+    if issubclass(kind, dict):
+        return lambda value: (dict, tuple([tuple(map(_part_key, item)) for item in value.items()]))
+    return None
 
 
 def _array_key(value: Any) -> Hashable:
@@ -68,10 +70,6 @@ def _struct_key(value: Struct) -> Hashable:
     methods = tuple(map(id, methods_of(value).values()))
     scalars = scalars_of(value, "an argument")  # which may change until the next launch
     return form_of(value), methods, tuple(map(constant_key, scalars))
-
-
-def _dict_key(value: dict[Any, Any]) -> Hashable:
-    return dict, tuple([(_part_key(key), _part_key(entry)) for key, entry in value.items()])
 
 
 def _part_key(value: object) -> Hashable:

@@ -108,11 +108,10 @@ def field(
     TaichiTypeError for keywords that it does not have, TaichiMemoryError for more than there is.
     """
     refuse_unknown("ti.field", unknown, field)
+    element_shape: tuple[int, ...] = ()
     if isinstance(dtype, MatrixType):
-        return matrix_field(
-            dtype.shape, dtype.dtype, shape, order, name, offset, needs_grad, needs_dual
-        )
-    return create(dtype, (), shape, needs_grad, needs_dual, name, offset, order)
+        element_shape, dtype = element_sizes(dtype.shape), dtype.dtype
+    return create(dtype, element_shape, shape, needs_grad, needs_dual, name, offset, order)
 
 
 def matrix_field(

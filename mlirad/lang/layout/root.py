@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from mlirad.bindings import ir
@@ -54,7 +54,8 @@ class Root(SNode):
         kind: DerivativeKind | None = None,
     ) -> bool:
         """Allocate a tree with the chosen fields only; whether there are any."""
-        fields = [field for leaf in _leaves(tree) if (field := choose(leaf)) is not None]
+        leaves = tree.fields() if isinstance(tree, SNode) else [tree]
+        fields = [field for leaf in leaves if (field := choose(leaf)) is not None]
         if not fields:
             return False
         number = self.program.trees.count
@@ -96,10 +97,6 @@ class Root(SNode):
 def _missing_derivative(kind: DerivativeKind, chosen: Leaf, field: Leaf) -> Leaf | None:
     """The derivative of one field that was asked for and not placed."""
     return field.missing_derivative(kind) if field is chosen else None
-
-
-def _leaves(node: SNode | Leaf) -> Iterator[Leaf]:
-    return node.fields() if isinstance(node, SNode) else iter((node,))
 
 
 def _declare(node: SNode | Leaf, choose: Callable[[Leaf], Leaf | None]) -> list[ir.Operation]:

@@ -32,12 +32,13 @@ __all__ = [
 
 
 def _operands(t: Translator, node: ast.Call, special_: str, count: int) -> list[Any]:
+    """The block that a call is about, and its other arguments. Raises TaichiTypeError."""
     names = {"node": 0, "indices": 1, "val": 2}
     arguments = dict(enumerate(t.visit_value(argument) for argument in node.args))
     arguments |= {names[k.arg]: t.visit_value(k.value) for k in node.keywords if k.arg in names}
     if sorted(arguments) != list(range(count)):
         raise TaichiTypeError(f"ti.{special_} takes {count} arguments, not {len(arguments)}")
-    return [arguments[position] for position in range(count)]
+    return [_block(arguments[0], special_), *(arguments[k] for k in range(1, count))]
 
 
 def _block(value: object, special_: str) -> BlockRef:
@@ -56,8 +57,7 @@ def activate(t: Translator, node: ast.Call) -> None:
     """Make a cell of a pointer or bitmasked block active, and the cells around it. `index` is a
     vector, or a list, of an integer for each axis. These functions are for kernels; they raise
     TaichiTypeError for what is no block."""
-    value, key = _operands(t, node, "activate", 2)
-    block = _block(value, "activate")
+    block, key = _operands(t, node, "activate", 2)
     effects.activate(block.activity.field, block.cell(key))
 
 
@@ -65,24 +65,21 @@ def activate(t: Translator, node: ast.Call) -> None:
 def deactivate(t: Translator, node: ast.Call) -> None:
     """Make a cell of a block inactive: what lies below one of a pointer block becomes 0. Of a
     dynamic block, empty the list. See `activate`."""
-    value, key = _operands(t, node, "deactivate", 2)
-    block = _block(value, "deactivate")
+    block, key = _operands(t, node, "deactivate", 2)
     block.deactivate(block.list_or_cell(key))
 
 
 @special(takes="block, index")
 def deactivate_fields(t: Translator, node: ast.Call) -> None:
     """Do what `deactivate` does, for a caller that clears derivatives itself."""
-    value, key = _operands(t, node, "deactivate", 2)
-    block = _block(value, "deactivate")
+    block, key = _operands(t, node, "deactivate", 2)
     block.deactivate(block.list_or_cell(key), with_derivatives=False)
 
 
 @special(takes="block, index")
 def is_active(t: Translator, node: ast.Call) -> Expr:
     """Return whether a cell of a block is active, as an integer; see `activate`."""
-    value, key = _operands(t, node, "is_active", 2)
-    block = _block(value, "is_active")
+    block, key = _operands(t, node, "is_active", 2)
     answer = effects.is_active(block.activity.field, block.cell(key))
     return ex.cast(Expr(answer, u1), t.builder.default_ip)
 
@@ -91,16 +88,16 @@ def is_active(t: Translator, node: ast.Call) -> Expr:
 def length(t: Translator, node: ast.Call) -> Expr:
     """How many items the list of a dynamic block has, in a kernel; `index` is that of the cell that
     the list lies in. Raises TaichiTypeError for another block."""
-    value, key = _operands(t, node, "length", 2)
-    return _block(value, "length").list(key).length()
+    block, key = _operands(t, node, "length", 2)
+    return block.list(key).length()
 
 
 @special(takes="block, index, item")
 def append(t: Translator, node: ast.Call) -> Expr:
     """Add an item to the list of a dynamic block, in a kernel; its number. A list that is full
     raises TaichiRuntimeError where the kernel ends. See `length`."""
-    value, key, item = _operands(t, node, "append", 3)
-    return _block(value, "append").list(key).append(item)
+    block, key, item = _operands(t, node, "append", 3)
+    return block.list(key).append(item)
 
 
 @special(takes="*blocks")

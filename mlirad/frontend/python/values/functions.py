@@ -245,12 +245,19 @@ def _bits(name: str, value: Scalar) -> Expr:
 
 def isnan(value: Operand) -> Any:
     """Return whether a number is NaN, elementwise; integers never are."""
-    return map_scalars(_test_of_floats(math.isnan, _is_nan), value)
+    return map_scalars(
+        _test_of_floats(
+            math.isnan, lambda v: Expr(build.make(Math.ISNAN, mlir_type(u1), [v.value]), u1)
+        ),
+        value,
+    )
 
 
 def isinf(value: Operand) -> Any:
     """Return whether a number is infinite, elementwise; integers never are."""
-    return map_scalars(_test_of_floats(math.isinf, _is_infinite), value)
+    return map_scalars(
+        _test_of_floats(math.isinf, lambda v: ex.comparison("==")(ex.absolute(v), math.inf)), value
+    )
 
 
 def _test_of_floats(python: Callable[[Any], bool], test: Callable[[Expr], Expr]) -> Any:
@@ -260,14 +267,6 @@ def _test_of_floats(python: Callable[[Any], bool], test: Callable[[Expr], Expr])
         return test(value) if value.dtype.is_float else ex.cast(False, u1)
 
     return apply
-
-
-def _is_nan(value: Expr) -> Expr:
-    return Expr(build.make(Math.ISNAN, mlir_type(u1), [value.value]), u1)
-
-
-def _is_infinite(value: Expr) -> Expr:
-    return ex.comparison("==")(ex.absolute(value), math.inf)
 
 
 def sign(value: Operand) -> Any:

@@ -3,6 +3,8 @@ result wraps around, as without them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.frontend.python.building import effects
@@ -60,13 +62,6 @@ def _product_overflows(
     return build.compare(build.NE, high, sign)
 
 
-def _shift_overflows(
-    left: ir.Value, right: ir.Value, result: ir.Value, dtype: DataType
-) -> ir.Value:
-    """Return whether shifting back gives something else."""
-    return build.compare(build.NE, shift_bits(">>", result, right, dtype), left)
-
-
 def _differ(left: ir.Value, right: ir.Value) -> ir.Value:
     return build.xori(left, right)
 
@@ -76,9 +71,12 @@ def _have_sign(left: ir.Value, right: ir.Value, dtype: DataType) -> ir.Value:
     return build.compare(build.SLT, both, constant(0, dtype))
 
 
-_OVERFLOWS = {
+_OVERFLOWS: dict[str, Callable[[ir.Value, ir.Value, ir.Value, DataType], ir.Value]] = {
     "+": _sum_overflows,
     "-": _difference_overflows,
     "*": _product_overflows,
-    "<<": _shift_overflows,
+    # shifting back gives something else
+    "<<": lambda left, right, result, dtype: build.compare(
+        build.NE, shift_bits(">>", result, right, dtype), left
+    ),
 }
