@@ -75,7 +75,7 @@ def outermost_first(layout: FieldLayout) -> tuple[int, ...]:
 def nesting_of(
     layout: FieldLayout, activities: Mapping[str, SparseBlock], *, is_derivative: bool
 ) -> Nesting | None:
-    """The sparse blocks above a field, by the names of their activities; None where there are
+    """The sparse blocks above a field, by the names of their activities; None if there are
     none."""
     blocks = tuple(activities[activity.field] for activity in layout.activities)
     if not blocks:

@@ -23,7 +23,7 @@ def part(view: Values, box: Box) -> Values:
 
 
 def same_bits(left: Values, right: Values) -> bool:
-    """Whether two arrays of one type and shape hold the same bits."""
+    """Return whether two arrays of one type and shape hold the same bits."""
     if left.nbytes <= _SMALL:
         return left.tobytes() == right.tobytes()
     if not (left.flags.c_contiguous and right.flags.c_contiguous):

@@ -20,13 +20,13 @@ class MatchesAsBranches(ast.NodeTransformer):
     def visit_Match(self, node: ast.Match) -> list[ast.stmt]:
         """The subject in a variable that no program can name, then the cases."""
         name = f"match.{node.lineno}.{node.col_offset}"
-        subject = _at(ast.Name(name, ast.Load()), node.subject)
+        subject = at_place(ast.Name(name, ast.Load()), node.subject)
         chain: list[ast.stmt] = []
         for case in reversed(node.cases):
             self.generic_visit(case)
             chain = _branch(case, subject, chain)
-        target = _at(ast.Name(name, ast.Store()), node.subject)
-        return [_at(ast.Assign([target], node.subject), node), *chain]
+        target = at_place(ast.Name(name, ast.Store()), node.subject)
+        return [at_place(ast.Assign([target], node.subject), node), *chain]
 
 
 def _branch(case: ast.match_case, subject: ast.expr, alternative: list[ast.stmt]) -> list[ast.stmt]:
@@ -36,30 +36,30 @@ def _branch(case: ast.match_case, subject: ast.expr, alternative: list[ast.stmt]
     if case.guard is not None:
         tests.append(_ReplaceNames(names).visit(case.guard))
     body = [
-        _at(ast.Assign([_at(ast.Name(name, ast.Store()), value)], value), value)
+        at_place(ast.Assign([at_place(ast.Name(name, ast.Store()), value)], value), value)
         for name, value in names.items()
     ] + case.body
     if not tests:
         return body
-    test = tests[0] if len(tests) == 1 else _at(ast.BoolOp(ast.And(), tests), tests[0])
-    return [_at(ast.If(test, body, alternative), case.pattern)]
+    test = tests[0] if len(tests) == 1 else at_place(ast.BoolOp(ast.And(), tests), tests[0])
+    return [at_place(ast.If(test, body, alternative), case.pattern)]
 
 
 def _test(pattern: ast.pattern, subject: ast.expr) -> ast.expr | None:
     """The test of a pattern; None for one that always matches."""
     if isinstance(pattern, ast.MatchValue):
-        return _at(ast.Compare(subject, [ast.Eq()], [pattern.value]), pattern)
+        return at_place(ast.Compare(subject, [ast.Eq()], [pattern.value]), pattern)
     if isinstance(pattern, ast.MatchSingleton):
-        value = _at(ast.Constant(pattern.value), pattern)
+        value = at_place(ast.Constant(pattern.value), pattern)
         kind = ast.Eq() if isinstance(pattern.value, bool) else ast.Is()
-        return _at(ast.Compare(subject, [kind], [value]), pattern)
+        return at_place(ast.Compare(subject, [kind], [value]), pattern)
     if isinstance(pattern, ast.MatchAs):
         return None if pattern.pattern is None else _test(pattern.pattern, subject)
     if isinstance(pattern, ast.MatchOr):
         tests = [_test(alternative, subject) for alternative in pattern.patterns]
         conditions = [test for test in tests if test is not None]
         return (
-            _at(ast.BoolOp(ast.Or(), conditions), pattern)
+            at_place(ast.BoolOp(ast.Or(), conditions), pattern)
             if len(conditions) == len(tests)
             else None
         )
@@ -69,13 +69,13 @@ def _test(pattern: ast.pattern, subject: ast.expr) -> ast.expr | None:
 
 
 def _test_of_sequence(pattern: ast.MatchSequence, subject: ast.expr) -> ast.expr:
-    length = _at(ast.Call(ast.Name("len", ast.Load()), [subject], []), pattern)
-    count = _at(ast.Constant(len(pattern.patterns)), pattern)
-    tests: list[ast.expr] = [_at(ast.Compare(length, [ast.Eq()], [count]), pattern)]
+    length = at_place(ast.Call(ast.Name("len", ast.Load()), [subject], []), pattern)
+    count = at_place(ast.Constant(len(pattern.patterns)), pattern)
+    tests: list[ast.expr] = [at_place(ast.Compare(length, [ast.Eq()], [count]), pattern)]
     for k, element in enumerate(pattern.patterns):
         test = _test(element, _entry(subject, k, element))
         tests += [] if test is None else [test]
-    return tests[0] if len(tests) == 1 else _at(ast.BoolOp(ast.And(), tests), pattern)
+    return tests[0] if len(tests) == 1 else at_place(ast.BoolOp(ast.And(), tests), pattern)
 
 
 def _captures(pattern: ast.pattern, subject: ast.expr) -> Iterator[tuple[str, ast.expr]]:
@@ -84,7 +84,7 @@ def _captures(pattern: ast.pattern, subject: ast.expr) -> Iterator[tuple[str, as
         if pattern.pattern is not None:
             yield from _captures(pattern.pattern, subject)
         if pattern.name is not None:
-            yield pattern.name, _at(copy(subject), pattern)
+            yield pattern.name, at_place(copy(subject), pattern)
     elif isinstance(pattern, ast.MatchSequence):
         for k, element in enumerate(pattern.patterns):
             if isinstance(element, ast.MatchStar):
@@ -97,7 +97,7 @@ def _captures(pattern: ast.pattern, subject: ast.expr) -> Iterator[tuple[str, as
 
 
 def _entry(subject: ast.expr, position: int, pattern: ast.pattern) -> ast.expr:
-    return _at(ast.Subscript(subject, ast.Constant(position), ast.Load()), pattern)
+    return at_place(ast.Subscript(subject, ast.Constant(position), ast.Load()), pattern)
 
 
 class _ReplaceNames(ast.NodeTransformer):
@@ -111,7 +111,8 @@ class _ReplaceNames(ast.NodeTransformer):
         return self.names.get(node.id, node)
 
 
-def _at(node: _Node, place: ast.AST) -> _Node:
+def at_place(node: _Node, place: ast.AST) -> _Node:
+    """Give a node, and those in it, the place of another."""
     return ast.fix_missing_locations(ast.copy_location(node, place))
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import TypeVar
 
 import msgspec
 
 from mlirad.errors import TaichiSyntaxError
 from mlirad.frontend.python.source.jumps import may_leave
+from mlirad.frontend.python.source.match_statements import at_place
 
 TEMPORARY = "recursion."  # begins the names of variables that no program can name
 
@@ -198,9 +198,9 @@ class _Cutter:
         self._set(counter, low)
         self._set(stop, high)
         order: ast.cmpop = ast.Lt() if up else ast.Gt()
-        test = _at(ast.Compare(_read(counter), [order], [_read(stop)]), node)
-        advance = _at(ast.AugAssign(counter, ast.Add(), step), node)
-        begin = _at(ast.Assign([target], _read(counter)), node)
+        test = at_place(ast.Compare(_read(counter), [order], [_read(stop)]), node)
+        advance = at_place(ast.AugAssign(counter, ast.Add(), step), node)
+        begin = at_place(ast.Assign([target], _read(counter)), node)
         self._while(node, test, [begin, *node.body], [advance])
 
     def _without_calls(self, node: ast.expr) -> ast.expr:
@@ -234,13 +234,12 @@ class _Cutter:
 
     def _temporary(self, node: ast.AST) -> ast.Name:
         self._names += 1
-        return _at(ast.Name(f"{TEMPORARY}{self._names}", ast.Store()), node)
+        return at_place(ast.Name(f"{TEMPORARY}{self._names}", ast.Store()), node)
 
     def _set(self, variable: ast.Name, value: ast.expr) -> None:
-        self._pieces[-1].statements.append(_at(ast.Assign([variable], value), variable))
+        self._pieces[-1].statements.append(at_place(ast.Assign([variable], value), variable))
 
 
-_Node = TypeVar("_Node", bound=ast.AST)
 _COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
@@ -269,15 +268,11 @@ def _replace(node: ast.expr, name: str, position: int | None, operand: ast.expr)
 
 
 def _return_of(value: ast.expr) -> ast.stmt:
-    return _at(ast.Return(value), value)
+    return at_place(ast.Return(value), value)
 
 
 def _read(variable: ast.Name) -> ast.Name:
-    return _at(ast.Name(variable.id, ast.Load()), variable)
-
-
-def _at(node: _Node, origin: ast.AST) -> _Node:
-    return ast.fix_missing_locations(ast.copy_location(node, origin))
+    return at_place(ast.Name(variable.id, ast.Load()), variable)
 
 
 def _refusal(node: ast.stmt | ast.expr, position: str) -> TaichiSyntaxError:

@@ -136,6 +136,6 @@ class DeviceHeld(Held):
             target.scatter(places, sums)
 
     def has_bits_of(self, other: Held) -> bool:
-        """Whether another copy holds the same."""
+        """Return whether another copy holds the same."""
         assert isinstance(other, DeviceHeld)
         return not self._transfers.differ(self._rows, other._rows)

@@ -43,7 +43,7 @@ class Driver(ABC):
 
     @property
     def address_space(self) -> int | None:
-        """The bytes that can be reserved; None where what is reserved is allocated."""
+        """The bytes that can be reserved; None if what is reserved is allocated."""
         return None
 
     @abstractmethod
@@ -68,7 +68,7 @@ class Driver(ABC):
 
     @abstractmethod
     def holds(self, address: int) -> bool:
-        """Whether launches can be passed this address, of whoever's memory: it is on this
+        """Return whether launches can be passed this address, of whoever's memory: it is on this
         device."""
 
     # Copies, in the order of launches.
@@ -106,4 +106,4 @@ class Driver(ABC):
     @abstractmethod
     def stream(self) -> int | None:
         """The one stream, as `__dlpack__(stream=)` takes it: other libraries' work on an array is
-        ordered before ours by it. None where there are no streams."""
+        ordered before ours by it. None if there are no streams."""

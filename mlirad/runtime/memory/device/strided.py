@@ -47,7 +47,7 @@ class Strided:
         return sum(ends) + self.itemsize
 
     def at(self, index: Index) -> Strided:
-        """The elements at an index. Raises IndexError where there are none."""
+        """The elements at an index. Raises IndexError if there are none."""
         address, shape, strides = self.address, list[int](), list[int]()
         if len(index) > len(self.shape):
             raise IndexError(f"{len(index)} indices for {len(self.shape)} axes")
@@ -115,7 +115,7 @@ class Loops(msgspec.Struct, frozen=True):
 
     @property
     def is_flat(self) -> bool:
-        """Whether the words of every array lie side by side."""
+        """Return whether the words of every array lie side by side."""
         return not self.extents or (
             len(self.extents) == 1 and all(steps == (self.width,) for steps in self.strides)
         )

@@ -153,7 +153,7 @@ class Transfers:
         self.changes += 1
 
     def differ(self, left: Strided, right: Strided) -> bool:
-        """Whether elements have other bits than others."""
+        """Return whether elements have other bits than others."""
         if not left.nbytes:
             return False
         if max(left.span, right.span) <= self._small:
@@ -162,7 +162,7 @@ class Transfers:
         return self._flag(Operation.DIFFER, loops([left, right]), [left, right])
 
     def any(self, elements: Strided, dtype: DType) -> bool:
-        """Whether an element is not 0."""
+        """Return whether an element is not 0."""
         if elements.span <= self._small:
             return bool(self.read(elements, dtype).any())
         signless = np.array(-0.0, dtype).tobytes() if dtype.kind == "f" else bytes(dtype.itemsize)

@@ -71,7 +71,7 @@ class Held(ABC):
 
     @abstractmethod
     def has_bits_of(self, other: Held) -> bool:
-        """Whether another copy of as many rows holds the same."""
+        """Return whether another copy of as many rows holds the same."""
 
 
 class HostOrdered(Ordered):

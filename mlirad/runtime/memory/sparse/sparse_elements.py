@@ -212,7 +212,7 @@ def touched_view(ordered: Ordered, nesting: Nesting) -> tuple[Activity | None, T
 
 
 def _is_small(elements: TouchedElements, box: Box | None) -> bool:
-    """Whether elements are gone through as those of dense blocks."""
+    """Return whether elements are gone through as those of dense blocks."""
     if not elements.touched.pieces.depth:
         return True
     if box is None or len(box) != len(elements.shape):
@@ -257,7 +257,7 @@ def _box(index: Index, rank: int) -> Box:
 
 
 def _are_alike(one: TouchedElements, other: TouchedElements) -> bool:
-    """Whether elements fall into pieces of the same places."""
+    """Return whether elements fall into pieces of the same places."""
     first, second = one.touched.pieces, other.touched.pieces
     same = (first.shape, first.depth, first.group) == (second.shape, second.depth, second.group)
     return same and one.order == other.order
@@ -332,5 +332,5 @@ class TouchedKept(Kept):
 
 
 def _differ_elsewhere(values: Values, known: Values) -> bool:
-    """Whether other pieces than some differ from 0 in a bit."""
+    """Return whether other pieces than some differ from 0 in a bit."""
     return any(np.delete(values, known, axis=0).tobytes())

@@ -139,7 +139,7 @@ def _cells(flags: Values, places: Places, group: int) -> Places:
 
 
 def _any(flags: Values, group: int) -> Values:
-    """Whether there is one in a group along the last axis."""
+    """Return whether there is one in a group along the last axis."""
     if group > 1 and flags.itemsize == 1 and flags.flags.c_contiguous:  # some at once
         word = gcd(group, 8)
         flags, group = flags.view(f"u{word}"), group // word

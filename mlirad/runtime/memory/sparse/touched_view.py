@@ -81,8 +81,8 @@ class TouchedView:
         return self.pieces.find([activity.look for activity in self._looked_at()])
 
     def are_more(self, count: int) -> bool:
-        """Whether there are more pieces than a number, or cells around them, each of which has one
-        as a rule."""
+        """Return whether there are more pieces than a number, or cells around them, each of which
+        has one as a rule."""
         steps = self.pieces.steps([activity.look for activity in self._looked_at()])
         return any(len(places[0]) > count for places in steps)
 
