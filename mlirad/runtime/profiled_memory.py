@@ -20,9 +20,9 @@ class ProfiledArena(Arena):
 
     def keep(self, elements: Elements, box: Box | None, name: str) -> Kept:
         begun = perf_counter()
-        found = self._arena.keep(elements, box, name)
+        copy = self._arena.keep(elements, box, name)
         self.profile.note(KEPT, 1000 * (perf_counter() - begun))
-        return ProfiledKept(found, self.profile)
+        return ProfiledKept(copy, self.profile)
 
 
 class ProfiledKept(Kept):
@@ -30,8 +30,8 @@ class ProfiledKept(Kept):
 
     __slots__ = ("_kept", "_profile")
 
-    def __init__(self, kept: Kept, profile: Profile) -> None:
-        self._kept, self._profile, self.nbytes = kept, profile, kept.nbytes
+    def __init__(self, copy: Kept, profile: Profile) -> None:
+        self._kept, self._profile, self.nbytes = copy, profile, copy.nbytes
 
     def _time(self, name: str, move: Callable[[], None]) -> None:
         begun = perf_counter()

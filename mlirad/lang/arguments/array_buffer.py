@@ -29,7 +29,7 @@ class ArrayBuffer(msgspec.Struct):
     """An array argument as a launch needs it: where it is, and how large. Nobody changes one; it is
     not frozen because every launch makes one an array, which then takes three times as long.
 
-    Of an array that is not contiguous a copy is passed; `back` writes it to what was `given`.
+    Of an array that is not contiguous a copy is passed; `back` writes it to the `original_view`.
     """
 
     address: int
@@ -37,7 +37,7 @@ class ArrayBuffer(msgspec.Struct):
     grad: ArrayBuffer | None
     owner: Any
     back: Callable[[], None] | None = None
-    given: Values | None = None
+    original_view: Values | None = None
     name: str = ""  # of the parameter
     is_mirror: bool = False  # a tape's copy of the array that was given
     is_read_only: bool = False
@@ -83,7 +83,7 @@ class ArrayBuffer(msgspec.Struct):
 
     def original(self) -> Values:
         """The original array, which may not be contiguous."""
-        return self.array() if self.given is None else self.given
+        return self.array() if self.original_view is None else self.original_view
 
     def original_elements(self) -> Elements:
         """The elements of the original array."""
@@ -114,11 +114,17 @@ class ArrayBuffer(msgspec.Struct):
 
     def without_copy(self) -> ArrayBuffer:
         """Drop the copy of an array that is not contiguous; see `renew`."""
-        return self if self.given is None else replace(self, address=0, owner=None, back=None)
+        return (
+            self if self.original_view is None else replace(self, address=0, owner=None, back=None)
+        )
 
     def renew(self) -> ArrayBuffer:
         """Copy an array that is not contiguous again, as it is now."""
-        return self if self.given is None else array_buffer(self.given, self.name, False)
+        return (
+            self
+            if self.original_view is None
+            else array_buffer(self.original_view, self.name, False)
+        )
 
 
 def write_back(buffers: Sequence[ArrayBuffer], written: Callable[[], Container[int]]) -> None:

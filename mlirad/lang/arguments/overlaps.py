@@ -70,9 +70,9 @@ def with_gradients(
 
 def extent(buffer: ArrayBuffer) -> tuple[int, int]:
     """The first byte of an array in the program's memory, and the one behind its last."""
-    if buffer.given is None:
+    if buffer.original_view is None:
         return buffer.address, buffer.address + buffer.nbytes
-    start, view = buffer.given.__array_interface__["data"][0], buffer.given
+    start, view = buffer.original_view.__array_interface__["data"][0], buffer.original_view
     if not view.size:
         return start, start
     ends = [(size - 1) * stride for size, stride in zip(view.shape, view.strides)]
@@ -82,7 +82,7 @@ def extent(buffer: ArrayBuffer) -> tuple[int, int]:
 
 def same_key(buffer: ArrayBuffer) -> Hashable:
     """What is equal of two arrays that are the same elements in the same order."""
-    if buffer.given is None:
+    if buffer.original_view is None:
         return buffer.address, buffer.dims, buffer.dtype.char
     view = buffer.original()
     return view.__array_interface__["data"][0], view.shape, view.strides, view.dtype.char
@@ -97,7 +97,7 @@ def _describe_form(form: Hashable) -> str:
 
 
 def _is_same(left: ArrayBuffer, right: ArrayBuffer) -> bool:
-    if left.given is None and right.given is None:
+    if left.original_view is None and right.original_view is None:
         key = left.address, left.dims, left.nbytes
         return key == (right.address, right.dims, right.nbytes)
     if left.is_ours or right.is_ours:

@@ -145,7 +145,7 @@ class Field(FieldAccess):
             return UnplacedComponent(self, where)
         return ComponentField(self, where)
 
-    def part(self, position: tuple[int, ...]) -> Field:
+    def component(self, position: tuple[int, ...]) -> Field:
         """A field for one component that has the derivatives that were asked for."""
         name = ".".join([self.symbol, *map(str, position)])
         component = Field(self.program, self.dtype, (), name)

@@ -87,7 +87,7 @@ def split(field: Any) -> None:
                 f"'{field.symbol}', have no places of their own"
             )
     positions = product(*map(range, primal.element_shape))
-    _become_split(primal, [primal.part(position) for position in positions])
+    _become_split(primal, [primal.component(position) for position in positions])
     primal.program.trees.pending.append(primal.check_shapes)
 
 

@@ -24,12 +24,12 @@ class Section(msgspec.Struct, frozen=True):
     """Positions along each index axis, from 0 on; an axis that an integer names is not `kept`."""
 
     positions: tuple[range, ...]
-    kept: tuple[bool, ...]
+    is_kept: tuple[bool, ...]
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The extents of the axes that are kept."""
-        return tuple(len(p) for p, keeps in zip(self.positions, self.kept) if keeps)
+        return tuple(len(p) for p, keeps in zip(self.positions, self.is_kept) if keeps)
 
     @property
     def is_box(self) -> bool:

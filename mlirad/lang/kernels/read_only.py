@@ -47,7 +47,7 @@ def _check_apart(variant: Variant, buffers: Sequence[ArrayBuffer], *, is_derived
     """Raise TaichiRuntimeTypeError if an array shows memory of a field that a launch writes to,
     or its derivative to one of the field's: kernels are compiled for arrays that share none."""
     for buffer in buffers:
-        if buffer.given is None and (values := buffer.host) is not None:
+        if buffer.original_view is None and (values := buffer.host) is not None:
             for symbol in variant.kernel.fields:
                 _check_apart_from(variant, buffer, values, symbol, is_derived=is_derived)
 

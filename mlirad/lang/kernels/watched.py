@@ -94,12 +94,12 @@ _GONE = object()
 
 class Name(msgspec.Struct, frozen=True):
     """A name from outside of functions, what holds it, and the value that a kernel was compiled
-    for; `seen` holds the one that it was seen to have last."""
+    for; `last` holds the one that it was seen to have last."""
 
     home: CellType | dict[str, Any]
     name: str
     value: Any
-    seen: CellType
+    last: CellType
 
     def now(self) -> Any:
         """What it stands for."""
@@ -113,7 +113,7 @@ class Name(msgspec.Struct, frozen=True):
         """Return whether it stands for something else than when it was seen last, and than a kernel
         was compiled for."""
         now = self.now()
-        is_seen, self.seen.cell_contents = now is self.seen.cell_contents, now
+        is_seen, self.last.cell_contents = now is self.last.cell_contents, now
         return not is_seen and now is not _GONE and not _is_same(now, self.value)
 
     def __str__(self) -> str:
@@ -154,7 +154,7 @@ def _are_bound(space: dict[str, Any], names: Sequence[Name]) -> Callable[[], boo
     cells = [name for name in names if isinstance(name.home, CellType)]
     other_names = [name for name in names if isinstance(name.home, dict) and name.home is not space]
     closure: dict[str, Any] = {
-        f"seen{k}": name.seen for k, name in enumerate((*module_names, *cells, *other_names))
+        f"seen{k}": name.last for k, name in enumerate((*module_names, *cells, *other_names))
     }
     closure |= {f"cell{k}": name.home for k, name in enumerate(cells)}
     closure |= {f"space{k}": CellType(name.home) for k, name in enumerate(other_names)}

@@ -71,14 +71,14 @@ def _clear_derivatives(block: SNode) -> Special:
     """Clear the derivatives below a block that becomes 0 as a whole, also where fields are not
     active; what then deactivates its cells. In a bitmasked block there may be cells that keep what
     they hold. A recorder clears derivatives itself, but for gradients that the program uses."""
-    if any(one.kind is Kind.BITMASKED for one in block.path()):
+    if any(above.kind is Kind.BITMASKED for above in block.path()):
         return deactivate
     recorder = block.program.threads.recorder
-    for primal, one in _derivatives(block):
+    for primal, derivative in _derivatives(block):
         if recorder is None or (
-            primal.existing(ADJOINT) is one and recorder.empties_gradient(primal.symbol)
+            primal.existing(ADJOINT) is derivative and recorder.empties_gradient(primal.symbol)
         ):
-            one.fill(0)
+            derivative.fill(0)
     return deactivate_fields if recorder is None else deactivate
 
 

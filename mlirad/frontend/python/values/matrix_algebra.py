@@ -121,8 +121,8 @@ class Algebra(Elementwise):
         if not isinstance(square, Expr):
             return fn.sqrt(square)
         square = square if square.dtype.is_float else fn.cast(square, float)
-        positive, one, zero = square > 0, fn.one(square), fn.zero(square)
-        return fn.select(positive, fn.sqrt(fn.select(positive, square, one)), zero)
+        positive, unit, zero = square > 0, fn.one(square), fn.zero(square)
+        return fn.select(positive, fn.sqrt(fn.select(positive, square, unit)), zero)
 
     def norm_inv(self, eps: Scalar = 0) -> Any:
         """`1 / norm`."""

@@ -67,8 +67,8 @@ def _differ(left: ir.Value, right: ir.Value) -> ir.Value:
 
 
 def _have_sign(left: ir.Value, right: ir.Value, dtype: DataType) -> ir.Value:
-    both = build.andi(left, right)
-    return build.compare(build.SLT, both, constant(0, dtype))
+    common = build.andi(left, right)
+    return build.compare(build.SLT, common, constant(0, dtype))
 
 
 _OVERFLOWS: dict[str, Callable[[ir.Value, ir.Value, ir.Value, DataType], ir.Value]] = {

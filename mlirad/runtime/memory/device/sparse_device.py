@@ -7,7 +7,7 @@ from collections.abc import Hashable
 
 from mlirad.runtime.memory.device.device_allocation import DeviceAllocation
 from mlirad.runtime.memory.device.device_elements import DeviceElements
-from mlirad.runtime.memory.device.device_ordered import DeviceOrdered
+from mlirad.runtime.memory.device.device_rows import DeviceRowArray
 from mlirad.runtime.memory.device.strided import Strided
 from mlirad.runtime.memory.device.transfers import Transfers
 from mlirad.runtime.memory.memory import DType, Nesting
@@ -29,7 +29,7 @@ class SparseDeviceElements(TouchedElements, DeviceElements):
     ) -> None:
         DeviceElements.__init__(self, transfers, place, dtype, allocation)
         self._nesting, self._allocation, self.order = nesting, allocation, nesting.order
-        ordered = DeviceOrdered(transfers, place.transpose(self.order), dtype)
+        ordered = DeviceRowArray(transfers, place.transpose(self.order), dtype)
         self.activity, self.touched = touched_view(ordered, nesting)
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from mlirad.runtime.memory.deferred_writes import Room
 from mlirad.runtime.memory.host.host_elements import HostElements
 from mlirad.runtime.memory.memory import Allocation, Nesting, Values
-from mlirad.runtime.memory.sparse.ordered import HostOrdered
+from mlirad.runtime.memory.sparse.row_arrays import HostRowArray
 from mlirad.runtime.memory.sparse.sparse_elements import TouchedElements, touched_view
 
 
@@ -20,7 +20,9 @@ class SparseHostElements(TouchedElements, HostElements):
         HostElements.__init__(self, view, room)
         self.deferred.is_lent = True  # to `touched`
         self._nesting, self._allocation, self.order = nesting, allocation, nesting.order
-        self.activity, self.touched = touched_view(HostOrdered(view.transpose(self.order)), nesting)
+        self.activity, self.touched = touched_view(
+            HostRowArray(view.transpose(self.order)), nesting
+        )
 
     @property
     def plain(self) -> HostElements:

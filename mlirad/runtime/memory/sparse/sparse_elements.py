@@ -23,7 +23,7 @@ from mlirad.runtime.memory.memory import (
     SparseElements,
     Values,
 )
-from mlirad.runtime.memory.sparse.ordered import Held, Ordered
+from mlirad.runtime.memory.sparse.row_arrays import RowArray, RowCopy
 from mlirad.runtime.memory.sparse.touched import Around
 from mlirad.runtime.memory.sparse.touched_view import Activity, TouchedView
 from mlirad.runtime.memory.values import part
@@ -71,7 +71,7 @@ class TouchedElements(SparseElements):
 
     def put(self, index: Index, value: Any) -> None:
         """Set the elements at an index; of a slice, which is of all, the active ones."""
-        if any(isinstance(one, slice) for one in index):
+        if any(isinstance(entry, slice) for entry in index):
             self.fill_active(value, _box(index, len(self.shape)))
         else:
             self.plain.put(index, value)
@@ -80,11 +80,11 @@ class TouchedElements(SparseElements):
         """A copy, of what it touches."""
         if _is_small(self, box):
             return self.plain.read(box)
-        found, places = _room_for_all(self), self.touched.places()
+        values, places = _room_for_all(self), self.touched.places()
         self.touched.put_into(
-            found.transpose(self.order), places, self.touched.elements.load(places)
+            values.transpose(self.order), places, self.touched.elements.load(places)
         )
-        return found if box is None else part(found, box)
+        return values if box is None else part(values, box)
 
     def write(self, values: Values, box: Box | None = None) -> None:
         """Set elements, of all the active ones, to values."""
@@ -93,9 +93,9 @@ class TouchedElements(SparseElements):
         elif box is None or _is_whole(box):
             self.write_active(np.broadcast_to(values, self.shape))
         else:
-            whole = self.read()
-            part(whole, box)[...] = values
-            self.write_active(whole)
+            everything = self.read()
+            part(everything, box)[...] = values
+            self.write_active(everything)
 
     def fill(self, value: Any, box: Box | None = None, where: Values | None = None) -> None:
         """Set elements to one number; all of them to 0, or else the active ones."""
@@ -121,12 +121,12 @@ class TouchedElements(SparseElements):
         """A copy, 0 where elements are not active; of a derivative all that there is."""
         if self._nesting.is_derivative and self.nbytes <= _SEEN_WHOLE:
             return self.plain.read()
-        found, places = _room_for_all(self), self.touched.places()
+        dense, places = _room_for_all(self), self.touched.places()
         values = self.touched.elements.load(places)
         if not self._nesting.is_derivative:
             values[~self.touched.active(places)] = 0
-        self.touched.put_into(found.transpose(self.order), places, values)
-        return found
+        self.touched.put_into(dense.transpose(self.order), places, values)
+        return dense
 
     def write_active(self, values: Values) -> None:
         places = self.touched.places()
@@ -158,10 +158,10 @@ class TouchedElements(SparseElements):
     def checksum(self) -> int:
         """A CRC-32 of the pieces that are not 0, and of where they are."""
         places = self.touched.places()
-        found = self.touched.elements.load(places)
-        other = found.reshape(len(found), -1).any(1)
+        pieces = self.touched.elements.load(places)
+        other = pieces.reshape(len(pieces), -1).any(1)
         keys = zlib.crc32(self.touched.pieces.keys(places)[other].tobytes())
-        return zlib.crc32(found[other].tobytes(), keys)
+        return zlib.crc32(pieces[other].tobytes(), keys)
 
     # Others, and copies.
 
@@ -199,7 +199,7 @@ class TouchedElements(SparseElements):
         return TouchedKept(self, self.copy_bytes())
 
 
-def touched_view(ordered: Ordered, nesting: Nesting) -> tuple[Activity | None, TouchedView]:
+def touched_view(ordered: RowArray, nesting: Nesting) -> tuple[Activity | None, TouchedView]:
     """What is seen of elements by the activity of the blocks around them; and their own, where they
     are that of a block."""
     activity = None if nesting.own is None else Activity(ordered)
@@ -252,15 +252,15 @@ def _is_whole(box: Box | None) -> bool:
 
 def _box(index: Index, rank: int) -> Box:
     """The box of an index; a slice stands for all of an axis."""
-    found = [(None, None) if isinstance(one, slice) else (one, one) for one in index]
-    return (*found, *((None, None),) * (rank - len(index)))
+    spans = [(None, None) if isinstance(entry, slice) else (entry, entry) for entry in index]
+    return (*spans, *((None, None),) * (rank - len(index)))
 
 
-def _are_alike(one: TouchedElements, other: TouchedElements) -> bool:
+def _are_alike(left: TouchedElements, right: TouchedElements) -> bool:
     """Return whether elements fall into pieces of the same places."""
-    first, second = one.touched.pieces, other.touched.pieces
+    first, second = left.touched.pieces, right.touched.pieces
     same = (first.shape, first.depth, first.group) == (second.shape, second.depth, second.group)
-    return same and one.order == other.order
+    return same and left.order == right.order
 
 
 class TouchedKept(Kept):
@@ -271,7 +271,7 @@ class TouchedKept(Kept):
     def __init__(self, elements: TouchedElements, nbytes: int = 0) -> None:
         self._elements, self.nbytes = elements, nbytes
         self._keys: Values = np.empty(0, np.int64)
-        self._held: Held | None = None
+        self._held: RowCopy | None = None
 
     @property
     def place(self) -> Hashable:
@@ -280,11 +280,11 @@ class TouchedKept(Kept):
     def renew(self) -> None:
         self._hold(*self._now())
 
-    def _hold(self, keys: Values, held: Held) -> None:
-        self._keys, self._held = keys, held
-        self.nbytes = keys.nbytes + held.nbytes
+    def _hold(self, keys: Values, copy: RowCopy) -> None:
+        self._keys, self._held = keys, copy
+        self.nbytes = keys.nbytes + copy.nbytes
 
-    def _now(self) -> tuple[Values, Held]:
+    def _now(self) -> tuple[Values, RowCopy]:
         touched = self._elements.touched
         places = touched.places()
         return touched.pieces.keys(places), touched.elements.hold(places)
@@ -294,9 +294,9 @@ class TouchedKept(Kept):
         self._put(touched.pieces.keys(touched.places()))
 
     def exchange(self) -> None:
-        keys, held = self._now()
+        keys, copy = self._now()
         self._put(keys)
-        self._hold(keys, held)
+        self._hold(keys, copy)
 
     def _put(self, now: Values) -> None:
         """Let memory, where some pieces may differ from 0, hold the kept ones."""
@@ -316,21 +316,23 @@ class TouchedKept(Kept):
             self._held.add(touched.elements, touched.pieces.at(self._keys))
 
     def differs(self) -> bool:
-        keys, held = self._now()
+        keys, copy = self._now()
         if self._held is None:
-            return bool(held.values().any())
+            return bool(copy.values().any())
         if np.array_equal(keys, self._keys):
-            return not held.has_bits_of(self._held)
-        values, then = held.values(), self._held.values()
-        _, here, there = np.intersect1d(keys, self._keys, assume_unique=True, return_indices=True)
-        if values[here].tobytes() != then[there].tobytes():
+            return not copy.has_bits_of(self._held)
+        values, then = copy.values(), self._held.values()
+        _, positions, other_positions = np.intersect1d(
+            keys, self._keys, assume_unique=True, return_indices=True
+        )
+        if values[positions].tobytes() != then[other_positions].tobytes():
             return True
-        return _differ_elsewhere(values, here) or _differ_elsewhere(then, there)
+        return _differ_elsewhere(values, positions) or _differ_elsewhere(then, other_positions)
 
     def present(self, arena: Arena, name: str) -> Kept:
         return arena.keep(self._elements, None, name)
 
 
-def _differ_elsewhere(values: Values, known: Values) -> bool:
+def _differ_elsewhere(values: Values, positions: Values) -> bool:
     """Return whether other pieces than some differ from 0 in a bit."""
-    return any(np.delete(values, known, axis=0).tobytes())
+    return any(np.delete(values, positions, axis=0).tobytes())

@@ -8,7 +8,7 @@ import numpy as np
 
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.memory.reserved import Reserved
-from mlirad.runtime.memory.sparse.ordered import HostOrdered, Ordered
+from mlirad.runtime.memory.sparse.row_arrays import HostRowArray, RowArray
 from mlirad.runtime.memory.sparse.touched import Around, Pieces, Places
 from mlirad.runtime.memory.values import Values
 
@@ -23,7 +23,7 @@ class Activity:
 
     __slots__ = ("_left", "cells")
 
-    def __init__(self, cells: Ordered) -> None:
+    def __init__(self, cells: RowArray) -> None:
         self.cells = cells
         self._left: Values | None = None
 
@@ -32,7 +32,7 @@ class Activity:
         now = self.cells.look(places)
         if self._left is None:
             return now
-        return np.maximum(now, HostOrdered(self._left).look(places))
+        return np.maximum(now, HostRowArray(self._left).look(places))
 
     def leave(self, block: Around, places: Places, pieces: Pieces) -> None:
         """Note that pieces of elements below hold numbers."""
@@ -48,7 +48,7 @@ class Activity:
     def leave_all(self, places: Places, pieces: Pieces) -> None:
         """Note what it says now in pieces of its own, before it is set to what it was earlier."""
         left, now = (
-            HostOrdered(pieces.split(self._left_values())),
+            HostRowArray(pieces.split(self._left_values())),
             self.cells.split(pieces).look(places),
         )
         left.store(places, np.maximum(left.look(places), now))
@@ -70,7 +70,7 @@ class TouchedView:
     __slots__ = ("activities", "around", "elements", "pieces")
 
     def __init__(
-        self, elements: Ordered, around: Sequence[Around], activities: Sequence[Activity]
+        self, elements: RowArray, around: Sequence[Around], activities: Sequence[Activity]
     ) -> None:
         self.around, self.activities = around, activities
         self.pieces = Pieces(elements.shape, elements.dtype.itemsize, around)

@@ -12,7 +12,7 @@ from mlirad.runtime.memory.sparse.touched import Pieces, Places
 from mlirad.runtime.memory.values import Values
 
 
-class Ordered(ABC):
+class RowArray(ABC):
     """An array of a machine. Without places, all of it is one row."""
 
     __slots__ = ("dtype", "shape")
@@ -26,7 +26,7 @@ class Ordered(ABC):
         return self.dtype.itemsize * int(np.prod(self.shape, dtype=np.int64))
 
     @abstractmethod
-    def split(self, pieces: Pieces) -> Ordered:
+    def split(self, pieces: Pieces) -> RowArray:
         """The same in pieces."""
 
     @abstractmethod
@@ -46,11 +46,11 @@ class Ordered(ABC):
         """Set some elements of rows to a number."""
 
     @abstractmethod
-    def hold(self, places: Places) -> Held:
+    def hold(self, places: Places) -> RowCopy:
         """A copy of rows, on the machine."""
 
 
-class Held(ABC):
+class RowCopy(ABC):
     """A copy of rows on their machine."""
 
     __slots__ = ("nbytes",)
@@ -62,19 +62,19 @@ class Held(ABC):
         """The copy, on the host."""
 
     @abstractmethod
-    def put(self, target: Ordered, places: Places) -> None:
+    def put(self, target: RowArray, places: Places) -> None:
         """Set as many rows, of this array or of one alike."""
 
     @abstractmethod
-    def add(self, target: Ordered, places: Places) -> None:
+    def add(self, target: RowArray, places: Places) -> None:
         """Add to as many rows."""
 
     @abstractmethod
-    def has_bits_of(self, other: Held) -> bool:
+    def has_bits_of(self, other: RowCopy) -> bool:
         """Return whether another copy of as many rows holds the same."""
 
 
-class HostOrdered(Ordered):
+class HostRowArray(RowArray):
     """As NumPy sees it."""
 
     __slots__ = ("_view",)
@@ -82,8 +82,8 @@ class HostOrdered(Ordered):
     def __init__(self, view: Values) -> None:
         self._view, self.shape, self.dtype = view, view.shape, view.dtype
 
-    def split(self, pieces: Pieces) -> HostOrdered:
-        return HostOrdered(pieces.split(self._view))
+    def split(self, pieces: Pieces) -> HostRowArray:
+        return HostRowArray(pieces.split(self._view))
 
     def look(self, places: Places) -> Values:
         return self._view[places] if places else self._view[np.newaxis]
@@ -98,15 +98,15 @@ class HostOrdered(Ordered):
             self._view[...] = values if np.ndim(values) == 0 else values[0]
 
     def set_where(self, places: Places, where: Values, value: Any) -> None:
-        found = self.load(places)
-        found[where] = value
-        self.store(places, found)
+        rows = self.load(places)
+        rows[where] = value
+        self.store(places, rows)
 
-    def hold(self, places: Places) -> Held:
-        return HostHeld(self.load(places))
+    def hold(self, places: Places) -> RowCopy:
+        return HostRowCopy(self.load(places))
 
 
-class HostHeld(Held):
+class HostRowCopy(RowCopy):
     """A copy that NumPy sees."""
 
     __slots__ = ("_values",)
@@ -117,11 +117,11 @@ class HostHeld(Held):
     def values(self) -> Values:
         return self._values
 
-    def put(self, target: Ordered, places: Places) -> None:
+    def put(self, target: RowArray, places: Places) -> None:
         target.store(places, self._values)
 
-    def add(self, target: Ordered, places: Places) -> None:
+    def add(self, target: RowArray, places: Places) -> None:
         target.store(places, target.look(places) + self._values)
 
-    def has_bits_of(self, other: Held) -> bool:
+    def has_bits_of(self, other: RowCopy) -> bool:
         return self._values.tobytes() == other.values().tobytes()

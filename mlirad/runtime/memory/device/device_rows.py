@@ -11,12 +11,12 @@ from mlirad.runtime.memory.device.service_ir import Operation
 from mlirad.runtime.memory.device.strided import Loops, Strided, contiguous, loops
 from mlirad.runtime.memory.device.transfers import Transfers
 from mlirad.runtime.memory.memory import DType
-from mlirad.runtime.memory.sparse.ordered import Held, Ordered
+from mlirad.runtime.memory.sparse.row_arrays import RowArray, RowCopy
 from mlirad.runtime.memory.sparse.touched import Pieces, Places
 from mlirad.runtime.memory.values import Values
 
 
-class DeviceOrdered(Ordered):
+class DeviceRowArray(RowArray):
     """An array on a device. Where rows begin is told by the host."""
 
     __slots__ = ("place", "transfers")
@@ -25,10 +25,10 @@ class DeviceOrdered(Ordered):
         self.transfers, self.place = transfers, place
         self.shape, self.dtype = place.shape, dtype
 
-    def split(self, pieces: Pieces) -> DeviceOrdered:
+    def split(self, pieces: Pieces) -> DeviceRowArray:
         shape, strides = pieces.split_axes(self.place.shape, self.place.strides)
         place = Strided(self.place.address, shape, strides, self.place.itemsize)
-        return DeviceOrdered(self.transfers, place, self.dtype)
+        return DeviceRowArray(self.transfers, place, self.dtype)
 
     def look(self, places: Places) -> Values:
         return self.load(places)
@@ -60,8 +60,8 @@ class DeviceOrdered(Ordered):
             )
             self.scatter(places, rows.at_address(address))
 
-    def hold(self, places: Places) -> DeviceHeld:
-        return DeviceHeld(self, places)
+    def hold(self, places: Places) -> DeviceRowCopy:
+        return DeviceRowCopy(self, places)
 
     # Packed rows on the device.
 
@@ -107,12 +107,12 @@ class DeviceOrdered(Ordered):
         return starts
 
 
-class DeviceHeld(Held):
+class DeviceRowCopy(RowCopy):
     """Packed rows in an allocation of their own."""
 
     __slots__ = ("_block", "_dtype", "_rows", "_transfers")
 
-    def __init__(self, source: DeviceOrdered, places: Places) -> None:
+    def __init__(self, source: DeviceRowArray, places: Places) -> None:
         self._transfers, self._dtype = source.transfers, source.dtype
         self.nbytes = source.rows(places, 0).nbytes
         self._block = DeviceAllocation(self._transfers, self.nbytes)
@@ -122,20 +122,20 @@ class DeviceHeld(Held):
     def values(self) -> Values:
         return self._transfers.read(self._rows, self._dtype)
 
-    def put(self, target: Ordered, places: Places) -> None:
+    def put(self, target: RowArray, places: Places) -> None:
         """Set rows."""
-        assert isinstance(target, DeviceOrdered)
+        assert isinstance(target, DeviceRowArray)
         target.scatter(places, self._rows)
 
-    def add(self, target: Ordered, places: Places) -> None:
-        assert isinstance(target, DeviceOrdered)
+    def add(self, target: RowArray, places: Places) -> None:
+        assert isinstance(target, DeviceRowArray)
         with self._transfers.pool.lent(self.nbytes) as address:
             sums = self._rows.at_address(address)
             target.gather(sums, places)
             self._transfers.add(sums, self._rows, self._dtype)
             target.scatter(places, sums)
 
-    def has_bits_of(self, other: Held) -> bool:
+    def has_bits_of(self, other: RowCopy) -> bool:
         """Return whether another copy holds the same."""
-        assert isinstance(other, DeviceHeld)
+        assert isinstance(other, DeviceRowCopy)
         return not self._transfers.differ(self._rows, other._rows)
