@@ -10,7 +10,7 @@ from typing import Any
 
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python.places.arrays import array_ref
-from mlirad.frontend.python.places.variables import Combine
+from mlirad.frontend.python.places.variables import ON_INTEGERS, Combine, Update
 from mlirad.frontend.python.translation.printing import emit_print
 from mlirad.frontend.python.translation.translator import Static, Translator
 from mlirad.frontend.python.values import functions as fn
@@ -151,7 +151,7 @@ block_local = _hint("block_local", "in memory shared by a block of threads")
 cache_read_only = _hint("cache_read_only", "in the cache for what is not written")
 
 
-def _atomic(kind: str, python_operator: Combine) -> Special:
+def _atomic(kind: Update, python_operator: Combine) -> Special:
     def translate(t: Translator, node: ast.Call) -> Any:
         if len(node.args) != 2:
             raise TaichiSyntaxError(f"atomic_{kind} takes a place and a value")
@@ -166,7 +166,7 @@ def _atomic(kind: str, python_operator: Combine) -> Special:
             python_operator, kind, Matrix(value) if isinstance(value, list | tuple) else value
         )
 
-    of = ", of integers," if kind in ("and", "or", "xor") else ""
+    of = ", of integers," if kind in ON_INTEGERS else ""
     raised = "TaichiTypeError for floats, " if of else ""
     translate.__doc__ = (
         f"Update a place{of} in a kernel by `{kind}` in one step: a variable, or an element of a "
@@ -177,15 +177,15 @@ def _atomic(kind: str, python_operator: Combine) -> Special:
     return Special(f"atomic_{kind}", translate, takes="place, value")
 
 
-atomic_add = _atomic("add", operator.add)
-atomic_sub = _atomic("sub", operator.sub)
-atomic_mul = _atomic("mul", operator.mul)
-atomic_min = _atomic("min", fn.min)
-atomic_max = _atomic("max", fn.max)
-atomic_and = _atomic("and", operator.and_)
-atomic_or = _atomic("or", operator.or_)
-atomic_xor = _atomic("xor", operator.xor)
-atomic_exchange = _atomic("exchange", lambda before, value: value)
+atomic_add = _atomic(Update.ADD, operator.add)
+atomic_sub = _atomic(Update.SUB, operator.sub)
+atomic_mul = _atomic(Update.MUL, operator.mul)
+atomic_min = _atomic(Update.MIN, fn.min)
+atomic_max = _atomic(Update.MAX, fn.max)
+atomic_and = _atomic(Update.AND, operator.and_)
+atomic_or = _atomic(Update.OR, operator.or_)
+atomic_xor = _atomic(Update.XOR, operator.xor)
+atomic_exchange = _atomic(Update.EXCHANGE, lambda before, value: value)
 
 
 @special(takes="*fields")

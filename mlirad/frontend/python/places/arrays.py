@@ -29,7 +29,13 @@ from mlirad.frontend.python.places.place import (
     flat_indices,
     indices_in,
 )
-from mlirad.frontend.python.places.variables import Combine, atomic, cast_for_store, stop_marks
+from mlirad.frontend.python.places.variables import (
+    Combine,
+    Update,
+    atomic,
+    cast_for_store,
+    stop_marks,
+)
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.matrix import Matrix, Value, check_indices, shown_type
 from mlirad.frontend.python.values.matrix_operators import Operand
@@ -166,7 +172,7 @@ class ElementPlace(Place):
         for entry, place in zip(self._entries(value), self._places()):
             effects.store(entry.value, self.array.value, place)
 
-    def update(self, operator: Combine, kind: str | None, value: Value) -> Any:
+    def update(self, operator: Combine, kind: Update | None, value: Value) -> Any:
         if kind is None:
             before = self.load()
             self.store(operator(before, value))

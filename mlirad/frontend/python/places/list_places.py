@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from mlirad.errors import TaichiTypeError
 from mlirad.frontend.python.places.place import Place, variables_in
-from mlirad.frontend.python.places.variables import Combine, Variable
+from mlirad.frontend.python.places.variables import Combine, Update, Variable
 from mlirad.frontend.python.values.matrix import Matrix, Value
 from mlirad.frontend.python.values.scalar import Expr
 
@@ -40,7 +40,7 @@ class ListPlace(Place):
                     f"a {type(entry).__name__} in a list cannot be replaced in a kernel"
                 )
 
-    def update(self, operator: Combine, kind: str | None, value: Value) -> NoReturn:
+    def update(self, operator: Combine, kind: Update | None, value: Value) -> NoReturn:
         raise TaichiTypeError("a list is not updated as a whole: update its entries")
 
     def at(self, key: Any) -> Any:
@@ -87,7 +87,7 @@ class TuplePlace(Place):
         for entry, item in zip(self.entries, value):
             store_into(entry, item)
 
-    def update(self, operator: Combine, kind: str | None, value: Value) -> NoReturn:
+    def update(self, operator: Combine, kind: Update | None, value: Value) -> NoReturn:
         raise TaichiTypeError("a tuple is not updated: assign another one")
 
     def at(self, key: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from mlirad.errors import TaichiCompilationError, TaichiIndexError, TaichiTypeError
 from mlirad.frontend.python.building.regions import if_op
-from mlirad.frontend.python.places.variables import Combine, Variable
+from mlirad.frontend.python.places.variables import Combine, Update, Variable
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.matrix import Matrix, Value, check_swizzle, swizzle
 from mlirad.frontend.python.values.scalar import Expr, Scalar
@@ -27,7 +27,7 @@ class Place:
     def store(self, value: Any) -> None:
         raise NotImplementedError
 
-    def update(self, operator: Combine, kind: str | None, value: Value) -> Any:
+    def update(self, operator: Combine, kind: Update | None, value: Value) -> Any:
         """Combine with a value; atomically if `kind` names an atomic. Returns the old value if it
         is known."""
         raise NotImplementedError
@@ -104,7 +104,7 @@ class VariablePlace(Place):
         else:
             self.variable.store(value)
 
-    def update(self, operator: Combine, kind: str | None, value: Value) -> Any:
+    def update(self, operator: Combine, kind: Update | None, value: Value) -> Any:
         before, variable = self.load(), self.variable
         if isinstance(self.position, int):
             variable.update_entry(self.position, operator, kind, cast(Scalar, value))
@@ -122,7 +122,7 @@ class VariablePlace(Place):
         return before
 
     def _change(
-        self, position: Expr, operator: Combine | None, kind: str | None, value: Scalar
+        self, position: Expr, operator: Combine | None, kind: Update | None, value: Scalar
     ) -> None:
         for k in range(len(self.variable.slots)):
             self.variable.change_if(position == k, k, operator, kind, value)
@@ -161,7 +161,7 @@ class PlaceList(Place):
         for place, entry in zip(self.places, component_values(value, len(self.places))):
             place.store(entry)
 
-    def update(self, operator: Combine, kind: str | None, value: Value) -> Any:
+    def update(self, operator: Combine, kind: Update | None, value: Value) -> Any:
         values = component_values(value, len(self.places))
         old = [place.update(operator, kind, entry) for place, entry in zip(self.places, values)]
         return Matrix.of_shape(self.shape, old)
@@ -192,7 +192,7 @@ class SelectedPlace(Place):
     def store(self, value: Value) -> None:
         self._change_selected(lambda place: place.store(value))
 
-    def update(self, operator: Combine, kind: str | None, value: Value) -> Any:
+    def update(self, operator: Combine, kind: Update | None, value: Value) -> Any:
         before = Variable(self.load())
         self._change_selected(lambda place: before.store(place.update(operator, kind, value)))
         return before.load()
@@ -225,7 +225,7 @@ class ValuePlace(Place):
     def store(self, value: Value) -> None:
         raise TaichiTypeError("this value cannot be assigned to")
 
-    def update(self, operator: Combine, kind: str | None, value: Value) -> Any:
+    def update(self, operator: Combine, kind: Update | None, value: Value) -> Any:
         raise TaichiTypeError("this value cannot be updated")
 
     def at(self, key: Subscript) -> Place:

@@ -12,7 +12,7 @@ from mlirad.errors import TaichiTypeError, did_you_mean
 from mlirad.frontend.python.places.arrays import Array, ArrayRef
 from mlirad.frontend.python.places.list_places import ListPlace, TuplePlace
 from mlirad.frontend.python.places.place import Place, Subscript, VariablePlace, variables_in
-from mlirad.frontend.python.places.variables import Combine, SharedVariable, Variable
+from mlirad.frontend.python.places.variables import Combine, SharedVariable, Update, Variable
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.matrix import Matrix, Value
 from mlirad.frontend.python.values.struct import (
@@ -43,7 +43,7 @@ class StructPlace(Place):
     def variables(self) -> list[Variable] | None:
         return variables_in(self.members.values())
 
-    def update(self, operator: Combine, kind: str | None, value: Value) -> Any:
+    def update(self, operator: Combine, kind: Update | None, value: Value) -> Any:
         raise TaichiTypeError("a struct is not updated as a whole: update its members")
 
     def at(self, key: Subscript | str) -> Place:

@@ -10,7 +10,7 @@ from mlirad.errors import TaichiTypeError
 from mlirad.frontend.python.building.regions import if_op
 from mlirad.frontend.python.places.arrays import ArrayRef
 from mlirad.frontend.python.places.place import Place, Subscript, check_rank, flat_indices
-from mlirad.frontend.python.places.variables import Combine
+from mlirad.frontend.python.places.variables import Combine, Update
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.ir import build
 from mlirad.types import u1
@@ -47,7 +47,7 @@ class Triplets(Place):
     def store(self, value: object) -> NoReturn:
         raise TaichiTypeError("a sparse matrix builder cannot be assigned to")
 
-    def update(self, operator: Combine, kind: str | None, value: object) -> NoReturn:
+    def update(self, operator: Combine, kind: Update | None, value: object) -> NoReturn:
         raise TaichiTypeError("a sparse matrix builder is updated entry by entry: A[i, j] += v")
 
     def at(self, key: Subscript) -> TripletPlace:
@@ -77,22 +77,22 @@ class TripletPlace(Place):
             "what it can do"
         )
 
-    def update(self, operator_: Combine, kind: str | None, value: Any) -> None:
+    def update(self, operator_: Combine, kind: Update | None, value: Any) -> None:
         """Append a triplet if there is room; they are counted in any case."""
-        if kind not in ("add", "sub"):
+        if kind not in (Update.ADD, Update.SUB):
             self.load()
         if not ex.is_scalar(value):
             raise TaichiTypeError(
                 f"a scalar is added to an entry of a sparse matrix, not a {type(value).__name__}"
             )
         triplets = self.triplets
-        number = triplets.count.at([build.index(0)]).update(operator.add, "add", 1)
+        number = triplets.count.at([build.index(0)]).update(operator.add, Update.ADD, 1)
         has_room = ex.comparison("<")(number, triplets.rows.shape[0])
 
         def store() -> None:
             place = [ex.as_index(number)]
             triplets.rows.at(place).store(self.row)
             triplets.columns.at(place).store(self.column)
-            triplets.values.at(place).store(-value if kind == "sub" else value)
+            triplets.values.at(place).store(-value if kind is Update.SUB else value)
 
         if_op(ex.cast(has_room, u1).value, store)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from typing import Any
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import array_type
+from mlirad.dialect.field import AtomicKind, array_type
 from mlirad.errors import TaichiTypeError
 from mlirad.frontend.python.building import effects
 from mlirad.frontend.python.building.builder import constant, current, mlir_type
@@ -19,6 +20,25 @@ from mlirad.ir import build
 from mlirad.types import DataType, u1
 
 Combine = Callable[[Value, Value], Any]  # of the old value and an operand
+
+
+class Update(StrEnum):
+    """What an atomic does to a place, by its name in programs."""
+
+    ADD = "add"
+    SUB = "sub"
+    MUL = "mul"
+    MIN = "min"
+    MAX = "max"
+    AND = "and"
+    OR = "or"
+    XOR = "xor"
+    EXCHANGE = "exchange"
+
+
+ON_INTEGERS = (Update.AND, Update.OR, Update.XOR)
+_ON_BOOLEANS = {Update.ADD: Update.OR, Update.SUB: Update.XOR}  # a sum is true if it is not 0
+_ON_UNSIGNED = {Update.MIN: AtomicKind.MINU, Update.MAX: AtomicKind.MAXU}
 
 
 def make_slot(dtype: DataType) -> ir.Value:
@@ -96,12 +116,12 @@ class Variable:
         ):
             self.write_entry(k, entry)
 
-    def update_entry(self, k: int, operator: Combine, kind: str | None, value: Scalar) -> None:
+    def update_entry(self, k: int, operator: Combine, kind: Update | None, value: Scalar) -> None:
         """Read, combine and write entry `k`."""
         self.write_entry(k, operator(self.read_entry(k), value))
 
     def change_if(
-        self, condition: Expr, k: int, operator: Combine | None, kind: str | None, value: Scalar
+        self, condition: Expr, k: int, operator: Combine | None, kind: Update | None, value: Scalar
     ) -> None:
         """Set entry `k`, or update it with an operator, if a condition holds."""
         old = self.read_entry(k)
@@ -122,14 +142,14 @@ class SharedVariable(Variable):
     def write_entry(self, k: int, value: Scalar) -> None:
         effects.store(cast_for_store(value, self.dtypes[k]).value, self.slots[k])
 
-    def update_entry(self, k: int, operator: Combine, kind: str | None, value: Scalar) -> None:
+    def update_entry(self, k: int, operator: Combine, kind: Update | None, value: Scalar) -> None:
         if kind is None:
             super().update_entry(k, operator, kind, value)
             return
         atomic(self.slots[k], [], self.dtypes[k], kind, value)
 
     def change_if(
-        self, condition: Expr, k: int, operator: Combine | None, kind: str | None, value: Scalar
+        self, condition: Expr, k: int, operator: Combine | None, kind: Update | None, value: Scalar
     ) -> None:
         """Set or update entry `k` alone: other iterations may change the other entries."""
 
@@ -154,19 +174,19 @@ def cast_for_store(value: Scalar, dtype: DataType) -> Expr:
 
 
 def atomic(
-    array: ir.Value, indices: Sequence[ir.Value], dtype: DataType, kind: str, value: Scalar
+    array: ir.Value, indices: Sequence[ir.Value], dtype: DataType, kind: Update, value: Scalar
 ) -> Expr:
     """Update one element atomically, and return its old value."""
-    if kind in ("and", "or", "xor") and dtype.is_float:
+    if kind in ON_INTEGERS and dtype.is_float:
         raise TaichiTypeError(f"atomic_{kind} updates integers, not {dtype}")
     converted = cast_for_store(value, dtype)
-    if dtype == u1:  # a sum is true if it is not 0
-        kind = {"add": "or", "sub": "xor"}.get(kind, kind)
-    if kind == "sub":
-        kind, converted = "add", -converted
-    if kind in ("min", "max") and dtype.is_integer and not dtype.is_signed:
-        kind += "u"
-    old = effects.atomic(converted.value, array, indices, kind, stop_marks(array))
+    if dtype == u1:
+        kind = _ON_BOOLEANS.get(kind, kind)
+    if kind is Update.SUB:
+        kind, converted = Update.ADD, -converted
+    is_unsigned = dtype.is_integer and not dtype.is_signed
+    atomic_kind = AtomicKind(_ON_UNSIGNED.get(kind, kind) if is_unsigned else kind)
+    old = effects.atomic(converted.value, array, indices, atomic_kind, stop_marks(array))
     return Expr(old, dtype)
 
 

@@ -10,7 +10,7 @@ from mlirad.errors import TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python.building.regions import if_op
 from mlirad.frontend.python.places.list_places import store_into
 from mlirad.frontend.python.places.place import Place
-from mlirad.frontend.python.places.variables import Variable
+from mlirad.frontend.python.places.variables import Update, Variable
 from mlirad.frontend.python.source.assigned_names import changes_once_set, resolver
 from mlirad.frontend.python.source.jumps import may_leave
 from mlirad.frontend.python.translation.choices import ReturnValues
@@ -29,7 +29,13 @@ from mlirad.types import DataType
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
-ATOMIC = {ast.Add: "add", ast.Sub: "sub", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor"}
+ATOMIC = {
+    ast.Add: Update.ADD,
+    ast.Sub: Update.SUB,
+    ast.BitAnd: Update.AND,
+    ast.BitOr: Update.OR,
+    ast.BitXor: Update.XOR,
+}
 
 
 def visit_block(t: Translator, statements: Sequence[ast.stmt]) -> None:
