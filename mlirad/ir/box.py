@@ -129,11 +129,3 @@ _ON_CONSTANTS: dict[str, Callable[[int, int], int]] = {
     Arith.MINSI: min,
     Arith.MAXSI: max,
 }
-
-
-def folded(name: str, x: ir.Value, y: ir.Value, known: Callable[[int, int], int]) -> ir.Value:
-    """An operation on index values, done now where both are known."""
-    left, right = constant_integer(x), constant_integer(y)
-    if left is not None and right is not None:
-        return b.index(known(left, right))
-    return b.make(name, x.type, [x, y])

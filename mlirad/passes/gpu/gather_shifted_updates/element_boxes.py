@@ -10,7 +10,7 @@ from mlirad.analysis.meetings import Meetings
 from mlirad.bindings import ir
 from mlirad.dialect.field import dim
 from mlirad.ir import build as b
-from mlirad.ir.box import bounds_of_index, folded
+from mlirad.ir.box import bounds_of_index, fold
 from mlirad.ir.ops import Arith
 from mlirad.ir.walk import constant_integer
 from mlirad.passes.gpu.gather_shifted_updates.repeated_body import build_sum, invariant
@@ -37,9 +37,9 @@ def reach(meetings: Meetings, group: Sequence[Update], variable: ir.Value) -> Re
     low, high = (_common_end(meetings, solutions, highest=end) for end in (False, True))
     start, end = b.index(0), extent
     if low is not None:
-        start = folded(Arith.MAXSI, _build_end(meetings, low), start, max)
+        start = fold(Arith.MAXSI, _build_end(meetings, low), start)
     if high is not None:
-        end = folded(Arith.MINSI, _build_end(meetings, high.plus(number(1))), end, min)
+        end = fold(Arith.MINSI, _build_end(meetings, high.plus(number(1))), end)
     return Reach(start, end, constant_integer(start), constant_integer(end))
 
 

@@ -13,7 +13,6 @@ Assumes stacks of sizes that are known at the top of the function (`insert-size-
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import floordiv, mul
 from typing import Annotated
 
 from mlirad.bindings import ir
@@ -29,7 +28,7 @@ from mlirad.dialect.field import (
 )
 from mlirad.dialect.grad import AllocOp, FreeOp, PopOp, PushOp
 from mlirad.ir import build as b
-from mlirad.ir.box import box_size, folded, for_each_index
+from mlirad.ir.box import box_size, fold, for_each_index
 from mlirad.ir.gpu.host_values import HostValues
 from mlirad.ir.gpu.striding import STRIDING_THREADS, stride
 from mlirad.ir.limits import Range
@@ -150,16 +149,16 @@ def _threads(
     for width, extents in arrays:
         array_size = b.index(width)
         for extent in extents:
-            array_size = folded(Arith.MULI, array_size, extent, mul)
-        size = folded(Arith.ADDI, size, array_size, int.__add__)
-    most_threads = folded(Arith.DIVUI, b.index(budget // LEAST_THREADS), size, floordiv)
-    most_threads = folded(Arith.MULI, most_threads, b.index(LEAST_THREADS), mul)
-    most_threads = folded(Arith.MAXSI, most_threads, b.index(LEAST_THREADS), max)
-    most_threads = folded(Arith.MINSI, most_threads, b.index(most), min)
+            array_size = fold(Arith.MULI, array_size, extent)
+        size = fold(Arith.ADDI, size, array_size)
+    most_threads = fold(Arith.DIVUI, b.index(budget // LEAST_THREADS), size)
+    most_threads = fold(Arith.MULI, most_threads, b.index(LEAST_THREADS))
+    most_threads = fold(Arith.MAXSI, most_threads, b.index(LEAST_THREADS))
+    most_threads = fold(Arith.MINSI, most_threads, b.index(most))
     if not all(map(HostValues(enclosing(loop)).knows, loop.operands)):
         return most_threads
-    total = folded(Arith.MAXSI, box_size(loop)[1], b.index(1), max)
-    return folded(Arith.MINSI, most_threads, total, min)
+    total = fold(Arith.MAXSI, box_size(loop)[1], b.index(1))
+    return fold(Arith.MINSI, most_threads, total)
 
 
 # Uses.

@@ -13,7 +13,7 @@ from mlirad.dialect.field import AllocaOp, array_of, element_type
 from mlirad.dialect.grad import AllocOp, stack_element
 from mlirad.dialect.layout_rules import ELEMENT_SIZES
 from mlirad.ir import build as b
-from mlirad.ir.box import folded
+from mlirad.ir.box import fold
 from mlirad.ir.ops import Arith
 from mlirad.ir.walk import constant_integer
 
@@ -69,7 +69,7 @@ def extents_of(op: ir.Operation) -> list[ir.Value]:
         return [b.index(extent) for extent in array_of(op.results[0].type)[1]]
     slots = constant_integer(op.operands[0])
     if slots is None:
-        return [folded(Arith.MAXSI, op.operands[0], b.index(1), max)]
+        return [fold(Arith.MAXSI, op.operands[0], b.index(1))]
     return [b.index(max(1, slots))]
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from mlirad.bindings import ir
 from mlirad.ir.marks.rounding import is_bound
+from mlirad.ir.ops import Arith, Memref
 from mlirad.ir.structured import For, If, is_branch, is_for
 from mlirad.ir.walk import block_operations, defining_op, enclosing
-
-LOAD, STORE = "memref.load", "memref.store"
 
 Term = tuple[ir.Value, ir.Operation, bool]  # what is added, where, and whether it is taken away
 
@@ -15,15 +14,15 @@ Term = tuple[ir.Value, ir.Operation, bool]  # what is added, where, and whether 
 def update_step(store: ir.Operation) -> tuple[ir.Operation, ir.Value, bool] | None:
     """The load of an update, what it adds, and whether it takes that away."""
     step = defining_op(store.operands[0])
-    if step is None or step.name not in ("arith.addf", "arith.subf") or is_bound(step):
+    if step is None or step.name not in (Arith.ADDF, Arith.SUBF) or is_bound(step):
         return None
     element = list(store.operands)[1:]
     for position, operand in enumerate(step.operands):
         load = defining_op(operand)
-        if load is None or load.name != LOAD or load.block != store.block:
+        if load is None or load.name != Memref.LOAD or load.block != store.block:
             continue
         one_use = len(list(operand.uses)) == 1 and len(list(step.results[0].uses)) == 1
-        is_negative = step.name == "arith.subf"
+        is_negative = step.name == Arith.SUBF
         if list(load.operands) == element and one_use and not (is_negative and position):
             return load, step.operands[1 - position], is_negative
     return None
@@ -54,13 +53,13 @@ def chain_addends(value: ir.Value, carried: ir.Value, at: ir.Operation) -> list[
         earlier = chain_addends(passed, carried, op)
         inner = chain_addends(then, passed, block_operations(If(op).then)[-1])
         return None if earlier is None or inner is None else [*earlier, *inner]
-    if op.name in ("arith.addf", "arith.subf"):
+    if op.name in (Arith.ADDF, Arith.SUBF):
         left, right = op.operands
-        sides = [(left, right)] if op.name == "arith.subf" else [(left, right), (right, left)]
+        sides = [(left, right)] if op.name == Arith.SUBF else [(left, right), (right, left)]
         for side, other in sides:
             earlier = chain_addends(side, carried, op)
             if earlier is not None:
-                return [*earlier, *value_addends(other, op, op.name == "arith.subf")]
+                return [*earlier, *value_addends(other, op, op.name == Arith.SUBF)]
         return None
     if is_for(op):
         position = ir.OpResult(value).result_number
@@ -96,10 +95,10 @@ def value_addends(value: ir.Value, at: ir.Operation, is_negative: bool) -> list[
     op = defining_op(value)
     if op is None or is_bound(op) or len(list(value.uses)) != 1:
         return [(value, at, is_negative)]
-    if op.name == "arith.negf":
+    if op.name == Arith.NEGF:
         return value_addends(op.operands[0], at, not is_negative)
-    if op.name not in ("arith.addf", "arith.subf"):
+    if op.name not in (Arith.ADDF, Arith.SUBF):
         return [(value, at, is_negative)]
-    flips = is_negative != (op.name == "arith.subf")
+    flips = is_negative != (op.name == Arith.SUBF)
     left, right = op.operands
     return [*value_addends(left, at, is_negative), *value_addends(right, at, flips)]

@@ -71,15 +71,11 @@ class Buffers:
                 for loop, extent in zip(loops[1:], inner_extents)
                 if extent is None
             ]
-            memref = b.make(
-                "memref.alloc",
-                ir.MemRefType.get([block, *sizes], type_),
-                unknown,
-                operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(unknown), 0]),
-                alignment=ir.IntegerAttr.get(b.integer_type(64), _LINE),
-            )
+            alignment = ir.IntegerAttr.get(b.integer_type(64), _LINE)
+            type_ = ir.MemRefType.get([block, *sizes], type_)
+            memref = b.alloc(type_, unknown, alignment=alignment)
         with behind(self.root):
-            b.effect("memref.dealloc", [memref])
+            b.dealloc(memref)
         return Buffer(memref, loops, block)
 
     def keep_only(self, values: set[ir.Value]) -> None:

@@ -11,8 +11,9 @@ from mlirad.analysis.contractions.places import Places, Point
 from mlirad.analysis.trips import span_of
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.box import folded
+from mlirad.ir.box import fold
 from mlirad.ir.marks.axis_choices import choice_of, set_choice
+from mlirad.ir.ops import Arith, Memref
 from mlirad.ir.structured import For
 from mlirad.ir.walk import (
     at_end,
@@ -27,7 +28,6 @@ from mlirad.ir.walk import (
 )
 from mlirad.passes.loops.split_contractions.buffers import Buffer, Buffers
 from mlirad.passes.loops.split_contractions.products import (
-    STORE,
     Factor,
     KeptValue,
     NestParts,
@@ -40,8 +40,8 @@ from mlirad.passes.loops.split_contractions.products import (
 class SplitNest:
     """The parts of one nest."""
 
-    def __init__(self, root: ir.Operation, taken: NestParts, buffers: Buffers) -> None:
-        self.root, self.taken, self.buffers = root, taken, buffers
+    def __init__(self, root: ir.Operation, parts: NestParts, buffers: Buffers) -> None:
+        self.root, self.parts, self.buffers = root, parts, buffers
         self.totals: dict[ir.Value, ir.Value] = {}  # what stands for the results of loops
 
     def run(self) -> None:
@@ -49,23 +49,23 @@ class SplitNest:
         if self._needs_blocks():
             self._cut()
         with before(self.root):
-            for sum_ in self.taken.sums:
+            for sum_ in self.parts.sums:
                 self._make_sum(sum_)
-        for sum_ in self.taken.sums:
+        for sum_ in self.parts.sums:
             self._use_sum(sum_)
-        updates = self.taken.updates
+        updates = self.parts.updates
         factors = {f.value: f for u in updates for p in u.products for f in _factors(p)}
         for value in factors:
             self._keep(value)
         with behind(self.root):
             for update in updates:
                 self._add_all(update.products, update.element)
-            for clear in self.taken.clears:
+            for clear in self.parts.clears:
                 _fill(clear.loops, clear.element, clear.store.operands[0])
-        for store in [*(u.store for u in updates), *(c.store for c in self.taken.clears)]:
+        for store in [*(u.store for u in updates), *(c.store for c in self.parts.clears)]:
             store.erase()
         erase_unused(self.root)
-        stores = any(op.name == STORE for op in operations(self.root))
+        stores = any(op.name == Memref.STORE for op in operations(self.root))
         if not stores and not any(has_uses(result) for result in self.root.results):
             self.root.erase()
 
@@ -86,7 +86,7 @@ class SplitNest:
             old.replace_all_uses_with(new)
         with at_end(blocks.body, root.location):
             end = b.add(blocks.induction, b.index(size or 1))
-            last = b.make("arith.minsi", b.index_type(), [end, high])
+            last = b.minsi(end, high)
             b.yield_(list(root.results))
         root.move_before(block_operations(blocks.body)[-1])
         for position, value in enumerate((blocks.induction, last)):
@@ -136,7 +136,7 @@ class SplitNest:
             with behind(sum_.loop):
                 total = b.read(element.memref, Places([]).indices_of(element, {}, {}))
                 if not is_zero(initial):
-                    total = b.make("arith.addf", total.type, [initial, total])
+                    total = b.addf(initial, total)
             sum_.result.replace_all_uses_with(total)
             self.totals[sum_.result] = total
         body = For(sum_.loop).body
@@ -174,10 +174,10 @@ class SplitNest:
             reads = [
                 b.read(element.memref, places.indices_of(element, point, {})) for element in factors
             ]
-            value = b.make("arith.mulf", reads[0].type, reads)
+            value = b.mulf(*reads)
             place = places.indices_of(output, point, {})
-            name = "arith.subf" if product.is_negative else "arith.addf"
-            total = b.make(name, value.type, [b.read(output.memref, place), value])
+            old = b.read(output.memref, place)
+            total = (b.subf if product.is_negative else b.addf)(old, value)
             b.write(total, output.memref, place)
 
 
@@ -191,9 +191,9 @@ def _bounds(loops: Sequence[ir.Operation], limits: LimitsOf) -> Bounds:
         low, high = list(loop.operands)[:2]
         loop_limits = limits.get(For(loop).induction, Limits())
         for form in loop_limits.lower:
-            low = folded("arith.maxsi", low, places.sum(form, {}, {}), max)
+            low = fold(Arith.MAXSI, low, places.sum(form, {}, {}))
         for form in loop_limits.upper:
-            high = folded("arith.minsi", high, places.sum(form, {}, {}), min)
+            high = fold(Arith.MINSI, high, places.sum(form, {}, {}))
         bounds[loop] = low, high
     return bounds
 

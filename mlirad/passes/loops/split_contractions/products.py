@@ -12,6 +12,7 @@ from mlirad.analysis.contractions.limits import LimitsOf, copy_limits, narrow
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.marks.rounding import is_bound
+from mlirad.ir.ops import Arith, Memref, Scf
 from mlirad.ir.structured import For, If, is_branch, is_for
 from mlirad.ir.walk import (
     block_operations,
@@ -25,8 +26,6 @@ from mlirad.ir.walk import (
     operations,
 )
 from mlirad.passes.loops.split_contractions.addends import (
-    LOAD,
-    STORE,
     Term,
     branch_values,
     chain_addends,
@@ -36,7 +35,7 @@ from mlirad.passes.loops.split_contractions.addends import (
     yielded_value,
 )
 
-_QUIET = ("arith.", "math.", "scf.for", "scf.if", "scf.yield", LOAD, STORE)
+_QUIET = ("arith.", "math.", Scf.FOR, Scf.IF, Scf.YIELD, Memref.LOAD, Memref.STORE)
 
 
 class KeptValue(msgspec.Struct, frozen=True):
@@ -149,21 +148,23 @@ class Products:
             if memory is not None:
                 self.touched.setdefault(memory, []).append(op)
         self.written = {
-            memory for memory, ops in self.touched.items() if any(op.name == STORE for op in ops)
+            memory
+            for memory, ops in self.touched.items()
+            if any(op.name == Memref.STORE for op in ops)
         }
         self.cleared = dict(self._find_cleared())
 
     def _memory(self, op: ir.Operation) -> ir.Value | None:
-        if op.name not in (LOAD, STORE):
+        if op.name not in (Memref.LOAD, Memref.STORE):
             return None
-        memory = memory_of(op.operands[op.name == STORE])
+        memory = memory_of(op.operands[op.name == Memref.STORE])
         self.is_known = self.is_known and memory is not None
         return memory
 
     def updates(self) -> Iterator[Update]:
         """The updates by products of memory that the nest does nothing else with."""
         for memory, ops in self.touched.items():
-            pairs = {op: update_step(op) for op in ops if op.name == STORE}
+            pairs = {op: update_step(op) for op in ops if op.name == Memref.STORE}
             loads = [step[0] for step in pairs.values() if step is not None]
             if memory in self.written and len(loads) == len(pairs) == len(ops) - len(loads):
                 for store, step in pairs.items():
@@ -197,7 +198,7 @@ class Products:
         """Where a sum goes, and nowhere else; it begins with what is known in front of the nest."""
         uses, initial = list(loop.results[position].uses), loop.operands[3 + position]
         store = uses[0].owner.operation if len(uses) == 1 else None
-        if store is None or store.name != STORE or store.block != loop.block:
+        if store is None or store.name != Memref.STORE or store.block != loop.block:
             return None
         memory, write = memory_of(store.operands[1]), self._write(store)
         if memory is None or len(self.touched[memory]) > 1 or is_defined_in(initial, self.root):
@@ -221,8 +222,8 @@ class Products:
         still."""
         for memory, ops in self.touched.items():
             store = ops[-1]
-            loads = [op for op in ops[:-1] if op.name == LOAD and op.block == store.block]
-            if store.name != STORE or not loads or len(loads) < len(ops) - 1:
+            loads = [op for op in ops[:-1] if op.name == Memref.LOAD and op.block == store.block]
+            if store.name != Memref.STORE or not loads or len(loads) < len(ops) - 1:
                 continue
             write, place = self._write(store), list(store.operands)[1:]
             if write is None or is_defined_in(store.operands[0], self.root):
@@ -248,7 +249,7 @@ class Products:
 
     def _product(self, value: ir.Value, at: ir.Operation, is_negative: bool) -> Product | None:
         op, path = defining_op(value), self._path(at)
-        if op is None or path is None or op.name != "arith.mulf" or is_bound(op):
+        if op is None or path is None or op.name != Arith.MULF or is_bound(op):
             return None
         loops, conditions = path
         limits: LimitsOf = {}
@@ -282,7 +283,7 @@ class Products:
     def _is_read(self, op: ir.Operation) -> bool:
         """Whether an op loads an element that the nest does not change, by indices that are sums
         of those of loops."""
-        memory = memory_of(op.operands[0]) if op.name == LOAD else None
+        memory = memory_of(op.operands[0]) if op.name == Memref.LOAD else None
         if memory is None or (memory in self.written and memory not in self.cleared):
             return False
         return self._is_sum_of(element_of(op.operands[0], list(op.operands)[1:]))
@@ -322,7 +323,7 @@ class Products:
 def erase_unused(root: ir.Operation) -> None:
     """Erase what a nest computes and does not use."""
     for op in reversed(list(operations(root))):
-        if any(has_uses(result) for result in op.results) or op.name in (STORE, "scf.yield"):
+        if any(has_uses(result) for result in op.results) or op.name in (Memref.STORE, Scf.YIELD):
             continue
-        if not any(inner.name == STORE for inner in operations(op)):
+        if not any(inner.name == Memref.STORE for inner in operations(op)):
             op.erase()

@@ -9,6 +9,7 @@ from mlirad.analysis.linear import linear_form
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.ops import Arith
 from mlirad.ir.structured import For, is_for
 from mlirad.ir.unrolling import unroll
 from mlirad.ir.walk import before, is_defined_in, operations
@@ -31,7 +32,7 @@ def write_out(root: ir.Operation) -> bool:
 def _hiding(root: ir.Operation) -> Iterator[ir.Operation]:
     """The loops to be written out, inner ones first."""
     inner = [op for op in operations(root) if is_for(op)]
-    tests = [op for op in operations(root) if op.name == "arith.cmpi"]
+    tests = [op for op in operations(root) if op.name == Arith.CMPI]
     mixed = {index for test in tests for index in _mixed_indices(test, root)}
     copies = 1
     for loop in reversed(inner):

@@ -41,19 +41,18 @@ class Splitting:
         if not products.is_known:
             return False
         updates = [
-            one
-            for one in products.updates()
-            if all(self._pays(product, one.element) for product in one.products)
+            update
+            for update in products.updates()
+            if all(self._pays(product, update.element) for product in update.products)
         ]
         sums = self._sums(products)
-        all_products = [p for one in updates for p in one.products] + [
-            p for one in sums for p in one.products
-        ]
+        all_products = [p for update in updates for p in update.products]
+        all_products += [p for sum_ in sums for p in sum_.products]
         factors = [factor for product in all_products for factor in (product.left, product.right)]
-        kept_values = {one.value for one in factors if isinstance(one, KeptValue)}
-        read = {memory_of(one.memref) for one in factors if isinstance(one, Element)}
+        kept_values = {f.value for f in factors if isinstance(f, KeptValue)}
+        read = {memory_of(f.memref) for f in factors if isinstance(f, Element)}
         clears = [write for memory, write in products.cleared.items() if memory in read]
-        self.buffers.keep_only(kept_values | {one.result for one in sums if one.target is None})
+        self.buffers.keep_only(kept_values | {s.result for s in sums if s.target is None})
         if all_products:
             SplitNest(self.loop, NestParts(sums, updates, clears), self.buffers).run()
         return bool(all_products)

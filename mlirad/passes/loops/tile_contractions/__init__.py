@@ -12,6 +12,7 @@ from typing import Annotated
 
 from mlirad.bindings import ir
 from mlirad.ir.limits import Range
+from mlirad.ir.ops import Arith, Memref
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import is_for
 from mlirad.ir.walk import defining_op, functions, is_inside, operations
@@ -47,18 +48,16 @@ def _may_be_one(loop: ir.Operation) -> bool:
 
 
 def _adds_product(op: ir.Operation) -> bool:
-    step = defining_op(op.operands[0]) if op.name == "memref.store" else None
-    if step is None or step.name not in ("arith.addf", "arith.subf"):
+    step = defining_op(op.operands[0]) if op.name == Memref.STORE else None
+    if step is None or step.name not in (Arith.ADDF, Arith.SUBF):
         return False
     terms = [defining_op(operand) for operand in step.operands]
     return any(
-        product is not None
-        and product.name == "arith.mulf"
-        and all(map(_is_read, product.operands))
+        product is not None and product.name == Arith.MULF and all(map(_is_read, product.operands))
         for product in terms
     )
 
 
 def _is_read(value: ir.Value) -> bool:
     op = defining_op(value)
-    return op is not None and op.name == "memref.load"
+    return op is not None and op.name == Memref.LOAD

@@ -111,7 +111,7 @@ class Columns:
         stretch = Part(index.lower, index.upper, size, False)
 
         def at(first: ir.Value) -> None:
-            end = b.make("arith.minsi", b.index_type(), [b.add(first, b.index(size)), index.upper])
+            end = b.minsi(b.add(first, b.index(size)), index.upper)
             trips = Part(first, index.upper if stretch.is_single else end, 1, True)
             rows = Rows(self, [(index, trips)], Panel(memory, first))
 
@@ -135,7 +135,7 @@ class Columns:
         stretch = Part(row.lower, row.upper, size, False)
 
         def at(first: ir.Value) -> None:
-            end = b.make("arith.minsi", b.index_type(), [b.add(first, b.index(size)), row.upper])
+            end = b.minsi(b.add(first, b.index(size)), row.upper)
             run(Part(first, end, 1, True))
 
         if row.extent is not None and row.extent <= size:
@@ -273,11 +273,7 @@ class Rows:
         return row
 
     def _sum_loops(
-        self,
-        sums: Sums,
-        point: Point,
-        totals: Sequence[ir.Value],
-        masks: Masks,
+        self, sums: Sums, point: Point, totals: Sequence[ir.Value], masks: Masks
     ) -> list[ir.Value]:
         if not sums:
             return self._products(point, totals, masks)
@@ -303,7 +299,7 @@ class Rows:
             if k == 0:
                 factor = self._left_element(term, point, r)
                 if term.is_negative:
-                    factor = b.make("arith.negf", factor.type, [factor])
+                    factor = b.negf(factor)
                 spread = v.spread(factor, self.code.vector)
             results.append(v.multiply_add(spread, vectors[k], total, fused=self.code.fused))
         return results

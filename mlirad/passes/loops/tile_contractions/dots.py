@@ -50,13 +50,13 @@ class Dots:
         outer = len(self.plan.outer_sums)
         totals = self._sum_loops(self.plan.sums[outer:], point, zeros, shape)
         output = self.nest.output
-        for position, total in enumerate(totals):
+        for position, lanes in enumerate(totals):
             r, c = divmod(position, columns)
             offset = {self.plan.row.value: r, self.plan.column.value: c}
             place = self.places.indices_of(output, point, offset)
-            old, new = b.read(output.memref, place), v.sum_of_lanes(total)
-            name = "arith.subf" if self.term.is_negative else "arith.addf"
-            b.write(b.make(name, new.type, [old, new]), output.memref, place)
+            old, new = b.read(output.memref, place), v.sum_of_lanes(lanes)
+            total = (b.subf if self.term.is_negative else b.addf)(old, new)
+            b.write(total, output.memref, place)
 
     def _sum_loops(
         self,

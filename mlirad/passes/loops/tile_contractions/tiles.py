@@ -52,7 +52,7 @@ def _emit(chosen: Plan, *, fused: bool) -> None:
             Columns(chosen, memory, of_rows, fused=fused).emit()
         for copies in (memory, of_rows):
             if copies is not None:
-                b.effect("memref.dealloc", [copies])
+                b.dealloc(copies)
     for new_loop in _loops_before(loop)[earlier:][:1]:
         remark(new_loop, str(chosen))
 
@@ -74,10 +74,5 @@ def _row_panel(chosen: Plan) -> ir.Value:
 
 
 def _memory(shape: list[int], chosen: Plan) -> ir.Value:
-    return b.make(
-        "memref.alloc",
-        ir.MemRefType.get(shape, chosen.nest.element_type),
-        [],
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]),
-        alignment=ir.IntegerAttr.get(b.integer_type(64), _LINE),
-    )
+    alignment = ir.IntegerAttr.get(b.integer_type(64), _LINE)
+    return b.alloc(ir.MemRefType.get(shape, chosen.nest.element_type), alignment=alignment)

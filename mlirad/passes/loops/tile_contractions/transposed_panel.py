@@ -32,7 +32,7 @@ class Across:
         if squares < len(masks):
             begin = b.add(first, b.index(squares * self.lanes))
             end = b.add(first, b.index(len(masks) * self.lanes))
-            last = b.make("arith.minsi", b.index_type(), [end, self.plan.column.upper])
+            last = b.minsi(end, self.plan.column.upper)
             self._numbers(point, Part(begin, last, 1, True), trips, trips.lower)
 
     def _squares(self, point: Point, start: int, trips: Part) -> None:
