@@ -11,7 +11,7 @@ from typing import Any
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect import context
-from mlirad.ir.structured import Structured, is_branch, is_for, is_parallel, is_while
+from mlirad.ir.structured import StructuredOp, is_branch, is_for, is_parallel, is_while
 from mlirad.ir.walk import block_operations, functions
 from mlirad.kernel.array_arguments import copy_of
 from mlirad.lang.kernels.launch import Launch
@@ -129,7 +129,7 @@ class Counter:
                 self._operations[key] = sum(
                     _inside(block)
                     for function in functions(module.operation)
-                    for block in Structured(function).blocks
+                    for block in StructuredOp(function).blocks
                 )
         return self._operations[key]
 

@@ -15,7 +15,7 @@ from mlirad.dialect.snode import (
     tree_operations,
     trees_around,
 )
-from mlirad.dialect.view import Named, Reads, View
+from mlirad.dialect.view import NamedOp, Reads, View
 
 
 class ActivateOp(View, dialect=Snode, name="activate"):
@@ -97,12 +97,12 @@ _CHANGES = (ActivateOp, DeactivateOp, AppendOp)
 _ALL = (*_CHANGES, IsActiveOp, LengthOp)
 
 
-def is_on_activity(op: Named) -> bool:
+def is_on_activity(op: NamedOp) -> bool:
     """Return whether an op reads or changes which cells are active."""
     return any(kind.holds(op) for kind in _ALL)
 
 
-def changes_activity(op: Named) -> bool:
+def changes_activity(op: NamedOp) -> bool:
     """Return whether an op changes which cells are active."""
     return any(kind.holds(op) for kind in _CHANGES)
 

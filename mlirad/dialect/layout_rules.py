@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from mlirad.bindings import ir
-from mlirad.dialect.view import Named
+from mlirad.dialect.view import NamedOp
 
 POINTER, BITMASKED, DYNAMIC = "snode.pointer", "snode.bitmasked", "snode.dynamic"
 _SPARSE = (POINTER, BITMASKED, DYNAMIC)
@@ -97,6 +97,6 @@ def children_of(block: ir.Operation) -> list[ir.Operation]:
     return [child.operation for child in block.regions[0].blocks[0].operations]
 
 
-def is_sparse(op: Named) -> bool:
+def is_sparse(op: NamedOp) -> bool:
     """Return whether an op is a block whose cells may be inactive."""
     return op.name in _SPARSE

@@ -8,7 +8,7 @@ from typing import Protocol
 from mlirad.bindings import ext, ir
 
 
-class Named(Protocol):
+class NamedOp(Protocol):
     """An operation, or what stands for one in an analysis."""
 
     @property
@@ -42,7 +42,7 @@ class View(ext.Operation):
         return None
 
     @classmethod
-    def holds(cls, op: Named) -> bool:
+    def holds(cls, op: NamedOp) -> bool:
         """Return whether an op is one of these."""
         return op.name == cls.OPERATION_NAME
 

@@ -1,7 +1,7 @@
 """Operations that compute values from values alone: they may be done elsewhere, or twice."""
 
 from mlirad.bindings import ir
-from mlirad.dialect.view import Named
+from mlirad.dialect.view import NamedOp
 from mlirad.ir.ops import Arith, Builtin, Llvm, Memref
 
 _DIALECTS = ("arith", "math", "complex")
@@ -30,12 +30,12 @@ _OTHERS = {
 }
 
 
-def is_arithmetic(op: Named) -> bool:
+def is_arithmetic(op: NamedOp) -> bool:
     """Return whether an operation is one of `arith` or `math`."""
     return op.name.startswith(("arith.", "math."))
 
 
-def is_integer_division(op: Named) -> bool:
+def is_integer_division(op: NamedOp) -> bool:
     """Return whether an operation is a quotient or a remainder of integers."""
     return op.name in _INTEGER_DIVISIONS
 

@@ -26,7 +26,7 @@ DEEPEST = 100  # loops and branches: what an analysis asks of each grows with th
 _HOLDERS = (*STRUCTURED, Scf.REDUCE, CustomOp.OPERATION_NAME, JvpOp.OPERATION_NAME)
 
 
-def structured(root: ir.Operation) -> None:
+def structured_functions(root: ir.Operation) -> None:
     """Require functions of one block, in which only loops and branches of `scf` hold other
     operations."""
     for function in functions(root):
@@ -210,4 +210,4 @@ def refuse(op: ir.Operation, message: str) -> NoReturn:
 
 
 TENSORS: tuple[Requirement, ...] = (definitions,)
-KERNELS: tuple[Requirement, ...] = (structured, rising, known_arrays, well_marked)
+KERNELS: tuple[Requirement, ...] = (structured_functions, rising, known_arrays, well_marked)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mlirad.bindings import ir
-from mlirad.dialect.view import Named
+from mlirad.dialect.view import NamedOp
 from mlirad.ir.ops import Scf
 
 # of a `for` that came from a parallel loop: its iterations may run in any order, or together; what
@@ -16,22 +16,22 @@ DISTINCT = "field.distinct"
 STRUCTURED = (Scf.FOR, Scf.WHILE, Scf.IF, Scf.PARALLEL)
 
 
-def is_for(op: Named) -> bool:
+def is_for(op: NamedOp) -> bool:
     """Return whether an op is a loop whose trips are known before it runs, one after another."""
     return op.name == Scf.FOR
 
 
-def is_while(op: Named) -> bool:
+def is_while(op: NamedOp) -> bool:
     """Return whether an op is a loop that runs as long as a condition holds."""
     return op.name == Scf.WHILE
 
 
-def is_branch(op: Named) -> bool:
+def is_branch(op: NamedOp) -> bool:
     """Return whether an op runs one of its regions, or none."""
     return op.name == Scf.IF
 
 
-def is_parallel(op: Named) -> bool:
+def is_parallel(op: NamedOp) -> bool:
     """Return whether an op is a loop whose iterations run in any order."""
     return op.name == Scf.PARALLEL
 
@@ -41,12 +41,12 @@ def runs_in_any_order(op: ir.Operation) -> bool:
     return is_for(op) and ANY_ORDER in op.attributes
 
 
-def is_serial_loop(op: Named) -> bool:
+def is_serial_loop(op: NamedOp) -> bool:
     """Return whether an op is a loop whose iterations run one after another."""
     return op.name in (Scf.FOR, Scf.WHILE)
 
 
-class Structured:
+class StructuredOp:
     """An op whose regions are part of the function around it."""
 
     __slots__ = ("op",)
@@ -65,7 +65,7 @@ class Structured:
         return list(self.op.results)
 
 
-class For(Structured):
+class For(StructuredOp):
     """`scf.for`."""
 
     __slots__ = ()
@@ -86,7 +86,7 @@ class For(Structured):
         return list(self.body.arguments)[1:]
 
 
-class While(Structured):
+class While(StructuredOp):
     """`scf.while`: its first block gives a condition, and what its second block, or the result,
     gets."""
 
@@ -103,7 +103,7 @@ class While(Structured):
         return self.op.regions[1].blocks[0]
 
 
-class If(Structured):
+class If(StructuredOp):
     """`scf.if`."""
 
     __slots__ = ()
@@ -119,7 +119,7 @@ class If(Structured):
         return self.op.regions[1].blocks[0]
 
 
-class Parallel(Structured):
+class Parallel(StructuredOp):
     """`scf.parallel`, without reductions: a box."""
 
     __slots__ = ("body", "rank")

@@ -15,5 +15,5 @@ def raise_recorded(
     """Raise an error for a record: the number of a message, from 1, then the words that go into its
     holes."""
     message = messages[record[0] - 1]
-    text = message.filled([int(word) for word in record[1:]])
+    text = message.fill([int(word) for word in record[1:]])
     raise kind(text if message.place is None else located(text, message.place))

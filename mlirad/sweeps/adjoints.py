@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 
 from mlirad.analysis.derivatives.activity import Activity
-from mlirad.analysis.derivatives.needed import Needed
+from mlirad.analysis.derivatives.needed import NeededValues
 from mlirad.analysis.finite import Finiteness
 from mlirad.bindings import ir
 from mlirad.ir import build as b
@@ -29,7 +29,7 @@ class AdjointSweep(ABC):
         self,
         graph: Graph,
         activity: Activity,
-        needed: Needed,
+        needed: NeededValues,
         recompute: Recompute,
         arrays: dict[Array, ir.Value],
         *,

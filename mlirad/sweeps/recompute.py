@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mlirad.analysis.derivatives.activity import Activity
-from mlirad.analysis.derivatives.needed import Needed
+from mlirad.analysis.derivatives.needed import NeededValues
 from mlirad.analysis.trips import most_trips
 from mlirad.bindings import ir
 from mlirad.dialect import grad
@@ -40,7 +40,7 @@ class Recompute:
     """Emits the needed ops of blocks. `stacks` holds the saved history of carried values, `trips`
     trip counts."""
 
-    def __init__(self, graph: Graph, activity: Activity, needed: Needed) -> None:
+    def __init__(self, graph: Graph, activity: Activity, needed: NeededValues) -> None:
         self.graph, self.activity, self.needed = graph, activity, needed
         self.stacks: dict[int, ir.Value] = {}
         self.trips: dict[Node, ir.Value] = {}

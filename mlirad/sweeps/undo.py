@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from mlirad.analysis.derivatives.needed import Needed, base_depth
+from mlirad.analysis.derivatives.needed import NeededValues, base_depth
 from mlirad.bindings import ir
 from mlirad.dialect import field, grad
 from mlirad.dialect.field import array_of, atomic_kind, element_type, is_atomic
@@ -32,7 +32,7 @@ Marks = list[ir.Value]
 class Undo:
     """Emits writes that are done again, and their undoing. `needed.redone` says which."""
 
-    def __init__(self, needed: Needed) -> None:
+    def __init__(self, needed: NeededValues) -> None:
         self.needed = needed
         self.logs: dict[Array, tuple[ir.Value, ir.Value]] = {}  # log and array, by array
         self.old: dict[Node, ir.Value] = {}

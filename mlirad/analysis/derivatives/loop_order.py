@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mlirad.analysis.derivatives.activity import Activity
-from mlirad.analysis.derivatives.needed import Needed
+from mlirad.analysis.derivatives.needed import NeededValues
 from mlirad.analysis.linear import linear_form
 from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicKind, atomic_kind, is_atomic, is_load, is_store
@@ -12,7 +12,7 @@ from mlirad.ir.ops import Arith
 from mlirad.ir.walk import is_defined_in
 
 
-def any_order(graph: Graph, activity: Activity, needed: Needed, loop: Node) -> bool:
+def any_order(graph: Graph, activity: Activity, needed: NeededValues, loop: Node) -> bool:
     """Return whether adjoints pass from one iteration of `scf.for` to another only through sums.
 
     So it is where carried values are sums (`c + something` without c), where no history is needed,

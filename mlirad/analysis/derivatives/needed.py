@@ -22,7 +22,7 @@ from mlirad.ir.walk import Array, has_uses
 Key = tuple[int, int]
 
 
-class Needed:
+class NeededValues:
     """`keys` are the needs; `saved` the loop-carried values kept for every iteration; `replayed`
     the writes to cells local to the launch that are done again; `work` the structured ops that hold
     something to reverse.

@@ -23,7 +23,7 @@ from mlirad.ir.ops import Arith, Math, Memref, Scf
 from mlirad.ir.pure_operations import is_integer_division
 from mlirad.ir.structured import (
     For,
-    Structured,
+    StructuredOp,
     is_branch,
     is_for,
     is_serial_loop,
@@ -103,7 +103,7 @@ class Scalar:
             return self.replaced[op]
         if is_for(op):
             return self.loop(op)
-        inside = sum(self.block(block) for block in Structured(op).blocks) if op.regions else 0.0
+        inside = sum(self.block(block) for block in StructuredOp(op).blocks) if op.regions else 0.0
         if is_while(op):
             return UNKNOWN * (inside + 1)
         if is_branch(op):
@@ -350,7 +350,7 @@ class Lanes:
 
     def _structured_cost(self, op: ir.Operation, masked: bool) -> float:
         divergent = self.strides.is_divergent(op)
-        inside = sum(self.block(block, masked or divergent) for block in Structured(op).blocks)
+        inside = sum(self.block(block, masked or divergent) for block in StructuredOp(op).blocks)
         if is_branch(op):
             if divergent:
                 heavy = _has_work(op)

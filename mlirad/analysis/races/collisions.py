@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import msgspec
 
 from mlirad.analysis.derivatives.activity import Activity
-from mlirad.analysis.derivatives.needed import Needed
+from mlirad.analysis.derivatives.needed import NeededValues
 from mlirad.analysis.derivatives.redone import redone_arrays
 from mlirad.analysis.races.deactivations import Deactivations
 from mlirad.analysis.races.overwrite import Neighbours, Overwrites
@@ -50,7 +50,7 @@ class Collisions:
         self._apart: dict[tuple[Node, Node], bool] = {}
         self._shared = [(loop, self._accesses(loop)) for loop in graph.nodes() if is_parallel(loop)]
 
-    def pairs(self, needed: Needed | None) -> list[Pair]:
+    def pairs(self, needed: NeededValues | None) -> list[Pair]:
         """What is not proven and matters to the tangents or, for which these are `needed`, to the
         reverse."""
         values: set[int] = set() if needed is None else {value for value, _ in needed.keys}
@@ -70,7 +70,7 @@ class Collisions:
             and not self.are_apart(node, write, loop)
         ]
 
-    def read(self, needed: Needed) -> set[int]:
+    def read(self, needed: NeededValues) -> set[int]:
         """The values from which a check of all pairs, before the reverse, computes where their
         accesses go."""
         nodes = {node for pair in self.pairs(needed) for node in (pair.node, pair.write)}
@@ -171,7 +171,7 @@ def find_open(
     if tangents:
         written = {node.array for node in graph.nodes() if is_write(node)}
         return Open(collisions, collisions.pairs(None), frozenset(written | activity.cells))
-    needed = Needed(graph, activity, redone_arrays(function, graph))
+    needed = NeededValues(graph, activity, redone_arrays(function, graph))
     return Open(collisions, collisions.pairs(needed), needed.arrays | activity.cells)
 
 

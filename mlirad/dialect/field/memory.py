@@ -14,7 +14,7 @@ from mlirad.dialect.snode import (
     tree_operations,
     trees_around,
 )
-from mlirad.dialect.view import Named, Reads, View
+from mlirad.dialect.view import NamedOp, Reads, View
 
 RECURSION = "field.recursion"  # on memory for the calls of a function: which one calls itself
 
@@ -155,17 +155,17 @@ _LOAD, _STORE, _ATOMIC = LoadOp.OPERATION_NAME, StoreOp.OPERATION_NAME, AtomicOp
 _WRITES, _READS, _ACCESSES = (_STORE, _ATOMIC), (_LOAD, _ATOMIC), (_LOAD, _STORE, _ATOMIC)
 
 
-def is_load(op: Named) -> bool:
+def is_load(op: NamedOp) -> bool:
     """Return whether an op reads an element, and no more."""
     return op.name == _LOAD
 
 
-def is_store(op: Named) -> bool:
+def is_store(op: NamedOp) -> bool:
     """Return whether an op writes an element, whatever was there."""
     return op.name == _STORE
 
 
-def is_atomic(op: Named) -> bool:
+def is_atomic(op: NamedOp) -> bool:
     """Return whether an op updates an element."""
     return op.name == _ATOMIC
 
@@ -180,22 +180,22 @@ def replaces(op: ir.Operation) -> bool:
     return is_store(op) or (is_atomic(op) and atomic_kind(op) is AtomicKind.EXCHANGE)
 
 
-def is_write(op: Named) -> bool:
+def is_write(op: NamedOp) -> bool:
     """Return whether an op changes an element."""
     return op.name in _WRITES
 
 
-def is_read(op: Named) -> bool:
+def is_read(op: NamedOp) -> bool:
     """Return whether an op gives what an element holds."""
     return op.name in _READS
 
 
-def is_access(op: Named) -> bool:
+def is_access(op: NamedOp) -> bool:
     """Return whether an op reads or changes an element."""
     return op.name in _ACCESSES
 
 
-def makes_array(op: Named) -> bool:
+def makes_array(op: NamedOp) -> bool:
     """Return whether an op gives a field's array or makes a local one."""
     return GetOp.holds(op) or AllocaOp.holds(op)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from mlirad.bindings import I1, ext, ir
 from mlirad.dialect.field.arrays import Field
-from mlirad.dialect.view import Named, View
+from mlirad.dialect.view import NamedOp, View
 
 _HOLE = re.compile(r"\{[^}]*\}")
 
@@ -56,7 +56,7 @@ class AssertOp(View, dialect=Field, name="assert"):
         return _problem_of_numbers(self.operation)
 
 
-def is_report(op: Named) -> bool:
+def is_report(op: NamedOp) -> bool:
     """Return whether an op prints or asserts."""
     return PrintOp.holds(op) or AssertOp.holds(op)
 

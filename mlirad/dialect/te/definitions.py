@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlirad.bindings import I1, ext, ir
-from mlirad.dialect.view import Named, View
+from mlirad.dialect.view import NamedOp, View
 
 
 class Te(ext.Dialect, name="te"):
@@ -130,7 +130,7 @@ _PLACEHOLDER, _SCAN = PlaceholderOp.OPERATION_NAME, ScanOp.OPERATION_NAME
 _ADDED = "te.added"  # of a function: the numbers of results
 
 
-def defines_tensor(op: Named) -> bool:
+def defines_tensor(op: NamedOp) -> bool:
     """Return whether an op gives a tensor."""
     return op.name in (_COMPUTE, _SCATTER, _SCAN, _PLACEHOLDER)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from mlirad.bindings import ext, ir
 from mlirad.dialect.te.definitions import Te, YieldOp, problem_of_region, yield_
-from mlirad.dialect.view import Named, View
+from mlirad.dialect.view import NamedOp, View
 
 Combine = Callable[[Sequence[ir.Value], Sequence[ir.Value]], Sequence[ir.Value]]
 
@@ -68,7 +68,7 @@ _DERIVATIVE = "te.derivative"
 _READ, _REDUCE = ReadOp.OPERATION_NAME, ReduceOp.OPERATION_NAME
 
 
-def is_read(op: Named) -> bool:
+def is_read(op: NamedOp) -> bool:
     """Return whether an op reads an element of a tensor."""
     return op.name == _READ
 
@@ -78,7 +78,7 @@ def reduce_kind(op: ir.Operation) -> ReduceKind:
     return ReduceKind(ReduceOp(op).kind.value)
 
 
-def is_reduce(op: Named) -> bool:
+def is_reduce(op: NamedOp) -> bool:
     """Return whether an op combines values over a range of an index."""
     return op.name == _REDUCE
 

@@ -30,7 +30,7 @@ class Message(msgspec.Struct, frozen=True):
         text = ir.StringAttr.get(self.text)
         return ir.DictAttr.get({"text": text, "place": place_attribute(self.place)})
 
-    def filled(self, values: Sequence[int]) -> str:
+    def fill(self, values: Sequence[int]) -> str:
         """The text with words in its holes; a format that ends in a letter of C's for floats reads
         a double."""
         words = iter(values)

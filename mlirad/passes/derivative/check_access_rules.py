@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Annotated, NoReturn
 
 from mlirad.analysis.derivatives.activity import Activity
-from mlirad.analysis.derivatives.needed import Needed
+from mlirad.analysis.derivatives.needed import NeededValues
 from mlirad.analysis.footprints.footprint import named_array
 from mlirad.analysis.races.collisions import Collisions
 from mlirad.analysis.races.deactivations import cure
@@ -64,7 +64,7 @@ class _Check:
         """Add arrays until what doing their writes again needs is safe too."""
         redone: dict[Array, tuple[Node, Node]] = {}
         while True:
-            needed = Needed(self.graph, self.activity, frozenset(redone))
+            needed = NeededValues(self.graph, self.activity, frozenset(redone))
             values = {value for value, _ in needed.keys} | self.collisions.read(needed)
             unsafe = self._unsafe(needed, values, redone)
             if not unsafe:
@@ -95,7 +95,7 @@ class _Check:
             remark(node.op, f"the gradient reads {shown_array(node.array)} here again: {verdict}")
 
     def _unsafe(
-        self, needed: Needed, values: set[int], redone: dict[Array, tuple[Node, Node]]
+        self, needed: NeededValues, values: set[int], redone: dict[Array, tuple[Node, Node]]
     ) -> dict[Array, tuple[Node, Node]]:
         unsafe: dict[Array, tuple[Node, Node]] = {}
         for read in self.graph.nodes():
@@ -120,7 +120,7 @@ class _Check:
         return unsafe
 
     def _later_writes(
-        self, read: Node, writes: Sequence[Node], needed: Needed, values: set[int]
+        self, read: Node, writes: Sequence[Node], needed: NeededValues, values: set[int]
     ) -> Sequence[Node]:
         """The writes, of some, that must not change what the reverse reads at an access."""
         if is_load(read):
@@ -157,7 +157,7 @@ class _Check:
         if self._is_local(load):
             _refuse(load, write, "is a local of the kernel that is overwritten afterwards")
 
-    def _stays_in_one_loop(self, array: Array, needed: Needed, values: set[int]) -> None:
+    def _stays_in_one_loop(self, array: Array, needed: NeededValues, values: set[int]) -> None:
         """Refuse an array that goes back to before the launch, where another loop needs what the
         launch made of it.
 

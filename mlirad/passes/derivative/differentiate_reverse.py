@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from mlirad.analysis.derivatives.activity import Activity
 from mlirad.analysis.derivatives.differentiable import differentiable_in_reverse
-from mlirad.analysis.derivatives.needed import Needed
+from mlirad.analysis.derivatives.needed import NeededValues
 from mlirad.analysis.derivatives.redone import redone_arrays
 from mlirad.analysis.finite import infinite_arrays
 from mlirad.bindings import ir
@@ -42,7 +42,7 @@ def differentiate_reverse(module: ir.Operation, *, again: bool = False) -> None:
 def _differentiate(module: ir.Operation, function: ir.Operation, again: bool) -> None:
     graph = Graph(function)
     activity = Activity(module, function, graph)
-    needed = Needed(graph, activity, redone_arrays(function, graph))
+    needed = NeededValues(graph, activity, redone_arrays(function, graph))
     inputs = [graph.values[v].type for v in graph.body.arguments]
     extra = [v for v in graph.body.arguments if graph.values[v] in activity.adjoint]
     types = inputs + [graph.values[v].type for v in extra]

@@ -8,7 +8,7 @@ arguments of each launch (docs/gradients.md, 5).
 """
 
 from mlirad.analysis.derivatives.activity import Activity
-from mlirad.analysis.derivatives.needed import Needed
+from mlirad.analysis.derivatives.needed import NeededValues
 from mlirad.analysis.derivatives.redone import redone_arrays
 from mlirad.analysis.footprints.access_notes import access_note, is_local
 from mlirad.analysis.races.collisions import Collisions
@@ -32,7 +32,7 @@ def mark_footprints(module: ir.Operation) -> None:
 def _notes(module: ir.Operation, function: ir.Operation) -> list[ir.Attribute]:
     graph = Graph(function)
     activity = Activity(module, function, graph)
-    needed = Needed(graph, activity, redone_arrays(function, graph))
+    needed = NeededValues(graph, activity, redone_arrays(function, graph))
     values = {value for value, _ in needed.keys} | Collisions(graph, activity).read(needed)
     notes: dict[str, ir.Attribute] = {}
     for node in graph.nodes():

@@ -1,7 +1,7 @@
 """Mark the loads whose values the reverse reads again, each with the reason: `grad.needed`."""
 
 from mlirad.analysis.derivatives.activity import Activity
-from mlirad.analysis.derivatives.needed import Needed
+from mlirad.analysis.derivatives.needed import NeededValues
 from mlirad.analysis.derivatives.redone import redone_arrays
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_access, is_load
@@ -26,7 +26,7 @@ def mark_needed(module: ir.Operation, *, report: bool = False) -> None:
     for function in functions(module):
         if not is_private(function):
             graph = Graph(function)
-            needed = Needed(
+            needed = NeededValues(
                 graph, Activity(module, function, graph), redone_arrays(function, graph)
             )
             values = {value for value, _ in needed.keys}

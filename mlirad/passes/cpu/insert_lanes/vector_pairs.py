@@ -15,7 +15,7 @@ from mlirad.analysis.lanes.strides import Strides
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.ir.ops import Memref
-from mlirad.ir.structured import Structured, is_branch, is_for, is_serial_loop
+from mlirad.ir.structured import StructuredOp, is_branch, is_for, is_serial_loop
 from mlirad.ir.walk import block_operations, operations
 
 _LONGEST = 100  # ops in a loop: in more of them, the processor finds some that do not wait
@@ -36,7 +36,7 @@ def is_worth_two(loop: ir.Operation, strides: Strides, width: int) -> bool:
         return False
     asked = [op for op in ops if is_branch(op) or op in inner]
     limit = _MASKED if any(map(strides.is_divergent, asked)) else _ALIVE
-    return all(_alive(block, strides) <= limit for op in inner for block in Structured(op).blocks)
+    return all(_alive(block, strides) <= limit for op in inner for block in StructuredOp(op).blocks)
 
 
 def _fills(loop: ir.Operation, width: int) -> bool:
@@ -47,7 +47,7 @@ def _fills(loop: ir.Operation, width: int) -> bool:
 
 def _arguments(op: ir.Operation) -> Iterator[ir.Value]:
     """Yield what a loop carries."""
-    for block in Structured(op).blocks:
+    for block in StructuredOp(op).blocks:
         yield from list(block.arguments)[is_for(op) :]
 
 

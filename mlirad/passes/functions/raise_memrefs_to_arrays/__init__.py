@@ -23,11 +23,11 @@ are marked as having gradients.
 from __future__ import annotations
 
 from mlirad.bindings import ir
-from mlirad.ir.requirements import is_private, structured
+from mlirad.ir.requirements import is_private, structured_functions
 from mlirad.ir.walk import functions
 from mlirad.passes.functions.raise_memrefs_to_arrays.operations import Body
 
-REQUIRES = (structured,)
+REQUIRES = (structured_functions,)
 
 
 def raise_memrefs_to_arrays(module: ir.Operation, *, gradients: bool = False) -> None:

@@ -18,7 +18,7 @@ from mlirad.dialect.field import (
     split_access,
 )
 from mlirad.ir import build as b
-from mlirad.ir.structured import Parallel, Structured, is_branch, is_parallel
+from mlirad.ir.structured import Parallel, StructuredOp, is_branch, is_parallel
 from mlirad.ir.walk import (
     accesses,
     at_start,
@@ -71,7 +71,7 @@ def _first_use(block: ir.Block, variable: ir.Value) -> _FirstUse:
     for op in block_operations(block):
         if is_access(op) and split_access(op)[0] == variable:
             return _FirstUse.SETS if is_store(op) else _FirstUse.READS
-        inner = [_first_use(inner_block, variable) for inner_block in Structured(op).blocks]
+        inner = [_first_use(inner_block, variable) for inner_block in StructuredOp(op).blocks]
         if _FirstUse.READS in inner:
             return _FirstUse.READS
         if is_branch(op) and inner == [_FirstUse.SETS] * 2:
