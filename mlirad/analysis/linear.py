@@ -96,7 +96,7 @@ def extent_of(total: Linear[Name], intervals: Intervals[Name]) -> tuple[int, int
     return low, high
 
 
-_CASTS = (Arith.INDEX_CAST, Arith.INDEX_CASTUI, Arith.EXTSI, Arith.TRUNCI)
+CASTS = (Arith.INDEX_CAST, Arith.INDEX_CASTUI, Arith.EXTSI, Arith.TRUNCI)
 
 
 def linear_form(value: ir.Value, depth: int = 16) -> Linear[ir.Value]:
@@ -108,7 +108,7 @@ def linear_form(value: ir.Value, depth: int = 16) -> Linear[ir.Value]:
     if isinstance(value, ir.BlockArgument) or depth == 0 or _is_narrow(value.type):
         return unknown(value)
     op = value.owner.operation
-    if op.name in _CASTS:
+    if op.name in CASTS:
         return linear_form(op.operands[0], depth - 1)
     if op.name in (Arith.ADDI, Arith.SUBI, Arith.MULI):
         left, right = (linear_form(operand, depth - 1) for operand in op.operands)

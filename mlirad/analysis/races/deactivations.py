@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import takewhile
 
-from mlirad.analysis.linear import Linear, LinearForms
+from mlirad.analysis.linear import CASTS, Linear, LinearForms
 from mlirad.bindings import ir
 from mlirad.dialect.activity import blocks_by_activity, deactivates, deactivates_cell
 from mlirad.dialect.field import GetOp, is_load, is_report, is_write, split_access
@@ -41,7 +41,6 @@ from mlirad.ir.walk import (
 _SERIALIZE = "put ti.loop_config(serialize=True) before the loop"
 _ASIDE = "note in a field which cells are to be deactivated, and do that in a loop of its own"
 _ELSEWHERE = f"{_SERIALIZE} if it does not go over active elements, or write to another field"
-_CASTS = (Arith.INDEX_CAST, Arith.INDEX_CASTUI, Arith.EXTSI, Arith.TRUNCI)
 _QUOTIENTS = (Arith.DIVUI, Arith.FLOORDIVSI)
 _SHIFTS = (Arith.SHRUI, Arith.SHRSI)
 
@@ -108,8 +107,8 @@ class Deactivations:
     def _quotient(self, value: ir.Value, divisor: int) -> Quotient:
         """An index that is not negative, divided further."""
         op = defining_op(value)
-        while op is not None and op.name in (*_CASTS, *_QUOTIENTS, *_SHIFTS):
-            if op.name not in _CASTS:
+        while op is not None and op.name in (*CASTS, *_QUOTIENTS, *_SHIFTS):
+            if op.name not in CASTS:
                 constant = constant_integer(op.operands[1])
                 if constant is None or constant <= 0:
                     break

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from mlirad.analysis.linear import Linear, extent_of, linear_form
+from mlirad.analysis.linear import CASTS, Linear, extent_of, linear_form
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.ir import build as b
@@ -23,10 +23,7 @@ _SHORTEST = 8  # iterations that are worth a loop of their own
 _MULTIPLES = 4  # of a divisor, where quotients change
 _USUAL = 16  # at least so many are expected where nothing is known
 _DIVISIONS = (Arith.REMSI, Arith.FLOORDIVSI, Arith.DIVSI)
-_SUMS = {
-    *(Arith.ADDI, Arith.SUBI, Arith.MULI),
-    *(Arith.INDEX_CAST, Arith.INDEX_CASTUI, Arith.EXTSI, Arith.TRUNCI),
-}
+_SUMS = {*(Arith.ADDI, Arith.SUBI, Arith.MULI), *CASTS}
 # the differences from which on the answer of a comparison is another
 _STEPS = {b.EQ: (0, 1), b.NE: (0, 1), b.SLT: (0,), b.SGE: (0,), b.SLE: (1,), b.SGT: (1,)}
 _HOLDS: dict[int, Callable[[int], bool]] = {
