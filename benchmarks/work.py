@@ -49,8 +49,6 @@ class Work:
 class Launches(Recorder):
     """Notes the launches of a program, and launches them."""
 
-    validates = False
-
     def __init__(self) -> None:
         self.found: list[tuple[Variant, Sequence[Any]]] = []
 

@@ -59,9 +59,9 @@ class Recorder(ABC):
         return False
 
     @property
-    @abstractmethod
     def validates(self) -> bool:
         """Return whether launches check Taichi's rule for accesses now."""
+        return False
 
     @abstractmethod
     def launch(self, launch: Launch) -> Any:

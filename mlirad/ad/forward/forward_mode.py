@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.ad.forward.directions import directions_of
 from mlirad.ad.forward.tangent_recorder import TangentRecorder
-from mlirad.ad.recorder.lost import chain, next_on_the_way, warn_once
+from mlirad.ad.recorder.lost import chain, next_on_the_way, warn_of_hidden_field
 from mlirad.ad.tape.seeds import as_list, has_twice
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.autodiff_mode import AutodiffMode
@@ -17,7 +16,7 @@ from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.launch import LaunchedKernel
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import Target
-from mlirad.runtime.program import Program, program
+from mlirad.runtime.program import Program, program, settled
 
 Array = np.ndarray[Any, Any]
 
@@ -131,13 +130,8 @@ class FwdMode:
             derivatives = self.program.derivatives
             is_known = symbol in derivatives.adjoints or symbol in derivatives.primals
             if symbol in follows and not is_known:
-                warn_once(
-                    self.program,
-                    symbol,
-                    f"field '{symbol}' ({place}) has no dual, but carries a derivative to the loss "
-                    f"({chain(symbol, follows)}): it got a hidden one; give it needs_dual=True, "
-                    "or cut the derivative with ti.stop_grad",
-                )
+                way = f"to the loss ({chain(symbol, follows)})"
+                warn_of_hidden_field(self.program, symbol, place, "dual", way)
 
 
 def _differentiable(target: object, role: str) -> Target:
@@ -148,3 +142,36 @@ def _differentiable(target: object, role: str) -> Target:
     raise TaichiTypeError(
         f"`{role}` of FwdMode is a float field, or an ndarray with needs_grad=True, not {target!r}"
     )
+
+
+_NO_SEED = (
+    "`seed` is not set for non 0-D field, please specify. It is a list with one number for each "
+    "element of the parameter: how much it changes. [0, 0, 1] gives derivatives with respect to "
+    "the third of three elements"
+)
+
+
+def directions_of(param: Target, seed: Any) -> Array:
+    """The seed as an array of shape `(k, *shape)`."""
+    shape = (*param.shape, *param.element_shape)
+    size = int(np.prod(shape))
+    if seed is None:
+        if size != 1:
+            raise TaichiRuntimeError(_NO_SEED)
+        return np.ones((1, *shape))
+    rows = floats(seed)
+    if rows.shape in (shape, (size,)) or (size == 1 and rows.shape == ()):
+        return rows.reshape(1, *shape)
+    if rows.ndim >= 1 and rows.shape[1:] in (shape, (size,)) and rows.shape[0] > 0:
+        return rows.reshape(-1, *shape)
+    raise TaichiTypeError(
+        f"a seed of shape {rows.shape} for a parameter of shape {shape}: it has that shape, or "
+        f"({size},), or that of several directions, (k, {size})"
+    )
+
+
+def floats(values: Any) -> Array:
+    """An array of floats, in their own type where they have one, that does not change with
+    memory."""
+    array = settled(np.asarray(values))
+    return array if array.dtype.kind == "f" else array.astype(np.float64)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.ad.forward.directions import floats
+from mlirad.ad.forward.forward_mode import floats
 from mlirad.ad.forward.forward_over_reverse import ForwardOverReverse
 from mlirad.ad.forward.overwritten import arrays_put_back
 from mlirad.ad.tape.seeds import as_list, has_twice

@@ -27,8 +27,6 @@ from mlirad.runtime.program import Program
 class TangentRecorder(Recorder):
     """Launch kernels with tangents in some directions."""
 
-    validates = False
-
     def __init__(self, program: Program, count: int) -> None:
         self.program, self.count = program, count
         self.claims, self.duals = Claims(program), Duals(program, count)

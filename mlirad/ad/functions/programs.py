@@ -83,9 +83,8 @@ class ProgramFunction:
                 tape.grad(seeds)
                 results = [target.to_numpy() for target in self.outputs]
             adjoints = [target.grad.to_numpy() for target in self.inputs]
-        return self._pack(results, kind, several=self.several_outputs), self._pack(
-            adjoints, kind, several=self.several_inputs
-        )
+        outputs = self._pack(results, kind, several=self.several_outputs)
+        return outputs, self._pack(adjoints, kind, several=self.several_inputs)
 
     def tangents(self, arrays: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         """The outputs, and their tangents from those of the inputs."""
@@ -97,9 +96,8 @@ class ProgramFunction:
                     self.run()
                 results = [target.to_numpy() for target in self.outputs]
             along = [mode.tangents(target)[0] for target in self.outputs]
-        return self._pack(results, kind, several=self.several_outputs), self._pack(
-            along, kind, several=self.several_outputs
-        )
+        outputs = self._pack(results, kind, several=self.several_outputs)
+        return outputs, self._pack(along, kind, several=self.several_outputs)
 
     @contextmanager
     def _at(self, values: Sequence[Array]) -> Iterator[None]:

@@ -63,6 +63,17 @@ def warn_of_view(program: Program, key: str | int, name: str, within: str) -> No
         )
 
 
+def warn_of_hidden_field(program: Program, symbol: str, place: str, kind: str, way: str) -> None:
+    """Warn of a field that got a hidden gradient or dual because a derivative passes it."""
+    option = "needs_grad" if kind == "gradient" else "needs_dual"
+    warn_once(
+        program,
+        symbol,
+        f"field '{symbol}' ({place}) has no {kind}, but carries a derivative {way}: it got a "
+        f"hidden one; give it {option}=True, or cut the derivative with ti.stop_grad",
+    )
+
+
 # Of a tape.
 
 
@@ -71,13 +82,8 @@ def warn_of_hidden(ledger: Ledger, outputs: Sequence[FlowArray]) -> None:
     follows = next_on_the_way((entry.flows() for entry in reversed(ledger.entries)), outputs)
     for symbol, place in ledger.hidden.items():
         if symbol in follows and not ledger.program.derivatives.are_derivatives(symbol):
-            warn_once(
-                ledger.program,
-                symbol,
-                f"field '{symbol}' ({place}) has no gradient, but carries a derivative to the loss "
-                f"({chain(symbol, follows)}): it got a hidden one; give it needs_grad=True, or "
-                "cut the derivative with ti.stop_grad",
-            )
+            way = f"to the loss ({chain(symbol, follows)})"
+            warn_of_hidden_field(ledger.program, symbol, place, "gradient", way)
     for array in ledger.arrays.gradients.hidden():
         if array in follows:
             warn_once(
@@ -110,13 +116,8 @@ def _warn_of_loss(loss: str) -> None:
 def warn_of_hidden_inside(ledger: Ledger) -> None:
     """Name the fields without gradients to which derivatives pass."""
     for symbol, place in ledger.hidden.items():
-        warn_once(
-            ledger.program,
-            symbol,
-            f"field '{symbol}' ({place}) has no gradient, but carries a derivative in a tape "
-            "inside of what takes derivatives: it got a hidden one; give it needs_grad=True, or "
-            "cut the derivative with ti.stop_grad",
-        )
+        way = "in a tape inside of what takes derivatives"
+        warn_of_hidden_field(ledger.program, symbol, place, "gradient", way)
 
 
 def warn_of_unreached_inside(written: Iterable[Sequence[Footprint]], loss: Field) -> None:

@@ -35,6 +35,8 @@ class RecordedTransfer(Entry, msgspec.Struct, metaclass=AbstractStruct):
     saved: list[Version]
     kinds: Sequence[DerivativeKind]
 
+    is_copy = True
+
     def _derivative(self, target: Target, kind: DerivativeKind) -> Target:
         if self.outer_adjoints is not None and isinstance(target, Field):
             kind = self.outer_adjoints.kind(target, kind)
@@ -42,9 +44,6 @@ class RecordedTransfer(Entry, msgspec.Struct, metaclass=AbstractStruct):
 
     def flows(self) -> Sequence[Flow]:
         return self.passes
-
-    def is_copy(self) -> bool:
-        return True
 
     def arrays(self) -> Sequence[ArrayBuffer]:
         return list(arrays_of(self.transfer).values())

@@ -29,7 +29,7 @@ class Carriers:
         for entry in entries[self._followed :]:
             if isinstance(entry, RecordedLaunch):
                 self.note_launch(entry.flows(), entry.written_boxes)
-            elif entry.is_copy():
+            elif entry.is_copy:
                 self.note_launch(entry.flows(), lambda array: [_EVERYWHERE])
             elif isinstance(entry, RecordedCall):  # which may have read anything
                 self.unread.clear()

@@ -32,6 +32,7 @@ class Entry(ABC):
     """One thing that a tape recorded."""
 
     saved: list[Version]
+    is_copy = False  # whether Python passes derivatives on, all over the arrays of its flows
     outer_adjoints: OuterAdjoints | None = (
         None  # where adjoints are, on tapes whose programs use gradients
     )
@@ -62,10 +63,6 @@ class Entry(ABC):
 
     def calls_gradient(self) -> bool:
         """Return whether its reverse calls a function that was given as a gradient."""
-        return False
-
-    def is_copy(self) -> bool:
-        """Return whether Python passes derivatives on, all over the arrays of its flows."""
         return False
 
     def rows(self) -> Sequence[Row]:
@@ -175,8 +172,7 @@ class HostCopy(Entry, msgspec.Struct, metaclass=AbstractStruct):
     saved: list[Version]
     kinds: Sequence[DerivativeKind] = (ADJOINT,)
 
-    def is_copy(self) -> bool:
-        return True
+    is_copy = True
 
     def flows(self) -> tuple[Flow, ...]:
         return (Flow(self.target.symbol, self.place, (self.source.symbol,)),)

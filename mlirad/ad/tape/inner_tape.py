@@ -28,8 +28,6 @@ class InnerTape(Recorder):
     Nothing is kept: what reverses need has to be there still.
     """
 
-    validates = False
-
     def __init__(self, program: Program, outer: Recorder, loss: object) -> None:
         if isinstance(outer, InnerTape):
             self._refuse("a tape inside a tape inside what takes derivatives")
