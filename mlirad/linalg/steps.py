@@ -33,5 +33,5 @@ def step(name: str, run: Callable[[], Result], grad: Callable[[], None]) -> Resu
     recorder = program().threads.recorder
     if recorder is None:
         return run()
-    found: Result = recorder.call_function(FunctionCall(Step(name, run, grad), run))
-    return found
+    result: Result = recorder.call_function(FunctionCall(Step(name, run, grad), run))
+    return result

@@ -118,9 +118,7 @@ def _plain(value: Any) -> Any:
     """Numbers of Python's in the places of NumPy's."""
     if isinstance(value, np.generic):
         return value.item()
-    if isinstance(value, tuple | list) and any(
-        isinstance(element, np.generic) for element in value
-    ):
+    if isinstance(value, tuple | list) and any(isinstance(item, np.generic) for item in value):
         return type(value)(map(_plain, value))
     return value
 
@@ -183,12 +181,8 @@ def kind_of(hint: Any) -> Kind:
 
 
 def _advice(hint: Any, value: Any) -> str:
-    annotations = [
-        annotation for annotation in (hint, *get_args(hint)) if get_origin(annotation) is Annotated
-    ]
-    return next(
-        (advice for annotation in annotations if (advice := kind_of(annotation).advice(value))), ""
-    )
+    kinds = [kind_of(h) for h in (hint, *get_args(hint)) if get_origin(h) is Annotated]
+    return next((advice for kind in kinds if (advice := kind.advice(value))), "")
 
 
 def shown_value(value: Any) -> str:

@@ -133,14 +133,11 @@ def interval(root: Expr) -> Interval | None:
             intervals[node] = int(node.value), int(node.value)
         elif isinstance(node, Axis):
             intervals[node] = (0, node.extent - 1) if isinstance(node.extent, int) else None
+        elif isinstance(node, Call) and node.name in _CALLS:
+            limits = [intervals[operand] for operand in node.operands]
+            intervals[node] = None if None in limits else _CALLS[node.name](*limits)
         else:
-            operands = [
-                limits for inner in _operands(node) if (limits := intervals[inner]) is not None
-            ]
-            is_known = 0 < len(operands) == len(node.operands) and isinstance(node, Call)
-            intervals[node] = (
-                _CALLS[node.name](*operands) if is_known and isinstance(node, Call) else None
-            )
+            intervals[node] = None
     return intervals[root]
 
 
@@ -241,9 +238,8 @@ def _is_never_negative(total: SumOfSizes, least: Mapping[str, int] | None) -> bo
     """Return whether a sum is never negative for sizes of at least so much, or 1 if that is not
     known."""
     factors = [factor for _, factor in total.terms]
-    smallest = sum(
-        factor * (1 if least is None else least.get(name, 0)) for name, factor in total.terms
-    )
+    sizes = {name: 1 if least is None else least.get(name, 0) for name in total.names}
+    smallest = sum(factor * sizes[name] for name, factor in total.terms)
     return min(factors, default=0) >= 0 and total.constant + smallest >= 0
 
 

@@ -88,16 +88,13 @@ def named_operator(function: Callable[..., Tensor], name: str, doc: str) -> Oper
 
 def _tensors(arguments: Sequence[Any]) -> list[Tensor]:
     """The tensors among some arguments, also within lists."""
-    lists = [
-        _tensors(argument) if isinstance(argument, tuple | list) else [argument]
-        for argument in arguments
-    ]
-    return [
-        argument
-        for arguments_of_list in lists
-        for argument in arguments_of_list
-        if isinstance(argument, Tensor)
-    ]
+    tensors: list[Tensor] = []
+    for argument in arguments:
+        if isinstance(argument, tuple | list):
+            tensors += _tensors(argument)
+        elif isinstance(argument, Tensor):
+            tensors.append(argument)
+    return tensors
 
 
 @check_arguments

@@ -66,7 +66,6 @@ def inherit_needs(tensors: Iterable[Tensor], sources: Iterable[Tensor]) -> None:
 def needs_of(ops: Iterable[ir.Operation], sizes: Sequence[str]) -> list[SizeNeed]:
     """Return the conditions of definitions on sizes."""
     table = graph().needs
-    needs = dict.fromkeys(
-        need for op in ops for result in op.results for need in table.get(result, ())
-    )
+    results = [result for op in ops for result in op.results]
+    needs = dict.fromkeys(need for result in results for need in table.get(result, ()))
     return [need for need in needs if need.names <= {*sizes}]

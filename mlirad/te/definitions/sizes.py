@@ -151,10 +151,8 @@ def dtype_of(array: Any, function: str, tensor: Tensor) -> DataType:
     if isinstance(dtype, DataType):
         return dtype
     try:
-        numpy_type = (
-            dtype if isinstance(dtype, np.dtype) else np.dtype(str(dtype).rpartition(".")[2])
-        )
-        return from_numpy(numpy_type)
+        name = dtype if isinstance(dtype, np.dtype) else str(dtype).rpartition(".")[2]
+        return from_numpy(np.dtype(name))
     except TypeError as error:
         why = f"{function}: '{tensor.name}' was given an array of type {dtype}: {error}"
         raise array_error(why) from None

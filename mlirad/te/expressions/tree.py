@@ -273,9 +273,7 @@ def _with_float_type(root: Expr, dtype: DataType) -> Expr:
     f32, as sizes are."""
     precision = f32 if dtype == f16 else dtype
     copies: dict[Expr, Expr] = {}
-    for node in in_order(
-        root, lambda e: [operand for operand in e.operands if operand.dtype == FLOAT]
-    ):
+    for node in in_order(root, lambda e: [o for o in e.operands if o.dtype == FLOAT]):
         again = node.with_operands(lambda operand: copies.get(operand, operand))
         if isinstance(again, Number):
             again = replace(again, value=float(again.value))

@@ -59,9 +59,7 @@ def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
 
     def element(*i: Expr) -> Expr:
         at = i[:k] + i[k + 1 :]
-        value: Expr = by_ranges(
-            i[k], range(1, len(tensors) + 1), [tensor[at] for tensor in tensors]
-        )
+        value: Expr = by_ranges(i[k], range(1, len(tensors) + 1), [x[at] for x in tensors])
         return value
 
     return compute((*first.shape[:k], len(tensors), *first.shape[k:]), element, "stack")

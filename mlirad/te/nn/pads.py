@@ -60,10 +60,8 @@ def pad(
     def element(*indices: Expr) -> Expr:
         moved = [i - before if before else i for i, (before, _) in zip(indices, ends)]
         if mode != "constant":
-            inside = [
-                MODES[mode](i, n) if max(pair) else i for i, n, pair in zip(moved, x.shape, ends)
-            ]
-            return x[tuple(inside)]
+            move = MODES[mode]
+            return x[tuple(move(i, n) if max(e) else i for i, n, e in zip(moved, x.shape, ends))]
         conditions = [i >= 0 for i, (before, _) in zip(moved, ends) if before]
         conditions += [i < n for i, n, (_, behind) in zip(moved, x.shape, ends) if behind]
         return select(all_of(*conditions), x[tuple(moved)], value) if conditions else x[indices]

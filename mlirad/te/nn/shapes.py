@@ -108,9 +108,7 @@ def flatten(x: Tensor, start: int = 1) -> Tensor:
     """Join all axes from `start` on to one. Raises TaichiTypeError if there is none, and
     for a size of a call behind the first of them."""
     first = axis_of("flatten", start, x.ndim, "start")
-    behind = [
-        fixed_extent("flatten", "x", extent, "behind another") for extent in x.shape[first + 1 :]
-    ]
+    behind = [fixed_extent("flatten", "x", n, "behind another") for n in x.shape[first + 1 :]]
     return reshape_elements("flatten", x, (*x.shape[:first], times(x.shape[first], prod(behind))))
 
 

@@ -65,9 +65,9 @@ def _transpose(
     if any(extra >= step for extra, step in zip(more, steps)):  # windows that x has no elements for
         images = slices.function(images, slice(None), slice(None), *map(slice, extents))
     (result,) = differentiate(images, [image], x)
-    return (
-        result if bias is None else compute(result.shape, lambda *i: result[i] + bias[i[1]], caller)
-    )
+    if bias is None:
+        return result
+    return compute(result.shape, lambda *i: result[i] + bias[i[1]], caller)
 
 
 def _transposed_convolution(rank: int, doc: str) -> Operator:

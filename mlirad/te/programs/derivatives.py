@@ -90,9 +90,7 @@ class _DerivativesOfKernel:
     def __init__(self, owner: TensorDerivatives, kernel: KernelModule) -> None:
         self.owner, self.kernel, self.binding = owner, kernel, owner.binding
         positions = {k: position for position, k in enumerate(self.binding.arrays)}
-        self.with_gradient = {
-            k for k, position in positions.items() if kernel.arrays[position].needs_grad
-        }
+        self.with_gradient = {k for k, n in positions.items() if kernel.arrays[n].needs_grad}
 
     def has(self, slot: Slot) -> bool:
         """Return whether there is an array for a slot."""

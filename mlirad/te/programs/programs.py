@@ -113,9 +113,7 @@ def _inside(op: ir.Operation) -> list[ir.Operation]:
 def _ops_between(outputs: Sequence[ir.Value], inputs: set[ir.Value]) -> list[ir.Operation]:
     """The ops that define what is wanted, each behind those that it uses."""
     ordered = dict[ir.Operation, None]()
-    pending = [
-        (owner_operation(value), False) for value in reversed(outputs) if value not in inputs
-    ]
+    pending = [(owner_operation(v), False) for v in reversed(outputs) if v not in inputs]
     while pending:
         op, is_done = pending.pop()
         if is_done:

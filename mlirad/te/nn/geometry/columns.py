@@ -20,9 +20,7 @@ def im2col(
     (batch, channels * points of a window, windows). See `windows`; raises TaichiTypeError if
     none fits."""
     check_rank("im2col", "x", x, 4, "images (batch, channels, height, width)")
-    space = [
-        fixed_extent("im2col", "x", extent, "as windows are counted") for extent in x.shape[2:]
-    ]
+    space = [fixed_extent("im2col", "x", n, "as windows are counted") for n in x.shape[2:]]
     slid = windows("im2col", space, kernel, stride, dilation, padding)
     _, columns = slid.shape
     height, width = slid.kernel

@@ -58,9 +58,7 @@ class Windows:
     def inside(self, at: Sequence[Expr]) -> Expr | None:
         """Return whether a point is no padding; None if none is."""
         conditions = [index >= 0 for index, before in zip(at, self.before) if before]
-        conditions += [
-            index < extent for index, extent, k in zip(at, self.extents, self.behind) if k
-        ]
+        conditions += [i < n for i, n, behind in zip(at, self.extents, self.behind) if behind]
         return all_of(*conditions) if conditions else None
 
     def read_padded(self, at: Sequence[Expr], read: Callable[[Sequence[Expr]], Expr]) -> Expr:
@@ -109,19 +107,15 @@ def windows(
         extent_of(caller, "padding", extent + first + last)
         if isinstance(extent, int) and extent + first + last <= far:
             padded = f", padded by {first} and {last}" * bool(first + last)
-            why = (
-                f"a window that reaches over {far + 1} elements does not fit into {extent}{padded}"
-            )
-            refuse(caller, f"x and {argument}:", why)
+            why = f"a window that reaches over {far + 1} elements does not fit into"
+            refuse(caller, f"x and {argument}:", f"{why} {extent}{padded}")
     return Windows(tuple(extents), sizes, steps, gaps, before, behind)
 
 
 def per_axis(caller: str, value: Any, rank: int, argument: str, least: int) -> tuple[int, ...]:
     """A number for each axis. Raises TaichiTypeError for other ones."""
     numbers = tuple(value) if isinstance(value, tuple | list) else (value,) * rank
-    if len(numbers) != rank or not all(
-        _is_integer(number) and number >= least for number in numbers
-    ):
+    if len(numbers) != rank or not all(_is_integer(n) and n >= least for n in numbers):
         refuse(
             caller,
             f"{argument}={shown_value(value)}:",
@@ -141,13 +135,9 @@ def _paddings(
     if isinstance(padding, str) and padding in named:
         return named[padding]
     entries = list(padding) if isinstance(padding, tuple | list) else [padding] * len(reach)
-    pairs = [
-        tuple(entry) if isinstance(entry, tuple | list) else (entry, entry) for entry in entries
-    ]
-    if len(pairs) != len(reach) or not all(
-        len(pair) == 2 and all(_is_integer(number) and number >= 0 for number in pair)
-        for pair in pairs
-    ):
+    pairs = [tuple(e) if isinstance(e, tuple | list) else (e, e) for e in entries]
+    are_pairs = all(len(p) == 2 and all(_is_integer(n) and n >= 0 for n in p) for p in pairs)
+    if len(pairs) != len(reach) or not are_pairs:
         refuse(
             caller,
             f"padding={shown_value(padding)}:",
