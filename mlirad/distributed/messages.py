@@ -92,12 +92,8 @@ class Messages:
     ) -> Callable[[], None]:
         """Begin to send contiguous arrays to ranks and to receive others from them, each with a
         tag; what waits for them, and keeps them alive until then."""
-        requests = [
-            self.comm.Irecv(_bytes(array), source=peer, tag=tag) for peer, tag, array in receives
-        ]
-        requests += [
-            self.comm.Isend(_bytes(array), dest=peer, tag=tag) for peer, tag, array in sends
-        ]
+        requests = [self.comm.Irecv(_bytes(a), source=peer, tag=tag) for peer, tag, a in receives]
+        requests += [self.comm.Isend(_bytes(a), dest=peer, tag=tag) for peer, tag, a in sends]
         alive = [*sends, *receives]
 
         def finish() -> None:

@@ -117,7 +117,6 @@ class Migration(Communication):
 
     def _forward(self, rows: Array, moves: Moves) -> Array:
         result = np.zeros_like(rows)
-        result[: int(moves.received.sum())] = self.ranks.to_each(
-            rows[moves.order], moves.sent, moves.received
-        )
+        received = self.ranks.to_each(rows[moves.order], moves.sent, moves.received)
+        result[: int(moves.received.sum())] = received
         return result

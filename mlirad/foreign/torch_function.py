@@ -86,9 +86,7 @@ class TorchFunction:
 
         def row(k: int) -> Any:
             pairs = zip(tensors, axes)
-            arguments = [
-                tensor if axis is None else tensor.select(axis, k) for tensor, axis in pairs
-            ]
+            arguments = [t if axis is None else t.select(axis, k) for t, axis in pairs]
             return _autograd_function().apply(self, *arguments)
 
         if count:
@@ -138,9 +136,7 @@ def _autograd_function() -> Any:
             ctx.function, *tensors = inputs
             ctx.save_for_backward(*tensors)
             ctx.save_for_forward(*tensors)
-            ctx.mark_non_differentiable(
-                *(tensor for tensor in output if not tensor.is_floating_point())
-            )
+            ctx.mark_non_differentiable(*(t for t in output if not t.is_floating_point()))
 
         @staticmethod
         def backward(ctx: Any, *heads: Any) -> Any:

@@ -90,15 +90,13 @@ def product(matrix: StoredEntries, other: StoredEntries) -> StoredEntries:
 
     def spread(adjoint: Values) -> None:
         above = wide_matrix(pattern, adjoint)
-        for target, adjoint_of_factor in (
+        for target, amounts in (
             (matrix, above @ other.wide.T),
             (other, matrix.wide.T @ above),
         ):
-            adjoint_of_factor = adjoint_of_factor.tocsc()
-            adjoint_of_factor.sort_indices()
-            target.add_adjoint(
-                target.pattern.sample(pattern_of(adjoint_of_factor), adjoint_of_factor.data)
-            )
+            amounts = amounts.tocsc()
+            amounts.sort_indices()
+            target.add_adjoint(target.pattern.sample(pattern_of(amounts), amounts.data))
 
     return _record("SparseMatrix.matmul", pattern, values, spread, matrix, other)
 

@@ -17,9 +17,8 @@ Numbers = NDArray[np.float64]
 
 def is_stored(vector: object) -> bool:
     """Return whether a vector is a field or an ndarray of scalars."""
-    return isinstance(vector, ScalarField) or (
-        isinstance(vector, Ndarray) and not vector.element_shape
-    )
+    is_array = isinstance(vector, Ndarray) and not vector.element_shape
+    return is_array or isinstance(vector, ScalarField)
 
 
 def numbers_of(vector: Any, length: int, dtype: DataType, subject: str) -> Numbers:

@@ -160,9 +160,7 @@ def make_camera() -> Camera:
 
 
 def _point(x: float, y: float, z: float, subject: str) -> Numbers:
-    return np.array(
-        [number(coordinate, subject, low=-FARTHEST, high=FARTHEST) for coordinate in (x, y, z)]
-    )
+    return np.array([number(c, subject, low=-FARTHEST, high=FARTHEST) for c in (x, y, z)])
 
 
 def _turn(front: Numbers, yaw: float, pitch: float) -> Numbers:
