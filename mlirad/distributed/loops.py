@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Sized
 from typing import Any
 
-from mlirad.ad.checkpoint.checkpointing import (
-    CheckpointedSteps,
-    declared_of,
-)
-from mlirad.ad.checkpoint.checkpointing import (
-    checkpointed as checkpointed_here,
-)
+from mlirad.ad.checkpoint.checkpointing import CheckpointedSteps, declared_of
+from mlirad.ad.checkpoint.checkpointing import checkpointed as checkpointed_here
 from mlirad.distributed.mpi import MPI
 from mlirad.distributed.ranks import ranks
 

@@ -46,12 +46,7 @@ class LinearOperator:
 
 
 def MatrixFreeCG(
-    A: LinearOperator,
-    b: Any,
-    x: Any,
-    tol: float = 1e-6,
-    maxiter: int = 5000,
-    quiet: bool = True,
+    A: LinearOperator, b: Any, x: Any, tol: float = 1e-6, maxiter: int = 5000, quiet: bool = True
 ) -> bool:
     """Solve A x = b by conjugate gradients, beginning with x, until the residual's norm is below
     `tol`; whether it is. A is symmetric and positive definite.
@@ -94,12 +89,7 @@ def MatrixFreeCG(
 
 
 def MatrixFreeBICGSTAB(
-    A: LinearOperator,
-    b: Any,
-    x: Any,
-    tol: float = 1e-6,
-    maxiter: int = 5000,
-    quiet: bool = True,
+    A: LinearOperator, b: Any, x: Any, tol: float = 1e-6, maxiter: int = 5000, quiet: bool = True
 ) -> bool:
     """Solve A x = b by stabilized biconjugate gradients, beginning with x, until the residual's
     norm is below `tol`; whether it is. A is any matrix.

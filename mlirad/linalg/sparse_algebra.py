@@ -90,10 +90,7 @@ def product(matrix: StoredEntries, other: StoredEntries) -> StoredEntries:
 
     def spread(adjoint: Values) -> None:
         above = wide_matrix(pattern, adjoint)
-        for target, amounts in (
-            (matrix, above @ other.wide.T),
-            (other, matrix.wide.T @ above),
-        ):
+        for target, amounts in ((matrix, above @ other.wide.T), (other, matrix.wide.T @ above)):
             amounts = amounts.tocsc()
             amounts.sort_indices()
             target.add_adjoint(target.pattern.sample(pattern_of(amounts), amounts.data))

@@ -46,10 +46,7 @@ UNROLLED = 64  # steps of recurrences that go from all states to all
 @check_arguments
 @in_turn
 def scan(
-    length: Any,
-    initial: Tensor | Sequence[Tensor],
-    update: Callable[..., Any],
-    name: str = "scan",
+    length: Any, initial: Tensor | Sequence[Tensor], update: Callable[..., Any], name: str = "scan"
 ) -> Any:
     """The states of a recurrence: `h = te.scan(T, h0, lambda t, h, i: 0.9 * h[i] + x[t, i])`.
 

@@ -76,9 +76,7 @@ def selu(x: Tensor) -> Tensor:
     """`elu` by the numbers of Klambauer et al., 2017."""
     alpha, scale = 1.6732632423543772, 1.0507009873554805
     return compute(
-        x.shape,
-        lambda *i: select(x[i] > 0, x[i] * scale, expm1(x[i]) * (alpha * scale)),
-        "selu",
+        x.shape, lambda *i: select(x[i] > 0, x[i] * scale, expm1(x[i]) * (alpha * scale)), "selu"
     )
 
 

@@ -144,10 +144,7 @@ def _by_groups(
 
 @operator
 def instance_norm(
-    x: Tensor,
-    scale: Tensor | None = None,
-    shift: Tensor | None = None,
-    epsilon: float = EPSILON,
+    x: Tensor, scale: Tensor | None = None, shift: Tensor | None = None, epsilon: float = EPSILON
 ) -> Tensor:
     """`group_norm` with a group for each channel (Ulyanov et al., 2016)."""
     check_least_rank("instance_norm", "x", x, 2, CHANNELS)

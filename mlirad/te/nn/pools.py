@@ -163,11 +163,7 @@ l2_pool1d, l2_pool2d, l2_pool3d = map(_l2_pool, (1, 2, 3))
 
 @operator
 def max_unpool2d(
-    x: Tensor,
-    images: Tensor,
-    kernel: PerAxis,
-    stride: PerAxis | None = None,
-    padding: Padding = 0,
+    x: Tensor, images: Tensor, kernel: PerAxis, stride: PerAxis | None = None, padding: Padding = 0
 ) -> Tensor:
     """Each element of x where the images, whose pool by `max_pool2d` has the shape of x, were
     greatest in its window, and 0 elsewhere; elements that meet are added. Raises TaichiTypeError

@@ -56,10 +56,7 @@ def _between(
         above, below = index * (2 * extent) + (extent - size), 2 * size
     low = above // below
     share = cast(above - low * below, dtype) * (1.0 / below)
-    return [
-        (maximum(low, 0), 1.0 - share),
-        (minimum(low + 1, extent - 1), share),
-    ]
+    return [(maximum(low, 0), 1.0 - share), (minimum(low + 1, extent - 1), share)]
 
 
 @operator

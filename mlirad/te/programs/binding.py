@@ -9,12 +9,7 @@ from dataclasses import dataclass
 
 from mlirad.bindings import ir
 from mlirad.dialect import field
-from mlirad.ir.signature import (
-    Attributes,
-    adjoint_label,
-    argument_label,
-    tangent_label,
-)
+from mlirad.ir.signature import Attributes, adjoint_label, argument_label, tangent_label
 from mlirad.runtime.program import Program
 from mlirad.te.emission import mlir_type
 from mlirad.te.tensor import Tensor

@@ -109,8 +109,7 @@ class BoundKernels:
         binding = Binding(self.inputs, self.outputs, self.source.sizes, places)
         count = len(self.inputs)
         passed = KernelSlots(
-            [Slot(k) for k in range(count)],
-            [Slot(count + k) for k in range(len(self.outputs))],
+            [Slot(k) for k in range(count)], [Slot(count + k) for k in range(len(self.outputs))]
         )
         arrays = [
             NdarrayArgument(binding.tensors[k].dtype, binding.tensors[k].ndim, (), False)

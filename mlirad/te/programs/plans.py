@@ -24,10 +24,7 @@ class Plans:
     materialise: tuple[Tensor, ...]
 
     def check(
-        self,
-        needed: Collection[ir.Operation],
-        outputs: Sequence[Tensor],
-        inputs: Sequence[Tensor],
+        self, needed: Collection[ir.Operation], outputs: Sequence[Tensor], inputs: Sequence[Tensor]
     ) -> None:
         """Raise TaichiTypeError if something is said of what is not computed, or against what is
         said elsewhere."""

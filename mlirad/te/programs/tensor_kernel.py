@@ -10,14 +10,7 @@ from mlirad.dialect import context, field, te
 from mlirad.ir import build as b
 from mlirad.ir.ops import Tensor
 from mlirad.ir.signature import argument_label
-from mlirad.ir.walk import (
-    before,
-    block_operations,
-    entry_of,
-    functions,
-    has_uses,
-    owner_operation,
-)
+from mlirad.ir.walk import before, block_operations, entry_of, functions, has_uses, owner_operation
 from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.kernel.array_arguments import copy_of
 from mlirad.kernel.module import GivenDerivatives, KernelModule, OwnArray
