@@ -110,11 +110,7 @@ def _draw_drift(sheet: Sheet, drift: Array, duration: float) -> None:
     low, high = min(drift.min(), 0.0), max(drift.max(), 0.0)
     scale = (bottom - top - 10) / max(high - low, 1e-300)
     curve = np.stack(
-        [
-            np.linspace(left, right, len(drift)),
-            top + 5 + (high - drift) * scale,
-        ],
-        axis=-1,
+        [np.linspace(left, right, len(drift)), top + 5 + (high - drift) * scale], axis=-1
     )
     axes = np.array([[left, top], [left, bottom], [right, bottom]])
     sheet.lines([axes], INK, 0.4, 1.5)
