@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from mlirad.bindings import ir
 from mlirad.dialect import te
+from mlirad.dialect.te import ReduceKind
 from mlirad.errors import TaichiTypeError
 from mlirad.te.definitions.arguments import (
     call_function,
@@ -54,6 +55,14 @@ Axes = Annotated[
 ]
 
 
+_COMBINED_BY = {  # operations of `te.emission`
+    ReduceKind.SUM: "add",
+    ReduceKind.PROD: "mul",
+    ReduceKind.MAX: "max",
+    ReduceKind.MIN: "min",
+}
+
+
 @dataclass(frozen=True)
 class Combiner:
     """The function that makes two values one, and its identity."""
@@ -73,7 +82,7 @@ def sum(
     else 0. Raises TaichiTypeError for an axis that is none, or is named twice, and for a `where`
     that is no condition.
     """
-    return _simple("sum", value, axis, where, init)
+    return _simple(ReduceKind.SUM, value, axis, where, init)
 
 
 @check_arguments
@@ -81,18 +90,18 @@ def prod(
     value: Operand, axis: Axes, where: Condition | None = None, init: Operand | None = None
 ) -> Expr:
     """The product over axes, in the type of the value; see `sum`."""
-    return _simple("prod", value, axis, where, init)
+    return _simple(ReduceKind.PROD, value, axis, where, init)
 
 
 def greatest(value: Operand, axis: Any, where: Operand | None = None) -> Expr:
     """The maximum, of which the first one gets the derivative; over no points the least number of
     the type."""
-    return _simple("max", value, axis, where, None)
+    return _simple(ReduceKind.MAX, value, axis, where, None)
 
 
 def least(value: Operand, axis: Any, where: Operand | None = None) -> Expr:
     """The minimum; over no points the greatest number of the type."""
-    return _simple("min", value, axis, where, None)
+    return _simple(ReduceKind.MIN, value, axis, where, None)
 
 
 @check_arguments
@@ -100,13 +109,13 @@ def argmax(value: Operand, axis: Axes, where: Condition | None = None) -> Expr:
     """The first position of the maximum, an i32: along one axis, or counted over several, the last
     one fastest. NaN is greater than numbers. 0 where no point counts. It has no derivative. Raises
     TaichiTypeError for an axis of extent 0."""
-    return _position("argmax", value, axis, where)
+    return _position(ReduceKind.ARGMAX, value, axis, where)
 
 
 @check_arguments
 def argmin(value: Operand, axis: Axes, where: Condition | None = None) -> Expr:
     """The first position of the minimum, an i32; see `argmax`."""
-    return _position("argmin", value, axis, where)
+    return _position(ReduceKind.ARGMIN, value, axis, where)
 
 
 @check_arguments
@@ -189,14 +198,14 @@ def with_start(value: Expr, init: Operand | None) -> tuple[Expr, Expr | None]:
 
 
 def _simple(
-    kind: str, value: Operand, axis: Any, where: Operand | None, init: Operand | None
+    kind: ReduceKind, value: Operand, axis: Any, where: Operand | None, init: Operand | None
 ) -> Expr:
     axes = checked_axes(kind, axis)
     number, start = with_start(_number(value), init)
     dtype, accumulator = number.dtype, f32 if number.dtype == f16 else number.dtype
     number = cast(number, accumulator)
     neutral = _identity(kind, accumulator)
-    name = {"sum": "add", "prod": "mul"}.get(kind, kind)
+    name = _COMBINED_BY[kind]
 
     def combine(a: Sequence[ir.Value], c: Sequence[ir.Value]) -> list[ir.Value]:
         return [compute_value(name, accumulator, [a[0], c[0]])]
@@ -218,18 +227,18 @@ def _condition(where: Operand | None) -> Expr | None:
     return None if where is None else boolean(where)
 
 
-def _identity(kind: str, dtype: DataType) -> Number:
+def _identity(kind: ReduceKind, dtype: DataType) -> Number:
     """Return the number that changes no result of a reduction."""
-    if kind in ("sum", "prod"):
-        return Number(dtype, int(kind == "prod"))
-    is_least = kind in ("max", "argmax")
+    if kind in (ReduceKind.SUM, ReduceKind.PROD):
+        return Number(dtype, int(kind == ReduceKind.PROD))
+    is_least = kind in (ReduceKind.MAX, ReduceKind.ARGMAX)
     if dtype.is_float:
         return Number(dtype, -inf if is_least else inf)
     beyond = 1 << (dtype.bits - dtype.is_signed)
     return Number(dtype, -beyond * dtype.is_signed if is_least else beyond - 1)
 
 
-def _position(kind: str, value: Operand, axis: Any, where: Operand | None) -> Expr:
+def _position(kind: ReduceKind, value: Operand, axis: Any, where: Operand | None) -> Expr:
     number, axes = _in_signed_order(with_type(_number(value))), checked_axes(kind, axis)
     _check_points(kind, axis)
     combiner = Combiner((_identity(kind, number.dtype),), None)
@@ -275,10 +284,8 @@ def comm_reducer(
         first = neutral if init is None else _tuple(init, numbers, f"{name}: init")
         combiner = Combiner(neutral, _by_function(combine, numbers, f"{name}: combine"))
         axes, condition = checked_axes(name, axis), _condition(where)
-        results = tuple(
-            Reduction(value.dtype, "custom", numbers, axes, condition, first, combiner, number)
-            for number, value in enumerate(numbers)
-        )
+        reduced = ReduceKind.CUSTOM, numbers, axes, condition, first, combiner
+        results = tuple(Reduction(value.dtype, *reduced, k) for k, value in enumerate(numbers))
         return results if isinstance(values, tuple | list) else results[0]
 
     reduction.__name__ = name

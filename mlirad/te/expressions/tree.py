@@ -9,6 +9,7 @@ from functools import cached_property, reduce
 from typing import Any, ClassVar, Protocol
 
 from mlirad.bindings import ir
+from mlirad.dialect.te import ReduceKind
 from mlirad.errors import SourceLocation, TaichiTypeError
 from mlirad.ir.ops import Arith, Math
 from mlirad.te.expressions.order import in_order
@@ -190,7 +191,7 @@ class Reduction(Expr):
     """
 
     operand_fields = ("values", "where", "initial")
-    kind: str
+    kind: ReduceKind
     values: tuple[Expr, ...]
     axes: tuple[Axis, ...]
     where: Expr | None
