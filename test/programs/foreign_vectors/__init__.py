@@ -1,0 +1,1 @@
+"""Functions of vectors, run as upstream lowers them and as their elements."""
