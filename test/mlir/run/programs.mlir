@@ -5,6 +5,7 @@
 // RUN: mlirad-run %s --entry=blocks random random --check | filecheck %s
 // RUN: mlirad-run %s --entry=steps arange:9xf64 --check | filecheck %s
 // RUN: mlirad-run %s --entry=branches 0.7 --check | filecheck %s
+// RUN: mlirad-run %s --entry=lanes random random --check | filecheck %s
 // CHECK: all {{.*}} derivatives agree
 
 // SQUARE: result 0 : float64
@@ -148,4 +149,17 @@ func.func @branches(%x: f64) -> f64 {
 ^end(%r: f64):
   %p = arith.mulf %r, %x : f64
   return %p : f64
+}
+
+// Vectors, which become scalars: of 6 elements, the last two are padding.
+func.func @lanes(%a: memref<6xf64>, %b: memref<8xf64>) -> f64 {
+  %c0 = arith.constant 0 : index
+  %half = arith.constant 0.5 : f64
+  %x = vector.transfer_read %a[%c0], %half : memref<6xf64>, vector<8xf64>
+  %y = vector.load %b[%c0] : memref<8xf64>, vector<8xf64>
+  %p = vector.fma %x, %y, %x : vector<8xf64>
+  %t = math.tanh %p : vector<8xf64>
+  vector.store %t, %b[%c0] : memref<8xf64>, vector<8xf64>
+  %s = vector.reduction <mul>, %t : vector<8xf64> into f64
+  return %s : f64
 }
