@@ -99,10 +99,12 @@ def enclosing(op: ir.Operation) -> ir.Operation:
     return parent
 
 
-def ancestors(op: ir.Operation) -> Iterator[ir.Operation]:
-    """Yield the operations that another stands in, innermost first."""
+def ancestors(op: ir.Operation, within: ir.Operation | None = None) -> Iterator[ir.Operation]:
+    """Yield the operations around one, innermost first; those `within` another, if it is given."""
     while op.parent is not None:
         op = op.parent.operation
+        if within is not None and op == within:
+            return
         yield op
 
 
