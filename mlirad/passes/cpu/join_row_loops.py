@@ -32,6 +32,7 @@ from mlirad.ir.signature import is_own, parameter_attributes
 from mlirad.ir.structured import ANY_ORDER, Parallel, is_for, is_parallel
 from mlirad.ir.walk import (
     accesses,
+    ancestors,
     at_end,
     at_start,
     attributes_of,
@@ -39,7 +40,6 @@ from mlirad.ir.walk import (
     block_operations,
     clone,
     constant_integer,
-    enclosing,
     entry_of,
     functions,
     is_defined_in,
@@ -167,12 +167,7 @@ def _row_loop(op: ir.Operation) -> _RowLoop | None:
 
 def _is_added_up(access: ir.Operation, loop: ir.Operation) -> bool:
     """Return whether a loop around an access, inside another, carries something."""
-    around = enclosing(access)
-    while around != loop:
-        if is_for(around) and around.results:
-            return True
-        around = enclosing(around)
-    return False
+    return any(is_for(owner) and owner.results for owner in ancestors(access, loop))
 
 
 def _extend_group(group: _Group, other: _RowLoop) -> _Group | None:

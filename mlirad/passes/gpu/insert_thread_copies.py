@@ -45,11 +45,11 @@ from mlirad.ir.reductions import PLAIN_MARK, REDUCE_MARK, Reduction
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import Parallel, is_for, is_parallel, is_while
 from mlirad.ir.walk import (
+    ancestors,
     at_end,
     at_start,
     before,
     block_operations,
-    enclosing,
     entry_of,
     functions,
     has_uses,
@@ -171,11 +171,10 @@ class _CopiedArray:
 
 def _times(op: ir.Operation, loop: ir.Operation) -> int:
     """Return how often an iteration of a loop is expected to run an op, without its branches."""
-    times, owner = 1, enclosing(op)
-    while owner != loop:
+    times = 1
+    for owner in ancestors(op, loop):
         if is_for(owner):
             times *= spans(owner)[0].expected_trips
         elif is_while(owner):
             times *= UNKNOWN
-        owner = enclosing(owner)
     return times

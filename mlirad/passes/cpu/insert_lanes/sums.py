@@ -200,9 +200,5 @@ def _pays(
 
 def _runs(op: ir.Operation, nest: ir.Operation) -> float:
     """Return how often an op is expected to run while a nest does."""
-    count = 1.0
-    while op != nest:
-        op = enclosing(op)
-        if is_for(op):
-            count *= expected_trips(op)
-    return count
+    owners = [nest, *ancestors(op, nest)]
+    return prod(expected_trips(owner) for owner in owners if is_for(owner))

@@ -9,7 +9,7 @@ from mlirad.bindings import ir
 from mlirad.ir.ops import Llvm
 from mlirad.ir.requirements import symbol_of
 from mlirad.ir.signature import SLAB
-from mlirad.ir.walk import enclosing
+from mlirad.ir.walk import defining_op, enclosing
 
 FARTHEST = 1 << 30  # of two slabs of an array: 32-bit numbers that wrapped are farther
 
@@ -54,7 +54,7 @@ class Slabs:
         """Return what the products with the size say that a sum is made of; None if they do not."""
         terms = self._found.get(value)
         if terms is None:
-            op = _defining_op(value)
+            op = defining_op(value)
             if op is None or op.name not in (Llvm.ADD, Llvm.MUL):
                 terms = ()
             elif op.name == Llvm.ADD:
@@ -68,7 +68,7 @@ class Slabs:
 
     def _slab(self, number: ir.Value) -> Slab | None:
         distance = 0
-        while (op := _defining_op(number)) is not None:
+        while (op := defining_op(number)) is not None:
             constant = _constant(op.operands[1]) if op.name in (Llvm.ADD, Llvm.SUB) else None
             if constant is not None:
                 distance += constant if op.name == Llvm.ADD else -constant
@@ -126,12 +126,8 @@ def _times(op: ir.Operation, size: int) -> ir.Value | None:
 
 
 def _constant(value: ir.Value) -> int | None:
-    op = _defining_op(value)
+    op = defining_op(value)
     if op is None or op.name != Llvm.MLIR_CONSTANT:
         return None
     attribute = op.attributes["value"]
     return ir.IntegerAttr(attribute).value if isinstance(attribute, ir.IntegerAttr) else None
-
-
-def _defining_op(value: ir.Value) -> ir.Operation | None:
-    return None if isinstance(value, ir.BlockArgument) else value.owner.operation

@@ -7,6 +7,7 @@ loop, and nothing else in the loop sees them.
 
 from __future__ import annotations
 
+from math import prod
 from typing import NamedTuple
 
 from mlirad.analysis.meetings import Meetings, Residue
@@ -14,7 +15,7 @@ from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_load
 from mlirad.ir.structured import For, Parallel, is_for, is_while
-from mlirad.ir.walk import Array, accesses, enclosing, is_inside, operations
+from mlirad.ir.walk import Array, accesses, ancestors, enclosing, is_inside, operations
 from mlirad.passes.gpu.gather_shifted_updates.kept_values import KeptValues
 from mlirad.passes.gpu.gather_shifted_updates.operation_costs import ATOMIC, LOAD, cost_of
 from mlirad.passes.gpu.gather_shifted_updates.shares import Shares, shares
@@ -117,14 +118,12 @@ class Gathers:
         both."""
         group = next(group for group in self.places.values() if load in group)
         variables: list[ir.Value] = list(self.indices)
-        above = enclosing(load)
-        while above != self.loop:
-            if is_inside(write, above):
-                if is_while(above):
+        for owner in ancestors(load, self.loop):
+            if is_inside(write, owner):
+                if is_while(owner):
                     return False
-                if is_for(above):
-                    variables.append(For(above).induction)
-            above = enclosing(above)
+                if is_for(owner):
+                    variables.append(For(owner).induction)
         return all(self.meetings.are_apart(group[load], group[write], iv) for iv in variables)
 
     def pays(self, group: list[Update], kept_values: KeptValues | None = None) -> bool:
@@ -147,12 +146,8 @@ class Gathers:
 
     def _times(self, op: ir.Operation, loops: list[ir.Operation]) -> int:
         """Return how often an operation runs for each run of the loops around these."""
-        times, above = 1, enclosing(op)
-        while above != self.loop:
-            if above in loops:
-                times *= spans(above)[0].expected_trips
-            above = enclosing(above)
-        return times
+        owners = [owner for owner in ancestors(op, self.loop) if owner in loops]
+        return prod(spans(owner)[0].expected_trips for owner in owners)
 
 
 def _box(update: Update) -> object:

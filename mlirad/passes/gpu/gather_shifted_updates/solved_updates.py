@@ -28,8 +28,8 @@ from mlirad.ir.structured import For, Parallel, is_branch, is_for
 from mlirad.ir.walk import (
     Array,
     accesses,
+    ancestors,
     constant_integer,
-    enclosing,
     has_uses,
     is_defined_in,
     operations,
@@ -117,7 +117,7 @@ class SolvedUpdates:
         if any(constant_integer(step) != 1 for step in Parallel(self.loop).steps):
             return updates
         for op, root, indices in accesses(self.loop):
-            around = _owners(op, self.loop)
+            around = [*ancestors(op, self.loop)][::-1]
             if not is_sum(op) or not all(is_for(owner) or is_branch(owner) for owner in around):
                 continue
             if isinstance(root, ir.Value) and is_defined_in(root, self.loop):
@@ -228,13 +228,6 @@ def only_reads(op: ir.Operation) -> bool:
         or DimOp.holds(op)
         or op.name == Scf.YIELD
     )
-
-
-def _owners(op: ir.Operation, loop: ir.Operation) -> list[ir.Operation]:
-    owners: list[ir.Operation] = []
-    while (op := enclosing(op)) != loop:
-        owners.insert(0, op)
-    return owners
 
 
 def _goes_round_once(solution: Solution) -> bool:
