@@ -1,26 +1,25 @@
 """A value of all threads of a block, made of one from each."""
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import AtomicKind
 from mlirad.ir import build as b
 from mlirad.ir.ops import Arith
 from mlirad.ir.requirements import refuse
 from mlirad.ir.walk import at_end, block_operations, clone
 
 _INTEGERS = {
-    AtomicKind.ADD: Arith.ADDI,
-    AtomicKind.MUL: Arith.MULI,
+    "add": Arith.ADDI,
+    "mul": Arith.MULI,
     "minsi": Arith.MINSI,
     "minui": Arith.MINUI,
     "maxsi": Arith.MAXSI,
     "maxui": Arith.MAXUI,
-    AtomicKind.AND: Arith.ANDI,
-    AtomicKind.OR: Arith.ORI,
-    AtomicKind.XOR: Arith.XORI,
+    "and": Arith.ANDI,
+    "or": Arith.ORI,
+    "xor": Arith.XORI,
 }
 _FLOATS = {
-    AtomicKind.ADD: Arith.ADDF,
-    AtomicKind.MUL: Arith.MULF,
+    "add": Arith.ADDF,
+    "mul": Arith.MULF,
     "minnumf": Arith.MINNUMF,
     "maxnumf": Arith.MAXNUMF,
     "minimumf": Arith.MINIMUMF,

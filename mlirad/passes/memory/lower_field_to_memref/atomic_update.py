@@ -2,6 +2,7 @@
 in one step."""
 
 from collections.abc import Sequence
+from enum import IntEnum
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicKind, atomic_kind
@@ -10,53 +11,39 @@ from mlirad.ir.marks.rounding import round_like
 from mlirad.ir.ops import Memref
 from mlirad.ir.reductions import PLAIN_MARK
 
-_KINDS = {
-    AtomicKind.ADD: ("addf", "addi"),
-    AtomicKind.MUL: ("mulf", "muli"),
-    AtomicKind.MIN: ("", "mins"),
-    AtomicKind.MAX: ("", "maxs"),
-    AtomicKind.MINU: ("", AtomicKind.MINU),
-    AtomicKind.MAXU: ("", AtomicKind.MAXU),
-    AtomicKind.AND: ("", "andi"),
-    AtomicKind.OR: ("", "ori"),
-    AtomicKind.XOR: ("", "xori"),
-    AtomicKind.EXCHANGE: ("assign", "assign"),
+
+class _RmwKind(IntEnum):
+    """Kinds of `memref.atomic_rmw` that are one instruction, by their numbers in
+    `arith::AtomicRMWKind`."""
+
+    ADDF, ADDI, ANDI, ASSIGN, MAXS, MAXU, MINS, MINU, ORI = 0, 1, 2, 3, 6, 7, 10, 11, 14
+
+
+_ON_FLOATS = {AtomicKind.ADD: _RmwKind.ADDF, AtomicKind.EXCHANGE: _RmwKind.ASSIGN}
+_ON_INTEGERS = {
+    AtomicKind.ADD: _RmwKind.ADDI,
+    AtomicKind.MIN: _RmwKind.MINS,
+    AtomicKind.MAX: _RmwKind.MAXS,
+    AtomicKind.MINU: _RmwKind.MINU,
+    AtomicKind.MAXU: _RmwKind.MAXU,
+    AtomicKind.AND: _RmwKind.ANDI,
+    AtomicKind.OR: _RmwKind.ORI,
+    AtomicKind.EXCHANGE: _RmwKind.ASSIGN,
 }
 
 
 def update(op: ir.Operation, memref: ir.Value, indices: Sequence[ir.Value]) -> ir.Value:
-    """Return what a `field.atomic` does to an element; gives the value before."""
+    """Do in memory what a `field.atomic` does to an element; give the value before."""
     kind, value = atomic_kind(op), op.operands[0]
     if PLAIN_MARK in op.attributes:
         old = b.read(memref, indices)
         b.write(round_like(b.combine(kind, old, value), op), memref, indices)
         return old
-    name = _KINDS[kind][0 if b.is_float(value.type) else 1]
-    if not name or kind in (AtomicKind.MUL, AtomicKind.XOR):
+    rmw_kind = (_ON_FLOATS if b.is_float(value.type) else _ON_INTEGERS).get(kind)
+    if rmw_kind is None:
         return _compare_and_swap(op, memref, indices)
-    number = ir.Attribute.parse(f"{_RMW_NUMBERS[name]} : i64")
+    number = ir.IntegerAttr.get(b.integer_type(64), rmw_kind)
     return b.make(Memref.ATOMIC_RMW, value.type, [value, memref, *indices], kind=number)
-
-
-# arith::AtomicRMWKind
-_RMW_NUMBERS = {
-    "addf": 0,
-    "addi": 1,
-    "andi": 2,
-    "assign": 3,
-    "maximumf": 4,
-    "maxnumf": 5,
-    "maxs": 6,
-    AtomicKind.MAXU: 7,
-    "minimumf": 8,
-    "minnumf": 9,
-    "mins": 10,
-    AtomicKind.MINU: 11,
-    "mulf": 12,
-    "muli": 13,
-    "ori": 14,
-    "xori": 15,
-}
 
 
 def _compare_and_swap(
