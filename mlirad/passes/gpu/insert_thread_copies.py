@@ -15,21 +15,10 @@ from mlirad.analysis.cells import Group, accesses_by_array
 from mlirad.analysis.trips import UNKNOWN, spans
 from mlirad.bindings import ir
 from mlirad.dialect import field
-from mlirad.dialect.field import (
-    AtomicKind,
-    array_of,
-    atomic_kind,
-    is_atomic,
-    split_access,
-)
+from mlirad.dialect.field import AtomicKind, array_of, atomic_kind, is_atomic, split_access
 from mlirad.ir import build as b
 from mlirad.ir.box import box_digits
-from mlirad.ir.gpu.accumulator import (
-    LAST_BLOCK,
-    Accumulator,
-    first_thread,
-    sums_of_parts,
-)
+from mlirad.ir.gpu.accumulator import LAST_BLOCK, Accumulator, first_thread, sums_of_parts
 from mlirad.ir.gpu.blocks import (
     FILLING_BLOCKS,
     WHOLE_BLOCKS,

@@ -7,10 +7,7 @@ from mlirad.ir.ops import Gpu, Llvm
 from mlirad.ir.walk import operations
 
 _MONOTONIC = 2  # LLVM::AtomicOrdering
-_ORDERINGS = {
-    Llvm.ATOMICRMW: ("ordering",),
-    Llvm.CMPXCHG: ("success_ordering", "failure_ordering"),
-}
+_ORDERINGS = {Llvm.ATOMICRMW: ("ordering",), Llvm.CMPXCHG: ("success_ordering", "failure_ordering")}
 
 
 def mark_relaxed_atomics(module: ir.Operation) -> None:

@@ -15,13 +15,7 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.ops import Llvm
 from mlirad.ir.signature import ALIGN
-from mlirad.ir.walk import (
-    before,
-    block_operations,
-    defining_op,
-    has_uses,
-    llvm_functions,
-)
+from mlirad.ir.walk import before, block_operations, defining_op, has_uses, llvm_functions
 
 _FADD = 11  # LLVM::AtomicBinOp
 _PAIR = 8  # bytes of two

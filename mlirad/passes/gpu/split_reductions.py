@@ -20,26 +20,13 @@ from mlirad.ir.gpu.accumulator import (
     first_thread,
     sums_of_parts,
 )
-from mlirad.ir.gpu.blocks import (
-    FILLING_BLOCKS,
-    WARP,
-    block_number,
-    block_size,
-    threads_in_blocks,
-)
+from mlirad.ir.gpu.blocks import FILLING_BLOCKS, WARP, block_number, block_size, threads_in_blocks
 from mlirad.ir.gpu.iterations import Cells, Iterations
 from mlirad.ir.gpu.many_sums import loops_of_sums
 from mlirad.ir.memory.launch_memory import scratch
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import Parallel, is_parallel
-from mlirad.ir.walk import (
-    at_end,
-    before,
-    block_operations,
-    constant_integer,
-    entry_of,
-    functions,
-)
+from mlirad.ir.walk import at_end, before, block_operations, constant_integer, entry_of, functions
 
 REQUIRES = KERNELS
 

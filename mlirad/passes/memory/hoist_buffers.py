@@ -3,13 +3,7 @@
 from mlirad.bindings import ir
 from mlirad.ir.ops import Memref
 from mlirad.ir.structured import is_parallel, is_serial_loop
-from mlirad.ir.walk import (
-    ancestors,
-    block_operations,
-    functions,
-    is_defined_in,
-    operations,
-)
+from mlirad.ir.walk import ancestors, block_operations, functions, is_defined_in, operations
 
 
 def hoist_buffers(root: ir.Operation) -> None:

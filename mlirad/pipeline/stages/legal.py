@@ -35,11 +35,7 @@ _GPU = {
 }
 _HOST = {Builtin.MODULE, Builtin.UNREALIZED_CONVERSION_CAST, "func", "arith", "memref"}
 LEGAL: dict[str, dict[str, set[str]]] = {
-    "cpu": {
-        **_SHARED,
-        "memref": _LOWERED | {"vector"},
-        "target": {Builtin.MODULE, "llvm"},
-    },
+    "cpu": {**_SHARED, "memref": _LOWERED | {"vector"}, "target": {Builtin.MODULE, "llvm"}},
     "simt": {**_GPU, "target": {Builtin.MODULE, "llvm"}},
     # the kernels are lowered, the host's function waits for their PTX
     "cuda": {**_GPU, "target": _HOST | {"gpu", "llvm", "nvvm"}},

@@ -10,14 +10,7 @@ from mlirad.analysis.lanes.groups import Group
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.ops import Func, Memref, Vector
-from mlirad.ir.vectors import (
-    extract,
-    load_apart,
-    load_lanes,
-    load_steps,
-    store_apart,
-    store_lanes,
-)
+from mlirad.ir.vectors import extract, load_apart, load_lanes, load_steps, store_apart, store_lanes
 from mlirad.ir.walk import before, defining_op, enclosing, is_inside, owner_operation
 from mlirad.passes.cpu.insert_lanes.addresses import Addresses, Place, flatten_memref
 from mlirad.passes.cpu.insert_lanes.table_rows import load_columns, store_columns

@@ -26,12 +26,7 @@ class Body:
     """The emitter of one loop's body, for its full vectors and for its remainder."""
 
     def __init__(
-        self,
-        values: Values,
-        memory: Memory,
-        meetings: Meetings,
-        sums: LaneSums,
-        groups: Groups,
+        self, values: Values, memory: Memory, meetings: Meetings, sums: LaneSums, groups: Groups
     ) -> None:
         self.values, self.memory, self.meetings, self.sums = values, memory, meetings, sums
         self.groups = groups

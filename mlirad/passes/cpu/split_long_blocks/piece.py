@@ -25,12 +25,7 @@ class Piece:
         self.ops, self.numbers, self.given, self.read = ops, numbers, given_uses, read
 
     def outline(
-        self,
-        function: ir.Operation,
-        name: str,
-        frame: Frame,
-        memory: ir.Value,
-        origins: Origins,
+        self, function: ir.Operation, name: str, frame: Frame, memory: ir.Value, origins: Origins
     ) -> None:
         """Move the ops to a new function in front of the one around, which calls it instead."""
         passed = {memory: None}
@@ -108,10 +103,7 @@ def _function(
 
 
 def _labels(
-    around: ir.Operation,
-    arguments: Sequence[ir.Value],
-    read: Sequence[ir.Value],
-    origins: Origins,
+    around: ir.Operation, arguments: Sequence[ir.Value], read: Sequence[ir.Value], origins: Origins
 ) -> Iterator[Attributes]:
     """Yield what is known of the parameters of a new function: the first is memory that nothing
     else has, others are what they are in the function around. But nothing says that no other

@@ -24,14 +24,7 @@ from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of_index
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import Parallel, is_parallel
-from mlirad.ir.walk import (
-    at_end,
-    attributes_of,
-    before,
-    block_operations,
-    functions,
-    operations,
-)
+from mlirad.ir.walk import at_end, attributes_of, before, block_operations, functions, operations
 from mlirad.passes.gpu.gather_shifted_updates.element_boxes import reach
 from mlirad.passes.gpu.gather_shifted_updates.gathers import Gathers, Group, shifts
 from mlirad.passes.gpu.gather_shifted_updates.iteration import Iteration, Thread

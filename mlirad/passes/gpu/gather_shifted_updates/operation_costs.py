@@ -11,14 +11,7 @@ from mlirad.ir.structured import is_for
 from mlirad.ir.walk import block_operations
 
 ATOMIC, LOAD, DIVISION, FUNCTION = 60, 4, 8, 30
-_DIVISIONS = (
-    "arith.div",
-    "arith.rem",
-    "arith.floordiv",
-    "arith.ceildiv",
-    Math.SQRT,
-    Math.RSQRT,
-)
+_DIVISIONS = ("arith.div", "arith.rem", "arith.floordiv", "arith.ceildiv", Math.SQRT, Math.RSQRT)
 _SIMPLE = INSTRUCTIONS | {Math.ABSI}
 
 

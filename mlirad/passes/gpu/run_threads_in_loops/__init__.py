@@ -53,11 +53,7 @@ def run_threads_in_loops(
         del module.attributes["gpu.container_module"]
 
 
-_SCRATCH = {
-    Gpu.ALLOC: Memref.ALLOC,
-    Gpu.DEALLOC: Memref.DEALLOC,
-    Gpu.MEMCPY: Memref.COPY,
-}
+_SCRATCH = {Gpu.ALLOC: Memref.ALLOC, Gpu.DEALLOC: Memref.DEALLOC, Gpu.MEMCPY: Memref.COPY}
 
 
 def _call(op: ir.Operation, kernels: dict[tuple[str, str], ir.Operation]) -> None:

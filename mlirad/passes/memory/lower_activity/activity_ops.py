@@ -60,10 +60,7 @@ class _Block:
         return [extent_of_axis[axis] for axis in sorted(extent_of_axis)]
 
     def where_inside(
-        self,
-        change: Callable[[], list[ir.Value]],
-        event: str,
-        otherwise: Sequence[ir.Value] = (),
+        self, change: Callable[[], list[ir.Value]], event: str, otherwise: Sequence[ir.Value] = ()
     ) -> list[ir.Value]:
         """Do something where the cell is one of the block's, else report it; what that gives."""
         sizes = self.extents()

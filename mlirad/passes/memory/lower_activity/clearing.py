@@ -41,11 +41,7 @@ def clear_below(
 
 class _Clearing:
     def __init__(
-        self,
-        fields: ActivityFields,
-        *,
-        of_derivatives: bool = False,
-        keeps_activity: bool = False,
+        self, fields: ActivityFields, *, of_derivatives: bool = False, keeps_activity: bool = False
     ) -> None:
         self.fields, self.location = fields, ir.Location.current
         self.of_derivatives = of_derivatives
