@@ -124,7 +124,7 @@ class SolvedUpdates:
                 continue
             solved = self._solve(root, indices, around)
             needed = self._needed_operations(op, around)
-            if solved is not None and needed is not None and self._can_move(around, *solved):
+            if solved is not None and needed is not None and self._can_move(around, solved[1]):
                 updates.append(Update(op, *solved, around, needed))
         return updates
 
@@ -184,9 +184,7 @@ class SolvedUpdates:
             pending += [operand for child in operations(producer) for operand in child.operands]
         return needed
 
-    def _can_move(
-        self, around: list[ir.Operation], cell: Cell, solutions: dict[ir.Value, Solution]
-    ) -> bool:
+    def _can_move(self, around: list[ir.Operation], solutions: dict[ir.Value, Solution]) -> bool:
         """Return whether loops whose index is computed, or is needed for that, can be left or moved
         in front of the others."""
         asked = {leaf for solution in solutions.values() for leaf in solution.offset.names}
