@@ -15,12 +15,12 @@ parameter hands its label on. Hand-written functions may have no labels: they ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from mlirad.bindings import ir
-from mlirad.ir.walk import block_operations
+from mlirad.ir.walk import block_operations, entry_of
 
 _ARGUMENT, _EXTENT, _TANGENT = "field.argument", "field.extent", "field.tangent"
 _ADJOINT, _RESULTS, _ERRORS = "field.adjoint", "field.results", "field.errors"
@@ -217,11 +217,26 @@ def marked_as_scratch(size: int) -> Attributes:
 # Reading.
 
 
+def function_type(function: ir.Operation) -> ir.FunctionType:
+    """The type of a function."""
+    return ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+
+
+def set_signature(
+    function: ir.Operation, results: Iterable[ir.Type], labels: Sequence[Attributes] = ()
+) -> None:
+    """Give a function the type of its block's arguments and of results, and labels, if any."""
+    inputs = [argument.type for argument in entry_of(function).arguments]
+    type_ = ir.FunctionType.get(inputs, list(results))
+    function.attributes["function_type"] = ir.TypeAttr.get(type_)
+    if labels:
+        function.attributes["arg_attrs"] = label_parameters(labels)["arg_attrs"]
+
+
 def parameter_attributes(function: ir.Operation) -> list[Attributes]:
     """The attributes of every parameter of a function."""
-    type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     if "arg_attrs" not in function.attributes:
-        return [{} for _ in type_.inputs]
+        return [{} for _ in function_type(function).inputs]
     labels = ir.ArrayAttr(function.attributes["arg_attrs"])
     return [{item.name: item.attr for item in ir.DictAttr(label)} for label in labels]
 
@@ -246,10 +261,9 @@ def signature_of(module: ir.Operation, name: str) -> Signature:
     symbol = ir.StringAttr.get(name, module.context)
     inside = block_operations(module.regions[0].blocks[0])
     function = next(op for op in inside if op.attributes["sym_name"] == symbol)
-    types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs
     return tuple(
         Parameter(str(type_), _label(attributes))
-        for type_, attributes in zip(types, parameter_attributes(function))
+        for type_, attributes in zip(function_type(function).inputs, parameter_attributes(function))
     )
 
 
