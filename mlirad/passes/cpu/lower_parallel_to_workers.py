@@ -16,7 +16,12 @@ from mlirad.ir.limits import Threads
 from mlirad.ir.memory.descriptor import memref_at, pointer_of, pointer_type
 from mlirad.ir.ops import Func, Llvm, Scf
 from mlirad.ir.requirements import KERNELS, refuse, symbol_of
-from mlirad.ir.signature import parameter_attributes, workers_label
+from mlirad.ir.signature import (
+    function_type,
+    parameter_attributes,
+    set_signature,
+    workers_label,
+)
 from mlirad.ir.structured import Parallel, is_parallel
 from mlirad.ir.walk import (
     at_end,
@@ -66,10 +71,7 @@ def _state_of_workers(function: ir.Operation) -> ir.Value:
     entry = entry_of(function)
     labels = [*parameter_attributes(function), workers_label()]
     state = entry.add_argument(pointer_type(), function.location)
-    results = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results
-    type_ = ir.FunctionType.get([value.type for value in entry.arguments], results)
-    function.attributes["function_type"] = ir.TypeAttr.get(type_)
-    function.attributes["arg_attrs"] = ir.ArrayAttr.get(list(map(ir.DictAttr.get, labels)))
+    set_signature(function, function_type(function).results, labels)
     return state
 
 

@@ -19,7 +19,7 @@ from mlirad.ir.graph import Graph
 from mlirad.ir.limits import Range
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.requirements import KERNELS, is_private
-from mlirad.ir.signature import label_parameters, parameter_attributes, tangent_label
+from mlirad.ir.signature import function_type, label_parameters, parameter_attributes, tangent_label
 from mlirad.ir.walk import entry_of, functions
 from mlirad.sweeps.forward import Forward
 
@@ -49,7 +49,7 @@ def _differentiate(
     types = [graph.values[v].type for v in parameters] + [
         graph.values[v].type for v in carriers for _ in range(count)
     ]
-    results = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results
+    results = function_type(function).results
     labels = parameter_attributes(function)
     duals = [
         tangent_label(label, k)

@@ -15,6 +15,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
 from mlirad.ir.requirements import TENSORS, refuse
+from mlirad.ir.signature import set_signature
 from mlirad.ir.walk import before, block_operations, captured_values, entry_of, functions
 from mlirad.sweeps.tensors.definition import extents, type_with
 from mlirad.sweeps.tensors.te_adjoints import add_tensors, adjoint
@@ -83,9 +84,7 @@ def _differentiate(function: ir.Operation, mark: _Mark) -> None:
         ]
         b.return_(results)
     end.erase()
-    input_types = [argument.type for argument in entry.arguments]
-    type_ = ir.FunctionType.get(input_types, [value.type for value in results])
-    function.attributes["function_type"] = ir.TypeAttr.get(type_)
+    set_signature(function, [value.type for value in results])
     del function.attributes[MARK]
 
 

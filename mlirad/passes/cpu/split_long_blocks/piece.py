@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.memory.origins import Origins
-from mlirad.ir.signature import NOALIAS, Attributes, parameter_attributes
+from mlirad.ir.signature import NOALIAS, Attributes, label_parameters, parameter_attributes
 from mlirad.ir.walk import at_end, before, clone, entry_of, owner_operation
 from mlirad.passes.cpu.split_long_blocks.block_values import Use, is_done_again
 from mlirad.passes.cpu.split_long_blocks.frame import Frame
@@ -96,7 +96,7 @@ def _function(
     inputs = [value.type for value in arguments]
     with ir.InsertionPoint(around), location:
         attributes = {
-            "arg_attrs": ir.ArrayAttr.get(list(map(ir.DictAttr.get, labels))),
+            **label_parameters(labels),
             "llvm.no_inline": ir.UnitAttr.get(),
         }
         return entry_of(b.function(name, inputs, [], attributes))

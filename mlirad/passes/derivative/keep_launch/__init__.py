@@ -14,6 +14,7 @@ from mlirad.dialect.grad import AllocOp
 from mlirad.ir import build as b
 from mlirad.ir.limits import Range
 from mlirad.ir.requirements import KERNELS, is_private, refuse
+from mlirad.ir.signature import set_signature
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import before, block_operations, entry_of, functions, has_uses, operations
 from mlirad.passes.derivative.keep_launch.shared_locals import Parts, share_locals
@@ -74,9 +75,7 @@ def _return_nothing(function: ir.Operation) -> None:
         with before(end):
             b.return_()
         end.erase()
-        old = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
-        new = ir.TypeAttr.get(ir.FunctionType.get(old.inputs, []))
-        function.attributes["function_type"] = new
+        set_signature(function, [])
 
 
 def _acts(op: ir.Operation) -> bool:

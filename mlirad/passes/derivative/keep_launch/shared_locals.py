@@ -17,7 +17,13 @@ from mlirad.dialect.field import AllocaOp, array_of, array_type, element_type, i
 from mlirad.ir import build as b
 from mlirad.ir.box import for_each_index
 from mlirad.ir.ops import Arith
-from mlirad.ir.signature import Attributes, parameter_attributes, shared_label
+from mlirad.ir.signature import (
+    Attributes,
+    function_type,
+    parameter_attributes,
+    set_signature,
+    shared_label,
+)
 from mlirad.ir.walk import Array, accesses, array_root, before, block_operations, entry_of, has_uses
 
 Parts = list[list[ir.Operation]]  # operations of a kernel's top level that are launched together
@@ -132,11 +138,7 @@ class _SharedLocals:
         if b.is_float(element_type(type_)):
             label["field.needs_grad"] = ir.UnitAttr.get()
         argument = self.entry.add_argument(type_, location)
-        attributes = [ir.DictAttr.get(labels) for labels in (*marks, label)]
-        self.function.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
-        old = ir.FunctionType(ir.TypeAttr(self.function.attributes["function_type"]).value)
-        new = ir.FunctionType.get([*old.inputs, type_], old.results)
-        self.function.attributes["function_type"] = ir.TypeAttr.get(new)
+        set_signature(self.function, function_type(self.function).results, [*marks, label])
         return argument
 
 

@@ -4,6 +4,7 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.ops import Gpu
 from mlirad.ir.requirements import refuse, symbol_of
+from mlirad.ir.signature import function_type
 from mlirad.ir.walk import at_end, before, block_operations, entry_of, operations
 
 SIZES = 6  # of the grid and of a block, along x, y, z: the first parameters of a kernel
@@ -51,7 +52,7 @@ def _as_function(op: ir.Operation, sizes: int) -> ir.Operation:
     if len(op.regions[0].blocks) != 1:
         refuse(op, "a kernel of several blocks, expected structured control flow")
     old = entry_of(op)
-    inputs = list(ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value).inputs)
+    inputs = list(function_type(op).inputs)
     types = [*[b.index_type()] * sizes, *inputs]
     with before(op):
         function = b.function(symbol_of(op), types, is_private=False)

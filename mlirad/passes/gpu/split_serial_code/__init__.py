@@ -26,6 +26,7 @@ from mlirad.ir.ops import Func, Memref
 from mlirad.ir.pure_operations import is_arithmetic
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.requirements import KERNELS, is_private
+from mlirad.ir.signature import set_signature
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import (
     at_start,
@@ -80,8 +81,7 @@ class _Split:
                 field.store(value, result(self.module, value.type, number))
             b.return_()
         terminator.erase()
-        inputs = [argument.type for argument in self.entry.arguments]
-        self.function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))
+        set_signature(self.function, [])
 
     def _wrap_serial_code(self) -> list[ir.Operation]:
         """Move what the host cannot do into loops; what they make may be used outside of them

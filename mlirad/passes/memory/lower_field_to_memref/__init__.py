@@ -38,9 +38,11 @@ from mlirad.ir.signature import (
     Attributes,
     extent_label,
     field_label,
+    function_type,
     is_field,
     parameter_attributes,
     results_label,
+    set_signature,
     written_label,
 )
 from mlirad.ir.walk import (
@@ -142,17 +144,8 @@ class _Lowering:
             self._return_through_pointer()
             self.function.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
         self._erase_arrays()
-        inputs = [a.type for a in self.entry.arguments]
-        results = list(
-            ir.FunctionType(ir.TypeAttr(self.function.attributes["function_type"]).value).results
-        )
-        self.function.attributes["function_type"] = ir.TypeAttr.get(
-            ir.FunctionType.get(inputs, [] if self.is_public else results)
-        )
-        if inputs:
-            self.function.attributes["arg_attrs"] = ir.ArrayAttr.get(
-                [ir.DictAttr.get(a) for a in self.attributes]
-            )
+        results = [] if self.is_public else function_type(self.function).results
+        set_signature(self.function, results, self.attributes)
 
     # Arguments.
 
