@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from mlirad.bindings import ir
 from mlirad.ir import build
-from mlirad.ir.ops import Arith
 from mlirad.types import DataType
 
 # predicates of signed integers, unsigned ones and floats
@@ -24,22 +23,21 @@ def compare(symbol: str, a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
     signed, unsigned, ordered = _PREDICATES[symbol]
     if not dtype.is_float:
         return build.compare(signed if dtype.is_signed else unsigned, a, b)
-    predicate = build.predicate(ordered)
-    return build.make(Arith.CMPF, build.integer_type(1), [a, b], predicate=predicate)
+    return build.compare_floats(ordered, a, b)
 
 
 def convert(value: ir.Value, source: DataType, target: DataType, type_: ir.Type) -> ir.Value:
     """A number in another type than `u1`, spelt `type_` in MLIR, as C converts it."""
     if source.is_float and target.is_float:
-        name = "extf" if target.bits > source.bits else "truncf"
+        conversion = build.extf if target.bits > source.bits else build.truncf
     elif source.is_float:
-        name = "fptosi" if target.is_signed else "fptoui"
+        conversion = build.fptosi if target.is_signed else build.fptoui
     elif target.is_float:
-        name = "sitofp" if source.is_signed else "uitofp"
+        conversion = build.sitofp if source.is_signed else build.uitofp
     elif target.bits == source.bits:
         return value
     elif target.bits < source.bits:
-        name = "trunci"
+        conversion = build.trunci
     else:
-        name = "extsi" if source.is_signed else "extui"
-    return build.make(f"arith.{name}", type_, [value])
+        conversion = build.extsi if source.is_signed else build.extui
+    return conversion(value, type_)
