@@ -45,10 +45,24 @@ def effect(name: str, operands: Sequence[ir.Value], **attributes: ir.Attribute) 
     return ir.Operation.create(name, [], operands, attributes)
 
 
-class Elementwise(Protocol):
-    """A builder of an op on scalars or vectors whose result has the type of its last operand."""
+class Unary(Protocol):
+    """A builder of an op on a scalar or vector whose result has its type."""
 
-    def __call__(self, *operands: ir.Value, **attributes: ir.Attribute) -> ir.Value: ...
+    def __call__(self, a: ir.Value, /, **attributes: ir.Attribute) -> ir.Value: ...
+
+
+class Binary(Protocol):
+    """A builder of an op on scalars or vectors of one type, which the result has too."""
+
+    def __call__(self, a: ir.Value, b: ir.Value, /, **attributes: ir.Attribute) -> ir.Value: ...
+
+
+class Ternary(Protocol):
+    """A builder of an op whose result has the type of the last two operands."""
+
+    def __call__(
+        self, a: ir.Value, b: ir.Value, c: ir.Value, /, **attributes: ir.Attribute
+    ) -> ir.Value: ...
 
 
 class Conversion(Protocol):
@@ -57,9 +71,22 @@ class Conversion(Protocol):
     def __call__(self, value: ir.Value, type_: ir.Type, **attributes: ir.Attribute) -> ir.Value: ...
 
 
-def elementwise(name: str) -> Elementwise:
+def unary(name: str) -> Unary:
     """Return the builder of an op."""
+    return _elementwise(name)
 
+
+def binary(name: str) -> Binary:
+    """Return the builder of an op."""
+    return _elementwise(name)
+
+
+def ternary(name: str) -> Ternary:
+    """Return the builder of an op."""
+    return _elementwise(name)
+
+
+def _elementwise(name: str) -> Callable[..., ir.Value]:
     def build(*operands: ir.Value, **attributes: ir.Attribute) -> ir.Value:
         return make(name, operands[-1].type, operands, **attributes)
 
@@ -76,21 +103,21 @@ def conversion(name: str) -> Conversion:
 
 
 # of integers
-add, sub, mul = elementwise(Arith.ADDI), elementwise(Arith.SUBI), elementwise(Arith.MULI)
-div, rem = elementwise(Arith.DIVUI), elementwise(Arith.REMUI)  # of numbers that are not negative
-floordivsi, ceildivsi = elementwise(Arith.FLOORDIVSI), elementwise(Arith.CEILDIVSI)
-divsi, remsi = elementwise(Arith.DIVSI), elementwise(Arith.REMSI)
-minsi, maxsi = elementwise(Arith.MINSI), elementwise(Arith.MAXSI)
-minui, maxui = elementwise(Arith.MINUI), elementwise(Arith.MAXUI)
-andi, ori, xori = elementwise(Arith.ANDI), elementwise(Arith.ORI), elementwise(Arith.XORI)
-shli, shrsi, shrui = elementwise(Arith.SHLI), elementwise(Arith.SHRSI), elementwise(Arith.SHRUI)
+add, sub, mul = binary(Arith.ADDI), binary(Arith.SUBI), binary(Arith.MULI)
+div, rem = binary(Arith.DIVUI), binary(Arith.REMUI)  # of numbers that are not negative
+floordivsi, ceildivsi = binary(Arith.FLOORDIVSI), binary(Arith.CEILDIVSI)
+divsi, remsi = binary(Arith.DIVSI), binary(Arith.REMSI)
+minsi, maxsi = binary(Arith.MINSI), binary(Arith.MAXSI)
+minui, maxui = binary(Arith.MINUI), binary(Arith.MAXUI)
+andi, ori, xori = binary(Arith.ANDI), binary(Arith.ORI), binary(Arith.XORI)
+shli, shrsi, shrui = binary(Arith.SHLI), binary(Arith.SHRSI), binary(Arith.SHRUI)
 # of floats
-addf, subf = elementwise(Arith.ADDF), elementwise(Arith.SUBF)
-mulf, divf = elementwise(Arith.MULF), elementwise(Arith.DIVF)
-negf, fma = elementwise(Arith.NEGF), elementwise(Math.FMA)
-absf, floor, sqrt = elementwise(Math.ABSF), elementwise(Math.FLOOR), elementwise(Math.SQRT)
+addf, subf = binary(Arith.ADDF), binary(Arith.SUBF)
+mulf, divf = binary(Arith.MULF), binary(Arith.DIVF)
+negf, fma = unary(Arith.NEGF), ternary(Math.FMA)
+absf, floor, sqrt = unary(Math.ABSF), unary(Math.FLOOR), unary(Math.SQRT)
 # of a condition and two values
-select = elementwise(Arith.SELECT)
+select = ternary(Arith.SELECT)
 
 extf, truncf = conversion(Arith.EXTF), conversion(Arith.TRUNCF)
 extsi, extui, trunci = map(conversion, (Arith.EXTSI, Arith.EXTUI, Arith.TRUNCI))
