@@ -17,7 +17,7 @@ from mlirad.te.definitions.functions import sigmoid as sigmoid_of
 from mlirad.te.definitions.functions import softplus as softplus_of
 from mlirad.te.definitions.operators import Operator, named_operator, operator
 from mlirad.te.expressions import Expr, select
-from mlirad.te.nn.geometry.axes import check_extents, check_least_rank
+from mlirad.te.nn.geometry.per_axis import check_extents, check_least_rank
 from mlirad.te.tensor import Tensor
 
 

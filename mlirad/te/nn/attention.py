@@ -9,7 +9,7 @@ from mlirad.te.definitions.operators import operator, stop_gradient
 from mlirad.te.definitions.reductions import greatest
 from mlirad.te.definitions.reductions import sum as sum_over
 from mlirad.te.expressions import Expr, Extent, select
-from mlirad.te.nn.geometry.axes import check_rank, check_same, fixed_extent
+from mlirad.te.nn.geometry.per_axis import check_rank, check_same, fixed_extent
 from mlirad.te.tensor import Tensor
 
 

@@ -11,7 +11,7 @@ from mlirad.te.definitions.compute import compute
 from mlirad.te.definitions.operators import Operator, named_operator
 from mlirad.te.definitions.reductions import sum as sum_over
 from mlirad.te.expressions import Expr, Extent
-from mlirad.te.nn.geometry.axes import check_extents, check_rank, check_same, fixed_extent
+from mlirad.te.nn.geometry.per_axis import check_extents, check_rank, check_same, fixed_extent
 from mlirad.te.nn.geometry.windows import Padding, PerAxis, Windows, windows
 from mlirad.te.tensor import Tensor
 

@@ -7,7 +7,7 @@ from mlirad.te.definitions.compute import compute
 from mlirad.te.definitions.operators import operator
 from mlirad.te.definitions.reductions import sum as sum_over
 from mlirad.te.expressions import Expr
-from mlirad.te.nn.geometry.axes import check_extents, check_least_rank, check_rank, check_same
+from mlirad.te.nn.geometry.per_axis import check_extents, check_least_rank, check_rank, check_same
 from mlirad.te.tensor import Tensor
 
 

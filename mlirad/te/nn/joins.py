@@ -12,7 +12,13 @@ from mlirad.te.definitions.arguments import check_arguments, refuse, shown_value
 from mlirad.te.definitions.compute import compute
 from mlirad.te.definitions.operators import operator
 from mlirad.te.expressions import Expr, Extent, by_ranges, cast, common_type, is_number
-from mlirad.te.nn.geometry.axes import axis_of, check_extents, check_rank, check_same, fixed_extent
+from mlirad.te.nn.geometry.per_axis import (
+    axis_of,
+    check_extents,
+    check_rank,
+    check_same,
+    fixed_extent,
+)
 from mlirad.te.places import place
 from mlirad.te.tensor import Tensor
 

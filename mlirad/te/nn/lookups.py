@@ -8,7 +8,7 @@ from mlirad.te.definitions.compute import compute, placeholder
 from mlirad.te.definitions.operators import operator
 from mlirad.te.derivation.differentiate import check_float, differentiate
 from mlirad.te.expressions import Extent, cast, is_empty, is_number, scalar_type, select
-from mlirad.te.nn.geometry.axes import (
+from mlirad.te.nn.geometry.per_axis import (
     axis_of,
     check_extents,
     check_least_rank,

@@ -11,7 +11,7 @@ from mlirad.te.definitions.functions import abs as abs_of
 from mlirad.te.definitions.functions import relu, softplus
 from mlirad.te.definitions.operators import operator
 from mlirad.te.expressions import Expr, select
-from mlirad.te.nn.geometry.axes import check_extents, check_rank
+from mlirad.te.nn.geometry.per_axis import check_extents, check_rank
 from mlirad.te.nn.lookups import check_indices
 from mlirad.te.nn.softmax import log_softmax
 from mlirad.te.nn.statistics import average

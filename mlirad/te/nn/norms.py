@@ -12,7 +12,7 @@ from mlirad.te.definitions.compute import compute
 from mlirad.te.definitions.elementary import rsqrt
 from mlirad.te.definitions.operators import operator
 from mlirad.te.expressions import Expr
-from mlirad.te.nn.geometry.axes import check_extents, check_least_rank, fixed_extent
+from mlirad.te.nn.geometry.per_axis import check_extents, check_least_rank, fixed_extent
 from mlirad.te.nn.statistics import at_kept, average, over
 from mlirad.te.nn.statistics import mean as mean_over
 from mlirad.te.nn.statistics import variance as variance_over

@@ -10,7 +10,7 @@ from mlirad.te.definitions.functions import all as all_of
 from mlirad.te.definitions.functions import maximum, minimum
 from mlirad.te.definitions.operators import operator
 from mlirad.te.expressions import Expr, Extent, select
-from mlirad.te.nn.geometry.axes import check_elements, extent_of, fixed_extent
+from mlirad.te.nn.geometry.per_axis import check_elements, extent_of, fixed_extent
 from mlirad.te.tensor import Tensor
 
 # of an index that may lie outside, and the extent

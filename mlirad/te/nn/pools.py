@@ -15,7 +15,7 @@ from mlirad.te.definitions.reductions import sum as sum_over
 from mlirad.te.derivation.differentiate import check_float, differentiate
 from mlirad.te.expressions import Axis, Expr
 from mlirad.te.nn.convolutions import SPACE, has_channels_last, put_together, taken_apart
-from mlirad.te.nn.geometry.axes import check_elements, check_extents, check_rank
+from mlirad.te.nn.geometry.per_axis import check_elements, check_extents, check_rank
 from mlirad.te.nn.geometry.windows import Padding, PerAxis, Windows, windows
 from mlirad.te.nn.statistics import count_of
 from mlirad.te.tensor import Tensor

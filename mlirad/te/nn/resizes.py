@@ -7,7 +7,7 @@ from mlirad.te.definitions.compute import compute
 from mlirad.te.definitions.functions import maximum, minimum
 from mlirad.te.definitions.operators import operator
 from mlirad.te.expressions import Expr, cast
-from mlirad.te.nn.geometry.axes import check_elements, check_rank, extent_of, fixed_extent
+from mlirad.te.nn.geometry.per_axis import check_elements, check_rank, extent_of, fixed_extent
 from mlirad.te.nn.geometry.windows import PerAxis, per_axis
 from mlirad.te.tensor import Tensor
 from mlirad.types import DataType

@@ -19,7 +19,8 @@ from mlirad.te.expressions import (
     select,
     shown_extent,
 )
-from mlirad.te.nn.geometry.axes import (
+from mlirad.te.nn.geometry.completed_shapes import complete_shape, product, refuse_shape, times
+from mlirad.te.nn.geometry.per_axis import (
     axes_of,
     axis_of,
     check_least_rank,
@@ -27,7 +28,6 @@ from mlirad.te.nn.geometry.axes import (
     fixed_extent,
     shown_shape,
 )
-from mlirad.te.nn.geometry.completed_shapes import complete_shape, product, refuse_shape, times
 from mlirad.te.tensor import Shape, Tensor, checked_shape, same_shape
 
 _FAR = 1 << 62  # no diagonal of a tensor

@@ -12,7 +12,7 @@ from mlirad.te.definitions.operators import operator, stop_gradient
 from mlirad.te.definitions.reductions import greatest
 from mlirad.te.definitions.reductions import sum as sum_over
 from mlirad.te.expressions import Expr
-from mlirad.te.nn.geometry.axes import axis_of
+from mlirad.te.nn.geometry.per_axis import axis_of
 from mlirad.te.nn.statistics import at_kept, over
 from mlirad.te.tensor import Tensor
 

@@ -16,7 +16,7 @@ from mlirad.te.definitions.reductions import greatest, least
 from mlirad.te.definitions.reductions import prod as product_over
 from mlirad.te.definitions.reductions import sum as sum_over
 from mlirad.te.expressions import Axis, Expr, Extent, as_float, cast, comparison, expr, select
-from mlirad.te.nn.geometry.axes import axes_of, check_elements
+from mlirad.te.nn.geometry.per_axis import axes_of, check_elements
 from mlirad.te.tensor import Tensor
 from mlirad.types import f16, f32
 

@@ -11,7 +11,7 @@ from mlirad.te.definitions.operators import Operator, named_operator
 from mlirad.te.derivation.differentiate import differentiate
 from mlirad.te.expressions import Extent
 from mlirad.te.nn.convolutions import SPACE, conv1d, conv2d, conv3d, kernel_of
-from mlirad.te.nn.geometry.axes import (
+from mlirad.te.nn.geometry.per_axis import (
     check_extents,
     check_rank,
     check_same,

@@ -12,7 +12,7 @@ from mlirad.te.definitions.operators import operator
 from mlirad.te.definitions.reductions import greatest
 from mlirad.te.definitions.reductions import sum as sum_over
 from mlirad.te.expressions import Axis, Expr, expr
-from mlirad.te.nn.geometry.axes import check_elements, check_least_rank, fixed_extent
+from mlirad.te.nn.geometry.per_axis import check_elements, check_least_rank, fixed_extent
 from mlirad.te.nn.geometry.windows import PerAxis, conjunction, per_axis
 from mlirad.te.nn.statistics import average, count_of, over
 from mlirad.te.tensor import Tensor

@@ -7,7 +7,7 @@ from math import prod
 from mlirad.te.definitions.compute import compute
 from mlirad.te.definitions.operators import operator
 from mlirad.te.expressions import Expr
-from mlirad.te.nn.geometry.axes import check_rank, fixed_extent
+from mlirad.te.nn.geometry.per_axis import check_rank, fixed_extent
 from mlirad.te.nn.geometry.windows import Padding, PerAxis, windows
 from mlirad.te.tensor import Tensor
 

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from mlirad.te.definitions.arguments import refuse, shown_value
 from mlirad.te.expressions import Call, Extent, Number
-from mlirad.te.nn.geometry.axes import shown_shape
+from mlirad.te.nn.geometry.per_axis import shown_shape
 from mlirad.te.tensor import Shape, Tensor, checked_shape, same_shape
 
 

@@ -10,7 +10,7 @@ from mlirad.te.definitions.arguments import refuse, shown_value
 from mlirad.te.definitions.axes import reduce_axis
 from mlirad.te.definitions.functions import all as all_of
 from mlirad.te.expressions import Axis, Expr, Extent, Operand, expr, select
-from mlirad.te.nn.geometry.axes import extent_of
+from mlirad.te.nn.geometry.per_axis import extent_of
 
 PerAxis = int | Sequence[int]  # one for all axes, or one for each
 Padding = str | int | Sequence[int | Sequence[int]]  # at both ends, or before and behind
