@@ -97,12 +97,13 @@ class Program:
         self.capacity.give_back(symbol)
         memory = self.fields.pop(symbol, None)
         if memory is not None and memory.elements.deferred is not None:
-            memory.elements.deferred.drop()
+            self.backlog.arrays.discard(memory.elements.deferred)
         self.derivatives.forget(symbol)
         self.threads.state.checks.pop(symbol, None)
         for compiled in list(self.compiled):
             compiled.forget(symbol)
 
+    @in_turn
     def relocate(self, symbol: str) -> None:
         """A field has moved: launches that begin later find it where it is."""
         for compiled in list(self.compiled):

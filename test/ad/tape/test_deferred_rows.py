@@ -123,6 +123,7 @@ def test_a_seed_in_a_row() -> None:
     np.testing.assert_allclose(wave.u.grad.to_numpy(), wanted, rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.cpu_code("a view of its memory")
 def test_arrays_that_are_lent() -> None:
     """Who has a view of memory looks when he likes."""
     wave = Wave(0)
