@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated
 
+from mlirad.ir.elementary.vector_math import INSTRUCTIONS
 from mlirad.ir.limits import OneOf, Range, Threads, Worth
-from mlirad.ir.vector_math import INSTRUCTIONS
 from mlirad.pipeline.mode import COLLISIONS, PRIMAL, REVERSE, TANGENT_COLLISIONS, Check, Kind, Mode
 from mlirad.pipeline.stages.cpu import VectorLibrary, cpu_stages
 from mlirad.pipeline.stages.functions import function_stages

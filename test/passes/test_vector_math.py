@@ -13,7 +13,7 @@ import pytest
 import mlirad as ti
 from mlirad.bindings import ExecutionEngine, ir
 from mlirad.dialect import context
-from mlirad.ir.vector_math import ARGUMENTS, FUNCTIONS
+from mlirad.ir.elementary.vector_math import ARGUMENTS, FUNCTIONS
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.cpu import target_stage
 from mlirad.runtime.cpu.processor import vector_library

@@ -7,7 +7,7 @@ import os
 from functools import cache
 from pathlib import Path
 
-from mlirad.ir.vector_math import ARGUMENTS, vector_name
+from mlirad.ir.elementary.vector_math import ARGUMENTS, vector_name
 from mlirad.pipeline.stages.cpu import VectorLibrary
 
 _LIBRARY = "libmvec.so.1"

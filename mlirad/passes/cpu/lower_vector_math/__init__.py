@@ -10,10 +10,10 @@ in vector code, in what remains of it, in the primal and in derivatives (`ir/mar
 from typing import Annotated
 
 from mlirad.bindings import ir
+from mlirad.ir.elementary.vector_math import ARGUMENTS, FUNCTIONS, INSTRUCTIONS
 from mlirad.ir.limits import OneOf, SomeOf
 from mlirad.ir.marks.rounding import EXACT
 from mlirad.ir.ops import Math
-from mlirad.ir.vector_math import ARGUMENTS, FUNCTIONS, INSTRUCTIONS
 from mlirad.ir.walk import before, constant_float, operations
 from mlirad.passes.cpu.lower_vector_math.library import Library
 from mlirad.passes.cpu.lower_vector_math.pieces import call_in_pieces

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.elementary.vector_math import ARGUMENTS, lanes, scalar_name, vector_name
 from mlirad.ir.ops import Llvm
 from mlirad.ir.requirements import refuse, symbol_of
-from mlirad.ir.vector_math import ARGUMENTS, lanes, scalar_name, vector_name
 from mlirad.ir.walk import at_start, block_operations
 from mlirad.passes.cpu.lower_vector_math.function_texts import LibraryFunction, keep_functions
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of
+from mlirad.ir.elementary.vector_math import FUNCTIONS
 from mlirad.ir.marks.rounding import EXACT
 from mlirad.ir.ops import Arith, Math, Memref, Vector
-from mlirad.ir.vector_math import FUNCTIONS
 from mlirad.ir.vectors import reduce_in_halves
 from mlirad.ir.walk import (
     at_start,
