@@ -200,8 +200,8 @@ class OpaqueMemory(Memory):
         found = _inside[self].elements(_inside[allocation], offset, dtype, shape, strides, nesting)
         return OpaqueElements(found)
 
-    def given(self, values: Values) -> Elements:
-        found = _inside[self].given(values)
+    def wrap(self, values: Values) -> Elements:
+        found = _inside[self].wrap(values)
         return OpaqueElements(found, found.address)  # the user's memory is where it is
 
     @property

@@ -223,7 +223,7 @@ def _by_access(module: ir.Module, name: str, kinds: Sequence[str]) -> list[list[
 
 def launch_boxes(boxes: Sequence[Axes]) -> list[Callable[[Sequence[Any]], Box]]:
     """Boxes of one array, those that line up as one, for the arguments of a launch."""
-    return [one.box for one in _merge([Footprint("", "", axes) for axes in boxes])]
+    return [footprint.box for footprint in _merge([Footprint("", "", axes) for axes in boxes])]
 
 
 def read_flows(module: ir.Module) -> Flows:

@@ -49,7 +49,7 @@ class ArrayBuffer(msgspec.Struct):
             return self.owner.elements
         if isinstance(self.owner, ForeignArray):
             return self.owner.elements()
-        return program().executor.memory.given(self.array())
+        return program().executor.memory.wrap(self.array())
 
     @property
     def host(self) -> Values | None:
@@ -89,7 +89,7 @@ class ArrayBuffer(msgspec.Struct):
         """The elements of the original array."""
         if isinstance(self.owner, ForeignArray):
             return self.owner.elements()
-        return program().executor.memory.given(self.original())
+        return program().executor.memory.wrap(self.original())
 
     @property
     def dtype(self) -> DType:

@@ -61,7 +61,7 @@ def _check_apart_from(
         first, size = memory.allocation.address, memory.allocation.size
         if (
             first <= buffer.address < first + size
-            and memory.elements.overlaps(current.executor.memory.given(values))
+            and memory.elements.overlaps(current.executor.memory.wrap(values))
             and (place := _place(variant, symbol, is_derivative=name != symbol)) is not None
         ):
             who = "the kernel" if name == symbol else "a derivative of the kernel"

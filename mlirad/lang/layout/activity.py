@@ -25,7 +25,7 @@ def give_activity(node: SNode) -> None:
     above = tuple(sparse_block(block) for block in node.path()[:-1] if block.activity is not None)
 
     def nesting(layout: FieldLayout) -> Nesting:
-        return Nesting(outermost_first(layout), above, own=node.kind)
+        return Nesting(outermost_first(layout), above, own_kind=node.kind)
 
     program.fields |= allocate(declare, {name: dtype}, program.executor.memory, nesting)
     program.trees.declarations[name] = declare

@@ -58,15 +58,19 @@ class CompiledKernel(Code):
         self._result_count = len(lowered.results)
         first = self._frame()
         fields = {symbol: memory.deferred_writes(symbol) for symbol in self._memory}
-        large = {name: one for name, one in fields.items() if one is not None and one.are_possible}
+        large = {
+            name: writes
+            for name, writes in fields.items()
+            if writes is not None and writes.are_possible
+        }
         self._accesses = FieldAccesses(large, lowered.row_notes, dict(first.begun))
         self._ended = first.record is not None or first.results is not None
         self._idle = [first]  # the one of the launch that ended last is the last
 
     def _frame(self) -> Frame:
-        found = Frame(self._signature, self._room, self._result_count)
-        found.find_fields(self._memory.__getitem__)
-        return found
+        frame = Frame(self._signature, self._room, self._result_count)
+        frame.find_fields(self._memory.__getitem__)
+        return frame
 
     def launch(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> tuple[Any, ...]:
         idle = self._idle
@@ -90,9 +94,9 @@ class CompiledKernel(Code):
             self._run(self.function, frame, arrays)
         for _, word in begun:
             word[0] = 0
-        found = self._end(frame) if self._ended else ()
+        results = self._end(frame) if self._ended else ()
         idle.append(frame)
-        return found
+        return results
 
     def _end(self, frame: Frame) -> tuple[Any, ...]:
         self._room.wait()

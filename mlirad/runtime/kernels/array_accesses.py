@@ -7,14 +7,7 @@ import msgspec
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.dialect.activity import is_on_activity
-from mlirad.dialect.field import (
-    DimOp,
-    atomic_kind,
-    is_array,
-    is_atomic,
-    is_load,
-    is_store,
-)
+from mlirad.dialect.field import DimOp, atomic_kind, is_array, is_atomic, is_load, is_store
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import array_root, functions, has_uses, operations
 from mlirad.kernel.array_arguments import copy_of, own_numbers

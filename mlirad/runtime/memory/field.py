@@ -61,11 +61,11 @@ class FieldMemory:
             return index
         located: list[int] = []
         for value, extents in zip(index, self._digits):
-            part: list[int] = []
+            digits: list[int] = []
             for extent in reversed(extents):
                 value, digit = divmod(value, extent)
-                part.append(digit)
-            located += reversed(part)
+                digits.append(digit)
+            located += reversed(digits)
         return tuple(located)
 
     def activate(self, index: Sequence[int]) -> None:
@@ -78,23 +78,23 @@ class FieldMemory:
         """A copy with the field's own axes, 0 where it is not active."""
         elements, nesting = self.elements, self.nesting
         if isinstance(elements, SparseElements):
-            found = elements.read_active()
+            values = elements.read_active()
         else:
-            found = elements.read()
+            values = elements.read()
             if nesting is not None and not nesting.is_derivative:
-                found[~active(nesting, elements.shape)] = 0
-        return found.reshape(self.layout.shape)
+                values[~active(nesting, elements.shape)] = 0
+        return values.reshape(self.layout.shape)
 
     def write(self, values: Values) -> None:
         """Set all elements that are active, of a derivative all, from an array with the field's
         own axes."""
-        given = values.reshape(self.elements.shape)
+        ordered = values.reshape(self.elements.shape)
         if self.nesting is None or not self.nesting.is_derivative:
-            self._write(given)
+            self._write(ordered)
         elif isinstance(self.elements, SparseElements):
-            self.elements.write_all(given)
+            self.elements.write_all(ordered)
         else:
-            self.elements.write(given)
+            self.elements.write(ordered)
 
     def _write(self, values: Values) -> None:
         elements, nesting = self.elements, self.nesting
@@ -125,11 +125,11 @@ class FieldMemory:
 
     def take_active(self, other: FieldMemory) -> None:
         """Set what is active to elements of a field of the same shape."""
-        one, two = self.elements, other.elements
-        if one.shape == two.shape and not self._may_hold_more(other):
-            one.take(two)
-        elif not isinstance(one, SparseElements) or not one.combine(two, adds=False):
-            self._write(other.all().reshape(one.shape))  # blocks are nested in another way
+        target, source = self.elements, other.elements
+        if target.shape == source.shape and not self._may_hold_more(other):
+            target.take(source)
+        elif not isinstance(target, SparseElements) or not target.combine(source, adds=False):
+            self._write(other.all().reshape(target.shape))  # blocks are nested in another way
 
     @property
     def has_activity(self) -> bool:
@@ -141,8 +141,8 @@ class FieldMemory:
         if self.nesting is None or other.nesting is None:
             return False
         return any(
-            one.is_derivative or any(block.kind is Kind.BITMASKED for block in one.blocks)
-            for one in (self.nesting, other.nesting)
+            nesting.is_derivative or any(block.kind is Kind.BITMASKED for block in nesting.blocks)
+            for nesting in (self.nesting, other.nesting)
         )
 
     def all(self) -> Values:
@@ -158,8 +158,8 @@ class FieldMemory:
 
     def add(self, other: FieldMemory) -> None:
         """Add those of a field of the same shape."""
-        one, two = self.elements, other.elements
-        if (one.shape, one.dtype) == (two.shape, two.dtype):
+        target, source = self.elements, other.elements
+        if (target.shape, target.dtype) == (source.shape, source.dtype):
             self.elements.add(other.elements)
         else:
             self.write(self.read() + other.read())
@@ -174,16 +174,18 @@ class FieldMemory:
     def add_copied(self, other: FieldMemory, copy: FieldMemory) -> None:
         """Add a derivative of a field to that of the one that it is a `copy` of: where the copy is
         active."""
-        one, two, is_masked = self.elements, other.elements, copy.has_activity
-        if one.shape == two.shape and not (is_masked and self._may_hold_more(copy)):
+        target, source, is_masked = self.elements, other.elements, copy.has_activity
+        if target.shape == source.shape and not (is_masked and self._may_hold_more(copy)):
             self.add(other)
-        elif not (is_masked and isinstance(one, SparseElements) and one.combine(two, adds=True)):
-            values = two.plain.read() if isinstance(two, SparseElements) else two.read()
+        elif not (
+            is_masked and isinstance(target, SparseElements) and target.combine(source, adds=True)
+        ):
+            values = source.plain.read() if isinstance(source, SparseElements) else source.read()
             if copy.nesting is not None and is_masked:
                 where = active(copy.nesting, copy.elements.shape).reshape(values.shape)
                 values = np.where(where, values, 0)
-            plain = one.plain if isinstance(one, SparseElements) else one
-            plain.write(plain.read() + values.reshape(one.shape))
+            plain = target.plain if isinstance(target, SparseElements) else target
+            plain.write(plain.read() + values.reshape(target.shape))
 
     def clear_active(self, derivative: Elements, box: Box) -> None:
         """Set a derivative of this field to 0 in a box, of the field's elements, as far as the
@@ -226,14 +228,14 @@ def allocate(
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
             declare()
-        found = layouts(module.operation)
-        nested = {name: nestings(layout) for name, layout in found.items()}
-        lazy = {found[name].root for name, nesting in nested.items() if nesting is not None}
+        by_name = layouts(module.operation)
+        nested = {name: nestings(layout) for name, layout in by_name.items()}
+        lazy = {by_name[name].root for name, nesting in nested.items() if nesting is not None}
         roots = {
             name: memory.allocate(size, lazily=name in lazy)
             for name, size in root_sizes(module.operation).items()
         }
     return {
         name: FieldMemory(layout, memory, roots[layout.root], dtypes[name], nested[name])
-        for name, layout in found.items()
+        for name, layout in by_name.items()
     }

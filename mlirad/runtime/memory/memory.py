@@ -54,7 +54,7 @@ class Memory(ABC):
         return allocation, self.elements(allocation, 0, dtype, shape, strides)
 
     @abstractmethod
-    def given(self, values: Values) -> Elements:
+    def wrap(self, values: Values) -> Elements:
         """A contiguous array of the user's, which launches are passed and Python goes on using.
 
         What is written to it, by a launch or through this, the user's array holds when the launch
@@ -176,8 +176,8 @@ class Elements(ABC):
     def put_back(self, copies: Sequence[tuple[Box, Kept]], backlog: Backlog) -> None:
         """Hold again what copies of boxes hold, of several that have an element the first: now, or
         when elements are used."""
-        for _, kept in reversed(copies):
-            kept.restore()
+        for _, copy in reversed(copies):
+            copy.restore()
 
     def kept_copy(self, box: Box) -> Kept | None:
         """A copy of a box that is still to be put back, where there is one."""
@@ -238,9 +238,9 @@ class Elements(ABC):
 
     def copy(self) -> Kept:
         """A copy of all elements, by itself and counted nowhere."""
-        kept = self.room()
-        kept.renew()
-        return kept
+        copy = self.room()
+        copy.renew()
+        return copy
 
     @abstractmethod
     def overlaps(self, other: Elements) -> bool:
@@ -322,14 +322,14 @@ class Nesting(msgspec.Struct, frozen=True):
     """The sparse blocks above elements, outermost first; `order` are the axes of the elements,
     those of the outermost block first, components last.
 
-    `own`: the elements are the activity of a block of this kind, the last of `blocks` but for the
+    `own_kind`: the elements are the activity of a block of this kind, the last of `blocks` but for the
     one that they are themselves. `is_derivative`: they are adjoints or tangents, which may differ
     from 0 where their field is not active, and have an allocation to themselves.
     """
 
     order: tuple[int, ...]
     blocks: tuple[SparseBlock, ...]
-    own: Kind | None = None
+    own_kind: Kind | None = None
     is_derivative: bool = False
 
 

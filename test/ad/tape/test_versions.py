@@ -502,7 +502,7 @@ def test_copies_of_many_sizes_lie_in_one_arena() -> None:
         np.zeros((0, 3)),
         np.arange(9, dtype=np.int8),
     ]
-    copies = [arena.keep(memory.given(array), None, "x") for array in arrays]
+    copies = [arena.keep(memory.wrap(array), None, "x") for array in arrays]
     expected = [array.copy() for array in arrays]
     for array in arrays:
         array.fill(0)

@@ -131,7 +131,7 @@ class DeferredWrites:
             if (
                 not self.are_possible
                 or any(write.copy is None for write in ordered)
-                or any(one.last >= later.first for one, later in pairwise(ordered))
+                or any(earlier.last >= later.first for earlier, later in pairwise(ordered))
             ):
                 return False
             self._backlog = backlog
@@ -140,9 +140,9 @@ class DeferredWrites:
 
     def copy_of(self, box: Box) -> Values | None:
         """The copy whose write to a box is deferred."""
-        known = within_shape(box, self._memory.shape)
-        writes = self._writes[self._span(*known[0])] if self._writes else []
-        return next((write.copy for write in writes if write.box == known), None)
+        bounds = within_shape(box, self._memory.shape)
+        writes = self._writes[self._span(*bounds[0])] if self._writes else []
+        return next((write.copy for write in writes if write.box == bounds), None)
 
     # Do them.
 
@@ -195,13 +195,15 @@ class DeferredWrites:
 
     def drop_box(self, box: Box) -> None:
         """Forget those to elements of a box, all of which are about to be set."""
-        known = within_shape(box, self._memory.shape)
-        if len(box) != len(known) or any(low > high for low, high in known):
+        bounds = within_shape(box, self._memory.shape)
+        if len(box) != len(bounds) or any(low > high for low, high in bounds):
             return
         with self._backlog.lock:
-            rows = self._span(*known[0])
+            rows = self._span(*bounds[0])
             writes = self._writes[rows]
-            self._replace([piece for one in writes for piece in self._outside(one, known)], rows)
+            self._replace(
+                [piece for write in writes for piece in self._outside(write, bounds)], rows
+            )
 
     def _outside(self, write: Write, box: KnownBox) -> list[Write]:
         if lies_in(write.box, box):
@@ -227,7 +229,7 @@ class DeferredWrites:
             if self._home is None:
                 return None
             (memory, writes), self._home = self._home, None
-        elif self._home or self.is_lent or any(one.copy is not None for one in self._writes):
+        elif self._home or self.is_lent or any(write.copy is not None for write in self._writes):
             return None
         else:
             self._home, writes = (self._memory, self._writes[:]), []

@@ -32,7 +32,6 @@ class DeviceMemory(Memory):
         self.transfers = Transfers(driver, services, small)
 
     def allocate(self, size: int, *, lazily: bool = False) -> DeviceAllocation:
-        """Zeroed bytes."""
         allocation = DeviceAllocation(self.transfers, size, lazily=lazily)
         if not lazily:
             allocation.clear()
@@ -53,24 +52,21 @@ class DeviceMemory(Memory):
             return SparseDeviceElements(self.transfers, place, dtype, allocation, nesting)
         return DeviceElements(self.transfers, place, dtype, allocation)
 
-    def given(self, values: Values) -> Elements:
+    def wrap(self, values: Values) -> Elements:
         """The user's array, on the host: each launch takes it to the device, and what it wrote
         back."""
         return HostElements(values)
 
     @property
     def is_apart(self) -> bool:
-        """It is the device's alone."""
         return True
 
     @property
     def dlpack_device(self) -> tuple[int, int]:
-        """The driver's."""
         return self.driver.dlpack_device
 
     @property
     def stream(self) -> int | None:
-        """The driver's."""
         return self.driver.stream
 
     def elements_at(
@@ -83,7 +79,6 @@ class DeviceMemory(Memory):
         return DeviceElements(self.transfers, place, dtype, owner)
 
     def arena(self, capacity: Capacity, *, apart: bool = False) -> Arena:
-        """Room for many copies."""
         return DeviceArena(self.transfers, capacity, apart=apart)
 
     def capacity(self) -> Capacity:

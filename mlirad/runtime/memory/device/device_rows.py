@@ -51,7 +51,6 @@ class DeviceRowArray(RowArray):
             self.scatter(places, rows.at_address(address))
 
     def set_where(self, places: Places, where: Values, value: Any) -> None:
-        """Set some elements of rows."""
         rows = self.rows(places, 0)
         with self.transfers.pool.lent(rows.nbytes) as address:
             self.gather(rows.at_address(address), places)
@@ -123,7 +122,6 @@ class DeviceRowCopy(RowCopy):
         return self._transfers.read(self._rows, self._dtype)
 
     def put(self, target: RowArray, places: Places) -> None:
-        """Set rows."""
         assert isinstance(target, DeviceRowArray)
         target.scatter(places, self._rows)
 
@@ -136,6 +134,5 @@ class DeviceRowCopy(RowCopy):
             target.scatter(places, sums)
 
     def has_bits_of(self, other: RowCopy) -> bool:
-        """Return whether another copy holds the same."""
         assert isinstance(other, DeviceRowCopy)
         return not self._transfers.differ(self._rows, other._rows)

@@ -40,7 +40,7 @@ class HostElements(Elements):
     def put_back(self, copies: Sequence[tuple[Box, Kept]], backlog: Backlog) -> None:
         """Hold again what copies of boxes hold, many of them when they are used."""
         boxes = {  # of several copies of one box the first
-            within_shape(box, self.shape): kept.values for box, kept in reversed(copies)
+            within_shape(box, self.shape): copy.values for box, copy in reversed(copies)
         }
         if not self.deferred.put_back(boxes, backlog):
             super().put_back(copies, backlog)
@@ -75,16 +75,13 @@ class HostElements(Elements):
         return memory is not None
 
     def get(self, index: Index) -> Any:
-        """A number of Python, or nested lists of them."""
         return self._view[index].tolist()
 
     def put(self, index: Index, value: Any) -> None:
-        """Set the elements at an index."""
         self._view[index] = value
 
     def read(self, box: Box | None = None) -> Values:
-        """A copy."""
-        return copied(_part(self, box), self._blocks)
+        return copied(_view_of(self, box), self._blocks)
 
     def write(self, values: Values, box: Box | None = None) -> None:
         """Set elements to values, which may be some of these in another order."""
@@ -94,54 +91,44 @@ class HostElements(Elements):
             assign(self._memory, values)
             self.deferred.drop()
         else:
-            assign(_part(self, box), values)
+            assign(_view_of(self, box), values)
 
     def fill(self, value: Any, box: Box | None = None, where: Values | None = None) -> None:
-        """Set elements to one number."""
         if where is not None:
-            _part(self, box)[where] = value
+            _view_of(self, box)[where] = value
         elif box is not None:
-            assign(_part(self, box), value)
+            assign(_view_of(self, box), value)
         else:
             set_all(self._memory, value)
             self.deferred.drop()
 
     def any(self) -> bool:
-        """Whether one of the elements is not 0."""
         return bool(self._view.any())
 
     def checksum(self) -> int:
-        """A CRC-32 of the bytes."""
         flat = np.ascontiguousarray(self._view).reshape(-1)
         return zlib.crc32(flat.view(np.uint8).data)
 
     def equals(self, values: Values, box: Box | None = None) -> bool:
-        """Whether elements have the bits of values."""
-        return same_bits(_part(self, box), values)
+        return same_bits(_view_of(self, box), values)
 
     def differing(self, values: Values, box: Box | None = None) -> Values:
-        """A mask of the elements that have other bits."""
-        return bits(_part(self, box)) != bits(values)
+        return bits(_view_of(self, box)) != bits(values)
 
     def take(self, other: Elements, box: Box | None = None) -> None:
-        """Set elements to others."""
-        assign(_part(self, box), _looked_at(other, box))
+        assign(_view_of(self, box), _looked_at(other, box))
 
     def holds(self, other: Elements, box: Box | None = None) -> bool:
-        """Whether elements have the bits of others."""
         return self.equals(_looked_at(other, box), box)
 
     def add(self, other: Elements) -> None:
-        """Add others."""
         view = self._view
         view += _looked_at(other, None)
 
     def room(self) -> Kept:
-        """Room for a copy."""
         return HostKept(self, None, np.empty(self.shape, self.dtype))
 
     def overlaps(self, other: Elements) -> bool:
-        """Whether there are elements in common."""
         return isinstance(other, HostElements) and np.shares_memory(self._memory, other._memory)
 
     def within(self, box: Box | None) -> Values:
@@ -149,12 +136,12 @@ class HostElements(Elements):
         return self._memory if box is None else part(self._memory, box)
 
 
-def _part(elements: HostElements, box: Box | None) -> Values:
+def _view_of(elements: HostElements, box: Box | None) -> Values:
     return elements._view if box is None else part(elements._view, box)
 
 
 def _looked_at(elements: Elements, box: Box | None) -> Values:
-    return _part(elements, box) if isinstance(elements, HostElements) else elements.read(box)
+    return _view_of(elements, box) if isinstance(elements, HostElements) else elements.read(box)
 
 
 class HostKept(Kept):
@@ -177,36 +164,28 @@ class HostKept(Kept):
 
     @property
     def values(self) -> Values:
-        """What is kept."""
         return self._copy
 
     @property
     def place(self) -> Hashable:
-        """Where the elements are."""
         memory = self._memory
         return memory.__array_interface__["data"][0], memory.shape, memory.strides
 
     def renew(self) -> None:
-        """Hold the elements as they are now."""
         assign(self._copy, self._view)
 
     def restore(self) -> None:
-        """Let memory hold the kept elements."""
         assign(self._view, self._copy)
 
     def exchange(self) -> None:
-        """Swap the kept elements with those in memory."""
         exchange(self._view, self._copy)
 
     def add(self) -> None:
-        """Add the kept elements to those in memory."""
         view = self._view
         view += self._copy
 
     def differs(self) -> bool:
-        """Whether memory holds other bits now."""
         return self._copy.tobytes() != self._view.tobytes()
 
     def present(self, arena: Arena, name: str) -> Kept:
-        """A copy of the same elements as they are now."""
         return arena.keep(self._elements, self._box, name)

@@ -78,7 +78,6 @@ class HostAllocation(Allocation):
         return touched
 
     def discard(self, start: int, size: int) -> None:
-        """Set bytes to 0."""
         self.data[start : start + size] = 0
 
 
@@ -111,26 +110,26 @@ class HostArena(Arena):
         """A copy of elements; of those in sparse blocks, of all that may differ from 0."""
         assert isinstance(elements, HostElements)
         if isinstance(elements, SparseHostElements):
-            kept = TouchedKept(elements)
-            kept.renew()
-            self._capacity.lend(kept, _LENT.format(name))
-            return kept
+            touched = TouchedKept(elements)
+            touched.renew()
+            self._capacity.lend(touched, _LENT.format(name))
+            return touched
         elements.deferred.finish(None if not box else within_shape(box, elements.shape)[:1])
         view = elements.within(box)
         if self._apart:
-            own = np.empty(view.shape, view.dtype)
-            self._capacity.lend(own, _LENT.format(name))
-            assign(own, view)
-            return HostKept(elements, box, own)
+            copy = np.empty(view.shape, view.dtype)
+            self._capacity.lend(copy, _LENT.format(name))
+            assign(copy, view)
+            return HostKept(elements, box, copy)
         start = -(-self._used // _KEPT_ALIGNMENT) * _KEPT_ALIGNMENT
         if start + view.nbytes > self._block.nbytes:
             size = min(max(2 * self._block.nbytes, _FIRST), _LARGEST)
             self._block, start = self._blocks.take(max(size, view.nbytes)), 0
             self._capacity.lend(self._block, _LENT.format(name))
         self._used = start + view.nbytes
-        found = self._block[start : self._used].view(view.dtype).reshape(view.shape)
-        assign(found, view)
-        return HostKept(elements, box, found)
+        copy = self._block[start : self._used].view(view.dtype).reshape(view.shape)
+        assign(copy, view)
+        return HostKept(elements, box, copy)
 
 
 class HostMemory(Memory):
@@ -141,11 +140,10 @@ class HostMemory(Memory):
         self._allocations, self._turn = WeakSet[HostAllocation](), free_in_forks(RLock())
 
     def allocate(self, size: int, *, lazily: bool = False) -> HostAllocation:
-        """Zeroed bytes."""
-        found = LazyHostAllocation(size) if lazily else HostAllocation(size)
+        allocation = LazyHostAllocation(size) if lazily else HostAllocation(size)
         with self._turn:
-            self._allocations.add(found)
-        return found
+            self._allocations.add(allocation)
+        return allocation
 
     def elements(
         self,
@@ -156,20 +154,17 @@ class HostMemory(Memory):
         strides: Sequence[int],
         nesting: Nesting | None = None,
     ) -> Elements:
-        """Elements in an allocation."""
         assert isinstance(allocation, HostAllocation)
         view = np.ndarray(shape, dtype, allocation.data.data, offset, strides)
         if nesting is None:
             return HostElements(view, allocation.room, self._blocks)
         return SparseHostElements(view, nesting, allocation, allocation.room)
 
-    def given(self, values: Values) -> Elements:
-        """The user's array itself."""
+    def wrap(self, values: Values) -> Elements:
         return HostElements(values)
 
     @property
     def is_apart(self) -> bool:
-        """It is Python's."""
         return False
 
     @property
@@ -189,13 +184,13 @@ class HostMemory(Memory):
         return None
 
     def arena(self, capacity: Capacity, *, apart: bool = False) -> Arena:
-        """Room for many copies."""
         return HostArena(capacity, self._blocks, apart=apart)
 
     def holds(self, values: Values) -> bool:
-        """Whether an array lies where fields and ndarrays do."""
         with self._turn:
-            return any(np.may_share_memory(values, one.data) for one in self._allocations)
+            return any(
+                np.may_share_memory(values, allocation.data) for allocation in self._allocations
+            )
 
     def are_moved(self, size: int) -> bool:
         """Where copying takes longer than launches look where elements are."""
@@ -211,5 +206,4 @@ class HostMemory(Memory):
         return block[start : start + size].view(dtype).reshape(shape)
 
     def capacity(self) -> Capacity:
-        """What this process may have."""
         return Capacity(address_space=ADDRESS_SPACE)

@@ -202,7 +202,7 @@ class TouchedElements(SparseElements):
 def touched_view(ordered: RowArray, nesting: Nesting) -> tuple[Activity | None, TouchedView]:
     """What is seen of elements by the activity of the blocks around them; and their own, where they
     are that of a block."""
-    activity = None if nesting.own is None else Activity(ordered)
+    activity = None if nesting.own_kind is None else Activity(ordered)
     around = [Around(block.depth, block.is_list) for block in nesting.blocks]
     activities = [_activity(block) for block in nesting.blocks]
     if activity is not None:
