@@ -39,7 +39,7 @@ func.func @calls(%a: f32) -> f32 {
 
 // A public function that is called has a copy that takes elements.
 // CHECK-LABEL: func.func @calls_public(
-// CHECK: call @public.elements(%{{.*}}, %{{.*}}, %{{.*}}) : (f64, f64, f64) -> (f64, f64, f64)
+// CHECK: call @public.scalars(%{{.*}}, %{{.*}}, %{{.*}}) : (f64, f64, f64) -> (f64, f64, f64)
 func.func @calls_public(%x: vector<2xf64>, %s: f64) -> f64 {
   %0:2 = call @public(%x, %s) : (vector<2xf64>, f64) -> (f64, vector<2xf64>)
   %1 = vector.extract %0#1[0] : f64 from vector<2xf64>

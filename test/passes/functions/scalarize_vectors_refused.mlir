@@ -80,7 +80,7 @@ func.func private @declared(vector<4xf32>)
 func.func @blocks(%x: vector<2xf32>) {
   cf.br ^bb1
 ^bb1:
-  // expected-error @+1 {{'arith.addf' of vectors among several blocks: run lift-cf-to-scf first}}
+  // expected-error @+1 {{'arith.addf' among several blocks: run lift-cf-to-scf first}}
   %0 = arith.addf %x, %x : vector<2xf32>
   return
 }

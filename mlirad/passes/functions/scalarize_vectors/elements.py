@@ -1,4 +1,4 @@
-"""Vectors as lists of their elements, and what all rules ask of them."""
+"""What all rules ask of vectors."""
 
 from __future__ import annotations
 
@@ -11,61 +11,35 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.ops import Arith
 from mlirad.ir.requirements import refuse
+from mlirad.ir.split_values.scalars import Kind, Scalars, SplitValues
 from mlirad.ir.walk import defining_op
 
 MOST_ELEMENTS = 1024  # of a vector
 
-Scalars: TypeAlias = list[ir.Value]
 Position: TypeAlias = tuple[int, ...]
 
 
-class Vectors:
-    """The elements of each vector of a function, in row-major order."""
-
-    def __init__(self) -> None:
-        self.elements: dict[ir.Value, Scalars] = {}
-        self.replaced: list[ir.Operation] = []
-        self.blocks: list[tuple[ir.Block, int]] = []  # with so many replaced arguments in front
-
-    def of(self, value: ir.Value) -> Scalars:
-        """Return the elements of a vector; a scalar is its only element."""
-        return self.elements[value] if is_vector(value.type) else [value]
-
-    def flatten(self, values: Sequence[ir.Value]) -> Scalars:
-        """Return the elements of all values, one value after another."""
-        return [element for value in values for element in self.of(value)]
-
-    def bind(self, value: ir.Value, scalars: Scalars) -> None:
-        """Have scalars stand for a value."""
-        if is_vector(value.type):
-            self.elements[value] = scalars
-        else:
-            value.replace_all_uses_with(scalars[0])
-
-    def bind_all(self, values: Sequence[ir.Value], scalars: Scalars) -> None:
-        """Have scalars stand for several values, one value after another."""
-        remaining = iter(scalars)
-        for value in values:
-            self.bind(value, [next(remaining) for _ in range(count(value.type))])
-
-    def erase_replaced(self) -> None:
-        """Erase the vectors, last use first."""
-        for op in reversed(self.replaced):
-            op.erase()
-        for block, arguments in self.blocks:
-            for _ in range(arguments):
-                block.erase_argument(0)
-
-
-# The elements of all results of an op, one result after another. Ops made go in front of it.
-Rule: TypeAlias = Callable[[ir.Operation, Vectors], Scalars]
-# The same under a mask, if there is one.
-MaskedRule: TypeAlias = Callable[[ir.Operation, Vectors, Scalars | None], Scalars]
+# The elements of the result of an op that may be under a mask.
+MaskedRule: TypeAlias = Callable[[ir.Operation, SplitValues, Scalars | None], Scalars]
 
 
 def is_vector(type_: ir.Type) -> bool:
     """Whether a type is a vector type."""
     return isinstance(type_, ir.VectorType)
+
+
+def _element_types(type_: ir.Type) -> list[ir.Type] | None:
+    return [type_.element_type] * count(type_) if isinstance(type_, ir.VectorType) else None
+
+
+def _memory_of(type_: ir.Type) -> ir.Type:
+    vector = ir.VectorType(type_)
+    return ir.MemRefType.get(vector.shape, vector.element_type)
+
+
+VECTORS = Kind(
+    "vectors", _element_types, _memory_of, "field.vector_argument", "field.vector_result"
+)
 
 
 def shape_of(type_: ir.Type) -> list[int]:
@@ -76,11 +50,6 @@ def shape_of(type_: ir.Type) -> list[int]:
 def count(type_: ir.Type) -> int:
     """Return the number of elements of a vector; that of a scalar is 1."""
     return prod(shape_of(type_))
-
-
-def flat_types(types: Sequence[ir.Type]) -> list[ir.Type]:
-    """Return the types of the elements of all values, one value after another."""
-    return [b.element_of(type_) for type_ in types for _ in range(count(type_))]
 
 
 def positions(shape: Sequence[int]) -> Iterator[Position]:

@@ -9,11 +9,9 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.ops import Arith, Math, Ub, Vector
 from mlirad.ir.requirements import refuse
+from mlirad.ir.split_values.scalars import Rule, Scalars, SplitValues
 from mlirad.ir.walk import attributes_of
 from mlirad.passes.functions.scalarize_vectors.elements import (
-    Rule,
-    Scalars,
-    Vectors,
     count,
     is_vector,
     zero,
@@ -27,7 +25,7 @@ def is_elementwise(op: ir.Operation) -> bool:
     return op.name.startswith(("arith.", "math.")) and op.name not in _OTHERS
 
 
-def elementwise(op: ir.Operation, vectors: Vectors) -> Scalars:
+def elementwise(op: ir.Operation, vectors: SplitValues) -> Scalars:
     """Return the results of the op on the first elements, on the second, and so on; an operand
     that is a scalar (the condition of a select) is that of all."""
     sizes = {count(value.type) for value in (*op.operands, *op.results) if is_vector(value.type)}
@@ -46,7 +44,7 @@ def of_elements(op: ir.Operation, operands: Sequence[ir.Value]) -> Scalars:
     return list(ir.Operation.create(op.name, types, operands, attributes_of(op)).results)
 
 
-def constant(op: ir.Operation, vectors: Vectors) -> Scalars:
+def constant(op: ir.Operation, vectors: SplitValues) -> Scalars:
     """Return a constant for each element, or one for all."""
     attributes = constant_elements(op)
     values = {
@@ -91,13 +89,13 @@ def _parsed_numbers(
     return [ir.Attribute.parse(f"{word} : {element}") for word in re.findall(r"[^][,\s]+", text)]
 
 
-def poison(op: ir.Operation, vectors: Vectors) -> Scalars:
+def poison(op: ir.Operation, vectors: SplitValues) -> Scalars:
     """Return zeros: poison may be any number."""
     type_ = op.results[0].type
     return [zero(b.element_of(type_))] * count(type_)
 
 
-def fma(op: ir.Operation, vectors: Vectors) -> Scalars:
+def fma(op: ir.Operation, vectors: SplitValues) -> Scalars:
     """Return products and sums that are rounded once."""
     return [b.make(Math.FMA, xyz[0].type, xyz) for xyz in zip(*map(vectors.of, op.operands))]
 

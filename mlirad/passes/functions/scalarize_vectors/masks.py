@@ -9,12 +9,10 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.ops import Vector
 from mlirad.ir.requirements import refuse
+from mlirad.ir.split_values.scalars import Rule, Scalars, SplitValues
 from mlirad.ir.walk import block_operations
 from mlirad.passes.functions.scalarize_vectors.elements import (
     MaskedRule,
-    Rule,
-    Scalars,
-    Vectors,
     choose,
     integers,
     positions,
@@ -28,7 +26,7 @@ MASKABLE: Mapping[str, MaskedRule] = {**REDUCTIONS, **TRANSFERS}
 _LANE_BY_LANE = (Vector.GATHER, Vector.OUTERPRODUCT)  # a bit of the mask for each of the result
 
 
-def create_mask(op: ir.Operation, vectors: Vectors) -> Scalars:
+def create_mask(op: ir.Operation, vectors: SplitValues) -> Scalars:
     """Return bits that are set in a box whose extents are known when the program runs."""
     shape = shape_of(op.results[0].type)
     bits = [
@@ -40,7 +38,7 @@ def create_mask(op: ir.Operation, vectors: Vectors) -> Scalars:
     return [b.all_of([row[p] for row, p in zip(bits, at)]) for at in positions(shape)]
 
 
-def constant_mask(op: ir.Operation, vectors: Vectors) -> Scalars:
+def constant_mask(op: ir.Operation, vectors: SplitValues) -> Scalars:
     """Return bits that are set in a box."""
     shape, extents = shape_of(op.results[0].type), integers(op, "mask_dim_sizes")
     on, off = [b.number(bit, b.integer_type(1)) for bit in (1, 0)]
@@ -52,12 +50,12 @@ def constant_mask(op: ir.Operation, vectors: Vectors) -> Scalars:
     ]
 
 
-def step(op: ir.Operation, vectors: Vectors) -> Scalars:
+def step(op: ir.Operation, vectors: SplitValues) -> Scalars:
     """Return the numbers from 0."""
     return [b.index(number) for number in range(shape_of(op.results[0].type)[0])]
 
 
-def masked_region(op: ir.Operation, vectors: Vectors) -> Scalars:
+def masked_region(op: ir.Operation, vectors: SplitValues) -> Scalars:
     """Apply a mask to the op inside; what it leaves out is the passthru, if there is one."""
     mask, *other = [vectors.of(operand) for operand in op.operands]
     *masked, end = block_operations(op.regions[0].blocks[0])
@@ -84,7 +82,7 @@ def _chosen(mask: Scalars, values: Scalars, other: Scalars) -> Scalars:
     return [choose(*lane) for lane in zip(mask, values, other, strict=True)]
 
 
-def _unmasked(rule: MaskedRule, op: ir.Operation, vectors: Vectors) -> Scalars:
+def _unmasked(rule: MaskedRule, op: ir.Operation, vectors: SplitValues) -> Scalars:
     return rule(op, vectors, None)
 
 

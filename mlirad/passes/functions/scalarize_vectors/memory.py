@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.ops import Memref, Vector
+from mlirad.ir.split_values.scalars import Rule, Scalars, SplitValues
 from mlirad.ir.walk import at_end, constant_integer
 from mlirad.passes.functions.scalarize_vectors.elements import (
     MaskedRule,
     Position,
-    Rule,
-    Scalars,
-    Vectors,
     constant_bit,
     number_of,
     positions,
@@ -158,7 +156,7 @@ def _transfer_conditions(
     return [[mask[n], *c] for n, c in zip(mask_numbers(op, shape), conditions, strict=True)]
 
 
-def transfer_read(op: ir.Operation, vectors: Vectors, mask: Scalars | None) -> Scalars:
+def transfer_read(op: ir.Operation, vectors: SplitValues, mask: Scalars | None) -> Scalars:
     """Read the elements that are in the memory; the others are the padding."""
     (memory,), start, (padding,), own_mask = _segments(op)
     require_memref(op, memory)
@@ -172,7 +170,7 @@ def transfer_read(op: ir.Operation, vectors: Vectors, mask: Scalars | None) -> S
     ]
 
 
-def transfer_write(op: ir.Operation, vectors: Vectors, mask: Scalars | None) -> Scalars:
+def transfer_write(op: ir.Operation, vectors: SplitValues, mask: Scalars | None) -> Scalars:
     """Write the elements that have a place in the memory."""
     (vector,), (memory,), start, own_mask = _segments(op)
     require_memref(op, memory)
@@ -190,7 +188,7 @@ def _last_axes(memory: ir.Value, start: Sequence[ir.Value], shape: Sequence[int]
     return Window(memory, start, axes, [False] * len(shape))
 
 
-def load(op: ir.Operation, vectors: Vectors) -> Scalars:
+def load(op: ir.Operation, vectors: SplitValues) -> Scalars:
     """Read neighbouring elements."""
     memory, *start = op.operands
     shape = shape_of(op.results[0].type)
@@ -198,7 +196,7 @@ def load(op: ir.Operation, vectors: Vectors) -> Scalars:
     return [b.read(memory, window.indices(position)) for position in positions(shape)]
 
 
-def store(op: ir.Operation, vectors: Vectors) -> Scalars:
+def store(op: ir.Operation, vectors: SplitValues) -> Scalars:
     """Write neighbouring elements."""
     vector, memory, *start = op.operands
     shape = shape_of(vector.type)
@@ -208,7 +206,7 @@ def store(op: ir.Operation, vectors: Vectors) -> Scalars:
     return []
 
 
-def masked_load(op: ir.Operation, vectors: Vectors) -> Scalars:
+def masked_load(op: ir.Operation, vectors: SplitValues) -> Scalars:
     """Read neighbouring elements if their bits are set."""
     memory, *start, mask, other = op.operands
     shape = shape_of(mask.type)
@@ -217,7 +215,7 @@ def masked_load(op: ir.Operation, vectors: Vectors) -> Scalars:
     return [_read_if([bit], memory, window.indices(p), value) for p, bit, value in lanes]
 
 
-def masked_store(op: ir.Operation, vectors: Vectors) -> Scalars:
+def masked_store(op: ir.Operation, vectors: SplitValues) -> Scalars:
     """Write neighbouring elements if their bits are set."""
     memory, *start, mask, vector = op.operands
     shape = shape_of(mask.type)
@@ -234,7 +232,7 @@ def _moved(start: Sequence[ir.Value], offset: ir.Value) -> list[ir.Value]:
     return [*start[:-1], b.add(start[-1], offset)]
 
 
-def gather(op: ir.Operation, vectors: Vectors, mask: Scalars | None) -> Scalars:
+def gather(op: ir.Operation, vectors: SplitValues, mask: Scalars | None) -> Scalars:
     """Read elements from anywhere along the last axis."""
     memory, *start, indices, own_mask, other = op.operands
     require_memref(op, memory)
@@ -244,7 +242,7 @@ def gather(op: ir.Operation, vectors: Vectors, mask: Scalars | None) -> Scalars:
     return [_read_if([*o, bit], memory, _moved(start, n), value) for o, bit, n, value in lanes]
 
 
-def scatter(op: ir.Operation, vectors: Vectors) -> Scalars:
+def scatter(op: ir.Operation, vectors: SplitValues) -> Scalars:
     """Write elements to anywhere along the last axis, the last one last."""
     memory, *start, indices, mask, vector = op.operands
     require_memref(op, memory)
@@ -262,7 +260,7 @@ def _ranks(bits: Scalars) -> list[ir.Value]:
     return ranks
 
 
-def expand_load(op: ir.Operation, vectors: Vectors) -> Scalars:
+def expand_load(op: ir.Operation, vectors: SplitValues) -> Scalars:
     """Read neighbouring elements into the lanes whose bits are set."""
     memory, *start, mask, other = op.operands
     bits = vectors.of(mask)
@@ -270,7 +268,7 @@ def expand_load(op: ir.Operation, vectors: Vectors) -> Scalars:
     return [_read_if([bit], memory, _moved(start, rank), value) for bit, rank, value in lanes]
 
 
-def compress_store(op: ir.Operation, vectors: Vectors) -> Scalars:
+def compress_store(op: ir.Operation, vectors: SplitValues) -> Scalars:
     """Write the elements whose bits are set side by side."""
     memory, *start, mask, vector = op.operands
     bits = vectors.of(mask)

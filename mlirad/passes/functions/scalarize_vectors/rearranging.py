@@ -8,11 +8,9 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.ops import Vector
 from mlirad.ir.requirements import refuse
+from mlirad.ir.split_values.scalars import Rule, Scalars, SplitValues
 from mlirad.passes.functions.scalarize_vectors.elements import (
     Position,
-    Rule,
-    Scalars,
-    Vectors,
     choose,
     count,
     integers,
@@ -25,7 +23,7 @@ from mlirad.passes.functions.scalarize_vectors.elements import (
 _DYNAMIC = -(1 << 63)
 
 
-def broadcast(op: ir.Operation, vectors: Vectors) -> Scalars:
+def broadcast(op: ir.Operation, vectors: SplitValues) -> Scalars:
     """Repeat a vector, along new axes and those of one element."""
     (source,) = op.operands
     elements, extents = vectors.of(source), shape_of(source.type)
@@ -40,12 +38,12 @@ def _stretched(position: Position, shape: Sequence[int]) -> Position:
     return tuple(0 if extent == 1 else p for p, extent in zip(position, shape, strict=True))
 
 
-def same_order(op: ir.Operation, vectors: Vectors) -> Scalars:
+def same_order(op: ir.Operation, vectors: SplitValues) -> Scalars:
     """Return the elements of all operands."""
     return vectors.flatten(list(op.operands))
 
 
-def transpose(op: ir.Operation, vectors: Vectors) -> Scalars:
+def transpose(op: ir.Operation, vectors: SplitValues) -> Scalars:
     """Permute the axes."""
     (source,) = op.operands
     elements, extents = vectors.of(source), shape_of(source.type)
@@ -57,7 +55,7 @@ def transpose(op: ir.Operation, vectors: Vectors) -> Scalars:
     ]
 
 
-def shuffle(op: ir.Operation, vectors: Vectors) -> Scalars:
+def shuffle(op: ir.Operation, vectors: SplitValues) -> Scalars:
     """Pick rows of two vectors."""
     width = count(op.operands[0].type) // (shape_of(op.operands[0].type) or [1])[0]
     elements = vectors.flatten(list(op.operands))
@@ -67,18 +65,18 @@ def shuffle(op: ir.Operation, vectors: Vectors) -> Scalars:
     return [element for row in picked for element in row]
 
 
-def interleave(op: ir.Operation, vectors: Vectors) -> Scalars:
+def interleave(op: ir.Operation, vectors: SplitValues) -> Scalars:
     """Take elements from two vectors in turn."""
     return [element for pair in zip(*map(vectors.of, op.operands)) for element in pair]
 
 
-def deinterleave(op: ir.Operation, vectors: Vectors) -> Scalars:
+def deinterleave(op: ir.Operation, vectors: SplitValues) -> Scalars:
     """Return the even elements, then the odd ones."""
     elements = vectors.of(op.operands[0])
     return elements[::2] + elements[1::2]
 
 
-def bitcast(op: ir.Operation, vectors: Vectors) -> Scalars:
+def bitcast(op: ir.Operation, vectors: SplitValues) -> Scalars:
     """Read the bits of each element as another type."""
     source, result = op.operands[0].type, op.results[0].type
     if count(source) != count(result):
@@ -112,7 +110,7 @@ def _is_at(place: Place, position: Position) -> list[ir.Value] | None:
     return conditions
 
 
-def extract(op: ir.Operation, vectors: Vectors) -> Scalars:
+def extract(op: ir.Operation, vectors: SplitValues) -> Scalars:
     """Return an element or a row; which one may be known only when the program runs."""
     source, *dynamic = op.operands
     place, elements = _places(op, dynamic), vectors.of(source)
@@ -135,7 +133,7 @@ def _rows_if(conditions: list[ir.Value], row: Scalars, other: Scalars) -> Scalar
     return [choose(condition, a, c) for a, c in zip(row, other, strict=True)]
 
 
-def insert(op: ir.Operation, vectors: Vectors) -> Scalars:
+def insert(op: ir.Operation, vectors: SplitValues) -> Scalars:
     """Replace an element or a row; which one may be known only when the program runs."""
     value, target, *dynamic = op.operands
     place, row, elements = _places(op, dynamic), vectors.of(value), vectors.of(target)
@@ -147,7 +145,7 @@ def insert(op: ir.Operation, vectors: Vectors) -> Scalars:
     return result
 
 
-def extract_strided_slice(op: ir.Operation, vectors: Vectors) -> Scalars:
+def extract_strided_slice(op: ir.Operation, vectors: SplitValues) -> Scalars:
     """Return a box of a vector."""
     (source,) = op.operands
     elements, extents = vectors.of(source), shape_of(source.type)
@@ -165,7 +163,7 @@ def _strided(position: Position, offsets: list[int], strides: list[int]) -> Posi
     return (*inside, *position[len(inside) :])
 
 
-def insert_strided_slice(op: ir.Operation, vectors: Vectors) -> Scalars:
+def insert_strided_slice(op: ir.Operation, vectors: SplitValues) -> Scalars:
     """Replace a box of a vector."""
     source, target = op.operands
     result, extents = list(vectors.of(target)), shape_of(target.type)

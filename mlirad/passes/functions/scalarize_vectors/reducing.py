@@ -10,12 +10,10 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.ops import Arith, Vector
 from mlirad.ir.requirements import refuse
+from mlirad.ir.split_values.scalars import Rule, Scalars, SplitValues
 from mlirad.passes.functions.scalarize_vectors.elements import (
     MaskedRule,
     Position,
-    Rule,
-    Scalars,
-    Vectors,
     choose,
     integers,
     number_of,
@@ -79,7 +77,7 @@ def _accumulate(kind: str, total: ir.Value, term: ir.Value, bit: ir.Value | None
     return combined if bit is None else choose(bit, combined, total)
 
 
-def reduction(op: ir.Operation, vectors: Vectors, mask: Scalars | None) -> Scalars:
+def reduction(op: ir.Operation, vectors: SplitValues, mask: Scalars | None) -> Scalars:
     """Combine all elements with what there is to begin with."""
     kind, terms = _kind_of(op), vectors.of(op.operands[0])
     bits: Sequence[ir.Value | None] = mask or [None] * len(terms)
@@ -94,7 +92,7 @@ def reduction(op: ir.Operation, vectors: Vectors, mask: Scalars | None) -> Scala
     return [total]
 
 
-def multi_reduction(op: ir.Operation, vectors: Vectors, mask: Scalars | None) -> Scalars:
+def multi_reduction(op: ir.Operation, vectors: SplitValues, mask: Scalars | None) -> Scalars:
     """Combine the elements along some axes."""
     source, start = op.operands
     kind, shape, reduced = _kind_of(op), shape_of(source.type), integers(op, "reduction_dims")
@@ -106,7 +104,7 @@ def multi_reduction(op: ir.Operation, vectors: Vectors, mask: Scalars | None) ->
     return totals
 
 
-def contract(op: ir.Operation, vectors: Vectors, mask: Scalars | None) -> Scalars:
+def contract(op: ir.Operation, vectors: SplitValues, mask: Scalars | None) -> Scalars:
     """Combine products of elements along the axes that the result does not have."""
     maps = [_axes_of(op, attribute) for attribute in ir.ArrayAttr(op.attributes["indexing_maps"])]
     shapes = [shape_of(value.type) for value in op.operands]
@@ -138,7 +136,7 @@ def _widened(value: ir.Value, type_: ir.Type) -> ir.Value:
     return b.extf(value, type_) if b.is_float(type_) else b.extsi(value, type_)
 
 
-def outerproduct(op: ir.Operation, vectors: Vectors, mask: Scalars | None) -> Scalars:
+def outerproduct(op: ir.Operation, vectors: SplitValues, mask: Scalars | None) -> Scalars:
     """Return the products of all pairs of elements, combined with what there is to begin with."""
     left, right, *start = [vectors.of(value) for value in op.operands]
     products = [_combine("mul", x, y) for x in left for y in right]
@@ -150,7 +148,7 @@ def outerproduct(op: ir.Operation, vectors: Vectors, mask: Scalars | None) -> Sc
     return [p if bit is None else choose(bit, p, zero(p.type)) for p, bit in masked]
 
 
-def scan(op: ir.Operation, vectors: Vectors) -> Scalars:
+def scan(op: ir.Operation, vectors: SplitValues) -> Scalars:
     """Return running sums along an axis, and the last ones."""
     source, start = op.operands
     shape, axis, elements = shape_of(source.type), _axis_of(op), vectors.of(source)

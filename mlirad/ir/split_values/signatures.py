@@ -1,27 +1,19 @@
-"""Functions that take or give vectors, and their calls."""
+"""Functions that take or give values that are split, and their calls."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import TypeAlias
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.ops import Func
 from mlirad.ir.requirements import is_private, refuse, symbol_of
+from mlirad.ir.split_values.carrying import split_arguments
+from mlirad.ir.split_values.scalars import Kind, Scalars, SplitValues
 from mlirad.ir.walk import at_start, attributes_of, entry_of, operations
-from mlirad.passes.functions.scalarize_vectors.carrying import split_arguments
-from mlirad.passes.functions.scalarize_vectors.elements import (
-    Scalars,
-    Vectors,
-    flat_types,
-    is_vector,
-    positions,
-    shape_of,
-)
 
-ARGUMENT, RESULT = "field.vector_argument", "field.vector_result"
-Functions: TypeAlias = Mapping[str, ir.Operation]
 Types: TypeAlias = Sequence[ir.Type]
 
 
@@ -31,20 +23,26 @@ def function_types(function: ir.Operation) -> tuple[Types, Types]:
     return type_.inputs, type_.results
 
 
-def has_vectors(function: ir.Operation) -> bool:
-    """Whether a function takes or gives vectors."""
-    return any(map(is_vector, [type_ for types in function_types(function) for type_ in types]))
+def is_split(function: ir.Operation, kind: Kind) -> bool:
+    """Whether a function takes or gives values that are split."""
+    return any(kind.is_split(type_) for types in function_types(function) for type_ in types)
 
 
-def privatize_callees(functions: dict[str, ir.Operation]) -> None:
-    """Copy public functions of vectors that are called, so that calls pass elements."""
+def require_body(function: ir.Operation, kind: Kind) -> None:
+    """Refuse a function that is defined elsewhere, for values of other types."""
+    if not len(function.regions[0].blocks):
+        refuse(function, f"a function without a body that takes or gives {kind.noun}")
+
+
+def privatize_callees(functions: dict[str, ir.Operation], kind: Kind) -> None:
+    """Copy public functions of such values that are called, so that calls pass scalars."""
     callees: dict[str, str] = {}
     for op in [op for function in functions.values() for op in operations(function)]:
         if op.name != Func.CALL:
             continue
         name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
         function = functions.get(name)
-        if function is None or is_private(function) or not has_vectors(function):
+        if function is None or is_private(function) or not is_split(function, kind):
             continue
         if name not in callees:
             callees[name] = _private_copy(function, functions)
@@ -55,7 +53,7 @@ def privatize_callees(functions: dict[str, ir.Operation]) -> None:
 
 
 def _private_copy(function: ir.Operation, functions: dict[str, ir.Operation]) -> str:
-    name = f"{symbol_of(function)}.elements"
+    name = f"{symbol_of(function)}.scalars"
     while name in functions:
         name += "_"
     with ir.InsertionPoint.after(function):
@@ -66,36 +64,31 @@ def _private_copy(function: ir.Operation, functions: dict[str, ir.Operation]) ->
     return name
 
 
-def split_signature(function: ir.Operation, vectors: Vectors) -> Scalars:
-    """Have a function take elements, or memory if it is public; return the memory of its
+def split_signature(function: ir.Operation, split: SplitValues) -> Scalars:
+    """Have a function take scalars, or memory if it is public; return the memory of its
     results."""
-    inputs, results = function_types(function)
-    if not len(function.regions[0].blocks):
-        refuse(function, "a function without a body that takes or gives vectors")
+    kind, (inputs, results) = split.kind, function_types(function)
     entry = entry_of(function)
     if is_private(function):
-        split_arguments(entry, vectors)
-        _set_types(function, flat_types(inputs), flat_types(results))
-        _repeat_attributes(function, inputs, results)
+        split_arguments(entry, split)
+        _set_types(function, kind.flat_types(inputs), kind.flat_types(results))
+        _repeat_attributes(function, inputs, results, kind)
         return []
-    _read_arguments(entry, vectors)
+    _read_arguments(entry, split)
     memory = [
-        entry.add_argument(memory_of(type_), function.location)
+        entry.add_argument(kind.memory(type_), function.location)
         for type_ in results
-        if is_vector(type_)
+        if kind.is_split(type_)
     ]
-    types = [memory_of(type_) for type_ in inputs]
-    scalars = [type_ for type_ in results if not is_vector(type_)]
+    types = [_passed(type_, kind) for type_ in inputs]
+    scalars = [type_ for type_ in results if not kind.is_split(type_)]
     _set_types(function, [*types, *[value.type for value in memory]], scalars)
-    _mark_memory(function, inputs, results)
+    _mark_memory(function, inputs, results, kind)
     return list(memory)
 
 
-def memory_of(type_: ir.Type) -> ir.Type:
-    """Return the type of the memory that a vector is in; other types stay."""
-    if not isinstance(type_, ir.VectorType):
-        return type_
-    return ir.MemRefType.get(type_.shape, type_.element_type)
+def _passed(type_: ir.Type, kind: Kind) -> ir.Type:
+    return kind.memory(type_) if kind.is_split(type_) else type_
 
 
 def _set_types(function: ir.Operation, inputs: Types, results: Types) -> None:
@@ -103,21 +96,25 @@ def _set_types(function: ir.Operation, inputs: Types, results: Types) -> None:
     function.attributes["function_type"] = ir.TypeAttr.get(type_)
 
 
-def _read_arguments(entry: ir.Block, vectors: Vectors) -> None:
+def _read_arguments(entry: ir.Block, split: SplitValues) -> None:
     arguments = list(entry.arguments)
-    copies = [entry.add_argument(memory_of(a.type), a.location) for a in arguments]
+    copies = [entry.add_argument(_passed(a.type, split.kind), a.location) for a in arguments]
     for argument, copy in zip(arguments, copies):
-        if is_vector(argument.type):
+        if split.kind.is_split(argument.type):
             with at_start(entry, argument.location):
-                vectors.bind(argument, _read_all(copy))
+                split.bind(argument, _read_all(copy))
         else:
             argument.replace_all_uses_with(copy)
-    vectors.blocks.append((entry, len(arguments)))
+    split.blocks.append((entry, len(arguments)))
 
 
 def _read_all(memory: ir.Value) -> Scalars:
     shape = ir.MemRefType(memory.type).shape
-    return [b.read(memory, list(map(b.index, position))) for position in positions(shape)]
+    return [b.read(memory, list(map(b.index, position))) for position in _positions(shape)]
+
+
+def _positions(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    return product(*map(range, shape))
 
 
 def _attributes(function: ir.Operation, name: str, number: int) -> list[ir.Attribute]:
@@ -126,24 +123,24 @@ def _attributes(function: ir.Operation, name: str, number: int) -> list[ir.Attri
     return list(ir.ArrayAttr(function.attributes[name]))
 
 
-def _repeat_attributes(function: ir.Operation, inputs: Types, results: Types) -> None:
+def _repeat_attributes(function: ir.Operation, inputs: Types, results: Types, kind: Kind) -> None:
     for name, types in (("arg_attrs", inputs), ("res_attrs", results)):
         if name in function.attributes:
             attributes = zip(_attributes(function, name, len(types)), types, strict=True)
-            repeated = [entry for entry, type_ in attributes for _ in flat_types([type_])]
+            repeated = [entry for entry, type_ in attributes for _ in kind.flat_types([type_])]
             function.attributes[name] = ir.ArrayAttr.get(repeated)
 
 
-def _mark_memory(function: ir.Operation, inputs: Types, results: Types) -> None:
+def _mark_memory(function: ir.Operation, inputs: Types, results: Types, kind: Kind) -> None:
     entries = [
-        _with(entry, ARGUMENT, ir.UnitAttr.get()) if is_vector(type_) else entry
+        _with(entry, kind.argument, ir.UnitAttr.get()) if kind.is_split(type_) else entry
         for entry, type_ in zip(_attributes(function, "arg_attrs", len(inputs)), inputs)
     ]
     scalar_entries = []
     for number, entry in enumerate(_attributes(function, "res_attrs", len(results))):
-        if is_vector(results[number]):
+        if kind.is_split(results[number]):
             mark = ir.IntegerAttr.get(b.integer_type(64), number)
-            entries.append(_with(ir.DictAttr.get({}), RESULT, mark))
+            entries.append(_with(ir.DictAttr.get({}), kind.result, mark))
         else:
             scalar_entries.append(entry)
     function.attributes["arg_attrs"] = ir.ArrayAttr.get(entries)
@@ -156,25 +153,26 @@ def _with(entry: ir.Attribute, name: str, value: ir.Attribute) -> ir.Attribute:
     return ir.DictAttr.get({**entries, name: value})
 
 
-def return_elements(op: ir.Operation, vectors: Vectors, memory: Scalars) -> None:
-    """Return elements, or write them to memory if there is any."""
+def return_scalars(op: ir.Operation, split: SplitValues, memory: Scalars) -> None:
+    """Return scalars, or write them to memory if there is any."""
     if not memory:
-        b.return_(vectors.flatten(list(op.operands)))
+        b.return_(split.flatten(list(op.operands)))
         return
-    targets = iter(memory)
+    targets, is_split = iter(memory), split.kind.is_split
     for operand in op.operands:
-        if is_vector(operand.type):
-            _write_all(vectors.of(operand), next(targets), shape_of(operand.type))
-    b.return_([operand for operand in op.operands if not is_vector(operand.type)])
+        if is_split(operand.type):
+            _write_all(split.of(operand), next(targets))
+    b.return_([operand for operand in op.operands if not is_split(operand.type)])
 
 
-def _write_all(values: Scalars, memory: ir.Value, shape: Sequence[int]) -> None:
-    for value, position in zip(values, positions(shape), strict=True):
+def _write_all(values: Scalars, memory: ir.Value) -> None:
+    shape = ir.MemRefType(memory.type).shape
+    for value, position in zip(values, _positions(shape), strict=True):
         b.write(value, memory, list(map(b.index, position)))
 
 
-def call_with_elements(op: ir.Operation, vectors: Vectors) -> Scalars:
-    """Call a function with elements; it is private by now."""
-    types = flat_types([result.type for result in op.results])
-    operands = vectors.flatten(list(op.operands))
+def call_with_scalars(op: ir.Operation, split: SplitValues) -> Scalars:
+    """Call a function with scalars; it is private by now."""
+    types = split.kind.flat_types([result.type for result in op.results])
+    operands = split.flatten(list(op.operands))
     return list(ir.Operation.create(op.name, types, operands, attributes_of(op)).results)

@@ -1,0 +1,1 @@
+"""Values that become several scalars, through loops, branches, calls and functions."""

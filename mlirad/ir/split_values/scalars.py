@@ -1,0 +1,80 @@
+"""The scalars that stand for values, for one kind of value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from mlirad.bindings import ir
+
+Scalars: TypeAlias = list[ir.Value]
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """A kind of value, and the contract of functions that take or give it.
+
+    `types` are those of the scalars of a value of a type, or None if a type stays; `memory` is the
+    type of the memory in which public functions take and give it, marked by `argument` and
+    `result`.
+    """
+
+    noun: str
+    types: Callable[[ir.Type], list[ir.Type] | None]
+    memory: Callable[[ir.Type], ir.Type]
+    argument: str
+    result: str
+
+    def is_split(self, type_: ir.Type) -> bool:
+        """Whether values of a type become several."""
+        return self.types(type_) is not None
+
+    def flat_types(self, types: Sequence[ir.Type]) -> list[ir.Type]:
+        """Return the types of the scalars of all values, one value after another."""
+        return [scalar for type_ in types for scalar in self.types(type_) or [type_]]
+
+
+class SplitValues:
+    """The scalars of each value of a function."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+        self.scalars: dict[ir.Value, Scalars] = {}
+        self.replaced: list[ir.Operation] = []
+        self.blocks: list[tuple[ir.Block, int]] = []  # with so many replaced arguments in front
+
+    def of(self, value: ir.Value) -> Scalars:
+        """Return the scalars of a value; one that stays is its own."""
+        return self.scalars[value] if self.kind.is_split(value.type) else [value]
+
+    def flatten(self, values: Sequence[ir.Value]) -> Scalars:
+        """Return the scalars of all values, one value after another."""
+        return [scalar for value in values for scalar in self.of(value)]
+
+    def bind(self, value: ir.Value, scalars: Scalars) -> None:
+        """Have scalars stand for a value."""
+        if self.kind.is_split(value.type):
+            self.scalars[value] = scalars
+        else:
+            value.replace_all_uses_with(scalars[0])
+
+    def bind_all(self, values: Sequence[ir.Value], scalars: Scalars) -> None:
+        """Have scalars stand for several values, one value after another."""
+        remaining = iter(scalars)
+        for value in values:
+            self.bind(value, [next(remaining) for _ in self.kind.flat_types([value.type])])
+
+    def erase_replaced(self) -> None:
+        """Erase the values that were split, last use first."""
+        for op in reversed(self.replaced):
+            op.erase()
+        for block, arguments in self.blocks:
+            for _ in range(arguments):
+                block.erase_argument(0)
+
+
+# The scalars of all results of an op, one result after another. Ops made go in front of it.
+Rule: TypeAlias = Callable[[ir.Operation, SplitValues], Scalars]
+# An op that ends a block, made anew in front of the old one.
+EndRule: TypeAlias = Callable[[ir.Operation, SplitValues], ir.Operation]
