@@ -210,6 +210,12 @@ class FloatAttr(Attribute):
     @property
     def value(self) -> float: ...
 
+class StridedLayoutAttr(Attribute):
+    @staticmethod
+    def get(
+        offset: int, strides: Sequence[int], context: Context | None = None
+    ) -> StridedLayoutAttr: ...
+
 class BoolAttr(Attribute):
     @staticmethod
     def get(value: bool, context: Context | None = None) -> BoolAttr: ...

@@ -39,6 +39,18 @@ class Cf:
     ASSERT = "cf.assert"
 
 
+class Complex:
+    """Ops of `complex`."""
+
+    ABS, ADD, ANGLE, CONJ = "complex.abs", "complex.add", "complex.angle", "complex.conj"
+    CONSTANT, COS, CREATE, DIV = "complex.constant", "complex.cos", "complex.create", "complex.div"
+    EQ, EXP, EXPM1, IM = "complex.eq", "complex.exp", "complex.expm1", "complex.im"
+    LOG, LOG1P, MUL, NEG = "complex.log", "complex.log1p", "complex.mul", "complex.neg"
+    NEQ, POW, POWI, RE = "complex.neq", "complex.pow", "complex.powi", "complex.re"
+    RSQRT, SIGN, SIN, SQRT = "complex.rsqrt", "complex.sign", "complex.sin", "complex.sqrt"
+    SUB, TAN, TANH = "complex.sub", "complex.tan", "complex.tanh"
+
+
 class Func:
     """Ops of `func`."""
 

@@ -34,3 +34,19 @@ def reworded() -> tuple[str, str]:
     """Return functions that upstream lowers wrongly or not at all, and the same for it in other
     words."""
     return text_of("reworded"), text_of("reworded_for_upstream")
+
+
+UNARY = ("cos", "exp", "expm1", "log", "log1p", "neg", "conj")
+UNARY += ("rsqrt", "sign", "sin", "sqrt", "tan", "tanh")
+_UNARY = """
+func.func @NAME_TYPE(%x: complex<TYPE>) -> complex<TYPE> {
+  %0 = complex.NAME %x : complex<TYPE>
+  return %0 : complex<TYPE>
+}
+"""
+
+
+def of_complex_numbers(element: str) -> str:
+    """Return functions of complex numbers of a float type."""
+    unary = "".join(_UNARY.replace("NAME", name) for name in UNARY)
+    return (text_of("complex") + unary).replace("TYPE", element)

@@ -60,13 +60,18 @@ DTYPES = {
 
 
 def is_shaped(type_: ir.Type) -> bool:
-    """Whether a value is passed as memory."""
+    """Whether a value is a vector, or memory."""
     return isinstance(type_, ir.VectorType | ir.MemRefType)
 
 
+def is_split(type_: ir.Type) -> bool:
+    """Whether a value is passed in memory of its own."""
+    return isinstance(type_, ir.VectorType | ir.ComplexType)
+
+
 def extents(type_: Any) -> list[int]:
-    """Return the shape of an array for a memref or a vector."""
-    return [size if size >= 0 else DYNAMIC for size in type_.shape]
+    """Return the shape of an array for a value."""
+    return [size if size >= 0 else DYNAMIC for size in type_.shape] if is_shaped(type_) else []
 
 
 class Function:
@@ -76,8 +81,8 @@ class Function:
         self.name = ir.StringAttr(op.attributes["sym_name"]).value
         type_ = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
         self.inputs, self.results = type_.inputs, type_.results
-        self.memory = [t for t in self.results if isinstance(t, ir.VectorType)]
-        self.scalars = [t for t in self.results if not isinstance(t, ir.VectorType)]
+        self.memory = [t for t in self.results if is_split(t)]
+        self.scalars = [t for t in self.results if not is_split(t)]
         assert len(self.scalars) < 2, self.name
 
     def arguments(self, random: np.random.Generator) -> list[Array]:
@@ -90,21 +95,20 @@ class Function:
         """The text of a function that takes memory for vectors."""
         inputs, results, lines = [], [], []
         for n, type_ in enumerate(self.inputs):
-            vector = isinstance(type_, ir.VectorType)
-            inputs.append(
-                f"%{'m' if vector else 'a'}{n}: {memory_type(type_) if vector else type_}"
-            )
-            if vector:
+            if is_split(type_):
+                inputs.append(f"%m{n}: {memory_type(type_)}")
                 lines += read_vector(f"a{n}", f"m{n}", type_)
+            else:
+                inputs.append(f"%a{n}: {type_}")
         for n, type_ in enumerate(self.results):
-            if isinstance(type_, ir.VectorType):
+            if is_split(type_):
                 inputs.append(f"%o{n}: {memory_type(type_)}")
                 results += write_vector(f"r{n}", f"o{n}", type_)
         names = ", ".join(f"%a{n}" for n in range(len(self.inputs)))
         given = ", ".join(f"%r{n}" for n in range(len(self.results)))
         types = f"({', '.join(map(str, self.inputs))}) -> ({', '.join(map(str, self.results))})"
         lines.append(f"{given} {'=' * bool(given)} func.call @{self.name}({names}) : {types}")
-        back = [f"%r{n}" for n, t in enumerate(self.results) if not isinstance(t, ir.VectorType)]
+        back = [f"%r{n}" for n, t in enumerate(self.results) if not is_split(t)]
         ending = f" {', '.join(back)} : {', '.join(map(str, self.scalars))}" if back else ""
         body = "\n  ".join([*lines, *results, f"return{ending}"])
         scalars = ", ".join(map(str, self.scalars))
@@ -113,7 +117,9 @@ class Function:
 
 
 def memory_type(type_: Any) -> str:
-    """Return the type of the memory of a vector."""
+    """Return the type of the memory of a vector or a complex number."""
+    if not is_shaped(type_):
+        return f"memref<{type_}>"
     return f"memref<{''.join(f'{n}x' for n in type_.shape)}{type_.element_type}>"
 
 
@@ -129,6 +135,8 @@ def _indices(name: str, type_: Any) -> list[str]:
 
 def read_vector(vector: str, memory: str, type_: Any) -> list[str]:
     """Return the text that reads a vector from memory, an element at a time."""
+    if not is_shaped(type_):
+        return [f"%{vector} = memref.load %{memory}[] : {memory_type(type_)}"]
     lines, names = _indices(vector, type_), []
     for label, place in _places(type_):
         place = place.replace("%i", f"%i{vector}_")
@@ -139,6 +147,8 @@ def read_vector(vector: str, memory: str, type_: Any) -> list[str]:
 
 def write_vector(vector: str, memory: str, type_: Any) -> list[str]:
     """Return the text that writes a vector to memory, an element at a time."""
+    if not is_shaped(type_):
+        return [f"memref.store %{vector}, %{memory}[] : {memory_type(type_)}"]
     lines, element = _indices(vector, type_), type_.element_type
     for label, place in _places(type_):
         at = label.replace("_", ", ")
@@ -152,7 +162,7 @@ def write_vector(vector: str, memory: str, type_: Any) -> list[str]:
 def numbers(random: np.random.Generator, type_: Any) -> Array:
     """Return numbers for a value of a type: floats whose sums and products are exact, integers from
     a few, indices that are small."""
-    shape = extents(type_) if is_shaped(type_) else []
+    shape = extents(type_)
     element = str(type_.element_type if is_shaped(type_) else type_)
     dtype = DTYPES[element]
     if element == "index":
@@ -163,6 +173,13 @@ def numbers(random: np.random.Generator, type_: Any) -> Array:
     if element.startswith("complex"):
         reals = reals + 1j * random.integers(-16, 17, shape) / 8
     return np.asarray(reals).astype(dtype)
+
+
+def floats(array: Array) -> Array:
+    """Return an array of complex numbers as one of floats, with one more axis."""
+    if array.dtype.kind != "c":
+        return array
+    return array.reshape(*array.shape, 1).view(array.real.dtype)
 
 
 def pointer(array: Array, is_memory: bool) -> ctypes.Array[Any]:
@@ -184,12 +201,16 @@ class Compiled:
         for pipeline in pipelines:
             run_pipeline(module.operation, f"builtin.module({pipeline})")
             assert module.operation.verify()
+        self.has_passes = len(pipelines) > 1
         self.engine = ExecutionEngine(module, opt_level=1)
 
     def run(self, name: str, function: Function, arrays: Sequence[Array]) -> None:
         """Run a function on arrays, which it changes."""
-        kinds = [*map(is_shaped, function.inputs), *[True] * len(function.memory)]
+        kinds = [is_shaped(t) or is_split(t) for t in function.inputs]
+        kinds += [True] * len(function.memory)
         kinds += [False] * len(function.scalars)
+        if self.has_passes:  # of ours: a complex number is two floats
+            arrays = [floats(a) for a in arrays]
         pointers = [pointer(a, is_memory) for a, is_memory in zip(arrays, kinds, strict=True)]
         packed = (ctypes.c_void_p * len(pointers))(*[address for address, _ in pointers])
         self.engine.lookup(name)(packed)
