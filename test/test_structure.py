@@ -21,10 +21,10 @@ MODULES = read_tree()
 # how much breaks a rule as yet; a number only goes down
 ALLOWED = {
     "at most 20 files a folder": 0,
-    "at most 400 lines a file": 1,
+    "at most 400 lines a file": 0,
     "a basename once a layer": 0,
     "folders import one way": 0,
-    "no fillers as names": 110,
+    "no fillers as names": 79,
 }
 
 LEAVES = {
