@@ -1,11 +1,18 @@
-"""What the parameters of a function that was raised to arrays stand for: see
-`raise-memrefs-to-arrays`."""
+"""What the parameters of a function stand for: see `raise-memrefs-to-arrays`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from itertools import count
+
+from mlirad.bindings import ir
 
 ROLE, EXTENTS = "field.role", "field.extents"
+# of memory that a function writes its result of this number to, which was a vector, or complex
+VECTOR_RESULT, COMPLEX_RESULT = "field.vector_result", "field.complex_result"
+
+Label = Mapping[str, ir.Attribute]
 
 
 class Role(StrEnum):
@@ -15,3 +22,15 @@ class Role(StrEnum):
     RESULT = "result"
     BUFFER = "buffer"
     CONSTANT = "constant"
+
+
+def result_in_memory(label: Label) -> int | None:
+    """Return the number of the result that a function writes to an argument with this label."""
+    marks = (VECTOR_RESULT, COMPLEX_RESULT)
+    return next((ir.IntegerAttr(label[mark]).value for mark in marks if mark in label), None)
+
+
+def returned_results(labels: Sequence[Label]) -> Iterator[int]:
+    """Yield the numbers of the results that a function returns, by the labels of its arguments."""
+    written = set(map(result_in_memory, labels))
+    return (number for number in count() if number not in written)

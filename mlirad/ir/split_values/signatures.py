@@ -8,8 +8,10 @@ from typing import TypeAlias
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.marks.roles import returned_results
 from mlirad.ir.ops import Func
 from mlirad.ir.requirements import is_private, refuse, symbol_of
+from mlirad.ir.signature import parameter_attributes
 from mlirad.ir.split_values.carrying import split_arguments
 from mlirad.ir.split_values.scalars import Kind, Scalars, SplitValues
 from mlirad.ir.walk import at_start, attributes_of, entry_of, operations
@@ -137,8 +139,11 @@ def _mark_memory(function: ir.Operation, inputs: Types, results: Types, kind: Ki
         for entry, type_ in zip(_attributes(function, "arg_attrs", len(inputs)), inputs)
     ]
     scalar_entries = []
-    for number, entry in enumerate(_attributes(function, "res_attrs", len(results))):
-        if kind.is_split(results[number]):
+    numbers = returned_results(parameter_attributes(function))
+    for number, type_, entry in zip(
+        numbers, results, _attributes(function, "res_attrs", len(results))
+    ):
+        if kind.is_split(type_):
             mark = ir.IntegerAttr.get(b.integer_type(64), number)
             entries.append(_with(ir.DictAttr.get({}), kind.result, mark))
         else:

@@ -12,7 +12,9 @@ _LOOPS = (
     "convert-linalg-to-parallel-loops,func.func(affine-parallelize),lower-affine,"
     "scf-forall-to-parallel"
 )
-_SCALARS = "scalarize-vectors,canonicalize,cse,func.func(mem2reg),canonicalize,cse"
+_SCALARS = (
+    "scalarize-vectors,scalarize-complex,canonicalize,cse,func.func(mem2reg),canonicalize,cse"
+)
 _ARRAYS = (
     "serialize-inner-loops,raise-memrefs-to-arrays{{gradients={gradients}}},func.func(mem2reg),"
     "canonicalize,cse"

@@ -322,9 +322,9 @@ class Nesting(msgspec.Struct, frozen=True):
     """The sparse blocks above elements, outermost first; `order` are the axes of the elements,
     those of the outermost block first, components last.
 
-    `own_kind`: the elements are the activity of a block of this kind, the last of `blocks` but for the
-    one that they are themselves. `is_derivative`: they are adjoints or tangents, which may differ
-    from 0 where their field is not active, and have an allocation to themselves.
+    `own_kind`: the elements are the activity of a block of this kind, the last of `blocks` but for
+    the one that they are themselves. `is_derivative`: they are adjoints or tangents, which may
+    differ from 0 where their field is not active, and have an allocation to themselves.
     """
 
     order: tuple[int, ...]

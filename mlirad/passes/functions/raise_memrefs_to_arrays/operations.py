@@ -133,7 +133,7 @@ def _forget(body: Body, op: ir.Operation) -> None:
 
 
 def _return(body: Body, op: ir.Operation) -> None:
-    for number, value in enumerate(op.operands):
+    for number, value in zip(body.parameters.returned_results, op.operands):
         _give(body, number, value, op)
     b.return_()
 

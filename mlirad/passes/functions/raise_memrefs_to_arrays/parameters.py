@@ -10,10 +10,10 @@ from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.dialect.layout_rules import ELEMENT_SIZES
 from mlirad.ir import build as b
-from mlirad.ir.marks.roles import EXTENTS, ROLE, Role
+from mlirad.ir.marks.roles import EXTENTS, ROLE, Role, result_in_memory, returned_results
 from mlirad.ir.ops import Arith
 from mlirad.ir.requirements import refuse
-from mlirad.ir.signature import argument_label
+from mlirad.ir.signature import argument_label, parameter_attributes
 from mlirad.ir.walk import at_start, entry_of
 from mlirad.passes.functions.raise_memrefs_to_arrays.views import DYNAMIC, View, full_view
 
@@ -48,15 +48,18 @@ class Parameters:
     def __init__(self, function: ir.Operation) -> None:
         self.function, self.entry = function, entry_of(function)
         self.all: list[Parameter] = []
-        self._replaced = list(self.entry.arguments)
+        self._replaced, self._labels = list(self.entry.arguments), parameter_attributes(function)
+        self.returned_results = returned_results(self._labels)  # their numbers
 
     def replace(self) -> dict[ir.Value, View]:
         """Let parameters stand for the arguments of the function; the views that memrefs are."""
         views: dict[ir.Value, View] = {}
-        for number, argument in enumerate(self._replaced):
+        for number, (argument, label) in enumerate(zip(self._replaced, self._labels)):
             type_ = argument.type
             if isinstance(type_, ir.MemRefType):
-                array = self.add(array_type(type_, self.function), Role.ARGUMENT, number)
+                result = result_in_memory(label)
+                role, source = (Role.ARGUMENT, number) if result is None else (Role.RESULT, result)
+                array = self.add(array_type(type_, self.function), role, source)
                 views[argument] = self.full_view(array, in_order=_is_in_order(type_))
             else:
                 argument.replace_all_uses_with(self._scalar(type_, number))

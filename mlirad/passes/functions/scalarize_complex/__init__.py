@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.marks.roles import COMPLEX_RESULT
 from mlirad.ir.ops import Arith, Complex, Memref, Ub
 from mlirad.ir.split_values.rewriting import Splitting
 from mlirad.ir.split_values.scalars import Kind, Rule, Scalars, SplitValues
@@ -43,7 +44,7 @@ def _memory_of(type_: ir.Type) -> ir.Type:
     return ir.MemRefType.get([2], ir.ComplexType(type_).element_type)
 
 
-PAIRS = Kind("complex numbers", _floats, _memory_of, ARGUMENT, "field.complex_result")
+PAIRS = Kind("complex numbers", _floats, _memory_of, ARGUMENT, COMPLEX_RESULT)
 
 
 def _what_is_wrong(type_: ir.Type) -> str:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.marks.roles import VECTOR_RESULT
 from mlirad.ir.ops import Arith
 from mlirad.ir.requirements import refuse
 from mlirad.ir.split_values.scalars import Kind, Scalars, SplitValues
@@ -37,9 +38,7 @@ def _memory_of(type_: ir.Type) -> ir.Type:
     return ir.MemRefType.get(vector.shape, vector.element_type)
 
 
-VECTORS = Kind(
-    "vectors", _element_types, _memory_of, "field.vector_argument", "field.vector_result"
-)
+VECTORS = Kind("vectors", _element_types, _memory_of, "field.vector_argument", VECTOR_RESULT)
 
 
 def shape_of(type_: ir.Type) -> list[int]:
