@@ -57,7 +57,7 @@ def constant(op: ir.Operation, vectors: SplitValues) -> Scalars:
 def constant_elements(op: ir.Operation) -> list[ir.Attribute]:
     """Return the numbers of a constant."""
     attribute, type_ = op.attributes["value"], op.results[0].type
-    if not isinstance(attribute, ir.DenseElementsAttr):
+    if not isinstance(attribute, ir.DenseFPElementsAttr | ir.DenseIntElementsAttr):
         refuse(op, f"'{op.name}' of {type_} whose numbers are not in its text")
     if attribute.is_splat:
         return [attribute.get_splat_value()] * count(type_)
@@ -65,7 +65,9 @@ def constant_elements(op: ir.Operation) -> list[ir.Attribute]:
 
 
 def _numbers(
-    op: ir.Operation, attribute: ir.DenseElementsAttr, element: ir.Type
+    op: ir.Operation,
+    attribute: ir.DenseFPElementsAttr | ir.DenseIntElementsAttr,
+    element: ir.Type,
 ) -> list[ir.Attribute]:
     try:
         numbers = [attribute[number] for number in range(len(attribute))]
