@@ -47,17 +47,23 @@ class Writer:
         self.values: list[Value] = []
         self.count = 0
 
-    def function(self, name: str, length: int) -> str:
-        """Return the text of a function of so many ops."""
+    def function(self, name: str, length: int, *, only_floats: bool = False) -> str:
+        """Return the text of a function of so many ops; one that takes and gives only floats, but
+        for an index, can be differentiated."""
         shapes = [(4,), (2, 3), (3,), (2, 2, 3), (4, 3), (1, 4)]
         self.values = [Value(f"x{n}", shape, "f64", 6) for n, shape in enumerate(shapes)]
-        self.values += [Value("k", (4,), "i32"), Value("m", (4,), "i1"), Value("s", None, "f64", 6)]
+        self.values.append(Value("s", None, "f64", 6))
+        if not only_floats:
+            self.values.append(Value("m", (4,), "i1"))
         arguments = [f"%{value.name}: {value.type}" for value in self.values]
         memory = [f"memref<{'x'.join(map(str, shape))}xf64>" for shape in MEMORY]
         arguments += [f"%mem{n}: {type_}" for n, type_ in enumerate(memory)]
+        if only_floats:
+            self.emit("vector.constant_mask [3] : vector<4xi1>", (4,), "i1")
         for _ in range(length):
             self.random.choice(OPS)(self)
-        results = [v for v in self.values[-6:] if v.shape is not None]
+        results = [v for v in self.values if v.shape is not None]
+        results = [v for v in results if v.element == "f64" or not only_floats][-6:]
         given = ", ".join(f"%{v.name}" for v in results)
         types = ", ".join(v.type for v in results)
         body = "\n  ".join(self.lines)
