@@ -11,6 +11,7 @@ from mlirad.ir.split_values.carrying import ENDS, HOLDERS, carry_scalars, pass_s
 from mlirad.ir.split_values.scalars import EndRule, Kind, Rule, Scalars, SplitValues
 from mlirad.ir.split_values.signatures import (
     call_with_scalars,
+    function_types,
     is_split,
     privatize_callees,
     require_body,
@@ -74,8 +75,9 @@ class _FunctionSplitting:
 
     def rewrite(self, function: ir.Operation) -> None:
         """Split the values of a function."""
-        blocks = list(function.regions[0].blocks)
-        self._check_types(function, [argument for block in blocks for argument in block.arguments])
+        inner = [a for block in function.regions[0].blocks for a in block.arguments]
+        results = function_types(function)[1]
+        self._check_types(function, [*(argument.type for argument in inner), *results])
         if is_split(function, self.splitting.kind):
             with function.location:
                 self.results = split_signature(function, self.split)
@@ -90,8 +92,8 @@ class _FunctionSplitting:
 
     def _visit(self, op: ir.Operation) -> None:
         inner = [a for region in op.regions for block in region.blocks for a in block.arguments]
-        values = [*op.operands, *op.results, *inner]
-        has_split = self._check_types(op, values) or op.name.startswith(self.splitting.dialect)
+        types = [value.type for value in (*op.operands, *op.results, *inner)]
+        has_split = self._check_types(op, types) or op.name.startswith(self.splitting.dialect)
         if not has_split:
             self._visit_regions(op)
             return
@@ -112,11 +114,10 @@ class _FunctionSplitting:
             split.bind_all(list(op.results), self.splitting.rule_of(op)(op, split))
         split.replaced.append(op)
 
-    def _check_types(self, op: ir.Operation, values: list[ir.Value]) -> bool:
+    def _check_types(self, op: ir.Operation, types: list[ir.Type]) -> bool:
         """Refuse types that cannot be split; return whether a value is to be."""
         has_split = False
-        for value in values:
-            type_ = value.type
+        for type_ in types:
             if type_ not in self.types:
                 self.types[type_] = self.splitting.wrong(type_)
             if self.types[type_]:

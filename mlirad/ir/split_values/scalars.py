@@ -15,24 +15,29 @@ Scalars: TypeAlias = list[ir.Value]
 class Kind(msgspec.Struct, frozen=True):
     """A kind of value, and the contract of functions that take or give it.
 
-    `types` are those of the scalars of a value of a type, or None if a type stays; `memory` is the
-    type of the memory in which public functions take and give it, marked by `argument` and
-    `result`.
+    Types of a class are split into as many scalars as `count` says; `memory` is the type of the
+    memory in which public functions take and give a value, marked by `argument` and `result`.
     """
 
     noun: str
-    types: Callable[[ir.Type], list[ir.Type] | None]
+    type_class: type[ir.VectorType | ir.ComplexType]
+    count: Callable[[ir.Type], int]
     memory: Callable[[ir.Type], ir.Type]
     argument: str
     result: str
 
     def is_split(self, type_: ir.Type) -> bool:
         """Whether values of a type become several."""
-        return self.types(type_) is not None
+        return isinstance(type_, self.type_class)
 
     def flat_types(self, types: Sequence[ir.Type]) -> list[ir.Type]:
         """Return the types of the scalars of all values, one value after another."""
-        return [scalar for type_ in types for scalar in self.types(type_) or [type_]]
+        return [scalar for type_ in types for scalar in self._types(type_)]
+
+    def _types(self, type_: ir.Type) -> list[ir.Type]:
+        if not isinstance(type_, self.type_class):
+            return [type_]
+        return [type_.element_type] * self.count(type_)
 
 
 class SplitValues:

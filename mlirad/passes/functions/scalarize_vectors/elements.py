@@ -29,16 +29,9 @@ def is_vector(type_: ir.Type) -> bool:
     return isinstance(type_, ir.VectorType)
 
 
-def _element_types(type_: ir.Type) -> list[ir.Type] | None:
-    return [type_.element_type] * count(type_) if isinstance(type_, ir.VectorType) else None
-
-
 def _memory_of(type_: ir.Type) -> ir.Type:
     vector = ir.VectorType(type_)
     return ir.MemRefType.get(vector.shape, vector.element_type)
-
-
-VECTORS = Kind("vectors", _element_types, _memory_of, "field.vector_argument", VECTOR_RESULT)
 
 
 def shape_of(type_: ir.Type) -> list[int]:
@@ -49,6 +42,9 @@ def shape_of(type_: ir.Type) -> list[int]:
 def count(type_: ir.Type) -> int:
     """Return the number of elements of a vector; that of a scalar is 1."""
     return prod(shape_of(type_))
+
+
+VECTORS = Kind("vectors", ir.VectorType, count, _memory_of, "field.vector_argument", VECTOR_RESULT)
 
 
 def positions(shape: Sequence[int]) -> Iterator[Position]:

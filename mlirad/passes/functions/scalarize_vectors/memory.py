@@ -20,6 +20,7 @@ from mlirad.passes.functions.scalarize_vectors.elements import (
 )
 
 Conditions = list[ir.Value]
+_LARGEST = (1 << 63) - 1  # index
 
 
 def _open(conditions: Conditions) -> Conditions:
@@ -93,11 +94,11 @@ class Window:
             return self.start[axis]
         if (axis, offset) not in self._indices:
             first = constant_integer(self.start[axis])
-            self._indices[axis, offset] = (
-                b.add(self.start[axis], b.index(offset))
-                if first is None
-                else b.index(first + offset)
-            )
+            if first is None or first + offset > _LARGEST:
+                index = b.add(self.start[axis], b.index(offset))
+            else:
+                index = b.index(first + offset)
+            self._indices[axis, offset] = index
         return self._indices[axis, offset]
 
     def _is_inside(self, axis: int, offset: int) -> ir.Value:

@@ -91,11 +91,10 @@ Place = list[int | ir.Value]
 
 def _places(op: ir.Operation, dynamic: Sequence[ir.Value]) -> Place:
     """Return the position of an element or a row, as far as it is known in numbers."""
-    remaining = iter(dynamic)
-    return [
-        next(remaining) if number == _DYNAMIC else number
-        for number in integers(op, "static_position")
-    ]
+    numbers, remaining = integers(op, "static_position"), iter(dynamic)
+    if numbers.count(_DYNAMIC) != len(dynamic):
+        refuse(op, f"'{op.name}' at {len(dynamic)} positions, expected {numbers.count(_DYNAMIC)}")
+    return [next(remaining) if number == _DYNAMIC else number for number in numbers]
 
 
 def _is_at(place: Place, position: Position) -> list[ir.Value] | None:
