@@ -14,7 +14,11 @@ DIALECTS = (
     *("func", "arith", "math", "scf", "cf", "memref", "affine", "vector", "index", "ub"),
     *("llvm", "omp", "gpu", "nvvm", "irdl"),
 )
-_LATER = {"ExecutionEngine": "execution_engine", "translate_module_to_llvmir": "dialects.llvm"}
+_LATER = {
+    "ExecutionEngine": "execution_engine",
+    "apply_named_sequence": "dialects.transform.interpreter",
+    "translate_module_to_llvmir": "dialects.llvm",
+}
 
 
 def _load(name: str) -> Any:

@@ -4,7 +4,7 @@
 class Affine:
     """Ops of `affine`."""
 
-    APPLY = "affine.apply"
+    APPLY, FOR = "affine.apply", "affine.for"
 
 
 class Arith:
@@ -25,6 +25,13 @@ class Arith:
     SHLI, SHRSI, SHRUI, SITOFP = "arith.shli", "arith.shrsi", "arith.shrui", "arith.sitofp"
     SUBF, SUBI, TRUNCF, TRUNCI = "arith.subf", "arith.subi", "arith.truncf", "arith.trunci"
     UITOFP, XORI = "arith.uitofp", "arith.xori"
+
+
+class Bufferization:
+    """Ops of `bufferization`."""
+
+    NAME = "bufferization"
+    MATERIALIZE_IN_DESTINATION = "bufferization.materialize_in_destination"
 
 
 class Builtin:
@@ -67,6 +74,12 @@ class Gpu:
     TERMINATOR, THREAD_ID = "gpu.terminator", "gpu.thread_id"
 
 
+class Linalg:
+    """Ops of `linalg`."""
+
+    SOFTMAX = "linalg.softmax"
+
+
 class Llvm:
     """Ops of `llvm`."""
 
@@ -98,7 +111,7 @@ class Math:
     CTPOP, EXP, EXPM1, FLOOR = "math.ctpop", "math.exp", "math.expm1", "math.floor"
     FMA, IPOWI, ISFINITE, ISINF = "math.fma", "math.ipowi", "math.isfinite", "math.isinf"
     ISNAN, ISNORMAL, POWF, RSQRT = "math.isnan", "math.isnormal", "math.powf", "math.rsqrt"
-    SQRT, TANH = "math.sqrt", "math.tanh"
+    FPOWI, SQRT, TANH = "math.fpowi", "math.sqrt", "math.tanh"
 
 
 class Memref:
@@ -120,6 +133,7 @@ class Scf:
     """Ops of `scf`."""
 
     CONDITION, FOR, IF, PARALLEL = "scf.condition", "scf.for", "scf.if", "scf.parallel"
+    INDEX_SWITCH = "scf.index_switch"
     REDUCE, REDUCE_RETURN, WHILE = "scf.reduce", "scf.reduce.return", "scf.while"
     YIELD = "scf.yield"
 
@@ -127,7 +141,7 @@ class Scf:
 class Tensor:
     """Ops of `tensor`."""
 
-    DIM = "tensor.dim"
+    DIM, EMPTY = "tensor.dim", "tensor.empty"
 
 
 class Ub:

@@ -10,7 +10,7 @@ import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.dialect.turn import in_turn
-from mlirad.errors import TaichiRuntimeTypeError
+from mlirad.errors import SplitError, TaichiCompilationError, TaichiRuntimeTypeError
 from mlirad.ir.marks.roles import Role
 from mlirad.ir.walk import functions
 from mlirad.kernel.arguments import NdarrayArgument
@@ -23,6 +23,7 @@ from mlirad.lang.kernels.read_only import check_writeable
 from mlirad.lang.ndarray import ndarray
 from mlirad.mlir.parameters import Parameter, Place, parameters_of
 from mlirad.pipeline.mode import PRIMAL, REVERSE
+from mlirad.pipeline.runner import run_pipeline
 from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.program import Program, program
 
@@ -71,7 +72,7 @@ class MlirFunction:
                 for k, buffer in enumerate(buffers)
                 if buffer.grad is not None and variant.kernel.arrays[k].dtype.is_float
             ]
-            variant = variant.with_gradients(frozenset(active)) if active else variant
+            variant = self._with_gradients(variant, active) if active else variant
         values = [None if p.is_array else values_of[p.source] for p in self.parameters]
         Launch(self, variant, values, buffers).execute()
         if out is not None:
@@ -177,6 +178,26 @@ class MlirFunction:
 
     def _error(self, problem: str) -> TaichiRuntimeTypeError:
         return TaichiRuntimeTypeError(f"{self.file}: @{self.__name__}: {problem}")
+
+    def _with_gradients(self, variant: Variant, active: Sequence[int]) -> Variant:
+        """Return the kernel with gradients of arrays; if what its loops overwrite can not be put
+        back for one after the other, the kernel of one thread."""
+        graded = variant.with_gradients(frozenset(active))
+        try:
+            for piece in graded.pieces():
+                piece.notes.footprints()
+        except SplitError:
+            self._serialize()
+            return self._variant_in(variant.program).with_gradients(frozenset(active))
+        except TaichiCompilationError:  # of reverse mode only
+            pass
+        return graded
+
+    @in_turn
+    def _serialize(self) -> None:
+        with self.module.context:
+            run_pipeline(self.module.operation, "serialize-inner-loops{outer=true}")
+        self._variant = None
 
     def _variant_in(self, current: Program) -> Variant:
         """Return the kernel in a program."""

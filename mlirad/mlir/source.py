@@ -13,7 +13,7 @@ from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import block_operations
 from mlirad.mlir.function import MlirFunction
 from mlirad.pipeline.opt.source_text import check_text, decode, refused_in_silence
-from mlirad.pipeline.runner import run_pipeline
+from mlirad.pipeline.runner import compile_pipeline
 from mlirad.pipeline.stages.functions import function_stages
 from mlirad.pipeline.stages.stage import join
 
@@ -62,7 +62,7 @@ def _function(text: str, file: str, entry: str | None, *, is_file: bool) -> Mlir
             if op.name == Func.FUNC and _name(op) != name:
                 op.attributes["sym_visibility"] = ir.StringAttr.get("private")
         with module.operation.location:
-            run_pipeline(module.operation, join(function_stages()))
+            compile_pipeline(module.operation, join(function_stages()), is_foreign=True)()
         return MlirFunction(module, name, file)
 
 

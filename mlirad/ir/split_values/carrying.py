@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from mlirad.bindings import ir
-from mlirad.ir.ops import Scf
+from mlirad.ir.ops import Affine, Scf
 from mlirad.ir.split_values.scalars import SplitValues
 from mlirad.ir.walk import attributes_of
 
 _SEGMENTS = "operandSegmentSizes"
 HOLDERS = (
     *(Scf.FOR, Scf.IF, Scf.WHILE, Scf.PARALLEL),
-    *("scf.execute_region", "scf.index_switch", "affine.for", "affine.if"),
+    *("scf.execute_region", Scf.INDEX_SWITCH, Affine.FOR, "affine.if"),
 )
 ENDS = (Scf.YIELD, Scf.CONDITION, "affine.yield", Scf.REDUCE_RETURN)
 

@@ -17,11 +17,12 @@ from mlirad.ir.structured import is_parallel, is_serial_loop
 from mlirad.ir.walk import ancestors, before, block_operations, clone, functions, operations
 
 
-def serialize_inner_loops(module: ir.Operation) -> None:
-    """Replace parallel loops in other loops, and those with results, innermost first."""
+def serialize_inner_loops(module: ir.Operation, *, outer: bool = False) -> None:
+    """Replace parallel loops in other loops, and those with results, innermost first; if `outer`,
+    all."""
     for function in functions(module):
         for op in reversed([op for op in operations(function) if is_parallel(op)]):
-            if len(op.results) or any(map(_is_loop, ancestors(op))):
+            if outer or len(op.results) or any(map(_is_loop, ancestors(op))):
                 _serialize(op)
 
 

@@ -5,8 +5,13 @@ from __future__ import annotations
 from mlirad.pipeline.stages.stage import Stage
 
 _BUFFERS = (
+    "lower-softmax,insert-destinations,mark-read-only-tensors,"
     "one-shot-bufferize{bufferize-function-boundaries=true "
     "function-boundary-type-conversion=identity-layout-map},canonicalize,cse"
+)
+_CALLS = (
+    "lower-integer-powers,convert-math-to-funcs{min-width-of-fpowi-exponent=1},inline,symbol-dce,"
+    "lift-cf-to-scf,lower-index-switches"
 )
 _LOOPS = (
     "convert-linalg-to-parallel-loops,func.func(affine-parallelize),lower-affine,"
@@ -26,7 +31,7 @@ def function_stages(*, gradients: bool = False) -> list[Stage]:
     are buffers, structured operations are loops, and memrefs are arrays, with gradients if these
     are asked for."""
     return [
-        Stage("buffers", f"inline,symbol-dce,lift-cf-to-scf,{_BUFFERS}"),
+        Stage("buffers", f"{_CALLS},{_BUFFERS}"),
         Stage("loops", _LOOPS),
         Stage("scalars", _SCALARS),
         Stage("arrays", _ARRAYS.format(gradients=str(gradients).lower())),

@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --serialize-inner-loops | filecheck %s
+// RUN: mlirad-opt %s --serialize-inner-loops=outer=true | filecheck %s --check-prefix=OUTER
 
 // A parallel loop in another becomes a nest of serial ones.
 // CHECK-LABEL: func.func @inner
@@ -48,4 +49,20 @@ func.func @sum(%a: memref<4xf32>) -> (f32, f32) {
     }
   }
   return %s#0, %s#1 : f32, f32
+}
+
+// With `outer`, no loop is parallel.
+// OUTER-LABEL: func.func @outer
+// OUTER-NOT: scf.parallel
+// OUTER: scf.for
+func.func @outer(%a: memref<8xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant 0.0 : f64
+  scf.parallel (%i) = (%c0) to (%c8) step (%c1) {
+    memref.store %zero, %a[%i] : memref<8xf64>
+    scf.reduce
+  }
+  return
 }

@@ -12,7 +12,7 @@ from mlirad.ir.marks.roles import Role
 from mlirad.ir.ops import Func, Memref
 from mlirad.ir.requirements import refuse
 from mlirad.ir.structured import is_parallel
-from mlirad.ir.walk import ancestors, before, has_uses, operations
+from mlirad.ir.walk import ancestors, before, constant_integer, has_uses, operations
 from mlirad.passes.functions.raise_memrefs_to_arrays.parameters import (
     Parameters,
     array_type,
@@ -81,6 +81,10 @@ def _get_global(body: Body, op: ir.Operation) -> None:
 def _dim(body: Body, op: ir.Operation) -> None:
     """An extent of a view, by its axis."""
     extent, *sizes = body.view(op.operands[0], op).extents
+    axis = constant_integer(op.operands[1])
+    if axis is not None and axis <= len(sizes):
+        op.results[0].replace_all_uses_with([extent, *sizes][axis])
+        return
     for number, size in enumerate(sizes, 1):
         is_axis = b.compare(b.EQ, op.operands[1], b.index(number))
         extent = b.select(is_axis, size, extent)
