@@ -62,7 +62,8 @@ def _function(text: str, file: str, entry: str | None, *, is_file: bool) -> Mlir
             if op.name == Func.FUNC and _name(op) != name:
                 op.attributes["sym_visibility"] = ir.StringAttr.get("private")
         with module.operation.location:
-            compile_pipeline(module.operation, join(function_stages()), is_foreign=True)()
+            stages = join(function_stages())
+            compile_pipeline(module.operation, stages, verify=True, is_foreign=True)()
         return MlirFunction(module, name, file)
 
 

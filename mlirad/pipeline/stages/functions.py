@@ -7,15 +7,17 @@ from mlirad.pipeline.stages.stage import Stage
 _BUFFERS = (
     "lower-softmax,insert-destinations,mark-read-only-tensors,"
     "one-shot-bufferize{bufferize-function-boundaries=true "
-    "function-boundary-type-conversion=identity-layout-map},canonicalize,cse"
+    "function-boundary-type-conversion=identity-layout-map}"
 )
 _CALLS = (
-    "lower-integer-powers,convert-math-to-funcs{min-width-of-fpowi-exponent=1},inline,symbol-dce,"
-    "lift-cf-to-scf,lower-index-switches"
+    "lower-integer-powers,lift-cf-to-scf,inline{default-pipeline=cse},symbol-dce,"
+    "lower-index-switches"
 )
+# `lower-affine` before any pass that folds: upstream folds a bound of a loop that never runs to none
 _LOOPS = (
-    "convert-linalg-to-parallel-loops,func.func(affine-parallelize),lower-affine,"
-    "scf-forall-to-parallel"
+    "func.func(affine-parallelize),lower-affine,canonicalize,cse,convert-linalg-to-parallel-loops,"
+    "lower-affine,scf-forall-to-parallel,convert-math-to-funcs{min-width-of-fpowi-exponent=1},"
+    "lift-cf-to-scf,inline,symbol-dce"
 )
 _SCALARS = (
     "scalarize-vectors,scalarize-complex,canonicalize,cse,func.func(mem2reg),canonicalize,cse"
