@@ -13,7 +13,7 @@ _CALLS = (
     "lower-integer-powers,lift-cf-to-scf,inline{default-pipeline=cse},symbol-dce,"
     "lower-index-switches"
 )
-# `lower-affine` before any pass that folds: upstream folds a bound of a loop that never runs to none
+# `lower-affine` is before all that folds: a bound of a loop that never runs would be folded to none
 _LOOPS = (
     "func.func(affine-parallelize),lower-affine,canonicalize,cse,convert-linalg-to-parallel-loops,"
     "lower-affine,scf-forall-to-parallel,convert-math-to-funcs{min-width-of-fpowi-exponent=1},"
