@@ -17,6 +17,7 @@ from mlirad.lang.arguments.foreign_array import (
     is_on_device,
     is_torch,
     on_host,
+    torch_elements,
 )
 from mlirad.lang.host.host_values import check_unmasked
 from mlirad.lang.ndarray import Ndarray
@@ -77,7 +78,7 @@ class ArrayBuffer(msgspec.Struct):
         if isinstance(self.owner, ForeignArray):
             return self.owner.read()
         values: Values = (
-            self.owner if isinstance(self.owner, np.ndarray) else self.owner.detach().numpy()
+            self.owner if isinstance(self.owner, np.ndarray) else torch_elements(self.owner)
         )
         return values
 

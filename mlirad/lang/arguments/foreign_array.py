@@ -3,6 +3,7 @@ or has a CUDA array interface. They are passed as they are."""
 
 from __future__ import annotations
 
+import sys
 from math import prod
 from typing import Any, TypeGuard
 
@@ -77,12 +78,28 @@ def is_on_device(value: object) -> bool:
     return hasattr(value, "__cuda_array_interface__")
 
 
+def torch_elements(tensor: Any) -> Values:
+    """Return the elements of a tensor on the host, in the tensor's own memory.
+
+    A subclass may have a `detach` that copies, and the copy would be gone before the launch: it is
+    asked as torch's own class. Raises RuntimeError and TypeError as torch does.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None or type(tensor) is torch.Tensor or not isinstance(tensor, torch.Tensor):
+        plain: Values = tensor.detach().numpy()
+        return plain
+    with torch._C.DisableTorchFunctionSubclass():
+        array: Values = torch.Tensor.numpy(torch.Tensor.detach(tensor))
+        if array.size and array.ctypes.data != torch.Tensor.data_ptr(tensor):
+            raise RuntimeError("its elements are not in memory of its own")
+    return array
+
+
 def on_host(value: Any, name: str) -> Values:
     """An array of another library that is on the host, as NumPy has it. Raises
     TaichiRuntimeTypeError for types of elements that NumPy has not, and for what is no memory."""
     try:
-        array: Values = value.detach().numpy() if is_torch(value) else np.from_dlpack(value)
-        return array
+        return torch_elements(value) if is_torch(value) else np.from_dlpack(value)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:  # as producers have them
         said, cure = str(error).partition("\n")[0], cure_of(str(getattr(value, "dtype", "")))
         raise TaichiRuntimeTypeError(

@@ -191,3 +191,26 @@ def test_tensors_on_a_tape() -> None:
         add_to(carrier)
         weigh(carrier)
     assert x.grad.to_numpy().tolist() == [2, 4, 6, 8]
+
+
+class CopyingTensor(torch.Tensor):  # type: ignore[misc]
+    """As a class of Genesis: what it gives detached is a copy."""
+
+    def detach(self) -> Any:
+        return super().detach().clone()
+
+
+def test_a_subclass_whose_detach_copies() -> None:
+    """The kernel writes to the tensor's memory, and the tape reads it there."""
+
+    @ti.kernel
+    def square(a: ti.types.ndarray(), b: ti.types.ndarray()):
+        for i in range(a.shape[0]):
+            b[i] = a[i] * a[i]
+
+    x = torch.arange(1000, dtype=torch.float64).as_subclass(CopyingTensor).requires_grad_()
+    y = torch.zeros(1000, dtype=torch.float64).as_subclass(CopyingTensor)
+    for _ in range(3):
+        square(x, y)
+        torch.zeros(1000, dtype=torch.float64)  # what would be given the memory of a copy
+    assert torch.equal(y.as_subclass(torch.Tensor), x.data.as_subclass(torch.Tensor) ** 2)
