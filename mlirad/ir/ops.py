@@ -111,12 +111,15 @@ class Math:
     CTPOP, EXP, EXPM1, FLOOR = "math.ctpop", "math.exp", "math.expm1", "math.floor"
     FMA, IPOWI, ISFINITE, ISINF = "math.fma", "math.ipowi", "math.isfinite", "math.isinf"
     ISNAN, ISNORMAL, POWF, RSQRT = "math.isnan", "math.isnormal", "math.powf", "math.rsqrt"
-    FPOWI, SQRT, TANH = "math.fpowi", "math.sqrt", "math.tanh"
+    COS, FPOWI, SIN, SINCOS = "math.cos", "math.fpowi", "math.sin", "math.sincos"
+    SQRT, TANH = "math.sqrt", "math.tanh"
 
 
 class Memref:
     """Ops of `memref`."""
 
+    ASSUME_ALIGNMENT, PREFETCH = "memref.assume_alignment", "memref.prefetch"
+    RESHAPE = "memref.reshape"
     ALLOC, ALLOCA, ATOMIC_RMW = "memref.alloc", "memref.alloca", "memref.atomic_rmw"
     ATOMIC_YIELD, CAST = "memref.atomic_yield", "memref.cast"
     COLLAPSE_SHAPE, COPY, DEALLOC = "memref.collapse_shape", "memref.copy", "memref.dealloc"

@@ -3,7 +3,8 @@
 A kernel's parallel loops stand in no other loop, and carry no values: its reverse can restore what
 such a loop overwrote before a later one runs, by launching them one by one. The others become
 nests of `scf.for`: iterations in order are iterations in some order. What an `scf.reduce` combines
-is carried by the nest, in the order of the operands.
+is carried by the nest, in the order of the operands. An atomic update that is a region, of which
+arrays have none, is a load and a store in such a nest.
 """
 
 from __future__ import annotations
@@ -12,22 +13,51 @@ from collections.abc import Sequence
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.ops import Scf
+from mlirad.ir.ops import Memref, Scf
 from mlirad.ir.structured import is_parallel, is_serial_loop
-from mlirad.ir.walk import ancestors, before, block_operations, clone, functions, operations
+from mlirad.ir.walk import (
+    ancestors,
+    before,
+    block_operations,
+    clone,
+    functions,
+    operations,
+    replace,
+)
 
 
 def serialize_inner_loops(module: ir.Operation, *, outer: bool = False) -> None:
-    """Replace parallel loops in other loops, and those with results, innermost first; if `outer`,
-    all."""
+    """Replace parallel loops in other loops, those with results, and those with updates that are
+    regions, innermost first; if `outer`, all."""
     for function in functions(module):
         for op in reversed([op for op in operations(function) if is_parallel(op)]):
-            if outer or len(op.results) or any(map(_is_loop, ancestors(op))):
+            inner = outer or len(op.results) or any(map(_is_loop, ancestors(op)))
+            if inner or any(map(_is_update, operations(op))):
                 _serialize(op)
+        for op in [op for op in operations(function) if _is_update(op)]:
+            _load_and_store(op)
 
 
 def _is_loop(op: ir.Operation) -> bool:
     return is_parallel(op) or is_serial_loop(op)
+
+
+def _is_update(op: ir.Operation) -> bool:
+    return op.name == Memref.GENERIC_ATOMIC_RMW
+
+
+def _load_and_store(op: ir.Operation) -> None:
+    """Read the element, do what the region does, and write it."""
+    memref, *indices = op.operands
+    body = op.regions[0].blocks[0]
+    with before(op):
+        values: dict[ir.Value, ir.Value] = {body.arguments[0]: b.read(memref, indices)}
+        *steps, end = block_operations(body)
+        for step in steps:
+            clone(step, values)
+        result = values.get(end.operands[0], end.operands[0])
+        b.write(result, memref, indices)
+    replace(op, [result])
 
 
 def _serialize(op: ir.Operation) -> None:

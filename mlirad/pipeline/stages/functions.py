@@ -5,7 +5,7 @@ from __future__ import annotations
 from mlirad.pipeline.stages.stage import Stage
 
 _BUFFERS = (
-    "lower-softmax,insert-destinations,mark-read-only-tensors,"
+    "lower-softmax,convert-elementwise-to-linalg,insert-destinations,mark-read-only-tensors,"
     "one-shot-bufferize{bufferize-function-boundaries=true "
     "function-boundary-type-conversion=identity-layout-map}"
 )
@@ -16,8 +16,9 @@ _CALLS = (
 # `lower-affine` is before all that folds: a bound of a loop that never runs would be folded to none
 _LOOPS = (
     "func.func(affine-parallelize),lower-affine,canonicalize,cse,convert-linalg-to-parallel-loops,"
-    "lower-affine,scf-forall-to-parallel,convert-math-to-funcs{min-width-of-fpowi-exponent=1},"
-    "lift-cf-to-scf,inline,symbol-dce"
+    "lower-affine,scf-forall-to-parallel,lower-sine-cosine-pairs,"
+    "func.func(math-expand-ops{ops=clampf}),"
+    "convert-math-to-funcs{min-width-of-fpowi-exponent=1},lift-cf-to-scf,inline,symbol-dce"
 )
 _SCALARS = (
     "scalarize-vectors,scalarize-complex,canonicalize,cse,func.func(mem2reg),canonicalize,cse"

@@ -59,21 +59,30 @@ class Loops:
         signature = ", ".join(self._parameters(scope))
         place = len(self.writer.lines)
         with self.writer.block(""):
+            if self.writer.chance(0.2):
+                scope.memories.append(self._constant())
             self.statements.block(scope, self.writer.random.randint(3, 7))
             types = self._results(scope)
         listed = f" -> ({', '.join(types)})" if types else ""
+        place += self.writer.lines[0].startswith("memref.global")
         self.writer.lines[place] = f"func.func @f({signature}){listed} {{"
 
     def _parameters(self, scope: Scope) -> list[str]:
         random, texts = self.writer.random, []
         for position in range(random.randint(1, 4)):
             name = f"%a{position}"
-            kind = random.choice(("memory", "memory", "float", "index"))
+            kind = random.choice(("memory", "memory", "memory", "float", "index", "integers"))
             if kind == "index" and position:
                 number = random.randint(0, 4)
                 scope.indices.append(Index(name, number, number))
                 self.arguments.append(number)
                 texts.append(f"{name}: index")
+            elif kind == "integers" and position:
+                memory = Memory(name, random.choice(("i32", "i64", "index")), (3,), (False,), name)
+                scope.integers.append(memory)
+                element = np.int32 if memory.element == "i32" else np.int64
+                self.arguments.append(np.asarray(self.generator.integers(0, 8, 3), element))
+                texts.append(f"{name}: {memory.type}")
             elif kind == "float":
                 scope.floats.append(Float(name, self.type, 1.0))
                 self.arguments.append(self._random(()))
@@ -85,6 +94,15 @@ class Loops:
                 self.arguments.append(self._random(memory.extents))
                 texts.append(f"{name}: {memory.type}")
         return texts
+
+    def _constant(self) -> Memory:
+        """Write a constant of the module, and what gives it."""
+        values = [f"{self.writer.random.uniform(-1, 1):.3f}" for _ in range(3)]
+        memory = Memory("%weights", self.type, (3,), (False,), "%weights")
+        held = f"{memory.type} = dense<[{', '.join(values)}]>"
+        self.writer.lines.insert(0, f'memref.global "private" constant @weights : {held}')
+        self.writer.emit(f"{memory.name} = memref.get_global @weights : {memory.type}")
+        return memory
 
     def _memory(self, name: str) -> Memory:
         random = self.writer.random

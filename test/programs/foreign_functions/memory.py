@@ -21,6 +21,8 @@ class Memories:
         """Return an index in an extent, written if there is none."""
         random = self.writer.random
         usable = [i for i in scope.indices if i.is_affine or not is_affine]
+        if scope.integers and not is_affine and self.writer.chance(0.2):
+            return self._wrapped(self._element(scope), extent)
         if usable and self.writer.chance(0.85):
             index = random.choice(usable)
             if index.low >= 0 and index.high < extent and self.writer.chance(0.8):
@@ -29,6 +31,15 @@ class Memories:
                 return self._wrapped(index, extent)
         number = random.randrange(extent)
         return Index(self.writer.index(number), number, number, is_affine=True)
+
+    def _element(self, scope: Scope) -> Index:
+        """Return an index that memory holds, in [0, 8)."""
+        memory = self.writer.random.choice(scope.integers)
+        place = self.index_in(replace(scope, integers=[]), memory.extents[0]).name
+        name = self.writer.value(f"memref.load {memory.name}[{place}] : {memory.type}")
+        if memory.element != "index":
+            name = self.writer.value(f"arith.index_cast {name} : {memory.element} to index")
+        return Index(name, 0, 7)
 
     def _wrapped(self, index: Index, extent: int) -> Index:
         writer = self.writer
@@ -166,7 +177,8 @@ class Memories:
             strides.append(stride)
         is_open = [writer.chance(0.1) for _ in sizes]
         size_texts = [writer.index(s) if o else str(s) for s, o in zip(sizes, is_open)]
-        dropped = [s == 1 and not o and writer.chance(0.5) for s, o in zip(sizes, is_open)]
+        is_reduced = writer.chance(0.5)  # of all unit axes: which of them is not always told
+        dropped = [size == 1 and not o and is_reduced for size, o in zip(sizes, is_open)]
         view = self._box(source, offsets, sizes, strides, is_open)
         view = _without(view, dropped)
         texts_of = (", ".join(texts), ", ".join(size_texts), ", ".join(map(str, strides)))

@@ -326,9 +326,67 @@ def branch(t: TensorWriter) -> Tensor | None:
     return replace(left, name=name, bound=4.0)
 
 
+def indexed(t: TensorWriter) -> Tensor | None:
+    """A generic that reads another tensor at an index of its own."""
+    source = t.pick(lambda o: static(o) and o.rank == 1)
+    first = t.pick(lambda o: o.rank > 0)
+    if source is None or first is None:
+        return None
+
+    def body(values: Sequence[Float]) -> Float:
+        index = t.writer.value(f"linalg.index {t.writer.random.randrange(first.rank)} : index")
+        index = t.writer.value(f"arith.remui {index}, {t.writer.index(source.extents[0])} : index")
+        name = t.writer.value(f"tensor.extract {source.name}[{index}] : {source.type}")
+        return t.body([values[0], Float(name, t.element, source.bound)])
+
+    return t.elementwise([first], body)
+
+
+def arithmetic(t: TensorWriter) -> Tensor | None:
+    """Arithmetic on tensors, without linalg."""
+    source = t.pick(lambda o: o.rank > 0)
+    if source is None:
+        return None
+    name = t.writer.random.choice(("math.sin", "math.tanh", "arith.negf"))
+    text = f"{name} {source.name} : {source.type}"
+    value = t.tensor(text, source.extents, max(source.bound, 1.0), source.is_open)
+    text = f"arith.mulf {value.name}, {source.name} : {source.type}"
+    return t.tensor(text, source.extents, value.bound * source.bound, source.is_open)
+
+
+def mapped(t: TensorWriter) -> Tensor | None:
+    source = t.pick(lambda o: static(o) and o.rank > 0)
+    if source is None:
+        return None
+    target = t.empty(source.extents)
+    text = f"linalg.map {{ math.atan }} ins({source.name} : {source.type}) "
+    return t.tensor(f"{text}outs({target.name} : {target.type})", source.extents, 1.6)
+
+
+def forall(t: TensorWriter) -> Tensor | None:
+    """Rows that are put into a tensor in parallel."""
+    source = t.pick(lambda o: static(o) and o.rank == 2)
+    if source is None:
+        return None
+    rows, columns = source.extents
+    target, result = t.empty(source.extents), t.writer.name()
+    index, out = t.writer.name(), t.writer.name()
+    header = f"{result} = scf.forall ({index}) in ({rows}) shared_outs({out} = {target.name})"
+    with t.writer.block(f"{header} -> ({target.type}) {{"):
+        text = f"tensor.extract_slice {source.name}[{index}, 0] [1, {columns}] [1, 1]"
+        row = t.tensor(f"{text} : {source.type} to {{type}}", [1, columns], source.bound)
+        row = t.elementwise([row])
+        with t.writer.block("scf.forall.in_parallel {"):
+            box = f"{row.name} into {out}[{index}, 0] [1, {columns}] [1, 1]"
+            types = f"{row.type} into {target.type}"
+            t.writer.emit(f"tensor.parallel_insert_slice {box} : {types}")
+    return replace(target, name=result, bound=row.bound)
+
+
 Operation = Callable[[TensorWriter], Tensor | None]
 OPERATIONS: list[Operation] = [
     *(elementwise, elementwise, in_place, permuted, reduction, reduction, named_reduce, window),
     *(window, matmul, matmul, matvec, vecmat, dot, batch_matmul, named_unary, named_binary),
     *(convolution, convolution, pooling, softmax, loop, branch, *SHAPES, *SHAPES),
+    *(indexed, arithmetic, mapped, forall),
 ]

@@ -15,8 +15,8 @@ from mlirad.passes.functions.lower_softmax import lower_softmax
 from mlirad.passes.functions.mark_read_only_tensors import mark_read_only_tensors
 
 PIPELINE = (
-    "builtin.module(one-shot-bufferize{bufferize-function-boundaries=true "
-    "function-boundary-type-conversion=identity-layout-map "
+    "builtin.module(convert-elementwise-to-linalg,"
+    "one-shot-bufferize{bufferize-function-boundaries=true function-boundary-type-conversion=identity-layout-map "
     "allow-return-allocs-from-loops=true},lower-affine,convert-linalg-to-loops,"
     "func.func(affine-expand-index-ops),scf-forall-to-parallel,lower-affine,convert-scf-to-cf,"
     "expand-strided-metadata,memref-expand,lower-affine,"
@@ -27,7 +27,7 @@ PIPELINE = (
 )
 _NUMBERS = {"f64": ctypes.c_double, "f32": ctypes.c_float, "i64": ctypes.c_int64}
 _NUMBERS |= {"index": ctypes.c_int64, "i32": ctypes.c_int32, "i1": ctypes.c_bool}
-_ELEMENTS = {"f64": np.float64, "f32": np.float32, "i64": np.int64, "i32": np.int32}
+_ELEMENTS = {"f64": np.float64, "f32": np.float32}
 Values = np.ndarray
 
 

@@ -85,6 +85,7 @@ class Scope:
     indices: list[Index] = field(default_factory=list)
     memories: list[Memory] = field(default_factory=list)
     targets: list[Memory] = field(default_factory=list)
+    integers: list[Memory] = field(default_factory=list)  # lines of indices
     is_parallel: bool = False
     depth: int = 0
 

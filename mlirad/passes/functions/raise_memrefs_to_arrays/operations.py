@@ -169,6 +169,11 @@ def _element(value: ir.Value) -> ir.Value:
     return b.index_cast(value, b.integer_type(64)) if is_index else value
 
 
+def _refuse_call(body: Body, op: ir.Operation) -> None:
+    name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+    refuse(op, f"a call of '@{name}' that cannot be inlined: it is recursive, or only declared")
+
+
 def _refuse_carried_memrefs(op: ir.Operation) -> None:
     inner = [block for region in op.regions for block in region.blocks]
     arguments = [argument for block in inner for argument in block.arguments]
@@ -192,6 +197,8 @@ _HANDLERS: dict[str, Callable[[Body, ir.Operation], None]] = {
     Memref.DIM: _dim,
     Memref.GET_GLOBAL: _get_global,
     Memref.LOAD: _load,
+    Memref.PREFETCH: _forget,
     Memref.STORE: _store,
+    Func.CALL: _refuse_call,
     Func.RETURN: _return,
 }

@@ -117,13 +117,29 @@ def transpose(source: View, op: ir.Operation) -> View:
     return View(source.array, [source.extents[axis] for axis in order], place)
 
 
+def reshape(source: View, op: ir.Operation) -> View:
+    """Return the view of the same elements, row by row, by other extents."""
+    type_ = ir.MemRefType(op.results[0].type)
+    if not type_.has_static_shape:
+        refuse(op, f"'{op.name}' to '{type_}': expected extents that the type has")
+    sizes = [b.index(extent) for extent in type_.shape]
+
+    def place(indices: Indices) -> Sequence[ir.Value]:
+        number = _join(list(zip(indices, sizes))) if sizes else b.index(0)
+        return source.place(_split(number, source.extents))
+
+    return View(source.array, sizes, place)
+
+
 VIEWS: dict[str, Callable[[View, ir.Operation], View]] = {
+    Memref.ASSUME_ALIGNMENT: recast,
     Memref.CAST: recast,
     Memref.MEMORY_SPACE_CAST: recast,
     Memref.SUBVIEW: subview,
     Memref.REINTERPRET_CAST: reinterpret,
     Memref.COLLAPSE_SHAPE: collapse,
     Memref.EXPAND_SHAPE: expand,
+    Memref.RESHAPE: reshape,
     Memref.TRANSPOSE: transpose,
 }
 

@@ -1,0 +1,70 @@
+// RUN: mlirad-run %s --entry=on_tensors random random --check | filecheck %s
+// RUN: mlirad-run %s --entry=other_shape random --check | filecheck %s
+// RUN: mlirad-run %s --entry=update random 0.7 --check | filecheck %s
+// RUN: mlirad-run %s --entry=clamp random --check | filecheck %s
+// RUN: not mlirad-run %s --entry=recursive 2 0.5 2>&1 | filecheck %s --check-prefix=CALL
+// CHECK: all {{.*}} derivatives agree
+// CALL: a call of '@recursive' that cannot be inlined: it is recursive, or only declared
+
+// Arithmetic on tensors, without linalg.
+func.func @on_tensors(%a: tensor<4xf64>, %b: tensor<4xf64>) -> tensor<4xf64> {
+  %r = arith.mulf %a, %b : tensor<4xf64>
+  %s = math.sin %r : tensor<4xf64>
+  return %s : tensor<4xf64>
+}
+
+func.func @other_shape(%a: tensor<4x6xf64>) -> tensor<8x3xf64> {
+  %shape = arith.constant dense<[8, 3]> : tensor<2xi64>
+  %s = math.exp %a : tensor<4x6xf64>
+  %r = tensor.reshape %s(%shape) : (tensor<4x6xf64>, tensor<2xi64>) -> tensor<8x3xf64>
+  return %r : tensor<8x3xf64>
+}
+
+// An update that is a region, in a parallel loop whose iterations meet.
+func.func @update(%a: memref<6xf64>, %x: f64) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c6 = arith.constant 6 : index
+  %b = memref.assume_alignment %a, 8 : memref<6xf64>
+  scf.parallel (%i) = (%c0) to (%c6) step (%c1) {
+    %k = arith.divui %i, %c2 : index
+    %r = memref.generic_atomic_rmw %b[%k] : memref<6xf64> {
+    ^bb0(%o: f64):
+      %s = arith.mulf %o, %x : f64
+      %t = math.sin %s : f64
+      memref.atomic_yield %t : f64
+    }
+    scf.reduce
+  }
+  memref.prefetch %a[%c0], read, locality<3>, data : memref<6xf64>
+  %v = memref.load %a[%c1] : memref<6xf64>
+  return %v : f64
+}
+
+func.func @clamp(%a: tensor<4xf64>) -> tensor<4xf64> {
+  %e = tensor.empty() : tensor<4xf64>
+  %low = arith.constant -0.5 : f64
+  %high = arith.constant 0.5 : f64
+  %r = linalg.map ins(%a : tensor<4xf64>) outs(%e : tensor<4xf64>) (%x: f64, %o: f64) {
+    %c = math.clampf %x to [%low, %high] : f64
+    %s = arith.mulf %c, %x : f64
+    linalg.yield %s : f64
+  }
+  return %r : tensor<4xf64>
+}
+
+func.func @recursive(%n: index, %x: f64) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %z = arith.cmpi eq, %n, %c0 : index
+  %r = scf.if %z -> f64 {
+    scf.yield %x : f64
+  } else {
+    %m = arith.subi %n, %c1 : index
+    %s = math.sin %x : f64
+    %q = func.call @recursive(%m, %s) : (index, f64) -> f64
+    scf.yield %q : f64
+  }
+  return %r : f64
+}
