@@ -4,7 +4,8 @@ A kernel's parallel loops stand in no other loop, and carry no values: its rever
 such a loop overwrote before a later one runs, by launching them one by one. The others become
 nests of `scf.for`: iterations in order are iterations in some order. What an `scf.reduce` combines
 is carried by the nest, in the order of the operands. An atomic update that is a region, of which
-arrays have none, is a load and a store in such a nest.
+arrays have none, is a load and a store in such a nest. A loop that allocates memory is serial too:
+a local array of a kernel is one of the launch, not of an iteration.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ from mlirad.ir.walk import (
 
 
 def serialize_inner_loops(module: ir.Operation, *, outer: bool = False) -> None:
-    """Replace parallel loops in other loops, those with results, and those with updates that are
-    regions, innermost first; if `outer`, all."""
+    """Replace parallel loops in other loops, and those with results, allocations, or updates that
+    are regions, innermost first; if `outer`, all."""
     for function in functions(module):
         for op in reversed([op for op in operations(function) if is_parallel(op)]):
             inner = outer or len(op.results) or any(map(_is_loop, ancestors(op)))
-            if inner or any(map(_is_update, operations(op))):
+            if inner or any(_is_update(child) or _is_allocation(child) for child in operations(op)):
                 _serialize(op)
         for op in [op for op in operations(function) if _is_update(op)]:
             _load_and_store(op)
@@ -44,6 +45,10 @@ def _is_loop(op: ir.Operation) -> bool:
 
 def _is_update(op: ir.Operation) -> bool:
     return op.name == Memref.GENERIC_ATOMIC_RMW
+
+
+def _is_allocation(op: ir.Operation) -> bool:
+    return op.name in (Memref.ALLOC, Memref.ALLOCA)
 
 
 def _load_and_store(op: ir.Operation) -> None:

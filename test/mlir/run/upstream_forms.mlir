@@ -1,6 +1,7 @@
 // RUN: mlirad-run %s --entry=on_tensors random random --check | filecheck %s
 // RUN: mlirad-run %s --entry=other_shape random --check | filecheck %s
 // RUN: mlirad-run %s --entry=update random 0.7 --check | filecheck %s
+// RUN: mlirad-run %s --entry=memory_of_an_iteration random ones --check | filecheck %s
 // RUN: mlirad-run %s --entry=clamp random --check | filecheck %s
 // RUN: not mlirad-run %s --entry=recursive 2 0.5 2>&1 | filecheck %s --check-prefix=CALL
 // CHECK: all {{.*}} derivatives agree
@@ -67,4 +68,26 @@ func.func @recursive(%n: index, %x: f64) -> f64 {
     scf.yield %q : f64
   }
   return %r : f64
+}
+
+// Memory of each iteration of a parallel loop.
+func.func @memory_of_an_iteration(%a: memref<5x2xf64>, %b: memref<5x2xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c5 = arith.constant 5 : index
+  scf.parallel (%i) = (%c0) to (%c5) step (%c1) {
+    %m = memref.alloca() : memref<1x2xf64>
+    scf.for %j = %c0 to %c2 step %c1 {
+      %v = memref.load %a[%i, %j] : memref<5x2xf64>
+      %s = math.sin %v : f64
+      memref.store %s, %m[%c0, %j] : memref<1x2xf64>
+    }
+    scf.for %j = %c0 to %c2 step %c1 {
+      %v = memref.load %m[%c0, %j] : memref<1x2xf64>
+      memref.store %v, %b[%i, %j] : memref<5x2xf64>
+    }
+    scf.reduce
+  }
+  return
 }

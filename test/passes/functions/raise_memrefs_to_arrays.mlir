@@ -47,14 +47,12 @@ func.func @views(%a: memref<4x8xf32>, %v: f32) {
   return
 }
 
-// An allocation is a buffer of the launch, or the result that it becomes; in a parallel loop it is
-// local to an iteration. Extents that types leave open are affine in those of the arguments.
+// An allocation is a buffer of the launch, or the result that it becomes. Extents that types leave open are affine in those of the arguments.
 // CHECK-LABEL: func.func @memory(
 // CHECK-SAME: %arg1: !field.array<f64, [-1]> {field.argument = 1 : i64, field.extents = [affine_map<(d0) -> (d0 + 2)>, {{\[}}[0, 0]]], field.role = ["buffer"]}
 // CHECK-SAME: %arg2: !field.array<f64, [8]> {field.argument = 2 : i64, field.role = ["result", 0]}
 // CHECK-SAME: %arg3: !field.array<f64, [3]> {field.argument = 3 : i64, field.role = ["constant", @weights]}
 // CHECK: scf.parallel
-// CHECK: "field.alloca"() : () -> !field.array<f64, []>
 memref.global "private" constant @weights : memref<3xf64> = dense<[1.0, 2.0, 3.0]>
 func.func @memory(%a: memref<?xf64>) -> memref<8xf64> {
   %c0 = arith.constant 0 : index
@@ -67,10 +65,7 @@ func.func @memory(%a: memref<?xf64>) -> memref<8xf64> {
   %r = memref.alloc() : memref<8xf64>
   %w = memref.get_global @weights : memref<3xf64>
   scf.parallel (%i) = (%c0) to (%c8) step (%c1) {
-    %slot = memref.alloca() : memref<f64>
-    %v = memref.load %w[%c2] : memref<3xf64>
-    memref.store %v, %slot[] : memref<f64>
-    %u = memref.load %slot[] : memref<f64>
+    %u = memref.load %w[%c2] : memref<3xf64>
     memref.store %u, %b[%i] : memref<?xf64>
     memref.store %u, %r[%i] : memref<8xf64>
     scf.reduce

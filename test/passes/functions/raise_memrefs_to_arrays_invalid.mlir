@@ -47,3 +47,20 @@ func.func @used(%a: memref<4xf32>, %v: f32) -> f32 {
   %r = memref.atomic_rmw addf %v, %a[%c0] : (f32, memref<4xf32>) -> f32
   return %r : f32
 }
+
+// -----
+
+func.func @in_parallel(%a: memref<8xf32>, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.parallel (%i) = (%c0) to (%c8) step (%c1) {
+    // expected-error @+1 {{an allocation in a parallel loop: iterations would share it}}
+    %m = memref.alloca() : memref<2xf32>
+    memref.store %v, %m[%c1] : memref<2xf32>
+    %u = memref.load %m[%c1] : memref<2xf32>
+    memref.store %u, %a[%i] : memref<8xf32>
+    scf.reduce
+  }
+  return
+}

@@ -16,7 +16,8 @@ from mlirad.passes.functions.mark_read_only_tensors import mark_read_only_tensor
 
 PIPELINE = (
     "builtin.module(convert-elementwise-to-linalg,"
-    "one-shot-bufferize{bufferize-function-boundaries=true function-boundary-type-conversion=identity-layout-map "
+    "one-shot-bufferize{bufferize-function-boundaries=true "
+    "function-boundary-type-conversion=identity-layout-map "
     "allow-return-allocs-from-loops=true},lower-affine,convert-linalg-to-loops,"
     "func.func(affine-expand-index-ops),scf-forall-to-parallel,lower-affine,convert-scf-to-cf,"
     "expand-strided-metadata,memref-expand,lower-affine,"

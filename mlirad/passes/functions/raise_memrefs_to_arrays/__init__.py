@@ -2,8 +2,8 @@
 
 What a function takes and gives is passed in arrays: a memref is an array, a float an array of no
 axes, a result an array behind the arguments. Allocations become arrays of the function too, so
-that a reverse can restore what they held; those in a parallel loop stay local to an iteration.
-Integers are passed as they are. Each parameter says what it stands for:
+that a reverse can restore what they held; one in a parallel loop, which its iterations would share,
+is refused. Integers are passed as they are. Each parameter says what it stands for:
 
     field.role = ["argument", 0]    the function's argument of that number
     field.role = ["result", 0]      its result of that number

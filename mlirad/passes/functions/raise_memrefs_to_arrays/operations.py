@@ -55,14 +55,11 @@ class Body:
 
 
 def _allocate(body: Body, op: ir.Operation) -> None:
-    """Memory is a parameter, or local to an iteration of a parallel loop."""
+    """Memory is a parameter: an array for all iterations, so not of a parallel loop."""
     type_ = array_type(ir.MemRefType(op.results[0].type), op)
     sizes = list(op.operands)
     if any(map(is_parallel, ancestors(op))):
-        if sizes:
-            refuse(op, "an allocation in a parallel loop, of a size that only a run knows")
-        body.views[op.results[0]] = full_view(field.alloca(type_))
-        return
+        refuse(op, "an allocation in a parallel loop: iterations would share it")
     extents = extents_of(sizes, body.parameters, op) if sizes else None
     array = body.parameters.add(type_, Role.BUFFER, extents=extents)
     body.views[op.results[0]] = body.parameters.full_view(array)
