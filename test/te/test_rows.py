@@ -21,6 +21,7 @@ def joined(step: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.cpu_code("rows in its caches")
 def test_rows_of_a_number_that_a_call_decides(threads: int) -> None:
     ti.init(cpu_max_num_threads=threads)
     n = te.var("n")
@@ -33,7 +34,9 @@ def test_rows_of_a_number_that_a_call_decides(threads: int) -> None:
     assert len(joined(step)) == 1
 
 
+@pytest.mark.cpu_code("rows in its caches")
 def test_rows_of_several_axes() -> None:
+    ti.init()
     x = te.placeholder((3, 4, 5, 6), name="x")
     head = te.placeholder((3, 4, 5, 6), name="head")
     y = te.nn.softmax(te.nn.softmax(x))
@@ -52,7 +55,9 @@ def test_rows_of_several_axes() -> None:
     assert joined(step)
 
 
+@pytest.mark.cpu_code("rows in its caches")
 def test_what_is_scheduled_is_a_loop_of_its_own() -> None:
+    ti.init()
     x = te.placeholder((64, 32), name="x")
     e = te.compute((64, 32), lambda i, k: te.exp(x[i, k]), name="e")
     r = te.reduce_axis(32, name="r")

@@ -169,6 +169,7 @@ def test_a_direction_that_is_a_result() -> None:
         np.testing.assert_array_equal(ti.ad.hvp(run, loss, x, found), expected)
 
 
+@pytest.mark.cpu_code("memory that NumPy sees")
 def test_directions_that_the_program_writes_to() -> None:
     """They are what they were at the call: in an array that a kernel writes to, in one to whose
     copy it does, and in an ndarray, to which Python writes as well."""
@@ -256,6 +257,7 @@ def test_what_ends_early() -> None:
     np.testing.assert_array_equal(ti.ad.hvp(run, loss, x, v), expected)
 
 
+@pytest.mark.cpu_code("memory that NumPy sees")
 def test_a_view_of_tangents_that_moved() -> None:
     """Elements that were lent stay where they are."""
     run, loss, x = programs()["reading"]()

@@ -20,6 +20,7 @@ def field(**options: Any) -> Any:
     return found
 
 
+@pytest.mark.cpu_code("memory that NumPy sees")
 def test_of_a_field_that_is_written() -> None:
     """Refused each time, and not where a copy is passed; so is a part of the field."""
     x = field()
@@ -40,6 +41,7 @@ def test_of_a_field_that_is_written() -> None:
     np.testing.assert_array_equal(x.to_numpy(), np.arange(N))
 
 
+@pytest.mark.cpu_code("memory that NumPy sees")
 def test_of_a_field_that_is_read() -> None:
     x, y = field(needs_grad=True), field(needs_grad=True)
     loss = ti.field(ti.f64, (), needs_grad=True)
