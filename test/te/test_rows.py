@@ -10,6 +10,8 @@ import pytest
 import mlirad as ti
 from mlirad import te
 
+pytestmark = pytest.mark.cpu_code("rows in its caches")
+
 
 def softmax(x: Any) -> Any:
     e = np.exp(x - x.max(-1, keepdims=True, initial=-np.inf))
@@ -21,7 +23,6 @@ def joined(step: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.cpu_code("rows in its caches")
 def test_rows_of_a_number_that_a_call_decides(threads: int) -> None:
     ti.init(cpu_max_num_threads=threads)
     n = te.var("n")
@@ -34,7 +35,6 @@ def test_rows_of_a_number_that_a_call_decides(threads: int) -> None:
     assert len(joined(step)) == 1
 
 
-@pytest.mark.cpu_code("rows in its caches")
 def test_rows_of_several_axes() -> None:
     ti.init()
     x = te.placeholder((3, 4, 5, 6), name="x")
@@ -55,7 +55,6 @@ def test_rows_of_several_axes() -> None:
     assert joined(step)
 
 
-@pytest.mark.cpu_code("rows in its caches")
 def test_what_is_scheduled_is_a_loop_of_its_own() -> None:
     ti.init()
     x = te.placeholder((64, 32), name="x")
