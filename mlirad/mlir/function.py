@@ -24,6 +24,7 @@ from mlirad.lang.ndarray import ndarray
 from mlirad.mlir.parameters import Parameter, Place, parameters_of
 from mlirad.pipeline.mode import PRIMAL, REVERSE
 from mlirad.pipeline.runner import run_pipeline
+from mlirad.pipeline.stages.functions import require_derivatives
 from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.program import Program, program
 
@@ -48,6 +49,7 @@ class MlirFunction:
         self.arguments = sorted(by_role[Role.ARGUMENT], key=lambda parameter: parameter.source)
         self.results = sorted(by_role[Role.RESULT], key=lambda parameter: parameter.source)
         self._variant: Variant | None = None
+        self._checked: Variant | None = None  # loses no derivative
 
     @property
     def place(self) -> str:
@@ -183,6 +185,9 @@ class MlirFunction:
         """Return the kernel with gradients of arrays; if what its loops overwrite can not be put
         back for one after the other, the kernel of one thread."""
         graded = variant.with_gradients(frozenset(active))
+        if graded is not self._checked:
+            require_derivatives(graded.kernel.module)
+            self._checked = graded
         try:
             for piece in graded.pieces():
                 piece.notes.footprints()

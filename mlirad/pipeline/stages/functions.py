@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from mlirad.analysis.derivatives.differentiable import differentiable_in_reverse
+from mlirad.bindings import ir
 from mlirad.pipeline.stages.stage import Stage
 
 _BUFFERS = (
@@ -39,3 +41,10 @@ def function_stages(*, gradients: bool = False) -> list[Stage]:
         Stage("scalars", _SCALARS),
         Stage("arrays", _ARRAYS.format(gradients=str(gradients).lower())),
     ]
+
+
+def require_derivatives(module: ir.Module) -> None:
+    """Raise TaichiCompilationError at the first op of a kernel, made by these stages, that would
+    lose a derivative in either mode: both pass through the same values."""
+    with module.context:
+        differentiable_in_reverse(module.operation)

@@ -4,7 +4,11 @@
 // RUN: mlirad-run %s --entry=memory_of_an_iteration random ones --check | filecheck %s
 // RUN: mlirad-run %s --entry=clamp random --check | filecheck %s
 // RUN: not mlirad-run %s --entry=recursive 2 0.5 2>&1 | filecheck %s --check-prefix=CALL
+// RUN: mlirad-run %s --entry=bits -0.5 | filecheck %s --check-prefix=BITS
+// RUN: not mlirad-run %s --entry=bits -0.5 --grad 2>&1 | filecheck %s --check-prefix=NO-RULE
 // CHECK: all {{.*}} derivatives agree
+// BITS: 0.5
+// NO-RULE: upstream_forms.mlir:{{[0-9]+}}:8: no derivative rule for 'arith.bitcast'
 // CALL: a call of '@recursive' that cannot be inlined: it is recursive, or only declared
 
 // Arithmetic on tensors, without linalg.
@@ -90,4 +94,13 @@ func.func @memory_of_an_iteration(%a: memref<5x2xf64>, %b: memref<5x2xf64>) {
     scf.reduce
   }
   return
+}
+
+// Bits that become a float again: it runs, and has no derivative.
+func.func @bits(%x: f64) -> f64 {
+  %mask = arith.constant 0x7fffffffffffffff : i64
+  %i = arith.bitcast %x : f64 to i64
+  %j = arith.andi %i, %mask : i64
+  %r = arith.bitcast %j : i64 to f64
+  return %r : f64
 }
