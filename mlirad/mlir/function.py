@@ -10,7 +10,7 @@ import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.dialect.turn import in_turn
-from mlirad.errors import SplitError, TaichiCompilationError, TaichiRuntimeTypeError
+from mlirad.errors import TaichiCompilationError, TaichiRuntimeTypeError
 from mlirad.ir.marks.roles import Role
 from mlirad.ir.walk import functions
 from mlirad.kernel.arguments import NdarrayArgument
@@ -182,27 +182,26 @@ class MlirFunction:
         return TaichiRuntimeTypeError(f"{self.file}: @{self.__name__}: {problem}")
 
     def _with_gradients(self, variant: Variant, active: Sequence[int]) -> Variant:
-        """Return the kernel with gradients of arrays; if what its loops overwrite can not be put
-        back for one after the other, the kernel of one thread."""
+        """Return the kernel with gradients of arrays. Raises TaichiCompilationError if it would
+        lose a derivative."""
         graded = variant.with_gradients(frozenset(active))
         if graded is not self._checked:
             require_derivatives(graded.kernel.module)
+            if not _can_go_back(graded):
+                graded = self._serial(variant, frozenset(active), graded)
             self._checked = graded
-        try:
-            for piece in graded.pieces():
-                piece.notes.footprints()
-        except SplitError:
-            self._serialize()
-            return self._variant_in(variant.program).with_gradients(frozenset(active))
-        except TaichiCompilationError:  # of reverse mode only
-            pass
         return graded
 
-    @in_turn
-    def _serialize(self) -> None:
-        with self.module.context:
-            run_pipeline(self.module.operation, "serialize-inner-loops{outer=true}")
-        self._variant = None
+    def _serial(self, variant: Variant, active: frozenset[int], graded: Variant) -> Variant:
+        """Return the kernel whose loops are serial, from now on, if its reverse can put back what
+        loops overwrite, and else the parallel one, which forward mode runs."""
+        module = self.module
+        self.module, self._variant = _serial_copy(self.module), None
+        serial = self._variant_in(variant.program).with_gradients(active)
+        if _can_go_back(serial):
+            return serial
+        self.module, self._variant = module, variant
+        return graded
 
     def _variant_in(self, current: Program) -> Variant:
         """Return the kernel in a program."""
@@ -219,6 +218,25 @@ class MlirFunction:
         kernel = KernelModule(copy_of(self.module), self.__name__, False, (), None, arrays)
         self._variant = Variant(kernel, current, [])
         return self._variant
+
+
+@in_turn
+def _serial_copy(module: ir.Module) -> ir.Module:
+    """Return a module in which no loop is parallel."""
+    with module.context:
+        copy = copy_of(module)
+        run_pipeline(copy.operation, "serialize-inner-loops{outer=true}")
+    return copy
+
+
+def _can_go_back(graded: Variant) -> bool:
+    """Return whether a reverse can put back what a kernel overwrites."""
+    try:
+        for piece in graded.pieces():
+            piece.notes.footprints()
+    except TaichiCompilationError:
+        return False
+    return True
 
 
 def _is_result(parameter: Parameter) -> bool:

@@ -2,6 +2,7 @@
 // RUN: mlirad-run %s --entry=other_shape random --check | filecheck %s
 // RUN: mlirad-run %s --entry=update random 0.7 --check | filecheck %s
 // RUN: mlirad-run %s --entry=memory_of_an_iteration random ones --check | filecheck %s
+// RUN: mlirad-run %s --entry=product random random --check | filecheck %s
 // RUN: mlirad-run %s --entry=clamp random --check | filecheck %s
 // RUN: not mlirad-run %s --entry=recursive 2 0.5 2>&1 | filecheck %s --check-prefix=CALL
 // RUN: mlirad-run %s --entry=bits -0.5 | filecheck %s --check-prefix=BITS
@@ -103,4 +104,17 @@ func.func @bits(%x: f64) -> f64 {
   %j = arith.andi %i, %mask : i64
   %r = arith.bitcast %j : i64 to f64
   return %r : f64
+}
+
+// Iterations that change one element: in an order, each restores what it found.
+func.func @product(%a: memref<6xf64>, %x: memref<4xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.parallel (%i) = (%c0) to (%c4) step (%c1) {
+    %v = memref.load %x[%i] : memref<4xf64>
+    %r = memref.atomic_rmw mulf %v, %a[%c1] : (f64, memref<6xf64>) -> f64
+    scf.reduce
+  }
+  return
 }
