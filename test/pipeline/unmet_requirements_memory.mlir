@@ -37,3 +37,21 @@ func.func @directions(%x: f32) {
   }) {directions = 100000000000} : (f32, f32) -> (f32, f32)
   return
 }
+
+// -----
+
+func.func @local(%x: !field.array<f32, [8]> {field.needs_grad}, %y: !field.array<f32, [8]> {field.needs_grad}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.parallel (%i) = (%c0) to (%c8) step (%c1) {
+    // expected-error @below {{a local array in a parallel loop, whose iterations would share its derivative}}
+    %a = "field.alloca"() : () -> !field.array<f32, []>
+    %v = "field.load"(%x, %i) : (!field.array<f32, [8]>, index) -> f32
+    "field.store"(%v, %a) : (f32, !field.array<f32, []>) -> ()
+    %w = "field.load"(%a) : (!field.array<f32, []>) -> f32
+    "field.store"(%w, %y, %i) : (f32, !field.array<f32, [8]>, index) -> ()
+    scf.reduce
+  }
+  return
+}

@@ -18,7 +18,7 @@ from mlirad.dialect.snode import duals_of, places
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.ops import Arith, Func, Math, Memref, Scf
 from mlirad.ir.requirements import Requirement, is_private, refuse
-from mlirad.ir.structured import STRUCTURED
+from mlirad.ir.structured import STRUCTURED, is_parallel
 from mlirad.ir.walk import Array, functions
 
 # ops that take a float and give an integer: their derivative is 0 everywhere
@@ -148,6 +148,8 @@ class _Carriers:
     def _check(self, node: Node) -> None:
         if node.is_access:
             self._check_memory(node)
+        elif field.AllocaOp.holds(node):
+            self._check_local(node)
         elif not self._is_reached(node) or node.name in (*DECISIONS, *REPORTS, *TERMINATORS):
             if node.name == Func.RETURN and not self.knows_flows:
                 self._check_results(node)
@@ -185,6 +187,17 @@ class _Carriers:
                 f"{_name(node.array)} holds what carries a derivative and has no adjoint or dual "
                 "of its own, so the derivative would be lost: give it one, or run mark-flows "
                 "first, for a tape that gives it a hidden one",
+            )
+
+    def _check_local(self, node: Node) -> None:
+        """Refuse a local array of one iteration: its derivative would be one of the launch."""
+        array = self.graph.values[node.results[0]]
+        if array in self.arrays and any(map(is_parallel, node.owners)):
+            refuse(
+                node.op,
+                "a local array in a parallel loop, whose iterations would share its derivative: "
+                "put it before the loop with an axis for the iterations, or make the loop an "
+                "'scf.for'",
             )
 
     def _is_local(self, node: Node) -> bool:
