@@ -11,7 +11,7 @@ from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.callers import caller
 from mlirad.lang.kernels.launch import Launch
 from mlirad.runtime.boxes import Box
-from mlirad.runtime.footprints import Footprint
+from mlirad.runtime.footprints import Footprint, Footprints
 from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.memory.values import Values, same_bits
 
@@ -21,7 +21,8 @@ class UnseenWrites:
 
     def __init__(self, table: ArrayTable) -> None:
         self.table = table
-        self._accesses: dict[Variant, list[tuple[int, Footprint, bool]]] = {}
+        # by kernel, and the footprints that they are of
+        self._accesses: dict[Variant, tuple[Footprints, list[tuple[int, Footprint, bool]]]] = {}
         self._called: dict[TapeArray, None] = {}  # by a function that is running
         # that gradients given for functions may read, and a copy
         self._for_gradients: dict[TapeArray, tuple[str, Values]] = {}
@@ -112,20 +113,23 @@ class UnseenWrites:
                     array.mirror.take(footprint.box(launch.values))
 
     def _accesses_of(self, piece: Variant) -> list[tuple[int, Footprint, bool]]:
-        """The accesses of a kernel to its array arguments, and whether each is a write."""
-        accesses = self._accesses.get(piece)
-        if accesses is None:
-            footprints, positions = piece.notes.footprints(), piece.array_positions
-            accesses = self._accesses[piece] = [
+        """Return the accesses of a kernel to its array arguments, and whether each is a write: by
+        its footprints now, which change when a field that it reads gets a gradient."""
+        footprints = piece.notes.footprints()
+        of_footprints, accesses = self._accesses.get(piece, (None, []))
+        if of_footprints is not footprints:
+            positions = piece.array_positions
+            accesses = [
                 (positions[access.array], access, is_written)
-                for accesses, is_written in (
+                for group, is_written in (
                     (footprints.needed, False),
                     (footprints.active, False),
                     (footprints.written, True),
                 )
-                for access in accesses
+                for access in group
                 if isinstance(access.array, int)
             ]
+            self._accesses[piece] = footprints, accesses
         return accesses
 
     def _watched_arrays(self) -> list[TapeArray]:

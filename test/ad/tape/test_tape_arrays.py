@@ -835,3 +835,44 @@ class TestElsewhere:
             m.weigh(a)
             a[1] = 0
             m.weigh(a)
+
+
+@pytest.mark.filterwarnings("ignore:.*it got a hidden one")
+@pytest.mark.parametrize("kind", ["numpy", "strided", "ours"])
+@pytest.mark.parametrize("options", [{}, {"memory": 0.9}], ids=["tape", "budget"])
+def test_a_field_that_gets_a_gradient_between_launches(
+    real: Any, kind: str, options: dict[str, Any]
+) -> None:
+    """What the kernel needs of an array is another thing from then on."""
+    x, state = ti.field(real, N, needs_grad=True), ti.field(real, N)
+    loss = ti.field(real, (), needs_grad=True)
+    values = np.linspace(0.3, 0.9, N).astype(real.numpy)
+    if kind == "ours":
+        array: Any = ti.ndarray(real, N)
+        array.from_numpy(values)
+    else:
+        array = values if kind == "numpy" else np.stack([values, values], 1)[:, 0]
+
+    @ti.kernel
+    def weigh(a: ARRAY):
+        for i in range(N):
+            loss[None] += ti.cos(state[i] + a[i])
+
+    @ti.kernel
+    def move():
+        for i in x:
+            state[i] -= x[i] * x[i]
+
+    x.from_numpy(np.arange(1.0, N + 1))
+    with ti.ad.Tape(loss, **options):
+        for _ in range(3):
+            weigh(array)
+            move()
+    at = np.arange(1.0, N + 1)
+    slope = sum(2 * k * at * np.sin(values - k * at**2) for k in (1, 2))
+    np.testing.assert_allclose(
+        x.grad.to_numpy(),
+        slope,
+        rtol=1e-3 if real is ti.f32 else 1e-9,
+        atol=1e-4 if real is ti.f32 else 0,
+    )
