@@ -165,7 +165,9 @@ class _Split:
         op = owner_operation(value)
         is_index = isinstance(value.type, ir.IndexType)
         element = b.integer_type(64) if is_index else value.type
-        with at_start(self.entry, op.location):
+        places = [op.location, *(user.location for user, _ in users)]  # constants may have none
+        place = next((place for place in places if source_location(place) is not None), places[0])
+        with at_start(self.entry, place):
             cell = scratch(self.module, element, [])
         with ir.InsertionPoint.after(op), op.location:
             word = b.index_cast(value, element) if is_index else value
