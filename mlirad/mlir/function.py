@@ -18,6 +18,7 @@ from mlirad.kernel.array_arguments import copy_of
 from mlirad.kernel.module import KernelModule
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
 from mlirad.lang.arguments.overlaps import overlap
+from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.kernels.read_only import check_writeable
 from mlirad.lang.ndarray import ndarray
@@ -124,6 +125,8 @@ class MlirFunction:
     def _check(self, parameter: Parameter, name: str, array: Any, shape: Sequence[int]) -> None:
         """Raise TaichiRuntimeTypeError if an array has not the type, or the extents that are
         known."""
+        if isinstance(array, Field):
+            raise self._error(f"{name} is a field, expected an array, as a ti.ndarray")
         if not hasattr(array, "shape") or not hasattr(array, "dtype"):
             raise self._error(f"{name} is a {type(array).__name__}, expected an array")
         buffer = array_buffer(array, name, False)

@@ -125,6 +125,16 @@ def test_arguments_that_do_not_fit(arguments: tuple[Any, ...], problem: str) -> 
         ti.mlir.parse(SUM)(*arguments)
 
 
+def test_a_field_is_no_array() -> None:
+    """Of a view of it, the gradient would be lost."""
+    x, loss = ti.field(ti.f64, 4, needs_grad=True), ndarray(0.0)
+    with (
+        pytest.raises(ti.TaichiRuntimeTypeError, match="@sum: argument 0 is a field"),
+        ti.ad.Tape(loss),
+    ):
+        ti.mlir.parse(SUM)(x, 1.0, out=loss)
+
+
 def test_arrays_that_share_memory() -> None:
     copy = ti.mlir.parse(
         """func.func @copy(%x: memref<4xf64>, %y: memref<4xf64>) {
