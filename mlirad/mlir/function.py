@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from operator import index
 from typing import Any
 
@@ -17,9 +17,9 @@ from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.kernel.array_arguments import copy_of
 from mlirad.kernel.module import KernelModule
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
-from mlirad.lang.arguments.overlaps import overlap
+from mlirad.lang.arguments.overlaps import are_apart, overlap
 from mlirad.lang.field.field import Field
-from mlirad.lang.kernels.launch import Launch
+from mlirad.lang.kernels.launch import Launch, gradient_positions
 from mlirad.lang.kernels.read_only import check_writeable
 from mlirad.lang.ndarray import ndarray
 from mlirad.mlir.parameters import Parameter, Place, parameters_of
@@ -50,7 +50,7 @@ class MlirFunction:
         self.arguments = sorted(by_role[Role.ARGUMENT], key=lambda parameter: parameter.source)
         self.results = sorted(by_role[Role.RESULT], key=lambda parameter: parameter.source)
         self._variant: Variant | None = None
-        self._checked: Variant | None = None  # loses no derivative
+        self._checked: set[Variant] = set()  # which lose no derivative
 
     @property
     def place(self) -> str:
@@ -64,27 +64,21 @@ class MlirFunction:
         if current.trees.pending:
             current.trees.materialize()
         variant, is_recorded = self._variant_in(current), current.threads.recorder is not None
-        values_of = {p.source: self._take(p, value) for p, value in zip(self.arguments, arguments)}
-        arrays = self._all_arrays(values_of, out)
-        buffers = [array_buffer(array, name, is_recorded) for name, array in arrays]
+        values_of = {
+            p.source: self._take(p, value, is_recorded)
+            for p, value in zip(self.arguments, arguments)
+        }
+        results = self._results(values_of, out)
+        buffers = [self._buffer(p, values_of, results, is_recorded) for p in self._arrays()]
         self._check_apart(buffers)
         check_writeable(variant, buffers, reverse=is_recorded)
-        if is_recorded:
-            active = [
-                k
-                for k, buffer in enumerate(buffers)
-                if buffer.grad is not None and variant.kernel.arrays[k].dtype.is_float
-            ]
-            variant = self._with_gradients(variant, active) if active else variant
+        if is_recorded and (active := gradient_positions(variant, buffers)):
+            variant = self._with_gradients(variant, active)
         values = [None if p.is_array else values_of[p.source] for p in self.parameters]
         Launch(self, variant, values, buffers).execute()
         if out is not None:
             return out
-        results = {
-            p.source: array for (_, array), p in zip(arrays, self._arrays()) if _is_result(p)
-        }
-        ordered = [results[number] for number in sorted(results)]
-        return ordered[0] if len(ordered) == 1 else ordered or None
+        return results[0] if len(results) == 1 else results or None
 
     def ir(self, stage: str = "field", *, reverse: bool = False) -> str:
         """Return the function at a stage of kernels, as text that `mlirad-opt` reads. Raises
@@ -94,22 +88,13 @@ class MlirFunction:
 
     def result_shapes(self, arguments: Sequence[Any]) -> list[tuple[int, ...]]:
         """Return the shapes of the results for some arguments."""
-        size = self._sizes_of(dict(enumerate(arguments)))
-        return [parameter.shape_in(size) for parameter in self.results]
-
-    def _sizes_of(self, values_of: dict[int, Any]) -> Callable[[Place], int]:
-        """Return what gives the integers, and the extents of arrays, among arguments."""
-
-        def size(place: Place) -> int:
-            source = values_of[self.parameters[place[0]].source]
-            return int(source) if len(place) == 1 else int(source.shape[place[1]])
-
-        return size
+        values_of = {p.source: self._take(p, v, False) for p, v in zip(self.arguments, arguments)}
+        return [self._shape(parameter, values_of) for parameter in self.results]
 
     def _arrays(self) -> list[Parameter]:
         return [p for p in self.parameters if p.is_array]
 
-    def _take(self, parameter: Parameter, value: Any) -> Any:
+    def _take(self, parameter: Parameter, value: Any, with_gradient: bool) -> int | ArrayBuffer:
         """Return an argument as a launch passes it: an array that fits, or an integer."""
         name = f"argument {parameter.source}"
         if not parameter.is_array:
@@ -118,18 +103,24 @@ class MlirFunction:
             except TypeError:
                 raise self._error(f"{name} is a {type(value).__name__}, expected an int") from None
         if not parameter.shape and isinstance(value, int | float | np.number):
-            return np.array(value, parameter.dtype.numpy)
-        self._check(parameter, name, value, parameter.shape or ())
-        return value
+            value = np.array(value, parameter.dtype.numpy)
+        return self._checked_buffer(parameter, name, value, parameter.shape or (), with_gradient)
 
-    def _check(self, parameter: Parameter, name: str, array: Any, shape: Sequence[int]) -> None:
-        """Raise TaichiRuntimeTypeError if an array has not the type, or the extents that are
-        known."""
+    def _checked_buffer(
+        self,
+        parameter: Parameter,
+        name: str,
+        array: Any,
+        shape: Sequence[int],
+        with_gradient: bool,
+    ) -> ArrayBuffer:
+        """Return the memory of an array. Raises TaichiRuntimeTypeError if it has not the type, or
+        the extents that are known."""
         if isinstance(array, Field):
             raise self._error(f"{name} is a field, expected an array, as a ti.ndarray")
         if not hasattr(array, "shape") or not hasattr(array, "dtype"):
             raise self._error(f"{name} is a {type(array).__name__}, expected an array")
-        buffer = array_buffer(array, name, False)
+        buffer = array_buffer(array, name, with_gradient)
         dims, dtype = tuple(buffer.dims), buffer.dtype
         if dtype != parameter.dtype.numpy:
             raise self._error(f"{name} is of {dtype}, expected {parameter.dtype}")
@@ -137,45 +128,57 @@ class MlirFunction:
         if not fits:
             expected = ", ".join("?" if extent < 0 else str(extent) for extent in shape)
             raise self._error(f"{name} has the shape {dims}, expected ({expected})")
+        return buffer
 
-    def _all_arrays(self, values_of: dict[int, Any], out: Any) -> list[tuple[str, Any]]:
-        """Return the arrays of a launch, in order, with their names."""
-        results = [None] * len(self.results) if out is None else self._outputs(out)
-        by_number = {p.source: array for p, array in zip(self.results, results)}
+    def _shape(
+        self, parameter: Parameter, values_of: Mapping[int, int | ArrayBuffer]
+    ) -> tuple[int, ...]:
+        """Return the shape of a result or a buffer, by the integers and extents of arguments."""
 
-        size = self._sizes_of(values_of)
-        arrays: list[tuple[str, Any]] = []
-        for parameter in self._arrays():
-            if parameter.role is Role.ARGUMENT:
-                arrays.append((f"argument {parameter.source}", values_of[parameter.source]))
-            elif parameter.role is Role.CONSTANT:
-                arrays.append(("a constant", parameter.value))
-            else:
-                arrays.append(self._array_of(parameter, by_number, parameter.shape_in(size)))
-        return arrays
+        def size(place: Place) -> int:
+            value = values_of[self.parameters[place[0]].source]
+            return value if isinstance(value, int) else value.dims[place[1]]
 
-    def _array_of(
-        self, parameter: Parameter, results: dict[int, Any], shape: tuple[int, ...]
-    ) -> tuple[str, Any]:
-        """Return a buffer, or the array of a result."""
-        name = f"result {parameter.source}" if _is_result(parameter) else "a buffer"
+        shape = parameter.shape_in(size)
         if min(shape, default=0) < 0:
-            raise self._error(f"{name} would have the shape {shape}")
-        if not _is_result(parameter):  # whose tangents forward mode needs
-            return name, ndarray(parameter.dtype, shape, needs_grad=parameter.dtype.is_float)
-        array = results.get(parameter.source)
-        if array is None:
-            return name, np.empty(shape, parameter.dtype.numpy)
-        self._check(parameter, name, array, shape)
-        return name, array
+            raise self._error(f"{_name(parameter)} would have the shape {shape}")
+        return shape
 
-    def _outputs(self, out: Any) -> list[Any]:
+    def _results(self, values_of: Mapping[int, int | ArrayBuffer], out: Any) -> list[Any]:
+        """Return the arrays of the results, new ones unless `out` names them."""
+        if out is None:
+            return [np.empty(self._shape(p, values_of), p.dtype.numpy) for p in self.results]
         arrays = list(out) if isinstance(out, tuple | list) else [out]
         if len(arrays) != len(self.results):
             raise self._error(f"out= names {len(arrays)} arrays for {len(self.results)} results")
         return arrays
 
+    def _buffer(
+        self,
+        parameter: Parameter,
+        values_of: Mapping[int, int | ArrayBuffer],
+        results: Sequence[Any],
+        with_gradient: bool,
+    ) -> ArrayBuffer:
+        """Return the memory of a parameter that is an array."""
+        name = _name(parameter)
+        if parameter.role is Role.ARGUMENT:
+            value = values_of[parameter.source]
+            assert isinstance(value, ArrayBuffer)
+            return value
+        if parameter.role is Role.CONSTANT:
+            return array_buffer(parameter.value, name, False)
+        shape = self._shape(parameter, values_of)
+        if parameter.role is Role.RESULT:
+            array = results[self.results.index(parameter)]
+            return self._checked_buffer(parameter, name, array, shape, with_gradient)
+        # whose tangents forward mode needs
+        memory = ndarray(parameter.dtype, shape, needs_grad=parameter.dtype.is_float)
+        return array_buffer(memory, name, with_gradient)
+
     def _check_apart(self, buffers: Sequence[ArrayBuffer]) -> None:
+        if are_apart(buffers):
+            return
         for k, buffer in enumerate(buffers):
             for other in buffers[:k]:
                 if overlap(buffer, other):
@@ -188,11 +191,11 @@ class MlirFunction:
         """Return the kernel with gradients of arrays. Raises TaichiCompilationError if it would
         lose a derivative."""
         graded = variant.with_gradients(frozenset(active))
-        if graded is not self._checked:
+        if graded not in self._checked:
             require_derivatives(graded.kernel.module)
             if not _can_go_back(graded):
                 graded = self._serial(variant, frozenset(active), graded)
-            self._checked = graded
+            self._checked.add(graded)
         return graded
 
     def _serial(self, variant: Variant, active: frozenset[int], graded: Variant) -> Variant:
@@ -220,6 +223,7 @@ class MlirFunction:
         )
         kernel = KernelModule(copy_of(self.module), self.__name__, False, (), None, arrays)
         self._variant = Variant(kernel, current, [])
+        self._checked.clear()  # those of a program that has ended
         return self._variant
 
 
@@ -242,5 +246,7 @@ def _can_go_back(graded: Variant) -> bool:
     return True
 
 
-def _is_result(parameter: Parameter) -> bool:
-    return parameter.role is Role.RESULT
+def _name(parameter: Parameter) -> str:
+    """Return what messages call a parameter."""
+    numbered = parameter.role in (Role.ARGUMENT, Role.RESULT)
+    return f"{parameter.role} {parameter.source}" if numbered else f"a {parameter.role}"

@@ -88,3 +88,13 @@ class Launch:
     def repeat(self) -> None:
         """Launch again, on the same arrays as they are now."""
         self.with_arrays([array.renew() for array in self.arrays]).run()
+
+
+def gradient_positions(variant: Variant, arrays: Sequence[ArrayBuffer]) -> list[int]:
+    """Return the positions of the arrays of floats that have gradients."""
+    arguments = variant.kernel.arrays
+    return [
+        k
+        for k, array in enumerate(arrays)
+        if array.grad is not None and arguments[k].dtype.is_float
+    ]

@@ -12,7 +12,7 @@ from mlirad.errors import TaichiRuntimeError, located
 from mlirad.foreign.jax_function import JaxFunction
 from mlirad.foreign.torch_function import TorchFunction
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, allocations
-from mlirad.lang.kernels.launch import Launch
+from mlirad.lang.kernels.launch import Launch, gradient_positions
 from mlirad.lang.kernels.read_only import check_writeable
 from mlirad.pipeline.mode import PRIMAL
 from mlirad.runtime.kernels.variant import Variant
@@ -199,10 +199,7 @@ class TensorFunction:
 
 def _with_gradients(variant: Variant, buffers: Sequence[ArrayBuffer]) -> Variant:
     """The variant for the array arguments that have gradients."""
-    arrays = variant.kernel.arrays
-    positions = [
-        k for k, b in enumerate(buffers) if b.grad is not None and arrays[k].dtype.is_float
-    ]
+    positions = gradient_positions(variant, buffers)
     return variant.with_gradients(frozenset(positions)) if positions else variant
 
 
