@@ -76,7 +76,7 @@ class RootTransfer(Linear):
 
     @property
     def is_root(self) -> bool:
-        """Whether this rank is the root."""
+        """Return whether this rank is the root."""
         return self.ranks.rank == self.root
 
 

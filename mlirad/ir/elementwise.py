@@ -1,4 +1,4 @@
-"""What builds ops that compute each element of a result from those of operands."""
+"""Builders of elementwise ops: each element of a result is of those of the operands."""
 
 from collections.abc import Callable
 from typing import Protocol

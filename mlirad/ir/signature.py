@@ -200,7 +200,7 @@ def marked_as_checks(symbol: str) -> Attributes:
 
 
 def marked_as_begun(symbol: str) -> Attributes:
-    """What marks the `snode.place` of whether a field counts as 0."""
+    """Return the mark of the `snode.place` that says whether a field counts as 0."""
     return {_BEGUN: ir.FlatSymbolRefAttr.get(symbol)}
 
 

@@ -1,4 +1,4 @@
-"""What a kernel does to each field whose rows are those of its memory."""
+"""The accesses of a kernel to each field whose rows are those of its memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the parameters of a function stand for: see `raise-memrefs-to-arrays`."""
+"""The roles of parameters of functions on arrays: see `raise-memrefs-to-arrays`."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Kind(msgspec.Struct, frozen=True):
     result: str
 
     def is_split(self, type_: ir.Type) -> bool:
-        """Whether values of a type become several."""
+        """Return whether values of a type become several."""
         return isinstance(type_, self.type_class)
 
     def flat_types(self, types: Sequence[ir.Type]) -> list[ir.Type]:

@@ -26,7 +26,7 @@ def function_types(function: ir.Operation) -> tuple[Types, Types]:
 
 
 def is_split(function: ir.Operation, kind: Kind) -> bool:
-    """Whether a function takes or gives values that are split."""
+    """Return whether a function takes or gives values that are split."""
     return any(kind.is_split(type_) for types in function_types(function) for type_ in types)
 
 

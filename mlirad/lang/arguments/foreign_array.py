@@ -178,7 +178,7 @@ def _type(name: str, argument: str) -> DType:
 
 
 def cure_of(dtype: str) -> str:
-    """What to pass instead of elements of a type that NumPy, or we, have not; empty if that is
+    """Return what to pass for elements of a type that NumPy, or we, have not; empty if that is
     not known."""
     kind = dtype.removeprefix("torch.")
     if kind.startswith(("bfloat16", "float8", "float4", "float6")):

@@ -51,8 +51,8 @@ def same_arrays(
 def with_gradients(
     buffers: Mapping[str, ArrayBuffer], gradients: Collection[str]
 ) -> list[ArrayBuffer]:
-    """What is passed: arrays, some followed by their gradients. Raises TaichiRuntimeTypeError if
-    such a gradient is an argument as well."""
+    """Return the arrays that are passed, some before their gradients. Raises
+    TaichiRuntimeTypeError if such a gradient is an argument as well."""
     arguments: list[ArrayBuffer] = []
     for name, buffer in buffers.items():
         arguments.append(buffer)

@@ -34,7 +34,7 @@ class AsArray(SlicedArray):
         return array_html(repr(self), shape, self.element_shape, elements)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Values:
-        """What NumPy makes an array of. Raises ValueError if a copy is needed, as of elements in
+        """Return an array for NumPy. Raises ValueError if a copy is needed, as of elements in
         blocks, of sparse fields or on a GPU, and none is allowed."""
         view = None if copy else self._watched_view()
         if view is None and copy is False:

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class TransformKind(StrEnum):
-    """What a transform computes of a function."""
+    """The derivative of a function that a transform computes."""
 
     GRAD = "grad"
     VALUE_AND_GRAD = "value_and_grad"

@@ -23,7 +23,7 @@ Combine = Callable[[Value, Value], Any]  # of the old value and an operand
 
 
 class Update(StrEnum):
-    """What an atomic does to a place, by its name in programs."""
+    """The kind of an atomic update, by its name in programs."""
 
     ADD = "add"
     SUB = "sub"
