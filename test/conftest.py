@@ -6,12 +6,16 @@ import os
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 import pytest
 
 import mlirad as ti
+from mlirad.bindings import PROVIDER
 from mlirad.pipeline.runner import VERIFY
 from mlirad.runtime.program import program
 
@@ -34,6 +38,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--simt-order", help="of threads: ascending, descending or shuffled")
     parser.addoption("--lanes", help="of programs that do not name a number: 1, 4, 8, 16")
     parser.addoption("--races", type=int, help="look for those of so many threads (races.py)")
+    parser.addoption(
+        "--classes", action="store_true", help="import upstream's classes of ops, as users may"
+    )
     parser.addoption("--stub", action="store_true", help="of CUDA's driver: --arch=cuda has no GPU")
 
 
@@ -49,11 +56,25 @@ def pytest_configure(config: pytest.Config) -> None:
 
         races.record(config.getoption("--races"))
         config.pluginmanager.register(races)
+    if config.getoption("--classes"):
+        import_classes()
     if config.getoption("--stub"):
         from runtime.cuda.machine import stub_the_driver  # and an LLVM that few tests need
 
         config.stash[STUB] = stub_the_driver
         config.stash[DRIVER] = stub_the_driver()
+
+
+def import_classes() -> None:
+    """Import the classes that upstream's bindings have for ops.
+
+    From then on the bindings give an op as one of them, and a function's `name` is its symbol.
+    """
+    folder = import_module(f"{PROVIDER}.dialects")
+    for module in iter_modules(folder.__path__):
+        if not module.name.startswith("_") and not module.ispkg:
+            with suppress(ImportError):  # of a dialect that the library was built without
+                import_module(f"{folder.__name__}.{module.name}")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mlirad.bindings import ir
 from mlirad.ir.ops import Arith, Builtin, Func, Llvm, Memref
-from mlirad.ir.walk import defining_op
+from mlirad.ir.walk import defining_op, owner_operation
 
 # Ops whose results point where their operands do; what they compute otherwise points nowhere.
 _VIEWS = (
@@ -73,7 +73,7 @@ def _follow(value: ir.Value) -> frozenset[ir.Value] | None:
         op = defining_op(one)
         if op is None:
             block = one.owner
-            if not isinstance(block, ir.Block) or block.owner.name != Func.FUNC:
+            if not isinstance(block, ir.Block) or owner_operation(one).name != Func.FUNC:
                 return None  # what a loop carries
             origins.add(one)
         elif op.name in _OWN:
