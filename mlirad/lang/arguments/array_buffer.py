@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from mlirad.errors import TaichiRuntimeError, TaichiRuntimeTypeError
 from mlirad.lang.arguments.foreign_array import (
+    COPY,
     ForeignArray,
     foreign_array,
     is_on_device,
@@ -155,13 +156,7 @@ def array_buffer(value: object, name: str, with_grad: bool) -> ArrayBuffer:
     if is_torch(value):
         return _torch_buffer(value, name, with_grad)
     if hasattr(value, "__dlpack__"):
-        buffer = _numpy_buffer(on_host(value, name), name)
-        is_jax = type(value).__module__.startswith("jax")
-        return (
-            replace(buffer, description="an array of JAX, which never changes")
-            if is_jax
-            else buffer
-        )
+        return _dlpack_buffer(value, name)
     raise TaichiRuntimeTypeError(
         f"Argument {name}: an array is needed, not a {type(value).__name__}"
     )
@@ -194,6 +189,18 @@ def _numpy_buffer(value: Values, name: str) -> ArrayBuffer:
         return buffer
     description = "an array of which several elements lie in one place"
     return replace(buffer, is_read_only=True, description=description)
+
+
+def _dlpack_buffer(value: object, name: str) -> ArrayBuffer:
+    """What a kernel writes to an array that its library hands over as a copy would be lost: such an
+    array is read-only."""
+    array = on_host(value, name)
+    buffer = _numpy_buffer(array, name)
+    if type(value).__module__.startswith("jax"):
+        return replace(buffer, description="an array of JAX, which never changes")
+    if not buffer.is_read_only and on_host(value, name).ctypes.data != array.ctypes.data:
+        return replace(buffer, is_read_only=True, description=COPY)
+    return buffer
 
 
 def _overlaps_itself(values: Values) -> bool:
@@ -240,9 +247,10 @@ def _device_buffer(value: object, name: str, with_grad: bool) -> ArrayBuffer:
     grad = None
     if with_grad and is_torch(value) and value.requires_grad:
         grad = _torch_gradient(value, name)
-    return ArrayBuffer(
+    buffer = ArrayBuffer(
         array.address, array.shape, grad, array, name=name, is_read_only=array.is_read_only
     )
+    return replace(buffer, description=COPY) if array.is_copy else buffer
 
 
 def allocations(buffers: Sequence[ArrayBuffer]) -> dict[str, Allocation]:

@@ -17,6 +17,7 @@ from mlirad.runtime.memory.memory import DType, Elements, Memory
 from mlirad.runtime.memory.values import Values
 
 _CPU = 1  # DLPack's kDLCPU
+COPY = "an object that hands over another buffer each time that it is asked"
 _SHOWN = {1: "cpu", 2: "cuda"}
 
 
@@ -29,6 +30,7 @@ class ForeignArray(msgspec.Struct, frozen=True):
     owner: object
     memory: Memory
     is_read_only: bool = False
+    is_copy: bool = False  # of what its library has: the user would not see what is written
 
     @property
     def nbytes(self) -> int:
@@ -143,9 +145,11 @@ def _of_dlpack(value: Any, memory: Memory, name: str) -> ForeignArray:
         raise TaichiRuntimeTypeError(f"Argument {name}: {error}") from None
     if tensor.strides is not None and not _are_packed(tensor.shape, tensor.strides, 1):
         raise _scatter_error(value, name)
+    is_copy = read_dlpack(value, memory.stream).address != tensor.address
+    is_read_only = tensor.is_read_only or is_copy
     owner = value, tensor.capsule
     return ForeignArray(
-        tensor.address, tensor.shape, tensor.dtype, owner, memory, tensor.is_read_only
+        tensor.address, tensor.shape, tensor.dtype, owner, memory, is_read_only, is_copy
     )
 
 
@@ -155,6 +159,8 @@ def _of_interface(value: Any, memory: Memory, name: str) -> ForeignArray:
     if strides is not None and not _are_packed(shape, strides, dtype.itemsize):
         raise _scatter_error(value, name)
     address, is_read_only = said["data"]
+    if address != value.__cuda_array_interface__["data"][0]:  # nothing keeps it until the launch
+        raise TaichiRuntimeTypeError(f"Argument {name}: this {type(value).__name__} is {COPY}")
     return ForeignArray(address or 0, shape, dtype, value, memory, bool(is_read_only))
 
 

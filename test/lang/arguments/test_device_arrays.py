@@ -348,3 +348,32 @@ class HostTensor:
 
 
 HostTensor.__module__, HostTensor.__name__ = "torch", "Tensor"
+
+
+class Copied(Exchanged):
+    """Hands over another copy each time that it is asked."""
+
+    def __dlpack__(self, **options: Any) -> Any:
+        self.copies = [*getattr(self, "copies", []), Exchanged(self.values())]
+        return self.copies[-1].__dlpack__(**options)
+
+
+class Fleeting(Interface):
+    """Shows a copy that nothing keeps."""
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        address = self.driver.allocate(8 * ELEMENTS)
+        return {**super().__cuda_array_interface__, "data": (address, False)}
+
+
+def test_an_object_that_hands_over_copies() -> None:
+    """It may be read where the copy is kept, and what is written would be lost."""
+    values = np.arange(1.0, ELEMENTS + 1)
+    out = Interface(np.zeros(ELEMENTS))
+    squares(Copied(values), out)
+    np.testing.assert_array_equal(out.values(), values**2)
+    with pytest.raises(TaichiRuntimeTypeError, match=r"argument out .* another buffer each time"):
+        squares(out, Copied(values))
+    with pytest.raises(TaichiRuntimeTypeError, match="Argument a: this Fleeting is an object that"):
+        squares(Fleeting(values), out)
