@@ -1,6 +1,6 @@
 """`python -m programs.foreign_functions KIND FIRST COUNT`, in `test/`: random functions in textual
-MLIR (`loops` or `tensors`), against upstream's own lowering and differences. What is wrong is
-printed with its number; what was refused is counted."""
+MLIR (`loops`, `mixed` or `tensors`), against upstream's own lowering and differences. What is wrong
+is printed with its number; what was refused is counted."""
 
 from __future__ import annotations
 

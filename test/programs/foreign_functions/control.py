@@ -14,16 +14,25 @@ DEEPEST = 3  # how far loops and branches stand in each other
 class Statements:
     """Writes statements in a scope."""
 
-    def __init__(self, writer: Writer, type_: str, *, casts: bool) -> None:
+    def __init__(
+        self,
+        writer: Writer,
+        type_: str,
+        *,
+        casts: bool,
+        simple: Sequence[Statement] = (),
+        nested: Sequence[Statement] = (),
+    ) -> None:
         self.writer, self.type = writer, type_
+        self.simple = [*_SIMPLE, *simple]
+        self.kinds = [*self.simple, *_NESTED, *nested]
         self.scalars, self.memories = Scalars(writer, casts=casts), Memories(writer)
         self.helpers: list[str] = []
 
     def block(self, scope: Scope, count: int) -> None:
         """Write some statements."""
         for _ in range(count):
-            simple = scope.depth >= DEEPEST
-            kinds = _SIMPLE if simple else _SIMPLE + _NESTED
+            kinds = self.simple if scope.depth >= DEEPEST else self.kinds
             self.writer.random.choice(kinds)(self, scope)
 
     def source(self, scope: Scope) -> Callable[[str], Float]:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from programs.foreign_functions.control import LINE, Statements
+from programs.foreign_functions.control import LINE, Statement, Statements
 from programs.foreign_functions.writer import Float, Index, Memory, Scope, Writer
 
 Argument = np.ndarray | int
 
 
 class Loops:
-    """The text of a function `f`, and arguments for it."""
+    """The text of a function `f`, and arguments for it. A class of it may write more kinds of
+    statements, simple ones and those with regions."""
+
+    SIMPLE: tuple[Statement, ...] = ()
+    NESTED: tuple[Statement, ...] = ()
 
     def __init__(self, number: int) -> None:
         self.writer = Writer(number)
@@ -20,7 +24,9 @@ class Loops:
         self.casts = random.random() < 0.1
         self.generator = np.random.default_rng(number)
         self.arguments: list[Argument] = []
-        self.statements = Statements(self.writer, self.type, casts=self.casts)
+        self.statements = Statements(
+            self.writer, self.type, casts=self.casts, simple=self.SIMPLE, nested=self.NESTED
+        )
         if random.random() < 0.5:
             self._helpers()
         self._function()

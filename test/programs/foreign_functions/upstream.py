@@ -21,7 +21,7 @@ PIPELINE = (
     "allow-return-allocs-from-loops=true},lower-affine,convert-linalg-to-loops,"
     "func.func(affine-expand-index-ops),scf-forall-to-parallel,lower-affine,convert-scf-to-cf,"
     "expand-strided-metadata,memref-expand,lower-affine,"
-    "func.func(math-expand-ops{ops=fpowi}),convert-math-to-llvm,convert-math-to-libm,"
+    "convert-complex-to-standard,func.func(math-expand-ops{ops=fpowi}),convert-math-to-llvm,convert-math-to-libm,"
     "convert-complex-to-llvm,arith-expand,convert-vector-to-scf,convert-vector-to-llvm,"
     "convert-scf-to-cf,convert-ub-to-llvm,convert-index-to-llvm,finalize-memref-to-llvm,"
     "convert-arith-to-llvm,convert-cf-to-llvm,convert-func-to-llvm,reconcile-unrealized-casts)"
