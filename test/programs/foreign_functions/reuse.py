@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from programs.foreign_functions.control import DEEPEST, Statements
+from programs.foreign_functions.control import Statements
 from programs.foreign_functions.writer import Float, Index, Memory, Scope
 
 
@@ -139,10 +137,12 @@ def alloca_scope(statements: Statements, scope: Scope) -> None:
         slot = writer.value(f"memref.alloca() : memref<{type_}>")
         memory = Memory(slot, type_, (), (), slot)
         writer.emit(f"memref.store {statements.value(scope, 1).name}, {slot}[] : memref<{type_}>")
-        inner = replace(scope.inner(), depth=DEEPEST)  # upstream lowers no loops inside
+        inner = scope.inner()
         inner.memories.append(memory)
         inner.targets.append(memory)
-        statements.block(inner, writer.random.randint(0, 2))
+        for _ in range(writer.random.randint(0, 2)):  # upstream lowers no loops inside
+            target = writer.random.choice(inner.targets)
+            statements.memories.store(inner, target, statements.value(inner))
         value = statements.value(inner)
         writer.emit(f"memref.alloca_scope.return {value.name} : {type_}")
     scope.floats.append(Float(result, type_))
