@@ -80,11 +80,11 @@ class MlirFunction:
             return out
         return results[0] if len(results) == 1 else results or None
 
-    def ir(self, stage: str = "field", *, reverse: bool = False) -> str:
-        """Return the function at a stage of kernels, as text that `mlirad-opt` reads. Raises
-        ValueError for an unknown stage."""
+    def ir(self, stage: str = "field", *, reverse: bool = False, locations: bool = False) -> str:
+        """Return the function at a stage of kernels, as text that `mlirad-opt` reads; with
+        `locations`, each op says its line. Raises ValueError for an unknown stage."""
         mode = REVERSE if reverse else PRIMAL
-        return self._variant_in(program()).stages.dump(stage, mode)
+        return self._variant_in(program()).stages.dump(stage, mode, locations=locations)
 
     def result_shapes(self, arguments: Sequence[Any]) -> list[tuple[int, ...]]:
         """Return the shapes of the results for some arguments."""

@@ -89,7 +89,9 @@ def dumps() -> list[str]:
     for kernel, arguments in ((carried, (3, 0.5)), (scattered, ())):
         for mode in ("primal", "reverse"):
             stages = ["field", *(stage.name for stage in cpu_stages(parse_mode(mode)))]
-            found += [kernel.ir(*arguments, stage=stage, mode=mode) for stage in stages]
+            found += [
+                kernel.ir(*arguments, stage=stage, mode=mode, locations=True) for stage in stages
+            ]
     ti.reset()
     return found + [
         text

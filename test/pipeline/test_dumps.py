@@ -37,17 +37,59 @@ def _kernel() -> Any:
     return work
 
 
+def _code(text: str) -> str:
+    """Leave out what passes noted on the module, with the lines of the program."""
+    return text.partition("\n")[2]
+
+
 @pytest.mark.parametrize("mode", ["primal", "reverse"])
 def test_every_dump_replays(mode: str, tmp_path: Path) -> None:
     kernel = _kernel()
     stages = program().executor.stages(parse_mode(mode), program().config)
     final = replayed(
-        kernel.ir(3, 0.5, stage=stages[-1].name, mode=mode), "builtin.module()", tmp_path
+        kernel.ir(3, 0.5, stage=stages[-1].name, mode=mode, locations=True),
+        "builtin.module()",
+        tmp_path,
     )
     names = ["field", *(stage.name for stage in stages)]
     for position, name in enumerate(names[:-1]):
-        dump = kernel.ir(3, 0.5, stage=name, mode=mode)
+        dump = kernel.ir(3, 0.5, stage=name, mode=mode, locations=True)
         assert replayed(dump, join(stages[position:]), tmp_path) == final, name
+    dump = kernel.ir(3, 0.5, mode=mode)  # whose ops have the lines of the dump itself
+    assert _code(replayed(dump, join(stages), tmp_path)) == _code(final)
+
+
+def test_dumps_have_locations_if_asked() -> None:
+    kernel = _kernel()
+    for stage in ("field", "normal", "target"):
+        assert "loc(" not in kernel.ir(3, 0.5, stage=stage)
+        assert "test_dumps.py" in kernel.ir(3, 0.5, stage=stage, locations=True)
+
+
+def test_trees_stand_behind_functions() -> None:
+    kernel = _kernel()
+    for stage in ("field", "normal", "derived"):
+        text = kernel.ir(3, 0.5, stage=stage, mode="reverse")
+        functions, root, trees = text.partition("snode.root")
+        assert root and "func.func" in functions and "func.func" not in trees
+
+
+def test_trees_are_left_out_if_asked() -> None:
+    text = _kernel().ir(3, 0.5, trees=False)
+    assert "snode" not in text
+    assert text.splitlines()[-1].startswith("// layout trees left out: @S0, @S")
+
+
+def test_functions_over_arrays_have_no_trees() -> None:
+    ti.init(arch=ti.cpu)
+    a = ti.ndarray(ti.f32, 4)
+
+    @ti.kernel
+    def double(a: ti.types.ndarray()):
+        for i in a:
+            a[i] *= 2
+
+    assert double.ir(a, trees=False) == double.ir(a)
 
 
 def test_unknown_stages_and_modes_are_named() -> None:

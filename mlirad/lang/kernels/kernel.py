@@ -180,10 +180,21 @@ class Kernel:
         text = ast.unparse(self.declaration.source.node)
         return heading(f"{self!r} {self.place}") + code_block(text)
 
-    def ir(self, *args: Any, stage: str = "field", mode: str = "primal") -> str:
-        """The kernel's IR at a stage of the pipeline, as text that `mlirad-opt` reads."""
+    def ir(
+        self,
+        *args: Any,
+        stage: str = "field",
+        mode: str = "primal",
+        locations: bool = False,
+        trees: bool = True,
+    ) -> str:
+        """Return the kernel's IR at a stage of the pipeline, as text that `mlirad-opt` reads.
+
+        With `locations`, each op says its line. Without `trees`, the layout of fields is left out,
+        and the text is for reading only.
+        """
         variant = self.prepare(program(), args, {}).variant
-        return variant.stages.dump(stage, parse_mode(mode))
+        return variant.stages.dump(stage, parse_mode(mode), locations=locations, trees=trees)
 
     def def_vjp(self, rule: object) -> None:
         """Raise TaichiTypeError: a kernel's own derivative is that of a Python function that

@@ -15,6 +15,7 @@ from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
 from mlirad.ir.marks.declarations import declarations
 from mlirad.ir.reports.message import MESSAGES, RACES, Message, read_message
+from mlirad.ir.reports.module_text import module_text
 from mlirad.ir.reports.remarks import shown_place, take_remarks
 from mlirad.ir.signature import signature_of
 from mlirad.ir.walk import functions
@@ -59,8 +60,8 @@ class KernelIR:
         return current.executor.stages(mode, current.config, keeps=keeps)
 
     @in_turn
-    def dump(self, stage: str, mode: Mode) -> str:
-        """The module at a stage, as text. Raises ValueError for an unknown stage."""
+    def dump(self, stage: str, mode: Mode, *, locations: bool = False, trees: bool = True) -> str:
+        """Return the module at a stage, as text. Raises ValueError for an unknown stage."""
         stages = self.stages(mode)
         names = ["field", *(stage.name for stage in stages)]
         if stage not in names:
@@ -69,7 +70,7 @@ class KernelIR:
             )
         with context(), self.kernel.module.operation.location:
             module = self._copy_behind(join(stages[: names.index(stage)]))
-            return str(module.operation.get_asm(enable_debug_info=True))
+            return module_text(module.operation, locations=locations, trees=trees)
 
     @in_turn
     def remarks(self, mode: Mode) -> list[str]:
