@@ -13,7 +13,7 @@ from mlirad.ir.ops import Llvm
 from mlirad.ir.reports.location import nearest_location
 from mlirad.ir.walk import operations
 
-_DIALECTS = ("llvm.", "omp.", "nvvm.")
+DIALECTS = ("llvm.", "omp.", "nvvm.")
 _SCALAR = r"(?:i\d+|f16|bf16|f32|f64|f80|f128)"
 _TYPE = re.compile(
     rf"{_SCALAR}|vector<(?:\[?\d+\]?x)+(?:{_SCALAR}|!llvm\.ptr(?:<\d+>)?)>|!llvm\..*|!omp\..*",
@@ -37,7 +37,7 @@ def check_llvm_form(root: ir.Operation, reason: str) -> None:
     another dialect, and for casts between types that LLVM does not cast."""
     is_llvm: dict[ir.Type, bool] = {}
     for op in operations(root):
-        if not op.name.startswith(_DIALECTS):
+        if not op.name.startswith(DIALECTS):
             raise MLIRError(f"'{op.name}' {reason}", nearest_location(op))
         for type_ in _types(op):
             if type_ not in is_llvm:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from mlirad.bindings import ir, translate_module_to_llvmir
+from mlirad.bindings import ir
 from mlirad.errors import SourceLocation, TaichiCompilationError
 from mlirad.ir.ops import Gpu
 from mlirad.ir.reports.location import nearest_location
@@ -15,6 +15,7 @@ from mlirad.passes.gpu.merge_atomics import INSTRUCTION, merge_atomics
 from mlirad.pipeline.float_text import spell_floats_as_bits
 from mlirad.pipeline.libdevice import libdevice
 from mlirad.pipeline.llvm_form import check_llvm_form
+from mlirad.pipeline.llvm_text import llvm_text
 from mlirad.pipeline.ptx_writer import llvm
 
 TRIPLE = "nvptx64-nvidia-cuda"
@@ -109,7 +110,7 @@ def _llvm_ir(module: ir.Operation, data_layout: str, *, has_pairs: bool) -> str:
                 kernels.body.append(op.clone(ip=False))
         if has_pairs:
             merge_atomics(kernels.operation)
-        return spell_floats_as_bits(str(translate_module_to_llvmir(kernels.operation)))
+        return spell_floats_as_bits(llvm_text(kernels.operation))
 
 
 def _keep(kernels: set[str], parsed: llvm.ModuleRef, builder: llvm.PassBuilder) -> None:

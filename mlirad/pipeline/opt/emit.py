@@ -6,6 +6,7 @@ from io import BytesIO
 
 from mlirad.bindings import ir
 from mlirad.pipeline.llvm_form import check_llvm_form
+from mlirad.pipeline.llvm_text import llvm_text
 from mlirad.pipeline.opt.printing import Style
 from mlirad.pipeline.opt.settings import Form
 
@@ -27,9 +28,8 @@ def _bytecode(module: ir.Operation) -> bytes:
 
 def _llvm(module: ir.Operation) -> str:
     check_llvm_form(module, "cannot be translated to LLVM IR, expected the LLVM dialect")
-    from mlirad.bindings import translate_module_to_llvmir  # takes a while to load
-
-    return str(translate_module_to_llvmir(module))
+    with module.context:
+        return llvm_text(module)
 
 
 def _ptx(module: ir.Operation, chip: str) -> str:
