@@ -24,6 +24,9 @@ class FieldDef:
     variadicity: Variadicity
 
 class OperandDef(FieldDef): ...
+class ResultDef(FieldDef): ...
+class AttributeDef(FieldDef): ...
+class RegionDef(FieldDef): ...
 
 class Dialect:
     DIALECT_NAMESPACE: str
@@ -41,6 +44,7 @@ class Dialect:
 class Operation(ir.OpView):
     OPERATION_NAME: str
     _fields: Sequence[FieldDef]
+    _traits: Sequence[type]
     def __init_subclass__(
         cls,
         *,

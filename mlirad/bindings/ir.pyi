@@ -547,6 +547,8 @@ class Operation(_OperationBase):
     def parse(source: str, *, source_name: str = "", context: Context | None = None) -> OpView: ...
 
 class OpView(_OperationBase):
+    @property
+    def op_operands(self) -> Sequence[OpOperand]: ...
     def __init__(self, operation: Operation | OpView) -> None: ...
 
 class InsertionPoint:
@@ -587,8 +589,15 @@ class Module:
     def operation(self) -> Operation: ...
 
 class MemoryEffect:
+    Allocate: MemoryEffect
+    Free: MemoryEffect
     Read: MemoryEffect
     Write: MemoryEffect
+
+class MemoryEffectInstancesList:
+    def append(
+        self, effect: MemoryEffect, target: OpOperand | OpResult | Attribute | None = None
+    ) -> None: ...
 
 class MemoryEffectsOpInterface: ...
 class IsTerminatorTrait: ...

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mlirad.bindings import I1, ext, ir
+from mlirad.dialect.effects import reads, writes
 from mlirad.dialect.layout_rules import DYNAMIC, is_sparse, problem_of
 from mlirad.dialect.snode import (
     Snode,
@@ -15,10 +16,10 @@ from mlirad.dialect.snode import (
     tree_operations,
     trees_around,
 )
-from mlirad.dialect.view import NamedOp, Reads, View
+from mlirad.dialect.view import NamedOp, View
 
 
-class ActivateOp(View, dialect=Snode, name="activate"):
+class ActivateOp(View, dialect=Snode, name="activate", effects=[writes("activity")]):
     """Make a cell active, and the cells around it; a list is made long enough.
 
     `"snode.activate"(%i, %j) {activity = @p} : (index, index) -> ()`
@@ -31,7 +32,7 @@ class ActivateOp(View, dialect=Snode, name="activate"):
         return _problem(self.operation)
 
 
-class DeactivateOp(View, dialect=Snode, name="deactivate"):
+class DeactivateOp(View, dialect=Snode, name="deactivate", effects=[writes("activity")]):
     """Make a cell inactive; of a pointer block's, what lies below becomes 0 and inactive. Of a
     dynamic block, empty the list.
 
@@ -45,7 +46,7 @@ class DeactivateOp(View, dialect=Snode, name="deactivate"):
         return _problem(self.operation, of_lists=True)
 
 
-class IsActiveOp(View, dialect=Snode, name="is_active", traits=[Reads]):
+class IsActiveOp(View, dialect=Snode, name="is_active", effects=[reads("activity")]):
     """Whether a cell is active; with the attribute `visits`, for a serial loop over active cells.
 
     `%a = "snode.is_active"(%i) {activity = @p} : (index) -> i1`
@@ -64,7 +65,7 @@ class IsActiveOp(View, dialect=Snode, name="is_active", traits=[Reads]):
         return _problem(self.operation)
 
 
-class LengthOp(View, dialect=Snode, name="length", traits=[Reads]):
+class LengthOp(View, dialect=Snode, name="length", effects=[reads("activity")]):
     """How long a list is. `%n = "snode.length"(%i) {activity = @d} : (index) -> i32`"""
 
     indices: Sequence[ext.Operand[ir.IndexType]]
@@ -75,7 +76,7 @@ class LengthOp(View, dialect=Snode, name="length", traits=[Reads]):
         return _problem(self.operation, of_lists=True, only_lists=True)
 
 
-class AppendOp(View, dialect=Snode, name="append"):
+class AppendOp(View, dialect=Snode, name="append", effects=[reads("activity"), writes("activity")]):
     """Make a list longer by an item; gives its number, or, where the list is full, which is an
     error of the launch, how many items it has room for.
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from mlirad.bindings import ext, ir
+from mlirad.dialect.effects import Effect, effects_trait
 
 
 class NamedOp(Protocol):
@@ -24,9 +25,15 @@ class View(ext.Operation):
     """
 
     def __init_subclass__(
-        cls, name: str, dialect: type[ext.Dialect], traits: Sequence[type] = ()
+        cls,
+        name: str,
+        dialect: type[ext.Dialect],
+        traits: Sequence[type] = (),
+        effects: Sequence[Effect] | None = None,
     ) -> None:
         super().__init_subclass__(name=name, dialect=dialect, traits=[*traits])
+        if effects is not None:
+            cls._traits = [*cls._traits, effects_trait(cls._fields, effects)]
         cls.__init__ = _see  # type: ignore[method-assign, assignment]  # upstream's makes an op
         groups = [field for field in cls._fields if isinstance(field, ext.OperandDef)]
         if sum(group.variadicity is not ext.Variadicity.single for group in groups) < 2:
@@ -45,15 +52,6 @@ class View(ext.Operation):
     def holds(cls, op: NamedOp) -> bool:
         """Return whether an op is one of these."""
         return op.name == cls.OPERATION_NAME
-
-
-class Reads(ir.MemoryEffectsOpInterface):
-    """The trait of ops that read memory and change none."""
-
-    @staticmethod
-    def get_effects(op: ir.OpView, effects: list[ir.MemoryEffect]) -> None:
-        """List the effects of an op."""
-        effects.append(ir.MemoryEffect.Read)
 
 
 def _verify(self: View) -> bool:

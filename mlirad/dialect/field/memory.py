@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from mlirad.bindings import I64, ext, ir
+from mlirad.dialect.effects import allocates, reads, writes
 from mlirad.dialect.field.arrays import Field, array_of, element_type, problem_of_array
 from mlirad.dialect.layout_rules import problem_of
 from mlirad.dialect.snode import (
@@ -14,7 +15,7 @@ from mlirad.dialect.snode import (
     tree_operations,
     trees_around,
 )
-from mlirad.dialect.view import NamedOp, Reads, View
+from mlirad.dialect.view import NamedOp, View
 
 RECURSION = "field.recursion"  # on memory for the calls of a function: which one calls itself
 
@@ -52,7 +53,7 @@ class GetOp(View, dialect=Field, name="get", traits=[ext.Pure]):
         return problem_of_array(op.results[0].type) or _problem_of_place(op, name)
 
 
-class AllocaOp(View, dialect=Field, name="alloca"):
+class AllocaOp(View, dialect=Field, name="alloca", effects=[allocates("array")]):
     """A zeroed array local to this launch. `%a = "field.alloca"() : () -> !field.array<f32, []>`
 
     With `is_set`, it holds anything at first: each element is stored to before it is read.
@@ -68,7 +69,7 @@ class AllocaOp(View, dialect=Field, name="alloca"):
         return problem
 
 
-class LoadOp(View, dialect=Field, name="load", traits=[Reads]):
+class LoadOp(View, dialect=Field, name="load", effects=[reads("array")]):
     """`%v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32`"""
 
     array: ext.Operand[Any]
@@ -79,7 +80,7 @@ class LoadOp(View, dialect=Field, name="load", traits=[Reads]):
         return _problem_of_access(self.operation, self.operation.results[0].type)
 
 
-class StoreOp(View, dialect=Field, name="store"):
+class StoreOp(View, dialect=Field, name="store", effects=[writes("array")]):
     """`"field.store"(%v, %x, %i) : (f32, !field.array<f32, [16]>, index) -> ()`"""
 
     value: ext.Operand[Any]
@@ -90,7 +91,7 @@ class StoreOp(View, dialect=Field, name="store"):
         return _problem_of_access(self.operation, self.operation.operands[0].type)
 
 
-class AtomicOp(View, dialect=Field, name="atomic"):
+class AtomicOp(View, dialect=Field, name="atomic", effects=[reads("array"), writes("array")]):
     """Update by a commutative kind, or `exchange`; gives what was there before.
 
     `%old = "field.atomic"(%v, %x, %i) {kind = "add"}

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mlirad.bindings import I1, ext, ir
+from mlirad.dialect.effects import writes
 from mlirad.dialect.field.arrays import Field
 from mlirad.dialect.view import NamedOp, View
 
@@ -28,7 +29,7 @@ class SpellOp(View, dialect=Field, name="spell", traits=[ext.Pure]):
         return _problem_of_numbers(self.operation)
 
 
-class PrintOp(View, dialect=Field, name="print"):
+class PrintOp(View, dialect=Field, name="print", effects=[writes()]):
     """Write the values into a text with one `{}` for each. `"field.print"(%v) {format = "{}\\0A"} :
     (f32) -> ()`"""
 
@@ -42,7 +43,7 @@ class PrintOp(View, dialect=Field, name="print"):
         return _problem_of_numbers(self.operation)
 
 
-class AssertOp(View, dialect=Field, name="assert"):
+class AssertOp(View, dialect=Field, name="assert", effects=[writes()]):
     """Note the first failure of a launch; what follows still runs.
 
     `"field.assert"(%c, %i) {message = "index {} is out of bounds"} : (i1, index) -> ()`

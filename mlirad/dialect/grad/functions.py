@@ -4,11 +4,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mlirad.bindings import I64, ext, ir
+from mlirad.dialect.effects import OfRegions
 from mlirad.dialect.grad.stacks import Grad
 from mlirad.dialect.view import View
 
 
-class YieldOp(View, dialect=Grad, name="yield", traits=[ir.IsTerminatorTrait]):
+class YieldOp(View, dialect=Grad, name="yield", traits=[ir.IsTerminatorTrait], effects=[]):
     """The results of a region of this dialect, all of one type. `"grad.yield"(%r) : (f32) -> ()`"""
 
     values: Sequence[ext.Operand[Any]]
@@ -20,7 +21,7 @@ class YieldOp(View, dialect=Grad, name="yield", traits=[ir.IsTerminatorTrait]):
         return None
 
 
-class JvpOp(View, dialect=Grad, name="jvp"):
+class JvpOp(View, dialect=Grad, name="jvp", traits=[OfRegions]):
     """A function in its region, with derivatives along `directions` tangents: values, then a
     tangent a direction.
 

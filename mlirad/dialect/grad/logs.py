@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mlirad.bindings import ext, ir
+from mlirad.dialect.effects import allocates, frees, reads, writes
 from mlirad.dialect.field import array_of, is_array
 from mlirad.dialect.grad.stacks import Grad
 from mlirad.dialect.view import View
@@ -17,7 +18,7 @@ class LogType(Grad.Type, name="log"):
     rank: ir.IntegerAttr
 
 
-class OpenOp(View, dialect=Grad, name="open"):
+class OpenOp(View, dialect=Grad, name="open", effects=[allocates("log")]):
     """An empty log, with room for so many entries where that is known.
 
     `%l = "grad.open"(%n) : (index) -> !grad.log<f32, 1>`
@@ -32,7 +33,7 @@ class OpenOp(View, dialect=Grad, name="open"):
         return _problem_of_log(self.operation.results[0].type)
 
 
-class RecordOp(View, dialect=Grad, name="record"):
+class RecordOp(View, dialect=Grad, name="record", effects=[writes("log")]):
     """Note what an element holds before it is overwritten.
 
     `"grad.record"(%old, %l, %i) : (f32, !grad.log<f32, 1>, index) -> ()`
@@ -50,7 +51,7 @@ class RecordOp(View, dialect=Grad, name="record"):
         return None
 
 
-class MarkOp(View, dialect=Grad, name="mark"):
+class MarkOp(View, dialect=Grad, name="mark", effects=[reads("log")]):
     """How many elements a log holds now. `%m = "grad.mark"(%l) : (!grad.log<f32, 1>) -> index`"""
 
     log: ext.Operand[Any]
@@ -60,7 +61,9 @@ class MarkOp(View, dialect=Grad, name="mark"):
         return _problem_of_log(self.operation.operands[0].type)
 
 
-class UndoOp(View, dialect=Grad, name="undo"):
+class UndoOp(
+    View, dialect=Grad, name="undo", effects=[reads("log"), writes("log"), writes("array")]
+):
     """Give an array back what was noted since a mark.
 
     `"grad.undo"(%l, %m, %x) : (!grad.log<f32, 1>, index, !field.array<f32, [16]>) -> ()`
@@ -78,7 +81,7 @@ class UndoOp(View, dialect=Grad, name="undo"):
         return problem
 
 
-class CloseOp(View, dialect=Grad, name="close"):
+class CloseOp(View, dialect=Grad, name="close", effects=[frees("log")]):
     """The log is not used any more. `"grad.close"(%l) : (!grad.log<f32, 1>) -> ()`"""
 
     log: ext.Operand[Any]

@@ -3,6 +3,7 @@
 from typing import Any
 
 from mlirad.bindings import ext, ir
+from mlirad.dialect.effects import allocates, frees, reads, writes
 from mlirad.dialect.view import View
 
 
@@ -16,7 +17,7 @@ class StackType(Grad.Type, name="stack"):
     element: ir.TypeAttr
 
 
-class AllocOp(View, dialect=Grad, name="alloc"):
+class AllocOp(View, dialect=Grad, name="alloc", effects=[allocates("stack")]):
     """As many slots as a loop has iterations. `%s = "grad.alloc"(%trips) : (index) ->
     !grad.stack<f32>`"""
 
@@ -27,7 +28,7 @@ class AllocOp(View, dialect=Grad, name="alloc"):
         return _problem_of_stack(self.operation.results[0].type)
 
 
-class PushOp(View, dialect=Grad, name="push"):
+class PushOp(View, dialect=Grad, name="push", effects=[writes("stack")]):
     """Keep the value of iteration `trip`. `"grad.push"(%v, %s, %k) : (f32, !grad.stack<f32>, index)
     -> ()`"""
 
@@ -39,7 +40,7 @@ class PushOp(View, dialect=Grad, name="push"):
         return _problem_of_element(self.operation.operands[0].type, self.operation.operands[1].type)
 
 
-class PopOp(View, dialect=Grad, name="pop"):
+class PopOp(View, dialect=Grad, name="pop", effects=[reads("stack")]):
     """Give back the value of iteration `trip`. `%v = "grad.pop"(%s, %k) : (!grad.stack<f32>, index)
     -> f32`"""
 
@@ -51,7 +52,7 @@ class PopOp(View, dialect=Grad, name="pop"):
         return _problem_of_element(self.operation.results[0].type, self.operation.operands[0].type)
 
 
-class FreeOp(View, dialect=Grad, name="free"):
+class FreeOp(View, dialect=Grad, name="free", effects=[frees("stack")]):
     """The reverse sweep is past the loop. `"grad.free"(%s) : (!grad.stack<f32>) -> ()`"""
 
     stack: ext.Operand[Any]

@@ -37,7 +37,7 @@ class PlaceholderOp(View, dialect=Te, name="placeholder", traits=[ext.Pure]):
         return _problem_of_sizes(self.operation)
 
 
-class PutOp(View, dialect=Te, name="put", traits=[ir.IsTerminatorTrait]):
+class PutOp(View, dialect=Te, name="put", traits=[ir.IsTerminatorTrait], effects=[]):
     """The end of the region of a `te.scatter`: what to add, where, and whether.
 
     `"te.put"(%holds, %v, %k) : (i1, f32, index) -> ()`
@@ -54,7 +54,7 @@ class PutOp(View, dialect=Te, name="put", traits=[ir.IsTerminatorTrait]):
         return None
 
 
-class YieldOp(View, dialect=Te, name="yield", traits=[ir.IsTerminatorTrait]):
+class YieldOp(View, dialect=Te, name="yield", traits=[ir.IsTerminatorTrait], effects=[]):
     """What a region gives, all of one type. `"te.yield"(%v) : (f32) -> ()`"""
 
     values: Sequence[ext.Operand[Any]]
