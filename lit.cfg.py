@@ -16,7 +16,7 @@ config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir"]
 config.test_source_root = str(root)
 config.test_exec_root = str(root / "build" / "lit")
-config.excludes = ["build"]
+config.excludes = ["build", "irdl"]
 client = f"'{sys.executable}' -I -S '{root}/test/lit_server/client.py' '{start()}'"
 config.substitutions += [
     (rf"(?<![\w/.-]){name}(?![\w/.-])", f"{client} {name}") for name in ("mlirad-opt", "filecheck")

@@ -22,8 +22,9 @@ def test_the_version_is_the_distribution_s() -> None:
     assert ti.__version__ == version("mlirad")
 
 
-def test_types_and_licence_are_shipped() -> None:
+def test_types_dialects_and_licence_are_shipped() -> None:
     assert (files("mlirad") / "py.typed").is_file()
+    assert (files("mlirad") / "dialect" / "irdl" / "field.mlir").is_file()
     assert metadata("mlirad")["License-Expression"] == "Apache-2.0"
 
 

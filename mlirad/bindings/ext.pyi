@@ -30,6 +30,8 @@ class RegionDef(FieldDef): ...
 
 class Dialect:
     DIALECT_NAMESPACE: str
+    operations: Sequence[type[Operation]]
+    _mlir_module: ir.Module  # once it is loaded
 
     class Type(ir.Type):
         type_name: str

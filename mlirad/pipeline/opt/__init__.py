@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mlirad.bindings import PROVIDER, ir
 from mlirad.dialect import context
+from mlirad.dialect.irdl_text import irdl_texts
 from mlirad.errors import MLIRError
 from mlirad.pipeline.opt.chunk import Chunk
 from mlirad.pipeline.opt.command import CommandError, help_text, parse_command
@@ -124,6 +125,8 @@ def _answer(request: Request) -> str:
         return "".join(f"{name}\n" for name in pass_names())
     if request is Request.DIALECTS:
         return "Available Dialects: " + ",".join(_dialects()) + "\n"
+    if request is Request.IRDL:
+        return "\n".join(irdl_texts().values())
     return _version()
 
 

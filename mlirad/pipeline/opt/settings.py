@@ -48,7 +48,7 @@ class Settings(msgspec.Struct):
 class Request(Enum):
     """A request that takes the place of a run."""
 
-    HELP, VERSION, PASSES, DIALECTS = range(4)
+    HELP, VERSION, PASSES, DIALECTS, IRDL = range(5)
 
 
 class Flag(msgspec.Struct, frozen=True):
@@ -171,6 +171,12 @@ FLAGS = (
     ),
     Flag(("list-passes",), "request", "write the names of our passes", value=Request.PASSES),
     Flag(("show-dialects",), "request", "write the names of all dialects", value=Request.DIALECTS),
+    Flag(
+        ("print-irdl",),
+        "request",
+        "write our dialects in IRDL, for --irdl-file of other tools",
+        value=Request.IRDL,
+    ),
     Flag(("version",), "request", "write the version", value=Request.VERSION),
     Flag(("h", "help"), "request", "show this", value=Request.HELP),
 )

@@ -1,0 +1,22 @@
+"""Write our dialects as IRDL text into the package.
+
+python tools/irdl_files.py
+"""
+
+from pathlib import Path
+
+from mlirad.dialect import context
+from mlirad.dialect.irdl_text import irdl_texts
+
+FOLDER = Path(__file__).parents[1] / "mlirad" / "dialect" / "irdl"
+
+
+def main() -> None:
+    """Write a file for each dialect."""
+    with context():
+        for name, text in irdl_texts().items():
+            (FOLDER / f"{name}.mlir").write_text(text)
+
+
+if __name__ == "__main__":
+    main()
