@@ -19,7 +19,7 @@ from mlirad.mlir.run.values import argument
 SITUATIONS = list(situations())
 MACHINES = [("f64", "cpu"), ("f32", "cpu"), ("f64", "simt")]
 CURVED = ["square", "elementary", "power", "steps_in_place", "norm", "results_of_results"]
-DOCUMENT = Path(__file__).parents[2] / "docs" / "enzyme.md"
+DOCUMENT = Path(__file__).parents[2] / "docs/enzyme.md"
 
 
 def _name(situation: Situation) -> str:

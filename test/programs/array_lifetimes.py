@@ -1,4 +1,4 @@
-"""Programs that hand over arrays which nobody else keeps (`python -m programs.array_lifetimes ARCH`).
+"""Programs that hand over arrays nobody else keeps (`python -m programs.array_lifetimes ARCH`).
 
 Run with `PYTHONMALLOC=debug MALLOC_PERTURB_=165`, memory that is freed holds other numbers at once.
 Each situation says what its numbers have to be.
