@@ -38,8 +38,10 @@ def init(
     """Start a program; fields and compiled kernels of the last one are gone.
 
     Options: arch (else the environment's MLIRAD_ARCH, else the CPU), default_fp, default_ip,
-    debug (indices and assertions are checked), random_seed, cpu_max_num_threads, fast_math,
-    opt_level, kernel_profiler (launches are timed, for `ti.profiler`), lanes (iterations of
+    debug (indices and assertions are checked), debug_info (kernels have names and lines in gdb
+    and perf, see docs/debuggers.md; else the environment's MLIRAD_DEBUG_INFO), random_seed,
+    cpu_max_num_threads, fast_math, opt_level,
+    kernel_profiler (launches are timed, for `ti.profiler`), lanes (iterations of
     parallel loops that run together: None, as many as the processor's vectors hold where that
     pays; 1, none; 4, 8 or 16, wherever possible; else the environment's MLIRAD_LANES),
     print_ir, simt_order (of the threads of arch=ti.simt: ascending, descending or shuffled;

@@ -48,6 +48,11 @@ class Mode(msgspec.Struct, frozen=True, cache_hash=True):
         """The check that may have to run before."""
         return COLLISIONS if self.is_reverse else TANGENT_COLLISIONS
 
+    @property
+    def suffix(self) -> str:
+        """Return what follows the name of a kernel in tables and debuggers."""
+        return "" if self in (PRIMAL, CLEARING) else f".{self}"
+
     def __str__(self) -> str:
         return _NAMES.get(self) or "-".join(
             [

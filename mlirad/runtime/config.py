@@ -38,7 +38,7 @@ IGNORED = frozenset(_IGNORED.split())
 
 
 CHOICES = {"lanes": LANES, "simt_order": SIMT_ORDERS, "offline_cache_cleaning_policy": POLICIES}
-FLAGS = "debug", "fast_math", "kernel_profiler", "enable_fallback", "offline_cache"
+FLAGS = "debug", "debug_info", "fast_math", "kernel_profiler", "enable_fallback", "offline_cache"
 _LOCAL_RANKS = "MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"  # set by mpiexec
 
 
@@ -76,6 +76,10 @@ class Config(msgspec.Struct):
     default_fp: DataType = f32
     default_ip: DataType = i32
     debug: bool = False
+    # names and lines of kernels for gdb and perf
+    debug_info: bool = msgspec.field(
+        default_factory=lambda: os.environ.get("MLIRAD_DEBUG_INFO", "0") != "0"
+    )
     random_seed: int = 0
     cpu_max_num_threads: int = msgspec.field(default_factory=_threads)
     fast_math: bool = True

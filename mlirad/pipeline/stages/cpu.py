@@ -41,6 +41,7 @@ _FAST = "insert-fast-math,merge-root-quotients,"
 _ROOTS = "insert-root-estimates,"
 _USUAL = 32  # bytes of a vector that LLVM uses wherever there are so many
 _WIDTH = ",mark-vector-width{{width={width}}}"
+_LINES = "mark-lines{{suffix={suffix}}},ensure-debug-info-scope-on-llvm-func"
 _LIBRARY = "lower-vector-math{{instructions={instructions} missing={missing}}},"
 
 
@@ -86,10 +87,12 @@ def cpu_stages(
     library: VectorLibrary | None = None,
     lanes: LaneWidth = ONE_LANE,
     width: int = 16,
+    debug_info: bool = False,
 ) -> list[Stage]:
     """The stages behind `field`. `worth`: operations in a loop that pay for waking threads;
     `fused`: the target has fused multiply-adds; `library`: elementary functions of vectors;
-    `lanes`: iterations that run together; `width`: the bytes of a vector."""
+    `lanes`: iterations that run together; `width`: the bytes of a vector; `debug_info`: code has
+    lines."""
     tiles = _TILES.format(width=width, fused=str(fused).lower()) * fast_math
     in_lanes, fast = lanes.passes(fast_math), str(fast_math).lower()
     guards = _GUARDS.format(width=lanes.count, fast=fast)
@@ -99,7 +102,13 @@ def cpu_stages(
     return [
         *derivation(mode, check_bounds=check_bounds, keeps=keeps),
         Stage("memref", lower),
-        target_stage(fast_math=fast_math, fused=fused, library=library, width=width),
+        target_stage(
+            fast_math=fast_math,
+            fused=fused,
+            library=library,
+            width=width,
+            lines_of=mode if debug_info else None,
+        ),
     ]
 
 
@@ -109,9 +118,16 @@ def target_stage(
     fused: bool = True,
     library: VectorLibrary | None = None,
     width: int = 16,
+    lines_of: Mode | None = None,
 ) -> Stage:
-    """From memrefs and loops to LLVM's dialect."""
+    """From memrefs and loops to LLVM's dialect; of a mode, with lines for debuggers."""
     functions = "" if library is None else library.passes()
     fast = (_FACTORS + _LANES + _FUSE * fused + _FAST + _ROOTS * fused + functions) * fast_math
     longest = _WIDTH.format(width=width) if width > _USUAL else ""
-    return Stage("target", _TARGET.format(fast=fast) + longest)
+    lines = "" if lines_of is None else f",{lines_for_debuggers(lines_of)}"
+    return Stage("target", _TARGET.format(fast=fast) + longest + lines)
+
+
+def lines_for_debuggers(mode: Mode = PRIMAL) -> str:
+    """Return the passes behind the last stage that keep lines, and names, for debuggers."""
+    return _LINES.format(suffix=mode.suffix)

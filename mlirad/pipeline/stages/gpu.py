@@ -58,10 +58,12 @@ def simt_stages(
     check_bounds: bool = False,
     keeps: bool = False,
     order: str = "ascending",
+    debug_info: bool = False,
 ) -> list[Stage]:
     """The stages behind `field`; `target` runs the kernels of `outlined` on a CPU, its threads in
     an order."""
-    target = target_stage(fast_math=False)  # `outlined` has its flags
+    # `outlined` has its flags
+    target = target_stage(fast_math=False, lines_of=mode if debug_info else None)
     return [
         *gpu_stages(mode, fast_math=fast_math, check_bounds=check_bounds, keeps=keeps),
         Stage(target.name, f"run-threads-in-loops{{order={order}}},{target.passes}"),

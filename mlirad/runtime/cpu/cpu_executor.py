@@ -38,7 +38,7 @@ def _lanes(config: Config) -> LaneWidth:
 def _kept_worker_code(config: Config, text: str) -> KeptCode:
     """What earlier processes made of the code of workers."""
     cache = open_cache(replace(config, asks_for_cache=False))  # the program's own has warned
-    slot = Slot(cache, text)
+    slot = Slot(cache, text, *["with lines"] * config.debug_info)
     code = None if slot.found is None else slot.found[0]
     return KeptCode(code, (lambda binary: slot.keep([binary])) if slot.is_on else None)
 
@@ -46,8 +46,11 @@ def _kept_worker_code(config: Config, text: str) -> KeptCode:
 class HostLaunchSpace(LaunchSpace):
     """Python's memory, for launches that have ended when they return, on some threads."""
 
-    def __init__(self, threads: int, find_code: Callable[[str], KeptCode]) -> None:
+    def __init__(
+        self, threads: int, find_code: Callable[[str], KeptCode], *, debug_info: bool = False
+    ) -> None:
         self._threads, self._kept_worker_code = threads, find_code
+        self._debug_info = debug_info
 
     def words(self, count: int) -> ctypes.Array[ctypes.c_int64]:
         return (ctypes.c_int64 * count)()
@@ -59,7 +62,7 @@ class HostLaunchSpace(LaunchSpace):
         """Nothing runs."""
 
     def workers(self) -> Addressable:
-        return workers(self._threads - 1, self._kept_worker_code)
+        return workers(self._threads - 1, self._kept_worker_code, debug_info=self._debug_info)
 
 
 class CpuExecutor(Executor):
@@ -80,13 +83,18 @@ class CpuExecutor(Executor):
             library=vector_library(),
             lanes=_lanes(config),
             width=vector_bytes(),
+            debug_info=config.debug_info,
         )
 
     def compile(
         self, lowered: LoweredKernel, memory: LaunchMemory, config: Config
     ) -> CompiledKernel:
-        code = machine_code(lowered, opt_level=config.opt_level)
-        room = HostLaunchSpace(config.cpu_max_num_threads, partial(_kept_worker_code, config))
+        code = machine_code(lowered, opt_level=config.opt_level, debug_info=config.debug_info)
+        room = HostLaunchSpace(
+            config.cpu_max_num_threads,
+            partial(_kept_worker_code, config),
+            debug_info=config.debug_info,
+        )
         return CompiledKernel(lowered, code.function, memory, room, code.owner)
 
     def synchronize(self) -> None:

@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
+from mlirad.pipeline.runner import run_pipeline
+from mlirad.pipeline.stages.cpu import lines_for_debuggers
 from mlirad.runtime.cpu.worker_code import ADDRESSES, WORDS, Word, code
 from mlirad.runtime.executor.executor import KeptCode, LoweredKernel
 from mlirad.runtime.native.machine_code import machine_code
@@ -36,8 +38,8 @@ class Workers:
     Launches find them by the address of their state, which never changes.
     """
 
-    def __init__(self, kept_code: KeptCode) -> None:
-        self._code = _compile(kept_code)
+    def __init__(self, kept_code: KeptCode, *, debug_info: bool = False) -> None:
+        self._code = _compile(kept_code, debug_info)
         self._memory = mmap.mmap(-1, WORDS * _WORD, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         self._words = (ctypes.c_int64 * WORDS).from_buffer(self._memory)
         self._threads: list[ctypes.c_ulong] = []
@@ -109,13 +111,17 @@ class _Time(ctypes.Structure):
         return cls(*divmod(time.time_ns() + int(seconds * 1e9), 10**9))
 
 
-def _compile(kept_code: KeptCode) -> _Code:
+def _compile(kept_code: KeptCode, debug_info: bool) -> _Code:
     def parse_code() -> ir.Module:
         with context():
-            return ir.Module.parse(code())
+            module = ir.Module.parse(code())
+            if debug_info:
+                run_pipeline(module.operation, f"builtin.module({lines_for_debuggers()})")
+        return module
 
     # compiled fast: what takes time is the pieces
-    machine = machine_code(LoweredKernel(parse_code, ADDRESSES, (), code=kept_code), opt_level=0)
+    lowered = LoweredKernel(parse_code, ADDRESSES, (), code=kept_code)
+    machine = machine_code(lowered, opt_level=0, debug_info=debug_info)
     addresses = (ctypes.c_int64 * 2)()
     first = ctypes.c_void_p(ctypes.addressof(addresses))
     machine.function((ctypes.c_void_p * 1)(ctypes.addressof(first)))
@@ -128,10 +134,12 @@ class _Process:
     workers: Workers | None = None
 
 
-def workers(count: int, find_code: Callable[[str], KeptCode]) -> Workers:
+def workers(
+    count: int, find_code: Callable[[str], KeptCode], *, debug_info: bool = False
+) -> Workers:
     """The workers of this process, `count` at least; `find_code` is asked for their code, by its
     text."""
     if _Process.workers is None:
-        _Process.workers = Workers(find_code(code()))
+        _Process.workers = Workers(find_code(code()), debug_info=debug_info)
     _Process.workers.hire(count)
     return _Process.workers

@@ -95,6 +95,7 @@ class LoweredKernel(msgspec.Struct, frozen=True, dict=True):
     failure: type[TaichiRuntimeError] = TaichiAssertionError  # what one that fails raises
     code: KeptCode = NOT_KEPT
     row_notes: RowNotes = NO_NOTES
+    title: str = ""  # what tables and debuggers call this mode of the kernel
 
     @cached_property
     def module(self) -> ir.Module:

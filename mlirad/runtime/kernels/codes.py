@@ -118,8 +118,7 @@ class Codes:
         return code
 
     def _name(self, mode: Mode) -> str:
-        name = self.stages.kernel.name
-        return name if mode in (PRIMAL, CLEARING) else f"{name}.{mode}"
+        return f"{self.stages.kernel.name}{mode.suffix}"
 
     def _lower(self, mode: Mode) -> LoweredMode:
         stages, own_mode = self.stages.given.resolve(mode)

@@ -141,6 +141,7 @@ class KernelIR:
             TaichiRuntimeError if mode.is_check else TaichiAssertionError,
             code,
             read_row_notes(notes),
+            f"{self.kernel.name}{mode.suffix}",
         )
 
     def _before_last(self, mode: Mode, stages: Sequence[Stage]) -> ir.Module:

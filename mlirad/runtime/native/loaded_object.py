@@ -56,9 +56,20 @@ class LoadedObject:
         if name not in self._symbols:
             raise UnreadableObjectError(f"no function '{name}'")
         function: Callable[[Any], None] = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(
-            self._address(self._symbols[name])
+            self.address(self._symbols[name])
         )
         return function
+
+    @property
+    def sections(self) -> dict[int, int]:
+        """Where sections are, by their number."""
+        return {number: place.address for number, place in self._places.items()}
+
+    @property
+    def functions(self) -> list[Symbol]:
+        """The functions that the object has, in the order of their code."""
+        functions = (symbol for symbol in self._symbols.values() if symbol.is_function)
+        return sorted(functions, key=lambda symbol: (symbol.section or 0, symbol.offset))
 
     def _place_sections(self, sections: dict[int, Section]) -> _Piece:
         """Sections in memory of their own."""
@@ -76,12 +87,13 @@ class LoadedObject:
         addresses: dict[Symbol, int] = {}
         for relocation in relocations:
             if relocation.symbol not in addresses:
-                addresses[relocation.symbol] = self._address(relocation.symbol)
+                addresses[relocation.symbol] = self.address(relocation.symbol)
             self._places[relocation.section].relocate(
                 relocation, addresses[relocation.symbol] + relocation.addend
             )
 
-    def _address(self, symbol: Symbol) -> int:
+    def address(self, symbol: Symbol) -> int:
+        """Return where a symbol is. Raises UnreadableObjectError if it is nowhere."""
         if symbol.section is not None:
             if symbol.section not in self._places:
                 raise UnreadableObjectError(f"'{symbol.name}' is in no section that is loaded")

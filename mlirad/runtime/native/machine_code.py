@@ -12,9 +12,11 @@ from mlirad.runtime.native.engine import engine_of
 from mlirad.runtime.native.loaded_object import LoadedObject, can_load_objects
 from mlirad.runtime.native.object_file import UnreadableObjectError
 
+_INTERFACE = "_mlir_ciface_"
 _PACKED = "_mlir__mlir_ciface_{}"  # what the engine adds: the C interface, its arguments packed
 _LARGEST_OBJECT, _SMALL_OBJECT = 64 << 20, 64 << 10
 _waiting: list[Any] = []  # the engine that was wanted last
+_debugged_code: list[object] = []  # code that gdb knows
 
 
 class MachineCode(NamedTuple):
@@ -25,14 +27,21 @@ class MachineCode(NamedTuple):
 
 
 def machine_code(
-    lowered: LoweredKernel, *, opt_level: int = 3, libraries: Sequence[str] = ()
+    lowered: LoweredKernel,
+    *,
+    opt_level: int = 3,
+    libraries: Sequence[str] = (),
+    debug_info: bool = False,
 ) -> MachineCode:
-    """Code of a kernel, which is kept for later processes."""
-    loaded = _load(lowered.code.binary, lowered.name, libraries)
-    return loaded or _compile(lowered, opt_level, libraries)
+    """Code of a kernel, which is kept for later processes; with `debug_info`, gdb and perf know
+    it."""
+    loaded = _load(lowered, lowered.code.binary, libraries, debug_info)
+    return loaded or _compile(lowered, opt_level, libraries, debug_info)
 
 
-def _compile(lowered: LoweredKernel, opt_level: int, libraries: Sequence[str]) -> MachineCode:
+def _compile(
+    lowered: LoweredKernel, opt_level: int, libraries: Sequence[str], debug_info: bool
+) -> MachineCode:
     """What LLVM makes of it.
 
     Its object file is loaded where it can be: the engine would keep a copy of all that LLVM needs
@@ -40,28 +49,41 @@ def _compile(lowered: LoweredKernel, opt_level: int, libraries: Sequence[str]) -
     and compiles a module of its own for that: a small one waits until the next one is wanted.
     """
     module = lowered.module
-    give_back_compiler_pages()
+    if not debug_info:  # gdb's breakpoints are in such pages
+        give_back_compiler_pages()
     _waiting.clear()
     engine = engine_of(module, opt_level=opt_level, libraries=libraries)
     function = engine.lookup(lowered.name)
     code = _object_of(engine) if can_load_objects() and _may_write_files() else None
     if code is not None and lowered.code.keep is not None:
         lowered.code.keep(code)
-    loaded = _load(code, lowered.name, libraries)
-    if code is not None and len(code) < _SMALL_OBJECT:
+    loaded = _load(lowered, code, libraries, debug_info)
+    if debug_info:  # gdb cannot take its breakpoints from memory that is gone
+        _debugged_code.append(engine)
+    elif code is not None and len(code) < _SMALL_OBJECT:
         _waiting.append(engine)
-    give_back_compiler_pages()
+    if not debug_info:
+        give_back_compiler_pages()
     return loaded or MachineCode(function, engine)
 
 
-def _load(code: bytes | None, name: str, libraries: Sequence[str]) -> MachineCode | None:
+def _load(
+    lowered: LoweredKernel, code: bytes | None, libraries: Sequence[str], debug_info: bool
+) -> MachineCode | None:
     if code is None:
         return None
     try:
         loaded = LoadedObject(code, libraries)
-        return MachineCode(loaded.function(_PACKED.format(name)), loaded)
+        function = loaded.function(_PACKED.format(lowered.name))
     except (UnreadableObjectError, OSError):  # a library that is not here
         return None
+    if debug_info:
+        from mlirad.runtime.native.debuggers import show_code  # few programs need it
+
+        interface = f"{_INTERFACE}{lowered.name}"
+        show_code(loaded, code, {interface: lowered.title or lowered.name})
+        _debugged_code.append(loaded)
+    return MachineCode(function, loaded)
 
 
 def _may_write_files() -> bool:

@@ -29,12 +29,13 @@ class SimtExecutor(Executor):
             check_bounds=config.debug,
             keeps=keeps,
             order=config.simt_order,
+            debug_info=config.debug_info,
         )
 
     def compile(
         self, lowered: LoweredKernel, memory: LaunchMemory, config: Config
     ) -> CompiledKernel:
-        code = machine_code(lowered, opt_level=config.opt_level)
+        code = machine_code(lowered, opt_level=config.opt_level, debug_info=config.debug_info)
         return CompiledKernel(
             lowered, code.function, memory, DeviceLaunchSpace(self.memory), code.owner
         )
