@@ -12,7 +12,8 @@ from mlirad.ir.ops import Func
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import block_operations
 from mlirad.mlir.function import MlirFunction
-from mlirad.pipeline.opt.source_text import check_text, decode, refused_in_silence
+from mlirad.pipeline.opt.parsing import Reading
+from mlirad.pipeline.opt.source_text import decode
 from mlirad.pipeline.runner import compile_pipeline
 from mlirad.pipeline.stages.functions import function_stages
 from mlirad.pipeline.stages.stage import join
@@ -48,15 +49,8 @@ def parse(text: str, entry: str | None = None) -> MlirFunction:
 
 @in_turn
 def _function(text: str, file: str, entry: str | None, *, is_file: bool) -> MlirFunction:
-    check_text(text, file)
     with context():
-        try:
-            module = ir.Module.parseFile(file) if is_file else ir.Module.parse(text)
-        except ir.MLIRError as error:
-            if not error.error_diagnostics:
-                raise refused_in_silence(text, file) from None
-            first = error.error_diagnostics[0]
-            raise MLIRError(first.message, source_location(first.location)) from None
+        module = _module(Reading(text, file, is_whole_file=is_file))
         name = _entry(module, entry, file)
         for op in block_operations(module.body):
             if op.name == Func.FUNC and _name(op) != name:
@@ -65,6 +59,16 @@ def _function(text: str, file: str, entry: str | None, *, is_file: bool) -> Mlir
             stages = join(function_stages())
             compile_pipeline(module.operation, stages, verify=True, is_foreign=True)()
         return MlirFunction(module, name, file)
+
+
+def _module(reading: Reading) -> ir.Module:
+    """Read a module; an error of upstream's becomes one of ours, with its place."""
+    try:
+        return reading.module()
+    except ir.MLIRError as error:
+        first = error.error_diagnostics[0]
+        place = source_location(first.location)
+        raise MLIRError(first.message, None if place is None else reading.place(place)) from None
 
 
 def _entry(module: ir.Module, entry: str | None, file: str) -> str:

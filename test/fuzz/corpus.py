@@ -52,7 +52,7 @@ def is_program(text: str) -> bool:
     """Whether a text can be parsed."""
     try:
         with context().attach_diagnostic_handler(lambda diagnostic: True):
-            Chunk(text, "-").parse(implicit_module=True)
+            Chunk(text, "-").reading().module()
     except (MLIRError, ir.MLIRError):
         return False
     return True

@@ -18,15 +18,13 @@ from mlirad.pipeline.opt.diagnostics import Diagnostic, Report, Severity, remark
 from mlirad.pipeline.opt.emit import emit
 from mlirad.pipeline.opt.expectations import parse_expectations, unmet
 from mlirad.pipeline.opt.output import write
+from mlirad.pipeline.opt.parsing import Reading, named
 from mlirad.pipeline.opt.printing import Dumps, Style
 from mlirad.pipeline.opt.reproducer import Reproducer, waiting_place
 from mlirad.pipeline.opt.settings import Settings
-from mlirad.pipeline.opt.source_text import check_text, refused_in_silence
 from mlirad.pipeline.opt.supervision import Progress
 from mlirad.pipeline.opt.timing import Timing
 from mlirad.pipeline.runner import Watcher, compile_pipeline
-
-UNNAMED = "-"  # what upstream calls a text that is not read from a file
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -46,16 +44,17 @@ class Chunk(msgspec.Struct, frozen=True):
     def run(self, settings: Settings, timing: Timing, progress: Progress) -> Verdict:
         """Parse it, run the pipeline, and report what is wrong."""
         reported: list[Diagnostic] = []
+        reading = self.reading()
 
         def report(diagnostic: Diagnostic) -> None:
-            reported.append(self._name_file(diagnostic))
+            reported.append(self._place(diagnostic, reading))
             if not settings.verify_diagnostics:
                 print(reported[-1], file=sys.stderr)
 
         output = None
         context().allow_unregistered_dialects = settings.unregistered_dialects
         with reporting(context(), report):
-            output = _Run(self, settings, timing, progress).output(report)
+            output = _Run(self, reading, settings, timing, progress).output(report)
         failed = any(diagnostic.severity is Severity.ERROR for diagnostic in reported)
         if not settings.verify_diagnostics:
             return Verdict(not failed, None if failed else output)
@@ -64,25 +63,9 @@ class Chunk(msgspec.Struct, frozen=True):
             print(error, file=sys.stderr)
         return Verdict(not errors, None if failed else output)
 
-    def parse(self, implicit_module: bool) -> ir.Operation:
-        """The program. Raises MLIRError if it is not one."""
-        if isinstance(self.source, bytes):
-            return ir.Module.parse(self.source, context()).operation
-        check_text(self.source, self.file)
-        try:
-            if not implicit_module:
-                return ir.Operation.parse(
-                    self.source, source_name=self.file, context=context()
-                ).operation
-            if self.is_whole_file:
-                return ir.Module.parseFile(
-                    self.file, context()
-                ).operation  # so that locations name the file
-            return ir.Module.parse(self.source, context()).operation
-        except ir.MLIRError as error:
-            if not error.error_diagnostics:
-                raise refused_in_silence(self.source, self.file) from None
-            raise
+    def reading(self) -> Reading:
+        """Return what parses it."""
+        return Reading(self.source, self.file, is_whole_file=self.is_whole_file)
 
     def first_line(self) -> int:
         """Return where it begins in its file."""
@@ -90,12 +73,13 @@ class Chunk(msgspec.Struct, frozen=True):
             return 1
         return 1 + len(self.source) - len(self.source.lstrip("\n"))
 
-    def _name_file(self, diagnostic: Diagnostic) -> Diagnostic:
-        """A diagnostic in the file, where upstream has no name for it."""
-        place = diagnostic.place
-        if place is None or place.file != UNNAMED:
+    def _place(self, diagnostic: Diagnostic, reading: Reading) -> Diagnostic:
+        """Return a diagnostic with its place in the file."""
+        if diagnostic.place is None:
             return diagnostic
-        place = replace(place, file=self.file)
+        place = named(reading.place(diagnostic.place), self.file)
+        if place == diagnostic.place:
+            return diagnostic
         return replace(diagnostic, place=place, details=diagnostic.details or place.excerpt())
 
 
@@ -103,16 +87,22 @@ class _Run:
     """The way of one chunk from its source to what is written."""
 
     def __init__(
-        self, chunk: Chunk, settings: Settings, timing: Timing, progress: Progress
+        self,
+        chunk: Chunk,
+        reading: Reading,
+        settings: Settings,
+        timing: Timing,
+        progress: Progress,
     ) -> None:
-        self.chunk, self.settings, self.timing, self.progress = chunk, settings, timing, progress
+        self.chunk, self.reading = chunk, reading
+        self.settings, self.timing, self.progress = settings, timing, progress
 
     def output(self, report: Report) -> str | bytes:
         """Parse, run, write."""
         settings = self.settings
         self._note("reading")
         with self.timing.section("Parser"):
-            root = self.chunk.parse(settings.implicit_module)
+            root = self.reading.operation(implicit_module=settings.implicit_module)
             for op, problem in (*malformed_types(root), *conflicting_places(root)):
                 raise MLIRError(problem, source_location(op.location))
         self._run_passes(root)

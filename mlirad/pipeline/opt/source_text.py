@@ -17,7 +17,7 @@ _TOKEN = re.compile(
 )
 _ESCAPE = re.compile(rb"\\(?:([0-9a-fA-F]{2})|.)")
 _INTEGER = re.compile(r"-?(?:0x[0-9a-fA-F]{8,}|\d{10,})")
-_UNQUOTED = re.compile(r"(?:^|=)[ \t]*(?P<name>(?:field|grad|snode)\.\w+)", re.MULTILINE)
+_UNQUOTED = re.compile(r"(?:^|=)[ \t]*(?P<name>(?:field|grad|snode|te)\.\w+)", re.MULTILINE)
 
 
 def decode(raw: bytes, file: str) -> str:
@@ -77,8 +77,8 @@ def _is_large(number: str) -> bool:
 
 
 def refused_in_silence(text: str, file: str) -> MLIRError:
-    """The error for a text that the parser refused without saying why: ops of ours have no syntax
-    of their own."""
+    """The error for a text that the parser refused without saying why: some ops of ours have no
+    short form."""
     for match in _UNQUOTED.finditer(_without_strings(text)):
         return MLIRError(
             f"'{match['name']}' is written in quotes, in generic form",
