@@ -55,7 +55,7 @@ MAY_IMPORT = {
     "ad": LEAVES
     | {"dialect", "ir", "kernel", "pipeline", "frontend", "runtime", "lang", "foreign"},
     "distributed": LEAVES | {"runtime", "lang", "ad"},
-    "mlir": LEAVES | {"dialect", "ir", "kernel", "pipeline", "runtime", "lang", "ad"},
+    "mlir": LEAVES | {"dialect", "ir", "kernel", "pipeline", "runtime", "lang", "te", "ad"},
     "dist": {"distributed"},
     "ensemble": LEAVES,
     "algorithms": LEAVES | {"lang", "drawing"},

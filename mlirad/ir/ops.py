@@ -77,7 +77,7 @@ class Gpu:
 class Linalg:
     """Ops of `linalg`."""
 
-    SOFTMAX = "linalg.softmax"
+    GENERIC, INDEX, SOFTMAX = "linalg.generic", "linalg.index", "linalg.softmax"
 
 
 class Llvm:
@@ -144,7 +144,12 @@ class Scf:
 class Tensor:
     """Ops of `tensor`."""
 
-    DIM, EMPTY = "tensor.dim", "tensor.empty"
+    CAST, COLLAPSE_SHAPE, CONCAT = "tensor.cast", "tensor.collapse_shape", "tensor.concat"
+    DIM, EMPTY, EXPAND_SHAPE = "tensor.dim", "tensor.empty", "tensor.expand_shape"
+    EXTRACT, EXTRACT_SLICE = "tensor.extract", "tensor.extract_slice"
+    FROM_ELEMENTS, GATHER = "tensor.from_elements", "tensor.gather"
+    GENERATE, INSERT, INSERT_SLICE = "tensor.generate", "tensor.insert", "tensor.insert_slice"
+    PAD, RESHAPE, SPLAT = "tensor.pad", "tensor.reshape", "tensor.splat"
 
 
 class Ub:

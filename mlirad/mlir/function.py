@@ -28,6 +28,8 @@ from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.functions import require_derivatives
 from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.program import Program, program
+from mlirad.te.programs.bound_kernels import BoundKernels
+from mlirad.te.programs.programs import TensorModule
 
 
 class MlirFunction:
@@ -41,10 +43,12 @@ class MlirFunction:
     Raises TaichiRuntimeTypeError if an argument does not fit.
     """
 
-    def __init__(self, module: ir.Module, name: str, file: str) -> None:
+    def __init__(
+        self, module: ir.Module, name: str, file: str, tensors: TensorModule | None = None
+    ) -> None:
         self.__name__, self.module, self.file = name, module, file
         (function,) = functions(module.operation)
-        self._function = function
+        self._function, self.definitions = function, tensors  # if it is only these
         self.parameters = parameters_of(function, module.operation)
         by_role = {role: [p for p in self.parameters if p.role is role] for role in Role}
         self.arguments = sorted(by_role[Role.ARGUMENT], key=lambda parameter: parameter.source)
@@ -82,7 +86,10 @@ class MlirFunction:
 
     def ir(self, stage: str = "field", *, reverse: bool = False, locations: bool = False) -> str:
         """Return the function at a stage of kernels, as text that `mlirad-opt` reads; with
-        `locations`, each op says its line. Raises ValueError for an unknown stage."""
+        `locations`, each op says its line. Raises ValueError for an unknown stage. One that is
+        definitions of tensors has them as its stage "te"."""
+        if stage == "te" and self.definitions is not None:
+            return str(self.module.operation.get_asm(enable_debug_info=locations))
         mode = REVERSE if reverse else PRIMAL
         return self._variant_in(program()).stages.dump(stage, mode, locations=locations)
 
@@ -92,7 +99,7 @@ class MlirFunction:
         return [self._shape(parameter, values_of) for parameter in self.results]
 
     def _arrays(self) -> list[Parameter]:
-        return [p for p in self.parameters if p.is_array]
+        return [parameter for parameter in self.parameters if parameter.is_array]
 
     def _take(self, parameter: Parameter, value: Any, with_gradient: bool) -> int | ArrayBuffer:
         """Return an argument as a launch passes it: an array that fits, or an integer."""
@@ -191,7 +198,7 @@ class MlirFunction:
         """Return the kernel with gradients of arrays. Raises TaichiCompilationError if it would
         lose a derivative."""
         graded = variant.with_gradients(frozenset(active))
-        if graded not in self._checked:
+        if self.definitions is None and graded not in self._checked:
             require_derivatives(graded.kernel.module)
             if not _can_go_back(graded):
                 graded = self._serial(variant, frozenset(active), graded)
@@ -213,18 +220,24 @@ class MlirFunction:
         """Return the kernel in a program."""
         variant = self._variant
         if variant is None or variant.program is not current or variant.codes.is_stale:
-            variant = self._new_variant(current)
+            self._variant = variant = _variant_of(self, current)
+            self._checked.clear()  # those of a program that has ended
         return variant
 
-    @in_turn
-    def _new_variant(self, current: Program) -> Variant:
-        arrays = tuple(
-            NdarrayArgument(p.dtype, len(p.shape or ()), (), False) for p in self._arrays()
-        )
-        kernel = KernelModule(copy_of(self.module), self.__name__, False, (), None, arrays)
-        self._variant = Variant(kernel, current, [])
-        self._checked.clear()  # those of a program that has ended
-        return self._variant
+
+@in_turn
+def _variant_of(function: MlirFunction, current: Program) -> Variant:
+    """Return the kernel of a function in a program."""
+    if function.definitions is not None:
+        places = tuple(range(len(function.parameters)))
+        return BoundKernels(function.definitions, current).on(places).variant
+    arrays = tuple(
+        NdarrayArgument(p.dtype, len(p.shape or ()), (), False)
+        for p in function.parameters
+        if p.is_array
+    )
+    module, name = copy_of(function.module), function.__name__
+    return Variant(KernelModule(module, name, False, (), None, arrays), current, [])
 
 
 @in_turn

@@ -9,7 +9,7 @@ import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, is_array
-from mlirad.ir.marks.roles import EXTENTS, ROLE, Role
+from mlirad.ir.marks.roles import EXTENTS, ROLE, VALUE, Role
 from mlirad.ir.signature import parameter_attributes
 from mlirad.runtime.memory.values import Values
 from mlirad.types import DataType, from_mlir
@@ -47,24 +47,37 @@ class Parameter(msgspec.Struct, frozen=True):
 
 def parameters_of(function: ir.Operation, module: ir.Operation) -> list[Parameter]:
     """Return the parameters of a raised function."""
-    types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs
-    return [
+    types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    parameters = [
         _parameter(type_, label, module)
-        for type_, label in zip(types, parameter_attributes(function))
+        for type_, label in zip(types.inputs, parameter_attributes(function))
     ]
+    # one of definitions gives tensors, any other writes to arrays
+    results = [_array(type_) for type_ in types.results]
+    return parameters + [Parameter(Role.RESULT, k, *array) for k, array in enumerate(results)]
 
 
 def _parameter(type_: ir.Type, label: dict[str, ir.Attribute], module: ir.Operation) -> Parameter:
     role_name, *source = ir.ArrayAttr(label[ROLE])
     role = Role(ir.StringAttr(role_name).value)
-    element, shape = array_of(type_) if is_array(type_) else (str(type_), None)
     number, value = -1, None
-    if role is Role.CONSTANT:
+    if VALUE in label:
+        value = np.array(ir.DenseElementsAttr(label[VALUE]))
+    elif role is Role.CONSTANT:
         value = _value_of(ir.FlatSymbolRefAttr(source[0]).value, module)
     elif source:
         number = ir.IntegerAttr(source[0]).value
     extents = _extents(label[EXTENTS]) if EXTENTS in label else None
-    return Parameter(role, number, from_mlir(element), shape, extents, value)
+    return Parameter(role, number, *_array(type_), extents, value)
+
+
+def _array(type_: ir.Type) -> tuple[DataType, tuple[int, ...] | None]:
+    """Return the type of the elements of an array or a tensor, and its shape; of an integer its
+    type alone."""
+    if isinstance(type_, ir.RankedTensorType):
+        return from_mlir(str(type_.element_type)), tuple(type_.shape)
+    element, shape = array_of(type_) if is_array(type_) else (str(type_), None)
+    return from_mlir(element), shape
 
 
 def _value_of(name: str, module: ir.Operation) -> Values:

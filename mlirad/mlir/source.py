@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from os import PathLike, fspath
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
+from mlirad.dialect.te import defines_tensor
 from mlirad.dialect.turn import in_turn
-from mlirad.errors import MLIRError, TaichiNameError
+from mlirad.errors import MLIRError, TaichiCompilationError, TaichiNameError
 from mlirad.ir.ops import Func
 from mlirad.ir.reports.location import source_location
-from mlirad.ir.walk import block_operations
+from mlirad.ir.requirements import is_private
+from mlirad.ir.walk import block_operations, entry_of, functions
+from mlirad.kernel.array_arguments import copy_of
 from mlirad.mlir.function import MlirFunction
 from mlirad.pipeline.opt.parsing import Reading
 from mlirad.pipeline.opt.source_text import decode
 from mlirad.pipeline.runner import compile_pipeline
-from mlirad.pipeline.stages.functions import function_stages
+from mlirad.pipeline.stages.functions import DEFINITIONS, function_stages
 from mlirad.pipeline.stages.stage import join
+from mlirad.te.programs.functions_in_ir import module_of_function
 
 
 def load(path: str | PathLike[str], entry: str | None = None) -> MlirFunction:
@@ -56,6 +61,10 @@ def _function(text: str, file: str, entry: str | None, *, is_file: bool) -> Mlir
             if op.name == Func.FUNC and _name(op) != name:
                 op.attributes["sym_visibility"] = ir.StringAttr.get("private")
         with module.operation.location:
+            raised = _raised(module)
+            if raised is not None:
+                (function,) = functions(raised.operation)
+                return MlirFunction(raised, name, file, module_of_function(function))
             stages = join(function_stages())
             compile_pipeline(module.operation, stages, verify=True, is_foreign=True)()
         return MlirFunction(module, name, file)
@@ -69,6 +78,29 @@ def _module(reading: Reading) -> ir.Module:
         first = error.error_diagnostics[0]
         place = source_location(first.location)
         raise MLIRError(first.message, None if place is None else reading.place(place)) from None
+
+
+def _raised(module: ir.Module) -> ir.Module | None:
+    """Return a copy whose only function is definitions of tensors, if that is all it does."""
+    copy = copy_of(module)
+    if not any(isinstance(value.type, ir.RankedTensorType) for value in _values(copy)):
+        return None
+    pipeline = f"builtin.module({DEFINITIONS})"
+    try:
+        compile_pipeline(copy.operation, pipeline, verify=True, is_foreign=True)()
+    except (MLIRError, TaichiCompilationError):
+        return None  # which the other way says at its line
+    listed = functions(copy.operation)
+    is_raised = len(listed) == 1 and any(map(defines_tensor, block_operations(entry_of(listed[0]))))
+    return copy if is_raised else None
+
+
+def _values(module: ir.Module) -> Iterator[ir.Value]:
+    """Yield what public functions take and give."""
+    for function in functions(module.operation):
+        if not is_private(function):
+            yield from entry_of(function).arguments
+            yield from block_operations(entry_of(function))[-1].operands
 
 
 def _entry(module: ir.Module, entry: str | None, file: str) -> str:

@@ -123,6 +123,7 @@ class ScanOp(View, dialect=Te, name="scan", traits=[ext.Pure]):
 
 
 LABEL = "label"
+STOP = "te.stop"  # on a definition through which no derivative passes
 KEPT, INLINED = "kept", "inlined"  # of a definition: it has an array, or none
 MOST_NESTED = 100  # branches within branches of a definition: passes recurse into them
 _COMPUTE, _SCATTER = ComputeOp.OPERATION_NAME, ScatterOp.OPERATION_NAME

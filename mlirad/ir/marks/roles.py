@@ -9,6 +9,7 @@ from itertools import count
 from mlirad.bindings import ir
 
 ROLE, EXTENTS = "field.role", "field.extents"
+VALUE = "field.value"  # of a constant that no `memref.global` holds
 # of memory that a function writes its result of this number to, which was a vector, or complex
 VECTOR_RESULT, COMPLEX_RESULT = "field.vector_result", "field.complex_result"
 

@@ -31,6 +31,14 @@ _ARRAYS = (
 )
 
 
+# what names a function's operations have is known of `linalg.generic` alone
+DEFINITIONS = (
+    "lower-integer-powers,lift-cf-to-scf,inline{default-pipeline=cse},symbol-dce,"
+    "lower-sine-cosine-pairs,func.func(math-expand-ops{ops=clampf}),"
+    "convert-elementwise-to-linalg,linalg-generalize-named-ops,canonicalize,cse,raise-linalg-to-te"
+)
+
+
 def function_stages(*, gradients: bool = False) -> list[Stage]:
     """Return the stages in front of `field`: calls are inlined, branches are structured, tensors
     are buffers, structured operations are loops, and memrefs are arrays, with gradients if these

@@ -14,8 +14,6 @@ from mlirad.te.graph import graph
 from mlirad.te.places import place
 from mlirad.te.tensor import Tensor
 
-STOP = "te.stop"  # on a definition through which no derivative passes
-
 
 @in_turn
 def consumed_tensors(tensor: Tensor) -> list[Tensor]:
@@ -34,14 +32,14 @@ def _is_tensor(value: ir.Value) -> bool:
 
 def is_stopped(tensor: Tensor) -> bool:
     """Return whether no derivative passes through a definition."""
-    return STOP in owner_operation(tensor.value).attributes
+    return te.STOP in owner_operation(tensor.value).attributes
 
 
 @in_turn
 def stop(tensor: Tensor) -> None:
     """Let no derivative pass through a definition."""
     with graph().defining(tensor.place):
-        owner_operation(tensor.value).attributes[STOP] = ir.UnitAttr.get()
+        owner_operation(tensor.value).attributes[te.STOP] = ir.UnitAttr.get()
 
 
 def is_given(tensor: Tensor) -> bool:
