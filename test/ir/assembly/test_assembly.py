@@ -20,7 +20,7 @@ from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import operations
 from mlirad.pipeline.opt.parsing import Reading
 
-PAGE = Path(__file__).parents[3] / "docs" / "assembly.md"
+PAGE = Path(__file__).parents[3] / "docs/assembly.md"
 ROWS = re.findall(r"^\| `(.*)` \| `(.*)` \|$", PAGE.read_text(), re.MULTILINE)
 AROUND = "func.func @f(%x: !field.array<f32, [16]>, %s: !grad.stack<f32>, %l: !grad.log<f32, 1>) {"
 TREES = """snode.root @S0 {
