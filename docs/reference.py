@@ -24,7 +24,6 @@ from typing import Any, TypeGuard
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
-from mlirad.dialect.view import View
 from mlirad.pipeline.options import options_of, spell
 from mlirad.pipeline.registry import find_pass, pass_names, requirements_of
 
@@ -64,13 +63,12 @@ EXAMPLES = {  # programs by the names that they are for
 }
 _WIDTH = 80  # of a line of code
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
-DIALECTS = ("field", "grad", "te", "snode", "activity", "turn")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages."""
     pages = {f"reference/{name}.md": namespace_page(name) for name in NAMESPACES}
-    pages |= {"reference/passes.md": passes_page(), "reference/dialects.md": dialects_page()}
+    pages["reference/passes.md"] = passes_page()
     pages |= {page: (ROOT / name).read_text() for name, page in FRONT.items()}
     pages |= {f"notebooks/{file.stem}.md": notebook_page(file) for file in NOTEBOOKS}
     for name, page in pages.items():
@@ -153,17 +151,6 @@ def passes_page() -> str:
     return "\n\n".join(parts)
 
 
-def dialects_page() -> str:
-    """Every op of ours."""
-    parts = ["# Dialects"]
-    for name in DIALECTS:
-        module = import_module(f"mlirad.dialect.{name}")
-        parts += [f"## {name}", inspect.getdoc(module) or ""]
-        for op in _ops(f"mlirad.dialect.{name}"):
-            parts += [f"### `{op.OPERATION_NAME}`", inspect.getdoc(op) or ""]
-    return "\n\n".join(parts)
-
-
 def _pass(name: str) -> Iterator[str]:
     function = find_pass(name)
     yield f"### {name}"
@@ -177,17 +164,6 @@ def _pass(name: str) -> Iterator[str]:
     needs = [(inspect.getdoc(need) or "").partition("\n\n")[0] for need in requirements_of(name)]
     if needs:
         yield "Takes for granted:\n\n" + "\n".join(f"- {' '.join(need.split())}" for need in needs)
-
-
-def _ops(place: str) -> list[type[View]]:
-    """The ops of a dialect, by their names."""
-    found, pending = [], [View]
-    while pending:
-        kind = pending.pop()
-        pending += kind.__subclasses__()
-        if kind.__module__.startswith(place) and "OPERATION_NAME" in vars(kind):
-            found.append(kind)
-    return sorted(found, key=lambda op: op.OPERATION_NAME)
 
 
 def _described(level: int, name: str, value: object) -> Iterator[str]:

@@ -23,6 +23,9 @@ class ActivateOp(View, dialect=Snode, name="activate", effects=[writes("activity
     """Make a cell active, and the cells around it; a list is made long enough.
 
     `"snode.activate"(%i, %j) {activity = @p} : (index, index) -> ()`
+
+    Races: not with other activations; with deactivations of the block in other iterations.
+    Bounds: outside of the block, an error of the launch, and nothing is changed.
     """
 
     indices: Sequence[ext.Operand[ir.IndexType]]
@@ -37,6 +40,9 @@ class DeactivateOp(View, dialect=Snode, name="deactivate", effects=[writes("acti
     dynamic block, empty the list.
 
     `"snode.deactivate"(%i, %j) {activity = @p} : (index, index) -> ()`
+
+    Races: with all that concerns the block in other iterations.
+    Bounds: outside of the block, an error of the launch, and nothing is changed.
     """
 
     indices: Sequence[ext.Operand[ir.IndexType]]
@@ -50,6 +56,9 @@ class IsActiveOp(View, dialect=Snode, name="is_active", effects=[reads("activity
     """Whether a cell is active; with the attribute `visits`, for a serial loop over active cells.
 
     `%a = "snode.is_active"(%i) {activity = @p} : (index) -> i1`
+
+    Races: with what activates or deactivates the cell in another iteration.
+    Bounds: indices lie in the block.
     """
 
     indices: Sequence[ext.Operand[ir.IndexType]]
@@ -66,7 +75,11 @@ class IsActiveOp(View, dialect=Snode, name="is_active", effects=[reads("activity
 
 
 class LengthOp(View, dialect=Snode, name="length", effects=[reads("activity")]):
-    """How long a list is. `%n = "snode.length"(%i) {activity = @d} : (index) -> i32`"""
+    """How long a list is. `%n = "snode.length"(%i) {activity = @d} : (index) -> i32`
+
+    Races: with what changes the list in another iteration.
+    Bounds: indices lie in the blocks around the list.
+    """
 
     indices: Sequence[ext.Operand[ir.IndexType]]
     activity: ir.FlatSymbolRefAttr
@@ -81,6 +94,10 @@ class AppendOp(View, dialect=Snode, name="append", effects=[reads("activity"), w
     error of the launch, how many items it has room for.
 
     `%k = "snode.append"(%i) {activity = @d} : (index) -> i32`
+
+    Races: not with other appends, the order of which is open; with deactivations in other
+      iterations.
+    Bounds: indices lie in the blocks around the list.
     """
 
     indices: Sequence[ext.Operand[ir.IndexType]]

@@ -40,7 +40,10 @@ _ON_INTEGERS = {*AtomicKind} - _FLOAT_KINDS
 
 
 class GetOp(View, dialect=Field, name="get", traits=[ext.Pure]):
-    """The array of a field. `%x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>`"""
+    """The array of a field. `%x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>`
+
+    Aliasing: arrays of two fields never overlap; two of one field are the same array.
+    """
 
     field: ir.FlatSymbolRefAttr
     array: ext.Result[Any]
@@ -57,6 +60,11 @@ class AllocaOp(View, dialect=Field, name="alloca", effects=[allocates("array")])
     """A zeroed array local to this launch. `%a = "field.alloca"() : () -> !field.array<f32, []>`
 
     With `is_set`, it holds anything at first: each element is stored to before it is read.
+
+    Races: within a parallel loop, each iteration has one of its own; in front of it, all share
+      one.
+    Bounds: extents are positive.
+    Aliasing: it overlaps no other array.
     """
 
     array: ext.Result[Any]
@@ -70,7 +78,13 @@ class AllocaOp(View, dialect=Field, name="alloca", effects=[allocates("array")])
 
 
 class LoadOp(View, dialect=Field, name="load", effects=[reads("array")]):
-    """`%v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32`"""
+    """An element's value. `%v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32`
+
+    Races: with a store or an atomic of the same element in another iteration of a parallel loop.
+    Bounds: indices lie in the array, else memory of others is read; `insert-bounds-checks` tests
+      each.
+    Aliasing: fields and local arrays overlap nothing; two arguments may overlap.
+    """
 
     array: ext.Operand[Any]
     indices: Sequence[ext.Operand[ir.IndexType]]
@@ -81,7 +95,13 @@ class LoadOp(View, dialect=Field, name="load", effects=[reads("array")]):
 
 
 class StoreOp(View, dialect=Field, name="store", effects=[writes("array")]):
-    """`"field.store"(%v, %x, %i) : (f32, !field.array<f32, [16]>, index) -> ()`"""
+    """Set an element. `"field.store"(%v, %x, %i) : (f32, !field.array<f32, [16]>, index) -> ()`
+
+    Races: with every access of the same element in another iteration of a parallel loop.
+    Bounds: indices lie in the array, else memory of others is overwritten; `insert-bounds-checks`
+      tests each.
+    Aliasing: fields and local arrays overlap nothing; two arguments may overlap.
+    """
 
     value: ext.Operand[Any]
     array: ext.Operand[Any]
@@ -96,6 +116,12 @@ class AtomicOp(View, dialect=Field, name="atomic", effects=[reads("array"), writ
 
     `%old = "field.atomic"(%v, %x, %i) {kind = "add"}
     : (f32, !field.array<f32, [16]>, index) -> f32`
+
+    Races: not with other atomics of the element, the order of which is open; with loads and stores
+      in other iterations of a parallel loop.
+    Bounds: indices lie in the array, else memory of others is overwritten; `insert-bounds-checks`
+      tests each.
+    Aliasing: fields and local arrays overlap nothing; two arguments may overlap.
     """
 
     value: ext.Operand[Any]
@@ -135,7 +161,10 @@ class DimOp(View, dialect=Field, name="dim", traits=[ext.Pure]):
 
 class AddressOp(View, dialect=Field, name="address", traits=[ext.Pure]):
     """Where an element lies. `%a = "field.address"(%x, %i) : (!field.array<f32, [16]>, index) ->
-    i64`"""
+    i64`
+
+    Bounds: nothing is read or written, so any index will do.
+    """
 
     array: ext.Operand[Any]
     indices: Sequence[ext.Operand[ir.IndexType]]

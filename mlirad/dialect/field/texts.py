@@ -31,7 +31,10 @@ class SpellOp(View, dialect=Field, name="spell", traits=[ext.Pure]):
 
 class PrintOp(View, dialect=Field, name="print", effects=[writes()]):
     """Write the values into a text with one `{}` for each. `"field.print"(%v) {format = "{}\\0A"} :
-    (f32) -> ()`"""
+    (f32) -> ()`
+
+    Races: iterations of a parallel loop print in any order.
+    """
 
     values: Sequence[ext.Operand[Any]]
     format: ir.StringAttr
@@ -47,6 +50,8 @@ class AssertOp(View, dialect=Field, name="assert", effects=[writes()]):
     """Note the first failure of a launch; what follows still runs.
 
     `"field.assert"(%c, %i) {message = "index {} is out of bounds"} : (i1, index) -> ()`
+
+    Races: of failures in several iterations of a parallel loop, any one is noted.
     """
 
     condition: ext.Operand[I1]
