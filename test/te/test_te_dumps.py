@@ -47,6 +47,14 @@ def test_loops_replay(tmp_path: Path) -> None:
     assert replayed(step.ir("field"), join(stages), tmp_path) == expected
 
 
+def test_dumps_have_locations_if_asked() -> None:
+    ti.init()
+    step = _step("matmul")
+    for stage in ("te", "field"):
+        assert "loc(" not in step.ir(stage)
+        assert "contractions.py" in step.ir(stage, locations=True)
+
+
 def test_unknown_stages_are_named() -> None:
     ti.init()
     with pytest.raises(ValueError, match="unknown stage 'nowhere'"):
