@@ -74,6 +74,21 @@ def test_trees_stand_behind_functions() -> None:
         assert root and "func.func" in functions and "func.func" not in trees
 
 
+def test_what_is_printed_of_every_pass_has_trees_behind(capsys: pytest.CaptureFixture[str]) -> None:
+    ti.init(arch=ti.cpu, print_ir=True, offline_cache=False)
+    x = ti.field(ti.f32, 4)
+
+    @ti.kernel
+    def double():
+        for i in x:
+            x[i] *= 2
+
+    double()
+    first, *_ = capsys.readouterr().out.split("// double (primal) after ")[1:]
+    assert "loc(" not in first
+    assert 0 < first.index("func.func") < first.index("snode.root")
+
+
 def test_trees_are_left_out_if_asked() -> None:
     text = _kernel().ir(3, 0.5, trees=False)
     assert "snode" not in text

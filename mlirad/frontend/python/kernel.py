@@ -77,7 +77,7 @@ def build_kernel(
                 raise error.at(place) from error.__cause__
             finally:
                 builder.finish(node.name)
-        with ir.InsertionPoint.at_block_begin(module.body):
+        with ir.InsertionPoint(module.body):
             declare()
     return KernelModule(
         module,

@@ -226,7 +226,7 @@ class KernelIR:
         with context(), self.kernel.module.operation.location:
             for tree in roots(self.kernel.module.operation):
                 tree.erase()
-            with ir.InsertionPoint.at_block_begin(self.kernel.module.body):
+            with ir.InsertionPoint(self.kernel.module.body):
                 declare_trees(self.program, self.kernel.fields, self.kernel.apart)
             move_adjoints(self.kernel.module.operation, self.program, self.kernel.apart)
 

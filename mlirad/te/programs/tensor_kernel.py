@@ -65,7 +65,7 @@ def tensor_kernel(
         own_arrays = [array for array in defined if isinstance(array, OwnArray)]
         slots = [array if isinstance(array, Slot) else None for array in defined]
         _Binder(function, binding, program).bind(passed, slots)
-        with ir.InsertionPoint.at_block_begin(lowered.body):
+        with ir.InsertionPoint(lowered.body):
             declare_trees(program, binding.fields, binding.apart)
     every = (
         *arrays,
