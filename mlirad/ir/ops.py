@@ -74,6 +74,12 @@ class Gpu:
     TERMINATOR, THREAD_ID = "gpu.terminator", "gpu.thread_id"
 
 
+class Irdl:
+    """Ops of `irdl`."""
+
+    DIALECT, OPERATION = "irdl.dialect", "irdl.operation"
+
+
 class Linalg:
     """Ops of `linalg`."""
 

@@ -10,10 +10,11 @@ from mlirad.dialect import context
 from mlirad.dialect.te import defines_tensor
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import MLIRError, TaichiCompilationError, TaichiNameError
+from mlirad.ir.foreign_ops.registry import is_of_text, is_registered
 from mlirad.ir.ops import Func
 from mlirad.ir.reports.location import source_location
-from mlirad.ir.requirements import is_private
-from mlirad.ir.walk import block_operations, entry_of, functions
+from mlirad.ir.requirements import is_private, refuse
+from mlirad.ir.walk import block_operations, entry_of, functions, operations
 from mlirad.kernel.array_arguments import copy_of
 from mlirad.mlir.function import MlirFunction
 from mlirad.pipeline.opt.parsing import Reading
@@ -67,6 +68,7 @@ def _function(text: str, file: str, entry: str | None, *, is_file: bool) -> Mlir
                 return MlirFunction(raised, name, file, module_of_function(function))
             stages = join(function_stages())
             compile_pipeline(module.operation, stages, verify=True, is_foreign=True)()
+        _require_lowerings(module.operation)
         return MlirFunction(module, name, file)
 
 
@@ -101,6 +103,13 @@ def _values(module: ir.Module) -> Iterator[ir.Value]:
         if not is_private(function):
             yield from entry_of(function).arguments
             yield from block_operations(entry_of(function))[-1].operands
+
+
+def _require_lowerings(module: ir.Operation) -> None:
+    """Refuse ops that nothing can run."""
+    for op in operations(module):
+        if is_registered(op.name) or is_of_text(op.name):
+            refuse(op, f"'{op.name}' has no lowering, so it cannot run: ti.mlir.lowering gives one")
 
 
 def _entry(module: ir.Module, entry: str | None, file: str) -> str:

@@ -480,3 +480,13 @@ def remainder(a, b):
 @pytest.mark.parametrize("a, b", [(5.3, 2.0), (-5.3, 2.0), (5.3, -2.0), (-5.3, -2.0), (0.5, 2.0)])
 def test_remainders(a: float, b: float) -> None:
     assert derivatives(remainder, a, b) == [1.0, -math.floor(a / b)]
+
+
+# The same for a user's rules, and for those of the table.
+
+
+@pytest.mark.parametrize("name", sorted(set(RULES) - set(CONVERSIONS) - {"arith.select"}))
+def test_what_checks_rules_of_programs_checks_the_table(name: str) -> None:
+    ti.init()
+    operands = ", ".join(["f64"] * ARITY[name])
+    ti.mlir.check_derivative(name, f"({operands}) -> f64", *points_of(name))

@@ -25,6 +25,9 @@ class Term:
     def __add__(self, other: Term | float) -> Term:
         return Apply(Arith.ADDF, (self, as_term(other)))
 
+    def __radd__(self, other: float) -> Term:
+        return Apply(Arith.ADDF, (as_term(other), self))
+
     def __sub__(self, other: Term | float) -> Term:
         return Apply(Arith.SUBF, (self, as_term(other)))
 
@@ -39,6 +42,9 @@ class Term:
 
     def __truediv__(self, other: Term | float) -> Term:
         return Apply(Arith.DIVF, (self, as_term(other)))
+
+    def __rtruediv__(self, other: float) -> Term:
+        return Apply(Arith.DIVF, (as_term(other), self))
 
     def __neg__(self) -> Term:
         return Apply(Arith.NEGF, (self,))

@@ -16,6 +16,7 @@ from mlirad.mlir.function import MlirFunction
 from mlirad.mlir.run.derivatives import Program
 from mlirad.mlir.run.values import KINDS, argument, shown
 from mlirad.mlir.source import load
+from mlirad.pipeline.opt.extensions import load_extensions
 from mlirad.runtime.memory.values import Values
 
 _ARCHES = {"cpu": cpu, "simt": simt, "cuda": cuda}
@@ -42,6 +43,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("file", help="a module, as text")
     parser.add_argument("values", nargs="*", help="the arguments of the function", metavar="VALUE")
     parser.add_argument("--entry", help="the function, if there are several")
+    parser.add_argument(
+        "--irdl-file", help="load the dialects that a file defines in IRDL", metavar="FILE"
+    )
+    parser.add_argument(
+        "--rules", help="a program that gives ops derivatives and lowerings", metavar="FILE.py"
+    )
     parser.add_argument("--arch", default="cpu", choices=_ARCHES, help="the machine")
     parser.add_argument(
         "--grad", action="store_true", help="print the gradients of the sum of all results"
@@ -59,6 +66,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> int:
     init(arch=_ARCHES[options.arch], log_level="error", enable_fallback=False)
+    if options.irdl_file is not None or options.rules is not None:
+        load_extensions(options.irdl_file, options.rules)
     function = load(options.file, options.entry)
     count = len(function.arguments)
     if len(options.values) != count:

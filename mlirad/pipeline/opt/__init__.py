@@ -11,7 +11,7 @@ from pathlib import Path
 from mlirad.bindings import PROVIDER, ir
 from mlirad.dialect import context
 from mlirad.dialect.irdl_text import irdl_texts
-from mlirad.errors import MLIRError
+from mlirad.errors import TaichiCompilationError
 from mlirad.pipeline.opt.chunk import Chunk
 from mlirad.pipeline.opt.command import CommandError, help_text, parse_command
 from mlirad.pipeline.opt.diagnostics import diagnostics_of
@@ -59,8 +59,12 @@ def run(settings: Settings, progress: Progress) -> int:
         if settings.request is not None:
             write(_answer(settings.request), settings.output)
             return 0
+        if settings.irdl_file is not None or settings.rules is not None:
+            from mlirad.pipeline.opt.extensions import load_extensions
+
+            load_extensions(settings.irdl_file, settings.rules)
         return _run(settings, progress)
-    except MLIRError as error:
+    except TaichiCompilationError as error:
         for diagnostic in diagnostics_of(error):
             print(diagnostic, file=sys.stderr)
     except (CommandError, PipelineError, OSError) as error:

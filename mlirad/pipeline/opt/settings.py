@@ -42,6 +42,8 @@ class Settings(msgspec.Struct):
     dump_pipeline: bool = False
     reproducer: str | None = None
     run_reproducer: bool = False
+    irdl_file: str | None = None
+    rules: str | None = None
     request: Request | None = None
 
 
@@ -168,6 +170,20 @@ FLAGS = (
         ("run-reproducer",),
         "run_reproducer",
         "run the pipeline that is written in the file that is read",
+    ),
+    Flag(
+        ("irdl-file",),
+        "irdl_file",
+        "load the dialects that a file defines in IRDL",
+        str,
+        "FILE",
+    ),
+    Flag(
+        ("rules",),
+        "rules",
+        "run a file in Python first, which gives ops derivatives and lowerings",
+        str,
+        "FILE",
     ),
     Flag(("list-passes",), "request", "write the names of our passes", value=Request.PASSES),
     Flag(("show-dialects",), "request", "write the names of all dialects", value=Request.DIALECTS),

@@ -12,7 +12,7 @@ _BUFFERS = (
     "function-boundary-type-conversion=identity-layout-map}"
 )
 _CALLS = (
-    "lower-integer-powers,lift-cf-to-scf,inline{default-pipeline=cse},symbol-dce,"
+    "lift-cf-to-scf,lower-foreign-ops,lower-integer-powers,inline{default-pipeline=cse},symbol-dce,"
     "lower-index-switches"
 )
 # `lower-affine` is before all that folds: a bound of a loop that never runs would be folded to none
@@ -33,7 +33,7 @@ _ARRAYS = (
 
 # what names a function's operations have is known of `linalg.generic` alone
 DEFINITIONS = (
-    "lower-integer-powers,lift-cf-to-scf,inline{default-pipeline=cse},symbol-dce,"
+    "lift-cf-to-scf,lower-foreign-ops,lower-integer-powers,inline{default-pipeline=cse},symbol-dce,"
     "lower-sine-cosine-pairs,func.func(math-expand-ops{ops=clampf}),"
     "convert-elementwise-to-linalg,linalg-generalize-named-ops,canonicalize,cse,raise-linalg-to-te"
 )

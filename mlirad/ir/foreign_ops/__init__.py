@@ -1,0 +1,1 @@
+"""Ops of dialects that are not ours: the derivatives and lowerings that programs register."""

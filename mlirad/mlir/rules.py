@@ -1,0 +1,151 @@
+"""Derivatives and lowerings of ops whose dialects are not mlirad's."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from enum import Enum
+from os import PathLike, fspath
+from types import FunctionType
+from typing import Any, TypeVar
+
+from mlirad.dialect import context
+from mlirad.dialect.turn import in_turn
+from mlirad.errors import SourceLocation, TaichiCompilationError
+from mlirad.ir.elementary.terms import Result, Term, leaves
+from mlirad.ir.foreign_ops import irdl_texts
+from mlirad.ir.foreign_ops.code import Builder, Code, Lowering, Rule
+from mlirad.ir.foreign_ops.linearity import Degree, degree
+from mlirad.ir.foreign_ops.registry import register_lowering, register_rule
+from mlirad.pipeline.opt.source_text import check_text, decode
+
+BuilderT = TypeVar("BuilderT", bound=Builder)
+
+
+class _Absent(Enum):
+    RULE = 0
+
+
+def derivative(
+    name: str,
+    rule: Term | tuple[Term | None, ...] | Builder | str | _Absent | None = _Absent.RULE,
+    transposed: Builder | str | None = None,
+    *,
+    partials: Code | None = None,
+    replace: bool = False,
+) -> Any:
+    """Register the derivative of an op.
+
+    `rule` is a tuple of terms (`ti.mlir.terms`), one for each operand, of an op of one result, or a
+    linear map: a function that gets the op and tangents of its operands of floats, and returns
+    tangents of its results of floats, or the name of a `func.func` of operands, results and
+    tangents. Its transpose is derived, or given as `transposed`, of adjoints of results. `partials`
+    is code for the derivative of each result in each operand, result by result. None is the
+    derivative of a constant: zero. Without a rule, this is a decorator of a linear map.
+
+    An op has one derivative; `replace=True` puts another in its place, which modules see that are
+    read from then on. Raises TaichiCompilationError for what cannot be a derivative.
+
+        @ti.mlir.derivative("geometry.scale")
+        def scale(op, tangents):
+            return arith.mulf(op.operands[1], tangents[0])
+    """
+    if rule is _Absent.RULE and partials is None:
+
+        def register(function: BuilderT) -> BuilderT:
+            register_rule(name, Rule(_place(function), linear=function), replace=replace)
+            return function
+
+        return register
+    place = _place(partials if rule is _Absent.RULE else rule)
+    if partials is not None and (rule is not _Absent.RULE or transposed is not None):
+        raise TaichiCompilationError("partials= is a derivative by itself", place)
+    register_rule(name, _rule(place, rule, transposed, partials), replace=replace)
+    return None
+
+
+def _rule(place: SourceLocation, rule: Any, transposed: Any, partials: Any) -> Rule:
+    if partials is not None:
+        return Rule(place, partials=_code(partials, place, "partials"))
+    if transposed is not None and not isinstance(rule, str | Callable):
+        raise TaichiCompilationError("a transposed map beside what is no linear map", place)
+    if rule is None:
+        return Rule(place)
+    code = _code(rule, place, "a derivative")
+    if not isinstance(code, tuple):
+        return Rule(place, linear=code, transposed=transposed)
+    for number, term in enumerate(code):
+        if term is not None and degree(term) not in (Degree.LINEAR, Degree.ZERO):
+            raise TaichiCompilationError(f"term {number} is not linear in the tangent t", place)
+    return Rule(place, terms=code)
+
+
+def lowering(name: str, code: Any = _Absent.RULE, *, replace: bool = False) -> Any:
+    """Register what computes the results of an op, so that it can run.
+
+    `code` is a term, or a tuple of terms for several results; a function that gets the op and
+    returns values; or the name of a `func.func` of its operands. Without `code`, this is a
+    decorator. An op that has a lowering and no derivative has that of its lowering. Raises
+    TaichiCompilationError for what cannot be a lowering.
+
+        ti.mlir.lowering("activation.swish", x / (exp(-x) + 1.0))
+    """
+    if code is _Absent.RULE:
+
+        def register(function: BuilderT) -> BuilderT:
+            register_lowering(name, Lowering(_place(function), function), replace=replace)
+            return function
+
+        return register
+    place = _place(code)
+    checked = _code(code, place, "a lowering")
+    for term in checked if isinstance(checked, tuple) else ():
+        if term is None or degree(term) not in (Degree.CONSTANT, Degree.ZERO):
+            raise TaichiCompilationError("a term of a lowering, expected one of operands", place)
+        if any(isinstance(leaf, Result) for leaf in leaves(term)):
+            raise TaichiCompilationError("a term of a lowering that has the result in it", place)
+    register_lowering(name, Lowering(place, checked), replace=replace)
+    return None
+
+
+def _code(code: Any, place: SourceLocation, role: str) -> Code:
+    if isinstance(code, Term):
+        return (code,)
+    is_terms = isinstance(code, tuple) and all(c is None or isinstance(c, Term) for c in code)
+    if not (is_terms or isinstance(code, str) or callable(code)):
+        raise TaichiCompilationError(
+            f"{role} is a {type(code).__name__}, expected terms, a function or the name of one",
+            place,
+        )
+    return code
+
+
+def _place(code: object) -> SourceLocation:
+    """Return where a function is defined, or the line of the program that registers."""
+    if isinstance(code, FunctionType):
+        return SourceLocation(code.__code__.co_filename, code.__code__.co_firstlineno, 1)
+    frame = sys._getframe(2)
+    return SourceLocation(frame.f_code.co_filename, frame.f_lineno, 1)
+
+
+def load_dialects(path: str | PathLike[str]) -> list[str]:
+    """Load the dialects of a file in IRDL's textual form, and return their names.
+
+    From then on every module of the process may use them; the same text may be loaded again. Raises
+    OSError if the file cannot be read, MLIRError, with the line, if it is not IRDL, and
+    TaichiCompilationError if there is another dialect of the name.
+    """
+    file = fspath(path)
+    with open(file, "rb") as opened:
+        return _load(decode(opened.read(), file), file)
+
+
+def parse_dialects(text: str) -> list[str]:
+    """Load the dialects of a text; see `load_dialects`."""
+    return _load(text, None)
+
+
+@in_turn
+def _load(text: str, file: str | None) -> list[str]:
+    check_text(text, file or "-")
+    return irdl_texts.load_dialects(text, context(), file)

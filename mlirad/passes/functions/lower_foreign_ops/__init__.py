@@ -1,0 +1,33 @@
+"""Replace ops of dialects that are not ours by what programs have registered for them: a derivative
+(`ti.mlir.derivative`), a lowering (`ti.mlir.lowering`), or both.
+
+An op with a derivative becomes `grad.custom`, whose value is the op, or its lowering. An op that
+has a lowering only is replaced by it, and has the derivative of what takes its place. Upstream does
+not inline functions that hold such ops, nor `grad.custom`: calls of them are inlined here. Expects
+functions of one block (`lift-cf-to-scf`) where there are such calls.
+"""
+
+from __future__ import annotations
+
+from mlirad.bindings import ir
+from mlirad.ir.foreign_ops.registry import is_of_text, is_registered, require_ops
+from mlirad.ir.walk import functions, operations
+
+
+def lower_foreign_ops(module: ir.Operation) -> None:
+    """Replace ops that have a registered derivative by functions with derivatives of their own, and
+    those that have a lowering by it."""
+    if not any(is_registered(op.name) or is_of_text(op.name) for op in operations(module)):
+        return
+    from mlirad.passes.functions.lower_foreign_ops.calls import CodeFunctions, inline_calls
+    from mlirad.passes.functions.lower_foreign_ops.replacement import Replacement
+
+    require_ops(module.context)
+    inline_calls(module)
+    sources = CodeFunctions(module)
+    replacement = Replacement(sources)
+    for function in functions(module):
+        if not sources.holds(function):
+            for op in [op for op in operations(function) if is_registered(op.name)]:
+                replacement.replace(op)
+    sources.erase()
