@@ -13,7 +13,7 @@ from mlirad.dialect import context
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import SourceLocation, TaichiCompilationError
 from mlirad.ir.elementary.terms import Result, Term, leaves
-from mlirad.ir.foreign_ops import irdl_texts
+from mlirad.ir.foreign_ops import loaded_dialects
 from mlirad.ir.foreign_ops.code import Builder, Code, Lowering, Rule
 from mlirad.ir.foreign_ops.linearity import Degree, degree
 from mlirad.ir.foreign_ops.registry import register_lowering, register_rule
@@ -148,4 +148,4 @@ def parse_dialects(text: str) -> list[str]:
 @in_turn
 def _load(text: str, file: str | None) -> list[str]:
     check_text(text, file or "-")
-    return irdl_texts.load_dialects(text, context(), file)
+    return loaded_dialects.load_dialects(text, context(), file)

@@ -10,7 +10,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 
 from mlirad.dialect import context
 from mlirad.errors import MLIRError, SourceLocation, TaichiCompilationError
-from mlirad.ir.foreign_ops.irdl_texts import load_dialects
+from mlirad.ir.foreign_ops.loaded_dialects import load_dialects
 from mlirad.ir.foreign_ops.registry import require_ops
 from mlirad.pipeline.opt.source_text import check_text, decode
 
