@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import mlirad as ti
+from mlirad.mlir.run.derivatives import Program
 
 SUM = """
 func.func @sum(%x: memref<?xf64>, %s: f64) -> f64 {
@@ -162,6 +163,65 @@ def test_an_extent_that_would_be_negative() -> None:
     assert function(3).shape == (5,)
     with pytest.raises(ti.TaichiRuntimeTypeError, match=r"result 0 would have the shape \(-1,\)"):
         function(9)
+
+
+SCRATCH = """
+func.func @f(%x: f64, %n: index) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = memref.alloc(%n) : memref<?xf64>
+  linalg.fill ins(%x : f64) outs(%m : memref<?xf64>)
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%s = %x) -> f64 {
+    %v = memref.load %m[%i] : memref<?xf64>
+    %t = arith.mulf %s, %v : f64
+    scf.yield %t : f64
+  }
+  return %r : f64
+}
+"""
+
+
+@pytest.mark.parametrize("size", [0, 2])
+def test_memory_that_may_be_empty(size: int) -> None:
+    """An allocation of no elements, and arrays of none."""
+    for comparison in Program(ti.mlir.parse(SCRATCH), [np.array(0.7), size]).compare(0):
+        assert comparison.agrees, comparison
+    copy = ti.mlir.parse(
+        """func.func @copy(%x: memref<?xf64>, %k: f64) -> (memref<?xf64>, f64) {
+             %c0 = arith.constant 0 : index
+             %n = memref.dim %x, %c0 : memref<?xf64>
+             %m = memref.alloc(%n) : memref<?xf64>
+             memref.copy %x, %m : memref<?xf64> to memref<?xf64>
+             %s = arith.mulf %k, %k : f64
+             return %m, %s : memref<?xf64>, f64
+           }"""
+    )
+    for comparison in Program(copy, [np.ones(size), np.array(0.7)]).compare(0):
+        assert comparison.agrees, comparison
+
+
+def test_allocations_that_are_too_large() -> None:
+    with pytest.raises(ti.TaichiRuntimeTypeError, match="-: @f: a buffer would have the shape"):
+        ti.mlir.parse(SCRATCH)(1.0, 10**14)
+    square = ti.mlir.parse(
+        """func.func @f(%n: index) -> memref<?x?x?xf64> {
+             %m = memref.alloc(%n, %n, %n) : memref<?x?x?xf64>
+             return %m : memref<?x?x?xf64>
+           }"""
+    )
+    with pytest.raises(ti.TaichiRuntimeError, match="-: @f: result 0"):
+        square(2**30)
+    scratch = ti.mlir.parse(
+        """func.func @f(%n: index) -> f64 {
+             %k = arith.constant 1.0 : f64
+             %m = memref.alloc(%n, %n) : memref<?x?xf64>
+             memref.store %k, %m[%n, %n] : memref<?x?xf64>
+             %v = memref.load %m[%n, %n] : memref<?x?xf64>
+             return %v : f64
+           }"""
+    )
+    with pytest.raises(ti.TaichiRuntimeError, match="-: @f: a buffer: .* do not fit"):
+        scratch(2**26)
 
 
 def test_text_that_is_no_program() -> None:

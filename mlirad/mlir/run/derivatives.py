@@ -9,9 +9,10 @@ import msgspec
 import numpy as np
 
 from mlirad.ad import jvp, vjp
-from mlirad.lang.ndarray import Ndarray, ndarray
+from mlirad.lang.ndarray import Ndarray
 from mlirad.mlir.function import MlirFunction
 from mlirad.runtime.memory.values import Values
+from mlirad.types import from_numpy
 
 DIRECTIONS = 3  # of an argument that differences are taken along
 # by the bytes of an element: the steps that are tried, and how far off a derivative may be
@@ -57,7 +58,7 @@ class Program:
         self.working = [_ndarray(self._values(number)) for number in self.active]
         sizes = function.result_shapes(arguments)
         self.results = [
-            ndarray(p.dtype, shape, needs_grad=p.dtype.is_float)
+            Ndarray(p.dtype, shape, (), p.dtype.is_float)
             for p, shape in zip(function.results, sizes)
         ]
         self.outputs = [r for r in self.results if r.dtype.is_float] + self.working
@@ -152,7 +153,7 @@ def _paired(heads: Sequence[Values], outputs: Sequence[Values]) -> float:
 
 
 def _ndarray(values: Values) -> Ndarray:
-    array = ndarray(values.dtype, values.shape, needs_grad=True)
+    array = Ndarray(from_numpy(values.dtype), values.shape, (), True)
     array.from_numpy(values)
     return array
 
