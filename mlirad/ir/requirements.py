@@ -12,11 +12,12 @@ from typing import NoReturn
 
 from mlirad.bindings import ir
 from mlirad.dialect import te
-from mlirad.dialect.field import is_array, makes_array
+from mlirad.dialect.field import element_type, is_array, makes_array
 from mlirad.dialect.grad import CustomOp, JvpOp
 from mlirad.errors import TaichiCompilationError
-from mlirad.ir.ops import Func, Gpu, Scf
+from mlirad.ir.ops import Builtin, Func, Gpu, Scf
 from mlirad.ir.reports.location import nearest_location
+from mlirad.ir.signature import NEEDS_GRAD, function_type, parameter_attributes
 from mlirad.ir.structured import STRUCTURED, is_branch, is_for, is_parallel
 from mlirad.ir.walk import ancestors, block_operations, constant_integer, functions, operations
 
@@ -27,8 +28,9 @@ _HOLDERS = (*STRUCTURED, Scf.REDUCE, CustomOp.OPERATION_NAME, JvpOp.OPERATION_NA
 
 
 def structured_functions(root: ir.Operation) -> None:
-    """Require functions of one block, in which only loops and branches of `scf` hold other
-    operations."""
+    """Require functions of one block, side by side, in which only loops and branches of `scf` hold
+    other operations."""
+    _require_side_by_side(root)
     for function in functions(root):
         _require_one_block(function)
         if block_operations(function.regions[0].blocks[0])[-1].name != Func.RETURN:
@@ -43,6 +45,14 @@ def structured_functions(root: ir.Operation) -> None:
             if is_parallel(op) and any(map(is_parallel, ancestors(op))):
                 refuse(op, "a parallel loop within another")
             _require_one_block(op)
+
+
+def _require_side_by_side(root: ir.Operation) -> None:
+    """Require that no module within the module holds functions, which passes would leave out."""
+    if root.name == Builtin.MODULE:
+        for op in block_operations(root.regions[0].blocks[0]):
+            if op.name == Builtin.MODULE and any(o.name == Func.FUNC for o in operations(op)):
+                refuse(op, "a module within a module, expected functions side by side")
 
 
 def _with_depth(function: ir.Operation) -> Iterator[tuple[ir.Operation, int]]:
@@ -80,6 +90,7 @@ def known_arrays(root: ir.Operation) -> None:
 def well_marked(root: ir.Operation) -> None:
     """Require what earlier passes note on loops and functions to be what they note."""
     for function in functions(root):
+        _require_gradients_of_floats(function)
         arguments = len(function.regions[0].blocks[0].arguments)
         for mark in _list_attribute(function, "grad.redone"):
             if not isinstance(mark, ir.FlatSymbolRefAttr) and not _is_below(mark, arguments):
@@ -104,6 +115,18 @@ def well_marked(root: ir.Operation) -> None:
                     loop,
                     f"'block_dim' is {loop.attributes['block_dim']}, expected a number of threads",
                 )
+
+
+def _require_gradients_of_floats(function: ir.Operation) -> None:
+    types = function_type(function).inputs
+    for number, (type_, label) in enumerate(zip(types, parameter_attributes(function))):
+        element = element_type(type_) if is_array(type_) else type_
+        if NEEDS_GRAD in label and isinstance(element, ir.IntegerType | ir.IndexType):
+            refuse(
+                function,
+                f"argument {number} is a '{type_}' marked '{NEEDS_GRAD}', expected an array of "
+                "floats",
+            )
 
 
 def rising(root: ir.Operation) -> None:

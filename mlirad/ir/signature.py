@@ -26,6 +26,7 @@ _ARGUMENT, _EXTENT, _TANGENT = "field.argument", "field.extent", "field.tangent"
 _ADJOINT, _RESULTS, _ERRORS = "field.adjoint", "field.results", "field.errors"
 _WRITTEN = "field.written"
 _FIELD, _CHECKS = "field.symbol", "field.checks"
+NEEDS_GRAD = "field.needs_grad"  # an array with an adjoint
 _SCRATCH, _RESULT, _BEGUN = "field.scratch", "field.result", "field.begun"
 _WORKERS, _OWN, _SHARED = "field.workers", "field.own", "field.shared"
 
@@ -239,6 +240,16 @@ def parameter_attributes(function: ir.Operation) -> list[Attributes]:
         return [{} for _ in function_type(function).inputs]
     labels = ir.ArrayAttr(function.attributes["arg_attrs"])
     return [{item.name: item.attr for item in ir.DictAttr(label)} for label in labels]
+
+
+def drop_marks(function: ir.Operation, name: str) -> None:
+    """Take a mark off all parameters of a function."""
+    labels = [
+        {key: value for key, value in label.items() if key != name}
+        for label in parameter_attributes(function)
+    ]
+    for key, attribute in label_parameters(labels).items():
+        function.attributes[key] = attribute
 
 
 def label_parameters(labels: Iterable[Attributes]) -> Attributes:

@@ -14,6 +14,7 @@ from mlirad.ir.foreign_ops.registry import is_of_text, is_registered
 from mlirad.ir.ops import Func
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.requirements import is_private, refuse
+from mlirad.ir.signature import NEEDS_GRAD, drop_marks
 from mlirad.ir.walk import block_operations, entry_of, functions, operations
 from mlirad.kernel.array_arguments import copy_of
 from mlirad.mlir.function import MlirFunction
@@ -61,6 +62,8 @@ def _function(text: str, file: str, entry: str | None, *, is_file: bool) -> Mlir
         for op in block_operations(module.body):
             if op.name == Func.FUNC and _name(op) != name:
                 op.attributes["sym_visibility"] = ir.StringAttr.get("private")
+            elif op.name == Func.FUNC:
+                drop_marks(op, NEEDS_GRAD)  # the arrays of a call say what has a gradient
         with module.operation.location:
             raised = _raised(module)
             if raised is not None:

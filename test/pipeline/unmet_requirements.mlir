@@ -102,3 +102,10 @@ func.func @falling(%end: index) {
   }
   return
 }
+
+// -----
+
+// expected-error @below {{argument 1 is a '!field.array<i32, [4]>' marked 'field.needs_grad', expected an array of floats}}
+func.func @gradient_of_integers(%x: !field.array<f32, [4]> {field.needs_grad}, %y: !field.array<i32, [4]> {field.needs_grad}) {
+  return
+}

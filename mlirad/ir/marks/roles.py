@@ -27,8 +27,8 @@ class Role(StrEnum):
 
 def result_in_memory(label: Label) -> int | None:
     """Return the number of the result that a function writes to an argument with this label."""
-    marks = (VECTOR_RESULT, COMPLEX_RESULT)
-    return next((ir.IntegerAttr(label[mark]).value for mark in marks if mark in label), None)
+    marks = [label.get(mark) for mark in (VECTOR_RESULT, COMPLEX_RESULT)]
+    return next((ir.IntegerAttr(m).value for m in marks if isinstance(m, ir.IntegerAttr)), None)
 
 
 def returned_results(labels: Sequence[Label]) -> Iterator[int]:

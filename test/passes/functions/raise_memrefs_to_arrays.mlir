@@ -73,3 +73,19 @@ func.func @memory(%a: memref<?xf64>) -> memref<8xf64> {
   memref.dealloc %b : memref<?xf64>
   return %r : memref<8xf64>
 }
+
+// An argument that is marked has a gradient, and then results and buffers have.
+// CHECK-LABEL: func.func @marked(
+// CHECK-SAME: %arg0: !field.array<f64, [4]> {field.argument = 0 : i64, field.needs_grad
+// CHECK-SAME: %arg1: !field.array<f64, []> {field.argument = 1 : i64, field.role
+// CHECK-SAME: %arg2: !field.array<f64, [2]> {field.argument = 2 : i64, field.needs_grad, field.role = ["buffer"]}
+// CHECK-SAME: %arg3: !field.array<f64, []> {field.argument = 3 : i64, field.needs_grad, field.role = ["result", 0]}
+func.func @marked(%x: memref<4xf64> {field.needs_grad}, %k: f64) -> f64 {
+  %c0 = arith.constant 0 : index
+  %m = memref.alloc() : memref<2xf64>
+  %v = memref.load %x[%c0] : memref<4xf64>
+  memref.store %v, %m[%c0] : memref<2xf64>
+  %u = memref.load %m[%c0] : memref<2xf64>
+  %w = arith.mulf %u, %k : f64
+  return %w : f64
+}

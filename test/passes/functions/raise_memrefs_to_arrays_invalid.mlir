@@ -64,3 +64,21 @@ func.func @in_parallel(%a: memref<8xf32>, %v: f32) {
   }
   return
 }
+
+// -----
+
+// expected-error @below {{argument 0 is a 'memref<4xi32>' marked 'field.needs_grad', expected floats}}
+func.func @gradient_of_integers(%x: memref<4xi32> {field.needs_grad}) {
+  return
+}
+
+// -----
+
+module {
+  // expected-error @below {{a module within a module, expected functions side by side}}
+  module {
+    func.func @inside(%x: memref<4xf64>) {
+      return
+    }
+  }
+}

@@ -17,7 +17,8 @@ than axis 1 of parameter 0.
 Two arguments are taken to be different memory, as `llvm.noalias` has it: who calls the function
 checks it. Expects functions without calls, in which only loops and branches of `scf` hold other
 operations, over scalars: no tensor, vector or complex number. With `gradients`, arrays of floats
-are marked as having gradients.
+are marked as having gradients; without, those of arguments that are marked `field.needs_grad`, and
+then those of results and buffers.
 """
 
 from __future__ import annotations

@@ -10,10 +10,10 @@ from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.dialect.layout_rules import ELEMENT_SIZES
 from mlirad.ir import build as b
-from mlirad.ir.marks.roles import EXTENTS, ROLE, Role, result_in_memory, returned_results
+from mlirad.ir.marks.roles import EXTENTS, ROLE, Label, Role, result_in_memory, returned_results
 from mlirad.ir.ops import Arith
 from mlirad.ir.requirements import refuse
-from mlirad.ir.signature import argument_label, parameter_attributes
+from mlirad.ir.signature import NEEDS_GRAD, argument_label, parameter_attributes
 from mlirad.ir.walk import at_start, entry_of
 from mlirad.passes.functions.raise_memrefs_to_arrays.views import DYNAMIC, View, full_view
 
@@ -25,6 +25,7 @@ class Parameter(msgspec.Struct):
     role: Role
     source: int | str | None = None
     extents: ir.Attribute | None = None
+    is_marked: bool = False  # as having a gradient
 
     def label(self, position: int, *, gradients: bool) -> ir.DictAttr:
         """Return its attributes."""
@@ -38,7 +39,7 @@ class Parameter(msgspec.Struct):
         if self.extents is not None:
             label[EXTENTS] = self.extents
         if gradients and self.role is not Role.CONSTANT and _holds_floats(self.value.type):
-            label["field.needs_grad"] = ir.UnitAttr.get()
+            label[NEEDS_GRAD] = ir.UnitAttr.get()
         return ir.DictAttr.get(label)
 
 
@@ -60,10 +61,24 @@ class Parameters:
                 result = result_in_memory(label)
                 role, source = (Role.ARGUMENT, number) if result is None else (Role.RESULT, result)
                 array = self.add(array_type(type_, self.function), role, source)
+                self._mark(label, number)
                 views[argument] = self.full_view(array, in_order=_is_in_order(type_))
             else:
                 argument.replace_all_uses_with(self._scalar(type_, number))
+                self._mark(label, number)
         return views
+
+    def _mark(self, label: Label, number: int) -> None:
+        """Let the last parameter have a gradient if the argument that it stands for is marked."""
+        if NEEDS_GRAD not in label:
+            return
+        type_ = self._replaced[number].type
+        if not _holds_floats(self.all[-1].value.type):
+            refuse(
+                self.function,
+                f"argument {number} is a '{type_}' marked '{NEEDS_GRAD}', expected floats",
+            )
+        self.all[-1].is_marked = True
 
     def _scalar(self, type_: ir.Type, number: int) -> ir.Value:
         """Return the value of an argument that is a number."""
@@ -105,12 +120,19 @@ class Parameters:
         for _ in self._replaced:
             self.entry.erase_argument(0)
         types = [parameter.value.type for parameter in self.all]
-        labels = [p.label(position, gradients=gradients) for position, p in enumerate(self.all)]
+        follow = any(parameter.is_marked for parameter in self.all)
+        labels = [
+            p.label(k, gradients=gradients or p.is_marked or (follow and p.role in _FOLLOWING))
+            for k, p in enumerate(self.all)
+        ]
         attributes = self.function.attributes
         attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, []))
         attributes["arg_attrs"] = ir.ArrayAttr.get(labels)
         if "res_attrs" in attributes:
             del attributes["res_attrs"]
+
+
+_FOLLOWING = (Role.RESULT, Role.BUFFER)  # which have gradients if an argument is marked
 
 
 def array_type(type_: ir.MemRefType, op: ir.Operation) -> ir.Type:
