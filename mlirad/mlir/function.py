@@ -10,7 +10,7 @@ import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.dialect.turn import in_turn
-from mlirad.errors import TaichiCompilationError, TaichiMemoryError, TaichiRuntimeTypeError
+from mlirad.errors import TaichiCompilationError, TaichiRuntimeTypeError
 from mlirad.ir.marks.roles import Role
 from mlirad.ir.walk import functions
 from mlirad.kernel.arguments import NdarrayArgument
@@ -21,13 +21,13 @@ from mlirad.lang.arguments.overlaps import are_apart, overlap
 from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.launch import Launch, gradient_positions
 from mlirad.lang.kernels.read_only import check_writeable
-from mlirad.lang.ndarray import MAX_EXTENT, Ndarray
+from mlirad.lang.ndarray import MAX_EXTENT
+from mlirad.mlir.allocations import new_array, new_memory
 from mlirad.mlir.parameters import Parameter, Place, parameters_of
 from mlirad.pipeline.mode import PRIMAL, REVERSE
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.functions import require_derivatives
 from mlirad.runtime.kernels.variant import Variant
-from mlirad.runtime.memory.values import Values
 from mlirad.runtime.program import Program, program
 from mlirad.te.programs.bound_kernels import BoundKernels
 from mlirad.te.programs.programs import TensorModule
@@ -155,17 +155,11 @@ class MlirFunction:
     def _results(self, values_of: Mapping[int, int | ArrayBuffer], out: Any) -> list[Any]:
         """Return the arrays of the results, new ones unless `out` names them."""
         if out is None:
-            return [self._new_result(p, self._shape(p, values_of)) for p in self.results]
+            return [new_array(p, self._shape(p, values_of), self._place(p)) for p in self.results]
         arrays = list(out) if isinstance(out, tuple | list) else [out]
         if len(arrays) != len(self.results):
             raise self._error(f"out= names {len(arrays)} arrays for {len(self.results)} results")
         return arrays
-
-    def _new_result(self, parameter: Parameter, shape: tuple[int, ...]) -> Values:
-        try:
-            return np.empty(shape, parameter.dtype.numpy)
-        except (MemoryError, ValueError) as error:
-            raise self._too_large(parameter, str(error)) from None
 
     def _buffer(
         self,
@@ -186,15 +180,8 @@ class MlirFunction:
         if parameter.role is Role.RESULT:
             array = results[self.results.index(parameter)]
             return self._checked_buffer(parameter, name, array, shape, with_gradient)
-        return array_buffer(self._allocation(parameter, shape), name, with_gradient)
-
-    def _allocation(self, parameter: Parameter, shape: tuple[int, ...]) -> Ndarray:
-        """Return memory of a launch, which may be empty, with a gradient: forward mode needs its
-        tangents."""
-        try:
-            return Ndarray(parameter.dtype, shape, (), parameter.dtype.is_float)
-        except TaichiMemoryError as error:
-            raise self._too_large(parameter, str(error)) from None
+        memory = new_memory(parameter, shape, self._place(parameter))
+        return array_buffer(memory, name, with_gradient)
 
     def _check_apart(self, buffers: Sequence[ArrayBuffer]) -> None:
         if are_apart(buffers):
@@ -204,8 +191,8 @@ class MlirFunction:
                 if overlap(buffer, other):
                     raise self._error(f"{other.name} and {buffer.name} share memory: pass copies")
 
-    def _too_large(self, parameter: Parameter, problem: str) -> TaichiMemoryError:
-        return TaichiMemoryError(f"{self.file}: @{self.__name__}: {_name(parameter)}: {problem}")
+    def _place(self, parameter: Parameter) -> str:
+        return f"{self.file}: @{self.__name__}: {_name(parameter)}"
 
     def _error(self, problem: str) -> TaichiRuntimeTypeError:
         return TaichiRuntimeTypeError(f"{self.file}: @{self.__name__}: {problem}")

@@ -220,7 +220,7 @@ def test_allocations_that_are_too_large() -> None:
              return %v : f64
            }"""
     )
-    with pytest.raises(ti.TaichiRuntimeError, match="-: @f: a buffer: .* do not fit"):
+    with pytest.raises(ti.TaichiRuntimeError, match=r"-: @f: a buffer: .* do not fit"):
         scratch(2**26)
 
 
