@@ -11,7 +11,7 @@ from mlirad.runtime.memory.values import Values
 
 
 def new_array(parameter: Parameter, shape: tuple[int, ...], place: str) -> Values:
-    """Return an array for a result. Raises TaichiMemoryError, with the place, if there is no room."""
+    """Return an array for a result. Raises TaichiMemoryError, with the place, without room for it."""
     try:
         return np.empty(shape, parameter.dtype.numpy)
     except (MemoryError, ValueError) as error:
