@@ -11,7 +11,7 @@ from mlirad.runtime.memory.values import Values
 
 
 def new_array(parameter: Parameter, shape: tuple[int, ...], place: str) -> Values:
-    """Return an array for a result. Raises TaichiMemoryError, with the place, without room for it."""
+    """Return an array for a result. Raises TaichiMemoryError, with the place, if it has no room."""
     try:
         return np.empty(shape, parameter.dtype.numpy)
     except (MemoryError, ValueError) as error:
