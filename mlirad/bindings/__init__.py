@@ -33,7 +33,7 @@ def __getattr__(name: str) -> Any:
     return globals()[name]
 
 
-def _leave_out_classes(namespaces: tuple[str, ...]) -> None:
+def leave_out_classes(namespaces: tuple[str, ...]) -> None:
     """Have the bindings give the ops and types of some dialects as plain ones.
 
     They would import the dialect's classes when they first meet it, which takes up to 30 ms each
@@ -50,5 +50,5 @@ def _leave_out_classes(namespaces: tuple[str, ...]) -> None:
 ir = _load("ir")
 ext = _load("dialects.ext")
 PassManager = _load("passmanager").PassManager
-_leave_out_classes(DIALECTS)
+leave_out_classes(DIALECTS)
 I1, I64 = ir.IntegerType[1], ir.IntegerType[64]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from mlirad.bindings import PROVIDER, ir
+from mlirad.bindings import PROVIDER, ir, leave_out_classes
 from mlirad.errors import MLIRError, TaichiCompilationError
 from mlirad.ir.foreign_ops.registry import has_dialect, note_ops
 from mlirad.ir.ops import Irdl
@@ -63,6 +63,7 @@ def _is_new(op: ir.Operation) -> bool:
 
 def _load(module: ir.Module, dialects: dict[str, ir.Operation]) -> None:
     import_module(f"{PROVIDER}.dialects.irdl").load_dialects(module)
+    leave_out_classes((*dialects,))  # which the bindings would look for at every op
     for name, op in dialects.items():
         _texts[name] = str(op)
         inner = block_operations(op.regions[0].blocks[0])
