@@ -62,6 +62,7 @@ def run(settings: Settings, progress: Progress) -> int:
         if settings.irdl_file is not None or settings.rules is not None:
             from mlirad.pipeline.opt.extensions import load_extensions
 
+            context().allow_unregistered_dialects = settings.unregistered_dialects
             load_extensions(settings.irdl_file, settings.rules)
         return _run(settings, progress)
     except TaichiCompilationError as error:

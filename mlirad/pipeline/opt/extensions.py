@@ -43,7 +43,8 @@ def _run(file: str) -> None:
     except TaichiCompilationError:
         raise
     except Exception as error:
-        lines = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
+        path = os.path.abspath(file)
+        lines = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == path]
         line = lines[-1].lineno if lines else getattr(error, "lineno", None)
         place = SourceLocation(file, line or 1, 1)
         raise MLIRError(f"{type(error).__name__}: {error}", place) from error

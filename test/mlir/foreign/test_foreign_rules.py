@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 from torch_mlir.dialects import arith
+from torch_mlir.ir import F32Type, Operation
 
 import mlirad as ti
 from mlirad.ir.foreign_ops.registry import FOREIGN_RULES, LOWERINGS
 from mlirad.mlir.run.derivatives import Program
-from mlirad.mlir.terms import exp, r, t, x, y
+from mlirad.mlir.terms import exp, function, r, t, x, y
 
 FOLDER = Path(__file__).parent
 sys.path.insert(0, str(FOLDER))
@@ -116,8 +117,11 @@ def test_an_op_without_a_rule_and_a_lowering_is_refused() -> None:
         ti.mlir.parse(SQUARES.replace("NAME", "sample.unruled"))
 
 
-def test_a_rule_of_an_upstream_dialect() -> None:
+def test_rules_of_upstream_dialects() -> None:
     """Which mlirad does not know."""
+    ti.mlir.lowering("spirv.GL.Tanh", function("math.tanh")(x))
+    ti.mlir.derivative("spirv.GL.Tanh", t * (1.0 + -(r * r)))
+    ti.mlir.check_derivative("spirv.GL.Tanh", "(f32) -> f32")
     ti.mlir.lowering("index.add", lambda op: arith.addi(*op.operands))
     text = """
       func.func @f(%m: memref<4xf64>, %k: index) -> f64 {
@@ -126,6 +130,45 @@ def test_a_rule_of_an_upstream_dialect() -> None:
         return %x : f64
       }"""
     assert ti.mlir.parse(text)(np.arange(4.0), 1) == 2
+
+
+@pytest.mark.parametrize("type_", ["tensor<4xf64>", "vector<4xf64>"])
+def test_a_lowering_of_tensors_and_vectors(type_: str) -> None:
+    ti.mlir.lowering("sample.unruled", lambda op: arith.mulf(op.operands[0], op.operands[0]))
+    text = f"""
+      func.func @f(%x: {type_}) -> {type_} {{
+        %y = "sample.unruled"(%x) : ({type_}) -> {type_}
+        return %y : {type_}
+      }}"""
+    comparisons = Program(ti.mlir.parse(text), [np.arange(1.0, 5.0)]).compare(0)
+    assert comparisons and all(comparison.agrees for comparison in comparisons)
+
+
+def test_a_rule_that_makes_what_mlir_refuses() -> None:
+    def mistyped(op: Any, along: Any) -> Any:
+        zero = arith.constant(F32Type.get(), 0.0)
+        return Operation.create("arith.addf", [along[0].type], [along[0], zero]).result
+
+    ti.mlir.derivative("sample.unruled", mistyped, mistyped)
+    with pytest.raises(ti.TaichiCompilationError, match="makes what MLIR refuses") as caught:
+        ti.mlir.parse(SQUARES.replace("NAME", "sample.unruled"))
+    assert __file__ in str(caught.value)
+
+
+def test_rules_in_a_circle() -> None:
+    """Each is made of the other op; what is differentiated more often has its lowering."""
+    ti.mlir.parse_dialects(
+        "irdl.dialect @circle {"
+        "  irdl.operation @sine { %0 = irdl.any irdl.operands(x: %0) irdl.results(r: %0) }"
+        "  irdl.operation @cosine { %0 = irdl.any irdl.operands(x: %0) irdl.results(r: %0) }"
+        "}"
+    )
+    ti.mlir.lowering("circle.sine", function("math.sin")(x))
+    ti.mlir.lowering("circle.cosine", function("math.cos")(x))
+    ti.mlir.derivative("circle.sine", t * function("circle.cosine")(x))
+    ti.mlir.derivative("circle.cosine", -(t * function("circle.sine")(x)))
+    ti.mlir.check_derivative("circle.sine", "(f64) -> f64")
+    ti.mlir.check_derivative("circle.cosine", "(f64) -> f64")
 
 
 def test_an_infinite_partial_times_nothing() -> None:

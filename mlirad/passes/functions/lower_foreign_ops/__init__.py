@@ -10,8 +10,9 @@ functions of one block (`lift-cf-to-scf`) where there are such calls.
 from __future__ import annotations
 
 from mlirad.bindings import ir
+from mlirad.dialect.grad import CustomOp
 from mlirad.ir.foreign_ops.registry import is_of_text, is_registered, require_ops
-from mlirad.ir.walk import functions, operations
+from mlirad.ir.walk import ancestors, functions, operations
 
 
 def lower_foreign_ops(module: ir.Operation) -> None:
@@ -29,5 +30,14 @@ def lower_foreign_ops(module: ir.Operation) -> None:
     for function in functions(module):
         if not sources.holds(function):
             for op in [op for op in operations(function) if is_registered(op.name)]:
-                replacement.replace(op)
+                if not _is_value_of_itself(op):
+                    replacement.replace(op)
     sources.erase()
+
+
+def _is_value_of_itself(op: ir.Operation) -> bool:
+    """Return whether an op without a lowering stands in the function that an earlier run made."""
+    return any(
+        CustomOp.holds(owner) and ir.StringAttr(owner.attributes["function"]).value == op.name
+        for owner in ancestors(op)
+    )

@@ -23,7 +23,7 @@ _UPSTREAM = {"memref", "func", "vector", "tensor", "linalg", "affine", "cf", "ll
 class Source(msgspec.Struct, frozen=True):
     """Code that an op has: its kind, and where it was registered."""
 
-    code: Code
+    code: Code | None
     kind: str  # "derivative", "lowering" ... in messages
     place: SourceLocation
     op: ir.Operation
@@ -136,6 +136,17 @@ def check_block(source: Source, block: ir.Block, values: Sequence[ir.Value]) -> 
             for operand in inner.operands:
                 if not is_defined_in(operand, owner):
                     source.refuse(f"makes '{inner.name}' with a value from elsewhere")
+
+
+def verify(op: ir.Operation, source: Source) -> None:
+    """Refuse code that makes ops which are not well formed."""
+    problem = ""
+    try:
+        op.verify()
+    except ir.MLIRError as error:
+        problem = error.error_diagnostics[0].message
+    if problem:
+        source.refuse(f"makes what MLIR refuses: {problem}")
 
 
 def _count(values: Sequence[object]) -> str:

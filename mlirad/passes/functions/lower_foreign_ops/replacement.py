@@ -5,13 +5,18 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.dialect.grad import yield_
 from mlirad.ir import build as b
-from mlirad.ir.custom import PRIMAL
+from mlirad.ir.custom import JVP, PRIMAL, VJP
 from mlirad.ir.foreign_ops.code import Application, Rule
 from mlirad.ir.foreign_ops.registry import FOREIGN_RULES, LOWERINGS, is_registered
 from mlirad.ir.requirements import refuse
 from mlirad.ir.walk import attributes_of, before, block_operations, has_uses, operations, replace
 from mlirad.passes.functions.lower_foreign_ops.calls import CodeFunctions
-from mlirad.passes.functions.lower_foreign_ops.code_emission import Source, values_of
+from mlirad.passes.functions.lower_foreign_ops.code_emission import (
+    Source,
+    check_block,
+    values_of,
+    verify,
+)
 from mlirad.passes.functions.lower_foreign_ops.custom_op import (
     CustomFunction,
     create_custom,
@@ -49,19 +54,29 @@ class Replacement:
 
     def _differentiate(self, op: ir.Operation, rule: Rule, depth: int) -> None:
         custom = CustomFunction(op)
-        body = custom.open_block(PRIMAL)
-        with ir.InsertionPoint(body), op.location:
-            copy = custom.copy(custom.application(body, sees_results=False).operands)
-            yield_(custom.widened([v for v in copy.results if b.is_float(v.type)]))
-        self._lower(copy, DEEPEST)
+        self._fill_primal(custom)
         Derivatives(custom, rule, self.functions).fill()
-        for number in (1, 2):
+        verify(custom.op, Source(None, "derivative", rule.place, op))
+        for number in (VJP, JVP):
             self._replace_inside(custom.op.regions[number], depth + 1)
         custom.replace_floats()
         if any(map(has_uses, op.results)):
             self._stop(op, depth)  # its results that are no floats
         else:
             op.erase()
+
+    def _fill_primal(self, custom: CustomFunction) -> None:
+        """Compute the value of an op: by its lowering, or by the op itself."""
+        op, body = custom.source, custom.open_block(PRIMAL)
+        with ir.InsertionPoint(body), op.location:
+            copy = custom.copy(custom.application(body, sees_results=False).operands)
+            yield_(custom.widened([v for v in copy.results if b.is_float(v.type)]))
+        lowering = LOWERINGS.get(op.name)
+        if lowering is not None:
+            source = Source(lowering.code, "lowering", lowering.place, op)
+            self._lower(copy, DEEPEST)
+            check_block(source, body, [])
+            verify(custom.op, source)
 
     def _stop(self, op: ir.Operation, depth: int) -> None:
         """Let an op be constant: nothing that it takes carries a derivative into it."""
