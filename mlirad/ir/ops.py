@@ -84,6 +84,7 @@ class Linalg:
     """Ops of `linalg`."""
 
     GENERIC, INDEX, SOFTMAX = "linalg.generic", "linalg.index", "linalg.softmax"
+    YIELD = "linalg.yield"
 
 
 class Llvm:

@@ -80,20 +80,24 @@ def _rule(place: SourceLocation, rule: Any, transposed: Any, partials: Any) -> R
     return Rule(place, terms=code)
 
 
-def lowering(name: str, code: Any = _Absent.RULE, *, replace: bool = False) -> Any:
+def lowering(
+    name: str, code: Any = _Absent.RULE, *, elementwise: bool = False, replace: bool = False
+) -> Any:
     """Register what computes the results of an op, so that it can run.
 
     `code` is a term, or a tuple of terms for several results; a function that gets the op and
     returns values; or the name of a `func.func` of its operands. Without `code`, this is a
-    decorator. An op that has a lowering and no derivative has that of its lowering. Raises
-    TaichiCompilationError for what cannot be a lowering.
+    decorator. `elementwise`: an op of vectors or tensors is the op of their elements. An op that
+    has a lowering and no derivative has that of its lowering. Raises TaichiCompilationError for
+    what cannot be a lowering.
 
         ti.mlir.lowering("activation.swish", x / (exp(-x) + 1.0))
     """
     if code is _Absent.RULE:
 
         def register(function: BuilderT) -> BuilderT:
-            register_lowering(name, Lowering(_place(function), function), replace=replace)
+            entry = Lowering(_place(function), function, elementwise)
+            register_lowering(name, entry, replace=replace)
             return function
 
         return register
@@ -104,7 +108,7 @@ def lowering(name: str, code: Any = _Absent.RULE, *, replace: bool = False) -> A
             raise TaichiCompilationError("a term of a lowering, expected one of operands", place)
         if any(isinstance(leaf, Result) for leaf in leaves(term)):
             raise TaichiCompilationError("a term of a lowering that has the result in it", place)
-    register_lowering(name, Lowering(place, checked), replace=replace)
+    register_lowering(name, Lowering(place, checked, elementwise), replace=replace)
     return None
 
 

@@ -52,7 +52,11 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 class Lowering(msgspec.Struct, frozen=True):
-    """What computes the results of an op, and where it was registered."""
+    """What computes the results of an op, and where it was registered.
+
+    An elementwise op of vectors or tensors is the op of their elements.
+    """
 
     place: SourceLocation
     code: Code
+    is_elementwise: bool = False

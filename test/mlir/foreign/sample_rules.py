@@ -8,7 +8,7 @@ from mlirad.mlir.terms import OGT, exp, r, sqrt, t, where, x, y, z
 
 # terms, as in the table of mlirad
 SIGMOID = 1.0 / (exp(-x) + 1.0)
-ti.mlir.lowering("sample.swish", x * SIGMOID)
+ti.mlir.lowering("sample.swish", x * SIGMOID, elementwise=True)
 ti.mlir.derivative("sample.swish", t * (SIGMOID + r * (1.0 + -SIGMOID)))
 
 ti.mlir.lowering("sample.hypot3", sqrt(x * x + y * y + z * z))
@@ -18,7 +18,7 @@ ti.mlir.lowering("sample.widened_product", "@widened_product")
 
 
 # a linear map, whose transpose is derived
-@ti.mlir.lowering("sample.polar")
+@ti.mlir.lowering("sample.polar", elementwise=True)
 def polar(op):
     a, b = op.operands
     squares = arith.addf(arith.mulf(a, a), arith.mulf(b, b))
@@ -73,7 +73,9 @@ def leaky_tangent(op, tangents):
 # a rule that reads the result, and so is its own derivative
 ti.mlir.lowering("sample.exponential", exp(x))
 ti.mlir.derivative("sample.exponential", (t * r,))
-ti.mlir.lowering("sample.root", sqrt(x))  # and no derivative: that of its lowering
+ti.mlir.lowering(
+    "sample.root", sqrt(x), elementwise=True
+)  # and no derivative: that of its lowering
 
 
 # a pair, with a loop
@@ -100,7 +102,7 @@ ti.mlir.derivative("sample.cubed", cubed_slope, cubed_slope)
 
 
 # integers
-@ti.mlir.lowering("sample.scaled")
+@ti.mlir.lowering("sample.scaled", elementwise=True)
 def scaled(op):
     k, a, flag = op.operands
     factor = arith.sitofp(a.type, k)

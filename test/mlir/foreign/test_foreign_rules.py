@@ -144,6 +144,57 @@ def test_a_lowering_of_tensors_and_vectors(type_: str) -> None:
     assert comparisons and all(comparison.agrees for comparison in comparisons)
 
 
+ELEMENTS = """
+func.func @f(%x: TYPE, %y: TYPE, %k: i32) -> (TYPE, TYPE) {
+  %a = "sample.swish"(%x) : (TYPE) -> TYPE
+  %b = "sample.scaled"(%k, %y, %k) : (i32, TYPE, i32) -> TYPE
+  %radius, %angle = "sample.polar"(%a, %b) : (TYPE, TYPE) -> (TYPE, TYPE)
+  %c = "sample.root"(%radius) : (TYPE) -> TYPE
+  return %c, %angle : TYPE, TYPE
+}
+"""
+
+
+@pytest.mark.parametrize("arch", ["cpu", "simt"])
+@pytest.mark.parametrize("dtype", ["f64", "f32"])
+@pytest.mark.parametrize("shape", ["tensor<2x3x", "tensor<?x3x", "vector<2x3x"])
+def test_elementwise_ops(shape: str, dtype: str, arch: str) -> None:
+    ti.init(arch=getattr(ti, arch))
+    function = ti.mlir.parse(ELEMENTS.replace("TYPE", f"{shape}{dtype}>"))
+    x, y = (np.linspace(0.2, 1.9, 6, dtype=f"float{dtype[1:]}").reshape(2, 3) for _ in "xy")
+    root, angle = function(x, y, 3)
+    swish = x / (1 + np.exp(-x))
+    np.testing.assert_allclose(root, np.sqrt(np.hypot(swish, 3 * y)), rtol=1e-5)
+    np.testing.assert_allclose(angle, np.arctan2(3 * y, swish), rtol=1e-5)
+    comparisons = Program(function, [x, y, 3]).compare(0)
+    assert len(comparisons) == 6 and all(comparison.agrees for comparison in comparisons)
+
+
+@pytest.mark.parametrize(
+    ("types", "message"),
+    [
+        ("(vector<2xf64>, vector<3xf64>) -> vector<2xf64>", "is elementwise: expected one shape"),
+        ("(vector<2xf64>, tensor<2xf64>) -> vector<2xf64>", "of vectors and tensors, expected one"),
+        ("(vector<2xf64>, f64) -> f64", "is elementwise: expected one shape"),
+        ("(f64, f64) -> tensor<2xf64>", "expected a tensor among its operands"),
+        ("(f64, f64) -> vector<32x33xf64>", "expected 1024 elements at most"),
+    ],
+)
+def test_ops_that_are_not_elementwise(types: str, message: str) -> None:
+    ti.mlir.parse_dialects(
+        "irdl.dialect @loose { irdl.operation @op { %0 = irdl.any %1 = irdl.any %2 = irdl.any "
+        "irdl.operands(x: %0, y: %1) irdl.results(r: %2) } }"
+    )
+    ti.mlir.lowering("loose.op", x * y, elementwise=True)
+    first, second = types.partition(")")[0].strip("(").split(", ")
+    text = f"""func.func @f(%x: {first}, %y: {second}) {{
+      %r = "loose.op"(%x, %y) : {types}
+      return
+    }}"""
+    with pytest.raises(ti.TaichiCompilationError, match=message):
+        ti.mlir.parse(text)
+
+
 def test_a_rule_that_makes_what_mlir_refuses() -> None:
     def mistyped(op: Any, along: Any) -> Any:
         zero = arith.constant(F32Type.get(), 0.0)

@@ -24,6 +24,7 @@ from mlirad.passes.functions.lower_foreign_ops.custom_op import (
     stopped,
 )
 from mlirad.passes.functions.lower_foreign_ops.derivatives import Derivatives
+from mlirad.passes.functions.lower_foreign_ops.elementwise_ops import has_elements, spread
 
 DEEPEST = 2  # derivatives that rules give are differentiated by rules so often, then by lowerings
 
@@ -40,7 +41,11 @@ class Replacement:
         if len(op.regions) or len(op.successors):
             holds = "regions" if len(op.regions) else "successors"
             refuse(op, f"'{op.name}' has {holds}: rules and lowerings are for ops without")
-        rule = FOREIGN_RULES.get(op.name)
+        rule, lowering = FOREIGN_RULES.get(op.name), LOWERINGS.get(op.name)
+        if lowering is not None and lowering.is_elementwise and has_elements(op):
+            for inner in spread(op):
+                self.replace(inner, depth)
+            return
         if rule is None or depth >= DEEPEST:
             self._lower(op, depth)
             return
