@@ -110,6 +110,10 @@ class FloatType(Type):
     @property
     def width(self) -> int: ...
 
+class BF16Type(FloatType):
+    @staticmethod
+    def get(context: Context | None = None) -> BF16Type: ...
+
 class F16Type(FloatType):
     @staticmethod
     def get(context: Context | None = None) -> F16Type: ...

@@ -30,7 +30,7 @@ class Arith:
 class Bufferization:
     """Ops of `bufferization`."""
 
-    NAME = "bufferization"
+    NAME, ALLOC_TENSOR = "bufferization", "bufferization.alloc_tensor"
     MATERIALIZE_IN_DESTINATION = "bufferization.materialize_in_destination"
 
 
@@ -83,8 +83,8 @@ class Irdl:
 class Linalg:
     """Ops of `linalg`."""
 
-    GENERIC, INDEX, SOFTMAX = "linalg.generic", "linalg.index", "linalg.softmax"
-    YIELD = "linalg.yield"
+    GENERIC, INDEX, PACK = "linalg.generic", "linalg.index", "linalg.pack"
+    SOFTMAX, UNPACK, YIELD = "linalg.softmax", "linalg.unpack", "linalg.yield"
 
 
 class Llvm:
@@ -135,6 +135,7 @@ class Memref:
     EXTRACT_STRIDED_METADATA = "memref.extract_strided_metadata"
     GENERIC_ATOMIC_RMW, GET_GLOBAL = "memref.generic_atomic_rmw", "memref.get_global"
     LOAD, MEMORY_SPACE_CAST = "memref.load", "memref.memory_space_cast"
+    REALLOC = "memref.realloc"
     REINTERPRET_CAST, STORE, SUBVIEW = "memref.reinterpret_cast", "memref.store", "memref.subview"
     TRANSPOSE, VIEW = "memref.transpose", "memref.view"
 
@@ -156,7 +157,8 @@ class Tensor:
     EXTRACT, EXTRACT_SLICE = "tensor.extract", "tensor.extract_slice"
     FROM_ELEMENTS, GATHER = "tensor.from_elements", "tensor.gather"
     GENERATE, INSERT, INSERT_SLICE = "tensor.generate", "tensor.insert", "tensor.insert_slice"
-    PAD, RESHAPE, SPLAT = "tensor.pad", "tensor.reshape", "tensor.splat"
+    PAD, RESHAPE, SCATTER = "tensor.pad", "tensor.reshape", "tensor.scatter"
+    SPLAT, YIELD = "tensor.splat", "tensor.yield"
 
 
 class Ub:

@@ -7,7 +7,8 @@ from mlirad.bindings import ir
 from mlirad.pipeline.stages.stage import Stage
 
 _BUFFERS = (
-    "lower-softmax,convert-elementwise-to-linalg,insert-destinations,mark-read-only-tensors,"
+    "lower-packed-tensors,lower-tensor-gathers,lower-softmax,convert-elementwise-to-linalg,"
+    "insert-destinations,mark-read-only-tensors,"
     "one-shot-bufferize{bufferize-function-boundaries=true "
     "function-boundary-type-conversion=identity-layout-map}"
 )
@@ -23,19 +24,21 @@ _LOOPS = (
     "convert-math-to-funcs{min-width-of-fpowi-exponent=1},lift-cf-to-scf,inline,symbol-dce"
 )
 _SCALARS = (
-    "scalarize-vectors,scalarize-complex,canonicalize,cse,func.func(mem2reg),canonicalize,cse"
+    "scalarize-vectors,scalarize-complex,canonicalize,cse,func.func(mem2reg),"
+    "func.func(math-extend-to-supported-types{extra-types=f16}),"
+    "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32},canonicalize,cse"
 )
 _ARRAYS = (
-    "serialize-inner-loops,raise-memrefs-to-arrays{{gradients={gradients}}},func.func(mem2reg),"
-    "canonicalize,cse"
+    "serialize-inner-loops,lower-chosen-memrefs,widen-bf16-memory,"
+    "raise-memrefs-to-arrays{{gradients={gradients}}},func.func(mem2reg),canonicalize,cse"
 )
 
 
-# what names a function's operations have is known of `linalg.generic` alone
 DEFINITIONS = (
     "lift-cf-to-scf,lower-foreign-ops,lower-integer-powers,inline{default-pipeline=cse},symbol-dce,"
     "lower-sine-cosine-pairs,func.func(math-expand-ops{ops=clampf}),"
-    "convert-elementwise-to-linalg,linalg-generalize-named-ops,canonicalize,cse,raise-linalg-to-te"
+    "lower-packed-tensors,lower-tensor-gathers,convert-elementwise-to-linalg,"
+    "linalg-generalize-named-ops,canonicalize,cse,raise-linalg-to-te"
 )
 
 

@@ -13,6 +13,11 @@ from mlirad.ir.ops import Func, Memref
 from mlirad.ir.requirements import refuse
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import ancestors, before, constant_integer, has_uses, operations
+from mlirad.passes.functions.raise_memrefs_to_arrays.fresh_memory import (
+    ByteView,
+    byte_view,
+    require_apart,
+)
 from mlirad.passes.functions.raise_memrefs_to_arrays.parameters import (
     Parameters,
     array_type,
@@ -27,6 +32,7 @@ class Body:
     def __init__(self, function: ir.Operation) -> None:
         self.function, self.parameters = function, Parameters(function)
         self.views: dict[ir.Value, View] = {}
+        self.byte_views: dict[ir.Value, list[ByteView]] = {}  # of each allocation
 
     def rewrite(self) -> None:
         """Replace every memref and what is done to it."""
@@ -63,6 +69,33 @@ def _allocate(body: Body, op: ir.Operation) -> None:
     extents = extents_of(sizes, body.parameters, op) if sizes else None
     array = body.parameters.add(type_, Role.BUFFER, extents=extents)
     body.views[op.results[0]] = body.parameters.full_view(array)
+
+
+def _view_bytes(body: Body, op: ir.Operation) -> None:
+    """A view of bytes is memory of its own, or that of one that is alike."""
+    view, earlier = byte_view(op), body.byte_views.setdefault(op.operands[0], [])
+    alike = next((other for other in earlier if other.is_like(view)), None)
+    if alike is not None:
+        body.views[op.results[0]] = body.views[alike.op.results[0]]
+        return
+    require_apart(view, earlier)
+    earlier.append(view)
+    array = body.parameters.add(array_type(ir.MemRefType(op.results[0].type), op), Role.BUFFER)
+    body.views[op.results[0]] = body.parameters.full_view(array)
+
+
+def _extend(body: Body, op: ir.Operation) -> None:
+    """Memory of another extent is other memory, which has what both have room for."""
+    memref, *sizes = op.operands
+    source = body.view(memref, op)
+    if any(map(is_parallel, ancestors(op))):
+        refuse(op, "an allocation in a parallel loop: iterations would share it")
+    extents = extents_of(sizes, body.parameters, op) if sizes else None
+    type_ = array_type(ir.MemRefType(op.results[0].type), op)
+    target = body.parameters.full_view(body.parameters.add(type_, Role.BUFFER, extents=extents))
+    body.views[op.results[0]] = target
+    shared = b.minsi(source.extents[0], target.extents[0])
+    _copy_elements(View(source.array, [shared], source.place), target)
 
 
 def _get_global(body: Body, op: ir.Operation) -> None:
@@ -195,7 +228,9 @@ _HANDLERS: dict[str, Callable[[Body, ir.Operation], None]] = {
     Memref.GET_GLOBAL: _get_global,
     Memref.LOAD: _load,
     Memref.PREFETCH: _forget,
+    Memref.REALLOC: _extend,
     Memref.STORE: _store,
+    Memref.VIEW: _view_bytes,
     Func.CALL: _refuse_call,
     Func.RETURN: _return,
 }
