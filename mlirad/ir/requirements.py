@@ -13,7 +13,7 @@ from typing import NoReturn
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.dialect.field import element_type, is_array, makes_array
-from mlirad.dialect.grad import CustomOp, JvpOp
+from mlirad.dialect.grad import CustomOp, DualOp
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir.ops import Builtin, Func, Gpu, Scf
 from mlirad.ir.reports.location import nearest_location
@@ -24,7 +24,7 @@ from mlirad.ir.walk import ancestors, block_operations, constant_integer, functi
 Requirement = Callable[[ir.Operation], None]
 
 DEEPEST = 100  # loops and branches: what an analysis asks of each grows with those around it
-_HOLDERS = (*STRUCTURED, Scf.REDUCE, CustomOp.OPERATION_NAME, JvpOp.OPERATION_NAME)
+_HOLDERS = (*STRUCTURED, Scf.REDUCE, CustomOp.OPERATION_NAME, DualOp.OPERATION_NAME)
 
 
 def structured_functions(root: ir.Operation) -> None:

@@ -59,17 +59,17 @@ func.func @twice(%n: index, %x: !field.array<f32, [-1]>, %s: !grad.stack<f32>) -
 
 // A function with derivatives does what is in its region.
 // CHECK-LABEL: func.func @functions
-// CHECK: grad.jvp
+// CHECK: grad.dual
 // CHECK: field.store
-// CHECK-NOT: grad.jvp
+// CHECK-NOT: grad.dual
 // CHECK: return
 func.func @functions(%x: !field.array<f32, []>, %v: f32) {
-  %y:2 = "grad.jvp"(%v, %v) ({
+  %y:2 = "grad.dual"(%v, %v) ({
   ^bb0(%a: f32):
     "field.store"(%a, %x) : (f32, !field.array<f32, []>) -> ()
     "grad.yield"(%a) : (f32) -> ()
   }) {directions = 1} : (f32, f32) -> (f32, f32)
-  %z:2 = "grad.jvp"(%v, %v) ({
+  %z:2 = "grad.dual"(%v, %v) ({
   ^bb0(%a: f32):
     %b = arith.mulf %a, %a : f32
     "grad.yield"(%b) : (f32) -> ()

@@ -31,7 +31,7 @@ func.func @type(%x: !field.array<f32, [4.0]>) {
 
 func.func @directions(%x: f32) {
   // expected-error @below {{operands of types (f32, f32), expected 100000000001 times (f32)}}
-  %y, %dy = "grad.jvp"(%x, %x) ({
+  %y, %dy = "grad.dual"(%x, %x) ({
   ^bb0(%v: f32):
     "grad.yield"(%v) : (f32) -> ()
   }) {directions = 100000000000} : (f32, f32) -> (f32, f32)

@@ -21,14 +21,14 @@ class YieldOp(View, dialect=Grad, name="yield", traits=[ir.IsTerminatorTrait], e
         return None
 
 
-class JvpOp(View, dialect=Grad, name="jvp", traits=[OfRegions]):
+class DualOp(View, dialect=Grad, name="dual", traits=[OfRegions]):
     """A function in its region, with derivatives along `directions` tangents: values, then a
     tangent a direction.
 
     Operands are floats of one type, the primals, then their tangents, direction by direction; what
     the region takes from outside is constant; results are floats of one type.
 
-    `%y, %dy = "grad.jvp"(%x, %dx) ({...}) {directions = 1} : (f32, f32) -> (f32, f32)`
+    `%y, %dy = "grad.dual"(%x, %dx) ({...}) {directions = 1} : (f32, f32) -> (f32, f32)`
     """
 
     inputs: Sequence[ext.Operand[Any]]
@@ -37,19 +37,19 @@ class JvpOp(View, dialect=Grad, name="jvp", traits=[OfRegions]):
     body: ext.Region
 
     def problem(self) -> str | None:
-        return _problem_of_jvp(self.operation)
+        return _problem_of_dual(self.operation)
 
 
-def _problem_of_jvp(op: ir.Operation) -> str | None:
+def _problem_of_dual(op: ir.Operation) -> str | None:
     attribute = op.attributes["directions"]
     if not isinstance(attribute, ir.IntegerAttr) or ir.IntegerAttr(attribute).value < 1:
         return f"{attribute} directions, expected one or more"
     if len(op.regions[0].blocks) != 1:
-        return f"'grad.jvp' holds {len(op.regions[0].blocks)} blocks, expected one"
+        return f"'grad.dual' holds {len(op.regions[0].blocks)} blocks, expected one"
     count, body = 1 + ir.IntegerAttr(attribute).value, op.regions[0].blocks[0]
     last = list(body.operations)[-1].operation if len(body.operations) else None
     if last is None or not YieldOp.holds(last):
-        return "the region of 'grad.jvp' ends in no 'grad.yield'"
+        return "the region of 'grad.dual' ends in no 'grad.yield'"
     sides = (("operand", op.operands, body.arguments), ("result", op.results, last.operands))
     for name, values, inner in sides:
         outer, expected = [str(v.type) for v in values], [str(v.type) for v in inner]

@@ -1,12 +1,12 @@
-"""Replace functions with derivatives (`grad.jvp`) by code: that of the function, and beside it the
+"""Replace functions with derivatives (`grad.dual`) by code: that of the function, and beside it the
 tangents.
 
 Assumes that locals are values (`mem2reg`): what a region takes from memory is constant in it.
-Afterwards no `grad.jvp` is left, and what it stood for is differentiated like any other code.
+Afterwards no `grad.dual` is left, and what it stood for is differentiated like any other code.
 """
 
 from mlirad.bindings import ir
-from mlirad.dialect.grad import JvpOp
+from mlirad.dialect.grad import DualOp
 from mlirad.ir.graph import Graph
 from mlirad.ir.ops import Arith
 from mlirad.ir.walk import at_start, before, captured_values, operations
@@ -15,7 +15,7 @@ from mlirad.ir.walk import at_start, before, captured_values, operations
 def expand_derivatives(module: ir.Operation) -> None:
     """Replace functions with derivatives by their code and that of their tangents, innermost
     first."""
-    for op in reversed([op for op in operations(module) if JvpOp.holds(op)]):
+    for op in reversed([op for op in operations(module) if DualOp.holds(op)]):
         _expand(op)
 
 

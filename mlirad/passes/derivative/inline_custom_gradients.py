@@ -1,12 +1,12 @@
 """Put the bodies of functions with derivatives of their own in place of their calls.
 
 Derivatives have been taken by then: what is left of `grad.custom` stands for its value. Functions
-whose derivatives are still to come (`grad.jvp`) keep theirs. The bodies are exact
+whose derivatives are still to come (`grad.dual`) keep theirs. The bodies are exact
 (`ir/marks/rounding.py`), as they are where they are still one op.
 """
 
 from mlirad.bindings import ir
-from mlirad.dialect.grad import CustomOp, JvpOp
+from mlirad.dialect.grad import CustomOp, DualOp
 from mlirad.ir.custom import PRIMAL, move_out
 from mlirad.ir.marks.rounding import mark_exact
 from mlirad.ir.walk import block_operations
@@ -29,5 +29,5 @@ def _inline(ops: list[ir.Operation]) -> None:
                 result.replace_all_uses_with(value)
             op.erase()
             _inline(body)
-        elif not JvpOp.holds(op) and len(op.regions):
+        elif not DualOp.holds(op) and len(op.regions):
             inline_custom_gradients(op)

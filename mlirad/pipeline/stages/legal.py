@@ -21,7 +21,7 @@ _TREES = {
 }
 _CUSTOM = {"grad.custom", "grad.yield"}  # functions with derivatives of their own
 _SHARED: dict[str, set[str]] = {
-    "field": _PLAIN | {"snode", "field", "grad.jvp"} | _CUSTOM | _VARIABLES,
+    "field": _PLAIN | {"snode", "field", "grad.dual"} | _CUSTOM | _VARIABLES,
     "normal": _PLAIN | _TREES | {"field"} | _CUSTOM | _VARIABLES,
     "marked": _PLAIN | _TREES | {"field"} | _CUSTOM | _VARIABLES,
     "derived": _PLAIN | _TREES | {"field", "memref", "llvm"} | _CUSTOM,

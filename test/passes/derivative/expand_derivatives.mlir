@@ -9,7 +9,7 @@
 // CHECK-NEXT: %[[s:.*]] = arith.addf %[[p]], %[[p]]
 // CHECK-NEXT: return %[[y]], %[[s]]
 func.func @square(%x: f64, %t: f64) -> (f64, f64) {
-  %y:2 = "grad.jvp"(%x, %t) ({
+  %y:2 = "grad.dual"(%x, %t) ({
   ^bb0(%a: f64):
     %b = arith.mulf %a, %a : f64
     "grad.yield"(%b) : (f64) -> ()
@@ -25,7 +25,7 @@ func.func @square(%x: f64, %t: f64) -> (f64, f64) {
 func.func @gradient_of_a_product(%x: f32, %y: f32) -> (f32, f32) {
   %one = arith.constant 1.0 : f32
   %zero = arith.constant 0.0 : f32
-  %r:3 = "grad.jvp"(%x, %y, %one, %zero, %zero, %one) ({
+  %r:3 = "grad.dual"(%x, %y, %one, %zero, %zero, %one) ({
   ^bb0(%a: f32, %b: f32):
     %s = arith.mulf %a, %b : f32
     "grad.yield"(%s) : (f32) -> ()
@@ -39,7 +39,7 @@ func.func @gradient_of_a_product(%x: f32, %y: f32) -> (f32, f32) {
 // CHECK: %[[zero:.*]] = arith.constant 0.0
 // CHECK-NEXT: return %[[c]], %[[zero]]
 func.func @constant(%x: f64, %c: f64) -> (f64, f64) {
-  %r:2 = "grad.jvp"(%x, %x) ({
+  %r:2 = "grad.dual"(%x, %x) ({
   ^bb0(%a: f64):
     "grad.yield"(%c) : (f64) -> ()
   }) {directions = 1} : (f64, f64) -> (f64, f64)
@@ -49,13 +49,13 @@ func.func @constant(%x: f64, %c: f64) -> (f64, f64) {
 // The second derivative of x * x is 2.
 // CHECK-LABEL: func.func @nested
 // CHECK: %[[two:.*]] = arith.constant 2.0
-// CHECK-NOT: grad.jvp
+// CHECK-NOT: grad.dual
 // CHECK: return %[[two]]
 func.func @nested(%x: f64) -> f64 {
   %one = arith.constant 1.0 : f64
-  %r:2 = "grad.jvp"(%x, %one) ({
+  %r:2 = "grad.dual"(%x, %one) ({
   ^bb0(%a: f64):
-    %i:2 = "grad.jvp"(%a, %one) ({
+    %i:2 = "grad.dual"(%a, %one) ({
     ^bb1(%b: f64):
       %s = arith.mulf %b, %b : f64
       "grad.yield"(%s) : (f64) -> ()
@@ -71,7 +71,7 @@ func.func @nested(%x: f64) -> f64 {
 func.func @power(%x: f64, %t: f64, %n: index) -> f64 {
   %zero = arith.constant 0 : index
   %step = arith.constant 1 : index
-  %r:2 = "grad.jvp"(%x, %t) ({
+  %r:2 = "grad.dual"(%x, %t) ({
   ^bb0(%a: f64):
     %one = arith.constant 1.0 : f64
     %p = scf.for %i = %zero to %n step %step iter_args(%q = %one) -> (f64) {

@@ -1,7 +1,7 @@
 // RUN: mlirad-opt %s --expand-derivatives --verify-diagnostics
 
 func.func @f(%x: f64) -> f64 {
-  %r:2 = "grad.jvp"(%x, %x) ({
+  %r:2 = "grad.dual"(%x, %x) ({
   ^bb0(%a: f64):
     // expected-error @+1 {{no derivative rule for 'math.clampf'}}
     %b = math.clampf %a to [%a, %a] : f64

@@ -1,4 +1,4 @@
-"""The op `grad.jvp`: a function's body in a region, and derivatives of its results along tangents
+"""The op `grad.dual`: a function's body in a region, and derivatives of its results along tangents
 of its arguments."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import msgspec
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import AllocaOp, PrintOp, is_write
-from mlirad.dialect.grad import JvpOp, yield_
+from mlirad.dialect.grad import DualOp, yield_
 from mlirad.errors import TaichiCompilationError
 from mlirad.frontend.python.building.builder import mlir_type
 from mlirad.frontend.python.building.open_regions import user_place
@@ -45,7 +45,7 @@ def emit_jvp(
     TaichiCompilationError if the body does more than compute its result.
     """
     dtype = widest(primal.dtype for primal in primals)
-    draft = ir.Operation.create(JvpOp.OPERATION_NAME, [], [], regions=1)
+    draft = ir.Operation.create(DualOp.OPERATION_NAME, [], [], regions=1)
     types = [mlir_type(dtype)] * len(primals)
     block = ir.Block.create_at_start(draft.regions[0], types, [draft.location] * len(primals))
     with ir.InsertionPoint(block), t.builder.enter_block("a function that is differentiated"):
@@ -58,7 +58,7 @@ def emit_jvp(
     _refuse_side_effects(t, subject, block)
     operands = [ex.cast(v, dtype).value for values in (primals, *directions) for v in values]
     op = ir.Operation.create(
-        JvpOp.OPERATION_NAME,
+        DualOp.OPERATION_NAME,
         [mlir_type(result)] * (len(scalars) * (1 + len(directions))),
         operands,
         {"directions": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), len(directions))},
