@@ -26,6 +26,17 @@ from mlirad.dialect.grad.marks import (
     is_undone,
     marks,
 )
+from mlirad.dialect.grad.named_functions import (
+    JvpOp,
+    VjpOp,
+    active_arguments,
+    callee_of,
+    carries_derivative,
+    function_named,
+    is_derivative,
+    type_of_jvp,
+    type_of_vjp,
+)
 from mlirad.dialect.grad.stacks import (
     AllocOp,
     FreeOp,
