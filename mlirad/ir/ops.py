@@ -32,6 +32,7 @@ class Bufferization:
 
     NAME, ALLOC_TENSOR = "bufferization", "bufferization.alloc_tensor"
     MATERIALIZE_IN_DESTINATION = "bufferization.materialize_in_destination"
+    TO_BUFFER, TO_TENSOR = "bufferization.to_buffer", "bufferization.to_tensor"
 
 
 class Builtin:
@@ -61,7 +62,8 @@ class Complex:
 class Func:
     """Ops of `func`."""
 
-    CALL, CONSTANT, FUNC, RETURN = "func.call", "func.constant", "func.func", "func.return"
+    CALL, CALL_INDIRECT, CONSTANT = "func.call", "func.call_indirect", "func.constant"
+    FUNC, RETURN = "func.func", "func.return"
 
 
 class Gpu:
@@ -134,6 +136,7 @@ class Memref:
     EXTRACT_ALIGNED_POINTER_AS_INDEX = "memref.extract_aligned_pointer_as_index"
     EXTRACT_STRIDED_METADATA = "memref.extract_strided_metadata"
     GENERIC_ATOMIC_RMW, GET_GLOBAL = "memref.generic_atomic_rmw", "memref.get_global"
+    GLOBAL = "memref.global"
     LOAD, MEMORY_SPACE_CAST = "memref.load", "memref.memory_space_cast"
     REALLOC = "memref.realloc"
     REINTERPRET_CAST, STORE, SUBVIEW = "memref.reinterpret_cast", "memref.store", "memref.subview"

@@ -2,13 +2,16 @@
 frontend.
 
 A pass lists what it needs as `REQUIRES`; each is called with what the pass is about to run on, and
-raises TaichiCompilationError, with the place, where it does not hold.
+raises TaichiCompilationError, with the place, where it does not hold. A pass that cannot go on
+before a pipeline has run yields a request for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import NoReturn
+
+import msgspec
 
 from mlirad.bindings import ir
 from mlirad.dialect import te
@@ -22,6 +25,21 @@ from mlirad.ir.structured import STRUCTURED, is_branch, is_for, is_parallel
 from mlirad.ir.walk import ancestors, block_operations, constant_integer, functions, operations
 
 Requirement = Callable[[ir.Operation], None]
+
+# the stages from a function that anyone wrote to a kernel on arrays, which `pipeline` knows: those
+# that let tensors share buffers, and those that give each a buffer of its own
+KERNEL_STAGES, COPYING_STAGES = "kernel", "kernel with copies"
+
+
+class Request(msgspec.Struct):
+    """A pipeline, as text, that runs on an operation before the pass goes on that asks for it; of a
+    tentative one the pass looks at the error, if there is any."""
+
+    op: ir.Operation
+    pipeline: str
+    is_tentative: bool = False
+    error: TaichiCompilationError | None = None
+
 
 DEEPEST = 100  # loops and branches: what an analysis asks of each grows with those around it
 _HOLDERS = (*STRUCTURED, Scf.REDUCE, CustomOp.OPERATION_NAME, DualOp.OPERATION_NAME)

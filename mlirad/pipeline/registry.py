@@ -11,9 +11,10 @@ from importlib import import_module
 from types import FunctionType
 
 import mlirad.passes
-from mlirad.ir.requirements import Requirement
+from mlirad.ir.requirements import Request, Requirement
 
-PassFunction = Callable[..., None]
+# a pass that asks for pipelines yields its requests
+PassFunction = Callable[..., Iterator[Request] | None]
 
 
 @cache

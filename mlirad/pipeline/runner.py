@@ -11,12 +11,14 @@ from typing import Any
 import msgspec
 
 from mlirad.bindings import PassManager, ir
-from mlirad.errors import MLIRError
+from mlirad.errors import MLIRError, TaichiCompilationError
 from mlirad.ir.ops import Builtin
 from mlirad.ir.reports.location import source_location
+from mlirad.ir.requirements import COPYING_STAGES, KERNEL_STAGES, Request
 from mlirad.ir.walk import block_operations
 from mlirad.pipeline.options import PipelineError, options_of, parse_options, spell
 from mlirad.pipeline.registry import find_pass, requirements_of, runs_on_modules_only
+from mlirad.pipeline.stages.stage import join
 from mlirad.pipeline.text import Step, parse_pipeline
 
 Observer = Callable[[str, ir.Operation], None]
@@ -139,11 +141,29 @@ class _Compiler:
                 )
             for requirement in requirements_of(step.name) if self.is_foreign else ():
                 requirement(op)
-            function(op, **options)
+            for request in function(op, **options) or ():
+                self._serve(request)
             if self.verify_ours:
                 op.verify()
 
         return self._watch(step.name, work)
+
+    def _serve(self, request: Request) -> None:
+        """Run what a pass asks for, on a program that is no more the frontend's than its own."""
+        text = request.pipeline
+        if text in (KERNEL_STAGES, COPYING_STAGES):
+            from mlirad.pipeline.stages.functions import function_stages  # which few programs need
+
+            text = join(function_stages(copies=text == COPYING_STAGES))
+        run = compile_pipeline(
+            request.op, text, verify=self.verify, verify_ours=self.verify_ours, is_foreign=True
+        )
+        try:
+            run()
+        except TaichiCompilationError as error:
+            if not request.is_tentative:
+                raise
+            request.error = error
 
     def _compile_upstream(self, anchor: str, steps: Sequence[Step]) -> Action:
         for step in steps:

@@ -107,7 +107,7 @@ def function_named(op: ir.Operation, name: str) -> ir.Operation | None:
 
 def _type_of(op: ir.Operation) -> ir.FunctionType | None:
     """Return the type of a function."""
-    attribute = op.attributes["function_type"] if "function_type" in op.attributes else None
+    attribute = op.attributes.get("function_type")
     type_ = attribute.value if isinstance(attribute, ir.TypeAttr) else None
     return type_ if isinstance(type_, ir.FunctionType) else None
 

@@ -9,10 +9,11 @@ from mlirad.pipeline.stages.stage import Stage
 _BUFFERS = (
     "lower-packed-tensors,lower-tensor-gathers,lower-softmax,convert-elementwise-to-linalg,"
     "insert-destinations,mark-read-only-tensors,"
-    "one-shot-bufferize{bufferize-function-boundaries=true "
-    "function-boundary-type-conversion=identity-layout-map}"
+    "one-shot-bufferize{{bufferize-function-boundaries=true copy-before-write={copies} "
+    "function-boundary-type-conversion=identity-layout-map}}"
 )
 _CALLS = (
+    "symbol-dce,expand-derivatives,"
     "lift-cf-to-scf,lower-foreign-ops,lower-integer-powers,inline{default-pipeline=cse},symbol-dce,"
     "lower-index-switches"
 )
@@ -42,12 +43,12 @@ DEFINITIONS = (
 )
 
 
-def function_stages(*, gradients: bool = False) -> list[Stage]:
+def function_stages(*, gradients: bool = False, copies: bool = False) -> list[Stage]:
     """Return the stages in front of `field`: calls are inlined, branches are structured, tensors
     are buffers, structured operations are loops, and memrefs are arrays, with gradients if these
-    are asked for."""
+    are asked for. With `copies`, each tensor has a buffer of its own, which nothing overwrites."""
     return [
-        Stage("buffers", f"{_CALLS},{_BUFFERS}"),
+        Stage("buffers", f"{_CALLS},{_BUFFERS.format(copies=str(copies).lower())}"),
         Stage("loops", _LOOPS),
         Stage("scalars", _SCALARS),
         Stage("arrays", _ARRAYS.format(gradients=str(gradients).lower())),

@@ -14,7 +14,7 @@ from mlirad.ir.marks.roles import EXTENTS, ROLE, Label, Role, result_in_memory, 
 from mlirad.ir.ops import Arith
 from mlirad.ir.requirements import refuse
 from mlirad.ir.signature import NEEDS_GRAD, argument_label, parameter_attributes
-from mlirad.ir.walk import at_start, entry_of
+from mlirad.ir.walk import at_start, constant_integer, entry_of
 from mlirad.passes.functions.raise_memrefs_to_arrays.views import DYNAMIC, View, full_view
 
 
@@ -183,6 +183,8 @@ class _Form:
                 return self._operand((self.positions[owner.operands[0]], axis))
             if owner.name in (Arith.INDEX_CAST, Arith.EXTSI, Arith.EXTUI):
                 return self.of(owner.operands[0])
+            if owner.name == Arith.MAXSI and constant_integer(owner.operands[1]) == 0:
+                return _not_negative(self.of(owner.operands[0]))
             if owner.name in _AFFINE:
                 return _AFFINE[owner.name](*map(self.of, owner.operands))
         refuse(self.op, "an allocation whose size is no affine function of extents and integers")
@@ -191,6 +193,15 @@ class _Form:
         return ir.AffineExpr.get_dim(self.operands.setdefault(place, len(self.operands)))
 
 
+def _not_negative(expression: ir.AffineExpr) -> ir.AffineExpr:
+    """Return the larger of an expression and 0: its product with 1 + -1, where it is negative, or
+    with 1 + 0."""
+    one, larger = map(ir.AffineExpr.get_constant, (1, _LARGER))
+    sign = ir.AffineExpr.get_floor_div(expression, larger)
+    return ir.AffineExpr.get_mul(expression, ir.AffineExpr.get_add(sign, one))
+
+
+_LARGER = 1 << 62  # than any size
 _AFFINE: dict[str, Callable[[ir.AffineExpr, ir.AffineExpr], ir.AffineExpr]] = {
     Arith.ADDI: ir.AffineExpr.get_add,
     Arith.MULI: ir.AffineExpr.get_mul,

@@ -1,22 +1,36 @@
-"""Replace functions with derivatives (`grad.dual`) by code: that of the function, and beside it the
-tangents.
+"""Replace derivatives of functions by code.
 
+A function in a region, on dual numbers (`grad.dual`), becomes its code, and beside it the tangents.
 Assumes that locals are values (`mem2reg`): what a region takes from memory is constant in it.
-Afterwards no `grad.dual` is left, and what it stood for is differentiated like any other code.
+
+The derivative of a function that is named (`grad.vjp`, `grad.jvp`) becomes a function beside it:
+`@f.vjp` of `@f`, one for all equal derivatives. It is upstream's dialects only, and differentiated
+like any other function; so what is differentiated first is a function in which no derivative is
+left. Where two of its memrefs might share memory, one of which is written to, it is refused.
 """
 
+from collections.abc import Iterator
+
 from mlirad.bindings import ir
-from mlirad.dialect.grad import DualOp
+from mlirad.dialect.grad import DualOp, is_derivative
 from mlirad.ir.graph import Graph
 from mlirad.ir.ops import Arith
+from mlirad.ir.requirements import Request
 from mlirad.ir.walk import at_start, before, captured_values, operations
 
 
-def expand_derivatives(module: ir.Operation) -> None:
-    """Replace functions with derivatives by their code and that of their tangents, innermost
-    first."""
-    for op in reversed([op for op in operations(module) if DualOp.holds(op)]):
+def expand_derivatives(module: ir.Operation) -> Iterator[Request]:
+    """Replace functions on dual numbers by their code and that of their tangents, and derivatives
+    of named functions by functions beside these, innermost first."""
+    ops = [op for op in operations(module) if DualOp.holds(op) or is_derivative(op)]
+    are_named = any(map(is_derivative, ops))
+    for op in reversed([op for op in ops if DualOp.holds(op)]):
         _expand(op)
+    if are_named:
+        # which few programs need
+        from mlirad.passes.derivative.expand_derivatives.named import NamedDerivatives
+
+        yield from NamedDerivatives(module).expand()
 
 
 def _expand(op: ir.Operation) -> None:

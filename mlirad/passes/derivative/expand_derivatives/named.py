@@ -1,0 +1,96 @@
+"""Derivatives of functions that are named: a function each, and calls of it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+
+from mlirad.bindings import ir
+from mlirad.dialect.grad import active_arguments, callee_of, function_named, is_derivative
+from mlirad.ir import build as b
+from mlirad.ir.ops import Func
+from mlirad.ir.requirements import Request, refuse, symbol_of
+from mlirad.ir.walk import before, functions, operations
+from mlirad.ir.walk import replace as replace_results
+from mlirad.passes.derivative.expand_derivatives.aliases import Aliases
+from mlirad.passes.derivative.expand_derivatives.derivative_function import derive
+from mlirad.passes.derivative.expand_derivatives.reached import reached_functions, refuse_recursion
+from mlirad.passes.derivative.expand_derivatives.target import Kind, Target
+
+_REFERS = (Func.CALL, Func.CONSTANT)
+
+
+class NamedDerivatives:
+    """The derivatives of a module that have functions so far."""
+
+    def __init__(self, module: ir.Operation) -> None:
+        self.module = module
+        self.targets: dict[tuple[Kind, str, tuple[int, ...]], Target] = {}
+        self._around: list[str] = []  # functions that are at work
+        self._ready: set[str] = set()  # in which no derivative is left
+
+    def expand(self) -> Iterator[Request]:
+        """Replace all, innermost first."""
+        for function in functions(self.module):
+            yield from self._visit(function)
+
+    def _visit(self, function: ir.Operation) -> Iterator[Request]:
+        """Replace the derivatives in a function, and in those that it calls."""
+        name = symbol_of(function)
+        if name in self._ready or name in self._around:
+            return
+        self._around.append(name)
+        ops = [op for op in operations(function) if op.name in _REFERS or is_derivative(op)]
+        for op in ops:
+            if is_derivative(op):
+                yield from self._replace(op)
+            elif (callee := function_named(op, _referred(op))) is not None and _has_body(callee):
+                yield from self._visit(callee)
+        self._around.pop()
+        self._ready.add(name)
+
+    def _replace(self, op: ir.Operation) -> Iterator[Request]:
+        name = callee_of(op)
+        callee = function_named(op, name)
+        if callee is None or not _has_body(callee):
+            refuse(op, f"@{name} is only declared: what has no body cannot be differentiated")
+        if name in self._around:
+            refuse(op, f"@{name} takes this derivative of itself, directly or by what it calls")
+        yield from self._visit(callee)
+        refuse_recursion(callee)
+        if any(is_derivative(inner) for f in reached_functions(callee) for inner in operations(f)):
+            refuse(op, f"@{name} takes this derivative of itself, by what it calls")
+        key = Kind(op.name), name, active_arguments(op)
+        if key not in self.targets:
+            self.targets[key] = yield from self._derive(op, callee, key[0])
+        _call(op, self.targets[key])
+
+    def _derive(
+        self, op: ir.Operation, callee: ir.Operation, kind: Kind
+    ) -> Generator[Request, None, Target]:
+        target = Target.beside(callee, kind, active_arguments(op))
+        yield from derive(target)
+        return target
+
+
+def _call(op: ir.Operation, target: Target) -> None:
+    """Call a derivative where it is called, and name it where something else is done with it."""
+    uses = [use.owner.operation for use in op.results[0].uses]
+    for user in dict.fromkeys(uses):
+        if user.name == Func.CALL_INDIRECT and user.operands[0] == op.results[0]:
+            _, *arguments = user.operands
+            Aliases(user, target).require_apart(arguments)
+            with before(user):
+                call = b.call(target.name, arguments, [result.type for result in user.results])
+            replace_results(user, call.results)
+        else:
+            refuse(user, f"a derivative of @{symbol_of(target.primal)}, expected to be called only")
+    op.erase()
+
+
+def _has_body(function: ir.Operation) -> bool:
+    return len(function.regions[0].blocks) > 0
+
+
+def _referred(op: ir.Operation) -> str:
+    attribute = op.attributes["callee" if op.name == Func.CALL else "value"]
+    return ir.FlatSymbolRefAttr(attribute).value

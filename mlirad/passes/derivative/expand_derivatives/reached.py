@@ -1,0 +1,72 @@
+"""What a function needs of its module: the functions and constants that it reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mlirad.bindings import ir
+from mlirad.dialect.grad import function_named
+from mlirad.dialect.snode import module_of
+from mlirad.ir.ops import Func
+from mlirad.ir.requirements import refuse, symbol_of
+from mlirad.ir.walk import block_operations, operations
+
+
+def reached_functions(function: ir.Operation) -> list[ir.Operation]:
+    """Return a function and all that it calls, directly or not."""
+    return [op for op in reached_symbols(function) if op.name == Func.FUNC]
+
+
+def reached_symbols(function: ir.Operation) -> list[ir.Operation]:
+    """Return a function and all that it refers to by name, directly or not."""
+    by_name = {
+        ir.StringAttr(op.attributes["sym_name"]).value: op
+        for op in block_operations(module_of(function).regions[0].blocks[0])
+        if "sym_name" in op.attributes
+    }
+    reached = {symbol_of(function): function}
+    pending = [function]
+    while pending:
+        for name, _ in _references(pending.pop()):
+            if name in by_name and name not in reached:
+                reached[name] = by_name[name]
+                pending.append(by_name[name])
+    return list(reached.values())
+
+
+def _references(root: ir.Operation) -> Iterator[tuple[str, ir.Operation]]:
+    """Yield the symbols that are named in an operation, each with where."""
+    for op in operations(root):
+        for name in op.attributes:
+            attribute = op.attributes[name]
+            if isinstance(attribute, ir.FlatSymbolRefAttr):
+                yield attribute.value, op
+
+
+def refuse_recursion(function: ir.Operation) -> None:
+    """Refuse a function that calls itself, or that calls one that does."""
+    for caller in reached_functions(function):
+        for name, op in _references(caller):
+            callee = function_named(op, name)
+            if callee is not None and caller in reached_functions(callee):
+                refuse(
+                    op,
+                    f"'{symbol_of(caller)}' calls itself, which cannot be differentiated: write it "
+                    "as a loop",
+                )
+
+
+def module_of_function(function: ir.Operation) -> ir.Module:
+    """Return a module of a copy of a function, the only public one, and of all that it refers
+    to."""
+    with function.location:
+        module = ir.Module.create()
+    for op in reached_symbols(function):
+        copy = op.clone(ip=False)
+        if op == function:
+            if "sym_visibility" in copy.attributes:
+                del copy.attributes["sym_visibility"]
+        else:
+            copy.attributes["sym_visibility"] = ir.StringAttr.get("private")
+        module.body.append(copy)
+    return module
