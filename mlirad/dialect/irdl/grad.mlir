@@ -1,7 +1,7 @@
 // The dialect 'grad' of mlirad; tools/irdl_files.py writes it.
 // terminators: grad.yield
 // isolated from above: grad.custom
-// pure: grad.custom
+// pure: grad.custom, grad.vjp, grad.jvp
 irdl.dialect @grad {
   irdl.type @stack {
     %0 = irdl.base "#builtin.type"
@@ -39,7 +39,7 @@ irdl.dialect @grad {
     %0 = irdl.any
     irdl.operands(values: variadic %0)
   }
-  irdl.operation @jvp {
+  irdl.operation @dual {
     %0 = irdl.any
     irdl.operands(inputs: variadic %0)
     %1 = irdl.base "#builtin.integer"
@@ -89,5 +89,19 @@ irdl.dialect @grad {
   irdl.operation @close {
     %0 = irdl.any
     irdl.operands(log: %0)
+  }
+  irdl.operation @vjp {
+    %0 = irdl.base "#builtin.symbol_ref"
+    %1 = irdl.base "#builtin.array"
+    irdl.attributes {"callee" = %0, "active" = %1}
+    %2 = irdl.any
+    irdl.results(derivative: %2)
+  }
+  irdl.operation @jvp {
+    %0 = irdl.base "#builtin.symbol_ref"
+    %1 = irdl.base "#builtin.array"
+    irdl.attributes {"callee" = %0, "active" = %1}
+    %2 = irdl.any
+    irdl.results(derivative: %2)
   }
 }

@@ -59,7 +59,8 @@ def type_end(text: str, position: int) -> int:
         end = skip_space(text, closing(text, position))
         if end <= position or not text.startswith("->", end):
             return -1
-        return type_end(text, skip_space(text, end + 2))
+        results = skip_space(text, end + 2)
+        return closing(text, results) if text.startswith("(", results) else type_end(text, results)
     name = _TYPE_NAME.match(text, position)
     return -1 if name is None else closing(text, name.end())
 

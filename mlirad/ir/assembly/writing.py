@@ -20,7 +20,8 @@ from mlirad.ir.assembly.tokens import INTEGER, STRING, SYMBOL, closing, element_
 _HEAD = re.compile(
     r'( *(?:(%[\w-]+)(?::\d+)?(?:, [^=]*)? = )?)"([a-z]+\.\w+)"\(([^()]*)\)', re.ASCII
 )
-_TAIL = re.compile(r" : \(([^()]*)\) -> (?:\(([^()]*)\)|(\S[^()]*?))(| loc\(.*)", re.ASCII)
+_RESULTS = r"\(((?:[^()]|\([^()]*\))*)\)"  # a function's type is one in brackets
+_TAIL = re.compile(rf" : \(([^()]*)\) -> (?:{_RESULTS}|(\S[^()]*?))(| loc\(.*)", re.ASCII)
 _REGION = " ({"
 _SYMBOL_NAME = re.compile(r'"([A-Za-z_][\w$.]*)"', re.ASCII)
 _LIST = re.compile(r"\[(.*)\]")

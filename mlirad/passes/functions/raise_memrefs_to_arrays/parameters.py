@@ -196,9 +196,9 @@ class _Form:
 def _not_negative(expression: ir.AffineExpr) -> ir.AffineExpr:
     """Return the larger of an expression and 0: its product with 1 + -1, where it is negative, or
     with 1 + 0."""
-    one, larger = map(ir.AffineExpr.get_constant, (1, _LARGER))
+    unit, larger = map(ir.AffineExpr.get_constant, (1, _LARGER))
     sign = ir.AffineExpr.get_floor_div(expression, larger)
-    return ir.AffineExpr.get_mul(expression, ir.AffineExpr.get_add(sign, one))
+    return ir.AffineExpr.get_mul(expression, ir.AffineExpr.get_add(sign, unit))
 
 
 _LARGER = 1 << 62  # than any size

@@ -5,19 +5,12 @@
 // CHECK: %[[back:.*]] = {{"?}}grad.vjp
 // CHECK-SAME: active = [0, 2], callee = @f
 // CHECK: call_indirect %[[back]](
-// CHECK: %[[along:.*]] = {{"?}}grad.jvp
-// CHECK-SAME: active = [0, 2], callee = @f
-// CHECK: call_indirect %[[along]](
 func.func private @f(%x: f64, %n: index, %a: memref<4xf64>) -> (vector<2xf32>, i32)
 func.func @caller(%x: f64, %n: index, %a: memref<4xf64>, %da: memref<4xf64>, %v: vector<2xf32>) {
   %back = "grad.vjp"() {callee = @f, active = [0, 2]}
       : () -> ((f64, index, memref<4xf64>, memref<4xf64>, vector<2xf32>) -> f64)
   %dx = func.call_indirect %back(%x, %n, %a, %da, %v)
       : (f64, index, memref<4xf64>, memref<4xf64>, vector<2xf32>) -> f64
-  %along = "grad.jvp"() {callee = @f, active = [0, 2]}
-      : () -> ((f64, index, memref<4xf64>, f64, memref<4xf64>) -> (vector<2xf32>, i32, vector<2xf32>))
-  %w, %c, %dw = func.call_indirect %along(%x, %n, %a, %x, %da)
-      : (f64, index, memref<4xf64>, f64, memref<4xf64>) -> (vector<2xf32>, i32, vector<2xf32>)
   return
 }
 
@@ -26,15 +19,6 @@ func.func @caller(%x: f64, %n: index, %a: memref<4xf64>, %da: memref<4xf64>, %v:
 func.func @unknown() {
   // expected-error @+1 {{there is no function @f in this module}}
   %d = "grad.vjp"() {callee = @f, active = [0]} : () -> ((f64, f64) -> f64)
-  return
-}
-
-// -----
-
-memref.global "private" constant @f : memref<1xf64> = dense<0.0>
-func.func @no_function() {
-  // expected-error @+1 {{there is no function @f in this module}}
-  %d = "grad.jvp"() {callee = @f, active = [0]} : () -> ((f64, f64) -> (f64, f64))
   return
 }
 
@@ -89,15 +73,6 @@ func.func private @f(%x: f64) -> f64
 func.func @no_adjoint() {
   // expected-error @+1 {{a function of type (f64) -> f64, expected (f64, f64) -> f64}}
   %d = "grad.vjp"() {callee = @f, active = [0]} : () -> ((f64) -> f64)
-  return
-}
-
-// -----
-
-func.func private @f(%x: f64) -> f64
-func.func @no_tangent_of_the_result() {
-  // expected-error @+1 {{a function of type (f64, f64) -> f64, expected (f64, f64) -> (f64, f64)}}
-  %d = "grad.jvp"() {callee = @f, active = [0]} : () -> ((f64, f64) -> f64)
   return
 }
 

@@ -1,0 +1,33 @@
+// RUN: mlirad-opt %s --split-input-file --verify-diagnostics | filecheck %s
+// RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
+
+// CHECK-LABEL: func.func @caller
+// CHECK: %[[along:.*]] = {{"?}}grad.jvp
+// CHECK-SAME: active = [0, 2], callee = @f
+// CHECK: call_indirect %[[along]](
+func.func private @f(%x: f64, %n: index, %a: memref<4xf64>) -> (vector<2xf32>, i32)
+func.func @caller(%x: f64, %n: index, %a: memref<4xf64>, %da: memref<4xf64>) {
+  %along = "grad.jvp"() {callee = @f, active = [0, 2]}
+      : () -> ((f64, index, memref<4xf64>, f64, memref<4xf64>) -> (vector<2xf32>, i32, vector<2xf32>))
+  %w, %c, %dw = func.call_indirect %along(%x, %n, %a, %x, %da)
+      : (f64, index, memref<4xf64>, f64, memref<4xf64>) -> (vector<2xf32>, i32, vector<2xf32>)
+  return
+}
+
+// -----
+
+func.func private @f(%x: f64) -> f64
+func.func @no_tangent_of_the_result() {
+  // expected-error @+1 {{a function of type (f64, f64) -> f64, expected (f64, f64) -> (f64, f64)}}
+  %d = "grad.jvp"() {callee = @f, active = [0]} : () -> ((f64, f64) -> f64)
+  return
+}
+
+// -----
+
+memref.global "private" constant @f : memref<1xf64> = dense<0.0>
+func.func @no_function() {
+  // expected-error @+1 {{there is no function @f in this module}}
+  %d = "grad.jvp"() {callee = @f, active = [0]} : () -> ((f64, f64) -> (f64, f64))
+  return
+}
