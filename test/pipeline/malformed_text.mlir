@@ -1,7 +1,7 @@
 // RUN: not mlirad-opt %s --split-input-file 2>&1 | filecheck %s
 
-// CHECK: {{.*}}malformed_text.mlir:14:8: error: 'grad.jvp' is written in quotes, in generic form
-// CHECK-NEXT: %0 = grad.jvp %x, %i : f32
+// CHECK: {{.*}}malformed_text.mlir:14:8: error: 'grad.dual' is written in quotes, in generic form
+// CHECK-NEXT: %0 = grad.dual %x, %i : f32
 // CHECK: {{.*}}malformed_text.mlir:21:{{[0-9]+}}: error: position 4294967296 is larger than 2147483647
 // CHECK: {{.*}}malformed_text.mlir:28:{{[0-9]+}}: error: position 4294967296 is larger than 2147483647
 // CHECK: {{.*}}malformed_text.mlir:35:3: error: a string whose bytes are not UTF-8
@@ -11,7 +11,7 @@
 func.func @f(%x: !field.array<f32, [4]>, %i: index) -> f32 {
   // "%0 = field.store"
   %s = arith.constant 1 : i32
-  %0 = grad.jvp %x, %i : f32
+  %0 = grad.dual %x, %i : f32
   return %0 : f32
 }
 
