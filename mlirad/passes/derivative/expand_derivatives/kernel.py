@@ -5,12 +5,10 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_write, split_access
 from mlirad.ir.marks.roles import EXTENTS, ROLE, Role
-from mlirad.ir.signature import Attributes, label_parameters, parameter_attributes
+from mlirad.ir.signature import NEEDS_GRAD, Attributes, label_parameters, parameter_attributes
 from mlirad.ir.walk import entry_of, operations
 from mlirad.passes.derivative.expand_derivatives.storage import Parameter
 from mlirad.passes.derivative.expand_derivatives.target import Target
-
-_NEEDS_GRAD = "field.needs_grad"
 
 
 class Kernel:
@@ -34,10 +32,12 @@ class Kernel:
         self.carriers = [p for p in self.parameters if self._carries(p)]
 
     def mark(self) -> None:
-        """Mark the parameters that have derivatives."""
+        """Mark the parameters that have derivatives, and no others."""
         labels = parameter_attributes(self.function)
+        for label in labels:
+            label.pop(NEEDS_GRAD, None)
         for parameter in self.carriers:
-            labels[parameter.position][_NEEDS_GRAD] = ir.UnitAttr.get()
+            labels[parameter.position][NEEDS_GRAD] = ir.UnitAttr.get()
         self.function.attributes["arg_attrs"] = label_parameters(labels)["arg_attrs"]
 
     def argument(self, number: int) -> Parameter:
