@@ -56,7 +56,7 @@ def dropped(marks: Collection[str]) -> Iterator[set[str]]:
 def kernels(arch: Any) -> Results:
     """Sums, a recurrence that is overwritten, updates of rows, a guarded stencil, and products."""
     ti.init(arch=arch, default_fp=ti.f64, cpu_max_num_threads=2, offline_cache=False)
-    x, y, z = (ti.field(ti.f64, (N, 4), needs_grad=True) for _ in range(3))
+    x, y, z, w = (ti.field(ti.f64, (N, 4), needs_grad=True) for _ in range(4))
     weights, loss = ti.field(ti.f64, 4, needs_grad=True), ti.field(ti.f64, (), needs_grad=True)
 
     @ti.kernel
@@ -68,6 +68,14 @@ def kernels(arch: Any) -> Results:
             y[i, 0] = s
             for k in range(4):
                 y[i, k] = y[i, k] * 0.5 + ti.sqrt(x[i, k] + 2.0) / (1.0 + x[i, k] ** 2)
+
+    @ti.kernel
+    def overwrite(steps: ti.i32):
+        for i in range(N):
+            for k in range(steps):
+                w[i, k % 3] = ti.sin(w[i, (k + 1) % 3]) * x[i, k % 4] + w[i, k % 3]
+                if w[i, 0] > 0.2:
+                    w[i, 3] += w[i, 0] * w[i, 1]
 
     @ti.kernel
     def stencil():
@@ -82,17 +90,19 @@ def kernels(arch: Any) -> Results:
         for i in range(N):
             t = 0.0
             for k in range(4):
-                t += z[i, k] * weights[k]
+                t += (z[i, k] + w[i, k]) * weights[k]
             loss[None] += t * ti.exp(-t * t)
 
     random = np.random.default_rng(0)
     x.from_numpy(random.uniform(-1, 1, (N, 4)))
+    w.from_numpy(random.uniform(-1, 1, (N, 4)))
     weights.from_numpy(random.uniform(-1, 1, 4))
     with ti.ad.Tape(loss):
         recur(5)
+        overwrite(7)
         stencil()
         total()
-    arrays = [loss, z, x.grad, weights.grad]
+    arrays = [loss, z, w, x.grad, weights.grad]
     results = [array.to_numpy() for array in arrays]
     ti.reset()
     return results
