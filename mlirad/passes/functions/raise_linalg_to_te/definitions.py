@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from mlirad.analysis.derivatives.differentiable import DECISIONS
 from mlirad.analysis.rules.table import RULES
 from mlirad.bindings import ir
 from mlirad.dialect import te
@@ -167,8 +168,9 @@ def computes_number(op: ir.Operation) -> bool:
     have one."""
     if len(op.regions) or len(op.results) != 1 or op.name.split(".")[0] not in ("arith", "math"):
         return False
-    types = [value.type for value in (*op.results, *op.operands)]
-    has_derivative = isinstance(types[0], _FLOATS) and any(
-        isinstance(t, _FLOATS) for t in types[1:]
-    )
-    return all(map(is_number, types)) and (not has_derivative or op.name in RULES)
+    result, *operands = [value.type for value in (*op.results, *op.operands)]
+    if not all(map(is_number, (result, *operands))):
+        return False
+    if not any(isinstance(type_, _FLOATS) for type_ in operands):
+        return True
+    return op.name in (RULES if isinstance(result, _FLOATS) else DECISIONS)
