@@ -60,6 +60,10 @@ def structured_functions(root: ir.Operation) -> None:
                 )
             if depth > DEEPEST:
                 refuse(op, f"loops and branches nest deeper than {DEEPEST}")
+            if is_for(op) and str(op.operands[0].type) != "index":
+                refuse(op, f"a loop that counts in '{op.operands[0].type}', expected 'index'")
+            if is_for(op) and "unsignedCmp" in op.attributes:
+                refuse(op, "a loop whose bounds are compared without signs")
             if is_parallel(op) and any(map(is_parallel, ancestors(op))):
                 refuse(op, "a parallel loop within another")
             _require_one_block(op)

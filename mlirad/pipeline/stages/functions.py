@@ -13,7 +13,7 @@ _BUFFERS = (
     "function-boundary-type-conversion=identity-layout-map}}"
 )
 _CALLS = (
-    "lift-cf-to-scf,lower-foreign-ops,symbol-dce,expand-derivatives,"
+    "lift-cf-to-scf,lower-integer-loops,lower-foreign-ops,symbol-dce,expand-derivatives,"
     "lower-integer-powers,inline{default-pipeline=cse},symbol-dce,lower-index-switches"
 )
 # `lower-affine` is before all that folds: a bound of a loop that never runs would be folded to none
