@@ -6,6 +6,10 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from mlirad.errors import MLIRError
+from mlirad.ir.reports.location import source_location
+from mlirad.ir.requirements import symbol_of
+from mlirad.ir.walk import llvm_functions
 from mlirad.runtime.executor.executor import LoweredKernel
 from mlirad.runtime.native.compiler_pages import give_back_compiler_pages
 from mlirad.runtime.native.engine import engine_of
@@ -48,12 +52,11 @@ def _compile(
     for a module, 0.8 MB a kernel. When an engine goes, it looks for what is to be done at the end,
     and compiles a module of its own for that: a small one waits until the next one is wanted.
     """
-    module = lowered.module
+    _ = lowered.module  # whose passes run in such pages too
     if not debug_info:  # gdb's breakpoints are in such pages
         give_back_compiler_pages()
     _waiting.clear()
-    engine = engine_of(module, opt_level=opt_level, libraries=libraries)
-    function = engine.lookup(lowered.name)
+    engine, function = _engine_and_function(lowered, opt_level, libraries)
     code = _object_of(engine) if can_load_objects() and _may_write_files() else None
     if code is not None and lowered.code.keep is not None:
         lowered.code.keep(code)
@@ -65,6 +68,20 @@ def _compile(
     if not debug_info:
         give_back_compiler_pages()
     return loaded or MachineCode(function, engine)
+
+
+def _engine_and_function(
+    lowered: LoweredKernel, opt_level: int, libraries: Sequence[str]
+) -> tuple[Any, Callable[[Any], None]]:
+    """Raises MLIRError, with the place of the kernel, if LLVM cannot compile it."""
+    try:
+        engine = engine_of(lowered.module, opt_level=opt_level, libraries=libraries)
+        return engine, engine.lookup(lowered.name)
+    except RuntimeError as error:
+        functions = {symbol_of(op): op for op in llvm_functions(lowered.module.operation)}
+        function = functions.get(f"{_INTERFACE}{lowered.name}")
+        place = None if function is None else source_location(function.location)
+        raise MLIRError(f"LLVM cannot compile '{lowered.name}': {error}", place) from None
 
 
 def _load(
