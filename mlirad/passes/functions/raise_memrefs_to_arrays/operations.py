@@ -9,10 +9,17 @@ from mlirad.dialect import field
 from mlirad.dialect.layout_rules import ELEMENT_SIZES
 from mlirad.ir import build as b
 from mlirad.ir.marks.roles import Role
-from mlirad.ir.ops import Func, Memref
-from mlirad.ir.requirements import refuse
+from mlirad.ir.ops import Cf, Func, Memref
+from mlirad.ir.requirements import refuse, symbol_of
 from mlirad.ir.structured import is_parallel
-from mlirad.ir.walk import ancestors, before, constant_integer, has_uses, operations
+from mlirad.ir.walk import (
+    ancestors,
+    before,
+    block_operations,
+    constant_integer,
+    has_uses,
+    operations,
+)
 from mlirad.passes.functions.raise_memrefs_to_arrays.fresh_memory import (
     ByteView,
     byte_view,
@@ -48,6 +55,7 @@ class Body:
                     self.views[op.results[0]] = VIEWS[op.name](self.view(op.operands[0], op), op)
             else:
                 _refuse_memrefs(op)
+                _refuse_foreign(op)
                 continue
             replaced.append(op)
         for op in reversed(replaced):
@@ -103,9 +111,20 @@ def _get_global(body: Body, op: ir.Operation) -> None:
     name, parameters = ir.FlatSymbolRefAttr(op.attributes["name"]).value, body.parameters
     values = [p.value for p in parameters.all if p.role is Role.CONSTANT and p.source == name]
     if not values:
+        _require_value(body, op, name)
         type_ = array_type(ir.MemRefType(op.results[0].type), op)
         values = [parameters.add(type_, Role.CONSTANT, name)]
     body.views[op.results[0]] = parameters.full_view(values[0])
+
+
+def _require_value(body: Body, op: ir.Operation, name: str) -> None:
+    assert body.function.parent is not None
+    for symbol in block_operations(body.function.parent.operation.regions[0].blocks[0]):
+        if symbol.name == Memref.GLOBAL and symbol_of(symbol) == name:
+            values = [symbol.attributes[name] for name in symbol.attributes if name == _VALUE]
+            if values and isinstance(values[0], ir.DenseElementsAttr):
+                return
+    refuse(op, f"'@{name}', whose elements are not known, expected a dense constant")
 
 
 def _dim(body: Body, op: ir.Operation) -> None:
@@ -204,6 +223,20 @@ def _refuse_call(body: Body, op: ir.Operation) -> None:
     refuse(op, f"a call of '@{name}' that cannot be inlined: it is recursive, or only declared")
 
 
+def _refuse_pointer(body: Body, op: ir.Operation) -> None:
+    refuse(op, f"'{op.name}': a function that is chosen while running is not known")
+
+
+def _refuse_field(body: Body, op: ir.Operation) -> None:
+    refuse(op, "a field: the memory of a function is what it is passed")
+
+
+def _assert(body: Body, op: ir.Operation) -> None:
+    """A condition that fails ends a launch with an error, and the process goes on."""
+    text = ir.StringAttr(op.attributes["msg"]).value
+    field.assert_(op.operands[0], field.escape_braces(text))
+
+
 def _refuse_carried_memrefs(op: ir.Operation) -> None:
     inner = [block for region in op.regions for block in region.blocks]
     arguments = [argument for block in inner for argument in block.arguments]
@@ -216,6 +249,17 @@ def _refuse_memrefs(op: ir.Operation) -> None:
         refuse(op, f"'{op.name}' on a memref has no counterpart on arrays")
 
 
+def _refuse_foreign(op: ir.Operation) -> None:
+    if op.name.partition(".")[0] not in _DIALECTS:
+        refuse(op, f"'{op.name}' is of a dialect that kernels are not compiled from")
+    for result in op.results:
+        if isinstance(result.type, ir.FloatType) and str(result.type) not in _FLOATS:
+            refuse(op, f"a '{result.type}', expected one of {', '.join(_FLOATS)}")
+
+
+_VALUE = "initial_value"  # of a `memref.global`
+_DIALECTS = frozenset({"arith", "cf", "field", "func", "grad", "llvm", "math", "scf", "te", "ub"})
+_FLOATS = ("f64", "f32", "f16", "bf16")
 # by the number of `arith.atomic_rmw_kind`
 _UPDATES = {0: "add", 1: "add", 3: "exchange", 4: "max", 8: "min", 12: "mul", 13: "mul"}
 _HANDLERS: dict[str, Callable[[Body, ir.Operation], None]] = {
@@ -231,6 +275,10 @@ _HANDLERS: dict[str, Callable[[Body, ir.Operation], None]] = {
     Memref.REALLOC: _extend,
     Memref.STORE: _store,
     Memref.VIEW: _view_bytes,
+    Cf.ASSERT: _assert,
     Func.CALL: _refuse_call,
+    Func.CALL_INDIRECT: _refuse_pointer,
+    Func.CONSTANT: _refuse_pointer,
     Func.RETURN: _return,
+    field.GetOp.OPERATION_NAME: _refuse_field,
 }
