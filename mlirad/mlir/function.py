@@ -12,6 +12,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeTypeError
 from mlirad.ir.marks.roles import Role
+from mlirad.ir.reports.module_text import TextForm, module_text
 from mlirad.ir.walk import functions
 from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.kernel.array_arguments import copy_of
@@ -85,14 +86,14 @@ class MlirFunction:
             return out
         return results[0] if len(results) == 1 else results or None
 
-    def ir(self, stage: str = "field", *, reverse: bool = False, locations: bool = False) -> str:
-        """Return the function at a stage of kernels, as text that `mlirad-opt` reads; with
-        `locations`, each op says its line. Raises ValueError for an unknown stage. One that is
-        definitions of tensors has them as its stage "te"."""
+    def ir(self, stage: str = "field", *, reverse: bool = False, **form: bool) -> str:
+        """Return the function at a stage of kernels, as text that `mlirad-opt` reads. `form` has
+        the keywords of kernels' `ir`, as `locations`. Raises ValueError for an unknown stage. One
+        that is definitions of tensors has them as its stage "te"."""
         if stage == "te" and self.definitions is not None:
-            return str(self.module.operation.get_asm(enable_debug_info=locations))
+            return module_text(self.module.operation, TextForm(**form))
         mode = REVERSE if reverse else PRIMAL
-        return self._variant_in(program()).stages.dump(stage, mode, locations=locations)
+        return self._variant_in(program()).stages.dump(stage, mode, TextForm(**form))
 
     def result_shapes(self, arguments: Sequence[Any]) -> list[tuple[int, ...]]:
         """Return the shapes of the results for some arguments."""

@@ -172,7 +172,7 @@ def emitted(call: Callable[..., Any], arguments: int) -> set[tuple[str, bool]]:
 
     kernel = [one, two, three][arguments - 1]
     with context():
-        module = ir.Module.parse(kernel.ir(stage="field"))
+        module = ir.Module.parse(kernel.ir(stage="field", generic=True))
         return {(op.name, is_smooth(op)) for op in operations(module.operation)}
 
 

@@ -37,7 +37,7 @@ def test_others_never_meet(seed: int, tmp_path: Path) -> None:
     draw = Random(seed)
     ti.init(default_fp=ti.f64)
     lines = [f"            {_access(draw)} += {_access(draw)} + {_access(draw)}" for _ in range(12)]
-    text = load(HEADER + "\n".join(lines) + "\n", tmp_path).run.ir(3, stage="field")
+    text = load(HEADER + "\n".join(lines) + "\n", tmp_path).run.ir(3, stage="field", generic=True)
     skipped = 0
     with context():
         module = ir.Module.parse(text)

@@ -2,7 +2,7 @@
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
 // CHECK-LABEL: func.func @f
-// CHECK: "field.address"(%{{.*}}, %{{.*}}) : (!field.array<f32, [16]>, index) -> i64
+// CHECK: field.address %{{.*}}[%{{.*}}]
 func.func @f(%x: !field.array<f32, [16]>, %i: index) -> i64 {
   %a = "field.address"(%x, %i) : (!field.array<f32, [16]>, index) -> i64
   return %a : i64

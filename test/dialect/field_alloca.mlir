@@ -2,7 +2,7 @@
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
 // CHECK-LABEL: func.func @f
-// CHECK: "field.alloca"() : () -> !field.array<f32, []>
+// CHECK: field.alloca : !field.array<f32, []>
 func.func @f() {
   %a = "field.alloca"() : () -> !field.array<f32, []>
   return

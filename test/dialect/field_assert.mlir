@@ -2,7 +2,7 @@
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
 // CHECK-LABEL: func.func @f
-// CHECK: "field.assert"({{.*}}) {message = "at {}"}
+// CHECK: field.assert %{{.*}}, "at {}", %{{.*}} : index
 func.func @f(%c: i1, %i: index, %n: none) {
   "field.assert"(%c, %i) {message = "at {}"} : (i1, index) -> ()
   return

@@ -2,8 +2,8 @@
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
 // CHECK-LABEL: func.func @f
-// CHECK: "field.atomic"({{.*}}) {kind = "xor"} : (i32, !field.array<i32, []>) -> i32
-// CHECK-NEXT: "field.atomic"({{.*}}) {kind = "exchange"} : (f32, !field.array<f32, []>) -> f32
+// CHECK: field.atomic xor {{.*}}
+// CHECK-NEXT: field.atomic exchange {{.*}}
 func.func @f(%x: !field.array<f32, []>, %v: f32, %n: !field.array<i32, []>, %w: i32) {
   %0 = "field.atomic"(%w, %n) {kind = "xor"} : (i32, !field.array<i32, []>) -> i32
   %1 = "field.atomic"(%v, %x) {kind = "exchange"} : (f32, !field.array<f32, []>) -> f32

@@ -2,7 +2,7 @@
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
 // CHECK-LABEL: func.func @f
-// CHECK: "field.chunk"() : () -> index
+// CHECK: field.chunk
 func.func @f() {
   %0 = "field.chunk"() : () -> index
   return

@@ -2,7 +2,7 @@
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
 // CHECK-LABEL: func.func @f
-// CHECK: "field.dim"({{.*}}) {axis = 1 : i64}
+// CHECK: field.dim {{.*}}, 1
 func.func @f(%x: !field.array<f32, [16, -1]>, %i: index, %v: f32) {
   %0 = "field.dim"(%x) {axis = 1} : (!field.array<f32, [16, -1]>) -> index
   return

@@ -2,7 +2,7 @@
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
 // CHECK-LABEL: func.func @f
-// CHECK: "field.load"({{.*}}) : (!field.array<f32, [16, -1]>, index, index) -> f32
+// CHECK: field.load {{.*}} : f32
 func.func @f(%x: !field.array<f32, [16, -1]>, %i: index, %v: f32) {
   %0 = "field.load"(%x, %i, %i) : (!field.array<f32, [16, -1]>, index, index) -> f32
   return

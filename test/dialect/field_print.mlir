@@ -2,7 +2,7 @@
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
 // CHECK-LABEL: func.func @f
-// CHECK: format = "{:.3f} of {}"
+// CHECK: field.print "{:.3f} of {}", %{{.*}}, %{{.*}} : f32, f32
 func.func @f(%x: !field.array<f32, [16, -1]>, %i: index, %v: f32) {
   "field.print"(%v, %v) {format = "{:.3f} of {}"} : (f32, f32) -> ()
   return

@@ -2,7 +2,7 @@
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
 // CHECK-LABEL: func.func @f
-// CHECK: "field.random"({{.*}}) : (i64, i64, i64) -> f16
+// CHECK: field.random {{.*}} : f16
 func.func @f(%a: i64, %b: i32) {
   %0 = "field.random"(%a, %a, %a) : (i64, i64, i64) -> f16
   return

@@ -2,7 +2,7 @@
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
 // CHECK-LABEL: func.func @mixed
-// CHECK: "field.spell"(%{{.*}}) : (f32) -> !field.word
+// CHECK: field.spell %{{.*}} : f32
 func.func @mixed(%x: f32, %i: index) {
   %0 = "field.spell"(%x) : (f32) -> !field.word
   %1 = "field.spell"(%i) : (index) -> !field.word

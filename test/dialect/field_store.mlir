@@ -2,7 +2,7 @@
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
 // CHECK-LABEL: func.func @f
-// CHECK: "field.store"({{.*}}) : (f32, !field.array<f32, [16, -1]>, index, index) -> ()
+// CHECK: field.store {{.*}}
 func.func @f(%x: !field.array<f32, [16, -1]>, %i: index, %v: f32) {
   "field.store"(%v, %x, %i, %i) : (f32, !field.array<f32, [16, -1]>, index, index) -> ()
   return

@@ -2,7 +2,7 @@
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
 // CHECK-LABEL: func.func @f
-// CHECK: "grad.alloc"({{.*}}) : (index) -> !grad.stack<f32>
+// CHECK: grad.alloc {{.*}} : !grad.stack<f32>
 func.func @f(%s: !grad.stack<f32>, %k: index, %v: f32, %d: f64) {
   %0 = "grad.alloc"(%k) : (index) -> !grad.stack<f32>
   return

@@ -3,7 +3,7 @@
 
 // CHECK-LABEL: func.func @two_directions
 // CHECK: "grad.dual"({{.*}}) ({
-// CHECK: "grad.yield"({{.*}}) : (f32) -> ()
+// CHECK: grad.yield {{.*}} : f32
 // CHECK: }) {directions = 2 : i64} : (f64, f64, f64, f64, f64, f64) -> (f32, f32, f32)
 func.func @two_directions(%x: f64, %y: f64) {
   "grad.dual"(%x, %y, %x, %y, %x, %y) ({

@@ -2,7 +2,7 @@
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
 // CHECK-LABEL: func.func @f
-// CHECK: "grad.record"({{.*}}) : (f32, !grad.log<f32, 1 : i64>, index) -> ()
+// CHECK: grad.record {{.*}}
 func.func @f(%l: !grad.log<f32, 1>, %m: index, %x: !field.array<f32, [16]>, %v: f32, %y: !field.array<f32, [4, 4]>) {
   "grad.record"(%v, %l, %m) : (f32, !grad.log<f32, 1>, index) -> ()
   return

@@ -2,8 +2,7 @@
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
 // CHECK-LABEL: func.func @caller
-// CHECK: %[[back:.*]] = {{"?}}grad.vjp
-// CHECK-SAME: active = [0, 2], callee = @f
+// CHECK: %[[back:.*]] = grad.vjp @f {active = [0, 2]} :
 // CHECK: call_indirect %[[back]](
 func.func private @f(%x: f64, %n: index, %a: memref<4xf64>) -> (vector<2xf32>, i32)
 func.func @caller(%x: f64, %n: index, %a: memref<4xf64>, %da: memref<4xf64>, %v: vector<2xf32>) {

@@ -2,7 +2,7 @@
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
 // CHECK-LABEL: func.func @f
-// CHECK: "snode.deactivate"(%{{.*}}) {activity = @p}
+// CHECK: snode.deactivate @p[%{{.*}}]
 "snode.root"() ({
   "snode.pointer"() ({
     "snode.dense"() ({

@@ -1,7 +1,7 @@
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics | filecheck %s
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
-// CHECK: {axes = [0, 1], extents = [4, 8]}
+// CHECK: snode.dense [4, 8] {
 "snode.root"() ({
   "snode.dense"() ({
     "snode.place"() {sym_name = "x", element = f32, component_shape = []} : () -> ()

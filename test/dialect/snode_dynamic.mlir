@@ -1,8 +1,7 @@
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics | filecheck %s
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
-// CHECK: "snode.dynamic"() ({
-// CHECK: {activity = @a, axes = [0], extents = [4]}
+// CHECK: snode.dynamic [4] activity(@a) {
 "snode.root"() ({
   "snode.dynamic"() ({
     "snode.place"() {sym_name = "x", element = f32, component_shape = []} : () -> ()

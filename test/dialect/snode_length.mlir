@@ -2,7 +2,7 @@
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
 // CHECK-LABEL: func.func @f
-// CHECK: "snode.length"() {activity = @d}
+// CHECK: snode.length @d[]
 "snode.root"() ({
   "snode.pointer"() ({
     "snode.dense"() ({

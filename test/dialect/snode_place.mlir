@@ -1,7 +1,7 @@
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics | filecheck %s
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
-// CHECK: {adjoint = @x.grad, component_shape = [3], element = f64, sym_name = "x"}
+// CHECK: snode.place @x [3] : f64 adjoint(@x.grad)
 "snode.root"() ({
   "snode.place"() {sym_name = "x", element = f64, component_shape = [3], adjoint = @x.grad} : () -> ()
 }) {sym_name = "S0"} : () -> ()

@@ -1,8 +1,7 @@
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics | filecheck %s
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
-// CHECK: "snode.pointer"() ({
-// CHECK: {activity = @a, axes = [0, 1], extents = [4, 8]}
+// CHECK: snode.pointer [4, 8] activity(@a) {
 "snode.root"() ({
   "snode.pointer"() ({
     "snode.place"() {sym_name = "x", element = f32, component_shape = []} : () -> ()

@@ -1,8 +1,7 @@
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics | filecheck %s
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
-// CHECK: "snode.root"() ({
-// CHECK: sym_name = "S0"
+// CHECK: snode.root @S0 {
 "snode.root"() ({
   "snode.place"() {sym_name = "x", element = f32, component_shape = []} : () -> ()
 }) {sym_name = "S0"} : () -> ()

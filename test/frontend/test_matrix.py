@@ -638,8 +638,8 @@ def test_iterations_write_different_entries_of_a_local_vector() -> None:
     assert list(numbers()) == list(range(8))
     assert list(counts()) == [125] * 8
     loop = numbers.ir().partition("scf.parallel")[2].partition("scf.reduce")[0]
-    assert loop.count('"field.store"') == loop.count("scf.if") == 8
-    assert '"field.load"' not in loop
+    assert loop.count("field.store") == loop.count("scf.if") == 8
+    assert "field.load" not in loop
 
 
 def test_a_matrix_by_a_vector() -> None:

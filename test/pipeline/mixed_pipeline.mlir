@@ -2,7 +2,7 @@
 
 // CHECK-LABEL: func.func @nested_and_not
 // CHECK-COUNT-1: arith.constant 16 : index
-// CHECK: "field.load"
+// CHECK: field.load
 // CHECK-NEXT: scf.for
 // CHECK: arith.mulf %{{.*}} fastmath<nsz>
 // CHECK-NOT: arith.addf
@@ -22,7 +22,7 @@ func.func @nested_and_not(%x: !field.array<f32, [16]>, %i: index, %start: f32) -
 
 // CHECK-LABEL: func.func @functions_of_inner_modules
 // CHECK: scf.for
-// CHECK-NEXT: "field.load"
+// CHECK-NEXT: field.load
 module {
   func.func @functions_of_inner_modules(%x: !field.array<f32, [16]>, %i: index) -> f32 {
     %c0 = arith.constant 0 : index

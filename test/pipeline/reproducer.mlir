@@ -7,7 +7,7 @@
 
 // NOTE: error: the gradient needs the value of 'x'
 // NOTE: mlirad-opt: note: '{{.*}}' is for --run-reproducer
-// TEXT: "field.store"
+// TEXT: field.store
 // TEXT: mlir_reproducer: {
 // TEXT-NEXT: pipeline: "builtin.module(cse,check-access-rules{rules=refuse})",
 // TEXT: verify_each: true

@@ -58,7 +58,8 @@ def ways(name: str) -> dict[str, list[Stage]]:
 
 def check_stages(kernel: Any) -> int:
     """Look at every stage of every mode to every target; how many there were."""
-    text = kernel.ir(*[0] * len(signature(kernel.function).parameters), stage="field")
+    arguments = [0] * len(signature(kernel.function).parameters)
+    text = kernel.ir(*arguments, stage="field", generic=True)
     seen = 0
     for name in MODES:
         module = ir.Module.parse(text, context())

@@ -1,24 +1,40 @@
 """A module as text that people read, and `mlirad-opt`."""
 
+import msgspec
+
 from mlirad.bindings import ir
 from mlirad.dialect.snode import roots
+from mlirad.ir.assembly import shorten
 
 
-def module_text(module: ir.Operation, *, locations: bool = False, trees: bool = True) -> str:
+class TextForm(msgspec.Struct, frozen=True):
+    """What a text says: with `locations`, the line of each op; without `trees`, no layouts. Our ops
+    have their short forms, but if it is `generic`, all ops have the generic form."""
+
+    locations: bool = False
+    trees: bool = True
+    generic: bool = False
+
+
+def module_text(module: ir.Operation, form: TextForm) -> str:
     """Return a module of ours as text, its layout trees behind its functions.
 
-    Without `trees`, a comment names those that are left out. Such a text is for reading only: a
-    field that is used is placed nowhere. The module is changed: its trees move, or go.
+    If they are left out, a comment names them. Such a text is for reading only: a field that is
+    used is placed nowhere. The module is changed: its trees move, or go.
     """
     layouts = roots(module)
     names = [f"@{ir.StringAttr(tree.attributes['sym_name']).value}" for tree in layouts]
     body = module.regions[0].blocks[0]
     for tree in layouts:
-        if trees:
+        if form.trees:
             body.append(tree)
         else:
             tree.erase()
-    text = module.get_asm(enable_debug_info=locations, assume_verified=True).rstrip()
-    if names and not trees:
+    text = module.get_asm(
+        enable_debug_info=form.locations, assume_verified=True, print_generic_op_form=form.generic
+    ).rstrip()
+    if not form.generic:
+        text = shorten(text)
+    if names and not form.trees:
         text += f"\n// layout trees left out: {', '.join(names)}"
     return f"{text}\n"

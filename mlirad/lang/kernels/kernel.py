@@ -20,6 +20,7 @@ from mlirad.frontend.python.source.function import Function
 from mlirad.frontend.python.source.function_source import FunctionSource
 from mlirad.frontend.python.values.annotations import evaluate_annotations
 from mlirad.frontend.python.values.leaves import build_value
+from mlirad.ir.reports.module_text import TextForm
 from mlirad.kernel.form import ScalarForm
 from mlirad.kernel.module import KernelModule
 from mlirad.lang.arguments.array_buffer import allocations
@@ -187,14 +188,17 @@ class Kernel:
         mode: str = "primal",
         locations: bool = False,
         trees: bool = True,
+        generic: bool = False,
     ) -> str:
         """Return the kernel's IR at a stage of the pipeline, as text that `mlirad-opt` reads.
 
         With `locations`, each op says its line. Without `trees`, the layout of fields is left out,
-        and the text is for reading only.
+        and the text is for reading only. A `generic` text has all ops in MLIR's generic form, which
+        any parser of MLIR takes.
         """
-        variant = self.prepare(program(), args, {}).variant
-        return variant.stages.dump(stage, parse_mode(mode), locations=locations, trees=trees)
+        stages = self.prepare(program(), args, {}).variant.stages
+        form = TextForm(locations=locations, trees=trees, generic=generic)
+        return stages.dump(stage, parse_mode(mode), form)
 
     def def_vjp(self, rule: object) -> None:
         """Raise TaichiTypeError: a kernel's own derivative is that of a Python function that

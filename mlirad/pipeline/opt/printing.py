@@ -7,6 +7,7 @@ import sys
 import msgspec
 
 from mlirad.bindings import ir
+from mlirad.ir.assembly import shorten
 from mlirad.pipeline.opt.settings import Settings
 from mlirad.pipeline.runner import Watcher
 
@@ -37,7 +38,8 @@ class Style(msgspec.Struct, frozen=True):
             use_local_scope=self.local_scope,
             large_elements_limit=self.elide_larger,
         )
-        return f"{str(written).rstrip()}\n"
+        text = str(written).rstrip()
+        return f"{text if self.generic else shorten(text)}\n"
 
 
 class Dumps:

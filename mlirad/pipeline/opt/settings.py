@@ -116,7 +116,7 @@ FLAGS = (
         "accept operations that no dialect defines",
     ),
     Flag(("mlir-print-debuginfo",), "debug_information", "write locations"),
-    Flag(("mlir-print-op-generic",), "generic", "write operations in generic form"),
+    Flag(("mlir-print-op-generic",), "generic", "write operations, ours too, in generic form"),
     Flag(("mlir-print-local-scope",), "local_scope", "write no aliases"),
     Flag(
         ("mlir-elide-elementsattrs-if-larger",),

@@ -13,9 +13,10 @@ from mlirad.dialect import context
 from mlirad.dialect.snode import places, roots
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
+from mlirad.ir.assembly import shorten
 from mlirad.ir.marks.declarations import declarations
 from mlirad.ir.reports.message import MESSAGES, RACES, Message, read_message
-from mlirad.ir.reports.module_text import module_text
+from mlirad.ir.reports.module_text import TextForm, module_text
 from mlirad.ir.reports.remarks import shown_place, take_remarks
 from mlirad.ir.signature import signature_of
 from mlirad.ir.walk import functions
@@ -60,7 +61,7 @@ class KernelIR:
         return current.executor.stages(mode, current.config, keeps=keeps)
 
     @in_turn
-    def dump(self, stage: str, mode: Mode, *, locations: bool = False, trees: bool = True) -> str:
+    def dump(self, stage: str, mode: Mode, form: TextForm) -> str:
         """Return the module at a stage, as text. Raises ValueError for an unknown stage."""
         stages = self.stages(mode)
         names = ["field", *(stage.name for stage in stages)]
@@ -70,7 +71,7 @@ class KernelIR:
             )
         with context(), self.kernel.module.operation.location:
             module = self._copy_behind(join(stages[: names.index(stage)]))
-            return module_text(module.operation, locations=locations, trees=trees)
+            return module_text(module.operation, form)
 
     @in_turn
     def remarks(self, mode: Mode) -> list[str]:
@@ -242,7 +243,11 @@ class KernelIR:
     def _printer(self, mode: Mode) -> Callable[[str, ir.Operation], None] | None:
         if not self.program.config.print_ir:
             return None
-        return lambda name, op: print(f"// {self.kernel.name} ({mode}) after {name}\n{op}")
+        return lambda name, op: _print_module(f"{self.kernel.name} ({mode}) after {name}", op)
+
+
+def _print_module(heading: str, op: ir.Operation) -> None:
+    print(f"// {heading}\n{shorten(str(op))}")
 
 
 def _piece_of(kernel: KernelModule, module: ir.Module, *, is_last: bool) -> KernelModule:

@@ -11,7 +11,7 @@ from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError, located
 from mlirad.foreign.jax_function import JaxFunction
 from mlirad.foreign.torch_function import TorchFunction
-from mlirad.ir.reports.module_text import module_text
+from mlirad.ir.reports.module_text import TextForm, module_text
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, allocations
 from mlirad.lang.kernels.launch import Launch, gradient_positions
 from mlirad.lang.kernels.read_only import check_writeable
@@ -146,13 +146,14 @@ class TensorFunction:
         arrays."""
         return definitions(self.module) + self._last_launched().variant.stages.remarks(PRIMAL)
 
-    def ir(self, stage: str = "te", *, locations: bool = False) -> str:
+    def ir(self, stage: str = "te", *, locations: bool = False, generic: bool = False) -> str:
         """Return the function as text that `mlirad-opt` reads: its definitions, or the loops over
-        arrays at a stage of kernels; with `locations`, each op says its line. Raises ValueError
-        for an unknown stage."""
+        arrays at a stage of kernels; with `locations`, each op says its line; a `generic` text has
+        all ops in MLIR's generic form. Raises ValueError for an unknown stage."""
+        form = TextForm(locations=locations, generic=generic)
         if stage == "te":
-            return module_text(self.module.operation, locations=locations)
-        return self._last_launched().variant.stages.dump(stage, PRIMAL, locations=locations)
+            return module_text(self.module.operation, form)
+        return self._last_launched().variant.stages.dump(stage, PRIMAL, form)
 
     def ptx(self, chip: str = "sm_90") -> str:
         """The function as PTX for an NVIDIA GPU."""

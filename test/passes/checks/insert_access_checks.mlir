@@ -1,7 +1,7 @@
 // RUN: mlirad-opt %s --insert-access-checks | filecheck %s
 // RUN: mlirad-opt %s --insert-access-checks --mlir-print-op-generic | mlirad-opt - | filecheck %s
 
-// CHECK: sym_name = "$check.x"
+// CHECK: snode.place @"$check.x"
 "snode.root"() ({
   "snode.dense"() ({
     "snode.place"() {sym_name = "x", element = f32, component_shape = [], adjoint = @x.grad} : () -> ()
@@ -12,12 +12,12 @@
 
 // CHECK-LABEL: func.func @read_then_write(
 // CHECK: %[[ONE:.*]] = arith.constant 1 : i8
-// CHECK-NEXT: "field.store"(%[[ONE]], %{{.*}}, %[[I:.*]]) : (i8, !field.array<i8, [16]>, index) -> ()
-// CHECK: "field.load"(%{{.*}}, %[[I]]) : (!field.array<f32, [16]>, index) -> f32
-// CHECK: %[[BIT:.*]] = "field.load"(%{{.*}}, %[[I]]) : (!field.array<i8, [16]>, index) -> i8
+// CHECK-NEXT: field.store %[[ONE]], %{{.*}}[%[[I:.*]]]
+// CHECK: field.load %{{.*}}[%[[I]]] : f32
+// CHECK: %[[BIT:.*]] = field.load %{{.*}}[%[[I]]] : i8
 // CHECK: %[[UNREAD:.*]] = arith.cmpi eq, %[[BIT]]
-// CHECK-NEXT: "field.assert"(%[[UNREAD]]) {message = "(kernel=read_then_write) Breaks the global data access rule. Snode x is overwritten unexpectedly."}
-// CHECK-NEXT: "field.store"(%{{.*}}, %{{.*}}, %[[I]]) : (f32, !field.array<f32, [16]>, index) -> ()
+// CHECK-NEXT: field.assert %[[UNREAD]], "(kernel=read_then_write) Breaks the global data access rule. Snode x is overwritten unexpectedly."
+// CHECK-NEXT: field.store %{{.*}}, %{{.*}}[%[[I]]]
 func.func @read_then_write(%i: index) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
   %v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32

@@ -7,11 +7,11 @@
 }) {sym_name = "S0"} : () -> ()
 
 // CHECK-LABEL: func.func @store(
-// CHECK: "field.store"
+// CHECK: field.store
 // CHECK: %[[BITS:.*]] = arith.bitcast %{{.*}} : f32 to i32
 // CHECK: %[[EXPONENT:.*]] = arith.andi %[[BITS]], %[[MASK:.*]] : i32
 // CHECK: %[[FINITE:.*]] = arith.cmpi ne, %[[EXPONENT]], %[[MASK]] : i32
-// CHECK-NEXT: "field.assert"(%[[FINITE]], %{{.*}}) {message = "(kernel=store) field 'x' becomes {g}, which is not a finite number"}
+// CHECK-NEXT: field.assert %[[FINITE]], "(kernel=store) field 'x' becomes {g}, which is not a finite number", %{{.*}}
 func.func @store(%v: f32) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, []>
   "field.store"(%v, %x) : (f32, !field.array<f32, []>) -> ()
@@ -19,7 +19,7 @@ func.func @store(%v: f32) {
 }
 
 // CHECK-LABEL: func.func @sum(
-// CHECK: %[[OLD:.*]] = "field.atomic"(%[[V:.*]], %{{.*}}) {kind = "add"}
+// CHECK: %[[OLD:.*]] = field.atomic add %[[V:.*]], %{{.*}}[]
 // CHECK: %[[SUM:.*]] = arith.addf %[[OLD]], %[[V]] : f32
 // CHECK: arith.bitcast %[[SUM]] : f32 to i32
 func.func @sum(%v: f32) {

@@ -7,18 +7,18 @@
 // CHECK-LABEL: func.func @softmax
 // CHECK-SAME: (%[[X:.*]]: !field.array<f32, [64, 32]>, %[[M:[^:]*]]:
 // CHECK: scf.parallel (%[[I:.*]]) =
-// CHECK: %[[ROW:.*]] = "field.alloca"() {is_set} : () -> !field.array<f32, [32]>
+// CHECK: %[[ROW:.*]] = field.alloca {is_set} : !field.array<f32, [32]>
 // CHECK: %[[MOST:.*]] = scf.for
 // CHECK: scf.for %[[K:.*]] =
-// CHECK: "field.load"(%[[X]], %[[I]], %[[K]])
+// CHECK: field.load %[[X]][%[[I]], %[[K]]]
 // CHECK: arith.subf %{{.*}}, %[[MOST]]
-// CHECK: "field.store"(%{{.*}}, %[[ROW]], %[[K]])
+// CHECK: field.store %{{.*}}, %[[ROW]][%[[K]]]
 // CHECK: } {field.any_order}
 // CHECK: %[[SUM:.*]] = scf.for
 // CHECK: scf.for %[[L:.*]] =
-// CHECK: "field.load"(%[[ROW]], %[[L]])
+// CHECK: field.load %[[ROW]][%[[L]]]
 // CHECK: arith.divf %{{.*}}, %[[SUM]]
-// CHECK: "field.store"(%{{.*}}, %{{.*}}, %[[I]], %[[L]])
+// CHECK: field.store %{{.*}}, %{{.*}}[%[[I]], %[[L]]]
 // CHECK: } {field.any_order}
 // CHECK: scf.reduce
 // CHECK-NOT: scf.parallel

@@ -11,22 +11,22 @@
 }) {sym_name = "S0"} : () -> ()
 
 // CHECK-LABEL: func.func @square(
-// CHECK-DAG: [[Y:%.*]] = "field.get"() {field = @y} :
-// CHECK-DAG: [[YD:%.*]] = "field.get"() {field = @y.dual}
-// CHECK-DAG: [[X:%.*]] = "field.get"() {field = @x} :
-// CHECK-DAG: [[XD:%.*]] = "field.get"() {field = @x.dual}
-// CHECK: [[V:%.*]] = "field.load"([[X]],
-// CHECK: [[T:%.*]] = "field.load"([[XD]],
+// CHECK-DAG: [[Y:%.*]] = field.get @y :
+// CHECK-DAG: [[YD:%.*]] = field.get @y.dual :
+// CHECK-DAG: [[X:%.*]] = field.get @x :
+// CHECK-DAG: [[XD:%.*]] = field.get @x.dual :
+// CHECK: [[V:%.*]] = field.load [[X]][
+// CHECK: [[T:%.*]] = field.load [[XD]][
 // CHECK: [[R:%.*]] = arith.mulf [[V]], [[V]]
 // CHECK: [[A:%.*]] = arith.mulf [[T]], [[V]]
 // CHECK: [[S:%.*]] = arith.addf [[A]], [[A]]
-// CHECK: "field.store"([[R]], [[Y]],
-// CHECK: "field.store"([[S]], [[YD]],
+// CHECK: field.store [[R]], [[Y]][
+// CHECK: field.store [[S]], [[YD]][
 // CONSTANT-LABEL: func.func @square(
 // CONSTANT-DAG: [[ZERO:%.*]] = arith.constant 0.000000e+00
-// CONSTANT-DAG: [[YD:%.*]] = "field.get"() {field = @y.dual}
+// CONSTANT-DAG: [[YD:%.*]] = field.get @y.dual :
 // CONSTANT-NOT: @x.dual
-// CONSTANT: "field.store"([[ZERO]], [[YD]],
+// CONSTANT: field.store [[ZERO]], [[YD]][
 func.func @square(%i: index) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [8]>
   %y = "field.get"() {field = @y} : () -> !field.array<f32, [8]>
@@ -41,7 +41,7 @@ func.func @square(%i: index) {
 // CHECK: [[K:%.*]] = arith.cmpf ogt
 // CHECK: arith.select [[K]]
 // CHECK: arith.select [[K]]
-// CHECK-COUNT-2: "field.atomic"({{.*}} {kind = "add"}
+// CHECK-COUNT-2: field.atomic add
 func.func @updates(%i: index) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [8]>
   %y = "field.get"() {field = @y} : () -> !field.array<f32, [8]>

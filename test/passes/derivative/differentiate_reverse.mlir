@@ -11,14 +11,14 @@
 }) {sym_name = "S0"} : () -> ()
 
 // CHECK-LABEL: func.func @overwritten_adjoint_is_cleared
-// CHECK: %[[DX:.*]] = "field.get"() {field = @x.grad}
-// CHECK: %[[DY:.*]] = "field.get"() {field = @y.grad}
-// CHECK: %[[X:.*]] = "field.load"
-// CHECK: %[[D:.*]] = "field.load"(%[[DY]], %arg0)
-// CHECK-NEXT: "field.store"(%{{.*}}, %[[DY]], %arg0)
+// CHECK: %[[DX:.*]] = field.get @x.grad :
+// CHECK: %[[DY:.*]] = field.get @y.grad :
+// CHECK: %[[X:.*]] = field.load
+// CHECK: %[[D:.*]] = field.load %[[DY]][%arg0]
+// CHECK-NEXT: field.store %{{.*}}, %[[DY]][%arg0]
 // CHECK: %[[PART:.*]] = arith.mulf %[[D]], %[[X]]
 // CHECK: %[[BOTH:.*]] = arith.addf %[[PART]], %[[PART]]
-// CHECK-NEXT: "field.atomic"(%[[BOTH]], %[[DX]], %arg0) {kind = "add"}
+// CHECK-NEXT: field.atomic add %[[BOTH]], %[[DX]][%arg0]
 func.func @overwritten_adjoint_is_cleared(%i: index) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
   %y = "field.get"() {field = @y} : () -> !field.array<f32, [16]>
@@ -29,9 +29,9 @@ func.func @overwritten_adjoint_is_cleared(%i: index) {
 }
 
 // CHECK-LABEL: func.func @sum_keeps_its_adjoint
-// CHECK: %[[D:.*]] = "field.load"
-// CHECK-NOT: "field.store"
-// CHECK: "field.atomic"(%[[D]],
+// CHECK: %[[D:.*]] = field.load
+// CHECK-NOT: field.store
+// CHECK: field.atomic {{[a-z]+}} %[[D]],
 func.func @sum_keeps_its_adjoint(%i: index) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
   %y = "field.get"() {field = @y} : () -> !field.array<f32, [16]>
@@ -41,11 +41,11 @@ func.func @sum_keeps_its_adjoint(%i: index) {
 }
 
 // CHECK-LABEL: func.func @exchange_passes_its_adjoint_on
-// CHECK: %[[OLD:.*]] = "field.load"(%[[DX:.*]], %arg0)
-// CHECK: %[[NEW:.*]] = "field.load"(%[[DY:.*]], %arg0)
-// CHECK-NEXT: "field.store"(%{{.*}}, %[[DY]], %arg0)
-// CHECK-NEXT: "field.atomic"(%[[OLD]], %[[DY]], %arg0) {kind = "add"}
-// CHECK-NEXT: "field.atomic"(%[[NEW]], %[[DX]], %arg0) {kind = "add"}
+// CHECK: %[[OLD:.*]] = field.load %[[DX:.*]][%arg0]
+// CHECK: %[[NEW:.*]] = field.load %[[DY:.*]][%arg0]
+// CHECK-NEXT: field.store %{{.*}}, %[[DY]][%arg0]
+// CHECK-NEXT: field.atomic add %[[OLD]], %[[DY]][%arg0]
+// CHECK-NEXT: field.atomic add %[[NEW]], %[[DX]][%arg0]
 func.func @exchange_passes_its_adjoint_on(%i: index) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
   %y = "field.get"() {field = @y} : () -> !field.array<f32, [16]>
@@ -57,9 +57,9 @@ func.func @exchange_passes_its_adjoint_on(%i: index) {
 
 // CHECK-LABEL: func.func @branch
 // CHECK: scf.if %arg1
-// CHECK: %[[D:.*]] = "field.load"
-// CHECK-NEXT: "field.store"
-// CHECK-NEXT: "field.atomic"(%[[D]],
+// CHECK: %[[D:.*]] = field.load
+// CHECK-NEXT: field.store
+// CHECK-NEXT: field.atomic {{[a-z]+}} %[[D]],
 func.func @branch(%i: index, %p: i1) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
   %y = "field.get"() {field = @y} : () -> !field.array<f32, [16]>
@@ -71,15 +71,15 @@ func.func @branch(%i: index, %p: i1) {
 }
 
 // CHECK-LABEL: func.func @history_of_a_loop
-// CHECK: %[[S:.*]] = "grad.alloc"
+// CHECK: %[[S:.*]] = grad.alloc
 // CHECK-NEXT: scf.for
-// CHECK-NEXT: "grad.push"(%{{.*}}, %[[S]],
+// CHECK-NEXT: grad.push %{{.*}}, %[[S]][
 // CHECK: %[[D:.*]] = scf.for
-// CHECK: %[[A:.*]] = "grad.pop"(%[[S]],
+// CHECK: %[[A:.*]] = grad.pop %[[S]][
 // CHECK: %[[RATE:.*]] = math.cos %[[A]]
 // CHECK: arith.mulf %{{.*}}, %[[RATE]]
-// CHECK: "grad.free"(%[[S]])
-// CHECK-NEXT: "field.atomic"(%[[D]],
+// CHECK: grad.free %[[S]]
+// CHECK-NEXT: field.atomic {{[a-z]+}} %[[D]],
 func.func @history_of_a_loop(%i: index, %n: index) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
   %y = "field.get"() {field = @y} : () -> !field.array<f32, [16]>
@@ -96,7 +96,7 @@ func.func @history_of_a_loop(%i: index, %n: index) {
 
 // CHECK-LABEL: func.func @ndarray_gets_an_adjoint_argument
 // CHECK-SAME: %arg2: !field.array<f32, [-1]> {field.adjoint})
-// CHECK: "field.atomic"(%{{.*}}, %arg2, %arg1)
+// CHECK: field.atomic {{[a-z]+}} %{{.*}}, %arg2[%arg1]
 func.func @ndarray_gets_an_adjoint_argument(%x: !field.array<f32, [-1]> {field.needs_grad}, %i: index) {
   %y = "field.get"() {field = @y} : () -> !field.array<f32, [16]>
   %v = "field.load"(%x, %i) : (!field.array<f32, [-1]>, index) -> f32

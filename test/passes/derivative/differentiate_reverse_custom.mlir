@@ -10,15 +10,15 @@
 
 // The derivative reads the argument alone, so the value is not computed. Of both results, one has an adjoint.
 // CHECK-LABEL: func.func @own_rule
-// CHECK: %[[V:.*]] = "field.load"(%[[X:[0-9]+]], %c0)
-// CHECK: %[[A:.*]] = "field.load"(%[[D:[0-9]+]], %c1)
-// CHECK-NEXT: "field.store"(%{{.*}}, %[[D]], %c1)
+// CHECK: %[[V:.*]] = field.load %[[X:[0-9]+]][%c0]
+// CHECK: %[[A:.*]] = field.load %[[D:[0-9]+]][%c1]
+// CHECK-NEXT: field.store %{{.*}}, %[[D]][%c1]
 // CHECK-NOT: grad.custom
 // CHECK-NOT: math.sin
 // CHECK-DAG: %[[P:.*]] = arith.mulf %[[A]], %[[V]]
 // CHECK-DAG: %[[Z:.*]] = arith.cmpf oeq, %[[A]], %cst
 // CHECK: %[[S:.*]] = arith.select %{{.*}}, %cst, %[[P]]
-// CHECK-NEXT: "field.atomic"(%[[S]], %[[D]], %c0)
+// CHECK-NEXT: field.atomic {{[a-z]+}} %[[S]], %[[D]][%c0]
 func.func @own_rule() {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
   %c0 = arith.constant 0 : index

@@ -11,23 +11,23 @@
 
 // The stack is filled again, and has one of adjoints beside it: 0 at first, added to by what was popped, passed on to what was pushed.
 // CHECK-LABEL: func.func @stack_of_a_reverse
-// CHECK: %[[S:.*]] = "grad.alloc"(%arg1)
+// CHECK: %[[S:.*]] = grad.alloc %arg1 :
 // CHECK: scf.for
-// CHECK: "grad.push"(%{{.*}}, %[[S]],
-// CHECK: %[[D:.*]] = "grad.alloc"(%arg1)
+// CHECK: grad.push %{{.*}}, %[[S]][
+// CHECK: %[[D:.*]] = grad.alloc %arg1 :
 // CHECK: scf.for
 // CHECK: %[[ZERO:.*]] = arith.constant 0.000000e+00
-// CHECK: "grad.push"(%[[ZERO]], %[[D]],
+// CHECK: grad.push %[[ZERO]], %[[D]][
 // CHECK: scf.for
-// CHECK: "grad.pop"(%[[S]], %[[K:.*]]) :
-// CHECK: %[[OLD:.*]] = "grad.pop"(%[[D]], %[[K]]) :
+// CHECK: grad.pop %[[S]][%[[K:.*]]]
+// CHECK: %[[OLD:.*]] = grad.pop %[[D]][%[[K]]]
 // CHECK: %[[NEW:.*]] = arith.addf %[[OLD]],
-// CHECK: "grad.push"(%[[NEW]], %[[D]], %[[K]])
+// CHECK: grad.push %[[NEW]], %[[D]][%[[K]]]
 // CHECK: scf.for
-// CHECK: %[[BACK:.*]] = "grad.pop"(%[[D]],
+// CHECK: %[[BACK:.*]] = grad.pop %[[D]][
 // CHECK: arith.addf %{{.*}}, %[[BACK]]
-// CHECK: "grad.free"(%[[S]])
-// CHECK: "grad.free"(%[[D]])
+// CHECK: grad.free %[[S]]
+// CHECK: grad.free %[[D]]
 func.func @stack_of_a_reverse(%i: index, %n: index) {
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index

@@ -17,11 +17,11 @@
 // CHECK: %[[OWNER:.*]] = memref.alloc() : memref<16xi32>
 // CHECK: scf.parallel
 // CHECK-NOT: math.sin
-// CHECK: "field.load"
+// CHECK: field.load
 // CHECK: memref.store %{{.*}}, %[[OWNER]][%
 // CHECK: scf.parallel
 // CHECK: memref.load %[[OWNER]][%
-// CHECK: "field.assert"{{.*}}'y'[{}] is written here in iteration {} of a parallel loop, and written in iteration {}
+// CHECK: field.assert{{.*}}'y'[{}] is written here in iteration {} of a parallel loop, and written in iteration {}
 // CHECK-NOT: field.store
 // CHECK: memref.dealloc %[[OWNER]]
 func.func @stores() {
@@ -67,12 +67,13 @@ func.func @loads(%x: !field.array<f32, [-1]> {field.needs_grad}, %n: index) {
 // Indices that the kernel itself moves on are moved on in every run, and put back.
 
 // CHECK-LABEL: func.func @cursors(
+// CHECK: %[[K:.*]] = field.get @k : !field.array<i32, [16]>
 // CHECK: memref.alloc() : memref<16xi32>
-// CHECK: "field.load"({{.*}}array<i32
-// CHECK: "field.store"({{.*}}array<i32
-// CHECK: "field.store"({{.*}}array<i32
+// CHECK: field.load %[[K]][
+// CHECK: field.store %{{.*}}, %[[K]][
+// CHECK: field.store %{{.*}}, %[[K]][
 // CHECK: field.assert
-// CHECK: "field.store"({{.*}}array<i32
+// CHECK: field.store %{{.*}}, %[[K]][
 func.func @cursors() attributes {grad.redone = [@k]} {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
   %y = "field.get"() {field = @y} : () -> !field.array<f32, [16]>

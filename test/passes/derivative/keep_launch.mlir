@@ -3,7 +3,7 @@
 
 // CHECK-LABEL: func.func @second_of_two_loops
 // CHECK-COUNT-1: scf.parallel
-// CHECK: "field.load"
+// CHECK: field.load
 // CHECK: return
 func.func @second_of_two_loops(%x: !field.array<f32, [16]>, %v: f32) {
   %c0 = arith.constant 0 : index
@@ -22,7 +22,7 @@ func.func @second_of_two_loops(%x: !field.array<f32, [16]>, %v: f32) {
 
 // CHECK-LABEL: func.func @serial_statements_are_one_launch
 // CHECK-NOT: scf.parallel
-// CHECK-COUNT-2: "field.store"
+// CHECK-COUNT-2: field.store
 // CHECK: return
 func.func @serial_statements_are_one_launch(%x: !field.array<f32, []>, %v: f32) {
   %c0 = arith.constant 0 : index
@@ -39,9 +39,9 @@ func.func @serial_statements_are_one_launch(%x: !field.array<f32, []>, %v: f32) 
 // CHECK-LABEL: func.func @local_between_loops
 // CHECK-SAME: %[[SHARED:[a-z0-9]+]]: !field.array<f32, []> {field.argument = 2 : i64, field.needs_grad, field.shared}
 // CHECK-NOT: field.atomic
-// CHECK: %[[OLD:.*]] = "field.load"(%[[SHARED]])
+// CHECK: %[[OLD:.*]] = field.load %[[SHARED]][]
 // CHECK: scf.parallel
-// CHECK: "field.store"(%[[OLD]], %arg0)
+// CHECK: field.store %[[OLD]], %arg0[]
 func.func @local_between_loops(%x: !field.array<f32, []>, %v: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -55,8 +55,8 @@ func.func @local_between_loops(%x: !field.array<f32, []>, %v: f32) {
 // What was read before a part overwrote it is such a value; the first part makes it.
 // CHECK-LABEL: func.func @read_before
 // CHECK-SAME: %[[SHARED:[a-z0-9]+]]: !field.array<i32, []> {field.argument = 2 : i64, field.shared}
-// CHECK-NOT: "field.load"(%arg0)
-// CHECK: %[[WORD:.*]] = "field.load"(%[[SHARED]])
+// CHECK-NOT: field.load %arg0[]
+// CHECK: %[[WORD:.*]] = field.load %[[SHARED]][]
 // CHECK: %[[END:.*]] = arith.index_cast %[[WORD]] : i32 to index
 // CHECK: scf.parallel ({{.*}}) = ({{.*}}) to (%[[END]])
 // CHECK: return
@@ -79,7 +79,7 @@ func.func @read_before(%n: !field.array<i32, []>, %x: !field.array<f32, [16]>) {
 // CHECK-SAME: %[[SHARED:[a-z0-9]+]]: !field.array<f32, []> {{{.*}}field.shared}) {
 // CHECK-NOT: field.alloca
 // CHECK: scf.parallel
-// CHECK: "field.atomic"(%{{.*}}, %[[SHARED]])
+// CHECK: field.atomic add %{{.*}}, %[[SHARED]][]
 // CHECK: return{{$}}
 func.func @cell(%x: !field.array<f32, [16]>, %y: !field.array<f32, []>) -> f32 {
   %c0 = arith.constant 0 : index

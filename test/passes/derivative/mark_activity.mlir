@@ -12,10 +12,10 @@
 }) {sym_name = "S0"} : () -> ()
 
 // CHECK-LABEL: func.func @chain(
-// CHECK: "field.load"(%{{.*}}) {grad.active}
+// CHECK: field.load %{{.*}} {grad.active}
 // CHECK: math.sin %{{.*}} {grad.active}
-// CHECK-NEXT: "field.store"(%{{.*}}) {grad.active}
-// CHECK: "field.load"(%{{.*}}) : {{.*}} -> i32
+// CHECK-NEXT: field.store %{{.*}} {grad.active}
+// CHECK: field.load %{{.*}} : i32
 func.func @chain(%i: index) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
   %y = "field.get"() {field = @y} : () -> !field.array<f32, [16]>

@@ -14,7 +14,7 @@
 }) {sym_name = "S0"} : () -> ()
 
 // CHECK-LABEL: func.func @operand_of_a_product(
-// CHECK: "field.load"(%{{.*}}) {grad.needed = "an operand of arith.mulf at {{.*}}:8"}
+// CHECK: field.load %{{.*}} {grad.needed = "an operand of arith.mulf at {{.*}}:8"}
 func.func @operand_of_a_product(%i: index) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
   %y = "field.get"() {field = @y} : () -> !field.array<f32, [16]>
@@ -26,7 +26,7 @@ func.func @operand_of_a_product(%i: index) {
 }
 
 // CHECK-LABEL: func.func @index(
-// CHECK: "field.load"(%{{.*}}) {grad.needed = "an index at {{.*}}:8"}
+// CHECK: field.load %{{.*}} {grad.needed = "an index at {{.*}}:8"}
 // CHECK-NOT: grad.needed
 func.func @index(%i: index) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
@@ -45,9 +45,9 @@ func.func @index(%i: index) {
 // one for nothing, so that what it stores is not needed.
 
 // CHECK-LABEL: func.func @writes_done_again(
-// CHECK: "field.load"(%{{.*}}) {grad.needed = "an operand of math.sin at
-// CHECK: "field.load"(%{{.*}}) {grad.needed = "its writes are done again
-// CHECK: "field.load"(%{{.*}}) {grad.needed = "an operand of arith.mulf at
+// CHECK: field.load %{{.*}} {grad.needed = "an operand of math.sin at
+// CHECK: field.load %{{.*}} {grad.needed = "its writes are done again
+// CHECK: field.load %{{.*}} {grad.needed = "an operand of arith.mulf at
 // CHECK-NOT: grad.needed
 func.func @writes_done_again() attributes {grad.redone = [@x]} {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>

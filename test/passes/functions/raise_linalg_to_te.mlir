@@ -6,11 +6,10 @@
 
 // A sum over the reduced index, which begins with the zeros of its target.
 // CHECK-LABEL: func.func @product(%arg0: tensor<4x3xf64> {field.role = ["argument", 0]},
-// CHECK: te.reduce
+// CHECK: te.reduce sum
 // CHECK: te.read{{.*}}%arg0
 // CHECK: te.read{{.*}}%arg1
 // CHECK: arith.mulf
-// CHECK: kind = "sum"
 // CHECK-NOT: linalg
 func.func @product(%a: tensor<4x3xf64>, %b: tensor<3x2xf64>) -> tensor<4x2xf64> {
   %z = arith.constant 0.0 : f64

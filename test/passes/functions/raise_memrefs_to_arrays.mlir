@@ -7,11 +7,11 @@
 // CHECK-SAME: %arg1: i64 {field.argument = 1 : i64, field.role = ["argument", 1]}
 // CHECK-SAME: %arg2: !field.array<f32, []> {field.argument = 2 : i64, field.role = ["argument", 2]}
 // CHECK-SAME: %arg3: !field.array<f32, []> {field.argument = 3 : i64, field.role = ["result", 0]}
-// CHECK: %[[S:.*]] = "field.load"(%arg2)
+// CHECK: %[[S:.*]] = field.load %arg2[]
 // CHECK: %[[N:.*]] = arith.index_cast %arg1 : i64 to index
-// CHECK: %[[V:.*]] = "field.load"(%arg0, %[[N]], %c1)
+// CHECK: %[[V:.*]] = field.load %arg0[%[[N]], %c1]
 // CHECK: %[[P:.*]] = arith.mulf %[[V]], %[[S]]
-// CHECK: "field.store"(%[[P]], %arg3)
+// CHECK: field.store %[[P]], %arg3[]
 // GRAD-LABEL: func.func @numbers(
 // GRAD-SAME: %arg0: !field.array<f32, [4, -1]> {field.argument = 0 : i64, field.needs_grad
 // GRAD-SAME: %arg1: i64 {field.argument = 1 : i64, field.role
@@ -24,11 +24,11 @@ func.func @numbers(%a: memref<4x?xf32>, %n: index, %s: f32) -> f32 {
 
 // Views are index maps: a box, a row-major number, groups of axes, another order.
 // CHECK-LABEL: func.func @views(
-// CHECK: "field.store"(%{{.*}}, %arg0, %c3, %c4)
-// CHECK: "field.store"(%{{.*}}, %arg0, %c2, %c1)
-// CHECK: "field.store"(%{{.*}}, %arg0, %c1, %c5)
-// CHECK: "field.store"(%{{.*}}, %arg0, %c1, %c5)
-// CHECK: "field.store"(%{{.*}}, %arg0, %c2, %c1)
+// CHECK: field.store %{{.*}}, %arg0[%c3, %c4]
+// CHECK: field.store %{{.*}}, %arg0[%c2, %c1]
+// CHECK: field.store %{{.*}}, %arg0[%c1, %c5]
+// CHECK: field.store %{{.*}}, %arg0[%c1, %c5]
+// CHECK: field.store %{{.*}}, %arg0[%c2, %c1]
 func.func @views(%a: memref<4x8xf32>, %v: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -10,14 +10,14 @@
 // CHECK-NEXT: %[[THERE:.*]] = arith.cmpi sge, %[[BEFORE]], %c1
 // CHECK-NEXT: %[[BOTH:.*]] = arith.andi %[[IN]], %[[THERE]]
 // CHECK-NEXT: %[[SUM:.*]] = scf.if %[[BOTH]] -> (f32)
-// CHECK-NEXT: %[[A:.*]] = "field.load"(%arg0, %[[P]])
-// CHECK-NEXT: %[[B:.*]] = "field.load"(%arg0, %[[BEFORE]])
+// CHECK-NEXT: %[[A:.*]] = field.load %arg0[%[[P]]]
+// CHECK-NEXT: %[[B:.*]] = field.load %arg0[%[[BEFORE]]]
 // CHECK-NEXT: arith.addf %[[A]], %[[B]]
 // CHECK: scf.if %[[IN]] -> (f32)
-// CHECK-NEXT: "field.load"(%arg0, %[[P]])
+// CHECK-NEXT: field.load %arg0[%[[P]]]
 // CHECK: scf.if %[[THERE]] -> (f32)
-// CHECK-NEXT: "field.load"(%arg0, %[[BEFORE]])
-// CHECK: "field.atomic"(%[[SUM]], %arg1, %[[P]]) {kind = "add"}
+// CHECK-NEXT: field.load %arg0[%[[BEFORE]]]
+// CHECK: field.atomic add %[[SUM]], %arg1[%[[P]]]
 // CHECK-NOT: scf.parallel
 func.func @own_and_next_element(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16]>) {
   %c0 = arith.constant 0 : index
@@ -37,14 +37,14 @@ func.func @own_and_next_element(%x: !field.array<f32, [16]>, %g: !field.array<f3
 // CHECK-LABEL: func.func @cleared_behind
 // CHECK: scf.parallel (%[[P:.*]]) = (%c0) to (%c16)
 // CHECK: %[[BOTH:.*]]:2 = scf.if
-// CHECK-NOT: "field.store"
-// CHECK: "field.atomic"(%[[BOTH]]#0, %arg1, %[[P]])
-// CHECK: "field.atomic"(%[[BOTH]]#1, %arg2, %[[P]])
+// CHECK-NOT: field.store
+// CHECK: field.atomic add %[[BOTH]]#0, %arg1[%[[P]]]
+// CHECK: field.atomic add %[[BOTH]]#1, %arg2[%[[P]]]
 // CHECK: scf.parallel (%[[I:.*]]) = (%c0) to (%c15)
-// CHECK-NOT: "field.load"(%arg0
-// CHECK: "field.store"(%{{.*}}, %arg0, %[[I]])
-// CHECK: %[[OTHER:.*]] = "field.load"(%arg3, %[[I]])
-// CHECK: "field.atomic"(%[[OTHER]], %arg4, %[[I]])
+// CHECK-NOT: field.load %arg0
+// CHECK: field.store %{{.*}}, %arg0[%[[I]]]
+// CHECK: %[[OTHER:.*]] = field.load %arg3[%[[I]]]
+// CHECK: field.atomic add %[[OTHER]], %arg4[%[[I]]]
 func.func @cleared_behind(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16]>, %h: !field.array<f32, [16]>, %y: !field.array<f32, [16]>, %k: !field.array<f32, [16]>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -71,9 +71,9 @@ func.func @cleared_behind(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16
 // CHECK-NEXT: %[[GUARD:.*]] = arith.cmpi sgt, %[[NEXT]], %c0
 // CHECK: %[[BOTH:.*]] = arith.andi %[[IN]], %[[GUARD]]
 // CHECK: scf.if %{{.*}} -> (f32)
-// CHECK-COUNT-2: "field.load"
+// CHECK-COUNT-2: field.load
 // CHECK: scf.if %[[BOTH]] -> (f32)
-// CHECK-NEXT: "field.load"(%arg0, %[[NEXT]])
+// CHECK-NEXT: field.load %arg0[%[[NEXT]]]
 func.func @guards(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16]>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -92,7 +92,7 @@ func.func @guards(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16]>) {
 
 // Elements beyond the array are no thread's.
 // CHECK-LABEL: func.func @known_at_run_time
-// CHECK-DAG: %[[EXTENT:.*]] = "field.dim"(%arg1) {axis = 0
+// CHECK-DAG: %[[EXTENT:.*]] = field.dim %arg1, 0
 // CHECK-DAG: %[[LOW:.*]] = arith.maxsi %arg2, %c0
 // CHECK-DAG: %[[END:.*]] = arith.addi %arg3, %c1
 // CHECK: %[[HIGH:.*]] = arith.minsi %[[END]], %[[EXTENT]]
@@ -114,8 +114,8 @@ func.func @known_at_run_time(%x: !field.array<f32, [-1]>, %g: !field.array<f32, 
 // CHECK: %[[OVER:.*]] = arith.cmpi sge, %[[MOVED]], %c16
 // CHECK: %[[LESS:.*]] = arith.addi %[[P]], %c-1
 // CHECK: %[[I:.*]] = arith.select %[[OVER]], %[[LESS]], %[[MOVED]]
-// CHECK: "field.load"(%arg0, %[[P]])
-// CHECK: "field.load"(%arg0, %[[I]])
+// CHECK: field.load %arg0[%[[P]]]
+// CHECK: field.load %arg0[%[[I]]]
 func.func @around(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16]>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -135,7 +135,7 @@ func.func @around(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16]>) {
 // CHECK: %[[LEFT:.*]] = arith.remsi %[[P]], %c2
 // CHECK: arith.cmpi eq, %[[LEFT]], %c0
 // CHECK: %[[I:.*]] = arith.divsi %[[P]], %c2
-// CHECK: "field.load"(%arg0, %[[I]])
+// CHECK: field.load %arg0[%[[I]]]
 func.func @strides(%x: !field.array<f32, [8]>, %g: !field.array<f32, [17]>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -156,8 +156,8 @@ func.func @strides(%x: !field.array<f32, [8]>, %g: !field.array<f32, [17]>) {
 // CHECK: scf.parallel (%[[P:.*]]) = (%c1) to (%c16)
 // CHECK: %[[TOTAL:.*]] = scf.for %[[K:.*]] = %c0 to %c3 step %c1 iter_args(%[[SUM:.*]] = %{{.*}}) -> (f32)
 // CHECK: %[[I:.*]] = arith.subi %[[P]], %[[K]]
-// CHECK: "field.load"(%arg0, %[[I]])
-// CHECK: "field.atomic"(%[[TOTAL]], %arg1, %[[P]])
+// CHECK: field.load %arg0[%[[I]]]
+// CHECK: field.atomic add %[[TOTAL]], %arg1[%[[P]]]
 func.func @inner_loop(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16]>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -177,9 +177,9 @@ func.func @inner_loop(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16]>) 
 // CHECK-LABEL: func.func @pairs
 // CHECK: scf.parallel (%[[J:.*]]) = (%c0) to (%c16)
 // CHECK: %[[TOTAL:.*]] = scf.for %[[I:.*]] = %c0 to %c16
-// CHECK: "field.load"(%arg0, %[[I]])
-// CHECK: "field.load"(%arg0, %[[J]])
-// CHECK: "field.atomic"(%[[TOTAL]], %arg1, %[[J]])
+// CHECK: field.load %arg0[%[[I]]]
+// CHECK: field.load %arg0[%[[J]]]
+// CHECK: field.atomic add %[[TOTAL]], %arg1[%[[J]]]
 func.func @pairs(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16]>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -200,8 +200,8 @@ func.func @pairs(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16]>) {
 // CHECK-COUNT-1: scf.parallel
 // CHECK: scf.if %{{.*}} -> (f32, f32)
 // CHECK: scf.if %{{.*}} -> (f32, f32)
-// CHECK: "field.atomic"(%{{.*}}, %arg1, %[[P:.*]])
-// CHECK: "field.atomic"(%{{.*}}, %arg2, %[[P]])
+// CHECK: field.atomic add %{{.*}}, %arg1[%[[P:.*]]]
+// CHECK: field.atomic add %{{.*}}, %arg2[%[[P]]]
 // CHECK-NOT: scf.parallel
 func.func @two_arrays(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16]>, %h: !field.array<f32, [16]>) {
   %c0 = arith.constant 0 : index
@@ -223,8 +223,8 @@ func.func @two_arrays(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16]>, 
 // CHECK-LABEL: func.func @few_elements
 // CHECK: scf.parallel (%[[J:.*]], %[[SHARE:.*]]) = (%c0, %c0) to (%c4, %c512) step (%c1, %c1)
 // CHECK: %[[TOTAL:.*]] = scf.for %[[I:.*]] = %[[SHARE]] to %c4096 step %c512
-// CHECK: "field.load"(%arg1, %[[I]])
-// CHECK: "field.atomic"(%[[TOTAL]], %arg0, %[[J]])
+// CHECK: field.load %arg1[%[[I]]]
+// CHECK: field.atomic add %[[TOTAL]], %arg0[%[[J]]]
 func.func @few_elements(%g: !field.array<f32, [4]>, %x: !field.array<f32, [4096]>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -241,13 +241,13 @@ func.func @few_elements(%g: !field.array<f32, [4]>, %x: !field.array<f32, [4096]
 
 // What is dear is computed once for each iteration, and kept.
 // CHECK-LABEL: func.func @dear
-// CHECK: %[[KEPT:.*]] = "field.get"() {field = @"$launch.0"} : () -> !field.array<f32, [15]>
+// CHECK: %[[KEPT:.*]] = field.get @"$launch.0" : !field.array<f32, [15]>
 // CHECK: scf.parallel (%[[I:.*]]) = (%c0) to (%c15)
 // CHECK: math.sin
-// CHECK: "field.store"(%{{.*}}, %[[KEPT]], %[[I]])
+// CHECK: field.store %{{.*}}, %[[KEPT]][%[[I]]]
 // CHECK: scf.parallel (%[[P:.*]]) = (%c0) to (%c16)
 // CHECK-NOT: math.sin
-// CHECK: "field.load"(%[[KEPT]], %[[P]])
+// CHECK: field.load %[[KEPT]][%[[P]]]
 // CHECK-NOT: scf.parallel
 func.func @dear(%g: !field.array<f32, [16]>, %v: f32) {
   %c0 = arith.constant 0 : index

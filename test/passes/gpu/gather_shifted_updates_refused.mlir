@@ -20,7 +20,7 @@ func.func @own_element(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16]>)
 
 // CHECK-LABEL: func.func @read_as_well
 // CHECK-COUNT-1: scf.parallel
-// CHECK-COUNT-2: "field.atomic"
+// CHECK-COUNT-2: field.atomic
 // CHECK: return
 func.func @read_as_well(%g: !field.array<f32, [16]>) {
   %c0 = arith.constant 0 : index
@@ -37,7 +37,7 @@ func.func @read_as_well(%g: !field.array<f32, [16]>) {
 
 // CHECK-LABEL: func.func @multiplied_as_well
 // CHECK-COUNT-1: scf.parallel
-// CHECK-COUNT-3: "field.atomic"
+// CHECK-COUNT-3: field.atomic
 // CHECK: return
 func.func @multiplied_as_well(%g: !field.array<f32, [16]>, %v: f32) {
   %c0 = arith.constant 0 : index
@@ -54,7 +54,7 @@ func.func @multiplied_as_well(%g: !field.array<f32, [16]>, %v: f32) {
 
 // CHECK-LABEL: func.func @used
 // CHECK-COUNT-1: scf.parallel
-// CHECK-COUNT-2: "field.atomic"
+// CHECK-COUNT-2: field.atomic
 // CHECK: return
 func.func @used(%g: !field.array<f32, [16]>, %x: !field.array<f32, [16]>, %v: f32) {
   %c0 = arith.constant 0 : index
@@ -72,7 +72,7 @@ func.func @used(%g: !field.array<f32, [16]>, %x: !field.array<f32, [16]>, %v: f3
 // What the updates are computed by was written in the iteration.
 // CHECK-LABEL: func.func @written_before
 // CHECK-COUNT-1: scf.parallel
-// CHECK-COUNT-2: "field.atomic"
+// CHECK-COUNT-2: field.atomic
 // CHECK: return
 func.func @written_before(%g: !field.array<f32, [16]>, %x: !field.array<f32, [16]>, %v: f32) {
   %c0 = arith.constant 0 : index
@@ -91,7 +91,7 @@ func.func @written_before(%g: !field.array<f32, [16]>, %x: !field.array<f32, [16
 // What the updates are computed by may be written by another iteration.
 // CHECK-LABEL: func.func @written_elsewhere
 // CHECK-COUNT-1: scf.parallel
-// CHECK-COUNT-2: "field.atomic"
+// CHECK-COUNT-2: field.atomic
 // CHECK: return
 func.func @written_elsewhere(%g: !field.array<f32, [16]>, %x: !field.array<f32, [16]>, %v: f32) {
   %c0 = arith.constant 0 : index
@@ -110,7 +110,7 @@ func.func @written_elsewhere(%g: !field.array<f32, [16]>, %x: !field.array<f32, 
 // What the updates are computed by may be written by an earlier trip of the loop around them.
 // CHECK-LABEL: func.func @written_a_trip_before
 // CHECK-COUNT-1: scf.parallel
-// CHECK-COUNT-2: "field.atomic"
+// CHECK-COUNT-2: field.atomic
 // CHECK: return
 func.func @written_a_trip_before(%g: !field.array<f32, [16]>, %x: !field.array<f32, [16]>, %v: f32) {
   %c0 = arith.constant 0 : index
@@ -130,7 +130,7 @@ func.func @written_a_trip_before(%g: !field.array<f32, [16]>, %x: !field.array<f
 
 // CHECK-LABEL: func.func @carried
 // CHECK-COUNT-1: scf.parallel
-// CHECK-COUNT-1: "field.atomic"
+// CHECK-COUNT-1: field.atomic
 // CHECK: return
 func.func @carried(%g: !field.array<f32, [16]>, %v: f32) {
   %c0 = arith.constant 0 : index
@@ -149,7 +149,7 @@ func.func @carried(%g: !field.array<f32, [16]>, %v: f32) {
 
 // CHECK-LABEL: func.func @index_from_memory
 // CHECK-COUNT-1: scf.parallel
-// CHECK-COUNT-2: "field.atomic"
+// CHECK-COUNT-2: field.atomic
 // CHECK: return
 func.func @index_from_memory(%g: !field.array<f32, [16]>, %n: !field.array<i32, [16]>, %v: f32) {
   %c0 = arith.constant 0 : index
@@ -168,7 +168,7 @@ func.func @index_from_memory(%g: !field.array<f32, [16]>, %n: !field.array<i32, 
 // Which j an i has is in memory: a thread of j would go through all i.
 // CHECK-LABEL: func.func @neighbours
 // CHECK-COUNT-1: scf.parallel
-// CHECK-COUNT-1: "field.atomic"
+// CHECK-COUNT-1: field.atomic
 // CHECK: return
 func.func @neighbours(%g: !field.array<f32, [16]>, %n: !field.array<i32, [17]>, %v: f32) {
   %c0 = arith.constant 0 : index
@@ -190,7 +190,7 @@ func.func @neighbours(%g: !field.array<f32, [16]>, %n: !field.array<i32, [17]>, 
 // Four threads for what 40 iterations do.
 // CHECK-LABEL: func.func @few_threads
 // CHECK-COUNT-1: scf.parallel
-// CHECK-COUNT-1: "field.atomic"
+// CHECK-COUNT-1: field.atomic
 // CHECK: return
 func.func @few_threads(%g: !field.array<f32, [4]>, %x: !field.array<f32, [40]>) {
   %c0 = arith.constant 0 : index
@@ -210,7 +210,7 @@ func.func @few_threads(%g: !field.array<f32, [4]>, %x: !field.array<f32, [40]>) 
 // values would take is not known.
 // CHECK-LABEL: func.func @dear
 // CHECK-COUNT-1: scf.parallel
-// CHECK-COUNT-2: "field.atomic"
+// CHECK-COUNT-2: field.atomic
 // CHECK: return
 func.func @dear(%g: !field.array<f32, [16]>, %v: f32, %n: index) {
   %c0 = arith.constant 0 : index
@@ -231,7 +231,7 @@ func.func @dear(%g: !field.array<f32, [16]>, %v: f32, %n: index) {
 // A remainder that several iterations share.
 // CHECK-LABEL: func.func @twice_around
 // CHECK-COUNT-1: scf.parallel
-// CHECK-COUNT-1: "field.atomic"
+// CHECK-COUNT-1: field.atomic
 // CHECK: return
 func.func @twice_around(%g: !field.array<f32, [16]>, %v: f32) {
   %c0 = arith.constant 0 : index

@@ -8,11 +8,11 @@
 // CHECK: %[[TRIPS:.*]] = arith.addi %[[N]], %[[N]]
 // CHECK: scf.parallel
 // CHECK: arith.divui %{{.*}}, %[[D]]
-// CHECK: "field.atomic"
-// CHECK: %[[KNOWN:.*]] = "field.fetch"
+// CHECK: field.atomic
+// CHECK: %[[KNOWN:.*]] = field.fetch
 // CHECK: scf.parallel
-// CHECK: "grad.alloc"(%[[TRIPS]])
-// CHECK: "grad.alloc"(%[[KNOWN]])
+// CHECK: grad.alloc %[[TRIPS]] :
+// CHECK: grad.alloc %[[KNOWN]] :
 func.func @host(%m: i32, %d: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -39,17 +39,17 @@ func.func @host(%m: i32, %d: index) {
 
 // A loop that only computes the size runs first; it neither multiplies nor writes.
 // CHECK-LABEL: func.func @counted(
-// CHECK: %[[CELL:.*]] = "field.alloca"() : () -> !field.array<i64, []>
+// CHECK: %[[CELL:.*]] = field.alloca : !field.array<i64, []>
 // CHECK-NEXT: scf.parallel
 // CHECK-NOT: mulf
-// CHECK: "field.load"(%{{.*}}, %{{.*}}) : (!field.array<i32, [16]>, index) -> i32
+// CHECK: field.load %{{.*}}[%{{.*}}] : i32
 // CHECK-NOT: mulf
-// CHECK: "field.atomic"(%{{.*}}, %[[CELL]]) {field.reduce = 0 : i64, kind = "max"}
-// CHECK: %[[MOST:.*]] = "field.load"(%[[CELL]])
-// CHECK: %[[KNOWN:.*]] = "field.fetch"
+// CHECK: field.atomic max %{{.*}}, %[[CELL]][] {field.reduce = 0 : i64}
+// CHECK: %[[MOST:.*]] = field.load %[[CELL]][]
+// CHECK: %[[KNOWN:.*]] = field.fetch
 // CHECK: scf.parallel
-// CHECK: "grad.alloc"(%[[KNOWN]])
-// CHECK: "field.store"
+// CHECK: grad.alloc %[[KNOWN]] :
+// CHECK: field.store
 func.func @counted() {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -83,14 +83,14 @@ func.func @counted() {
 // The trips of a loop within a loop, by what the outer one has kept: that is known, and is kept for the count.
 // CHECK-LABEL: func.func @nested(
 // CHECK: scf.parallel
-// CHECK: %[[OUTER:.*]] = "grad.alloc"(%[[N:.*]]) : (index) -> !grad.stack<f32>
-// CHECK: "grad.push"(%{{.*}}, %[[OUTER]], %{{.*}})
-// CHECK: "grad.pop"(%[[OUTER]], %{{.*}})
-// CHECK: "field.atomic"
-// CHECK: %[[KNOWN:.*]] = "field.fetch"
+// CHECK: %[[OUTER:.*]] = grad.alloc %[[N:.*]] : !grad.stack<f32>
+// CHECK: grad.push %{{.*}}, %[[OUTER]][%{{.*}}]
+// CHECK: grad.pop %[[OUTER]][%{{.*}}]
+// CHECK: field.atomic
+// CHECK: %[[KNOWN:.*]] = field.fetch
 // CHECK: scf.parallel
-// CHECK: "grad.alloc"(%[[N]])
-// CHECK: "grad.alloc"(%[[KNOWN]])
+// CHECK: grad.alloc %[[N]] :
+// CHECK: grad.alloc %[[KNOWN]] :
 func.func @nested(%n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -133,9 +133,9 @@ func.func @nested(%n: index) {
 // CHECK: arith.maxsi
 // CHECK-NEXT: memref.store %{{.*}}, %[[MOST]]
 // CHECK-NOT: field.store
-// CHECK: "field.atomic"
-// CHECK: %[[KNOWN:.*]] = "field.fetch"
-// CHECK: "grad.open"(%[[KNOWN]]) : (index) -> !grad.log<f32, 1 : i64>
+// CHECK: field.atomic
+// CHECK: %[[KNOWN:.*]] = field.fetch
+// CHECK: grad.open %[[KNOWN]] : !grad.log<f32, 1 : i64>
 func.func @log(%n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -171,12 +171,12 @@ func.func @log(%n: index) {
 // CHECK-NEXT: %[[GOES_ON:.*]] = arith.cmpi slt
 // CHECK-NOT: arith.andi
 // CHECK: scf.condition(%[[GOES_ON]])
-// CHECK-NOT: "field.load"(%{{.*}}, %{{.*}})
+// CHECK-NOT: field.load %{{.*}}[%{{.*}}]
 // CHECK-NOT: field.store
-// CHECK: "field.atomic"
-// CHECK: %[[KNOWN:.*]] = "field.fetch"
+// CHECK: field.atomic
+// CHECK: %[[KNOWN:.*]] = field.fetch
 // CHECK: scf.condition
-// CHECK: "grad.alloc"(%[[KNOWN]])
+// CHECK: grad.alloc %[[KNOWN]] :
 func.func @left_early(%n: index, %v: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -217,13 +217,13 @@ func.func @left_early(%n: index, %v: f32) {
 // CHECK: scf.parallel
 // CHECK: memref.store %{{.*}}, %[[COPY]]
 // CHECK: scf.parallel
-// CHECK: "field.store"
-// CHECK: "field.atomic"
+// CHECK: field.store
+// CHECK: field.atomic
 // CHECK: scf.parallel
 // CHECK: memref.load %[[COPY]]
-// CHECK-NEXT: "field.store"
+// CHECK-NEXT: field.store
 // CHECK: memref.dealloc %[[COPY]]
-// CHECK: "field.fetch"
+// CHECK: field.fetch
 func.func @written(%v: i32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -251,17 +251,17 @@ func.func @written(%v: i32) {
 // CHECK-LABEL: func.func @undone(
 // CHECK-NOT: memref.alloc()
 // CHECK: scf.parallel
-// CHECK: %[[OWN:.*]] = "grad.open"(%[[N:.*]]) : (index) -> !grad.log<i32, 1 : i64>
-// CHECK: %[[MARK:.*]] = "grad.mark"(%[[OWN]])
-// CHECK: "grad.record"(%{{.*}}, %[[OWN]], %{{.*}})
-// CHECK: "field.store"
-// CHECK: "grad.undo"(%[[OWN]], %[[MARK]], %{{.*}})
-// CHECK: "field.load"
-// CHECK: "field.atomic"
-// CHECK: %[[KNOWN:.*]] = "field.fetch"
+// CHECK: %[[OWN:.*]] = grad.open %[[N:.*]] : !grad.log<i32, 1 : i64>
+// CHECK: %[[MARK:.*]] = grad.mark %[[OWN]]
+// CHECK: grad.record %{{.*}}, %[[OWN]][%{{.*}}]
+// CHECK: field.store
+// CHECK: grad.undo %[[OWN]], %[[MARK]], %{{.*}}
+// CHECK: field.load
+// CHECK: field.atomic
+// CHECK: %[[KNOWN:.*]] = field.fetch
 // CHECK: scf.parallel
-// CHECK: "grad.open"(%[[N]])
-// CHECK: "grad.alloc"(%[[KNOWN]])
+// CHECK: grad.open %[[N]] :
+// CHECK: grad.alloc %[[KNOWN]] :
 func.func @undone(%v: i32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -297,11 +297,11 @@ func.func @undone(%v: i32) {
 // CHECK: scf.parallel
 // CHECK-NOT: grad.
 // CHECK: scf.while
-// CHECK: "field.store"
+// CHECK: field.store
 // CHECK-NOT: scf.for
 // CHECK: memref.load %[[COPY]]
-// CHECK: %[[KNOWN:.*]] = "field.fetch"
-// CHECK: "grad.open"(%[[KNOWN]])
+// CHECK: %[[KNOWN:.*]] = field.fetch
+// CHECK: grad.open %[[KNOWN]] :
 func.func @again(%v: i32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -347,13 +347,13 @@ func.func @again(%v: i32) {
 // CHECK-LABEL: func.func @left_out(
 // CHECK: scf.parallel
 // CHECK: scf.for
-// CHECK: "grad.record"
+// CHECK: grad.record
 // CHECK-NOT: scf.for
-// CHECK: "grad.undo"(%{{.*}}, %{{.*}}, %{{.*}}) : (
-// CHECK: "field.load"
-// CHECK: "field.atomic"
-// CHECK: "field.fetch"
-// CHECK: "grad.undo"(%{{.*}}, %{{.*}}, %{{.*}}) {grad.undone}
+// CHECK: grad.undo %{{.*}}, %{{.*}}, %{{.*}}
+// CHECK: field.load
+// CHECK: field.atomic
+// CHECK: field.fetch
+// CHECK: grad.undo %{{.*}}, %{{.*}}, %{{.*}} {grad.undone}
 func.func @left_out(%v: i32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -392,9 +392,9 @@ func.func @left_out(%v: i32) {
 // An update is made in the copy, too.
 // CHECK-LABEL: func.func @updated(
 // CHECK: memref.alloc() : memref<16xi32>
-// CHECK: "field.atomic"(%{{.*}}, %{{.*}}, %{{.*}}) {kind = "add"}
+// CHECK: field.atomic add %{{.*}}, %{{.*}}[%{{.*}}]
 // CHECK: memref.dealloc
-// CHECK: "field.fetch"
+// CHECK: field.fetch
 func.func @updated(%v: i32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

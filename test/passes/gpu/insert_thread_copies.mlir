@@ -9,21 +9,21 @@
 
 // 32,768 threads stride over the box, each with a column of four elements; a block for each element adds up the columns.
 // CHECK-LABEL: func.func @bins(
-// CHECK: %[[COPIES:.*]] = "field.get"() {field = @"$launch.0"} : () -> !field.array<f32, [131072]>
+// CHECK: %[[COPIES:.*]] = field.get @"$launch.0" : !field.array<f32, [131072]>
 // CHECK: scf.parallel (%[[T:.*]]) = (%c0) to (%c32768) step
 // CHECK-NEXT: scf.for %[[C:.*]] = %c0 to %c4
 // CHECK: %[[ROW:.*]] = arith.muli %[[C]], %c32768
 // CHECK-NEXT: %[[AT:.*]] = arith.addi %[[ROW]], %[[T]]
-// CHECK-NEXT: "field.store"(%cst, %[[COPIES]], %[[AT]])
+// CHECK-NEXT: field.store %cst, %[[COPIES]][%[[AT]]]
 // CHECK: scf.for %[[I:.*]] = %[[T]] to %c1000000 step %c32768
 // CHECK: %[[ELEMENT:.*]] = arith.remui %[[I]], %c4
 // CHECK: arith.muli %[[ELEMENT]], %c32768
-// CHECK: %[[OLD:.*]] = "field.load"(%[[COPIES]], %[[THERE:[0-9]+]])
+// CHECK: %[[OLD:.*]] = field.load %[[COPIES]][%[[THERE:[0-9]+]]]
 // CHECK-NEXT: %[[NEW:.*]] = arith.addf %[[OLD]]
-// CHECK-NEXT: "field.store"(%[[NEW]], %[[COPIES]], %[[THERE]])
+// CHECK-NEXT: field.store %[[NEW]], %[[COPIES]][%[[THERE]]]
 // CHECK: scf.parallel {{.*}} to (%c1024) step
 // CHECK: gpu.all_reduce add
-// CHECK: "field.atomic"({{.*}}) {field.plain, kind = "add"}
+// CHECK: field.atomic add {{.*}} {field.plain}
 // CHECK: {block_dim = 256 : i64, field.whole_blocks}
 func.func @bins(%v: f32) {
   %c0 = arith.constant 0 : index
@@ -41,7 +41,7 @@ func.func @bins(%v: f32) {
 
 // Few updates stay atomic, as do those that are read, or exact.
 // CHECK-LABEL: func.func @stay(
-// CHECK-COUNT-3: "field.atomic"
+// CHECK-COUNT-3: field.atomic
 // CHECK-NOT: gpu.all_reduce
 // CHECK: return
 func.func @stay(%v: f32) {

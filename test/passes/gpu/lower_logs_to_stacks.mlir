@@ -11,23 +11,23 @@
 // CHECK-LABEL: func.func @log(
 // CHECK-SAME: %[[N:.*]]: index, %[[V:.*]]: f32)
 // CHECK: %[[LENGTH:.*]] = memref.alloca() : memref<index>
-// CHECK: %[[INDICES:.*]] = "grad.alloc"(%[[N]]) : (index) -> !grad.stack<i32>
-// CHECK: %[[ELEMENTS:.*]] = "grad.alloc"(%[[N]]) : (index) -> !grad.stack<f32>
+// CHECK: %[[INDICES:.*]] = grad.alloc %[[N]] : !grad.stack<i32>
+// CHECK: %[[ELEMENTS:.*]] = grad.alloc %[[N]] : !grad.stack<f32>
 // CHECK: %[[MARK:.*]] = memref.load %[[LENGTH]]
 // CHECK: %[[K:.*]] = memref.load %[[LENGTH]]
-// CHECK: "grad.push"(%[[V]], %[[ELEMENTS]], %[[K]])
-// CHECK: "grad.push"(%{{.*}}, %[[INDICES]], %[[K]])
+// CHECK: grad.push %[[V]], %[[ELEMENTS]][%[[K]]]
+// CHECK: grad.push %{{.*}}, %[[INDICES]][%[[K]]]
 // CHECK: memref.store %{{.*}}, %[[LENGTH]]
 // CHECK: %[[END:.*]] = memref.load %[[LENGTH]]
 // CHECK: scf.for %[[J:.*]] = %[[MARK]] to %[[END]]
 // CHECK: %[[BACK:.*]] = arith.subi %{{.*}}, %[[J]]
 // CHECK: %[[LAST:.*]] = arith.addi %[[MARK]], %[[BACK]]
-// CHECK: "grad.pop"(%[[INDICES]], %[[LAST]])
-// CHECK: "grad.pop"(%[[ELEMENTS]], %[[LAST]])
-// CHECK-NEXT: "field.store"
+// CHECK: grad.pop %[[INDICES]][%[[LAST]]]
+// CHECK: grad.pop %[[ELEMENTS]][%[[LAST]]]
+// CHECK-NEXT: field.store
 // CHECK: memref.store %[[MARK]], %[[LENGTH]]
-// CHECK: "grad.free"(%[[ELEMENTS]])
-// CHECK: "grad.free"(%[[INDICES]])
+// CHECK: grad.free %[[ELEMENTS]]
+// CHECK: grad.free %[[INDICES]]
 func.func @log(%n: index, %v: f32) {
   %c3 = arith.constant 3 : index
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
@@ -43,7 +43,7 @@ func.func @log(%n: index, %v: f32) {
 
 // Of an array of unknown extents: 64 bits.
 // CHECK-LABEL: func.func @argument(
-// CHECK: "grad.alloc"(%{{.*}}) : (index) -> !grad.stack<i64>
+// CHECK: grad.alloc %{{.*}} : !grad.stack<i64>
 func.func @argument(%n: index, %x: !field.array<f32, [-1]>) {
   %log = "grad.open"(%n) : (index) -> !grad.log<f32, 1>
   %m = "grad.mark"(%log) : (!grad.log<f32, 1>) -> index

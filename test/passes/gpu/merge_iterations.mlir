@@ -27,8 +27,8 @@
 // CHECK: scf.for %[[K:.*]] = %c0{{[_0-9]*}} to %c4{{[_0-9]*}} step %c1{{[_0-9]*}} {
 // CHECK-NEXT: %[[PLACE:.*]] = arith.addi %[[FIRST]], %[[K]]
 // CHECK-NEXT: %[[ROW:.*]] = arith.subi %[[I]]
-// CHECK-NEXT: "field.load"(%{{.*}}, %[[ROW]], %[[PLACE]])
-// CHECK-NEXT: "field.atomic"
+// CHECK-NEXT: field.load %{{.*}}[%[[ROW]], %[[PLACE]]]
+// CHECK-NEXT: field.atomic
 func.func @sum() {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

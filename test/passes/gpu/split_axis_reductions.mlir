@@ -7,12 +7,12 @@
 // CHECK: %[[ROW:.*]] = gpu.block_id
 // CHECK: %[[T:.*]] = gpu.thread_id
 // CHECK: %[[OWN:.*]] = scf.for %[[J:.*]] = %[[T]] to %c500 step %c128
-// CHECK: "field.load"(%arg0, %[[ROW]], %[[J]])
-// CHECK: "field.store"
+// CHECK: field.load %arg0[%[[ROW]], %[[J]]]
+// CHECK: field.store
 // CHECK: %[[SUM:.*]] = gpu.all_reduce add %[[OWN]]
 // CHECK: scf.if
 // CHECK: %[[PLACE:.*]] = arith.addi %[[ROW]], %c1
-// CHECK-NEXT: "field.atomic"(%[[SUM]], %arg1, %[[PLACE]]) {field.plain, kind = "add"}
+// CHECK-NEXT: field.atomic add %[[SUM]], %arg1[%[[PLACE]]] {field.plain}
 // CHECK: {block_dim = 128 : i64, field.whole_blocks}
 // CHECK-NOT: scf.parallel
 // CHECK: return
@@ -33,15 +33,15 @@ func.func @rows(%x: !field.array<f32, [1000, 500]>, %s: !field.array<f32, [1001]
 
 // Few rows are of several blocks each, and a block for each row adds up their sums.
 // CHECK-LABEL: func.func @few_rows(
-// CHECK: %[[PARTS:.*]] = "field.get"() {field = @"$launch.0"} : () -> !field.array<f32, [2048]>
+// CHECK: %[[PARTS:.*]] = field.get @"$launch.0" : !field.array<f32, [2048]>
 // CHECK: scf.parallel {{.*}} to (%c262144) step
 // CHECK: gpu.all_reduce
-// CHECK: "field.store"(%{{.*}}, %[[PARTS]], %{{.*}})
+// CHECK: field.store %{{.*}}, %[[PARTS]][%{{.*}}]
 // CHECK: scf.parallel {{.*}} to (%c1024) step
 // CHECK: scf.for
-// CHECK: "field.load"(%[[PARTS]], %{{.*}})
+// CHECK: field.load %[[PARTS]][%{{.*}}]
 // CHECK: gpu.all_reduce
-// CHECK: "field.atomic"({{.*}}) {field.plain, kind = "add"}
+// CHECK: field.atomic add {{.*}} {field.plain}
 func.func @few_rows(%x: !field.array<f32, [4, 1000000]>, %s: !field.array<f32, [4]>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -59,11 +59,11 @@ func.func @few_rows(%x: !field.array<f32, [4, 1000000]>, %s: !field.array<f32, [
 // CHECK-LABEL: func.func @columns(
 // CHECK: scf.parallel (%[[J:.*]]) = (%c0) to (%c300000) step
 // CHECK: scf.for %[[I:.*]] = %c0 to %c100 step %c1
-// CHECK: "field.load"(%arg0, %[[I]], %[[J]])
-// CHECK: "field.atomic"(%{{.*}}, %arg1, %[[J]]) {field.plain, kind = "min"}
+// CHECK: field.load %arg0[%[[I]], %[[J]]]
+// CHECK: field.atomic min %{{.*}}, %arg1[%[[J]]] {field.plain}
 // CHECK: scf.parallel (%[[I:.*]]) = (%c0) to (%c300000) step
 // CHECK: scf.for %[[J:.*]] = %c0 to %c3 step %c1
-// CHECK: "field.atomic"(%{{.*}}, %arg1, %[[I]]) {field.plain, kind = "add"}
+// CHECK: field.atomic add %{{.*}}, %arg1[%[[I]]] {field.plain}
 func.func @columns(%x: !field.array<f32, [100, 300000]>, %s: !field.array<f32, [300000]>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -86,7 +86,7 @@ func.func @columns(%x: !field.array<f32, [100, 300000]>, %s: !field.array<f32, [
 // Sums that others see, that meet other accesses, or whose elements two rows may share, stay.
 // CHECK-LABEL: func.func @stay(
 // CHECK: scf.parallel (%{{.*}}, %{{.*}}) =
-// CHECK-COUNT-4: "field.atomic"({{.*}}) {kind = "add"}
+// CHECK-COUNT-4: field.atomic add {{.*}}
 // CHECK-NOT: field.atomic
 func.func @stay(%x: !field.array<f32, [100, 100]>, %r: !field.array<f32, [100]>, %s: !field.array<f32, [200]>,
                 %t: !field.array<f32, [100]>, %half: index) {
@@ -112,7 +112,7 @@ func.func @stay(%x: !field.array<f32, [100, 100]>, %r: !field.array<f32, [100]>,
 // CHECK-LABEL: func.func @open_rows(
 // CHECK-SAME: %[[N:.*]]: index, %[[M:.*]]: index)
 // CHECK: %[[PARTS:.*]] = arith.select
-// CHECK: %[[KEPT:.*]] = "field.get"() {field = @"$launch.{{.*}}"} : () -> !field.array<f32, [8192]>
+// CHECK: %[[KEPT:.*]] = field.get @"$launch.{{.*}}" : !field.array<f32, [8192]>
 // CHECK: %[[BLOCKS:.*]] = arith.muli %{{.*}}, %[[PARTS]]
 // CHECK: %[[THREADS:.*]] = arith.muli %[[BLOCKS]], %c32
 // CHECK: scf.parallel {{.*}} to (%[[THREADS]]) step
@@ -121,15 +121,15 @@ func.func @stay(%x: !field.array<f32, [100, 100]>, %r: !field.array<f32, [100]>,
 // CHECK: gpu.all_reduce add
 // CHECK: %[[WHOLE:.*]] = arith.cmpi eq, %[[PARTS]], %c1
 // CHECK: scf.if %[[WHOLE]]
-// CHECK-NEXT: "field.atomic"({{.*}}) {field.plain, kind = "add"}
+// CHECK-NEXT: field.atomic add {{.*}} {field.plain}
 // CHECK-NEXT: else
-// CHECK-NEXT: "field.store"(%{{.*}}, %[[KEPT]], %[[BLOCK]])
+// CHECK-NEXT: field.store %{{.*}}, %[[KEPT]][%[[BLOCK]]]
 // CHECK: %[[SEVERAL:.*]] = arith.cmpi sgt, %[[PARTS]], %c1
 // CHECK: arith.select %[[SEVERAL]], %{{.*}}, %c0
 // CHECK: scf.parallel
 // CHECK: scf.for %{{.*}} = %{{.*}} to %[[PARTS]] step %c32
-// CHECK: "field.atomic"({{.*}}) {field.plain, kind = "add"}
-// CHECK-NOT: kind = "add"
+// CHECK: field.atomic add {{.*}} {field.plain}
+// CHECK-NOT: field.atomic add
 // CHECK: return
 func.func @open_rows(%x: !field.array<f32, [-1, -1]>, %s: !field.array<f32, [-1]>, %n: index, %m: index) {
   %c0 = arith.constant 0 : index
@@ -145,7 +145,7 @@ func.func @open_rows(%x: !field.array<f32, [-1, -1]>, %s: !field.array<f32, [-1]
 // One known extent is enough for many columns: each is a thread's.
 // CHECK-LABEL: func.func @open_columns(
 // CHECK: scf.parallel (%[[J:.*]]) = (%c0) to (%c300000) step
-// CHECK: "field.atomic"(%{{.*}}, %{{.*}}, %[[J]]) {field.plain, kind = "add"}
+// CHECK: field.atomic add %{{.*}}, %{{.*}}[%[[J]]] {field.plain}
 // CHECK-NOT: scf.parallel
 // CHECK: return
 func.func @open_columns(%x: !field.array<f32, [-1, 300000]>, %s: !field.array<f32, [300000]>, %n: index) {

@@ -3,11 +3,11 @@
 
 // Blocks of 128 threads, the last of them for a part of the box; a block of them adds up their sums.
 // CHECK-LABEL: func.func @blocks(
-// CHECK: %[[PART:.*]] = "field.get"() {field = @"$launch.0"} : () -> !field.array<f32, [8]>
+// CHECK: %[[PART:.*]] = field.get @"$launch.0" : !field.array<f32, [8]>
 // CHECK: scf.parallel (%[[T:.*]]) = (%c0) to (%c1024) step (%c1) {
 // CHECK-NEXT: %[[INSIDE:.*]] = arith.cmpi slt, %[[T]], %c1000
 // CHECK-NEXT: %[[OWN:.*]] = scf.if %[[INSIDE]] -> (f32) {
-// CHECK-NEXT: %[[V:.*]] = "field.load"(%arg0, %[[T]])
+// CHECK-NEXT: %[[V:.*]] = field.load %arg0[%[[T]]]
 // CHECK: } else {
 // CHECK-NEXT: scf.yield %cst
 // CHECK: %[[SUM:.*]] = gpu.all_reduce add %[[OWN]] uniform
@@ -15,12 +15,12 @@
 // CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[THREAD]], %c0
 // CHECK-NEXT: scf.if %[[FIRST]] {
 // CHECK-NEXT: %[[BLOCK:.*]] = gpu.block_id
-// CHECK-NEXT: "field.store"(%[[SUM]], %[[PART]], %[[BLOCK]])
+// CHECK-NEXT: field.store %[[SUM]], %[[PART]][%[[BLOCK]]]
 // CHECK: {block_dim = 128 : i64, field.whole_blocks}
 // CHECK: scf.parallel (%[[K:.*]]) = (%c0) to (%c32) step (%c1) {
 // CHECK-NEXT: %[[ALL:.*]] = scf.for %{{.*}} = %[[K]] to %c8 step %c32
 // CHECK: %[[TOTAL:.*]] = gpu.all_reduce add %[[ALL]] uniform
-// CHECK: "field.atomic"(%[[TOTAL]], %arg1) {field.plain, kind = "add"}
+// CHECK: field.atomic add %[[TOTAL]], %arg1[] {field.plain}
 // CHECK: {block_dim = 32 : i64, field.whole_blocks}
 func.func @blocks(%x: !field.array<f32, [1000]>, %s: !field.array<f32, []>) {
   %c0 = arith.constant 0 : index
@@ -38,7 +38,7 @@ func.func @blocks(%x: !field.array<f32, [1000]>, %s: !field.array<f32, []>) {
 // CHECK-LABEL: func.func @one_block(
 // CHECK: scf.parallel {{.*}} to (%c64) step
 // CHECK: gpu.all_reduce mul
-// CHECK: "field.atomic"({{.*}}) {field.plain, kind = "mul"}
+// CHECK: field.atomic mul {{.*}} {field.plain}
 // CHECK: {block_dim = 64 : i64, field.whole_blocks}
 // CHECK-NOT: scf.parallel
 // CHECK: return
@@ -57,7 +57,7 @@ func.func @one_block(%x: !field.array<f64, [50]>, %s: !field.array<f64, []>) {
 // One thread needs nobody.
 // CHECK-LABEL: func.func @one_thread(
 // CHECK-NOT: gpu.all_reduce
-// CHECK: "field.atomic"({{.*}}) {field.plain, kind = "add"}
+// CHECK: field.atomic add {{.*}} {field.plain}
 // CHECK-NOT: scf.parallel
 // CHECK: return
 func.func @one_thread(%x: !field.array<f64, [50]>, %s: !field.array<f64, []>) {
@@ -78,15 +78,15 @@ func.func @one_thread(%x: !field.array<f64, [50]>, %s: !field.array<f64, []>) {
 // CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : f16 to f32
 // CHECK: arith.addf %[[A]], %[[WIDE]] {field.exact} : f32
 // CHECK: arith.maxsi %[[B]]
-// CHECK: "field.store"
-// CHECK-NOT: "field.store"
+// CHECK: field.store
+// CHECK-NOT: field.store
 // CHECK: scf.yield
 // CHECK: gpu.all_reduce add %[[OWN]]#0 uniform
 // CHECK: gpu.all_reduce maxsi %[[OWN]]#1 uniform
 // CHECK: scf.parallel (%[[K:.*]]) = (%c0) to (%c256) step (%c1) {
 // CHECK: %[[NARROW:.*]] = arith.truncf %{{.*}} {field.exact} : f32 to f16
-// CHECK-NEXT: "field.atomic"(%[[NARROW]], %arg2) {field.exact, field.plain, kind = "add"}
-// CHECK: "field.atomic"(%{{.*}}, %arg3, %{{.*}}) {field.plain, kind = "max"}
+// CHECK-NEXT: field.atomic add %[[NARROW]], %arg2[] {field.exact, field.plain}
+// CHECK: field.atomic max %{{.*}}, %arg3[%{{.*}}] {field.plain}
 func.func @stride(%x: !field.array<f16, [1000, 1000]>, %n: !field.array<i32, [1000, 1000]>,
                   %s: !field.array<f16, []>, %m: !field.array<i32, [2]>) {
   %c0 = arith.constant 0 : index
@@ -157,7 +157,7 @@ func.func @inner(%x: !field.array<f32, [1000000]>, %s: !field.array<f32, []>, %t
 // CHECK: scf.parallel
 // CHECK: %[[NEXT:.*]] = arith.addi %arg2, %{{.*}} : i32
 // CHECK: %[[PLACE:.*]] = arith.index_cast %[[NEXT]] : i32 to index
-// CHECK-NEXT: "field.atomic"(%{{.*}}, %arg1, %[[PLACE]]) {field.plain, kind = "add"}
+// CHECK-NEXT: field.atomic add %{{.*}}, %arg1[%[[PLACE]]] {field.plain}
 func.func @place(%x: !field.array<f32, [1000]>, %s: !field.array<f32, [4]>, %t: i32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -175,7 +175,7 @@ func.func @place(%x: !field.array<f32, [1000]>, %s: !field.array<f32, [4]>, %t: 
 
 // A block that no GPU has is left to be refused.
 // CHECK-LABEL: func.func @too_large(
-// CHECK: "field.atomic"({{.*}}) {field.reduce, kind = "add"}
+// CHECK: field.atomic add {{.*}} {field.reduce}
 // CHECK: {block_dim = 2048 : i64}
 func.func @too_large(%x: !field.array<f32, [1000]>, %s: !field.array<f32, []>) {
   %c0 = arith.constant 0 : index

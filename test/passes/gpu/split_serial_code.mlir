@@ -8,19 +8,19 @@
 }) {sym_name = "S0"} : () -> ()
 
 // The cells that launches share, and the result.
-// CHECK: "snode.place"() {component_shape = [], element = f32, field.scratch = 4 : i64, sym_name = "$launch.0"}
-// CHECK: "snode.place"() {component_shape = [], element = f32, field.result = 0 : i64, sym_name = "$results.0"}
+// CHECK: snode.place @"$launch.0" {field.scratch = 4 : i64} : f32
+// CHECK: snode.place @"$results.0" {field.result = 0 : i64} : f32
 
 // A cell that a loop adds to is a field, cleared by one thread, read by one thread.
 // CHECK-LABEL: func.func @sum()
-// CHECK: %[[CELL:.*]] = "field.get"() {field = @"$launch.0"}
+// CHECK: %[[CELL:.*]] = field.get @"$launch.0" :
 // CHECK: scf.parallel
-// CHECK: "field.store"({{.*}}, %[[CELL]])
+// CHECK: field.store {{.*}}, %[[CELL]][]
 // CHECK: scf.parallel
-// CHECK: "field.atomic"({{.*}}, %[[CELL]])
+// CHECK: field.atomic add {{.*}}, %[[CELL]][]
 // CHECK: scf.parallel
-// CHECK-NEXT: %[[SUM:.*]] = "field.load"(%[[CELL]])
-// CHECK-NEXT: "field.store"(%[[SUM]], %{{.*}})
+// CHECK-NEXT: %[[SUM:.*]] = field.load %[[CELL]][]
+// CHECK-NEXT: field.store %[[SUM]], %{{.*}}[]
 // CHECK: return{{$}}
 func.func @sum() -> f32 {
   %c0 = arith.constant 0 : index
@@ -41,12 +41,12 @@ func.func @sum() -> f32 {
 // CHECK-LABEL: func.func @scalar(
 // CHECK: %[[HOST:.*]] = arith.mulf
 // CHECK: scf.parallel
-// CHECK: %[[LOADED:.*]] = "field.load"
+// CHECK: %[[LOADED:.*]] = field.load
 // CHECK: %[[VALUE:.*]] = arith.addf %[[LOADED]], %[[HOST]]
-// CHECK-NEXT: "field.store"(%[[VALUE]], %[[SHARED:[0-9]+]])
+// CHECK-NEXT: field.store %[[VALUE]], %[[SHARED:[0-9]+]][]
 // CHECK: scf.parallel
-// CHECK-NEXT: %[[AGAIN:.*]] = "field.load"(%[[SHARED]])
-// CHECK-NEXT: "field.store"(%[[AGAIN]], %{{.*}}, %{{.*}})
+// CHECK-NEXT: %[[AGAIN:.*]] = field.load %[[SHARED]][]
+// CHECK-NEXT: field.store %[[AGAIN]], %{{.*}}[%{{.*}}]
 func.func @scalar(%a: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -66,9 +66,9 @@ func.func @scalar(%a: f32) {
 // CHECK-LABEL: func.func @bound(
 // CHECK: arith.fptosi
 // CHECK: scf.parallel (%[[T:[a-z0-9]+]]) = (%{{[a-z0-9_]+}}) to (%[[MANY:[a-z0-9_]+]]) step
-// CHECK-NEXT: "field.load"
+// CHECK-NEXT: field.load
 // CHECK: scf.for %[[I:.*]] = %[[T]] to %{{.*}} step %[[MANY]]
-// CHECK: "field.store"
+// CHECK: field.store
 func.func @bound(%v: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -90,7 +90,7 @@ func.func @bound(%v: f32) {
 // CHECK: memref.store %{{.*}}, %[[HEAP]]
 // CHECK: scf.parallel
 // CHECK: memref.load %[[HEAP]]
-// CHECK: "field.load"(%{{.*}}, %{{.*}}) : (!field.array<f32, [4]>, index)
+// CHECK: field.load %{{.*}}[%{{.*}}] : f32
 // CHECK: }
 // CHECK-NEXT: gpu.dealloc %[[HEAP]]
 func.func @buffers(%n: index, %v: f32) {
@@ -117,7 +117,7 @@ func.func @buffers(%n: index, %v: f32) {
 // CHECK: scf.parallel
 // CHECK: scf.for %[[I:[a-z0-9]+]] =
 // CHECK: scf.for %[[J:[a-z0-9]+]] =
-// CHECK-NEXT: "field.store"(%{{.*}}, %{{.*}}, %[[I]], %[[J]])
+// CHECK-NEXT: field.store %{{.*}}, %{{.*}}[%[[I]], %[[J]]]
 // CHECK: scf.parallel
 func.func @array(%v: f32) {
   %c0 = arith.constant 0 : index
@@ -135,7 +135,7 @@ func.func @array(%v: f32) {
 // CHECK-LABEL: func.func @sized(
 // CHECK: %[[WORD:.*]] = gpu.alloc () : memref<1xi64>
 // CHECK: scf.parallel
-// CHECK: %[[FOUND:.*]] = "field.load"
+// CHECK: %[[FOUND:.*]] = field.load
 // CHECK: memref.store %{{.*}}, %[[WORD]]
 // CHECK: %[[HERE:.*]] = memref.alloca() : memref<1xi64>
 // CHECK-NEXT: gpu.memcpy %[[HERE]], %[[WORD]]

@@ -17,10 +17,10 @@
 // CHECK: %[[FORCE:.*]] = arith.divf
 // CHECK: %[[BOTH:.*]] = arith.addf %[[FORCE]], %[[FORCE]]
 // CHECK: %[[NEXT:.*]] = arith.addf %[[S]], %[[BOTH]]
-// CHECK-NOT: "field.atomic"
+// CHECK-NOT: field.atomic
 // CHECK: scf.yield %[[NEXT]]
-// CHECK: "field.atomic"(%[[SUM]], %{{.*}}, %[[I]]) {kind = "add"}
-// CHECK-NOT: "field.atomic"
+// CHECK: field.atomic add %[[SUM]], %{{.*}}[%[[I]]]
+// CHECK-NOT: field.atomic
 // CHECK: return
 // EXACT-LABEL: func.func @opposite(
 // EXACT: %[[D:.*]] = arith.subf %[[HERE:.*]], %[[THERE:.*]] :
@@ -58,13 +58,13 @@ func.func @opposite() {
 // What the loop carries no sum of gets one. What does not depend on the second element is computed in front.
 // CHECK-LABEL: func.func @own_sum(
 // CHECK: scf.parallel (%[[I:.*]]) = (%c0) to (%arg0)
-// CHECK: %[[HERE:.*]] = "field.load"(%{{.*}}, %[[I]])
+// CHECK: %[[HERE:.*]] = field.load %{{.*}}[%[[I]]]
 // CHECK: %[[ROOT:.*]] = math.sqrt %[[HERE]]
 // CHECK: %[[SUM:.*]] = scf.for {{.*}} iter_args(%[[S:.*]] = %cst) -> (f32) {
 // CHECK-NEXT: %[[NEXT:.*]] = arith.addf %[[S]], %[[ROOT]]
 // CHECK-NEXT: scf.yield %[[NEXT]]
-// CHECK: "field.atomic"(%[[SUM]], %{{.*}}, %[[I]])
-// CHECK: "field.atomic"(%[[HERE]], %{{.*}}, %[[I]])
+// CHECK: field.atomic add %[[SUM]], %{{.*}}[%[[I]]]
+// CHECK: field.atomic add %[[HERE]], %{{.*}}[%[[I]]]
 func.func @own_sum(%n: index) {
   %g = "field.get"() {field = @g} : () -> !field.array<f32, [16]>
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
@@ -109,7 +109,7 @@ func.func @not_cancelled(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16]
 // Other trips, arrays that are read or written beside, results that are used, what is dear to compute anew, updates of
 // one element of a pair only: all stay.
 // CHECK-LABEL: func.func @stay(
-// CHECK-COUNT-6: "field.atomic"({{.*}}) {kind = "add", stays}
+// CHECK-COUNT-6: field.atomic add {{.*}} {stays}
 // CHECK: return
 func.func @stay(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16]>, %h: !field.array<f32, [16]>) {
   %c0 = arith.constant 0 : index

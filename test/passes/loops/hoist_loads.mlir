@@ -7,9 +7,9 @@
 }) {sym_name = "S0"} : () -> ()
 
 // CHECK-LABEL: func.func @loop_that_runs
-// CHECK: %[[V:.*]] = "field.load"
+// CHECK: %[[V:.*]] = field.load
 // CHECK-NEXT: scf.for
-// CHECK-NEXT: "field.store"(%[[V]],
+// CHECK-NEXT: field.store %[[V]],
 func.func @loop_that_runs() {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, []>
   %y = "field.get"() {field = @y} : () -> !field.array<f32, []>
@@ -25,10 +25,10 @@ func.func @loop_that_runs() {
 // CHECK-LABEL: func.func @loop_that_may_not_run
 // CHECK: %[[RUNS:.*]] = arith.cmpi slt, %{{.*}}, %arg0
 // CHECK-NEXT: %[[V:.*]] = scf.if %[[RUNS]]
-// CHECK-NEXT: "field.load"
+// CHECK-NEXT: field.load
 // CHECK: else
 // CHECK: scf.for
-// CHECK-NEXT: "field.store"(%[[V]],
+// CHECK-NEXT: field.store %[[V]],
 func.func @loop_that_may_not_run(%n: index) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, []>
   %y = "field.get"() {field = @y} : () -> !field.array<f32, []>
@@ -43,7 +43,7 @@ func.func @loop_that_may_not_run(%n: index) {
 
 // CHECK-LABEL: func.func @written_in_the_loop
 // CHECK: scf.for
-// CHECK-NEXT: "field.load"
+// CHECK-NEXT: field.load
 func.func @written_in_the_loop() {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, []>
   %c0 = arith.constant 0 : index
@@ -57,7 +57,7 @@ func.func @written_in_the_loop() {
 
 // CHECK-LABEL: func.func @index_of_the_loop
 // CHECK: scf.for
-// CHECK-NEXT: "field.load"
+// CHECK-NEXT: field.load
 func.func @index_of_the_loop(%x: !field.array<f32, [-1]>) {
   %y = "field.get"() {field = @y} : () -> !field.array<f32, []>
   %c0 = arith.constant 0 : index
@@ -71,7 +71,7 @@ func.func @index_of_the_loop(%x: !field.array<f32, [-1]>) {
 
 // CHECK-LABEL: func.func @ndarrays_may_overlap
 // CHECK: scf.for
-// CHECK-NEXT: "field.load"
+// CHECK-NEXT: field.load
 func.func @ndarrays_may_overlap(%x: !field.array<f32, []>, %y: !field.array<f32, []>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -84,7 +84,7 @@ func.func @ndarrays_may_overlap(%x: !field.array<f32, []>, %y: !field.array<f32,
 
 // CHECK-LABEL: func.func @branch_in_the_loop
 // CHECK: scf.if
-// CHECK-NEXT: "field.load"
+// CHECK-NEXT: field.load
 func.func @branch_in_the_loop(%p: i1) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, []>
   %y = "field.get"() {field = @y} : () -> !field.array<f32, []>

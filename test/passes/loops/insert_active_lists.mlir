@@ -23,7 +23,7 @@
 // CHECK-LABEL: func.func @over_cells
 // CHECK: %[[LIST:.*]] = memref.alloc(
 // CHECK: %[[COUNT:.*]] = scf.for
-// CHECK-COUNT-8: "field.load"(%{{.*}}) : (!field.array<i8, [8]>, index) -> i8
+// CHECK-COUNT-8: field.load %{{.*}} : i8
 // CHECK: %[[ONES:.*]] = arith.constant 72340172838076673 : i64
 // CHECK: %[[FLAGS:.*]] = arith.andi %{{.*}}, %[[ONES]] : i64
 // CHECK: %[[ANY:.*]] = arith.cmpi ne, %[[FLAGS]]
@@ -39,7 +39,7 @@
 // CHECK: %[[I:.*]] = arith.addi %[[FIRST]], %[[K]]
 // CHECK: %[[TRUE:.*]] = arith.constant true
 // CHECK: scf.if %[[TRUE]]
-// CHECK: "field.atomic"(%{{.*}}, %{{.*}}, %[[I]]) {field.plain, kind = "add"}
+// CHECK: field.atomic add %{{.*}}, %{{.*}}[%[[I]]] {field.plain}
 // CHECK: memref.dealloc %[[LIST]]
 func.func @over_cells(%v: f32) {
   %p = "field.get"() {field = @p} : () -> !field.array<i8, [8]>
@@ -97,8 +97,8 @@ func.func @copies(%v: f32) {
 
 // A list's items are gone through up to its length.
 // CHECK-LABEL: func.func @over_items
-// CHECK: %[[D:.*]] = "field.get"() {field = @d}
-// CHECK: %[[LENGTH:.*]] = "field.load"(%[[D]])
+// CHECK: %[[D:.*]] = field.get @d :
+// CHECK: %[[LENGTH:.*]] = field.load %[[D]][]
 // CHECK: %[[END:.*]] = arith.index_cast %[[LENGTH]]
 // CHECK: scf.parallel (%{{.*}}) = (%{{.*}}) to (%[[END]])
 func.func @over_items(%v: i32) {

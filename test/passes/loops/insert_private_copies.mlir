@@ -9,15 +9,15 @@
 }) {sym_name = "S0"} : () -> ()
 
 // CHECK-LABEL: func.func @many_updates_of_few_elements
-// CHECK: %[[COPIES:.*]] = "field.alloca"() : () -> !field.array<f32, [2, 4]>
+// CHECK: %[[COPIES:.*]] = field.alloca : !field.array<f32, [2, 4]>
 // CHECK-NEXT: scf.parallel
-// CHECK: %[[CHUNK:.*]] = "field.chunk"()
-// CHECK-NEXT: "field.atomic"(%arg1, %[[COPIES]], %[[CHUNK]], %{{.*}}) {field.plain, kind = "add"}
+// CHECK: %[[CHUNK:.*]] = field.chunk
+// CHECK-NEXT: field.atomic add %arg1, %[[COPIES]][%[[CHUNK]], %{{.*}}] {field.plain}
 // CHECK: scf.parallel (%[[I:.*]]) =
-// CHECK: %[[FIRST:.*]] = "field.load"(%[[COPIES]], %{{.*}}, %[[I]])
-// CHECK: %[[SECOND:.*]] = "field.load"(%[[COPIES]], %{{.*}}, %[[I]])
+// CHECK: %[[FIRST:.*]] = field.load %[[COPIES]][%{{.*}}, %[[I]]]
+// CHECK: %[[SECOND:.*]] = field.load %[[COPIES]][%{{.*}}, %[[I]]]
 // CHECK: %[[SUM:.*]] = arith.addf %[[FIRST]], %[[SECOND]]
-// CHECK-NEXT: "field.atomic"(%[[SUM]], %{{.*}}, %[[I]]) {field.plain, kind = "add"}
+// CHECK-NEXT: field.atomic add %[[SUM]], %{{.*}}[%[[I]]] {field.plain}
 func.func @many_updates_of_few_elements(%of: !field.array<i32, [64]>, %v: f32) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [4]>
   %c0 = arith.constant 0 : index
@@ -32,7 +32,7 @@ func.func @many_updates_of_few_elements(%of: !field.array<i32, [64]>, %v: f32) {
 }
 
 // CHECK-LABEL: func.func @few_updates
-// CHECK-NOT: "field.alloca"
+// CHECK-NOT: field.alloca
 // CHECK: return
 func.func @few_updates(%of: !field.array<i32, [64]>, %v: f32) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [4]>
@@ -48,7 +48,7 @@ func.func @few_updates(%of: !field.array<i32, [64]>, %v: f32) {
 }
 
 // CHECK-LABEL: func.func @read_in_the_loop
-// CHECK-NOT: "field.alloca"
+// CHECK-NOT: field.alloca
 // CHECK: return
 func.func @read_in_the_loop(%of: !field.array<i32, [64]>) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [4]>
@@ -66,9 +66,9 @@ func.func @read_in_the_loop(%of: !field.array<i32, [64]>) {
 
 // Elements that are an iteration's own stay out of the copies.
 // CHECK-LABEL: func.func @beside_plain_updates
-// CHECK: "field.alloca"() : () -> !field.array<f32, [2, 4]>
-// CHECK: "field.atomic"(%arg1, %{{.*}}, %{{.*}}) {field.plain, kind = "add"} : (f32, !field.array<f32, [4]>, index)
-// CHECK: "field.atomic"(%arg1, %{{.*}}, %{{.*}}, %{{.*}}) {field.plain, kind = "add"} : (f32, !field.array<f32, [2, 4]>, index, index)
+// CHECK: field.alloca : !field.array<f32, [2, 4]>
+// CHECK: field.atomic add %arg1, %{{.*}}[%{{.*}}] {field.plain}
+// CHECK: field.atomic add %arg1, %{{.*}}[%{{.*}}, %{{.*}}] {field.plain}
 func.func @beside_plain_updates(%of: !field.array<i32, [64]>, %v: f32, %own: index) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [4]>
   %c0 = arith.constant 0 : index

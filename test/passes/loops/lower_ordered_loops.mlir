@@ -6,7 +6,7 @@
 // CHECK: %[[A:.*]] = memref.alloca() : memref<f32>
 // CHECK: scf.for %[[I:.*]] = %c0 to %c4
 // CHECK: scf.for %[[J:.*]] = %c0 to %c8
-// CHECK: "field.load"(%arg0, %[[I]], %[[J]])
+// CHECK: field.load %arg0[%[[I]], %[[J]]]
 // CHECK: memref.load %[[A]][]
 // CHECK: memref.store %{{.*}}, %[[A]][]
 // CHECK: %[[LAST:.*]] = memref.load %[[A]][]

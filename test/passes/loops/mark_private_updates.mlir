@@ -2,7 +2,7 @@
 // RUN: mlirad-opt %s --mark-private-updates=threads=2 --mark-private-updates=threads=2 | filecheck %s
 
 // CHECK-LABEL: func.func @sum_to_one_cell
-// CHECK: "field.atomic"({{.*}}) {field.reduce = 0 : i64, kind = "add"}
+// CHECK: field.atomic add {{.*}} {field.reduce = 0 : i64}
 func.func @sum_to_one_cell(%x: !field.array<f32, [16]>, %s: !field.array<f32, []>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -15,7 +15,7 @@ func.func @sum_to_one_cell(%x: !field.array<f32, [16]>, %s: !field.array<f32, []
 }
 
 // CHECK-LABEL: func.func @sum_that_is_used
-// CHECK: "field.atomic"({{.*}}) {kind = "add"}
+// CHECK: field.atomic add {{.*}}
 func.func @sum_that_is_used(%x: !field.array<f32, [16]>, %s: !field.array<f32, []>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -29,7 +29,7 @@ func.func @sum_that_is_used(%x: !field.array<f32, [16]>, %s: !field.array<f32, [
 }
 
 // CHECK-LABEL: func.func @own_element
-// CHECK: "field.atomic"({{.*}}) {field.plain, kind = "add"}
+// CHECK: field.atomic add {{.*}} {field.plain}
 func.func @own_element(%x: !field.array<f32, [16]>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -43,7 +43,7 @@ func.func @own_element(%x: !field.array<f32, [16]>) {
 }
 
 // CHECK-LABEL: func.func @own_and_next_element
-// CHECK-COUNT-2: "field.atomic"({{.*}}) {kind = "add"}
+// CHECK-COUNT-2: field.atomic add {{.*}}
 func.func @own_and_next_element(%x: !field.array<f32, [16]>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -58,7 +58,7 @@ func.func @own_and_next_element(%x: !field.array<f32, [16]>) {
 }
 
 // CHECK-LABEL: func.func @index_from_memory
-// CHECK: "field.atomic"({{.*}}) {kind = "add"}
+// CHECK: field.atomic add {{.*}}
 func.func @index_from_memory(%x: !field.array<f32, [16]>, %n: !field.array<i32, [16]>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -73,7 +73,7 @@ func.func @index_from_memory(%x: !field.array<f32, [16]>, %n: !field.array<i32, 
 }
 
 // CHECK-LABEL: func.func @outside_of_parallel_loops
-// CHECK: "field.atomic"({{.*}}) {field.plain, kind = "add"}
+// CHECK: field.atomic add {{.*}} {field.plain}
 func.func @outside_of_parallel_loops(%s: !field.array<f32, []>, %v: f32) {
   %o = "field.atomic"(%v, %s) {kind = "add"} : (f32, !field.array<f32, []>) -> f32
   return
@@ -93,9 +93,9 @@ func.func @longer_axis_is_cut() {
 
 // One component of an element is its iteration's own, the other is not.
 // CHECK-LABEL: func.func @own_and_shared_component
-// CHECK: "field.atomic"({{.*}}) {field.plain, kind = "add"}
-// CHECK-NEXT: "field.atomic"({{.*}}) {kind = "add"}
-// CHECK-NEXT: "field.atomic"({{.*}}) {kind = "add"}
+// CHECK: field.atomic add {{.*}} {field.plain}
+// CHECK-NEXT: field.atomic add {{.*}}
+// CHECK-NEXT: field.atomic add {{.*}}
 func.func @own_and_shared_component(%x: !field.array<f32, [16, 2]>, %v: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -110,8 +110,8 @@ func.func @own_and_shared_component(%x: !field.array<f32, [16, 2]>, %v: f32) {
 }
 
 // CHECK-LABEL: func.func @even_and_odd
-// CHECK: "field.atomic"({{.*}}) {field.plain, kind = "add"}
-// CHECK-NEXT: "field.atomic"({{.*}}) {field.plain, kind = "add"}
+// CHECK: field.atomic add {{.*}} {field.plain}
+// CHECK-NEXT: field.atomic add {{.*}} {field.plain}
 func.func @even_and_odd(%x: !field.array<f32, [16]>, %v: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -127,8 +127,8 @@ func.func @even_and_odd(%x: !field.array<f32, [16]>, %v: f32) {
 }
 
 // CHECK-LABEL: func.func @even_and_next_even
-// CHECK: "field.atomic"({{.*}}) {kind = "add"}
-// CHECK-NEXT: "field.atomic"({{.*}}) {kind = "add"}
+// CHECK: field.atomic add {{.*}}
+// CHECK-NEXT: field.atomic add {{.*}}
 func.func @even_and_next_even(%x: !field.array<f32, [16]>, %v: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -144,7 +144,7 @@ func.func @even_and_next_even(%x: !field.array<f32, [16]>, %v: f32) {
 }
 
 // CHECK-LABEL: func.func @once_around
-// CHECK: "field.atomic"({{.*}}) {field.plain, kind = "add"}
+// CHECK: field.atomic add {{.*}} {field.plain}
 func.func @once_around(%x: !field.array<f32, [16]>, %v: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -160,7 +160,7 @@ func.func @once_around(%x: !field.array<f32, [16]>, %v: f32) {
 }
 
 // CHECK-LABEL: func.func @twice_around
-// CHECK: "field.atomic"({{.*}}) {kind = "add"}
+// CHECK: field.atomic add {{.*}}
 func.func @twice_around(%x: !field.array<f32, [16]>, %v: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -174,7 +174,7 @@ func.func @twice_around(%x: !field.array<f32, [16]>, %v: f32) {
 }
 
 // CHECK-LABEL: func.func @own_buffer
-// CHECK: "field.atomic"({{.*}}) {field.plain, kind = "add"}
+// CHECK: field.atomic add {{.*}} {field.plain}
 func.func @own_buffer(%n: !field.array<i32, [16]>, %v: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -190,11 +190,11 @@ func.func @own_buffer(%n: !field.array<i32, [16]>, %v: f32) {
 
 // Cells of one array that never are the same are sums of their own, of a kind each; an element that may be one of them is not.
 // CHECK-LABEL: func.func @cells_of_one_array
-// CHECK: "field.atomic"({{.*}}) {field.reduce = 0 : i64, kind = "add"}
-// CHECK: "field.atomic"({{.*}}) {field.reduce = 1 : i64, kind = "max"}
-// CHECK: "field.atomic"({{.*}}) {field.reduce = 0 : i64, kind = "add"}
-// CHECK: "field.atomic"({{.*}}) {kind = "add"}
-// CHECK: "field.atomic"({{.*}}) {kind = "add"}
+// CHECK: field.atomic add {{.*}} {field.reduce = 0 : i64}
+// CHECK: field.atomic max {{.*}} {field.reduce = 1 : i64}
+// CHECK: field.atomic add {{.*}} {field.reduce = 0 : i64}
+// CHECK: field.atomic add {{.*}}
+// CHECK: field.atomic add {{.*}}
 func.func @cells_of_one_array(%s: !field.array<f32, [4]>, %t: !field.array<f32, [4]>, %k: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

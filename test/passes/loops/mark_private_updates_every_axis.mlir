@@ -3,8 +3,8 @@
 
 // With a thread an iteration, an index has to tell all axes apart.
 // CHECK-LABEL: func.func @rows
-// CHECK: "field.atomic"({{.*}}) {kind = "add"} : (f32, !field.array<f32, [16]>, index)
-// CHECK-NEXT: "field.atomic"({{.*}}) {field.plain, kind = "add"} : (f32, !field.array<f32, [16, 16]>, index, index)
+// CHECK: field.atomic add {{.*}}, %{{[0-9a-z]+}}[%{{[0-9a-z]+}}]
+// CHECK-NEXT: field.atomic add {{.*}}, %{{[0-9a-z]+}}[%{{[0-9a-z]+}}, %{{[0-9a-z]+}}] {field.plain}
 func.func @rows(%x: !field.array<f32, [16, 16]>, %s: !field.array<f32, [16]>, %v: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -18,7 +18,7 @@ func.func @rows(%x: !field.array<f32, [16, 16]>, %s: !field.array<f32, [16]>, %v
 
 // Nothing is serial because there is one thread: the device has others.
 // CHECK-LABEL: func.func @cell
-// CHECK: "field.atomic"({{.*}}) {field.reduce = 0 : i64, kind = "add"}
+// CHECK: field.atomic add {{.*}} {field.reduce = 0 : i64}
 func.func @cell(%s: !field.array<f32, []>, %v: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

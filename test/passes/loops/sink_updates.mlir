@@ -13,9 +13,9 @@
 // CHECK-LABEL: func.func @pairs(
 // CHECK: %[[SUM:.*]] = scf.for %[[J:.*]] = {{.*}} iter_args(%[[S:.*]] = %cst) -> (f32) {
 // CHECK: %[[NEXT:.*]] = arith.addf %[[S]]
-// CHECK-NEXT: "field.atomic"(%{{.*}}, %{{.*}}, %[[J]]) {kind = "add"}
+// CHECK-NEXT: field.atomic add %{{.*}}, %{{.*}}[%[[J]]]
 // CHECK: scf.yield %[[NEXT]]
-// CHECK: "field.atomic"(%[[SUM]], %{{.*}}, %{{.*}}) {field.loose, kind = "add"}
+// CHECK: field.atomic add %[[SUM]], %{{.*}}[%{{.*}}] {field.loose}
 func.func @pairs() {
   %g = "field.get"() {field = @g} : () -> !field.array<f32, [16]>
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
@@ -37,11 +37,11 @@ func.func @pairs() {
 // CHECK-LABEL: func.func @may_not_run(
 // CHECK: %[[RAN:.*]]:2 = scf.for
 // CHECK: scf.if %[[RAN]]#{{[01]}} {
-// CHECK-NEXT: "field.atomic"(%[[RAN]]#{{[01]}}, %
+// CHECK-NEXT: field.atomic {{[a-z]+}} %[[RAN]]#{{[01]}}, %
 // CHECK: %[[SUM:.*]] = scf.for
 // CHECK: %[[RUNS:.*]] = arith.cmpi sgt, %arg0, %c0
 // CHECK-NEXT: scf.if %[[RUNS]] {
-// CHECK-NEXT: "field.atomic"(%[[SUM]], %
+// CHECK-NEXT: field.atomic {{[a-z]+}} %[[SUM]], %
 func.func @may_not_run(%n: index) {
   %g = "field.get"() {field = @g} : () -> !field.array<f32, [16]>
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
@@ -68,9 +68,9 @@ func.func @may_not_run(%n: index) {
 // Updates that are read, exact, of several kinds, or beside a load of the array, stay.
 // CHECK-LABEL: func.func @seen(
 // CHECK: scf.for
-// CHECK-COUNT-4: "field.atomic"
+// CHECK-COUNT-4: field.atomic
 // CHECK: scf.for
-// CHECK-COUNT-1: "field.atomic"
+// CHECK-COUNT-1: field.atomic
 // CHECK: return
 func.func @seen() {
   %g = "field.get"() {field = @g} : () -> !field.array<f32, [16]>
@@ -101,10 +101,10 @@ func.func @seen() {
 // CHECK-LABEL: func.func @through_two_loops(
 // CHECK: scf.for
 // CHECK: scf.for
-// CHECK-NOT: "field.atomic"
+// CHECK-NOT: field.atomic
 // CHECK: scf.yield
 // CHECK: }
-// CHECK: "field.atomic"
+// CHECK: field.atomic
 // CHECK: return
 func.func @through_two_loops(%g: !field.array<i32, [16]>, %v: i32) {
   %c0 = arith.constant 0 : index

@@ -33,7 +33,7 @@ func.func @unknown_length(%x: !field.array<f32, [-1]>, %n: index, %v: f32) {
 
 // CHECK-LABEL: func.func @reduction
 // CHECK: %[[SUM:.*]] = call @reduction.chunk0
-// CHECK-NEXT: "field.atomic"(%[[SUM]], %arg1) {field.plain, kind = "add"}
+// CHECK-NEXT: field.atomic add %[[SUM]], %arg1[] {field.plain}
 func.func @reduction(%x: !field.array<f32, [16]>, %s: !field.array<f32, []>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -49,7 +49,7 @@ func.func @reduction(%x: !field.array<f32, [16]>, %s: !field.array<f32, []>) {
 // CHECK: %[[SUM:.*]] = call @reduction_to_an_element.chunk0
 // CHECK: %[[NEXT:.*]] = arith.addi %arg2, %{{.*}} : i32
 // CHECK: %[[PLACE:.*]] = arith.index_cast %[[NEXT]] : i32 to index
-// CHECK-NEXT: "field.atomic"(%[[SUM]], %arg1, %[[PLACE]]) {field.plain, kind = "add"}
+// CHECK-NEXT: field.atomic add %[[SUM]], %arg1[%[[PLACE]]] {field.plain}
 func.func @reduction_to_an_element(%x: !field.array<f32, [16]>, %s: !field.array<f32, [4]>, %t: i32, %test: i1) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -118,22 +118,22 @@ func.func @computes(%x: !field.array<f32, [16]>, %k: !field.array<i32, [1000000]
 
 // CHECK-LABEL: func.func private @small_loop_on_one_thread.chunk0(%arg0: index, %arg1: index
 // CHECK: scf.for %[[I:.*]] = %arg0 to %arg1
-// CHECK-NEXT: "field.store"(%{{.*}}, %{{.*}}, %[[I]])
+// CHECK-NEXT: field.store %{{.*}}, %{{.*}}[%[[I]]]
 // CHECK: {field.any_order}
 
 // CHECK-LABEL: func.func private @unknown_length.chunk0
 
 // CHECK-LABEL: func.func private @reduction.chunk0
 // CHECK-SAME: -> f32
-// CHECK-NOT: "field.atomic"
+// CHECK-NOT: field.atomic
 // CHECK: return %{{.*}} : f32
 
 // CHECK-LABEL: func.func private @cut_along_its_axis.chunk0
 // CHECK: scf.for %[[J:.*]] = %arg0 to %arg1
 // CHECK-NEXT: scf.for %[[I:.*]] = %c0{{.*}} to %c2
-// CHECK-NEXT: "field.store"(%{{.*}}, %{{.*}}, %[[I]], %[[J]])
+// CHECK-NEXT: field.store %{{.*}}, %{{.*}}[%[[I]], %[[J]]]
 
 // CHECK-LABEL: func.func private @scatters.chunk0
-// CHECK: "field.atomic"{{.*}}{field.plain, kind = "add"}
+// CHECK: field.atomic add {{.*}} {field.plain}
 // CHECK-LABEL: func.func private @computes.chunk0
-// CHECK: "field.atomic"{{.*}}{kind = "add"}
+// CHECK: field.atomic add

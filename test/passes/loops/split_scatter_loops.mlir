@@ -12,11 +12,11 @@
 
 // CHECK-LABEL: func.func @own_and_next_element
 // CHECK: scf.parallel (%[[P:.*]]) = (%c1) to (%c15)
-// CHECK: %[[HERE:.*]] = "field.load"(%arg0, %[[P]])
+// CHECK: %[[HERE:.*]] = field.load %arg0[%[[P]]]
 // CHECK: %[[BEFORE:.*]] = arith.subi %[[P]], %c1
-// CHECK: %[[THERE:.*]] = "field.load"(%arg0, %[[BEFORE]])
+// CHECK: %[[THERE:.*]] = field.load %arg0[%[[BEFORE]]]
 // CHECK: %[[SUM:.*]] = arith.addf %[[HERE]], %[[THERE]]
-// CHECK-NEXT: "field.atomic"(%[[SUM]], %{{.*}}, %[[P]])
+// CHECK-NEXT: field.atomic add %[[SUM]], %{{.*}}[%[[P]]]
 func.func @own_and_next_element(%x: !field.array<f32, [16]>) {
   %g = "field.get"() {field = @g} : () -> !field.array<f32, [16]>
   %c0 = arith.constant 0 : index
@@ -33,8 +33,8 @@ func.func @own_and_next_element(%x: !field.array<f32, [16]>) {
 
 // CHECK-LABEL: func.func @read_as_well
 // CHECK-COUNT-1: scf.parallel
-// CHECK: "field.atomic"
-// CHECK-NEXT: "field.atomic"
+// CHECK: field.atomic
+// CHECK-NEXT: field.atomic
 func.func @read_as_well(%x: !field.array<f32, [16]>) {
   %g = "field.get"() {field = @g} : () -> !field.array<f32, [16]>
   %c0 = arith.constant 0 : index
@@ -51,7 +51,7 @@ func.func @read_as_well(%x: !field.array<f32, [16]>) {
 
 // CHECK-LABEL: func.func @one_element_for_each_iteration
 // CHECK-COUNT-1: scf.parallel
-// CHECK-COUNT-1: "field.atomic"
+// CHECK-COUNT-1: field.atomic
 // CHECK: return
 func.func @one_element_for_each_iteration(%v: f32) {
   %g = "field.get"() {field = @g} : () -> !field.array<f32, [16]>
@@ -115,19 +115,19 @@ func.func @cleared_and_read(%x: !field.array<f32, [16]>) {
 // loop, where it finds what both are made of; one that is updated in another way has its own.
 // CHECK-LABEL: func.func @beside
 // CHECK: scf.parallel (%[[P:.*]]) = (%c1) to (%c15)
-// CHECK: %[[HERE:.*]] = "field.load"(%arg0, %[[P]])
-// CHECK: %[[THERE:.*]] = "field.load"(%arg0, %
+// CHECK: %[[HERE:.*]] = field.load %arg0[%[[P]]]
+// CHECK: %[[THERE:.*]] = field.load %arg0[%
 // CHECK: %[[SUM:.*]] = arith.addf %[[HERE]], %[[THERE]]
 // CHECK-NEXT: %[[W:.*]] = arith.mulf %[[HERE]], %arg1
 // CHECK-NEXT: %[[U:.*]] = arith.mulf %[[THERE]], %arg1
 // CHECK-NEXT: %[[TANGENT:.*]] = arith.addf %[[W]], %[[U]]
-// CHECK-NEXT: "field.atomic"(%[[SUM]]
-// CHECK-NEXT: "field.atomic"(%[[TANGENT]]
+// CHECK-NEXT: field.atomic add %[[SUM]]
+// CHECK-NEXT: field.atomic add %[[TANGENT]]
 // CHECK-LABEL: func.func @otherwise
 // CHECK: scf.parallel (%{{.*}}) = (%c1) to (%c14)
-// CHECK-COUNT-1: "field.atomic"
+// CHECK-COUNT-1: field.atomic
 // CHECK: scf.parallel (%{{.*}}) = (%c2) to (%c14)
-// CHECK-COUNT-1: "field.atomic"
+// CHECK-COUNT-1: field.atomic
 func.func @beside(%x: !field.array<f32, [16]>, %t: f32) {
   %g = "field.get"() {field = @g} : () -> !field.array<f32, [16]>
   %h = "field.get"() {field = @h} : () -> !field.array<f32, [16]>

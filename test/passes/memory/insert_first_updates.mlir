@@ -1,8 +1,7 @@
 // RUN: mlirad-opt %s --split-input-file --insert-first-updates | filecheck %s
 // RUN: mlirad-opt %s --split-input-file --insert-first-updates --insert-first-updates | filecheck %s
 
-// CHECK: field.begun = @x.grad
-// CHECK-SAME: sym_name = "$begun.x.grad"
+// CHECK: snode.place @"$begun.x.grad" {field.begun = @x.grad}
 "snode.root"() ({
   "snode.dense"() ({
     "snode.place"() {sym_name = "x", element = f32, component_shape = [], adjoint = @x.grad} : () -> ()
@@ -11,14 +10,14 @@
 }) {sym_name = "S0"} : () -> ()
 
 // CHECK-LABEL: func.func @all_of_it
-// CHECK: %[[WORD:.*]] = "field.load"(%{{.*}}) : (!field.array<i8, []>) -> i8
+// CHECK: %[[WORD:.*]] = field.load %{{.*}} : i8
 // CHECK: %[[BEGUN:.*]] = arith.cmpi ne, %[[WORD]], %{{.*}} : i8
 // CHECK: scf.parallel (%[[I:.*]]) =
 // CHECK: scf.for %[[J:.*]] =
-// CHECK: %[[THERE:.*]] = "field.load"(%[[X:.*]], %[[I]], %[[J]])
+// CHECK: %[[THERE:.*]] = field.load %[[X:.*]][%[[I]], %[[J]]]
 // CHECK: %[[OLD:.*]] = arith.select %[[BEGUN]], %{{.*}}, %[[THERE]] : f32
 // CHECK: %[[SUM:.*]] = arith.addf %[[OLD]], %{{.*}} : f32
-// CHECK: "field.store"(%[[SUM]], %[[X]], %[[I]], %[[J]])
+// CHECK: field.store %[[SUM]], %[[X]][%[[I]], %[[J]]]
 // CHECK-NOT: field.atomic
 func.func @all_of_it(%v: f32) {
   %c0 = arith.constant 0 : index

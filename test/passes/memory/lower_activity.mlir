@@ -26,15 +26,15 @@
 // The innermost byte decides; around an inactive cell all are set, outermost first. The cell is known
 // to be one of the block's.
 // CHECK-LABEL: func.func @activate
-// CHECK-DAG: %[[B:.*]] = "field.get"() {field = @b}
-// CHECK-DAG: %[[P:.*]] = "field.get"() {field = @p}
+// CHECK-DAG: %[[B:.*]] = field.get @b :
+// CHECK-DAG: %[[P:.*]] = field.get @p :
 // CHECK: scf.for %[[I:[^ ]*]] =
-// CHECK-NEXT: %[[BYTE:.*]] = "field.load"(%[[B]], %[[I]])
+// CHECK-NEXT: %[[BYTE:.*]] = field.load %[[B]][%[[I]]]
 // CHECK: cmpi eq, %[[BYTE]]
 // CHECK: scf.if
 // CHECK: %[[CELL:.*]] = arith.divui %[[I]]
-// CHECK: "field.store"(%{{.*}}, %[[P]], %[[CELL]])
-// CHECK: "field.store"(%{{.*}}, %[[B]], %[[I]])
+// CHECK: field.store %{{.*}}, %[[P]][%[[CELL]]]
+// CHECK: field.store %{{.*}}, %[[B]][%[[I]]]
 func.func @activate() {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -48,9 +48,9 @@ func.func @activate() {
 // Of a cell of which that is not known, it is asked.
 // CHECK-LABEL: func.func @outside
 // CHECK: %[[INSIDE:.*]] = arith.cmpi ult
-// CHECK: "field.assert"(%[[INSIDE]]
+// CHECK: field.assert %[[INSIDE]],
 // CHECK: scf.if %[[INSIDE]]
-// CHECK: "field.load"
+// CHECK: field.load
 func.func @outside(%i: index) {
   "snode.activate"(%i) {activity = @p} : (index) -> ()
   return
@@ -58,29 +58,29 @@ func.func @outside(%i: index) {
 
 // What lies below becomes 0, but for adjoints, and inactive.
 // CHECK-LABEL: func.func @deactivate_pointer
-// CHECK-DAG: %[[P:.*]] = "field.get"() {field = @p}
-// CHECK-DAG: %[[B:.*]] = "field.get"() {field = @b}
+// CHECK-DAG: %[[P:.*]] = field.get @p :
+// CHECK-DAG: %[[B:.*]] = field.get @b :
 // CHECK: scf.for
-// CHECK: %[[BYTE:.*]] = "field.load"(%[[B]]
+// CHECK: %[[BYTE:.*]] = field.load %[[B]]
 // CHECK: cmpi ne, %[[BYTE]]
 // CHECK: scf.if
-// CHECK: %[[X:.*]] = "field.get"() {field = @x}
-// CHECK: "field.store"(%{{.*}}, %[[X]]
+// CHECK: %[[X:.*]] = field.get @x :
+// CHECK: field.store %{{.*}}, %[[X]]
 // CHECK-NOT: x.grad
-// CHECK: "field.store"(%{{.*}}, %[[B]]
-// CHECK: "field.store"(%{{.*}}, %[[P]]
+// CHECK: field.store %{{.*}}, %[[B]]
+// CHECK: field.store %{{.*}}, %[[P]]
 // Derivatives before, where they are not 0, of what is still active.
 // CLEARED-LABEL: func.func @deactivate_pointer
-// CLEARED-NOT: "field.store"
-// CLEARED: %[[GRADIENT:.*]] = "field.get"() {field = @x.grad}
-// CLEARED: %[[VALUE:.*]] = "field.load"(%[[GRADIENT]]
+// CLEARED-NOT: field.store
+// CLEARED: %[[GRADIENT:.*]] = field.get @x.grad :
+// CLEARED: %[[VALUE:.*]] = field.load %[[GRADIENT]]
 // CLEARED: %[[BITS:.*]] = arith.bitcast %[[VALUE]] : f32 to i32
 // CLEARED: cmpi ne, %[[BITS]]
 // CLEARED: scf.if
-// CLEARED: "field.store"(%{{.*}}, %[[GRADIENT]]
-// CLEARED-NOT: "field.store"
-// CLEARED: %[[X:.*]] = "field.get"() {field = @x}
-// CLEARED: "field.store"(%{{.*}}, %[[X]]
+// CLEARED: field.store %{{.*}}, %[[GRADIENT]]
+// CLEARED-NOT: field.store
+// CLEARED: %[[X:.*]] = field.get @x :
+// CLEARED: field.store %{{.*}}, %[[X]]
 func.func @deactivate_pointer(%i: index) {
   "snode.deactivate"(%i) {activity = @p} : (index) -> ()
   return
@@ -90,26 +90,26 @@ func.func @deactivate_pointer(%i: index) {
 // CHECK-LABEL: func.func @deactivate_bitmasked
 // CHECK-NOT: scf.for
 // CHECK: %[[HELD:.*]] = arith.constant 2 : i8
-// CHECK: "field.store"(%[[HELD]]
+// CHECK: field.store %[[HELD]]
 func.func @deactivate_bitmasked(%i: index) {
   "snode.deactivate"(%i) {activity = @b} : (index) -> ()
   return
 }
 
 // CHECK-LABEL: func.func @append
-// CHECK: %[[D:.*]] = "field.get"() {field = @d}
-// CHECK: %[[NUMBER:.*]] = "field.atomic"(%{{.*}}, %[[D]]) {kind = "add"}
+// CHECK: %[[D:.*]] = field.get @d :
+// CHECK: %[[NUMBER:.*]] = field.atomic add %{{.*}}, %[[D]][]
 // CHECK: %[[ROOM:.*]] = arith.cmpi slt, %[[NUMBER]]
-// CHECK: "field.assert"(%[[ROOM]]
+// CHECK: field.assert %[[ROOM]],
 // CHECK: else
-// CHECK: "field.atomic"(%{{.*}}, %[[D]]) {kind = "min"}
+// CHECK: field.atomic min %{{.*}}, %[[D]][]
 func.func @append() -> i32 {
   %k = "snode.append"() {activity = @d} : () -> i32
   return %k : i32
 }
 
 // CHECK-LABEL: func.func @items
-// CHECK: %[[LENGTH:.*]] = "field.load"
+// CHECK: %[[LENGTH:.*]] = field.load
 // CHECK: arith.cmpi sgt, %[[LENGTH]]
 func.func @items(%i: index) -> (i1, i32) {
   %a = "snode.is_active"(%i) {activity = @d} : (index) -> i1

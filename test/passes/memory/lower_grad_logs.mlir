@@ -27,7 +27,7 @@ func.func @recorded(%v: f32, %i: index) {
 // CHECK-NEXT: scf.condition(%[[MORE]])
 // CHECK: %[[I:.*]] = arith.index_cast
 // CHECK: %[[V:.*]] = llvm.load {{.*}} -> f32
-// CHECK-NEXT: "field.store"(%[[V]], %arg0, %[[I]])
+// CHECK-NEXT: field.store %[[V]], %arg0[%[[I]]]
 func.func @given_back_since_a_mark(%x: !field.array<f32, [16]>) {
   %l = "grad.open"() : () -> !grad.log<f32, 1>
   %m = "grad.mark"(%l) : (!grad.log<f32, 1>) -> index

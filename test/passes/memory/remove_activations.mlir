@@ -18,7 +18,7 @@
 // CHECK: scf.if
 // CHECK-NOT: snode.activate
 // CHECK: else
-// CHECK-NEXT: "snode.activate"
+// CHECK-NEXT: snode.activate
 func.func @tested(%i: index) {
   %a = "snode.is_active"(%i) {activity = @p} : (index) -> i1
   scf.if %a {
@@ -30,7 +30,7 @@ func.func @tested(%i: index) {
 }
 
 // CHECK-LABEL: func.func @again
-// CHECK-COUNT-2: "snode.activate"
+// CHECK-COUNT-2: snode.activate
 // CHECK-NOT: snode.activate
 func.func @again(%i: index, %j: index) {
   "snode.activate"(%i) {activity = @p} : (index) -> ()
@@ -41,7 +41,7 @@ func.func @again(%i: index, %j: index) {
 
 // Another cell may be deactivated, by any iteration.
 // CHECK-LABEL: func.func @deactivated
-// CHECK-COUNT-3: "snode.activate"
+// CHECK-COUNT-3: snode.activate
 func.func @deactivated(%i: index, %j: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -4,10 +4,10 @@
 // CHECK-LABEL: func.func @of_marked_ops
 // CHECK: %[[X:.*]] = arith.bitcast %arg0 : f32 to i32
 // CHECK: %[[Y:.*]] = arith.bitcast %arg1 : f32 to i32
-// CHECK-NEXT: "field.print"(%[[X]], %[[Y]]) {format = "decision arith.cmpf 7:3 {u} {u}\0A"}
+// CHECK-NEXT: field.print "decision arith.cmpf 7:3 {u} {u}\0A", %[[X]], %[[Y]] : i32, i32
 // CHECK-NEXT: arith.cmpf
 // CHECK: %[[Z:.*]] = arith.bitcast %arg2 : f64 to i64
-// CHECK-NEXT: "field.print"(%[[Z]]) {format = "decision arith.fptosi 8:3 {u}\0A"}
+// CHECK-NEXT: field.print "decision arith.fptosi 8:3 {u}\0A", %[[Z]] : i64
 // CHECK-NEXT: arith.fptosi
 // CHECK-NOT: field.print
 // CHECK: return

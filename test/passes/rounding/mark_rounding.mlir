@@ -109,9 +109,9 @@ func.func @partial_sums(%n: index) -> f32 {
 // What a decision loads from memory that the function writes is exact where it is written.
 // CHECK-LABEL: func.func @through_memory
 // CHECK: arith.divf %{{.*}} {field.exact}
-// CHECK-NEXT: "field.atomic"(%{{.*}}) {field.exact, kind = "add"}
+// CHECK-NEXT: field.atomic add %{{.*}} {field.exact}
 // CHECK: arith.divf %{{.*}} {field.loose}
-// CHECK-NEXT: "field.atomic"(%{{.*}}) {field.loose, kind = "add"}
+// CHECK-NEXT: field.atomic add %{{.*}} {field.loose}
 func.func @through_memory(%n: index, %b: f32) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
   %y = "field.get"() {field = @y} : () -> !field.array<f32, [16]>

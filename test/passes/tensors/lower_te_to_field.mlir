@@ -6,11 +6,11 @@
 // CHECK-SAME: (%[[X:.*]]: !field.array<f32, [4, 6]> {field.argument = 0 : i64}, %[[W:.*]]: !field.array<f32, [6, 3]> {field.argument = 1 : i64}, %[[Y:.*]]: !field.array<f32, [4, 3]> {field.argument = 2 : i64})
 // CHECK: scf.parallel (%[[I:.*]], %[[J:.*]]) =
 // CHECK: %[[SUM:.*]] = scf.for %[[K:.*]] = %{{.*}} iter_args(%[[S:.*]] = %{{.*}}) -> (f32)
-// CHECK: "field.load"(%[[X]], %[[I]], %[[K]])
-// CHECK-NEXT: "field.load"(%[[W]], %[[K]], %[[J]])
+// CHECK: field.load %[[X]][%[[I]], %[[K]]]
+// CHECK-NEXT: field.load %[[W]][%[[K]], %[[J]]]
 // CHECK-NEXT: arith.mulf
 // CHECK-NEXT: arith.addf %[[S]]
-// CHECK: "field.store"(%[[SUM]], %[[Y]], %[[I]], %[[J]])
+// CHECK: field.store %[[SUM]], %[[Y]][%[[I]], %[[J]]]
 // CHECK: return{{$}}
 func.func @product(%x: tensor<4x6xf32>, %w: tensor<6x3xf32>) -> tensor<4x3xf32> {
   %c0 = arith.constant 0 : index
@@ -36,9 +36,9 @@ func.func @product(%x: tensor<4x6xf32>, %w: tensor<6x3xf32>) -> tensor<4x3xf32> 
 
 // A sum over everything is one parallel loop of updates.
 // CHECK-LABEL: func.func @total
-// CHECK: "field.store"(%{{.*}}, %[[T:.*]]) : (f32, !field.array<f32, []>)
+// CHECK: field.store %{{.*}}, %[[T:.*]][]
 // CHECK: scf.parallel
-// CHECK: "field.atomic"(%{{.*}}, %[[T]]) {kind = "add"}
+// CHECK: field.atomic add %{{.*}}, %[[T]][]
 func.func @total(%x: tensor<5xf32>) -> tensor<f32> {
   %c0 = arith.constant 0 : index
   %c5 = arith.constant 5 : index
@@ -61,10 +61,10 @@ func.func @total(%x: tensor<5xf32>) -> tensor<f32> {
 // What is added where data say: cleared first, then updates.
 // CHECK-LABEL: func.func @spread
 // CHECK: scf.parallel
-// CHECK: "field.store"
+// CHECK: field.store
 // CHECK: scf.parallel
 // CHECK: scf.if
-// CHECK: "field.atomic"(%{{.*}}) {kind = "add"}
+// CHECK: field.atomic add %{{.*}}
 func.func @spread(%x: tensor<5xf32>, %at: tensor<5xi32>) -> tensor<9xf32> {
   %c5 = arith.constant 5 : index
   %y = "te.scatter"(%c5) ({
@@ -82,9 +82,9 @@ func.func @spread(%x: tensor<5xf32>, %at: tensor<5xi32>) -> tensor<9xf32> {
 // A recurrence: steps are a loop in that over the box.
 // CHECK-LABEL: func.func @decay
 // CHECK: scf.parallel (%[[I:.*]]) =
-// CHECK: "field.store"(%{{.*}}, %[[H:.*]], %{{.*}}, %[[I]])
+// CHECK: field.store %{{.*}}, %[[H:.*]][%{{.*}}, %[[I]]]
 // CHECK: scf.for
-// CHECK: "field.store"(%{{.*}}, %[[H]], %{{.*}}, %[[I]])
+// CHECK: field.store %{{.*}}, %[[H]][%{{.*}}, %[[I]]]
 func.func @decay(%x: tensor<3xf32>) -> tensor<11x3xf32> {
   %half = arith.constant 0.5 : f32
   %h = "te.scan"() ({
@@ -103,10 +103,10 @@ func.func @decay(%x: tensor<3xf32>) -> tensor<11x3xf32> {
 // CHECK-LABEL: func.func @gradients
 // CHECK-SAME: %[[X:.*]]: !field.array<f32, [4]>{{.*}}, %[[A:.*]]: !field.array<f32, [4]> {{{.*}}}, %[[B:.*]]: !field.array<f32, [4]> {{{.*}}}, %[[Y:.*]]: !field.array<f32, [4]>
 // CHECK: scf.parallel (%[[I:.*]]) =
-// CHECK: "field.atomic"(%{{.*}}, %[[A]], %[[I]]) {kind = "add"}
-// CHECK-NOT: "field.store"(%{{.*}}, %[[B]]
-// CHECK: "field.atomic"(%{{.*}}, %[[B]], %{{.*}}) {kind = "add"}
-// CHECK: "field.store"(%{{.*}}, %[[Y]]
+// CHECK: field.atomic add %{{.*}}, %[[A]][%[[I]]]
+// CHECK-NOT: field.store %{{.*}}, %[[B]]
+// CHECK: field.atomic add %{{.*}}, %[[B]][%{{.*}}]
+// CHECK: field.store %{{.*}}, %[[Y]]
 func.func @gradients(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
     attributes {te.added = [0, 1]} {
   %c4 = arith.constant 4 : index
@@ -141,7 +141,7 @@ func.func @no_tensors() {
 // CHECK: scf.parallel (%[[I:.*]]) =
 // CHECK: scf.for %[[K:.*]] = %c0{{.*}} to %c10
 // CHECK-NOT: scf.for
-// CHECK: "field.load"(%{{.*}}, %[[I]], %[[K]])
+// CHECK: field.load %{{.*}}[%[[I]], %[[K]]]
 func.func @one_value(%x: tensor<4x10xf32>) -> tensor<4xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

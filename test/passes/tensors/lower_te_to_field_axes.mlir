@@ -5,9 +5,9 @@
 // CHECK: scf.parallel (%[[I:.*]]) = (%{{.*}}) to (%{{.*}}) step
 // CHECK: scf.for %[[J:.*]] = %{{.*}} to %{{.*}} step %{{.*}} {
 // CHECK-NOT: scf.for
-// CHECK: "field.load"(%{{.*}}, %[[I]], %{{.*}})
-// CHECK: "field.load"(%{{.*}}, %[[I]], %{{.*}})
-// CHECK: "field.store"(%{{.*}}, %{{.*}}, %[[I]], %[[J]])
+// CHECK: field.load %{{.*}}[%[[I]], %{{.*}}]
+// CHECK: field.load %{{.*}}[%[[I]], %{{.*}}]
+// CHECK: field.store %{{.*}}, %{{.*}}[%[[I]], %[[J]]]
 // CHECK: {field.any_order, field.axis_choice = {in_lanes, is_serial, name = "j", tile = 16 : i64}}
 // CHECK: {field.axes = [{name = "i", tile = 4 : i64}]}
 func.func @product(%x: tensor<4x2xf32>, %w: tensor<2x32xf32>) -> tensor<4x32xf32> {

@@ -4,12 +4,12 @@
 
 // What an expression makes of a sum stands behind the sum: one array less.
 // CHECK-LABEL: func.func @epilogue
-// CHECK: "te.compute"
-// CHECK: %[[S:.*]] = "te.reduce"
+// CHECK: te.compute "y"
+// CHECK: %[[S:.*]] = te.reduce
 // CHECK: %[[T:.*]] = math.tanh %[[S]]
-// CHECK: "te.yield"(%[[T]])
-// CHECK: }) {label = "y"}
-// CHECK-NOT: "te.compute"
+// CHECK: te.yield %[[T]] :
+// CHECK: }
+// CHECK-NOT: te.compute
 // CHECK: return
 // SAYS: remark: 's' is merged into 'y'
 func.func @epilogue(%x: tensor<4x6xf32>) -> tensor<4xf32> {
@@ -40,8 +40,8 @@ func.func @epilogue(%x: tensor<4x6xf32>) -> tensor<4xf32> {
 
 // A sum that rows share is computed once for each, not for each column.
 // CHECK-LABEL: func.func @broadcast
-// CHECK: {label = "s"}
-// CHECK: {label = "y"}
+// CHECK: te.compute "s"
+// CHECK: te.compute "y"
 func.func @broadcast(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
   %c0 = arith.constant 0 : index
   %c6 = arith.constant 6 : index
@@ -71,12 +71,12 @@ func.func @broadcast(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
 // column stays.
 // CHECK-LABEL: func.func @views
 // CHECK-SAME: %[[X:.*]]: tensor<4xf32>
-// CHECK-NOT: label = "pad"
-// CHECK: {label = "exp"}
-// CHECK: "te.reduce"
+// CHECK-NOT: te.compute "pad"
+// CHECK: te.compute "exp"
+// CHECK: te.compute "y"
+// CHECK: te.reduce
 // CHECK: scf.if
-// CHECK: "te.read"(%[[X]]
-// CHECK: {label = "y"}
+// CHECK: te.read %[[X]]
 func.func @views(%x: tensor<4xf32>, %w: tensor<5xf32>) -> tensor<3xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -120,9 +120,8 @@ func.func @views(%x: tensor<4xf32>, %w: tensor<5xf32>) -> tensor<3xf32> {
 
 // Definitions that say the same are one; what a function gives stays.
 // CHECK-LABEL: func.func @same
-// CHECK: %[[A:.*]] = "te.compute"
-// CHECK: {label = "a"}
-// CHECK-NOT: "te.compute"
+// CHECK: %[[A:.*]] = te.compute "a"
+// CHECK-NOT: te.compute
 // CHECK: return %[[A]], %[[A]]
 // SAYS: remark: merged with 'b', which is the same
 func.func @same(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
@@ -143,8 +142,8 @@ func.func @same(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 
 // Definitions that read the same elements in another order are two.
 // CHECK-LABEL: func.func @turned
-// CHECK: {label = "a"}
-// CHECK: {label = "b"}
+// CHECK: te.compute "a"
+// CHECK: te.compute "b"
 func.func @turned(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
   %a = "te.compute"() ({
   ^bb0(%i: index, %j: index):
@@ -163,10 +162,10 @@ func.func @turned(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
 
 // A sum that is compared stays apart: in one expression with the decision it would have to be exact, from an array it is rounded as is fast.
 // CHECK-LABEL: func.func @decided
-// CHECK: {label = "s"}
-// CHECK: "te.read"
+// CHECK: te.compute "s"
+// CHECK: te.compute "y"
+// CHECK: te.read
 // CHECK: arith.cmpf
-// CHECK: {label = "y"}
 func.func @decided(%x: tensor<4x6xf32>) -> tensor<4xf32> {
   %c0 = arith.constant 0 : index
   %c6 = arith.constant 6 : index

@@ -6,10 +6,10 @@
 // CHECK: ^bb0(%[[I:.*]]: index):
 // CHECK: %[[BEHIND:.*]] = arith.addi %[[I]], %c1
 // CHECK: %[[HIGH:.*]] = arith.minsi %[[BEHIND]], %c100
-// CHECK: "te.reduce"(%c0{{.*}}, %[[HIGH]], %cst
+// CHECK: te.reduce {{[a-z]+}} [%c0{{.*}}, %[[HIGH]]] init(%cst
 // CHECK-NEXT: ^bb0(%[[K:.*]]: index):
-// CHECK-NEXT: %[[V:.*]] = "te.read"
-// CHECK-NEXT: "te.yield"(%[[V]])
+// CHECK-NEXT: %[[V:.*]] = te.read
+// CHECK-NEXT: te.yield %[[V]] :
 func.func @triangle(%x: tensor<100xf32>) -> tensor<100xf32> {
   %c0 = arith.constant 0 : index
   %c100 = arith.constant 100 : index
@@ -40,12 +40,12 @@ func.func @triangle(%x: tensor<100xf32>) -> tensor<100xf32> {
 // CHECK-LABEL: func.func @jacobian
 // CHECK: ^bb0(%[[I:.*]]: index):
 // CHECK: %[[LOW:.*]] = arith.maxsi %[[I]], %c0
-// CHECK: "te.reduce"(%[[LOW]], %{{.*}}, %cst
+// CHECK: te.reduce {{[a-z]+}} [%[[LOW]], %{{.*}}] init(%cst
 // CHECK-NEXT: ^bb0(%[[K:.*]]: index):
-// CHECK: %[[V:.*]] = "te.read"(%{{.*}}, %[[K]])
+// CHECK: %[[V:.*]] = te.read %{{.*}}[%[[K]]]
 // CHECK: %[[D:.*]] = arith.mulf
 // CHECK-NOT: te.derivative
-// CHECK: "te.yield"
+// CHECK: te.yield
 func.func @jacobian(%x: tensor<100xf32>, %one: f32) -> tensor<100xf32> {
   %c0 = arith.constant 0 : index
   %c100 = arith.constant 100 : index
@@ -71,8 +71,8 @@ func.func @jacobian(%x: tensor<100xf32>, %one: f32) -> tensor<100xf32> {
 
 // A product of the program keeps its points: 0 times an infinity is no number. So does a window.
 // CHECK-LABEL: func.func @kept
-// CHECK: "te.reduce"(%c0{{.*}}, %c3
-// CHECK: "te.reduce"(%c0{{.*}}, %c100
+// CHECK: te.reduce sum [%c0{{.*}}, %c3
+// CHECK: te.reduce sum [%c0{{.*}}, %c100
 func.func @kept(%x: tensor<100xf32>) -> (tensor<100xf32>, tensor<100xf32>) {
   %c0 = arith.constant 0 : index
   %c3 = arith.constant 3 : index
@@ -121,8 +121,8 @@ func.func @kept(%x: tensor<100xf32>) -> (tensor<100xf32>, tensor<100xf32>) {
 // CHECK-LABEL: func.func @zeros
 // CHECK-SAME: %[[X:.*]]: tensor<4xf32>
 // CHECK-NOT: label = "zeros"
-// CHECK: %[[V:.*]] = "te.read"(%[[X]]
-// CHECK-NEXT: "te.yield"(%[[V]])
+// CHECK: %[[V:.*]] = te.read %[[X]]
+// CHECK-NEXT: te.yield %[[V]] :
 func.func @zeros(%x: tensor<4xf32>) -> tensor<4xf32> {
   %zero = arith.constant 0.0 : f32
   %z = "te.compute"() ({
@@ -143,10 +143,10 @@ func.func @zeros(%x: tensor<4xf32>) -> tensor<4xf32> {
 // A condition that always holds is none; where one never holds nothing is read.
 // CHECK-LABEL: func.func @known
 // CHECK-NOT: arith.cmpi
-// CHECK: "te.compute"
+// CHECK: te.compute
 // CHECK-NEXT: ^bb0(%[[I:.*]]: index):
-// CHECK-NEXT: %[[V:.*]] = "te.read"({{.*}}, %[[I]])
-// CHECK-NEXT: "te.yield"(%[[V]])
+// CHECK-NEXT: %[[V:.*]] = te.read {{.*}}[%[[I]]]
+// CHECK-NEXT: te.yield %[[V]] :
 func.func @known(%x: tensor<8xf32>) -> tensor<8xf32> {
   %c7 = arith.constant 7 : index
   %c9 = arith.constant 9 : index
@@ -179,7 +179,7 @@ func.func @known(%x: tensor<8xf32>) -> tensor<8xf32> {
 // CHECK: arith.floordivsi %{{.*}}, %c8
 // CHECK-NOT: arith.floordivsi
 // CHECK-NOT: arith.ceildivsi
-// CHECK: "te.reduce"(%[[C]], %[[BEHIND]], %cst
+// CHECK: te.reduce {{[a-z]+}} [%[[C]], %[[BEHIND]]] init(%cst
 func.func @quotients(%x: tensor<256xf32>) -> tensor<16x4x4xf32> {
   %c4 = arith.constant 4 : index
   %c8 = arith.constant 8 : index
