@@ -120,7 +120,7 @@ func.func @kept(%x: tensor<100xf32>) -> (tensor<100xf32>, tensor<100xf32>) {
 // Adjoints that are 0 go: what is left is the other part.
 // CHECK-LABEL: func.func @zeros
 // CHECK-SAME: %[[X:.*]]: tensor<4xf32>
-// CHECK-NOT: label = "zeros"
+// CHECK-NOT: te.compute "zeros"
 // CHECK: %[[V:.*]] = te.read %[[X]]
 // CHECK-NEXT: te.yield %[[V]] :
 func.func @zeros(%x: tensor<4xf32>) -> tensor<4xf32> {
