@@ -46,6 +46,8 @@ def test_situations(
     if situation.refusal is None:
         assert status == 0, output.out + output.err
         assert re.search(r"all \d+ derivatives agree", output.out)
+        results = re.findall(r"result \d+ : \w+\n(\S+)", output.out) if situation.results else []
+        assert [float(text) for text in results] == pytest.approx(situation.results)
     else:
         assert status == 1
         assert re.match(rf"mlirad-run: {re.escape(str(file))}:\d+:\d+: ", output.err), output.err

@@ -82,3 +82,12 @@ module {
     }
   }
 }
+
+// -----
+
+func.func @no_such_axis(%x: memref<4xf64>) -> index {
+  %c = arith.constant -1 : index
+  // expected-error @+1 {{axis -1 of a memref of 1 axes}}
+  %n = memref.dim %x, %c : memref<4xf64>
+  return %n : index
+}

@@ -1,7 +1,8 @@
 """Situations of Enzyme's MLIR tests, each as a program of our own.
 
 A file holds modules, each with comments in front: the tests of Enzyme's that have the situation,
-and what it is; the arguments, as `mlirad-run` takes them; what the message says if it is refused.
+and what it is; the arguments, as `mlirad-run` takes them; the numbers that it gives, in some; what
+the message says if it is refused.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ FAMILIES = {
     "memory": "Memory",
     "parallel": "Parallel loops",
     "calls": "Calls",
+    "derivatives": "Derivatives in the module",
     "tensors": "Tensors, vectors and batches",
     "refusals": "What has no counterpart",
 }
 _HEAD = re.compile(
-    r"// (?P<tests>[^:]+): (?P<text>.+)\n// run: (?P<values>.*)\n(?:// refused: (.+)\n)?"
+    r"// (?P<tests>[^:]+): (?P<text>.+)\n// run: (?P<values>.*)\n"
+    r"(?:// gives: (?P<results>.+)\n)?(?:// refused: (?P<refusal>.+)\n)?"
 )
 
 
@@ -36,6 +39,7 @@ class Situation:
     tests: str
     description: str
     values: tuple[str, ...]
+    results: tuple[float, ...]  # if there is more to compare than derivatives
     refusal: str | None
     text: str
 
@@ -49,7 +53,9 @@ def situations() -> Iterator[Situation]:
             assert head is not None, module[:200]
             (name,) = re.findall(r"func\.func @(\w+)", module)
             values = tuple(head["values"].split())
-            yield Situation(family, name, head["tests"], head["text"], values, head[4], module)
+            results = tuple(map(float, (head["results"] or "").split()))
+            tests, text, refusal = head["tests"], head["text"], head["refusal"]
+            yield Situation(family, name, tests, text, values, results, refusal, module)
 
 
 def absent() -> Iterator[tuple[str, str, str]]:

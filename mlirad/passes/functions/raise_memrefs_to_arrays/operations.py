@@ -129,11 +129,14 @@ def _require_value(body: Body, op: ir.Operation, name: str) -> None:
 
 def _dim(body: Body, op: ir.Operation) -> None:
     """An extent of a view, by its axis."""
-    extent, *sizes = body.view(op.operands[0], op).extents
+    extents = body.view(op.operands[0], op).extents
     axis = constant_integer(op.operands[1])
-    if axis is not None and axis <= len(sizes):
-        op.results[0].replace_all_uses_with([extent, *sizes][axis])
+    if axis is not None and not 0 <= axis < len(extents):
+        refuse(op, f"axis {axis} of a memref of {len(extents)} axes")
+    if axis is not None:
+        op.results[0].replace_all_uses_with(extents[axis])
         return
+    extent, *sizes = extents
     for number, size in enumerate(sizes, 1):
         is_axis = b.compare(b.EQ, op.operands[1], b.index(number))
         extent = b.select(is_axis, size, extent)
