@@ -30,7 +30,8 @@ _SCALARS = (
 )
 _ARRAYS = (
     "serialize-inner-loops,lower-chosen-memrefs,widen-bf16-memory,"
-    "raise-memrefs-to-arrays{{gradients={gradients}}},func.func(mem2reg),canonicalize,cse"
+    "raise-memrefs-to-arrays{{gradients={gradients}}},func.func(mem2reg),canonicalize,cse,"
+    "raise-sums-to-updates"
 )
 
 

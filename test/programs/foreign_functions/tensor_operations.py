@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
 
+from programs.foreign_functions.odd_accesses import ODD
 from programs.foreign_functions.shapes import SHAPES, static
 from programs.foreign_functions.tensors import Tensor, TensorWriter
 from programs.foreign_functions.writer import Float
@@ -388,5 +389,5 @@ OPERATIONS: list[Operation] = [
     *(elementwise, elementwise, in_place, permuted, reduction, reduction, named_reduce, window),
     *(window, matmul, matmul, matvec, vecmat, dot, batch_matmul, named_unary, named_binary),
     *(convolution, convolution, pooling, softmax, loop, branch, *SHAPES, *SHAPES),
-    *(indexed, arithmetic, mapped, forall),
+    *(indexed, arithmetic, mapped, forall, *ODD),
 ]

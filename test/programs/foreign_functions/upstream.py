@@ -11,7 +11,9 @@ import numpy as np
 from mlirad.bindings import ExecutionEngine, PassManager, ir
 from mlirad.dialect import context
 from mlirad.ir.walk import block_operations
+from mlirad.passes.functions.lower_packed_tensors import lower_packed_tensors
 from mlirad.passes.functions.lower_softmax import lower_softmax
+from mlirad.passes.functions.lower_tensor_gathers import lower_tensor_gathers
 from mlirad.passes.functions.mark_read_only_tensors import mark_read_only_tensors
 
 PIPELINE = (
@@ -43,7 +45,8 @@ def outputs(text: str, arguments: Sequence[Values | int]) -> list[Values]:
         type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
         function.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
         kinds = [list(map(_kind, types)) for types in (type_.inputs, type_.results)]
-        lower_softmax(module.operation)
+        for lower in (lower_packed_tensors, lower_tensor_gathers, lower_softmax):
+            lower(module.operation)
         mark_read_only_tensors(module.operation)
         PassManager.parse(PIPELINE).run(module.operation)
         engine = ExecutionEngine(module, opt_level=0)
