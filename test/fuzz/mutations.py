@@ -96,18 +96,18 @@ def mutate(
     return text
 
 
-def _tokens(text: str) -> list[str]:
+def split_tokens(text: str) -> list[str]:
     return _TOKEN.findall(text)
 
 
-def _replace_token(text: str, others: Sequence[str], chance: random.Random) -> str:
+def replace_token(text: str, others: Sequence[str], chance: random.Random) -> str:
     """Another token of the same kind, from this program or another."""
-    tokens = _tokens(text)
+    tokens = split_tokens(text)
     words = [i for i, token in enumerate(tokens) if not token.isspace()]
     if not words:
         return text
     at = chance.choice(words)
-    source = tokens if chance.random() < 0.7 else _tokens(chance.choice(others))
+    source = tokens if chance.random() < 0.7 else split_tokens(chance.choice(others))
     same = [
         token
         for token in source
@@ -117,8 +117,8 @@ def _replace_token(text: str, others: Sequence[str], chance: random.Random) -> s
     return "".join(tokens)
 
 
-def _drop_token(text: str, others: Sequence[str], chance: random.Random) -> str:
-    tokens = _tokens(text)
+def drop_token(text: str, others: Sequence[str], chance: random.Random) -> str:
+    tokens = split_tokens(text)
     if tokens:
         tokens.pop(chance.randrange(len(tokens)))
     return "".join(tokens)
@@ -320,8 +320,8 @@ def _cut(text: str, others: Sequence[str], chance: random.Random) -> str:
 
 
 MUTATIONS: tuple[Mutation, ...] = (
-    _replace_token,
-    _drop_token,
+    replace_token,
+    drop_token,
     _number,
     _type,
     _operation,

@@ -25,6 +25,20 @@ def test_mutated_programs(shard: int) -> None:
     assert f"{INPUTS} inputs, 0 failures" in done.stdout
 
 
+@pytest.mark.parametrize(("arguments", "says"), [("round-trip 8", ", 0 differ"), ("0 300", "read")])
+def test_short_forms(arguments: str, says: str) -> None:
+    """Whole: without the 8, and `0 10000`."""
+    done = subprocess.run(
+        [sys.executable, "-m", "fuzz.short_forms", *arguments.split()],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parents[1],
+    )
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    assert says in done.stdout
+
+
 def test_nested_branches(tmp_path: Path) -> None:
     """What nests too deep for the parser, or for an analysis, is refused with its line."""
     for depth, option in ((2500, "--cse"), (120, "--mark-needed")):

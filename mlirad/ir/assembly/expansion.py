@@ -45,19 +45,29 @@ class Expansion:
 
     @cached_property
     def _lines(self) -> list[int]:
-        text = "".join([piece for piece, _ in self.pieces])
-        return [0, *(k + 1 for k, character in enumerate(text) if character == "\n")]
+        return _line_starts("".join([piece for piece, _ in self.pieces]))
 
-    def column_in_source(self, line: int, column: int) -> int:
-        """Return the column of the source for a line and a column of the output, all from 1."""
+    @cached_property
+    def _source_lines(self) -> list[int]:
+        return _line_starts(self.source)
+
+    def place_in_source(self, line: int, column: int) -> tuple[int, int]:
+        """Return the line and the column of the source for those of the output, all from 1. Lines
+        differ for what stands behind regions, and in front of them in the source."""
         if not 0 < line <= len(self._lines) or column < 1:
-            return column
+            return line, column
         position = self._lines[line - 1] + column - 1
         number = min(bisect_right(self._starts, position), len(self.pieces)) - 1
         piece, origin = self.pieces[number]
-        is_verbatim = self.source.startswith(piece, origin)
-        place = origin + (position - self._starts[number] if is_verbatim else 0)
-        return place - self.source.rfind("\n", 0, place)
+        if self.source.startswith(piece, origin):
+            origin += position - self._starts[number]
+        source_line = bisect_right(self._source_lines, origin)
+        return source_line, origin - self._source_lines[source_line - 1] + 1
+
+
+def _line_starts(text: str) -> list[int]:
+    """Return where the lines of a text begin."""
+    return [0, *accumulate(len(line) + 1 for line in text.split("\n"))][:-1]
 
 
 def place_in(text: str, position: int, file: str) -> SourceLocation:

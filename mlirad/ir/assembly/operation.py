@@ -56,10 +56,14 @@ class Generic(msgspec.Struct):
     def pieces(self, start: int) -> Iterator[Placed]:
         """Yield the pieces of an op without regions."""
         yield from self.head_pieces(start)
-        for piece, origin in self.tail_pieces():
+        yield from self.placed_tail(start)
+
+    def placed_tail(self, start: int) -> Iterator[Placed]:
+        """Yield what follows the operands, or the regions."""
+        for piece, origin in self._tail_pieces():
             yield piece, start if origin < 0 else origin
 
-    def tail_pieces(self) -> Iterator[Placed]:
+    def _tail_pieces(self) -> Iterator[Placed]:
         """Yield what follows the operands; of what stands nowhere, the place is -1."""
         for number, (attribute, origin) in enumerate(self.attributes):
             yield ", " if number else " {", -1
@@ -74,7 +78,7 @@ class Generic(msgspec.Struct):
 
     def tail(self) -> str:
         """Return what follows the operands."""
-        return "".join(piece for piece, _ in self.tail_pieces())
+        return "".join(piece for piece, _ in self._tail_pieces())
 
 
 class Phrase:

@@ -88,7 +88,8 @@ class _Reader:
         generic, origin = region
         self.expansion.copy(self.done, position)
         self.done = position
-        self.expansion.add(f"){generic.tail()}", origin)
+        self.expansion.add(")", origin)
+        self.expansion.pieces += generic.placed_tail(origin)
         self._note_moves(position)
         return position
 

@@ -36,8 +36,8 @@ class Reading:
         """Return the place in the source of what is reported while it is read."""
         if self.expansion is None or place.file != self.parsed_name:
             return place
-        column = self.expansion.column_in_source(place.line, place.column)
-        return SourceLocation(self.name, place.line, column)
+        line, column = self.expansion.place_in_source(place.line, place.column)
+        return SourceLocation(self.name, line, column)
 
     def operation(self, *, implicit_module: bool) -> ir.Operation:
         """Return the program. Raises MLIRError, ours or upstream's, if it is not one."""
