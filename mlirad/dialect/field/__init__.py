@@ -48,5 +48,6 @@ from mlirad.dialect.field.texts import (
     is_report,
     number_behind,
     print_,
+    restore_braces,
     spell,
 )

@@ -72,6 +72,11 @@ def escape_braces(text: str) -> str:
     return text.replace("{", "\1").replace("}", "\2")
 
 
+def restore_braces(text: str) -> str:
+    """The text that `escape_braces` was given."""
+    return text.replace("\1", "{").replace("\2", "}")
+
+
 def spell(value: ir.Value) -> ir.Value:
     """`field.spell`."""
     return ir.Operation.create(SpellOp.OPERATION_NAME, [WordType.get()], [value]).result

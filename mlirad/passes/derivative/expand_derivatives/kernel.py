@@ -19,11 +19,9 @@ class Kernel:
         labels = parameter_attributes(function)
         arguments = entry_of(function).arguments
         self.parameters = [_parameter(*item) for item in enumerate(zip(arguments, labels))]
-        self.written = {
-            ir.BlockArgument(split_access(op)[0]).arg_number
-            for op in operations(function)
-            if is_write(op)
-        }
+        positions = {argument: position for position, argument in enumerate(arguments)}
+        arrays = [split_access(op)[0] for op in operations(function) if is_write(op)]
+        self.written = {positions[array] for array in arrays if array in positions}
         target.written.update(
             p.source
             for p in self.parameters

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from mlirad.bindings import ir
 from mlirad.dialect import field
-from mlirad.dialect.field import AllocaOp, atomic_kind, split_access
+from mlirad.dialect.field import AllocaOp, AssertOp, atomic_kind, split_access
 from mlirad.ir import build as b
-from mlirad.ir.ops import Memref
+from mlirad.ir.ops import Cf, Memref
 from mlirad.ir.requirements import refuse
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import ancestors, before, block_operations, entry_of, operations, replace
@@ -101,6 +101,16 @@ def _dim(op: ir.Operation, memories: Memories) -> None:
     replace(op, [b.make(Memref.DIM, b.index_type(), [memory, b.index(axis)])])
 
 
+def _assert(op: ir.Operation, memories: Memories) -> None:
+    """A condition of the function's own."""
+    condition, *values = op.operands
+    if values:
+        refuse(op, "an assertion with numbers in its message has no counterpart on memrefs")
+    text = field.restore_braces(ir.StringAttr(op.attributes["message"]).value)
+    b.effect(Cf.ASSERT, [condition], msg=ir.StringAttr.get(text))
+    op.erase()
+
+
 def _fetch(op: ir.Operation, memories: Memories) -> None:
     """Values that the host has to know: there is no host."""
     replace(op, op.operands)
@@ -108,6 +118,7 @@ def _fetch(op: ir.Operation, memories: Memories) -> None:
 
 _HANDLERS: dict[str, Callable[[ir.Operation, Memories], None]] = {
     AllocaOp.OPERATION_NAME: _alloca,
+    AssertOp.OPERATION_NAME: _assert,
     field.LoadOp.OPERATION_NAME: _load,
     field.StoreOp.OPERATION_NAME: _store,
     field.AtomicOp.OPERATION_NAME: _atomic,
