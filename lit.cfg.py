@@ -1,5 +1,5 @@
-"""How lit runs the tests of passes: a server forks for each `mlirad-opt` and `filecheck`, with
-everything loaded; `mlirad-run` is a program of its own."""
+"""How lit runs the tests of passes: a server forks for each `mlirad-opt`, `mlirad-run` and
+`filecheck`, with everything loaded."""
 
 # ruff: noqa: F821  (lit defines `config`)
 import sys
@@ -19,7 +19,6 @@ config.test_exec_root = str(root / "build" / "lit")
 config.excludes = ["build", "irdl"]
 client = f"'{sys.executable}' -I -S '{root}/test/lit_server/client.py' '{start()}'"
 config.substitutions += [
-    (rf"(?<![\w/.-]){name}(?![\w/.-])", f"{client} {name}") for name in ("mlirad-opt", "filecheck")
+    (rf"(?<![\w/.-]){name}(?![\w/.-])", f"{client} {name}")
+    for name in ("mlirad-opt", "mlirad-run", "filecheck")
 ]
-runner = f"env PYTHONPATH='{root}' '{sys.executable}' -m mlirad.mlir.run"
-config.substitutions.append((r"(?<![\w/.-])mlirad-run(?![\w/.-])", runner))

@@ -4,10 +4,10 @@
 
 becomes, with tangents and lowered,
 
-    func.func @f(%p: !llvm.ptr {field.argument = 0},
+    func.func @f(%p: !llvm.ptr {field.argument = 0, field.array = !field.array<f32, [-1]>},
                  %e: index {field.argument = 0, field.extent = 0}, %n: i32 {field.argument = 1},
-                 %t: !llvm.ptr {field.argument = 0, field.tangent = 0}, ...,
-                 %x: !llvm.ptr {field.symbol = @x}, %r: !llvm.ptr {field.results})
+                 %t: !llvm.ptr {field.argument = 0, field.tangent = 0, field.array = ...}, ...,
+                 %x: !llvm.ptr {field.symbol = @x}, %r: !llvm.ptr {field.results = [f32]})
 
 A pass that adds parameters labels them by one of the functions here; a pass that replaces a
 parameter hands its label on. Hand-written functions may have no labels: they are not launched.
@@ -24,7 +24,7 @@ from mlirad.ir.walk import block_operations, entry_of
 
 _ARGUMENT, _EXTENT, _TANGENT = "field.argument", "field.extent", "field.tangent"
 _ADJOINT, _RESULTS, _ERRORS = "field.adjoint", "field.results", "field.errors"
-_WRITTEN = "field.written"
+_WRITTEN, _ARRAY = "field.written", "field.array"
 _FIELD, _CHECKS = "field.symbol", "field.checks"
 NEEDS_GRAD = "field.needs_grad"  # an array with an adjoint
 _SCRATCH, _RESULT, _BEGUN = "field.scratch", "field.result", "field.begun"
@@ -153,6 +153,16 @@ def written_label(array: Attributes) -> Attributes:
     return {_WRITTEN: ir.UnitAttr.get()} if _ARGUMENT in array else {}
 
 
+def array_label(array: Attributes, type_: ir.Type) -> Attributes:
+    """What is added to the label of the address of an array of a type."""
+    return {_ARRAY: ir.TypeAttr.get(type_)} if _ARGUMENT in array else {}
+
+
+def array_type_of(label: Attributes) -> ir.Type | None:
+    """Return the type of the array whose address has a label, if it says so."""
+    return ir.TypeAttr(label[_ARRAY]).value if _ARRAY in label else None
+
+
 def adjoint_label(array: Attributes) -> Attributes:
     """The label of the adjoint of an array."""
     labels = {_ARGUMENT: array[_ARGUMENT]} if _ARGUMENT in array else {}
@@ -180,9 +190,15 @@ def is_field(label: Attributes) -> bool:
     return _FIELD in label
 
 
-def results_label() -> Attributes:
-    """The label of the address of results."""
-    return {_RESULTS: ir.UnitAttr.get()}
+def results_label(types: Iterable[ir.Type]) -> Attributes:
+    """The label of the address of results of some types."""
+    return {_RESULTS: ir.ArrayAttr.get([ir.TypeAttr.get(type_) for type_ in types])}
+
+
+def result_types_of(label: Attributes) -> list[ir.Type]:
+    """Return the types of the results whose address has a label."""
+    listed = list(ir.ArrayAttr(label[_RESULTS])) if _RESULTS in label else []
+    return [ir.TypeAttr(item).value for item in listed]
 
 
 def workers_label() -> Attributes:
@@ -218,6 +234,11 @@ def marked_as_scratch(size: int) -> Attributes:
 # Reading.
 
 
+def result_number_of(mark: Attributes) -> int | None:
+    """Return the number of the result that a `snode.place` is marked as."""
+    return _number(mark, _RESULT)
+
+
 def function_type(function: ir.Operation) -> ir.FunctionType:
     """The type of a function."""
     return ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
@@ -237,7 +258,7 @@ def set_signature(
 def parameter_attributes(function: ir.Operation) -> list[Attributes]:
     """The attributes of every parameter of a function."""
     if "arg_attrs" not in function.attributes:
-        return [{} for _ in function_type(function).inputs]
+        return [{} for _ in _parameter_types(function)]
     labels = ir.ArrayAttr(function.attributes["arg_attrs"])
     return [{item.name: item.attr for item in ir.DictAttr(label)} for label in labels]
 
@@ -271,11 +292,22 @@ def signature_of(module: ir.Operation, name: str) -> Signature:
     """The parameters of a kernel of a module, which is lowered and was labelled."""
     symbol = ir.StringAttr.get(name, module.context)
     inside = block_operations(module.regions[0].blocks[0])
-    function = next(op for op in inside if op.attributes["sym_name"] == symbol)
+    return signature_of_function(next(op for op in inside if op.attributes["sym_name"] == symbol))
+
+
+def signature_of_function(function: ir.Operation) -> Signature:
+    """The parameters of a lowered kernel, which was labelled."""
     return tuple(
         Parameter(str(type_), _label(attributes))
-        for type_, attributes in zip(function_type(function).inputs, parameter_attributes(function))
+        for type_, attributes in zip(_parameter_types(function), parameter_attributes(function))
     )
+
+
+def _parameter_types(function: ir.Operation) -> list[ir.Type]:
+    """The types of the parameters of a function of `func`, or one with a body."""
+    if len(function.regions[0].blocks):
+        return [argument.type for argument in entry_of(function).arguments]
+    return list(function_type(function).inputs)
 
 
 def _label(attributes: Mapping[str, ir.Attribute]) -> Label:

@@ -10,8 +10,9 @@ import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.dialect.turn import in_turn
-from mlirad.errors import TaichiCompilationError, TaichiRuntimeTypeError
+from mlirad.errors import SourceLocation, TaichiCompilationError, TaichiRuntimeTypeError
 from mlirad.ir.marks.roles import Role
+from mlirad.ir.reports.location import source_location
 from mlirad.ir.reports.module_text import TextForm, module_text
 from mlirad.ir.walk import functions
 from mlirad.kernel.arguments import NdarrayArgument
@@ -62,6 +63,11 @@ class MlirFunction:
     def place(self) -> str:
         """The line where it is defined."""
         return str(self._function.location)
+
+    @property
+    def line(self) -> SourceLocation | None:
+        """The line where it is defined, if it has one."""
+        return source_location(self._function.location)
 
     def __call__(self, *arguments: Any, out: Any = None) -> Any:
         if len(arguments) != len(self.arguments):

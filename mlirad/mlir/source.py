@@ -37,10 +37,7 @@ def load(path: str | PathLike[str], entry: str | None = None) -> MlirFunction:
         f = ti.mlir.load("rosenbrock.mlir")
         value = f(np.array([1.0, 2.0]))
     """
-    file = fspath(path)
-    with open(file, "rb") as opened:
-        text = decode(opened.read(), file)
-    return _function(text, file, entry, is_file=True)
+    return function_of(read_module(path), fspath(path), entry)
 
 
 def parse(text: str, entry: str | None = None) -> MlirFunction:
@@ -51,13 +48,23 @@ def parse(text: str, entry: str | None = None) -> MlirFunction:
     )
     square(3.0)  # array(9.)
     """
-    return _function(text, "-", entry, is_file=False)
+    return function_of(_module(Reading(text, "-", is_whole_file=False)), "-", entry)
+
+
+def read_module(path: str | PathLike[str]) -> ir.Module:
+    """Return the module in a file. Raises OSError if it cannot be read, MLIRError, with the line,
+    if it is none."""
+    file = fspath(path)
+    with open(file, "rb") as opened:
+        text = decode(opened.read(), file)
+    return _module(Reading(text, file, is_whole_file=True))
 
 
 @in_turn
-def _function(text: str, file: str, entry: str | None, *, is_file: bool) -> MlirFunction:
+def function_of(module: ir.Module, file: str, entry: str | None) -> MlirFunction:
+    """Return a function of a module, which becomes a kernel. Raises TaichiCompilationError, with
+    the line, if it has no counterpart on arrays, TaichiNameError if there is no such function."""
     with context():
-        module = _module(Reading(text, file, is_whole_file=is_file))
         name = _entry(module, entry, file)
         for op in block_operations(module.body):
             if op.name == Func.FUNC and _name(op) != name:
@@ -75,10 +82,12 @@ def _function(text: str, file: str, entry: str | None, *, is_file: bool) -> Mlir
         return MlirFunction(module, name, file)
 
 
+@in_turn
 def _module(reading: Reading) -> ir.Module:
     """Read a module; an error of upstream's becomes one of ours, with its place."""
     try:
-        return reading.module()
+        with context():
+            return reading.module()
     except ir.MLIRError as error:
         first = error.error_diagnostics[0]
         place = source_location(first.location)

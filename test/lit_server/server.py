@@ -75,8 +75,11 @@ def commands_of_tests() -> dict[str, Command]:
     for name in pass_names():
         find_pass(name)
     context()
+    from mlirad.mlir import run
+
     return {
         "mlirad-opt": opt.main,
+        "mlirad-run": run.main,
         "filecheck": lambda arguments: filecheck(["filecheck", *arguments]) or 0,
     }
 

@@ -5,42 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from mlirad.ad import jvp, vjp
 from mlirad.lang.ndarray import Ndarray
 from mlirad.mlir.function import MlirFunction
+from mlirad.mlir.run.comparison import STEPS, Comparison
 from mlirad.runtime.memory.values import Values
 from mlirad.types import from_numpy
 
 DIRECTIONS = 3  # of an argument that differences are taken along
-# by the bytes of an element: the steps that are tried, and how far off a derivative may be
-_STEPS = {8: ((1e-5, 1e-6, 1e-4), 1e-5), 4: ((1e-2, 3e-3, 3e-2), 2e-2), 2: ((0.1, 0.05), 0.1)}
-
-
-class Comparison(msgspec.Struct, frozen=True):
-    """The derivative in an argument along a direction: by reverse mode, by forward mode, and by
-    central differences."""
-
-    argument: int
-    reverse: float
-    forward: float
-    difference: float
-    tolerance: float
-
-    @property
-    def agrees(self) -> bool:
-        """Whether both modes are as far from the difference as they may be at most."""
-        errors = [abs(mode - self.difference) for mode in (self.reverse, self.forward)]
-        return all(error <= self.tolerance for error in errors)  # a NaN is no less
-
-    def __str__(self) -> str:
-        verdict = "agrees" if self.agrees else "DIFFERS"
-        return (
-            f"argument {self.argument}: reverse {self.reverse:.6g}, forward {self.forward:.6g}, "
-            f"difference {self.difference:.6g}: {verdict}"
-        )
 
 
 class Program:
@@ -126,12 +100,12 @@ class Program:
         directions = [np.zeros(array.shape, array.dtype.numpy) for array in self.inputs]
         directions[position] = direction
         forward = _paired(heads, self.tangents(directions))
-        steps, share = _STEPS[direction.itemsize]
+        steps, share = STEPS[direction.itemsize]
         differences = [self._difference(directions, step, heads) for step in steps]
         difference = min(differences, key=lambda value: abs(value - reverse))
         scale = max(abs(difference), abs(reverse), float(np.abs(direction).max(initial=0.0)))
-        number = self.active[position]
-        return Comparison(number, reverse, forward, difference, share * max(scale, 1.0))
+        name = f"argument {self.active[position]}"
+        return Comparison(name, reverse, forward, difference, share * max(scale, 1.0))
 
     def _difference(
         self, directions: Sequence[Values], step: float, heads: Sequence[Values]

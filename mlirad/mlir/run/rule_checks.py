@@ -14,7 +14,8 @@ from mlirad.ir.ops import Arith
 from mlirad.lang.field.declaration import field
 from mlirad.lang.ndarray import ndarray
 from mlirad.mlir.function import MlirFunction
-from mlirad.mlir.run.derivatives import Comparison, Program
+from mlirad.mlir.run.comparison import Comparison
+from mlirad.mlir.run.derivatives import Program
 from mlirad.mlir.source import parse
 from mlirad.runtime.memory.values import Values
 from mlirad.types import DataType, from_mlir
@@ -204,7 +205,7 @@ def _second(function: MlirFunction, points: Sequence[Values], seed: int) -> list
         value = float(np.vdot(head, products[number].astype(np.float64)))
         difference = float(np.vdot(head, above - below)) / (2 * size)
         scale = max(abs(difference), abs(value), 1.0)
-        comparisons.append(Comparison(k, value, value, difference, share * scale))
+        comparisons.append(Comparison(f"argument {k}", value, value, difference, share * scale))
     return comparisons
 
 

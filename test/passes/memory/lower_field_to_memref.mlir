@@ -1,6 +1,9 @@
 // RUN: mlirad-opt %s --lower-field-to-memref | filecheck %s
 // RUN: mlirad-opt %s --lower-field-to-memref --lower-field-to-memref | filecheck %s
 
+// CHECK: field.trees = [{body = [{axes = [0]
+// CHECK-SAME: {component_shape = [3], element = f32, op = "place", sym_name = "x"}
+// CHECK-SAME: sym_name = "S0"}]
 // CHECK-NOT: snode
 "snode.root"() ({
   "snode.dense"() ({
@@ -55,10 +58,10 @@ func.func @ndarray(%x: !field.array<f32, [-1, 2]>, %i: index) {
 }
 
 // CHECK-LABEL: func.func @labels
-// CHECK-SAME: %arg0: !llvm.ptr {field.argument = 0 : i64, llvm.noalias}
+// CHECK-SAME: %arg0: !llvm.ptr {field.argument = 0 : i64, field.array = !field.array<f32, [-1, 2]>, llvm.noalias}
 // CHECK-SAME: %arg1: index {field.argument = 0 : i64, field.extent = 0 : i64}
 // CHECK-SAME: %arg2: i32 {field.argument = 1 : i64}
-// CHECK-SAME: %arg3: !llvm.ptr {field.adjoint, field.argument = 0 : i64, llvm.noalias}
+// CHECK-SAME: %arg3: !llvm.ptr {field.adjoint, field.argument = 0 : i64, field.array = !field.array<f32, [-1, 2]>, llvm.noalias}
 // CHECK-SAME: %arg4: index {field.adjoint, field.argument = 0 : i64, field.extent = 0 : i64}
 func.func @labels(%x: !field.array<f32, [-1, 2]> {field.argument = 0 : i64}, %n: i32 {field.argument = 1 : i64},
                   %a: !field.array<f32, [-1, 2]> {field.adjoint, field.argument = 0 : i64}) {
@@ -67,8 +70,8 @@ func.func @labels(%x: !field.array<f32, [-1, 2]> {field.argument = 0 : i64}, %n:
 
 // What is written to is told apart from what is only read.
 // CHECK-LABEL: func.func @written
-// CHECK-SAME: %arg0: !llvm.ptr {field.argument = 0 : i64, field.written, llvm.noalias}
-// CHECK-SAME: %arg1: !llvm.ptr {field.argument = 1 : i64, llvm.noalias}
+// CHECK-SAME: %arg0: !llvm.ptr {field.argument = 0 : i64, field.array = !field.array<f32, [2]>, field.written, llvm.noalias}
+// CHECK-SAME: %arg1: !llvm.ptr {field.argument = 1 : i64, field.array = !field.array<f32, [2]>, llvm.noalias}
 func.func @written(%x: !field.array<f32, [2]> {field.argument = 0 : i64}, %y: !field.array<f32, [2]> {field.argument = 1 : i64},
                    %i: index) {
   %v = "field.load"(%y, %i) : (!field.array<f32, [2]>, index) -> f32
@@ -87,7 +90,7 @@ func.func @extents(%x: !field.array<f32, [-1, 2]>) {
 }
 
 // CHECK-LABEL: func.func @result_through_pointer
-// CHECK-SAME: %arg1: !llvm.ptr {field.results})
+// CHECK-SAME: %arg1: !llvm.ptr {field.results = [f32]})
 // CHECK: %[[PLACE:.*]] = llvm.getelementptr %arg1[0]
 // CHECK-NEXT: llvm.store %arg0, %[[PLACE]]
 func.func @result_through_pointer(%v: f32) -> f32 {

@@ -3,7 +3,7 @@
 Before: accesses name arrays (`field.get`, arguments, `field.alloca`). After: every function takes,
 behind its own arguments, one `!llvm.ptr` for each field it uses, ndarrays arrive as a pointer and
 their extents, and the results of a public function leave through a pointer; all are labelled
-(`ir/signature.py`). Layout trees are gone.
+(`ir/signature.py`). Layout trees are noted on the module (`dialect/noted_trees.py`).
 """
 
 from math import gcd, prod
@@ -24,6 +24,7 @@ from mlirad.dialect.field import (
 )
 from mlirad.dialect.field_layout import FieldLayout, layouts
 from mlirad.dialect.layout_rules import ELEMENT_SIZES
+from mlirad.dialect.noted_trees import note_trees
 from mlirad.dialect.snode import places, roots
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
@@ -36,6 +37,7 @@ from mlirad.ir.signature import (
     ALIGN,
     NOALIAS,
     Attributes,
+    array_label,
     extent_label,
     field_label,
     function_type,
@@ -83,6 +85,7 @@ def lower_field_to_memref(
         lowering = _Lowering(function, field_layouts, labels, lowered)
         lowering.run()
         lowered[lowering.name] = lowering
+    note_trees(module)
     for tree in roots(module):
         tree.erase()
 
@@ -169,7 +172,8 @@ class _Lowering:
     def _array_argument(self, old: ir.Value, extra: Attributes) -> None:
         element, extents = array_of(old.type)
         written = {} if _is_only_read(old) else written_label(extra)
-        pointer = self._argument(pointer_type(), {NOALIAS: ir.UnitAttr.get(), **extra, **written})
+        marks = {NOALIAS: ir.UnitAttr.get(), **extra, **written, **array_label(extra, old.type)}
+        pointer = self._argument(pointer_type(), marks)
         sizes: list[ir.Value | int] = []
         dynamic: list[ir.Value] = []
         for axis, extent in enumerate(extents):
@@ -222,7 +226,7 @@ class _Lowering:
         values = list(terminator.operands)
         if not values:
             return
-        pointer = self._argument(pointer_type(), results_label())
+        pointer = self._argument(pointer_type(), results_label([value.type for value in values]))
         with before(terminator):
             for k, value in enumerate(values):
                 place = element_pointer(pointer, b.integer_type(64), k)

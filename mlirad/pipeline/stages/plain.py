@@ -1,0 +1,42 @@
+"""The shortest way from a module of any stage to code: only what has to be lowered is, and nothing
+is made faster."""
+
+from __future__ import annotations
+
+from mlirad.bindings import ir
+from mlirad.ir.ops import Gpu
+from mlirad.ir.requirements import is_private
+from mlirad.ir.walk import functions, operations
+
+_TENSORS = "lower-te-to-field"
+_FIELDS = (
+    "inline-custom-gradients,func.func(mem2reg),lower-ordered-loops,lower-activity,"
+    "expand-derivatives,func.func(mem2reg),lower-field-random,lower-field-assert,lower-field-print,"
+    "lower-grad-logs,lower-grad-to-memref,lower-field-to-memref"
+)
+_KERNELS = "gpu-kernel-outlining,mark-kernel-arguments"
+_THREADS = "run-threads-in-loops"
+_TARGET = (
+    "arith-expand,math-expand-ops{ops=asin,acos},convert-math-to-funcs,convert-vector-to-scf,"
+    "convert-scf-to-cf,expand-strided-metadata,lower-affine,finalize-memref-to-llvm,"
+    "convert-math-to-llvm{approximate-log1p=false},convert-math-to-libm,convert-vector-to-llvm,"
+    "convert-arith-to-llvm,convert-ub-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,"
+    "finalize-memref-to-llvm,canonicalize,cse,reconcile-unrealized-casts,mark-internal-functions"
+)
+INTERFACE = "llvm.emit_c_interface"  # of kernels whose fields have addresses
+
+
+def plain_passes(module: ir.Operation) -> str:
+    """Return what lowers a module to LLVM's dialect, as the text of a pipeline."""
+    names = {op.name for op in operations(module)}
+    dialects = {name.partition(".")[0] for name in names}
+    passes = [_TENSORS] if "te" in dialects else []
+    if any(not is_private(f) and INTERFACE not in f.attributes for f in functions(module)):
+        passes.append(_FIELDS)
+    if Gpu.LAUNCH in names:
+        passes.append(_KERNELS)
+    if "gpu" in dialects:
+        passes.append(_THREADS)
+    if not dialects <= {"llvm"}:
+        passes.append(_TARGET)
+    return f"builtin.module({','.join(passes)})"
