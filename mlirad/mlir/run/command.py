@@ -21,6 +21,7 @@ from mlirad.pipeline.opt.extensions import load_extensions
 from mlirad.pipeline.opt.supervision import supervise
 from mlirad.pipeline.runner import compile_pipeline
 
+_LOWERS = "lower-field-to-memref"  # makes a kernel of a function of numbers
 _ERRORS = (CommandError, TaichiCompilationError, TaichiRuntimeError, OSError, ValueError)
 
 
@@ -58,7 +59,7 @@ def _answer(options: Options) -> int:
     if options.irdl_file is not None or options.rules is not None:
         load_extensions(options.irdl_file, options.rules)
     module = read_module(options.file)
-    if is_kernel(module.operation):
+    if is_kernel(module.operation) or _LOWERS in options.pipeline:
         label_arguments(module.operation)
     before = copied(module)
     _run_passes(module, options.pipeline)

@@ -75,7 +75,7 @@ def _share(left: Values, right: Values) -> float:
         return float((left != right).any())
     with np.errstate(invalid="ignore", over="ignore"):
         gaps = np.abs(np.subtract(left, right, dtype=np.float64))
-        gaps[(left == right) | (np.isnan(left) & np.isnan(right))] = 0
+        gaps = np.where((left == right) | (np.isnan(left) & np.isnan(right)), 0, gaps)
     finite = np.abs(left[np.isfinite(left)], dtype=np.float64)
     largest = float(np.nan_to_num(gaps, nan=np.inf, posinf=np.inf).max(initial=0.0))
     return largest / max(1.0, float(finite.max(initial=0.0)))

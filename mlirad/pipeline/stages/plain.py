@@ -8,12 +8,26 @@ from mlirad.ir.ops import Gpu
 from mlirad.ir.requirements import is_private
 from mlirad.ir.walk import functions, operations
 
-_TENSORS = "lower-te-to-field"
-_FIELDS = (
-    "inline-custom-gradients,func.func(mem2reg),lower-ordered-loops,lower-activity,"
-    "expand-derivatives,func.func(mem2reg),lower-field-random,lower-field-assert,lower-field-print,"
-    "lower-grad-logs,lower-grad-to-memref,lower-field-to-memref"
-)
+_CELLS = "lower-activity,lower-field-assert"
+# a pass that an op needs, by the beginning of the op's name, in order
+_NEEDED = {
+    "te.": "lower-te-to-field",
+    "grad.custom": "inline-custom-gradients",
+    "grad.jvp": "func.func(mem2reg),expand-derivatives",
+    "snode.activate": _CELLS,
+    "snode.deactivate": _CELLS,
+    "snode.is_active": _CELLS,
+    "snode.length": _CELLS,
+    "snode.append": _CELLS,
+    "field.random": "lower-field-random",
+    "field.assert": "lower-field-assert",
+    "field.print": "lower-field-print",
+    "field.chunk": "split-parallel-loops",
+    "grad.open": "func.func(mem2reg),lower-grad-logs",
+    "grad.alloc": "func.func(mem2reg),lower-grad-to-memref",
+}
+_FIELDS = "lower-field-to-memref"
+_BLOCKS = "lower-parallel-to-gpu"
 _KERNELS = "gpu-kernel-outlining,mark-kernel-arguments"
 _THREADS = "run-threads-in-loops"
 _TARGET = (
@@ -30,13 +44,15 @@ def plain_passes(module: ir.Operation) -> str:
     """Return what lowers a module to LLVM's dialect, as the text of a pipeline."""
     names = {op.name for op in operations(module)}
     dialects = {name.partition(".")[0] for name in names}
-    passes = [_TENSORS] if "te" in dialects else []
+    passes = [text for start, text in _NEEDED.items() if any(n.startswith(start) for n in names)]
+    if "gpu" in dialects and not {Gpu.LAUNCH, Gpu.MODULE} & names:
+        passes.append(_BLOCKS)
     if any(not is_private(f) and INTERFACE not in f.attributes for f in functions(module)):
         passes.append(_FIELDS)
-    if Gpu.LAUNCH in names:
+    if Gpu.LAUNCH in names or _BLOCKS in passes:
         passes.append(_KERNELS)
     if "gpu" in dialects:
         passes.append(_THREADS)
     if not dialects <= {"llvm"}:
         passes.append(_TARGET)
-    return f"builtin.module({','.join(passes)})"
+    return f"builtin.module({','.join(dict.fromkeys(passes))})"

@@ -1,5 +1,10 @@
 // RUN: mlirad-opt %s --lower-half-casts | filecheck %s
 // RUN: mlirad-opt %s --lower-half-casts --lower-half-casts | filecheck %s
+// RUN: mlirad-run %s --entry=half 1.00048828125000022 --lower-half-casts --lower-field-to-memref | filecheck %s --check-prefix=NUMBER
+
+// A little more than the middle of two halves: rounded once, not twice by way of 32 bits.
+// NUMBER: result 0 : float16
+// NUMBER-NEXT: 1.001
 
 // CHECK-LABEL: func.func @half
 // CHECK: %[[N:.*]] = arith.truncf %[[X:.*]] : f64 to f32

@@ -16,6 +16,7 @@ from mlirad.ir.signature import (
     Parameter,
     Signature,
     array_type_of,
+    is_own,
     parameter_attributes,
 )
 from mlirad.mlir.run.kernels.run_memory import RunArray
@@ -33,11 +34,25 @@ class ArgumentSlot(msgspec.Struct, frozen=True):
     label: Argument
     slot: Slot
     is_array: bool
+    is_own: bool  # memory of a launch: nobody gives a value, and what it holds is nobody's
 
     @property
     def is_derivative(self) -> bool:
         """Whether it holds a derivative, which starts at zero unless it is named."""
         return self.label.is_adjoint or self.label.tangent is not None
+
+    @property
+    def is_primal(self) -> bool:
+        """Whether the command line gives its value."""
+        return not self.is_derivative and not self.is_own
+
+    @property
+    def zeros(self) -> Values:
+        """Zeros of its type. Raises TaichiRuntimeTypeError if its extents are not known."""
+        shape = self.slot.shape or ()
+        if min(shape, default=0) < 0:
+            raise self.slot.error("", "nothing says how large it is")
+        return np.zeros(shape, self.slot.dtype.numpy)
 
 
 def argument_slots(
@@ -58,13 +73,15 @@ def _slot(
     name = _name(label)
     if parameter.type != _POINTER:
         dtype = from_mlir("i64" if parameter.type == "index" else parameter.type)
-        return ArgumentSlot(label, Slot(name, dtype, () if dtype.is_float else None, place), False)
+        slot = Slot(name, dtype, () if dtype.is_float else None, place)
+        return ArgumentSlot(label, slot, is_array=False, is_own=False)
     type_ = array_type_of(attributes)
     if type_ is None:
         problem = f"{name} is an address, and 'field.array' does not say of what array"
         raise TaichiRuntimeTypeError(problem if place is None else located(problem, place))
     element, extents = array_of(type_)
-    return ArgumentSlot(label, Slot(name, from_mlir(element), extents, place), True)
+    slot = Slot(name, from_mlir(element), extents, place)
+    return ArgumentSlot(label, slot, is_array=True, is_own=is_own(attributes))
 
 
 def _name(label: Argument) -> str:
@@ -89,13 +106,15 @@ class PassedArguments:
         self.arrays = {
             s.label.number: RunArray(np.asarray(inputs[s.label.number]), memory)
             for s in slots
-            if s.is_array and not s.is_derivative
+            if s.is_array and s.is_primal
         }
+        launch_memory = [s for s in slots if s.is_own and not s.is_derivative]
+        self.arrays |= {s.label.number: RunArray(s.zeros, memory) for s in launch_memory}
         count = 1 + max((s.label.number for s in slots), default=-1)
         self.values = [_scalar(inputs.get(number)) for number in range(count)]
         self._names: dict[str, RunArray] = {}
         for s in sorted(slots, key=lambda s: s.label.tangent is not None):
-            if s.is_array:
+            if s.is_array and not s.is_own:
                 self._names[s.slot.name] = self._array(s, derivatives, memory)
 
     def in_order(self) -> list[RunArray]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_type, is_array
+from mlirad.dialect.layout_rules import ELEMENT_SIZES
 from mlirad.dialect.noted_trees import TREES
 from mlirad.dialect.snode import roots
 from mlirad.errors import TaichiNameError
@@ -24,6 +25,7 @@ from mlirad.ir.signature import (
 )
 from mlirad.ir.walk import at_start, block_operations, entry_of
 from mlirad.kernel.array_arguments import copy_of
+from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.plain import INTERFACE
 
 _WRAPPER = "_mlir_ciface_"
@@ -70,7 +72,11 @@ def make_launchable(module: ir.Operation, entry: ir.Operation) -> None:
             op.attributes["sym_visibility"] = ir.StringAttr.get("private")
     if entry.name != Func.FUNC or INTERFACE in entry.attributes:
         return
+    for operand in [*entry_of(entry).arguments]:
+        if isinstance(operand.type, ir.VectorType | ir.ComplexType):
+            refuse(entry, f"an argument of type {operand.type}, which a launch cannot pass")
     label_arguments(module)
+    run_pipeline(module, "builtin.module(symbol-dce)")
     _pass_addresses(entry, parameter_attributes(entry))
 
 
@@ -127,6 +133,8 @@ def _argument(
     if not isinstance(type_, ir.MemRefType):
         return add(type_, label)
     memref = ir.MemRefType(type_)
+    if str(memref.element_type) not in ELEMENT_SIZES:
+        refuse(entry, f"an argument of type {type_}, whose elements no array has")
     if memref.affine_map != ir.AffineMap.get_identity(memref.rank):
         refuse(entry, f"an argument of type {type_}, expected one that lies row by row")
     extents = [-1 if extent < 0 else extent for extent in memref.shape]

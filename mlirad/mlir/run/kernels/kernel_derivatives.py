@@ -51,7 +51,7 @@ class KernelDerivatives:
             self._adjoints = adjoints_of(module.operation)
             self._duals = first_duals_of(module.operation)
             primal, forward = copied(module), copied(module)
-            reverse = _marked(module)
+            reverse = marked(module)
             self._redone = {*_redone(reverse.operation)}
             _run(reverse, behind(MARKED, derivation(REVERSE)))
             _run(forward, derivation(with_tangents(1)))
@@ -86,7 +86,7 @@ class KernelDerivatives:
         return self._duals.get(name) or f"{_short(name)}.dual0"
 
 
-def _marked(module: ir.Module) -> ir.Module:
+def marked(module: ir.Module) -> ir.Module:
     """Return a kernel as its reverse starts from. Its loops are serial if one overwrites what
     another one needs: a tape launches them one by one."""
     stages = up_to(MARKED, derivation(REVERSE))

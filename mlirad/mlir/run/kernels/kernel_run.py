@@ -84,7 +84,7 @@ class KernelRun:
         self.arguments = {
             argument.label.number: argument.slot
             for argument in sorted(self._arguments, key=lambda a: a.label.number)
-            if not argument.is_derivative
+            if argument.is_primal
         }
         self._results = lowered.results
 
@@ -98,7 +98,7 @@ class KernelRun:
             number: value_of(text, slot)
             for (number, slot), text in zip(self.arguments.items(), texts)
         }
-        slots = self.fields | {a.slot.name: a.slot for a in self._arguments if a.is_derivative}
+        slots = self.fields | {a.slot.name: a.slot for a in self._arguments if not a.is_primal}
         named = {name: text for name, text in fields.items() if name != REST}
         for name in named:
             if name not in slots:
@@ -129,7 +129,7 @@ class KernelRun:
         return [
             a.slot.name
             for a in self._arguments
-            if a.is_array and not a.is_derivative and a.slot.dtype.is_float
+            if a.is_array and a.is_primal and a.slot.dtype.is_float
         ]
 
     def _primals(self) -> list[str]:
