@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from programs.pass_walks import parsed
 
 import mlirad as ti
-from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.mlir.run.command import main
 from mlirad.mlir.run.kernels.kernel_run import Inputs, KernelRun
@@ -84,7 +84,7 @@ PROGRAMS: dict[str, Callable[[Any], Kernel]] = {
 def ran(text: str, machine: Any, inputs: dict[str, Any], arguments: Any, **options: Any) -> Any:
     """Return what a module computes on the fields and arguments."""
     with context():
-        module = ir.Module.parse(text)
+        module = parsed(text)
     run = KernelRun(module, None, "-", machine, **options)
     values = {
         number: np.asarray(value, slot.dtype.numpy) if slot.shape is not None else value

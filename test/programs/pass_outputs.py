@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,11 +34,11 @@ from mlirad.pipeline.opt.command import parse_command
 from mlirad.pipeline.opt.source_text import chunks
 from mlirad.pipeline.runner import Watcher, compile_pipeline
 from mlirad.pipeline.stages.derivation import MARKED, derivation
-from mlirad.pipeline.stages.functions import function_stages
+from mlirad.pipeline.stages.functions import DEFINITIONS, function_stages
 from mlirad.pipeline.stages.legal import illegal
 from mlirad.pipeline.stages.stage import behind, join
 from mlirad.runtime.memory.values import Values
-from programs.pass_walks import Start
+from programs.pass_walks import Start, parsed
 
 PASSES = Path(__file__).parents[1] / "passes"
 _RUN = re.compile(r"// RUN: mlirad-opt %s (.*?)(?:\||$)")
@@ -50,6 +51,12 @@ class LitFunction(NamedTuple):
     name: str
     before: str
     tested: str
+
+
+def group_of(name: str) -> str:
+    """Return the folder that a pass is in."""
+    (path,) = PASSES.rglob(f"{name.replace('-', '_')}.mlir")
+    return path.parent.name
 
 
 def lit_functions(name: str) -> Iterator[LitFunction]:
@@ -65,7 +72,7 @@ def lit_functions(name: str) -> Iterator[LitFunction]:
             str(parse_command(part).pipeline) for part in (steps[:position], [steps[position]])
         )
         parts = [*chunks(text, "// -----")] if is_split else [text]
-        modules = [ir.Module.parse(part) for part in parts]
+        modules = [parsed(part) for part in parts]
         for part, module in zip(parts, modules):
             names = [symbol_of(f) for f in functions(module.operation) if not is_private(f)]
             yield from (LitFunction(part, entry, before, tested) for entry in names)
@@ -97,7 +104,7 @@ def of_functions(name: str) -> Iterator[ForeignFunction]:
     for function in lit_functions(name):
         try:
             if _is_changed(function, name):
-                module = ir.Module.parse(function.text, context())
+                module = parsed(function.text)
                 yield ForeignFunction(function.name, function_of(module, "-", function.name))
         except TaichiCompilationError:
             continue  # what is refused is looked at elsewhere
@@ -114,12 +121,14 @@ def _is_changed(function: LitFunction, name: str) -> bool:
 
     before = Watcher(before=lambda step, op: texts.update({step: str(op)}), after=note)
     with context():
-        module = ir.Module.parse(function.text)
+        module = parsed(function.text)
         for op in functions(module.operation):
             if symbol_of(op) != function.name:
                 op.attributes["sym_visibility"] = ir.StringAttr.get("private")
-        pipeline = join(function_stages())
-        compile_pipeline(module.operation, pipeline, is_foreign=True, watchers=[before])()
+        for pipeline in (f"builtin.module({DEFINITIONS})", join(function_stages())):
+            with suppress(TaichiCompilationError), module.operation.location:  # if it is refused
+                root = copied(module).operation
+                compile_pipeline(root, pipeline, is_foreign=True, watchers=[before])()
     return bool(changed)
 
 
@@ -147,32 +156,33 @@ def compare(function: LitFunction, mode: str) -> tuple[Distance, Start] | None:
 
 def _compare(function: LitFunction, mode: str) -> tuple[Distance, Start] | None:
     with context():
-        module = ir.Module.parse(function.text)
+        module = parsed(function.text)
         label_arguments(module.operation)
         _run(module, function.before)
+        changed = _changed(module, function)
         if mode == "primal":
-            pair = module, _changed(module, function)
+            pair = None if str(changed) == str(module) else (module, changed)
         else:
-            pair = _derivatives(module, function, mode)
-        if pair is None or str(pair[0]) == str(pair[1]):
+            pair = _derivatives(module, changed, function, mode)
+        if pair is None:
             return None
     start = Start()
     return start.compare(*pair, function.name), start
 
 
 def _derivatives(
-    module: ir.Module, function: LitFunction, mode: str
+    module: ir.Module, changed: ir.Module, function: LitFunction, mode: str
 ) -> tuple[ir.Module, ir.Module] | None:
     """Return the derivative of a function, and the one that the pass made or changed: it runs in
     front of differentiation if what it leaves can still be differentiated, and else behind."""
     if [*illegal(module.operation, "field")]:
         return None
-    changed = _changed(module, function)
     is_early = str(changed) != str(module) and not [*illegal(changed.operation, "field")]
     derivative = _derivative(module, function.name, mode)
     if is_early:
         return derivative, _derivative(changed, function.name, mode)
-    return derivative, _changed(derivative, function)
+    late = _changed(derivative, function)
+    return None if str(late) == str(derivative) else (derivative, late)
 
 
 def _derivative(module: ir.Module, name: str, mode: str) -> ir.Module:

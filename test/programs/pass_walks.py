@@ -17,12 +17,18 @@ from mlirad.mlir.run.kernels.derivative_fields import give_derivatives
 from mlirad.mlir.run.kernels.entry import copied, label_arguments
 from mlirad.mlir.run.kernels.kernel_run import Inputs, KernelRun
 from mlirad.mlir.run.values import Slot
+from mlirad.pipeline.opt.parsing import Reading
 from mlirad.pipeline.registry import is_pass
 from mlirad.pipeline.runner import compile_pipeline
 from mlirad.pipeline.stages.stage import Stage, join
 from mlirad.pipeline.text import Step, parse_pipeline
 from mlirad.runtime.memory.values import Values
 from mlirad.runtime.program import program
+
+
+def parsed(text: str) -> ir.Module:
+    """Return the module that a text is, in short or generic form."""
+    return Reading(text, "-", is_whole_file=False).module()
 
 
 class Change(NamedTuple):
@@ -36,7 +42,7 @@ class Change(NamedTuple):
 def walk(text: str, stages: list[Stage], looked_at: frozenset[str]) -> Iterator[Change]:
     """Run a pipeline on a kernel, and compare around the first change by each of some passes."""
     with context():
-        module = ir.Module.parse(text)
+        module = parsed(text)
         label_arguments(module.operation)
         for function in functions(module.operation):
             if "sym_visibility" not in function.attributes:

@@ -62,9 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     add("values", nargs="*", help="the arguments of the function", metavar="VALUE")
     add("--entry", help="the function, if there are several")
     add("--irdl-file", help="load the dialects that a file defines in IRDL", metavar="FILE")
-    add(
-        "--rules", help="a program that gives ops derivatives and lowerings", metavar="FILE.py"
-    )
+    add("--rules", help="a program that gives ops derivatives and lowerings", metavar="FILE.py")
     add("--arch", default="cpu", choices=ARCHES, help="the machine")
     add(
         *("--field", "-f"),

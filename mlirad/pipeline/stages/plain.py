@@ -9,11 +9,14 @@ from mlirad.ir.requirements import is_private
 from mlirad.ir.walk import functions, operations
 
 _CELLS = "lower-activity,lower-field-assert"
+_EXPAND = "func.func(mem2reg),expand-derivatives"
 # a pass that an op needs, by the beginning of the op's name, in order
 _NEEDED = {
     "te.": "lower-te-to-field",
     "grad.custom": "inline-custom-gradients",
-    "grad.jvp": "func.func(mem2reg),expand-derivatives",
+    "grad.dual": _EXPAND,
+    "grad.jvp": _EXPAND,
+    "grad.vjp": _EXPAND,
     "snode.activate": _CELLS,
     "snode.deactivate": _CELLS,
     "snode.is_active": _CELLS,

@@ -90,3 +90,23 @@ func.func @argument(%v: f32, %a: !field.array<f32, []>) -> f32 {
   %x = "field.load"(%a) : (!field.array<f32, []>) -> f32
   return %x : f32
 }
+
+// In a loop, between arrays, which its derivatives go through.
+// CHECK-LABEL: func.func @between_arrays
+// CHECK-NOT: field.alloca
+// CHECK: return
+func.func @between_arrays(%x: !field.array<f32, [8]>, %y: !field.array<f32, [8]>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    %a = "field.alloca"() : () -> !field.array<f32, []>
+    %v = "field.load"(%x, %i) : (!field.array<f32, [8]>, index) -> f32
+    %s = arith.mulf %v, %v : f32
+    "field.store"(%s, %a) : (f32, !field.array<f32, []>) -> ()
+    %t = "field.load"(%a) : (!field.array<f32, []>) -> f32
+    %p = arith.mulf %t, %v : f32
+    "field.store"(%p, %y, %i) : (f32, !field.array<f32, [8]>, index) -> ()
+  }
+  return
+}

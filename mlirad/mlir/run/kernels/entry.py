@@ -23,7 +23,7 @@ from mlirad.ir.signature import (
     parameter_attributes,
     set_signature,
 )
-from mlirad.ir.walk import at_start, block_operations, entry_of
+from mlirad.ir.walk import at_start, block_operations, entry_of, operations
 from mlirad.kernel.array_arguments import copy_of
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.plain import INTERFACE
@@ -34,7 +34,7 @@ _LABELS = ("field.", "grad.")
 
 def is_kernel(module: ir.Operation) -> bool:
     """Return whether a module holds kernels: on fields or arrays, or lowered from those."""
-    if TREES in module.attributes or roots(module):
+    if TREES in module.attributes or roots(module) or any(map(_is_of_te, operations(module))):
         return True
     return any(
         op.name == Llvm.FUNC
@@ -97,6 +97,10 @@ def _functions(module: ir.Operation) -> Iterator[ir.Operation]:
     for op in block_operations(module.regions[0].blocks[0]):
         if op.name in (Func.FUNC, Llvm.FUNC) and len(op.regions[0].blocks):
             yield op
+
+
+def _is_of_te(op: ir.Operation) -> bool:
+    return op.name.startswith("te.")
 
 
 def _is_entry(op: ir.Operation) -> bool:
