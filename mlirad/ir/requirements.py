@@ -8,7 +8,7 @@ before a pipeline has run yields a request for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import NoReturn
 
 import msgspec
@@ -31,15 +31,15 @@ Requirement = Callable[[ir.Operation], None]
 KERNEL_STAGES, COPYING_STAGES = "kernel", "kernel with copies"
 
 
-class Request(msgspec.Struct):
-    """A pipeline, as text, that runs on an operation before the pass goes on that asks for it; of a
-    tentative one the pass looks at the error, if there is any."""
+class Request(msgspec.Struct, frozen=True):
+    """A pipeline, as text, that runs on an operation before the pass goes on that asks for it: what
+    it refuses is raised where the request is made."""
 
     op: ir.Operation
     pipeline: str
-    is_tentative: bool = False
-    error: TaichiCompilationError | None = None
 
+
+Requests = Generator[Request, None, None]
 
 DEEPEST = 100  # loops and branches: what an analysis asks of each grows with those around it
 _HOLDERS = (*STRUCTURED, Scf.REDUCE, CustomOp.OPERATION_NAME, DualOp.OPERATION_NAME)

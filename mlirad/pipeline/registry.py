@@ -11,10 +11,10 @@ from importlib import import_module
 from types import FunctionType
 
 import mlirad.passes
-from mlirad.ir.requirements import Request, Requirement
+from mlirad.ir.requirements import Requests, Requirement
 
 # a pass that asks for pipelines yields its requests
-PassFunction = Callable[..., Iterator[Request] | None]
+PassFunction = Callable[..., Requests | None]
 
 
 @cache

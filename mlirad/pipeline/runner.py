@@ -14,7 +14,7 @@ from mlirad.bindings import PassManager, ir
 from mlirad.errors import MLIRError, TaichiCompilationError
 from mlirad.ir.ops import Builtin
 from mlirad.ir.reports.location import source_location
-from mlirad.ir.requirements import COPYING_STAGES, KERNEL_STAGES, Request
+from mlirad.ir.requirements import COPYING_STAGES, KERNEL_STAGES, Request, Requests
 from mlirad.ir.walk import block_operations
 from mlirad.pipeline.options import PipelineError, options_of, parse_options, spell
 from mlirad.pipeline.registry import find_pass, requirements_of, runs_on_modules_only
@@ -141,29 +141,38 @@ class _Compiler:
                 )
             for requirement in requirements_of(step.name) if self.is_foreign else ():
                 requirement(op)
-            for request in function(op, **options) or ():
-                self._serve(request)
+            requests = function(op, **options)
+            if requests is not None:
+                self._serve_all(requests)
             if self.verify_ours:
                 op.verify()
 
         return self._watch(step.name, work)
 
+    def _serve_all(self, requests: Requests) -> None:
+        """Run what a pass asks for, and tell it what is refused."""
+        refusal: TaichiCompilationError | None = None
+        while True:
+            try:
+                request = requests.throw(refusal) if refusal is not None else next(requests)
+            except StopIteration:
+                return
+            try:
+                self._serve(request)
+                refusal = None
+            except TaichiCompilationError as error:
+                refusal = error
+
     def _serve(self, request: Request) -> None:
-        """Run what a pass asks for, on a program that is no more the frontend's than its own."""
+        """Run a pipeline on a program that is no more the frontend's than its own."""
         text = request.pipeline
         if text in (KERNEL_STAGES, COPYING_STAGES):
             from mlirad.pipeline.stages.functions import function_stages  # which few programs need
 
             text = join(function_stages(copies=text == COPYING_STAGES))
-        run = compile_pipeline(
+        compile_pipeline(
             request.op, text, verify=self.verify, verify_ours=self.verify_ours, is_foreign=True
-        )
-        try:
-            run()
-        except TaichiCompilationError as error:
-            if not request.is_tentative:
-                raise
-            request.error = error
+        )()
 
     def _compile_upstream(self, anchor: str, steps: Sequence[Step]) -> Action:
         for step in steps:

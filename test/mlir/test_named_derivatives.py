@@ -7,11 +7,14 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from programs.foreign_functions import KINDS
+from programs.foreign_functions import KINDS, upstream
 from programs.foreign_functions.named import Derivatives, with_caller
 
 import mlirad as ti
+from mlirad.dialect import context
 from mlirad.mlir.run.derivatives import Program
+from mlirad.pipeline.opt.parsing import Reading
+from mlirad.pipeline.runner import run_pipeline
 
 NUMBERS = """
 func.func private @f(%x: f64, %y: f64) -> (f64, f64) {
@@ -271,6 +274,76 @@ func.func @g(%a: memref<2xf64>, %da: memref<2xf64>, %db: memref<2xf64>, %dy: f64
     ti.mlir.parse(text, "g")(np.array([3.0, 4.0]), first, second, 2.0)
     assert first.tolist() == [8, 0]
     assert second.tolist() == [1, 7]
+
+
+def by_upstream(text: str, arguments: list[np.ndarray | int]) -> list[np.ndarray]:
+    """Return what `f` gives, whose derivatives upstream's passes alone lower and run."""
+    with context():
+        module = Reading(text, "-", is_whole_file=False).module()
+        run_pipeline(module.operation, "builtin.module(expand-derivatives)")
+        return upstream.outputs(str(module), arguments)
+
+
+@pytest.mark.parametrize("kind", ["vjp", "jvp"])
+@pytest.mark.parametrize("name", ["numbers", "tensors", "in place", "in parallel"])
+def test_lowered_by_upstream(name: str, kind: str) -> None:
+    """What `expand-derivatives` makes is in upstream's dialects: its lowering gives what ours
+    does."""
+    text, arguments = program(name, "f64")
+    module = with_caller(text.replace("@f(", "@primal("), "primal", kind, name="f")
+    function = ti.mlir.parse(module, "f")
+    count = len(function.arguments) - len(arguments)
+    generator = np.random.default_rng(6)
+    extra = [
+        np.asarray(generator.uniform(-1, 1, shape), np.float64)
+        for shape in _shapes_behind(function, arguments, count)
+    ]
+    program_ = Program(function, [*arguments, *extra])
+    program_.run()
+    values = [array.to_numpy() for array in program_.outputs]
+    assert_close(by_upstream(module, [*arguments, *extra]), values, "f64")
+
+
+POWER = """
+func.func private @power(%x: f64, %n: index) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1.0 : f64
+  %ends = arith.cmpi eq, %n, %c0 : index
+  %r = scf.if %ends -> f64 {
+    scf.yield %one : f64
+  } else {
+    %m = arith.subi %n, %c1 : index
+    %p = func.call @power(%x, %m) : (f64, index) -> f64
+    %q = arith.mulf %p, %x : f64
+    scf.yield %q : f64
+  }
+  return %r : f64
+}
+func.func private @slope(%x: f64, %n: index) -> f64 {
+  %one = arith.constant 1.0 : f64
+  %d = grad.vjp @power {active = [0]} : (f64, index, f64) -> f64
+  %r = func.call_indirect %d(%x, %n, %one) : (f64, index, f64) -> f64
+  return %r : f64
+}
+func.func @f(%x: f64, %n: index) -> (f64, f64, f64) {
+  %one = arith.constant 1.0 : f64
+  %d = grad.jvp @slope {active = [0]} : (f64, index, f64) -> (f64, f64)
+  %y, %t = func.call_indirect %d(%x, %n, %one) : (f64, index, f64) -> (f64, f64)
+  %b = grad.vjp @slope {active = [0]} : (f64, index, f64) -> f64
+  %z = func.call_indirect %b(%x, %n, %one) : (f64, index, f64) -> f64
+  return %y, %t, %z : f64, f64, f64
+}
+"""
+
+
+def test_recursion() -> None:
+    """A function of numbers that calls itself has derivatives that call themselves, of any order;
+    `ti.mlir` runs no recursion, and says so."""
+    values = by_upstream(POWER, [np.array(3.0), 5])
+    assert [float(value) for value in values[:3]] == [5 * 81, 20 * 27, 20 * 27]
+    with pytest.raises(ti.TaichiCompilationError, match="cannot be inlined: it is recursive"):
+        ti.mlir.parse(POWER, "f")
 
 
 @pytest.mark.parametrize("kind", KINDS)

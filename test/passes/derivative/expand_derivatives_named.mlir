@@ -137,3 +137,83 @@ func.func @curvature(%x: f64) -> f64 {
   %dx, %ddx = func.call_indirect %d(%x, %one) : (f64, f64) -> (f64, f64)
   return %ddx : f64
 }
+
+// A call of a function of numbers is differentiated by a call: of the function, and of its derivative.
+// CHECK-LABEL: func.func private @scaled_sine(
+// CHECK-LABEL: func.func private @scaled_sine.vjp
+// CHECK-SAME: (%{{.*}}: i32, %{{.*}}: f64, %{{.*}}: f64) -> f64
+// CHECK-LABEL: func.func private @iterated(
+// CHECK-LABEL: func.func private @iterated.vjp
+// CHECK: scf.for
+// CHECK: func.call @scaled_sine(
+// CHECK: scf.for
+// CHECK: func.call @scaled_sine.vjp(
+func.func private @scaled_sine(%k: i32, %x: f64) -> f64 {
+  %s = math.sin %x : f64
+  %f = arith.sitofp %k : i32 to f64
+  %y = arith.mulf %s, %f : f64
+  return %y : f64
+}
+func.func private @iterated(%x: f64, %n: index) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %k = arith.constant 2 : i32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%v = %x) -> f64 {
+    %w = func.call @scaled_sine(%k, %v) : (i32, f64) -> f64
+    scf.yield %w : f64
+  }
+  return %r : f64
+}
+func.func @of_calls(%x: f64, %n: index) -> f64 {
+  %d = "grad.vjp"() {callee = @iterated, active = [0]} : () -> ((f64, index, f64) -> f64)
+  %dx = func.call_indirect %d(%x, %n, %x) : (f64, index, f64) -> f64
+  return %dx : f64
+}
+
+// So one that calls itself has a derivative that calls itself.
+// CHECK-LABEL: func.func private @power.vjp
+// CHECK: scf.if
+// CHECK: func.call @power(
+// CHECK: func.call @power.vjp(
+func.func private @power(%x: f64, %n: index) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1.0 : f64
+  %ends = arith.cmpi eq, %n, %c0 : index
+  %r = scf.if %ends -> f64 {
+    scf.yield %one : f64
+  } else {
+    %m = arith.subi %n, %c1 : index
+    %p = func.call @power(%x, %m) : (f64, index) -> f64
+    %q = arith.mulf %p, %x : f64
+    scf.yield %q : f64
+  }
+  return %r : f64
+}
+func.func @recursion(%x: f64, %n: index) -> f64 {
+  %d = "grad.vjp"() {callee = @power, active = [0]} : () -> ((f64, index, f64) -> f64)
+  %dx = func.call_indirect %d(%x, %n, %x) : (f64, index, f64) -> f64
+  return %dx : f64
+}
+
+// A function that has no derivative is inlined: here nothing that carries one is passed to it.
+// CHECK-LABEL: func.func private @constant_bits.vjp
+// CHECK-NOT: call
+// CHECK: return
+func.func private @bits(%x: f64) -> f64 {
+  %one = arith.constant 1 : i64
+  %i = arith.bitcast %x : f64 to i64
+  %j = arith.addi %i, %one : i64
+  %y = arith.bitcast %j : i64 to f64
+  return %y : f64
+}
+func.func private @constant_bits(%x: f64, %c: f64) -> f64 {
+  %b = func.call @bits(%c) : (f64) -> f64
+  %y = arith.mulf %x, %b : f64
+  return %y : f64
+}
+func.func @of_constant_bits(%x: f64, %c: f64) -> f64 {
+  %d = "grad.vjp"() {callee = @constant_bits, active = [0]} : () -> ((f64, f64, f64) -> f64)
+  %dx = func.call_indirect %d(%x, %c, %x) : (f64, f64, f64) -> f64
+  return %dx : f64
+}

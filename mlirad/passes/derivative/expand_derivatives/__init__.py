@@ -9,17 +9,15 @@ like any other function; so what is differentiated first is a function in which 
 left. Where two of its memrefs might share memory, one of which is written to, it is refused.
 """
 
-from collections.abc import Iterator
-
 from mlirad.bindings import ir
 from mlirad.dialect.grad import DualOp, is_derivative
 from mlirad.ir.graph import Graph
 from mlirad.ir.ops import Arith
-from mlirad.ir.requirements import Request
+from mlirad.ir.requirements import Requests
 from mlirad.ir.walk import at_start, before, captured_values, operations
 
 
-def expand_derivatives(module: ir.Operation) -> Iterator[Request]:
+def expand_derivatives(module: ir.Operation) -> Requests:
     """Replace functions on dual numbers by their code and that of their tangents, and derivatives
     of named functions by functions beside these, innermost first."""
     ops = [op for op in operations(module) if DualOp.holds(op) or is_derivative(op)]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 
 from mlirad.bindings import ir
 from mlirad.dialect.grad import active_arguments, callee_of, function_named, is_derivative
+from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.ops import Func
-from mlirad.ir.requirements import Request, refuse, symbol_of
+from mlirad.ir.requirements import Request, Requests, refuse, symbol_of
 from mlirad.ir.walk import before, functions, operations
 from mlirad.ir.walk import replace as replace_results
 from mlirad.passes.derivative.expand_derivatives.aliases import Aliases
+from mlirad.passes.derivative.expand_derivatives.called import NumberFunctions, float_arguments
 from mlirad.passes.derivative.expand_derivatives.derivative_function import derive
 from mlirad.passes.derivative.expand_derivatives.reached import reached_functions, refuse_recursion
 from mlirad.passes.derivative.expand_derivatives.target import Kind, Target
@@ -25,15 +27,16 @@ class NamedDerivatives:
     def __init__(self, module: ir.Operation) -> None:
         self.module = module
         self.targets: dict[tuple[Kind, str, tuple[int, ...]], Target] = {}
+        self.numbers = NumberFunctions()
         self._around: list[str] = []  # functions that are at work
         self._ready: set[str] = set()  # in which no derivative is left
 
-    def expand(self) -> Iterator[Request]:
+    def expand(self) -> Requests:
         """Replace all, innermost first."""
         for function in functions(self.module):
             yield from self._visit(function)
 
-    def _visit(self, function: ir.Operation) -> Iterator[Request]:
+    def _visit(self, function: ir.Operation) -> Requests:
         """Replace the derivatives in a function, and in those that it calls."""
         name = symbol_of(function)
         if name in self._ready or name in self._around:
@@ -48,7 +51,7 @@ class NamedDerivatives:
         self._around.pop()
         self._ready.add(name)
 
-    def _replace(self, op: ir.Operation) -> Iterator[Request]:
+    def _replace(self, op: ir.Operation) -> Requests:
         name = callee_of(op)
         callee = function_named(op, name)
         if callee is None or not _has_body(callee):
@@ -56,20 +59,43 @@ class NamedDerivatives:
         if name in self._around:
             refuse(op, f"@{name} takes this derivative of itself, directly or by what it calls")
         yield from self._visit(callee)
-        refuse_recursion(callee)
         if any(is_derivative(inner) for f in reached_functions(callee) for inner in operations(f)):
             refuse(op, f"@{name} takes this derivative of itself, by what it calls")
-        key = Kind(op.name), name, active_arguments(op)
-        if key not in self.targets:
-            self.targets[key] = yield from self._derive(op, callee, key[0])
-        _call(op, self.targets[key])
+        target = yield from self._derived(callee, Kind(op.name), active_arguments(op))
+        _call(op, target)
 
-    def _derive(
-        self, op: ir.Operation, callee: ir.Operation, kind: Kind
+    def _derived(
+        self, function: ir.Operation, kind: Kind, active: tuple[int, ...]
     ) -> Generator[Request, None, Target]:
-        target = Target.beside(callee, kind, active_arguments(op))
-        yield from derive(target)
-        return target
+        """Return a derivative, made if there is none yet; first those that it calls, which may call
+        it."""
+        key = kind, symbol_of(function), active
+        if key not in self.targets:
+            names = {target.name for target in self.targets.values()}
+            self.targets[key] = target = Target.beside(function, kind, active, names)
+            try:
+                called = yield from self._called(function, kind)
+                refuse_recursion(function, self.numbers.holds)
+                yield from derive(target, called, self.numbers.holds)
+            except TaichiCompilationError:
+                del self.targets[key]
+                raise
+        return self.targets[key]
+
+    def _called(self, function: ir.Operation, kind: Kind) -> Generator[Request, None, list[Target]]:
+        """Return the derivatives of the functions of numbers that a function calls. A function that
+        has none is inlined: perhaps nothing that carries a derivative is passed to it."""
+        called: dict[str, Target] = {}
+        while True:
+            callees = {symbol_of(op): op for op in self.numbers.called_by(function)}
+            missing = next((name for name in callees if name not in called), None)
+            if missing is None:
+                return [called[name] for name in callees]
+            callee = callees[missing]
+            try:
+                called[missing] = yield from self._derived(callee, kind, float_arguments(callee))
+            except TaichiCompilationError:
+                self.numbers.exclude(callee)
 
 
 def _call(op: ir.Operation, target: Target) -> None:

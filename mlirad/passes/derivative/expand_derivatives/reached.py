@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from mlirad.bindings import ir
 from mlirad.dialect.grad import function_named
@@ -11,14 +11,21 @@ from mlirad.ir.ops import Func
 from mlirad.ir.requirements import refuse, symbol_of
 from mlirad.ir.walk import block_operations, operations
 
-
-def reached_functions(function: ir.Operation) -> list[ir.Operation]:
-    """Return a function and all that it calls, directly or not."""
-    return [op for op in reached_symbols(function) if op.name == Func.FUNC]
+Stop = Callable[[ir.Operation], bool]
 
 
-def reached_symbols(function: ir.Operation) -> list[ir.Operation]:
-    """Return a function and all that it refers to by name, directly or not."""
+def _nowhere(_: ir.Operation) -> bool:
+    return False
+
+
+def reached_functions(function: ir.Operation, *, stops_at: Stop = _nowhere) -> list[ir.Operation]:
+    """Return a function and all that it calls, directly or not, but not by what it stops at."""
+    return [op for op in reached_symbols(function, stops_at=stops_at) if op.name == Func.FUNC]
+
+
+def reached_symbols(function: ir.Operation, *, stops_at: Stop = _nowhere) -> list[ir.Operation]:
+    """Return a function and all that it refers to by name, directly or not; of what is called,
+    without that at which it stops."""
     by_name = {
         ir.StringAttr(op.attributes["sym_name"]).value: op
         for op in block_operations(module_of(function).regions[0].blocks[0])
@@ -28,7 +35,7 @@ def reached_symbols(function: ir.Operation) -> list[ir.Operation]:
     pending = [function]
     while pending:
         for name, _ in _references(pending.pop()):
-            if name in by_name and name not in reached:
+            if name in by_name and name not in reached and not stops_at(by_name[name]):
                 reached[name] = by_name[name]
                 pending.append(by_name[name])
     return list(reached.values())
@@ -43,12 +50,14 @@ def _references(root: ir.Operation) -> Iterator[tuple[str, ir.Operation]]:
                 yield attribute.value, op
 
 
-def refuse_recursion(function: ir.Operation) -> None:
-    """Refuse a function that calls itself, or that calls one that does."""
-    for caller in reached_functions(function):
+def refuse_recursion(function: ir.Operation, stops_at: Stop) -> None:
+    """Refuse a function that is inlined, and calls itself, or calls one that does."""
+    for caller in reached_functions(function, stops_at=stops_at):
         for name, op in _references(caller):
             callee = function_named(op, name)
-            if callee is not None and caller in reached_functions(callee):
+            if callee is None or stops_at(callee):
+                continue
+            if caller in reached_functions(callee, stops_at=stops_at):
                 refuse(
                     op,
                     f"'{symbol_of(caller)}' calls itself, which cannot be differentiated: write it "
@@ -56,14 +65,15 @@ def refuse_recursion(function: ir.Operation) -> None:
                 )
 
 
-def module_of_function(function: ir.Operation) -> ir.Module:
-    """Return a module of a copy of a function, the only public one, and of all that it refers
-    to."""
+def module_of_function(function: ir.Operation, stops_at: Stop) -> ir.Module:
+    """Return a module of a copy of a function, the only public one, and of all that it refers to
+    but what it stops at. The copy has a name of its own: what calls itself calls the function."""
     with function.location:
         module = ir.Module.create()
-    for op in reached_symbols(function):
+    for op in reached_symbols(function, stops_at=stops_at):
         copy = op.clone(ip=False)
         if op == function:
+            copy.attributes["sym_name"] = ir.StringAttr.get(f"{symbol_of(function)}.kernel")
             if "sym_visibility" in copy.attributes:
                 del copy.attributes["sym_visibility"]
         else:

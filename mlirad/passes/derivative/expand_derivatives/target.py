@@ -31,16 +31,18 @@ class Target(msgspec.Struct, frozen=True):
     written: set[int]
 
     @classmethod
-    def beside(cls, primal: ir.Operation, kind: Kind, active: tuple[int, ...]) -> Target:
-        """Return the derivative under a name that is free in the module."""
+    def beside(
+        cls, primal: ir.Operation, kind: Kind, active: tuple[int, ...], names: set[str]
+    ) -> Target:
+        """Return the derivative under a name that is free in the module, and is none of some."""
         block = enclosing(primal).regions[0].blocks[0]
-        names = {
+        symbols = {
             ir.StringAttr(op.attributes["sym_name"]).value
             for op in block_operations(block)
             if "sym_name" in op.attributes
         }
         return cls(
-            free_name(f"{symbol_of(primal)}.{kind.name.lower()}", names),
+            free_name(f"{symbol_of(primal)}.{kind.name.lower()}", symbols | names),
             kind,
             primal,
             active,
