@@ -52,9 +52,11 @@ def parameters_of(function: ir.Operation, module: ir.Operation) -> list[Paramete
         _parameter(type_, label, module)
         for type_, label in zip(types.inputs, parameter_attributes(function))
     ]
-    # one of definitions gives tensors, any other writes to arrays
-    results = [_array(type_) for type_ in types.results]
-    return parameters + [Parameter(Role.RESULT, k, *array) for k, array in enumerate(results)]
+    if "res_attrs" in function.attributes:  # of one of definitions: any other writes to arrays
+        labels = ir.ArrayAttr(function.attributes["res_attrs"])
+        for type_, entry in zip(types.results, labels):
+            parameters.append(_parameter(type_, {ROLE: ir.DictAttr(entry)[ROLE]}, module))
+    return parameters
 
 
 def _parameter(type_: ir.Type, label: dict[str, ir.Attribute], module: ir.Operation) -> Parameter:

@@ -97,7 +97,9 @@ def _module(reading: Reading) -> ir.Module:
 def _raised(module: ir.Module) -> ir.Module | None:
     """Return a copy whose only function is definitions of tensors, if that is all it does."""
     copy = copy_of(module)
-    if not any(isinstance(value.type, ir.RankedTensorType) for value in _values(copy)):
+    shaped = (ir.RankedTensorType, ir.MemRefType)
+    has_linalg = any(op.name.startswith("linalg.") for op in operations(module.operation))
+    if not any(isinstance(v.type, shaped[: 1 + has_linalg]) for v in _values(copy)):
         return None
     pipeline = f"builtin.module({DEFINITIONS})"
     try:

@@ -195,6 +195,24 @@ func.func private @ends(%a: tensor<3xT>) -> (T, T) {
     -> tensor<4x3xT>
   return %r : tensor<4x3xT>
 }""",
+    "buffers": """func.func @f(%a: memref<5x4xT>, %b: memref<4x3xT>, %s: T, %c: memref<5x3xT>,
+    %d: memref<3x5xT>) -> T {
+  %z = arith.constant 0.0 : T
+  %h = memref.alloc() : memref<5x3xT>
+  linalg.fill ins(%z : T) outs(%h : memref<5x3xT>)
+  linalg.matmul ins(%a, %b : memref<5x4xT>, memref<4x3xT>) outs(%h : memref<5x3xT>)
+  linalg.exp ins(%h : memref<5x3xT>) outs(%h : memref<5x3xT>)
+  memref.copy %h, %c : memref<5x3xT> to memref<5x3xT>
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j, i)>],
+                  iterator_types = ["parallel", "parallel"]}
+    ins(%h : memref<5x3xT>) outs(%d : memref<3x5xT>) {
+  ^bb0(%x: T, %o: T):
+    %t = arith.mulf %x, %s : T
+    linalg.yield %t : T
+  }
+  memref.dealloc %h : memref<5x3xT>
+  return %s : T
+}""",
     "elements that a region gives": """func.func @f(%a: tensor<4xT>) -> tensor<3x4xT> {
   %zero = arith.constant 0.0 : T
   %r = tensor.generate {

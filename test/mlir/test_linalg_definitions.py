@@ -37,3 +37,53 @@ def test_derivatives_in_both_modes(name: str, arch: object, element: str) -> Non
     ti.init(arch, default_fp=ti.f64, log_level="error")
     comparisons = program_of(PROGRAMS[name], element).compare(3)
     assert comparisons and all(c.agrees for c in comparisons), "\n".join(map(str, comparisons))
+
+
+LOOPS = {
+    "a product that is added": """func.func @f(%a: memref<5x4xf64>, %b: memref<4x3xf64>,
+    %c: memref<5x3xf64>) {
+  linalg.matmul ins(%a, %b : memref<5x4xf64>, memref<4x3xf64>) outs(%c : memref<5x3xf64>)
+  return
+}""",
+    "elements that change places": """func.func @f(%a: memref<4x4xf64>) {
+  %h = memref.alloc() : memref<4x4xf64>
+  memref.copy %a, %h : memref<4x4xf64> to memref<4x4xf64>
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>],
+                  iterator_types = ["parallel", "parallel"]}
+    ins(%h : memref<4x4xf64>) outs(%h : memref<4x4xf64>) {
+  ^bb0(%x: f64, %o: f64):
+    %t = arith.mulf %x, %x : f64
+    linalg.yield %t : f64
+  }
+  memref.copy %h, %a : memref<4x4xf64> to memref<4x4xf64>
+  return
+}""",
+    "a recurrence": """func.func @f(%a: tensor<4x3xf64>, %s: tensor<4xf64>) -> tensor<4xf64> {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, k) -> (i, k)>, affine_map<(i, k) -> (i)>],
+                       iterator_types = ["parallel", "reduction"]}
+       ins(%a : tensor<4x3xf64>) outs(%s : tensor<4xf64>) {
+  ^bb0(%x: f64, %o: f64):
+    %p = arith.mulf %x, %o : f64
+    %t = arith.addf %o, %p : f64
+    linalg.yield %t : f64
+  } -> tensor<4xf64>
+  return %r : tensor<4xf64>
+}""",
+    "a maximum that passes over NaN": """func.func @f(%a: tensor<4x3xf64>) -> tensor<4xf64> {
+  %z = arith.constant -2.0 : f64
+  %e = tensor.empty() : tensor<4xf64>
+  %i = linalg.fill ins(%z : f64) outs(%e : tensor<4xf64>) -> tensor<4xf64>
+  %r = linalg.reduce {arith.maxnumf} ins(%a : tensor<4x3xf64>) outs(%i : tensor<4xf64>)
+    dimensions = [1]
+  return %r : tensor<4xf64>
+}""",
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_what_is_made_of_loops(name: str) -> None:
+    ti.init(default_fp=ti.f64, log_level="error")
+    function = ti.mlir.parse(LOOPS[name])
+    assert function.definitions is None
+    values = [argument(f"random:seed={k}", k, p) for k, p in enumerate(function.arguments)]
+    assert all(comparison.agrees for comparison in Program(function, values).compare(1))

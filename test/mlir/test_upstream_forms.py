@@ -15,7 +15,7 @@ from mlirad.mlir import MlirFunction
 from mlirad.mlir.run.derivatives import Program
 from mlirad.mlir.run.values import argument
 
-TEXT = (Path(__file__).parent / "upstream_forms.mlir").read_text()
+TEXT = (Path(__file__).parent / "upstream_forms.txt").read_text()
 NAMES = re.findall(r"func\.func @(\w+)", TEXT)
 INTEGERS = {
     "elements_at_indices": np.array([[3], [0], [3], [1], [2], [3]], np.int64),

@@ -18,6 +18,7 @@ from mlirad.ir.walk import (
     copy_with,
     defining_op,
     entry_of,
+    has_uses,
     owner_operation,
 )
 
@@ -36,6 +37,8 @@ def is_number(type_: ir.Type) -> bool:
 
 def tensor_type(type_: ir.Type) -> ir.RankedTensorType:
     """Return the type of the tensor that stands for a value. Raises Unraisable if there is none."""
+    if isinstance(type_, ir.MemRefType) and _is_in_order(type_):
+        return tensor_type(ir.RankedTensorType.get(type_.shape, type_.element_type))
     if isinstance(type_, ir.RankedTensorType):
         element = type_.element_type
         if type_.has_static_shape and is_number(element) and not isinstance(element, ir.IndexType):
@@ -45,19 +48,37 @@ def tensor_type(type_: ir.Type) -> ir.RankedTensorType:
     raise Unraisable
 
 
+def _is_in_order(type_: ir.MemRefType) -> bool:
+    """Return whether elements lie row by row, as those of an array."""
+    return bool(type_.affine_map == ir.AffineMap.get_identity(type_.rank))
+
+
 class Definitions:
-    """The tensors that stand for values so far. Of what holds anything, there is none."""
+    """The tensors that stand for values so far: for buffers, what they hold now. Of what holds
+    anything, there is none."""
 
     def __init__(self, function: ir.Operation, arguments: Sequence[ir.Value]) -> None:
         self.entry = entry_of(function)
         self.constants: list[ir.Attribute] = []  # the values of those that are arguments
         self._contents: dict[ir.Value, ir.Attribute] = {}
-        self._tensors: dict[ir.Value, ir.Value] = dict(zip(arguments, self.entry.arguments))
+        self._arguments: list[ir.Value] = list(arguments)
+        self._initial: list[ir.Value] = list(self.entry.arguments)
+        self._tensors: dict[ir.Value, ir.Value] = dict(zip(self._arguments, self._initial))
 
     def define(self, value: ir.Value, fill: Fill, origin: str) -> None:
         """Define a value, by the name of an operation: `fill` gives an element for its indices."""
         label = origin.rpartition(".")[2]
         self._tensors[value] = te.compute(label, tensor_type(value.type), [], fill)
+
+    def written(self) -> dict[int, ir.Value]:
+        """Return what arguments that are buffers hold at the end, by their numbers. Raises
+        Unraisable if that is made of what one held."""
+        pairs = zip(self._arguments, self._initial)
+        tensors = [(self._tensors[argument], initial) for argument, initial in pairs]
+        changed = {k: now for k, (now, initial) in enumerate(tensors) if now != initial}
+        if any(has_uses(self._initial[number]) for number in changed):
+            raise Unraisable
+        return changed
 
     def let(self, value: ir.Value, tensor: ir.Value) -> None:
         """Have a tensor stand for a value."""

@@ -13,7 +13,9 @@ from mlirad.passes.functions.raise_linalg_to_te.definitions import (
     Definitions,
     Region,
     Unraisable,
+    is_number,
     needed_by,
+    tensor_type,
 )
 from mlirad.passes.functions.raise_linalg_to_te.updates import COMBINERS, updates_of
 
@@ -21,7 +23,7 @@ from mlirad.passes.functions.raise_linalg_to_te.updates import COMBINERS, update
 def define_generic(op: ir.Operation, definitions: Definitions) -> None:
     """Define the results that are used."""
     generic = _Generic(op, definitions)
-    for position, result in enumerate(op.results):
+    for position, result in enumerate(generic.results):
         if has_uses(result):
             generic.define(position)
 
@@ -39,8 +41,19 @@ class _Generic:
         self.reduced = [axis for axis, kind in enumerate(kinds) if "reduction" in str(kind)]
         if any("window" in str(kind) for kind in kinds):
             raise Unraisable
-        self.first_target = len(op.operands) - len(op.results)
+        self.first_target = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0]
+        targets = list(op.operands)[self.first_target :]
+        self.results = list(op.results) or targets  # those that are buffers are written to
+        if not len(op.results):
+            self._check_target(targets)
         self.extents = self._extents(len(kinds))
+
+    def _check_target(self, targets: Sequence[ir.Value]) -> None:
+        """Raise Unraisable if elements of a buffer may be read behind their update."""
+        inputs = list(zip(self.op.operands, self.maps))[: self.first_target]
+        shared = [map_ for value, map_ in inputs if value in targets]
+        if len(targets) > 1 or any(self.reduced or map_ != self.maps[-1] for map_ in shared):
+            raise Unraisable
 
     def _extents(self, count: int) -> list[int]:
         """Return the number of points along each index."""
@@ -48,9 +61,9 @@ class _Generic:
         for operand, map_ in zip(self.op.operands, self.maps):
             for axis, result in enumerate(map_.results):
                 if isinstance(result, ir.AffineDimExpr):
-                    type_ = ir.RankedTensorType(operand.type)
-                    extents.setdefault(result.position, type_.get_dim_size(axis))
-        if len(extents) < count or min(extents.values(), default=0) < 0:
+                    extent = tensor_type(operand.type).shape[axis]
+                    extents.setdefault(result.position, extent)
+        if len(extents) < count:
             raise Unraisable
         return [extents[axis] for axis in range(count)]
 
@@ -65,13 +78,13 @@ class _Generic:
             raise Unraisable  # some elements are left out, or written twice
         value = block_operations(self.body)[-1].operands[position]
         if self.reduced:
-            self._reduce(self.op.results[position], number, axes, value)
+            self._reduce(self.results[position], number, axes, value)
             return
 
         def fill(indices: list[ir.Value]) -> ir.Value:
             return self._point(dict(zip(axes, indices)), value, is_reduced=False)
 
-        self.definitions.define(self.op.results[position], fill, self.op.name)
+        self.definitions.define(self.results[position], fill, self.op.name)
 
     def _point(self, at: dict[int, ir.Value], value: ir.Value, *, is_reduced: bool) -> ir.Value:
         """Emit a value of the body at a point."""
@@ -90,7 +103,7 @@ class _Generic:
     def _element(self, number: int, indices: Sequence[ir.Value]) -> ir.Value:
         """Emit the element of an operand at a point."""
         operand = self.op.operands[number]
-        if not isinstance(operand.type, ir.RankedTensorType):
+        if is_number(operand.type):
             return self.definitions.number(operand)
         return te.read(self.definitions.tensor(operand), results_of(self.maps[number], indices))
 
@@ -115,10 +128,11 @@ class _Generic:
             start = [b.number(identity, type_)]
             return te.reduce(kind, ends, start, lambda inner: points(indices, inner), combine)[0]
 
+        start, first = self.definitions.tensor(target), self.definitions.constant(target)
         self.definitions.define(result, fill, self.op.name)
-        if self.definitions.constant(target) == identity:
+        if first == identity:
             return
-        over_points, start = self.definitions.tensor(result), self.definitions.tensor(target)
+        over_points = self.definitions.tensor(result)
 
         def fill_with_start(indices: list[ir.Value]) -> ir.Value:
             values = [te.read(tensor, indices) for tensor in (start, over_points)]

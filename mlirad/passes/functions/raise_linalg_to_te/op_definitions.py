@@ -7,7 +7,7 @@ from collections.abc import Callable
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
-from mlirad.ir.ops import Arith, Linalg, Tensor
+from mlirad.ir.ops import Arith, Linalg, Memref, Tensor
 from mlirad.ir.walk import block_operations
 from mlirad.passes.functions.raise_linalg_to_te.definitions import (
     Definitions,
@@ -93,14 +93,24 @@ def _cast(op: ir.Operation, definitions: Definitions) -> None:
     definitions.let(op.results[0], definitions.tensor(op.operands[0]))
 
 
+def _copy(op: ir.Operation, definitions: Definitions) -> None:
+    """A buffer that holds what another one does."""
+    source, target = op.operands
+    definitions.let(target, definitions.tensor(source))
+
+
 def _nothing(op: ir.Operation, definitions: Definitions) -> None:
-    """A tensor that may hold anything."""
+    """A tensor or a buffer that may hold anything."""
 
 
 _DEFINITIONS: dict[str, Define] = {
     Arith.CONSTANT: _constant,
     Linalg.GENERIC: define_generic,
     Linalg.SOFTMAX: define_softmax,
+    Memref.ALLOC: _nothing,
+    Memref.ALLOCA: _nothing,
+    Memref.COPY: _copy,
+    Memref.DEALLOC: _nothing,
     Tensor.CAST: _cast,
     Tensor.EMPTY: _nothing,
     Tensor.EXTRACT: _extract,
