@@ -20,11 +20,22 @@ def is_given(op: ir.Operation, region: int) -> bool:
     return len(op.regions[region].blocks) > 0
 
 
+def require_derivative(op: ir.Operation) -> None:
+    """Raise TaichiCompilationError where a function has no derivative of either kind."""
+    if not (is_given(op, VJP) or is_given(op, JVP)):
+        name = ir.StringAttr(op.attributes["function"]).value
+        raise TaichiCompilationError(
+            f"'{name}' is differentiated more often than its derivative was",
+            source_location(op.location),
+        )
+
+
 def vjp_reads(node: Node, varied: Collection[int]) -> set[int]:
     """The arguments and results of a call that the adjoints of its varied arguments are made of.
 
     Raises TaichiCompilationError where the function has no such derivative.
     """
+    require_derivative(node.op)
     if not is_given(node.op, VJP):
         name = ir.StringAttr(node.op.attributes["function"]).value
         raise TaichiCompilationError(

@@ -8,7 +8,14 @@ from mlirad.analysis.rules.table import RULES
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
-from mlirad.ir.custom import JVP, VJP, apply_region, is_given, unless_all_zero
+from mlirad.ir.custom import (
+    JVP,
+    VJP,
+    apply_region,
+    is_given,
+    require_derivative,
+    unless_all_zero,
+)
 from mlirad.ir.elementary.terms import Values, convert_float, emit, guard_term
 from mlirad.ir.graph import Node
 from mlirad.ir.reports.location import source_location
@@ -65,6 +72,7 @@ def custom(sweep: TangentSweep, node: Node) -> None:
     active = sweep.active(node.results)
     if not active:
         return
+    require_derivative(node.op)
     values = sweep.values([*node.operands, *node.results])
     if is_given(node.op, JVP):
         along = [sweep.tangents_of(v) for v in node.operands if sweep.graph.floats[v]]

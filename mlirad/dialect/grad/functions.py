@@ -71,7 +71,9 @@ class CustomOp(View, dialect=Grad, name="custom", traits=[ext.Pure, ir.IsIsolate
     takes the arguments and yields the results. `vjp` takes the arguments, the results and their
     adjoints, and yields an adjoint for each float argument; `jvp` takes the arguments, the results
     and a tangent for each float argument, and yields a tangent for each result. One of these two
-    may be empty. `%y = "grad.custom"(%x) ({...}, {...}, {}) {function = "f", operandSegmentSizes =
+    may be empty; if both are, the function cannot be differentiated.
+
+    `%y = "grad.custom"(%x) ({...}, {...}, {}) {function = "f", operandSegmentSizes =
     array<i32: 1, 0>} : (f32) -> f32`
     """
 

@@ -14,6 +14,7 @@ _BUFFERS = (
 )
 _CALLS = (
     "lift-cf-to-scf,lower-integer-loops,lower-foreign-ops,symbol-dce,expand-derivatives,"
+    "inline-foreign-calls,"
     "lower-integer-powers,inline{default-pipeline=cse},symbol-dce,lower-index-switches"
 )
 # `lower-affine` is before all that folds: a bound of a loop that never runs would be folded to none
@@ -36,7 +37,8 @@ _ARRAYS = (
 
 
 DEFINITIONS = (
-    "lift-cf-to-scf,lower-foreign-ops,lower-integer-powers,inline{default-pipeline=cse},symbol-dce,"
+    "lift-cf-to-scf,lower-foreign-ops,inline-foreign-calls,lower-integer-powers,"
+    "inline{default-pipeline=cse},symbol-dce,"
     "lower-sine-cosine-pairs,func.func(math-expand-ops{ops=clampf}),"
     "lower-packed-tensors,lower-tensor-gathers,convert-elementwise-to-linalg,"
     "linalg-generalize-named-ops,canonicalize,cse,raise-linalg-to-te"

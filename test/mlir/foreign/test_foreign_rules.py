@@ -207,7 +207,7 @@ def test_a_rule_that_makes_what_mlir_refuses() -> None:
 
 
 def test_rules_in_a_circle() -> None:
-    """Each is made of the other op; what is differentiated more often has its lowering."""
+    """Each is made of the other op."""
     ti.mlir.parse_dialects(
         "irdl.dialect @circle {"
         "  irdl.operation @sine { %0 = irdl.any irdl.operands(x: %0) irdl.results(r: %0) }"
@@ -220,6 +220,65 @@ def test_rules_in_a_circle() -> None:
     ti.mlir.derivative("circle.cosine", -(t * function("circle.sine")(x)))
     ti.mlir.check_derivative("circle.sine", "(f64) -> f64")
     ti.mlir.check_derivative("circle.cosine", "(f64) -> f64")
+
+
+DERIVATIVES = """
+func.func private @f(%x: f64) -> f64 {
+  %y = "sample.unruled"(%x) : (f64) -> f64
+  return %y : f64
+}
+func.func private @first(%x: f64) -> f64 {
+  %one = arith.constant 1.0 : f64
+  %d = grad.vjp @f {active = [0]} : (f64, f64) -> f64
+  %r = func.call_indirect %d(%x, %one) : (f64, f64) -> f64
+  return %r : f64
+}
+func.func private @second(%x: f64) -> f64 {
+  %one = arith.constant 1.0 : f64
+  %d = grad.jvp @first {active = [0]} : (f64, f64) -> (f64, f64)
+  %p, %r = func.call_indirect %d(%x, %one) : (f64, f64) -> (f64, f64)
+  return %r : f64
+}
+func.func private @third(%x: f64) -> f64 {
+  %one = arith.constant 1.0 : f64
+  %d = grad.vjp @second {active = [0]} : (f64, f64) -> f64
+  %r = func.call_indirect %d(%x, %one) : (f64, f64) -> f64
+  return %r : f64
+}
+func.func @f0(%x: f64) -> f64 {
+  %r = func.call @NAME(%x) : (f64) -> f64
+  return %r : f64
+}
+"""
+
+
+def test_a_constant_stays_one_where_derivatives_are_named() -> None:
+    """The derivatives of `x * stopped(x)` are `stopped(x)`, 0, 0."""
+    ti.mlir.lowering("sample.unruled", x)
+    ti.mlir.derivative("sample.unruled", None)
+    text = DERIVATIVES.replace(
+        "  return %y : f64", "  %p = arith.mulf %x, %y : f64\n  return %p : f64", 1
+    )
+    values = [
+        float(ti.mlir.parse(text.replace("NAME", name), "f0")(0.5))
+        for name in ("f", "first", "second", "third")
+    ]
+    assert values == [0.25, 0.5, 0.0, 0.0]
+
+
+def test_derivatives_of_rules_of_rules() -> None:
+    """Three times by the rule, which is made of the op itself and is not that of the lowering; a
+    fourth time is refused."""
+    ti.mlir.lowering("sample.unruled", x)
+    ti.mlir.derivative("sample.unruled", t * (2.0 * function("sample.unruled")(x)))
+    for number, name in enumerate(("f", "first", "second", "third")):
+        value = ti.mlir.parse(DERIVATIVES.replace("NAME", name), "f0")(0.5)
+        assert value == pytest.approx(2.0**number * 0.5), name
+    program = Program(ti.mlir.parse(DERIVATIVES.replace("NAME", "second"), "f0"), [np.array(0.5)])
+    assert program.gradients(program.heads())[0] == pytest.approx(4.0)
+    last = ti.mlir.parse(DERIVATIVES.replace("NAME", "third"), "f0")
+    with pytest.raises(ti.TaichiCompilationError, match="is differentiated more often"):
+        Program(last, [np.array(0.5)]).gradients([np.array(1.0), np.array(0.0)])
 
 
 def test_an_infinite_partial_times_nothing() -> None:

@@ -58,6 +58,32 @@ func.func @no_rule() {
     "grad.yield"(%a) : (f32) -> ()
   }, {
   }, {
+  ^bb0(%a: f32, %r: f32, %t: f32):
+    "grad.yield"(%t) : (f32) -> ()
+  }) {function = "f", operandSegmentSizes = array<i32: 1, 0>} : (f32) -> f32
+  "field.store"(%r, %x, %c0) : (f32, !field.array<f32, [16]>, index) -> ()
+  return
+}
+
+// -----
+
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "x", element = f32, component_shape = [], adjoint = @x.grad} : () -> ()
+    "snode.place"() {sym_name = "x.grad", element = f32, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [16]} : () -> ()
+}) {sym_name = "S"} : () -> ()
+
+func.func @neither() {
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
+  %c0 = arith.constant 0 : index
+  %v = "field.load"(%x, %c0) : (!field.array<f32, [16]>, index) -> f32
+  // expected-error @+1 {{'f' is differentiated more often than its derivative was}}
+  %r = "grad.custom"(%v) ({
+  ^bb0(%a: f32):
+    "grad.yield"(%a) : (f32) -> ()
+  }, {
+  }, {
   }) {function = "f", operandSegmentSizes = array<i32: 1, 0>} : (f32) -> f32
   "field.store"(%r, %x, %c0) : (f32, !field.array<f32, [16]>, index) -> ()
   return

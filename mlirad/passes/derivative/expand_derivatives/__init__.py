@@ -4,9 +4,10 @@ A function in a region, on dual numbers (`grad.dual`), becomes its code, and bes
 Assumes that locals are values (`mem2reg`): what a region takes from memory is constant in it.
 
 The derivative of a function that is named (`grad.vjp`, `grad.jvp`) becomes a function beside it:
-`@f.vjp` of `@f`, one for all equal derivatives. It is upstream's dialects only, and differentiated
-like any other function; so what is differentiated first is a function in which no derivative is
-left. Where two of its memrefs might share memory, one of which is written to, it is refused.
+`@f.vjp` of `@f`, one for all equal derivatives. It is of upstream's dialects, with `grad.custom` as
+it was in the function, and differentiated like any other; so what is differentiated first is a
+function in which no derivative is left. Where two of its memrefs might share memory, one of which
+is written to, it is refused.
 """
 
 from mlirad.bindings import ir

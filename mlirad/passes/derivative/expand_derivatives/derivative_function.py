@@ -33,9 +33,9 @@ _CHECKS = {
 }
 _COLLISIONS = "grad.collisions"
 _SWEEPS = {
-    Kind.JVP: "builtin.module(differentiate-forward,inline-custom-gradients,canonicalize,cse)",
+    Kind.JVP: "builtin.module(differentiate-forward,canonicalize,cse)",
     Kind.VJP: "builtin.module(check-access-rules,differentiate-reverse{again=true},"
-    "inline-custom-gradients,canonicalize{top-down=false},cse)",
+    "canonicalize{top-down=false},cse)",
 }
 _VALUES = "builtin.module(inline-custom-gradients)"
 _STACKS = "builtin.module({counts}lower-logs-to-stacks,lower-grad-to-memref)"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.dialect.field import AllocaOp, AssertOp, atomic_kind, split_access
+from mlirad.dialect.grad import CustomOp, YieldOp
 from mlirad.ir import build as b
 from mlirad.ir.ops import Cf, Memref
 from mlirad.ir.requirements import refuse
@@ -16,6 +17,9 @@ from mlirad.passes.derivative.expand_derivatives.storage import clear
 
 # of floats, by the number of `arith.atomic_rmw_kind`
 _KINDS = {"add": 0, "exchange": 3, "max": 4, "min": 8, "mul": 12}
+_OURS = ("field", "grad", "snode")
+# functions with rules, which are differentiated by these again
+_RULES = (CustomOp.OPERATION_NAME, YieldOp.OPERATION_NAME)
 
 Memories = dict[ir.Value, ir.Value]
 
@@ -30,7 +34,7 @@ def move_body(kernel: ir.Operation, memories: Sequence[ir.Value]) -> None:
         if op.name in _HANDLERS:
             with before(op):
                 _HANDLERS[op.name](op, of_array)
-        elif op.name.partition(".")[0] in ("field", "grad", "snode"):
+        elif op.name.partition(".")[0] in _OURS and op.name not in _RULES:
             refuse(op, f"'{op.name}' has no counterpart on memrefs")
     for op in [op for op in operations(kernel) if AllocaOp.holds(op)]:
         op.erase()

@@ -2,29 +2,26 @@
 (`ti.mlir.derivative`), a lowering (`ti.mlir.lowering`), or both.
 
 An op with a derivative becomes `grad.custom`, whose value is the op, or its lowering. An op that
-has a lowering only is replaced by it, and has the derivative of what takes its place. Upstream does
-not inline functions that hold such ops, nor `grad.custom`: calls of them are inlined here. Expects
-functions of one block (`lift-cf-to-scf`) where there are such calls.
+has a lowering only is replaced by it, and has the derivative of what takes its place.
 """
 
 from __future__ import annotations
 
 from mlirad.bindings import ir
 from mlirad.dialect.grad import CustomOp
-from mlirad.ir.foreign_ops.registry import is_of_text, is_registered, require_ops
+from mlirad.ir.foreign_ops.registry import is_registered, require_ops
 from mlirad.ir.walk import ancestors, functions, operations
 
 
 def lower_foreign_ops(module: ir.Operation) -> None:
     """Replace ops that have a registered derivative by functions with derivatives of their own, and
     those that have a lowering by it."""
-    if not any(is_registered(op.name) or is_of_text(op.name) for op in operations(module)):
+    if not any(is_registered(op.name) for op in operations(module)):
         return
-    from mlirad.passes.functions.lower_foreign_ops.calls import CodeFunctions, inline_calls
+    from mlirad.passes.functions.lower_foreign_ops.code_functions import CodeFunctions
     from mlirad.passes.functions.lower_foreign_ops.replacement import Replacement
 
     require_ops(module.context)
-    inline_calls(module)
     sources = CodeFunctions(module)
     replacement = Replacement(sources)
     for function in functions(module):

@@ -12,9 +12,10 @@ from mlirad.errors import SourceLocation, TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.elementary.terms import Term, Values, emit
 from mlirad.ir.foreign_ops.code import Application, Code
+from mlirad.ir.foreign_ops.function_bodies import insert_body
 from mlirad.ir.reports.location import nearest_location
 from mlirad.ir.walk import block_operations, is_defined_in, operations
-from mlirad.passes.functions.lower_foreign_ops.calls import CodeFunctions
+from mlirad.passes.functions.lower_foreign_ops.code_functions import CodeFunctions
 
 _DIALECTS = {"arith", "math", "scf", "ub", "grad"}
 _UPSTREAM = {"memref", "func", "vector", "tensor", "linalg", "affine", "cf", "llvm", "field"}
@@ -94,7 +95,7 @@ def _of_function(
     if list(types) != [v.type for v in values]:
         expected = _join([v.type for v in values])
         source.refuse(f"is '@{name}', which takes ({_join(types)}), expected ({expected})")
-    return [*functions.insert_body(function, values)]
+    return [*insert_body(function, values)]
 
 
 def _of_builder(

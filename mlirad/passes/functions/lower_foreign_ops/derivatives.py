@@ -11,8 +11,8 @@ from mlirad.ir import build as b
 from mlirad.ir.custom import JVP, VJP
 from mlirad.ir.elementary.terms import Values, convert_float, emit, guard_term, t, x
 from mlirad.ir.foreign_ops.code import Application, Code, Rule, Terms
-from mlirad.passes.functions.lower_foreign_ops.calls import CodeFunctions
 from mlirad.passes.functions.lower_foreign_ops.code_emission import Source, check_block, values_of
+from mlirad.passes.functions.lower_foreign_ops.code_functions import CodeFunctions
 from mlirad.passes.functions.lower_foreign_ops.custom_op import CustomFunction
 from mlirad.passes.functions.lower_foreign_ops.transposition import Transposition
 

@@ -10,13 +10,13 @@ from mlirad.ir.foreign_ops.code import Application, Rule
 from mlirad.ir.foreign_ops.registry import FOREIGN_RULES, LOWERINGS, is_registered
 from mlirad.ir.requirements import refuse
 from mlirad.ir.walk import attributes_of, before, block_operations, has_uses, operations, replace
-from mlirad.passes.functions.lower_foreign_ops.calls import CodeFunctions
 from mlirad.passes.functions.lower_foreign_ops.code_emission import (
     Source,
     check_block,
     values_of,
     verify,
 )
+from mlirad.passes.functions.lower_foreign_ops.code_functions import CodeFunctions
 from mlirad.passes.functions.lower_foreign_ops.custom_op import (
     CustomFunction,
     create_custom,
@@ -26,7 +26,8 @@ from mlirad.passes.functions.lower_foreign_ops.custom_op import (
 from mlirad.passes.functions.lower_foreign_ops.derivatives import Derivatives
 from mlirad.passes.functions.lower_foreign_ops.elementwise_ops import has_elements, spread
 
-DEEPEST = 2  # derivatives that rules give are differentiated by rules so often, then by lowerings
+DEEPEST = 3  # so often an op can be differentiated if its rule is made of such ops again
+VALUES = 1 << 30  # the depth of what is never differentiated
 
 
 class Replacement:
@@ -46,7 +47,7 @@ class Replacement:
             for inner in spread(op):
                 self.replace(inner, depth)
             return
-        if rule is None or depth >= DEEPEST:
+        if rule is None or depth == VALUES:
             self._lower(op, depth)
             return
         _require_numbers(op)
@@ -60,10 +61,11 @@ class Replacement:
     def _differentiate(self, op: ir.Operation, rule: Rule, depth: int) -> None:
         custom = CustomFunction(op)
         self._fill_primal(custom)
-        Derivatives(custom, rule, self.functions).fill()
-        verify(custom.op, Source(None, "derivative", rule.place, op))
-        for number in (VJP, JVP):
-            self._replace_inside(custom.op.regions[number], depth + 1)
+        if depth < DEEPEST:
+            Derivatives(custom, rule, self.functions).fill()
+            verify(custom.op, Source(None, "derivative", rule.place, op))
+            for number in (VJP, JVP):
+                self._replace_inside(custom.op.regions[number], depth + 1)
         custom.replace_floats()
         if any(map(has_uses, op.results)):
             self._stop(op, depth)  # its results that are no floats
@@ -79,7 +81,7 @@ class Replacement:
         lowering = LOWERINGS.get(op.name)
         if lowering is not None:
             source = Source(lowering.code, "lowering", lowering.place, op)
-            self._lower(copy, DEEPEST)
+            self._lower(copy, VALUES)
             check_block(source, body, [])
             verify(custom.op, source)
 

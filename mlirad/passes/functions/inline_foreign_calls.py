@@ -1,0 +1,67 @@
+"""Put functions that upstream does not inline in place of their calls: those that hold
+`grad.custom` or ops of dialects that are not ours, and those that call such functions.
+
+Expects these functions to have one block (`lift-cf-to-scf`). Calls of recursive ones stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mlirad.bindings import ir
+from mlirad.dialect.grad import CustomOp
+from mlirad.ir.foreign_ops.function_bodies import insert_body
+from mlirad.ir.foreign_ops.registry import is_of_text, is_registered
+from mlirad.ir.ops import Func
+from mlirad.ir.requirements import refuse, symbol_of
+from mlirad.ir.walk import before, functions, operations, replace
+
+
+def inline_foreign_calls(module: ir.Operation) -> None:
+    """Put functions that hold `grad.custom`, or ops of dialects that are not ours, in place of
+    their calls."""
+    by_name = {symbol_of(function): function for function in functions(module)}
+    callees = {name: {*_callees(function)} for name, function in by_name.items()}
+    if any(callees.values()):
+        holders = _holders(by_name, callees)
+        finished: set[str] = set()
+        while ready := [
+            name for name in by_name if name not in finished and callees[name] & holders <= finished
+        ]:
+            for name in ready:
+                _inline_into(by_name[name], {n: by_name[n] for n in callees[name] & holders})
+            finished.update(ready)
+
+
+def _holders(by_name: dict[str, ir.Operation], callees: dict[str, set[str]]) -> set[str]:
+    """Return the functions that hold foreign ops, or call those that do."""
+    holders = {name for name, function in by_name.items() if _holds_foreign_ops(function)}
+    while callers := {name for name in by_name if callees[name] & holders} - holders:
+        holders |= callers
+    return holders
+
+
+def _holds_foreign_ops(function: ir.Operation) -> bool:
+    return any(
+        CustomOp.holds(op) or is_registered(op.name) or is_of_text(op.name)
+        for op in operations(function)
+    )
+
+
+def _inline_into(caller: ir.Operation, holders: dict[str, ir.Operation]) -> None:
+    for op in [op for op in operations(caller) if op.name == Func.CALL]:
+        if _callee(op) in holders:
+            function = holders[_callee(op)]
+            if len(function.regions[0].blocks) > 1:
+                refuse(op, f"a call of '@{_callee(op)}', which holds branches of 'cf'")
+            with before(op):
+                values = insert_body(function, list(op.operands))
+            replace(op, values)
+
+
+def _callees(function: ir.Operation) -> Iterator[str]:
+    return (_callee(op) for op in operations(function) if op.name == Func.CALL)
+
+
+def _callee(call: ir.Operation) -> str:
+    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
