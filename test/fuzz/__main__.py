@@ -1,5 +1,5 @@
 """`python -m fuzz FIRST COUNT`, in `test/`: run that many inputs, and show each kind of failure
-once."""
+once. With `--foreign`, they are functions over memrefs and tensors."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import sys
 import time
 from collections import defaultdict
 
-from fuzz.corpus import programs
+from fuzz.corpus import foreign_programs, programs
 from fuzz.worker import Failure, fuzz, made
 
 
 def main() -> int:
     """Run the inputs; 1 if any failed."""
     first, count = (int(argument) for argument in sys.argv[1:3])
-    corpus, start = programs(), time.perf_counter()
+    corpus = foreign_programs() if "--foreign" in sys.argv else programs()
+    start = time.perf_counter()
     kinds: dict[str, list[Failure]] = defaultdict(list)
     for failure in fuzz(corpus, range(first, first + count)):
         kinds[failure.kind].append(failure)

@@ -57,6 +57,20 @@ def arguments(chance: random.Random) -> list[str]:
     ]
 
 
+def foreign_arguments(chance: random.Random) -> list[str]:
+    """The options of one run on functions that others wrote: their pipeline, and a derivative."""
+    gradients = chance.choice(("", "=gradients=true", "=gradients=true"))
+    behind = chance.choice(
+        (
+            [],
+            ["--check-access-rules", "--differentiate-reverse"],
+            ["--differentiate-forward"],
+            [f"--{chance.choice(pass_names())}"],
+        )
+    )
+    return [f"--function-pipeline{gradients}", *behind]
+
+
 def _step(chance: random.Random) -> str:
     if chance.random() < 0.2:
         return chance.choice(UPSTREAM)

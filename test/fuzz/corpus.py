@@ -4,10 +4,15 @@ stage."""
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from programs.enzyme import situations
+from programs.foreign_functions import KINDS
+
 import mlirad as ti
+from fuzz.commands import arguments, foreign_arguments
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.errors import MLIRError
@@ -21,18 +26,31 @@ from mlirad.pipeline.stages.gpu import cuda_stages
 from mlirad.pipeline.stages.stage import Stage, join
 
 TESTS = Path(__file__).parents[1]
+FOREIGN = 40  # random functions of each kind
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Programs that can be parsed, and those that cannot."""
+    """Programs that can be parsed, those that cannot, and what gives a command line for one."""
 
     right: list[str]
     wrong: list[str]
+    options: Callable[[random.Random], list[str]] = arguments
 
     def pick(self, chance: random.Random) -> str:
         """One of them, mostly one that passes can run on."""
         return chance.choice(self.right if chance.random() < 0.95 else self.wrong)
+
+
+def foreign_programs() -> Corpus:
+    """Functions over memrefs and tensors, as others write them."""
+    texts = [_without_comments(situation.text) for situation in situations()]
+    texts += [KINDS[kind](number).text for kind in KINDS for number in range(FOREIGN)]
+    return Corpus(
+        [text for text in texts if is_program(text)],
+        [text for text in texts if not is_program(text)] or texts[:1],
+        foreign_arguments,
+    )
 
 
 def programs() -> Corpus:
@@ -86,11 +104,11 @@ def dumps() -> list[str]:
             z[(i * 8 + j) % 32] += root
 
     found = []
-    for kernel, arguments in ((carried, (3, 0.5)), (scattered, ())):
+    for kernel, passed in ((carried, (3, 0.5)), (scattered, ())):
         for mode in ("primal", "reverse"):
             stages = ["field", *(stage.name for stage in cpu_stages(parse_mode(mode)))]
             found += [
-                kernel.ir(*arguments, stage=stage, mode=mode, locations=True) for stage in stages
+                kernel.ir(*passed, stage=stage, mode=mode, locations=True) for stage in stages
             ]
     ti.reset()
     return found + [

@@ -8,21 +8,30 @@ from pathlib import Path
 
 import pytest
 
-INPUTS = 600
+INPUTS, FOREIGN_INPUTS = 600, 100
 
 
 @pytest.mark.parametrize("shard", range(2))
 def test_mutated_programs(shard: int) -> None:
     """Inputs that one number makes again: `python -m fuzz NUMBER 1 -v`."""
+    _require_no_failures(shard * INPUTS, INPUTS)
+
+
+def test_mutated_functions_of_others() -> None:
+    """`python -m fuzz NUMBER 1 -v --foreign`."""
+    _require_no_failures(0, FOREIGN_INPUTS, "--foreign")
+
+
+def _require_no_failures(first: int, count: int, *options: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "fuzz", str(shard * INPUTS), str(INPUTS), "-v"],
+        [sys.executable, "-m", "fuzz", str(first), str(count), "-v", *options],
         capture_output=True,
         text=True,
         check=False,
         cwd=Path(__file__).parents[1],
     )
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
-    assert f"{INPUTS} inputs, 0 failures" in done.stdout
+    assert f"{count} inputs, 0 failures" in done.stdout
 
 
 @pytest.mark.parametrize(("arguments", "says"), [("round-trip 8", ", 0 differ"), ("0 300", "read")])

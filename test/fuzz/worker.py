@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fuzz.commands import arguments
 from fuzz.corpus import Corpus, is_program
 from fuzz.mutations import mutate
 from mlirad.dialect import context
@@ -61,7 +60,7 @@ def fuzz(corpus: Corpus, numbers: range) -> list[Failure]:
 def made(corpus: Corpus, number: int) -> tuple[str, list[str]]:
     """The program and the options of an input."""
     chance = random.Random(number)
-    return mutate(corpus.pick(chance), corpus.right, chance, is_program), arguments(chance)
+    return mutate(corpus.pick(chance), corpus.right, chance, is_program), corpus.options(chance)
 
 
 def _in_a_fork(corpus: Corpus, numbers: range, folder: Path) -> tuple[list[Failure], range]:
