@@ -21,6 +21,7 @@ from mlirad.dialect.field import Field
 from mlirad.dialect.grad import Grad
 from mlirad.dialect.snode import Snode
 from mlirad.dialect.te import Te
+from mlirad.ir.assembly import shorten
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "dialects"
@@ -125,13 +126,14 @@ def _type(constraint: Any) -> str:
 
 
 def example(name: str) -> str:
-    """Return a program with an op: the first one of the op's test, or of another's."""
+    """Return a program with an op, in short form: the first one of the op's test, or of
+    another's."""
     own_file = EXAMPLES / f"{name.replace('.', '_')}.mlir"
     files = sorted(EXAMPLES.glob(f"{name.partition('.')[0]}_*.mlir"))
     for file in (own_file, *files):
         program = _first_program(file) if file.exists() else ""
         if re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", program):
-            return program
+            return shorten(program)
     raise LookupError(f"no test in {EXAMPLES} begins with a program that has '{name}'")
 
 

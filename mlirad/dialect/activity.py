@@ -22,7 +22,7 @@ from mlirad.dialect.view import NamedOp, View
 class ActivateOp(View, dialect=Snode, name="activate", effects=[writes("activity")]):
     """Make a cell active, and the cells around it; a list is made long enough.
 
-    `"snode.activate"(%i, %j) {activity = @p} : (index, index) -> ()`
+    `snode.activate @p[%i, %j]`
 
     Races: not with other activations; with deactivations of the block in other iterations.
     Bounds: outside of the block, an error of the launch, and nothing is changed.
@@ -39,7 +39,7 @@ class DeactivateOp(View, dialect=Snode, name="deactivate", effects=[writes("acti
     """Make a cell inactive; of a pointer block's, what lies below becomes 0 and inactive. Of a
     dynamic block, empty the list.
 
-    `"snode.deactivate"(%i, %j) {activity = @p} : (index, index) -> ()`
+    `snode.deactivate @p[%i, %j]`
 
     Races: with all that concerns the block in other iterations.
     Bounds: outside of the block, an error of the launch, and nothing is changed.
@@ -55,7 +55,7 @@ class DeactivateOp(View, dialect=Snode, name="deactivate", effects=[writes("acti
 class IsActiveOp(View, dialect=Snode, name="is_active", effects=[reads("activity")]):
     """Whether a cell is active; with the attribute `visits`, for a serial loop over active cells.
 
-    `%a = "snode.is_active"(%i) {activity = @p} : (index) -> i1`
+    `%a = snode.is_active @p[%i]`
 
     Races: with what activates or deactivates the cell in another iteration.
     Bounds: indices lie in the block.
@@ -75,7 +75,7 @@ class IsActiveOp(View, dialect=Snode, name="is_active", effects=[reads("activity
 
 
 class LengthOp(View, dialect=Snode, name="length", effects=[reads("activity")]):
-    """How long a list is. `%n = "snode.length"(%i) {activity = @d} : (index) -> i32`
+    """How long a list is. `%n = snode.length @d[%i]`
 
     Races: with what changes the list in another iteration.
     Bounds: indices lie in the blocks around the list.
@@ -93,7 +93,7 @@ class AppendOp(View, dialect=Snode, name="append", effects=[reads("activity"), w
     """Make a list longer by an item; gives its number, or, where the list is full, which is an
     error of the launch, how many items it has room for.
 
-    `%k = "snode.append"(%i) {activity = @d} : (index) -> i32`
+    `%k = snode.append @d[%i]`
 
     Races: not with other appends, the order of which is open; with deactivations in other
       iterations.

@@ -1,11 +1,10 @@
 """The layout of fields: a tree of blocks whose leaves are named fields.
 
-    "snode.root"() ({
-      "snode.dense"() ({
-        "snode.place"() {sym_name = "x", element = f32, component_shape = [2], adjoint = @x.grad} :
-        () -> ()
-      }) {axes = [0, 1], extents = [4, 8]} : () -> ()
-    }) {sym_name = "S0"} : () -> ()
+    snode.root @S0 {
+      snode.dense [4, 8] {
+        snode.place @x [2] : f32 adjoint(@x.grad)
+      }
+    }
 
 The children of one block lie next to each other in each of its cells. A field's index runs over the
 axes of the blocks above it, outermost block most significant; its components are contiguous in the
@@ -32,7 +31,7 @@ class Snode(ext.Dialect, name="snode"):
 
 
 class RootOp(View, dialect=Snode, name="root", traits=[ir.NoTerminatorTrait]):
-    """One allocation. `"snode.root"() ({ ... }) {sym_name = "S0"} : () -> ()`"""
+    """One allocation. `snode.root @S0 { ... }`"""
 
     sym_name: ir.StringAttr
     body: ext.Region
@@ -42,8 +41,7 @@ class RootOp(View, dialect=Snode, name="root", traits=[ir.NoTerminatorTrait]):
 
 
 class DenseOp(View, dialect=Snode, name="dense", traits=[ir.NoTerminatorTrait]):
-    """A block of cells over some axes. `"snode.dense"() ({ ... }) {axes = [0], extents = [16]} : ()
-    -> ()`"""
+    """A block of cells over some axes. `snode.dense [16] { ... }`"""
 
     axes: ir.ArrayAttr
     extents: ir.ArrayAttr
@@ -56,7 +54,7 @@ class DenseOp(View, dialect=Snode, name="dense", traits=[ir.NoTerminatorTrait]):
 class PointerOp(View, dialect=Snode, name="pointer", traits=[ir.NoTerminatorTrait]):
     """A block whose cells are active or not; what lies below one that is not is 0.
 
-    `"snode.pointer"() ({ ... }) {axes = [0], extents = [16], activity = @p} : () -> ()`
+    `snode.pointer [16] activity(@p) { ... }`
     """
 
     axes: ir.ArrayAttr
@@ -71,7 +69,7 @@ class PointerOp(View, dialect=Snode, name="pointer", traits=[ir.NoTerminatorTrai
 class BitmaskedOp(View, dialect=Snode, name="bitmasked", traits=[ir.NoTerminatorTrait]):
     """A block whose cells are active or not, and keep what lies below them.
 
-    `"snode.bitmasked"() ({ ... }) {axes = [0], extents = [16], activity = @b} : () -> ()`
+    `snode.bitmasked [16] activity(@b) { ... }`
     """
 
     axes: ir.ArrayAttr
@@ -87,7 +85,7 @@ class DynamicOp(View, dialect=Snode, name="dynamic", traits=[ir.NoTerminatorTrai
     """A list along one axis, in each cell around it, of so many items at most: those in front of
     its length are active.
 
-    `"snode.dynamic"() ({ ... }) {axes = [0], extents = [16], activity = @d} : () -> ()`
+    `snode.dynamic [16] activity(@d) { ... }`
     """
 
     axes: ir.ArrayAttr
@@ -103,7 +101,7 @@ class PlaceOp(View, dialect=Snode, name="place"):
     """A field; `adjoint` and `duals`, where present, name the fields of its derivatives (a dual for
     each tangent).
 
-    `"snode.place"() {sym_name = "x", element = f32, component_shape = []} : () -> ()`
+    `snode.place @x : f32`
     """
 
     sym_name: ir.StringAttr

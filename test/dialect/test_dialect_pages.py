@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from dialect_pages import DIALECTS, PAGES, example, pages, split_facts
 
-from mlirad.bindings import ext, ir
+from mlirad.bindings import ext
 from mlirad.dialect import context
 from mlirad.dialect.effects import effects_of
+from mlirad.pipeline.opt.parsing import Reading
 
 OPS = [op for dialect in DIALECTS for op in dialect.operations]
 
@@ -29,7 +30,7 @@ def test_pages_are_up_to_date() -> None:
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.OPERATION_NAME)
 def test_an_example_parses(op: Any) -> None:
     with context():
-        module = ir.Module.parse(example(op.OPERATION_NAME))
+        module = Reading(example(op.OPERATION_NAME), "-", is_whole_file=False).module()
         assert module.operation.verify()
 
 

@@ -12,7 +12,7 @@ _DRAWN = ("f16", "f32", "f64", "i1", "i8", "i16", "i32", "i64")
 
 
 class ChunkOp(View, dialect=Field, name="chunk", traits=[ext.Pure]):
-    """The number of the chunk of a parallel loop that runs. `%k = "field.chunk"() : () -> index`"""
+    """The number of the chunk of a parallel loop that runs. `%k = field.chunk`"""
 
     number: ext.Result[ir.IndexType]
 
@@ -21,7 +21,7 @@ class RandomOp(View, dialect=Field, name="random", traits=[ext.Pure]):
     """Uniform in [0, 1), or all bits of an integer: a function of its three counters, so a draw can
     be repeated.
 
-    `%r = "field.random"(%launch, %iteration, %draw) : (i64, i64, i64) -> f32`
+    `%r = field.random %launch, %iteration, %draw : f32`
     """
 
     launch: ext.Operand[I64]
@@ -40,7 +40,7 @@ class FetchOp(View, dialect=Field, name="fetch", traits=[ext.Pure]):
     """Values which the host has to know: where it cannot reach the memory that they come
     from, they are copied to it.
 
-    `%m, %n = "field.fetch"(%a, %b) : (index, index) -> (index, index)`
+    `%m, %n = field.fetch %a, %b`
     """
 
     values: Sequence[ext.Operand[ir.IndexType]]

@@ -40,7 +40,7 @@ _ON_INTEGERS = {*AtomicKind} - _FLOAT_KINDS
 
 
 class GetOp(View, dialect=Field, name="get", traits=[ext.Pure]):
-    """The array of a field. `%x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>`
+    """The array of a field. `%x = field.get @x : !field.array<f32, [16]>`
 
     Aliasing: arrays of two fields never overlap; two of one field are the same array.
     """
@@ -57,7 +57,7 @@ class GetOp(View, dialect=Field, name="get", traits=[ext.Pure]):
 
 
 class AllocaOp(View, dialect=Field, name="alloca", effects=[allocates("array")]):
-    """A zeroed array local to this launch. `%a = "field.alloca"() : () -> !field.array<f32, []>`
+    """A zeroed array local to this launch. `%a = field.alloca : !field.array<f32, []>`
 
     With `is_set`, it holds anything at first: each element is stored to before it is read.
 
@@ -78,7 +78,7 @@ class AllocaOp(View, dialect=Field, name="alloca", effects=[allocates("array")])
 
 
 class LoadOp(View, dialect=Field, name="load", effects=[reads("array")]):
-    """An element's value. `%v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32`
+    """An element's value. `%v = field.load %x[%i] : f32`
 
     Races: with a store or an atomic of the same element in another iteration of a parallel loop.
     Bounds: indices lie in the array, else memory of others is read; `insert-bounds-checks` tests
@@ -95,7 +95,7 @@ class LoadOp(View, dialect=Field, name="load", effects=[reads("array")]):
 
 
 class StoreOp(View, dialect=Field, name="store", effects=[writes("array")]):
-    """Set an element. `"field.store"(%v, %x, %i) : (f32, !field.array<f32, [16]>, index) -> ()`
+    """Set an element. `field.store %v, %x[%i]`
 
     Races: with every access of the same element in another iteration of a parallel loop.
     Bounds: indices lie in the array, else memory of others is overwritten; `insert-bounds-checks`
@@ -114,8 +114,7 @@ class StoreOp(View, dialect=Field, name="store", effects=[writes("array")]):
 class AtomicOp(View, dialect=Field, name="atomic", effects=[reads("array"), writes("array")]):
     """Update by a commutative kind, or `exchange`; gives what was there before.
 
-    `%old = "field.atomic"(%v, %x, %i) {kind = "add"}
-    : (f32, !field.array<f32, [16]>, index) -> f32`
+    `%old = field.atomic add %v, %x[%i]`
 
     Races: not with other atomics of the element, the order of which is open; with loads and stores
       in other iterations of a parallel loop.
@@ -144,8 +143,7 @@ class AtomicOp(View, dialect=Field, name="atomic", effects=[reads("array"), writ
 
 
 class DimOp(View, dialect=Field, name="dim", traits=[ext.Pure]):
-    """An extent of an ndarray. `%n = "field.dim"(%a) {axis = 0} : (!field.array<f32, [-1]>) ->
-    index`"""
+    """An extent of an ndarray. `%n = field.dim %a, 0`"""
 
     array: ext.Operand[Any]
     axis: ir.IntegerAttr
@@ -160,8 +158,7 @@ class DimOp(View, dialect=Field, name="dim", traits=[ext.Pure]):
 
 
 class AddressOp(View, dialect=Field, name="address", traits=[ext.Pure]):
-    """Where an element lies. `%a = "field.address"(%x, %i) : (!field.array<f32, [16]>, index) ->
-    i64`
+    """Where an element lies. `%a = field.address %x[%i]`
 
     Bounds: nothing is read or written, so any index will do.
     """

@@ -19,7 +19,7 @@ class WordType(Field.Type, name="word"):
 class SpellOp(View, dialect=Field, name="spell", traits=[ext.Pure]):
     """A number as a word, so that values of several types can stand in one text.
 
-    `%w = "field.spell"(%v) : (f32) -> !field.word`
+    `%w = field.spell %v : f32`
     """
 
     value: ext.Operand[Any]
@@ -30,8 +30,7 @@ class SpellOp(View, dialect=Field, name="spell", traits=[ext.Pure]):
 
 
 class PrintOp(View, dialect=Field, name="print", effects=[writes()]):
-    """Write the values into a text with one `{}` for each. `"field.print"(%v) {format = "{}\\0A"} :
-    (f32) -> ()`
+    """Write the values into a text with one `{}` for each. `field.print "{}\\0A", %v : f32`
 
     Races: iterations of a parallel loop print in any order.
     """
@@ -49,7 +48,7 @@ class PrintOp(View, dialect=Field, name="print", effects=[writes()]):
 class AssertOp(View, dialect=Field, name="assert", effects=[writes()]):
     """Note the first failure of a launch; what follows still runs.
 
-    `"field.assert"(%c, %i) {message = "index {} is out of bounds"} : (i1, index) -> ()`
+    `field.assert %c, "index {} is out of bounds", %i : index`
 
     Races: of failures in several iterations of a parallel loop, any one is noted.
     """

@@ -10,7 +10,7 @@ from mlirad.dialect.view import View
 
 
 class YieldOp(View, dialect=Grad, name="yield", traits=[ir.IsTerminatorTrait], effects=[]):
-    """The results of a region of this dialect, all of one type. `"grad.yield"(%r) : (f32) -> ()`"""
+    """The results of a region of this dialect, all of one type. `grad.yield %r : f32`"""
 
     values: Sequence[ext.Operand[Any]]
 

@@ -21,7 +21,7 @@ class LogType(Grad.Type, name="log"):
 class OpenOp(View, dialect=Grad, name="open", effects=[allocates("log")]):
     """An empty log, with room for so many entries where that is known.
 
-    `%l = "grad.open"(%n) : (index) -> !grad.log<f32, 1>`
+    `%l = grad.open %n : !grad.log<f32, 1>`
 
     Races: a log is used by the iteration that opens it.
     Bounds: it takes as many entries as it was opened for, if that is said.
@@ -40,7 +40,7 @@ class OpenOp(View, dialect=Grad, name="open", effects=[allocates("log")]):
 class RecordOp(View, dialect=Grad, name="record", effects=[writes("log")]):
     """Note what an element holds before it is overwritten.
 
-    `"grad.record"(%old, %l, %i) : (f32, !grad.log<f32, 1>, index) -> ()`
+    `grad.record %old, %l[%i]`
 
     Races: with every use of the log in another iteration.
     """
@@ -58,7 +58,7 @@ class RecordOp(View, dialect=Grad, name="record", effects=[writes("log")]):
 
 
 class MarkOp(View, dialect=Grad, name="mark", effects=[reads("log")]):
-    """How many elements a log holds now. `%m = "grad.mark"(%l) : (!grad.log<f32, 1>) -> index`
+    """How many elements a log holds now. `%m = grad.mark %l`
 
     Races: with records and undos of the log in another iteration.
     """
@@ -75,7 +75,7 @@ class UndoOp(
 ):
     """Give an array back what was noted since a mark.
 
-    `"grad.undo"(%l, %m, %x) : (!grad.log<f32, 1>, index, !field.array<f32, [16]>) -> ()`
+    `grad.undo %l, %m, %x`
 
     Races: with every use of the log or of the elements in another iteration.
     Bounds: `count` is what an earlier mark gave.
@@ -95,7 +95,7 @@ class UndoOp(
 
 
 class CloseOp(View, dialect=Grad, name="close", effects=[frees("log")]):
-    """The log is not used any more. `"grad.close"(%l) : (!grad.log<f32, 1>) -> ()`
+    """The log is not used any more. `grad.close %l`
 
     Races: with every use of the log in another iteration.
     """

@@ -25,7 +25,7 @@ class VjpOp(View, dialect=Grad, name="vjp", traits=[ext.Pure]):
     values. A buffer holds at first the adjoint of what the function leaves in the memref, and then
     that of what the function finds there. The memrefs themselves are in the end as they were.
 
-    `%df = "grad.vjp"() {callee = @f, active = [0]} : () -> ((f64, f64) -> f64)`
+    `%df = grad.vjp @f {active = [0]} : (f64, f64) -> f64`
     """
 
     derivative: ext.Result[Any]
@@ -44,7 +44,7 @@ class JvpOp(View, dialect=Grad, name="jvp", traits=[ext.Pure]):
     function does: memrefs hold what that writes. The tangent buffer of an active memref holds at
     first the tangent of what the function finds there, and then of what it leaves.
 
-    `%df = "grad.jvp"() {callee = @f, active = [0]} : () -> ((f64, f64) -> (f64, f64))`
+    `%df = grad.jvp @f {active = [0]} : (f64, f64) -> (f64, f64)`
     """
 
     derivative: ext.Result[Any]

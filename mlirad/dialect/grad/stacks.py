@@ -18,8 +18,7 @@ class StackType(Grad.Type, name="stack"):
 
 
 class AllocOp(View, dialect=Grad, name="alloc", effects=[allocates("stack")]):
-    """As many slots as a loop has iterations. `%s = "grad.alloc"(%trips) : (index) ->
-    !grad.stack<f32>`
+    """As many slots as a loop has iterations. `%s = grad.alloc %trips : !grad.stack<f32>`
 
     Races: within a parallel loop, each iteration has one of its own.
     Bounds: `trips` is 0 or more.
@@ -34,8 +33,7 @@ class AllocOp(View, dialect=Grad, name="alloc", effects=[allocates("stack")]):
 
 
 class PushOp(View, dialect=Grad, name="push", effects=[writes("stack")]):
-    """Keep the value of iteration `trip`. `"grad.push"(%v, %s, %k) : (f32, !grad.stack<f32>, index)
-    -> ()`
+    """Keep the value of iteration `trip`. `grad.push %v, %s[%k]`
 
     Races: with accesses of the same slot in another iteration.
     Bounds: `trip` is below `trips`, and not tested.
@@ -50,8 +48,7 @@ class PushOp(View, dialect=Grad, name="push", effects=[writes("stack")]):
 
 
 class PopOp(View, dialect=Grad, name="pop", effects=[reads("stack")]):
-    """Give back the value of iteration `trip`. `%v = "grad.pop"(%s, %k) : (!grad.stack<f32>, index)
-    -> f32`
+    """Give back the value of iteration `trip`. `%v = grad.pop %s[%k] : f32`
 
     Races: with a push to the same slot in another iteration.
     Bounds: `trip` is below `trips`, and not tested.
@@ -66,7 +63,7 @@ class PopOp(View, dialect=Grad, name="pop", effects=[reads("stack")]):
 
 
 class FreeOp(View, dialect=Grad, name="free", effects=[frees("stack")]):
-    """The reverse sweep is past the loop. `"grad.free"(%s) : (!grad.stack<f32>) -> ()`
+    """The reverse sweep is past the loop. `grad.free %s`
 
     Races: with every use of the stack in another iteration.
     """

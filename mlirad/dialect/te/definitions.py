@@ -17,7 +17,7 @@ class Te(ext.Dialect, name="te"):
 
 
 class SizeOp(View, dialect=Te, name="size", traits=[ext.Pure]):
-    """A size that a call decides. `%n = "te.size"() {label = "n"} : () -> index`"""
+    """A size that a call decides. `%n = te.size "n"`"""
 
     label: ir.StringAttr
     extent: ext.Result[ir.IndexType]
@@ -26,7 +26,7 @@ class SizeOp(View, dialect=Te, name="size", traits=[ext.Pure]):
 class PlaceholderOp(View, dialect=Te, name="placeholder", traits=[ext.Pure]):
     """A tensor that a call is given; `sizes` are its extents that types do not say.
 
-    `%x = "te.placeholder"(%n) {label = "x"} : (index) -> tensor<?x3xf32>`
+    `%x = te.placeholder "x"(%n) : tensor<?x3xf32>`
     """
 
     sizes: Sequence[ext.Operand[ir.IndexType]]
@@ -40,7 +40,7 @@ class PlaceholderOp(View, dialect=Te, name="placeholder", traits=[ext.Pure]):
 class PutOp(View, dialect=Te, name="put", traits=[ir.IsTerminatorTrait], effects=[]):
     """The end of the region of a `te.scatter`: what to add, where, and whether.
 
-    `"te.put"(%holds, %v, %k) : (i1, f32, index) -> ()`
+    `te.put %v at [%k] if %holds : f32`
     """
 
     holds_here: ext.Operand[I1]
@@ -55,7 +55,7 @@ class PutOp(View, dialect=Te, name="put", traits=[ir.IsTerminatorTrait], effects
 
 
 class YieldOp(View, dialect=Te, name="yield", traits=[ir.IsTerminatorTrait], effects=[]):
-    """What a region gives, all of one type. `"te.yield"(%v) : (f32) -> ()`"""
+    """What a region gives, all of one type. `te.yield %v : f32`"""
 
     values: Sequence[ext.Operand[Any]]
 
@@ -69,8 +69,7 @@ class YieldOp(View, dialect=Te, name="yield", traits=[ir.IsTerminatorTrait], eff
 class ComputeOp(View, dialect=Te, name="compute", traits=[ext.Pure]):
     """A tensor whose element at some indices is what the region gives for them.
 
-    `%y = "te.compute"(%n) ({^bb0(%i: index, %j: index): ... "te.yield"(%v) : (f32) -> ()})
-    {label = "y"} : (index) -> tensor<?x3xf32>`
+    `%y = te.compute "y"(%n) : tensor<?x3xf32> {^bb0(%i: index, %j: index): ... te.yield %v : f32 }`
     """
 
     sizes: Sequence[ext.Operand[ir.IndexType]]
@@ -87,8 +86,8 @@ class ScatterOp(View, dialect=Te, name="scatter", traits=[ext.Pure]):
     a box.
 
     The operands are the sizes that the type does not say, then the extents of the box.
-    `%y = "te.scatter"(%m) ({^bb0(%i: index): ... "te.put"(%holds, %v, %k) : (i1, f32, index) ->
-    ()}) {label = "y"} : (index) -> tensor<8xf32>`
+    `%y = te.scatter "y"(%m) : tensor<8xf32> {^bb0(%i: index):
+    ... te.put %v at [%k] if %holds : f32 }`
     """
 
     extents: Sequence[ext.Operand[ir.IndexType]]
@@ -107,8 +106,8 @@ class ScanOp(View, dialect=Te, name="scan", traits=[ext.Pure]):
 
     The first region gives the states to begin with for some indices of the box, the second those
     behind a step, for its number, the indices and the states before.
-    `%h = "te.scan"() ({^bb0(%i: index): ...}, {^bb0(%t: index, %i: index, %s: f32): ...})
-    {label = "h", states = 1} : () -> tensor<11x4xf32>`
+    `%h = te.scan "h" states 1 : tensor<11x4xf32> {^bb0(%i: index): ...},
+    {^bb0(%t: index, %i: index, %s: f32): ...}`
     """
 
     sizes: Sequence[ext.Operand[ir.IndexType]]

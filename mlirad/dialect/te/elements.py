@@ -29,7 +29,7 @@ class ReduceKind(StrEnum):
 
 
 class ReadOp(View, dialect=Te, name="read", traits=[ext.Pure]):
-    """An element. `%v = "te.read"(%x, %i, %j) : (tensor<4x3xf32>, index, index) -> f32`"""
+    """An element. `%v = te.read %x[%i, %j] : tensor<4x3xf32>`"""
 
     tensor: ext.Operand[Any]
     indices: Sequence[ext.Operand[ir.IndexType]]
@@ -49,8 +49,8 @@ class ReduceOp(View, dialect=Te, name="reduce", traits=[ext.Pure]):
     the first region gives a number, and the result is where the first of the greatest, or least,
     ones is: an i32 that counts the points of the box, or -1 where it is empty.
 
-    `%s = "te.reduce"(%low, %high, %zero) ({^bb0(%k: index): ...}, {^bb0(%a: f32, %b: f32): ...})
-    {kind = "sum", operandSegmentSizes = array<i32: 2, 1>} : (index, index, f32) -> f32`
+    `%s = te.reduce sum [%low, %high] init(%zero) : f32 {^bb0(%k: index): ...},
+    {^bb0(%a: f32, %b: f32): ...}`
     """
 
     bounds: Sequence[ext.Operand[ir.IndexType]]
