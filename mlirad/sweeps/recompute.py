@@ -61,7 +61,7 @@ class Recompute:
 
     def _node(self, node: Node, level: int, env: Environment) -> None:
         runs_reversed = level == node.block.depth + 1
-        redone = node in self.needed.redone
+        redone = self.needed.is_redone(node, level)
         fills = (node, level) in self.needed.runs
         replays = (level == 1 and node in self.needed.replayed) or redone or fills
         if redone and runs_reversed and node.blocks:
@@ -75,7 +75,9 @@ class Recompute:
             if runs_reversed and node in self.needed.work:
                 self.trips[node] = Bounds(*(env[v] for v in node.flow.control)).trips()
             if history or replays or self._wants(node.results, level):
-                with_marks = redone and runs_reversed and node in self.needed.work
+                with_marks = (
+                    runs_reversed and node in self.needed.work and self.needed.moves_memory(node)
+                )
                 self._for(node, level, env, history, with_marks=with_marks)
         elif is_while(node):
             if runs_reversed and node in self.needed.work:
@@ -192,8 +194,8 @@ class Recompute:
     def _while_with_history(self, node: Node, level: int, env: Environment) -> None:
         """Keep a loop's history: while it runs, where it is known to be short, or count its
         iterations, and run it that often again."""
-        redone = node in self.needed.redone
-        redone_last = any(inner in self.needed.redone for inner in node.blocks[0].nodes)
+        redone = self.needed.is_redone(node, level)
+        redone_last = any(self.needed.is_redone(inner, level) for inner in node.blocks[0].nodes)
         most = None if redone or redone_last else most_trips(node.op)
         if most is not None and most <= MOST:
             history = [a for a in node.blocks[0].arguments if a in self.needed.saved]
@@ -223,7 +225,7 @@ class Recompute:
         inner = Scope(env)
         inner.update(zip([value.argument for value in carried], op.carried))
         with ir.InsertionPoint(block):
-            if node in self.needed.redone:
+            if self.needed.is_redone(node, level):
                 self.undo.push_marks(node, block.arguments[0])
             for argument in history:
                 grad.push(inner[argument], self.stacks[argument], block.arguments[0])

@@ -31,20 +31,20 @@ class Reverse(AdjointSweep):
         """Emit the reverse of a block whose needed values are at hand."""
         for node in reversed(block.nodes[:-1]):
             with node.op.location:
-                if node in self.needed.redone:
+                if self.needed.is_redone(node, block.depth + 1):
                     self._undo(node, env)
                 if node in self.needed.work or node.name in _OF_STACKS:
                     _HANDLERS.get(node.name, scalars.scalar)(self, node, env, adj)
-                    if node in self.needed.redone and (is_for(node) or is_while(node)):
+                    if self.needed.moves_memory(node) and (is_for(node) or is_while(node)):
                         self.undo.is_back(node)
 
     def _undo(self, node: Node, env: Environment) -> None:
         """Take back what computing the block anew did at a node. The iterations of a reversed loop
         unwind themselves: unless it reverses nothing after all, its first one finds the logs
-        unwound already."""
+        unwound already. A steady one needs memory as it was before it."""
         if not node.blocks:
             self.undo.undo_write(node, env)
-        elif is_branch(node) or node not in self.needed.work:
+        elif is_branch(node) or node not in self.needed.work or node in self.needed.steady:
             self.undo.undo_to(self.undo.before[node])
 
 

@@ -138,7 +138,7 @@ def _recompute(sweep: AdjointSweep, block: BlockNode, scope: Environment) -> Non
 
 def _go_back(sweep: AdjointSweep, node: Node, trip: ir.Value, scope: Environment) -> None:
     """To the start of an iteration: memory, and the values that the loop carried."""
-    if node in sweep.needed.redone:
+    if sweep.needed.moves_memory(node):
         sweep.undo.undo_iteration(node, trip)
     for argument, stack in _history(sweep, node):
         scope[argument] = grad.pop(stack, trip)
@@ -146,13 +146,13 @@ def _go_back(sweep: AdjointSweep, node: Node, trip: ir.Value, scope: Environment
 
 def _skip(sweep: AdjointSweep, node: Node) -> None:
     """Take back a loop that has nothing to reverse after all."""
-    if node in sweep.needed.redone:
+    if sweep.needed.moves_memory(node):
         sweep.undo.undo_to(sweep.undo.before[node])
     _free_history(sweep, node)
 
 
 def _free_history(sweep: AdjointSweep, node: Node) -> None:
-    if node in sweep.needed.redone:
+    if sweep.needed.moves_memory(node):
         sweep.undo.free_marks(node)
     for _, stack in _history(sweep, node):
         grad.free(stack)

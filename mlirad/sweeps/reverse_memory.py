@@ -43,7 +43,7 @@ def atomic(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> 
     if kind == AtomicKind.ADD:
         if is_active:
             sweep.add(adj, node.operands[0], field.load(*element))
-    elif kind in (AtomicKind.MIN, AtomicKind.MAX) and node not in sweep.needed.redone:
+    elif kind in (AtomicKind.MIN, AtomicKind.MAX) and not sweep.needed.moves_memory(node):
         claimed = _claim(sweep, node, env, type_, element)
         if is_active:
             sweep.add(adj, node.operands[0], claimed)

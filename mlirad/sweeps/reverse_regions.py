@@ -43,7 +43,7 @@ def is_idle(sweep: AdjointSweep, node: Node, results: Sequence[ir.Value | None])
 
 def mark_reversed(sweep: AdjointSweep, node: Node, op: ir.Operation) -> None:
     """Say of the reverse of a node that it leaves memory as it was before."""
-    if node in sweep.needed.redone:
+    if sweep.needed.is_redone(node, node.block.depth + 1):
         op.attributes[grad.REVERSED] = ir.UnitAttr.get()
 
 

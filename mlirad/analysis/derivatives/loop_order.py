@@ -19,7 +19,7 @@ def any_order(graph: Graph, activity: Activity, needed: NeededValues, loop: Node
     where elements that are stored are touched once, and where an array is either read or added to:
     the adjoint of a read is an addition to what the adjoint of an update reads.
     """
-    if loop in needed.redone:
+    if needed.moves_memory(loop):
         return False
     body = loop.blocks[0]
     for position, argument in enumerate(body.arguments[1:]):

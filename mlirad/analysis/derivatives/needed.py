@@ -9,6 +9,8 @@ around a value run reversed: the key of a need is (value, reversed blocks).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from mlirad.analysis.derivatives.activity import Activity, stack_of
 from mlirad.analysis.derivatives.kept_values import stacks
 from mlirad.analysis.rules.table import RULES, primal_reads
@@ -16,7 +18,7 @@ from mlirad.dialect.field import AtomicKind, atomic_kind, is_access, is_load, is
 from mlirad.dialect.grad import AllocOp, CustomOp, PopOp, PushOp
 from mlirad.ir.custom import vjp_reads
 from mlirad.ir.graph import BlockNode, Graph, Node
-from mlirad.ir.structured import is_parallel, is_serial_loop
+from mlirad.ir.structured import is_for, is_parallel, is_serial_loop
 from mlirad.ir.walk import Array, has_uses
 
 Key = tuple[int, int]
@@ -32,26 +34,70 @@ class NeededValues:
 
     `redone` are the writes to `arrays`, and what is around them inside a parallel loop (or the
     function): the reverse does them again and undoes them, so that memory moves back with it (see
-    `sweeps/undo.py`).
+    `sweeps/undo.py`). So it is for loops that read what they overwrite; `steady` are the other ones
+    among `redone`, whose iterations the reverse takes from memory as it was before the loop.
     """
 
     def __init__(
         self, graph: Graph, activity: Activity, arrays: frozenset[Array] = frozenset()
     ) -> None:
         self.graph, self.activity, self.arrays = graph, activity, arrays
-        self.redone: set[Node] = set()
+        self._stacks = stacks(graph)
+        self.work: set[Node] = set()
+        self._find_work(graph.body)
+        self.redone = self._find_redone()
+        self.steady = {node for node in self.redone if is_for(node) and node in self.work}
+        self._find_needs()
+        while moving := {loop for loop in self.steady if self._reads_what_it_writes(loop)}:
+            self.steady -= moving
+            self._find_needs()
+
+    def _find_needs(self) -> None:
+        """Follow what is needed, if the loops that are `steady` do not write again in reverse."""
         self.keys: set[Key] = set()
         self.saved: set[int] = set()
         self.replayed: set[Node] = set()
         self.runs: set[tuple[Node, int]] = set()
-        self._stacks = stacks(graph)
         self.reasons: dict[int, Node] = {}
         self._pending: list[Key] = []
-        self.work: set[Node] = set()
-        self._find_work(graph.body)
-        self._seed(graph.body)
+        self._last_levels: dict[Node, int] = {}
+        for loop in self.steady:
+            for inner in loop.walk():
+                level = self._last_levels.get(inner, loop.block.depth + 1)
+                self._last_levels[inner] = min(level, loop.block.depth + 1)
+        self._seed(self.graph.body)
         self._redo()
         self._close()
+
+    def is_redone(self, node: Node, level: int) -> bool:
+        """Return whether a write is done again, or there is one in a loop or branch, where so many
+        of the blocks around it run reversed."""
+        return node in self.redone and level <= self._last_levels.get(node, level)
+
+    def moves_memory(self, node: Node) -> bool:
+        """Return whether memory moves back with the reverse of a loop."""
+        return self.is_redone(node, node.block.depth + 1) and node not in self.steady
+
+    def _reads_what_it_writes(self, loop: Node) -> bool:
+        """Return whether the reverse of a loop's iterations needs values of an array that the loop
+        overwrites."""
+        inside = [*loop.walk()]
+        written = {node.array for node in inside if node in self.redone and node.is_access}
+        least = loop.block.depth + 2  # of blocks that run reversed where an iteration does
+        return any(
+            node.array in written
+            and (
+                any(level >= least for value in node.results for level in self._levels(value))
+                or (node in self.work and not _is_only_written(node) and is_write(node))
+            )
+            for node in inside
+            if node.is_access
+        )
+
+    def _levels(self, value: int) -> Iterator[int]:
+        """Yield the numbers of reversed blocks around a value where it is needed."""
+        deepest = self.graph.depth_of(value) + 1
+        return (level for level in range(deepest + 1) if (value, level) in self.keys)
 
     def _find_work(self, block: BlockNode) -> bool:
         for node in block.nodes:
@@ -109,17 +155,25 @@ class NeededValues:
             for value in vjp_reads(node, self.activity.varied):
                 self._need(value, depth, node)
 
+    def _find_redone(self) -> set[Node]:
+        """The writes that are done again, and what is around them."""
+        redone: set[Node] = set()
+        for node in self.graph.nodes():
+            if is_write(node) and node.array in self.arrays and self._is_read_beside(node):
+                redone.add(node)
+                redone.update(owner for owner in node.owners if not is_parallel(owner))
+        return redone
+
     def _redo(self) -> None:
         """Need what the writes that are done again need, in every way their blocks run."""
         for node in self.graph.nodes():
-            if is_write(node) and node.array in self.arrays and self._is_read_beside(node):
-                self.redone.add(node)
+            if is_write(node) and node in self.redone:
                 around = [owner for owner in reversed(node.owners) if not is_parallel(owner)]
-                self.redone.update(around)
                 base, deepest = base_depth(node), self._reversed_blocks(node)
                 for inner in [node, *around]:
                     for level in range(base + 1, min(inner.block.depth + 1, deepest) + 1):
-                        self._need_to_run(inner, level)
+                        if self.is_redone(inner, level):
+                            self._need_to_run(inner, level)
 
     def _is_read_beside(self, write: Node) -> bool:
         """Return whether what the parallel loop around a write reads of its array may be what it

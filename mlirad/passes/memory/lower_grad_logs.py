@@ -11,8 +11,8 @@ from mlirad.ir.ops import Llvm
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import at_end, before, operations
 
-# C's allocator, which GPUs have too; they lack `realloc`
-_ALLOCATE, _FREE = "malloc", "free"
+# C's allocator: of a large log, `realloc` moves the pages and not the entries
+_GROW, _FREE = "realloc", "free"
 _ADDRESS, _COUNT, _CAPACITY = range(3)  # words of a log's header
 FIRST_CAPACITY = 64  # entries
 
@@ -24,7 +24,10 @@ def lower_grad_logs(module: ir.Operation) -> None:
     if not log_ops:
         return
     with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]), module.location:
-        for declaration in ("llvm.func @malloc(i64) -> !llvm.ptr", "llvm.func @free(!llvm.ptr)"):
+        for declaration in (
+            "llvm.func @realloc(!llvm.ptr, i64) -> !llvm.ptr",
+            "llvm.func @free(!llvm.ptr)",
+        ):
             ir.Operation.parse(declaration).clone()
     for op in log_ops:
         log = next((value for value in op.operands if isinstance(value.type, LogType)), None)
@@ -69,13 +72,8 @@ def _record(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
     with at_end(full.then, op.location):
         capacity = b.add(b.mul(count, _word(2)), _word(FIRST_CAPACITY))
         old = b.inttoptr(_read(header, _ADDRESS), pointer_type())
-        new = b.llvm_call(_ALLOCATE, [b.mul(capacity, _word(8 * words))], [pointer_type()]).result
-        b.effect(
-            Llvm.INTR_MEMCPY,
-            [new, old, b.mul(count, _word(8 * words))],
-            isVolatile=ir.BoolAttr.get(False),
-        )
-        b.llvm_call(_FREE, [old])
+        size = b.mul(capacity, _word(8 * words))
+        new = b.llvm_call(_GROW, [old, size], [pointer_type()]).result
         b.write(b.ptrtoint(new, b.integer_type(64)), header, [b.index(_ADDRESS)])
         b.write(capacity, header, [b.index(_CAPACITY)])
         b.yield_()

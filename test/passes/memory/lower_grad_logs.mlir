@@ -1,14 +1,14 @@
 // RUN: mlirad-opt %s --lower-grad-logs | filecheck %s
 // RUN: mlirad-opt %s --lower-grad-logs --lower-grad-logs | filecheck %s
 
-// CHECK-DAG: llvm.func @malloc
+// CHECK-DAG: llvm.func @realloc
 // CHECK-DAG: llvm.func @free
 
 // CHECK-LABEL: func.func @recorded
 // CHECK: %[[HEADER:.*]] = memref.alloca() : memref<3xi64>
 // CHECK: %[[FULL:.*]] = arith.cmpi eq
 // CHECK-NEXT: scf.if %[[FULL]]
-// CHECK: llvm.call @malloc
+// CHECK: llvm.call @realloc
 // CHECK: %[[WORD:.*]] = arith.index_cast %arg1
 // CHECK-NEXT: llvm.store %[[WORD]],
 // CHECK-NEXT: llvm.store %arg0,
