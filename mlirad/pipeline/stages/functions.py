@@ -21,6 +21,7 @@ _CALLS = (
 _LOOPS = (
     "func.func(affine-parallelize),lower-affine,canonicalize,cse,convert-linalg-to-parallel-loops,"
     "lower-affine,scf-forall-to-parallel,lower-sine-cosine-pairs,"
+    "lower-float-classes,"
     "func.func(math-expand-ops{ops=clampf}),"
     "convert-math-to-funcs{min-width-of-fpowi-exponent=1},lift-cf-to-scf,inline,symbol-dce"
 )
@@ -41,7 +42,7 @@ DEFINITIONS = (
     "inline{default-pipeline=cse},symbol-dce,"
     "lower-sine-cosine-pairs,func.func(math-expand-ops{ops=clampf}),"
     "lower-packed-tensors,lower-tensor-gathers,convert-elementwise-to-linalg,"
-    "linalg-generalize-named-ops,canonicalize,cse,raise-linalg-to-te"
+    "linalg-generalize-named-ops,lower-float-classes,canonicalize,cse,raise-linalg-to-te"
 )
 
 
