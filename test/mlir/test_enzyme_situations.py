@@ -14,7 +14,7 @@ from programs.enzyme.document import document
 import mlirad as ti
 from mlirad.mlir.run import main
 from mlirad.mlir.run.derivatives import Program
-from mlirad.mlir.run.values import argument
+from mlirad.mlir.run.function_command import FunctionCommand
 
 SITUATIONS = list(situations())
 MACHINES = [("f64", "cpu"), ("f32", "cpu"), ("f64", "simt")]
@@ -33,7 +33,7 @@ def test_situations(
     element: str,
     machine: str,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     if element == "f32" and re.search(r"\bf32\b", situation.text):
         pytest.skip("has both")
@@ -42,7 +42,7 @@ def test_situations(
     values = [value.replace("f64", element) for value in situation.values]
     status = main([str(file), "--check", "--arch", machine, "--", *values])
     ti.reset()
-    output = capsys.readouterr()
+    output = capfd.readouterr()
     if situation.refusal is None:
         assert status == 0, output.out + output.err
         assert re.search(r"all \d+ derivatives agree", output.out)
@@ -61,7 +61,7 @@ def test_second_derivatives(name: str) -> None:
     (situation,) = (s for s in SITUATIONS if s.name == name)
     ti.init(default_fp=ti.f64, log_level="error")
     function = ti.mlir.parse(situation.text)
-    values = [argument(*v) for v in zip(situation.values, range(9), function.arguments)]
+    values = FunctionCommand(function, situation.values).values
     program = Program(function, values)
     places = [ti.field(ti.f64, a.shape, needs_grad=True) for a in program.inputs]
     loss = ti.field(ti.f64, (), needs_grad=True)

@@ -1,5 +1,6 @@
 """Put functions that upstream does not inline in place of their calls: those that hold
-`grad.custom` or ops of dialects that are not ours, and those that call such functions.
+`grad.custom` or ops of dialects that are not ours, those that call such functions, and those that
+are called within a `grad.custom`.
 
 Expects these functions to have one block (`lift-cf-to-scf`). Calls of recursive ones stay.
 """
@@ -14,7 +15,7 @@ from mlirad.ir.foreign_ops.function_bodies import insert_body
 from mlirad.ir.foreign_ops.registry import is_of_text, is_registered
 from mlirad.ir.ops import Func
 from mlirad.ir.requirements import refuse, symbol_of
-from mlirad.ir.walk import before, functions, operations, replace
+from mlirad.ir.walk import ancestors, before, functions, operations, replace
 
 
 def inline_foreign_calls(module: ir.Operation) -> None:
@@ -34,11 +35,22 @@ def inline_foreign_calls(module: ir.Operation) -> None:
 
 
 def _holders(by_name: dict[str, ir.Operation], callees: dict[str, set[str]]) -> set[str]:
-    """Return the functions that hold foreign ops, or call those that do."""
+    """Return the functions that hold foreign ops, or call those that do, or are called in rules."""
     holders = {name for name, function in by_name.items() if _holds_foreign_ops(function)}
+    called = {name for function in by_name.values() for name in _called_in_rules(function)}
+    while more := {name for caller in called & {*by_name} for name in callees[caller]} - called:
+        called |= more
+    holders |= called & {*by_name}
     while callers := {name for name in by_name if callees[name] & holders} - holders:
         holders |= callers
     return holders
+
+
+def _called_in_rules(function: ir.Operation) -> Iterator[str]:
+    """Yield the functions that are called within a `grad.custom`, where upstream inlines none."""
+    for op in operations(function):
+        if op.name == Func.CALL and any(map(CustomOp.holds, ancestors(op))):
+            yield _callee(op)
 
 
 def _holds_foreign_ops(function: ir.Operation) -> bool:

@@ -54,3 +54,28 @@ func.func private @recursive(%x: f64, %go: i1) -> f64 {
   }
   return %r : f64
 }
+
+// A function that is called within a rule, and one that it calls.
+func.func private @half(%x: f64) -> f64 {
+  %h = arith.constant 0.5 : f64
+  %y = arith.mulf %x, %h : f64
+  return %y : f64
+}
+func.func private @quarter(%x: f64) -> f64 {
+  %y = func.call @half(%x) : (f64) -> f64
+  %z = func.call @half(%y) : (f64) -> f64
+  return %z : f64
+}
+// CHECK-LABEL: func.func @in_a_rule
+// CHECK-NOT: call
+// CHECK: grad.custom
+// CHECK-NOT: call
+// CHECK: return
+func.func @in_a_rule(%x: f64) -> f64 {
+  %y = "grad.custom"(%x) ({
+  ^bb0(%a: f64):
+    %b = func.call @quarter(%a) : (f64) -> f64
+    "grad.yield"(%b) : (f64) -> ()
+  }, {}, {}) {function = "f", operandSegmentSizes = array<i32: 1, 0>} : (f64) -> f64
+  return %y : f64
+}
