@@ -13,7 +13,7 @@ import pytest
 import mlirad as ti
 from mlirad.mlir import MlirFunction
 from mlirad.mlir.run.derivatives import Program
-from mlirad.mlir.run.values import argument
+from mlirad.mlir.run.values import Slot, value_of
 
 TEXT = (Path(__file__).parent / "upstream_forms.txt").read_text()
 NAMES = re.findall(r"func\.func @(\w+)", TEXT)
@@ -37,7 +37,9 @@ def values_of(function: MlirFunction, name: str) -> list[np.ndarray | int]:
             values.append(INTEGERS[name])
             continue
         text = "2" if not parameter.is_array else "0.4" if not parameter.shape else "random"
-        values.append(argument(text + f":seed={number}" * (text == "random"), number, parameter))
+        text += f":seed={number}" * (text == "random")
+        slot = Slot(f"argument {number}", parameter.dtype, parameter.shape)
+        values.append(value_of(text, slot))
     return values
 
 

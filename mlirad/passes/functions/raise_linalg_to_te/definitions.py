@@ -76,8 +76,10 @@ class Definitions:
         pairs = zip(self._arguments, self._initial)
         tensors = [(self._tensors[argument], initial) for argument, initial in pairs]
         changed = {k: now for k, (now, initial) in enumerate(tensors) if now != initial}
-        if any(has_uses(self._initial[number]) for number in changed):
-            raise Unraisable
+        for number in changed:
+            initial = self._initial[number]
+            if has_uses(initial) or initial in changed.values():
+                raise Unraisable
         return changed
 
     def let(self, value: ir.Value, tensor: ir.Value) -> None:
