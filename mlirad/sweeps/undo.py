@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from mlirad.analysis.derivatives.needed import NeededValues, base_depth
+from mlirad.analysis.derivatives.needed import NeededValues
+from mlirad.analysis.derivatives.redone import base_depth
 from mlirad.bindings import ir
 from mlirad.dialect import field, grad
 from mlirad.dialect.field import array_of, atomic_kind, element_type, is_atomic

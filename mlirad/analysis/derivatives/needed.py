@@ -9,17 +9,17 @@ around a value run reversed: the key of a need is (value, reversed blocks).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from mlirad.analysis.derivatives.activity import Activity, stack_of
 from mlirad.analysis.derivatives.kept_values import stacks
+from mlirad.analysis.derivatives.redone import base_depth, find_redone, reads_what_it_writes
+from mlirad.analysis.derivatives.work import find_work
 from mlirad.analysis.rules.table import RULES, primal_reads
 from mlirad.dialect.field import AtomicKind, atomic_kind, is_access, is_load, is_write, replaces
 from mlirad.dialect.grad import AllocOp, CustomOp, PopOp, PushOp
 from mlirad.ir.custom import vjp_reads
 from mlirad.ir.graph import BlockNode, Graph, Node
-from mlirad.ir.structured import is_for, is_parallel, is_serial_loop
-from mlirad.ir.walk import Array, has_uses
+from mlirad.ir.structured import is_for, is_parallel
+from mlirad.ir.walk import Array
 
 Key = tuple[int, int]
 
@@ -43,12 +43,15 @@ class NeededValues:
     ) -> None:
         self.graph, self.activity, self.arrays = graph, activity, arrays
         self._stacks = stacks(graph)
-        self.work: set[Node] = set()
-        self._find_work(graph.body)
-        self.redone = self._find_redone()
+        self.work = find_work(graph, activity)
+        self.redone = find_redone(graph, arrays)
         self.steady = {node for node in self.redone if is_for(node) and node in self.work}
         self._find_needs()
-        while moving := {loop for loop in self.steady if self._reads_what_it_writes(loop)}:
+        while moving := {
+            loop
+            for loop in self.steady
+            if reads_what_it_writes(graph, loop, self.keys, self.work, self.redone)
+        }:
             self.steady -= moving
             self._find_needs()
 
@@ -77,41 +80,6 @@ class NeededValues:
     def moves_memory(self, node: Node) -> bool:
         """Return whether memory moves back with the reverse of a loop."""
         return self.is_redone(node, node.block.depth + 1) and node not in self.steady
-
-    def _reads_what_it_writes(self, loop: Node) -> bool:
-        """Return whether the reverse of a loop's iterations needs values of an array that the loop
-        overwrites."""
-        inside = [*loop.walk()]
-        written = {node.array for node in inside if node in self.redone and node.is_access}
-        least = loop.block.depth + 2  # of blocks that run reversed where an iteration does
-        return any(
-            node.array in written
-            and (
-                any(level >= least for value in node.results for level in self._levels(value))
-                or (node in self.work and not _is_only_written(node) and is_write(node))
-            )
-            for node in inside
-            if node.is_access
-        )
-
-    def _levels(self, value: int) -> Iterator[int]:
-        """Yield the numbers of reversed blocks around a value where it is needed."""
-        deepest = self.graph.depth_of(value) + 1
-        return (level for level in range(deepest + 1) if (value, level) in self.keys)
-
-    def _find_work(self, block: BlockNode) -> bool:
-        for node in block.nodes:
-            inside = [self._find_work(inner) for inner in node.blocks]
-            if self._is_work(node) or any(inside):
-                self.work.add(node)
-        return any(node in self.work for node in block.nodes)
-
-    def _is_work(self, node: Node) -> bool:
-        if is_write(node):
-            return self.activity.is_differentiable(node)
-        if PushOp.holds(node):
-            return self.activity.is_active_local(stack_of(node))
-        return any(v in self.activity.active for v in node.results)
 
     def _need(self, value: int, reversed_blocks: int, reason: Node | None = None) -> None:
         depth = self.graph.depth_of(value)
@@ -155,15 +123,6 @@ class NeededValues:
             for value in vjp_reads(node, self.activity.varied):
                 self._need(value, depth, node)
 
-    def _find_redone(self) -> set[Node]:
-        """The writes that are done again, and what is around them."""
-        redone: set[Node] = set()
-        for node in self.graph.nodes():
-            if is_write(node) and node.array in self.arrays and self._is_read_beside(node):
-                redone.add(node)
-                redone.update(owner for owner in node.owners if not is_parallel(owner))
-        return redone
-
     def _redo(self) -> None:
         """Need what the writes that are done again need, in every way their blocks run."""
         for node in self.graph.nodes():
@@ -174,18 +133,6 @@ class NeededValues:
                     for level in range(base + 1, min(inner.block.depth + 1, deepest) + 1):
                         if self.is_redone(inner, level):
                             self._need_to_run(inner, level)
-
-    def _is_read_beside(self, write: Node) -> bool:
-        """Return whether what the parallel loop around a write reads of its array may be what it
-        wrote: else no iteration has to see it again."""
-        loop = next((owner for owner in reversed(write.owners) if is_parallel(owner)), None)
-        return loop is None or any(
-            node.array == write.array
-            and not _is_only_written(node)
-            and (not is_load(node) or _may_follow(node, write))
-            for node in loop.walk()
-            if node.is_access
-        )
 
     def _reversed_blocks(self, node: Node) -> int:
         """Return how many of the blocks around a node run reversed at most: one that holds nothing
@@ -275,28 +222,5 @@ class NeededValues:
                             self._need_to_run(inner, 1)
 
 
-def base_depth(node: Node) -> int:
-    """The depth of the block that a node's iteration of a parallel loop, or else the function,
-    begins with."""
-    inside = [owner for owner in node.owners if is_parallel(owner)]
-    return inside[-1].block.depth + 1 if inside else 0
-
-
-def _may_follow(read: Node, write: Node) -> bool:
-    """Return whether a read runs after a write of the same iteration of a parallel loop: it stands
-    behind it, or a loop goes round both."""
-    depth = base_depth(write)
-    around = {
-        outer for outer in write.owners if outer.block.depth >= depth and is_serial_loop(outer)
-    }
-    return read.order > write.order or any(owner in around for owner in read.owners)
-
-
 def _is_add(node: Node) -> bool:
     return atomic_kind(node.op) == AtomicKind.ADD
-
-
-def _is_only_written(node: Node) -> bool:
-    return is_write(node) and (
-        (replaces(node.op) or _is_add(node)) and not any(map(has_uses, node.op.results))
-    )
