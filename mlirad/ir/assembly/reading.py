@@ -11,7 +11,7 @@ from mlirad.ir.assembly.patterns import Patterns
 from mlirad.ir.assembly.scopes import Scopes
 from mlirad.ir.assembly.tokens import closing, skip_space, type_end
 
-_MAY_HAVE = re.compile(r"(?:^|[\s=})])(?:field|grad|snode|te)\.[a-z]", re.ASCII)
+_MAY_HAVE = re.compile(r"(?:^|[\s=}){])(?:field|grad|snode|te)\.[a-z]", re.ASCII)
 # begins with literals, by which the search skips what begins otherwise
 _NEWS = re.compile(
     r'//[^\n]*|"(?:\\.|[^"\\\n])*"|{|}|field\.[a-z_]+|grad\.[a-z_]+|snode\.[a-z_]+|te\.[a-z_]+'

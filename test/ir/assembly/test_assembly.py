@@ -243,6 +243,11 @@ def test_names_of_ops_in_other_places_are_left() -> None:
     assert expand(text, "-").text == text
 
 
+def test_an_op_may_be_the_first_thing_in_a_region() -> None:
+    text = "func.func @f(%s: !grad.stack<f32>) {grad.free %s return}"
+    assert '{"grad.free"(%s) : (!grad.stack<f32>) -> () return}' in expand(text, "-").text
+
+
 def test_forms_may_go_over_lines() -> None:
     text = (
         AROUND
