@@ -144,7 +144,9 @@ func.func @curvature(%x: f64) -> f64 {
 // CHECK-SAME: (%{{.*}}: i32, %{{.*}}: f64, %{{.*}}: f64) -> f64
 // CHECK-LABEL: func.func private @iterated(
 // CHECK-LABEL: func.func private @iterated.vjp
+// CHECK-NOT: grad.custom
 // CHECK: scf.for
+// CHECK-NOT: grad.custom
 // CHECK: func.call @scaled_sine(
 // CHECK: scf.for
 // CHECK: func.call @scaled_sine.vjp(

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from mlirad.bindings import ir
 from mlirad.dialect.grad import CustomOp, function_named, yield_
 from mlirad.ir import build as b
-from mlirad.ir.custom import JVP, PRIMAL, VJP
+from mlirad.ir.custom import JVP, PRIMAL, VJP, move_out
 from mlirad.ir.ops import Func, Memref
 from mlirad.ir.requirements import symbol_of
 from mlirad.ir.signature import function_type
@@ -109,6 +109,15 @@ def keep_calls(module: ir.Operation, targets: Sequence[Target]) -> None:
     calls = [op for op in operations(module) if op.name == Func.CALL and _callee(op) in by_name]
     for op in calls:
         _keep(op, by_name[_callee(op)])
+
+
+def restore_calls(module: ir.Operation, targets: Sequence[Target]) -> None:
+    """Let functions with derivatives that stand for calls be these calls again; those with rules of
+    their own stay."""
+    names = {symbol_of(target.primal) for target in targets}
+    for op in [op for op in operations(module) if CustomOp.holds(op)]:
+        if ir.StringAttr(op.attributes["function"]).value in names:
+            replace(op, move_out(op, PRIMAL, list(op.operands)))
 
 
 def _declare(name: str, type_: ir.FunctionType) -> None:

@@ -12,7 +12,11 @@ from mlirad.ir import build as b
 from mlirad.ir.ops import Memref
 from mlirad.ir.requirements import COPYING_STAGES, KERNEL_STAGES, Request, Requests, is_private
 from mlirad.ir.walk import block_operations, functions, operations
-from mlirad.passes.derivative.expand_derivatives.called import declare_functions, keep_calls
+from mlirad.passes.derivative.expand_derivatives.called import (
+    declare_functions,
+    keep_calls,
+    restore_calls,
+)
 from mlirad.passes.derivative.expand_derivatives.forward_function import ForwardFunction
 from mlirad.passes.derivative.expand_derivatives.function_frame import Frame
 from mlirad.passes.derivative.expand_derivatives.kernel import Kernel
@@ -37,7 +41,6 @@ _SWEEPS = {
     Kind.VJP: "builtin.module(check-access-rules,differentiate-reverse{again=true},"
     "canonicalize{top-down=false},cse)",
 }
-_VALUES = "builtin.module(inline-custom-gradients)"
 _STACKS = "builtin.module({counts}lower-logs-to-stacks,lower-grad-to-memref)"
 _COUNTS = "insert-size-counts,"
 _TIDY = "func.func(mem2reg,canonicalize,cse)"
@@ -50,8 +53,9 @@ def derive(target: Target, called: Sequence[Target], stops_at: Stop) -> Requests
     kernel = yield from _kernel(target, called, stops_at)
     inside = kernel.module
     primal = inside.clone(ip=False)
-    yield Request(primal, _VALUES)
     yield Request(inside, _SWEEPS[target.kind])
+    for module in (primal, inside):
+        restore_calls(module, called)
     is_known = give_logs_room(_public(inside))
     yield Request(inside, _STACKS.format(counts="" if is_known else _COUNTS))
     with ir.InsertionPoint.after(target.primal), target.primal.location:
