@@ -49,3 +49,12 @@ func.func @recurrence(%a: tensor<4x3xf64>) -> tensor<4xf64> {
   } -> tensor<4xf64>
   return %r : tensor<4xf64>
 }
+
+// No tensor: it stays as it is.
+// CHECK-LABEL: func.func @of_numbers
+// CHECK: arith.mulf
+// CHECK-NOT: te.
+func.func @of_numbers(%v: f64, %flag: i1) -> f64 {
+  %r = arith.mulf %v, %v : f64
+  return %r : f64
+}

@@ -39,7 +39,8 @@ def raise_linalg_to_te(module: ir.Operation) -> None:
     """Make functions that are nothing but definitions of tensors such of `te`."""
     for function in functions(module):
         if not is_private(function) and len(function.regions[0].blocks) == 1:
-            _raise(function)
+            with function.location:
+                _raise(function)
 
 
 def _raise(function: ir.Operation) -> None:
