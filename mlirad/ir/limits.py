@@ -3,6 +3,7 @@ Range(1, 1024)] = 1`."""
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 import msgspec
@@ -48,6 +49,19 @@ class SomeOf(msgspec.Struct, frozen=True):
         return f"some of {', '.join(self.words)}, joined by '+'"
 
 
-Limit = Range | OneOf | SomeOf
+class Letters(msgspec.Struct, frozen=True):
+    """Letters, digits, points and hyphens, none or as many as `most`."""
+
+    most: int
+
+    def admits(self, value: str) -> bool:
+        """Return whether an option may have this value."""
+        return len(value) <= self.most and re.fullmatch(r"[\w.-]*", value) is not None
+
+    def __str__(self) -> str:
+        return f"at most {self.most} letters, digits, points and hyphens"
+
+
+Limit = Range | OneOf | SomeOf | Letters
 Threads = Annotated[int, Range(1, 1024)]
 Worth = Annotated[int, Range(0, 10**15)]  # operations in a loop that pay for waking threads

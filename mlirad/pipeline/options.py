@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from mlirad.ir.limits import Limit, OneOf, Range, SomeOf
+from mlirad.ir.limits import Limit
 
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 
@@ -74,7 +74,7 @@ def _option(function: Callable[..., object], owner: str, name: str) -> Option:
         hint = eval(hint, function.__globals__)
     kind, *limits = get_args(hint) or (hint,)
     assert kind in (bool, int, str), f"{owner}: option '{name}' of type {kind}"
-    limit = next((item for item in limits if isinstance(item, Range | OneOf | SomeOf)), None)
+    limit = next((item for item in limits if isinstance(item, Limit)), None)
     assert kind is not int or limit is not None, f"{owner}: option '{name}' has no range"
     return Option(owner, name, kind, (function.__kwdefaults__ or {})[name], limit)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import pytest
 
 import mlirad as ti
-from mlirad.ir.limits import OneOf, Range, SomeOf
+from mlirad.ir.limits import Letters, OneOf, Range, SomeOf
 from mlirad.pipeline.options import PipelineError, options_of, parse_options
 from mlirad.pipeline.registry import find_pass, pass_names
 from mlirad.runtime.program import program
@@ -28,6 +28,7 @@ def _pass(
     way: Annotated[str, OneOf(("up", "down"))] = "up",
     flags: Annotated[str, SomeOf(("a", "b"))] = "a",
     loud: bool = False,
+    name: Annotated[str, Letters(4)] = "",
 ) -> None:
     """Do nothing."""
 
@@ -50,7 +51,9 @@ def test_values_are_typed() -> None:
         ("way=left", "option 'way' of 'p' is one of up, down, not 'left'"),
         ("flags=a+c", "option 'flags' of 'p' is some of a, b, joined by '\\+', not 'a\\+c'"),
         ("loud=1", "option 'loud' of 'p' is true or false, not '1'"),
-        ("size=1", "'p' has no option 'size' \\(options: count, way, flags, loud\\)"),
+        ("name=a/b", "option 'name' of 'p' is at most 4 letters, digits, .* not 'a/b'"),
+        ("name=abcde", "not 'abcde'"),
+        ("size=1", "'p' has no option 'size' \\(options: count, way, flags, loud, name\\)"),
     ],
 )
 def test_other_values_are_refused(text: str, message: str) -> None:

@@ -10,8 +10,11 @@ The kernel `f` and its loops, `f.chunk0`, become `f.reverse` and `f.reverse.chun
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from mlirad.bindings import ir
 from mlirad.errors import SourceLocation
+from mlirad.ir.limits import Letters
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.requirements import symbol_of
 from mlirad.ir.walk import llvm_functions, operations
@@ -22,7 +25,7 @@ _TEXT = "-"  # the file of what is parsed from text, as passes do
 _NOWHERE = SourceLocation(_TEXT, 0, 0)
 
 
-def mark_lines(module: ir.Operation, *, suffix: str = "") -> None:
+def mark_lines(module: ir.Operation, *, suffix: Annotated[str, Letters(64)] = "") -> None:
     """Give every op of a compiled function one line of the program, and the functions of a kernel
     names with the suffix of its mode."""
     functions = [*llvm_functions(module)]
