@@ -141,6 +141,32 @@ def compare(name: str, text: str, kernel: Any, count: int) -> None:
         print(f"{name:8} {side:7} forward {times[0]:8.2f}  with gradient {times[1]:8.2f}")
 
 
+def compare_steps() -> None:
+    """Print the times of the wave with one call a step."""
+    first, last = WAVE.index("    affine.for %i"), WAVE.rindex("  }}")
+    head = "func.func @f(%new: memref<{n}x{n}xf64>, %now: memref<{n}x{n}xf64>) {{\n"
+    numbers = "  %c = arith.constant -4.0 : f64\n  %h = arith.constant 0.1 : f64\n"
+    text = head + numbers + WAVE[first:last] + "  return\n}}\n"
+    step = ti.mlir.parse(text.format(n=N, last=N - 1))
+    values = np.random.default_rng(0).random((N, N))
+    new, now = ndarray(values), ndarray(values)
+    loss = ti.ndarray(ti.f64, (), needs_grad=True)
+
+    def run() -> None:
+        for array in (new, now):
+            array.from_numpy(values)
+        for _ in range(STEPS):
+            step(new, now)
+
+    def gradient() -> None:
+        loss.fill(0.0)
+        with ti.ad.Tape(loss):
+            run()
+            total(now, loss)
+
+    print(f"wave     {STEPS} calls forward {least(run):8.2f}  with gradient {least(gradient):8.2f}")
+
+
 def compile_time() -> None:
     """Print the processor time of the derivative of a long function."""
     lines = [f"  %v{k + 1} = math.sin %v{k} : f64" for k in range(OPERATIONS)]
@@ -162,6 +188,7 @@ def main() -> None:
     ti.init(arch=ti.cpu, default_fp=ti.f64, cpu_max_num_threads=1)
     compare("stencil", STENCIL, stencil, 2)
     compare("wave", WAVE, wave, 3)
+    compare_steps()
     compile_time()
 
 
