@@ -75,6 +75,7 @@ def test_answers_are_those_of_python(seed: int) -> None:
     np.testing.assert_array_equal(y.to_numpy(), expected)
 
 
+@pytest.mark.cpu_code("lanes are the CPU's")
 def test_one_line_is_told_of_one_loop() -> None:
     ti.init(cpu_max_num_threads=1, lanes=8)
     x, y = ti.field(ti.f32, 64), ti.field(ti.f32, 64)

@@ -39,6 +39,7 @@ def test_products_and_their_adjoints(sizes, threads):
     _compare(step, wanted, a, b, c)
 
 
+@pytest.mark.cpu_code("tiles of registers are the CPU's")
 def test_large_products_of_known_sizes():
     ti.init(cpu_max_num_threads=1)
     x, w = te.placeholder((301, 700), name="x"), te.placeholder((700, 531), name="w")
@@ -56,6 +57,7 @@ def test_large_products_of_known_sizes():
     assert any("by copies of what they share" in line for line in step.explain())
 
 
+@pytest.mark.cpu_code("tiles of registers are the CPU's")
 def test_weights_of_a_convolution():
     ti.init(cpu_max_num_threads=1)
     x = te.placeholder((3, 4, 35, 37), name="x")

@@ -102,7 +102,7 @@ def test_writes_that_meet_because_indices_wrap_around() -> None:
             y[ti.cast(ti.cast(i, ti.i8), ti.i32) + 128] = x[i] ** 2
 
     with (
-        pytest.raises(RuntimeError, match=r"'x_1'\[128\] is written here in iteration 0"),
+        pytest.raises(RuntimeError, match=r"'x_1'\[\d+\] is written here in iteration \d+ of"),
         ti.ad.Tape(loss),
     ):
         spread()
