@@ -234,6 +234,12 @@ def symbol_of(op: ir.Operation) -> str:
     return ir.StringAttr(op.attributes["sym_name"]).value
 
 
+def symbols_in(module: ir.Operation) -> dict[str, ir.Operation]:
+    """Return the symbols that a module defines, by name."""
+    ops = block_operations(module.regions[0].blocks[0])
+    return {symbol_of(op): op for op in ops if "sym_name" in op.attributes}
+
+
 def is_private(op: ir.Operation) -> bool:
     """Return whether a symbol can be seen in its module only."""
     return "sym_visibility" in op.attributes

@@ -10,6 +10,7 @@ import numpy as np
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, is_array
 from mlirad.ir.marks.roles import EXTENTS, ROLE, VALUE, Role
+from mlirad.ir.requirements import symbols_in
 from mlirad.ir.signature import parameter_attributes
 from mlirad.runtime.memory.values import Values
 from mlirad.types import DataType, from_mlir
@@ -84,12 +85,7 @@ def _array(type_: ir.Type) -> tuple[DataType, tuple[int, ...] | None]:
 
 def _value_of(name: str, module: ir.Operation) -> Values:
     """Return what a `memref.global` holds."""
-    (op,) = [
-        op.operation
-        for op in module.regions[0].blocks[0].operations
-        if "sym_name" in op.attributes and ir.StringAttr(op.attributes["sym_name"]).value == name
-    ]
-    attribute = op.attributes["initial_value"]
+    attribute = symbols_in(module)[name].attributes["initial_value"]
     return np.array(ir.DenseElementsAttr(attribute))
 
 

@@ -13,7 +13,7 @@ from mlirad.errors import MLIRError, TaichiCompilationError, TaichiNameError
 from mlirad.ir.foreign_ops.registry import is_of_text, is_registered
 from mlirad.ir.ops import Func
 from mlirad.ir.reports.location import source_location
-from mlirad.ir.requirements import is_private, refuse
+from mlirad.ir.requirements import is_private, refuse, symbol_of
 from mlirad.ir.signature import NEEDS_GRAD, drop_marks
 from mlirad.ir.walk import block_operations, entry_of, functions, operations
 from mlirad.kernel.array_arguments import copy_of
@@ -67,7 +67,7 @@ def function_of(module: ir.Module, file: str, entry: str | None) -> MlirFunction
     with context():
         name = _entry(module, entry, file)
         for op in block_operations(module.body):
-            if op.name == Func.FUNC and _name(op) != name:
+            if op.name == Func.FUNC and symbol_of(op) != name:
                 op.attributes["sym_visibility"] = ir.StringAttr.get("private")
             elif op.name == Func.FUNC:
                 drop_marks(op, NEEDS_GRAD)  # the arrays of a call say what has a gradient
@@ -128,7 +128,7 @@ def _require_lowerings(module: ir.Operation) -> None:
 
 def _entry(module: ir.Module, entry: str | None, file: str) -> str:
     names = [
-        _name(op)
+        symbol_of(op)
         for op in block_operations(module.body)
         if op.name == Func.FUNC and "sym_visibility" not in op.attributes
     ]
@@ -138,7 +138,3 @@ def _entry(module: ir.Module, entry: str | None, file: str) -> str:
         called = "no entry is given" if entry is None else f"there is no public function '{entry}'"
         raise TaichiNameError(f"{file}: {called}, expected one of: {', '.join(names) or 'none'}")
     return entry
-
-
-def _name(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["sym_name"]).value

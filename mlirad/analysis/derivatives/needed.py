@@ -78,7 +78,7 @@ class NeededValues:
         return node in self.redone and level <= self._last_levels.get(node, level)
 
     def moves_memory(self, node: Node) -> bool:
-        """Return whether memory moves back with the reverse of a loop."""
+        """Return whether memory moves back with the reverse of a loop, or of a write."""
         return self.is_redone(node, node.block.depth + 1) and node not in self.steady
 
     def _need(self, value: int, reversed_blocks: int, reason: Node | None = None) -> None:

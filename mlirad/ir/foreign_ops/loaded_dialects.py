@@ -9,6 +9,7 @@ from mlirad.errors import MLIRError, TaichiCompilationError
 from mlirad.ir.foreign_ops.registry import has_dialect, note_ops
 from mlirad.ir.ops import Irdl
 from mlirad.ir.reports.location import source_location
+from mlirad.ir.requirements import symbol_of
 from mlirad.ir.walk import block_operations
 
 _texts: dict[str, str] = {}  # of the dialects that were loaded
@@ -27,8 +28,8 @@ def load_dialects(text: str, context: ir.Context, file: str | None = None) -> li
             if op.name != Irdl.DIALECT:
                 problem = f"'{op.name}' in a text of IRDL, expected '{Irdl.DIALECT}' only"
                 raise MLIRError(problem, source_location(op.location))
-        names = [_symbol(op) for op in dialects]
-        new = {_symbol(op): op for op in dialects if _is_new(op)}
+        names = [symbol_of(op) for op in dialects]
+        new = {symbol_of(op): op for op in dialects if _is_new(op)}
         if new:
             for name, op in zip(names, dialects):
                 if name not in new:
@@ -49,7 +50,7 @@ def _parse(text: str, file: str | None) -> ir.Module:
 
 def _is_new(op: ir.Operation) -> bool:
     """Return whether a dialect is to be loaded: MLIR dies if it is loaded twice."""
-    name = _symbol(op)
+    name = symbol_of(op)
     if name in _texts:
         if _texts[name] == str(op):
             return False
@@ -67,8 +68,4 @@ def _load(module: ir.Module, dialects: dict[str, ir.Operation]) -> None:
     for name, op in dialects.items():
         _texts[name] = str(op)
         inner = block_operations(op.regions[0].blocks[0])
-        note_ops(name, [_symbol(o) for o in inner if o.name == Irdl.OPERATION])
-
-
-def _symbol(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["sym_name"]).value
+        note_ops(name, [symbol_of(o) for o in inner if o.name == Irdl.OPERATION])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mlirad.bindings import ir
-from mlirad.ir.ops import Arith, Builtin, Func, Llvm, Memref
-from mlirad.ir.walk import defining_op, owner_operation
+from mlirad.ir.ops import Arith, Builtin, Llvm, Memref
+from mlirad.ir.walk import defining_op, is_function_argument
 
 # Ops whose results point where their operands do; what they compute otherwise points nowhere.
 _VIEWS = (
@@ -72,8 +72,7 @@ def _follow(value: ir.Value) -> frozenset[ir.Value] | None:
         seen.add(one)
         op = defining_op(one)
         if op is None:
-            block = one.owner
-            if not isinstance(block, ir.Block) or owner_operation(one).name != Func.FUNC:
+            if not is_function_argument(one):
                 return None  # what a loop carries
             origins.add(one)
         elif op.name in _OWN:

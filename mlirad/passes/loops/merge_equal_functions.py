@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from mlirad.bindings import ir
 from mlirad.ir.ops import Func
-from mlirad.ir.requirements import calls_of_private_functions, is_private
+from mlirad.ir.requirements import calls_of_private_functions, is_private, symbol_of
 from mlirad.ir.walk import functions, operations
 
 REQUIRES = (calls_of_private_functions,)
@@ -33,7 +33,7 @@ def merge_equal_functions(module: ir.Operation) -> None:
 
 def _symbol(function: ir.Operation) -> ir.Attribute:
     """A reference to it."""
-    return ir.FlatSymbolRefAttr.get(ir.StringAttr(function.attributes["sym_name"]).value)
+    return ir.FlatSymbolRefAttr.get(symbol_of(function))
 
 
 def _text(function: ir.Operation) -> str:

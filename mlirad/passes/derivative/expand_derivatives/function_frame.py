@@ -10,6 +10,7 @@ from mlirad.dialect.snode import module_of
 from mlirad.ir import build as b
 from mlirad.ir.marks.roles import Role
 from mlirad.ir.ops import Memref
+from mlirad.ir.requirements import symbol_of
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import ancestors, block_operations, entry_of, operations
 from mlirad.passes.derivative.expand_derivatives.kernel import Kernel
@@ -36,7 +37,7 @@ class Frame(ABC):
         constants: Sequence[ir.Operation],
     ) -> None:
         self.target, self.function, self.kernel = target, function, kernel
-        self.constants = {_name(op): op for op in constants}
+        self.constants = {symbol_of(op): op for op in constants}
         arguments = list(entry_of(function).arguments)
         count = len(target.primal_type.inputs)
         self.arguments, self.extra = arguments[:count], iter(arguments[count:])
@@ -77,10 +78,10 @@ class Frame(ABC):
         type_ = ir.TypeAttr(constant.attributes["type"]).value
         block = module_of(self.function).regions[0].blocks[0]
         ops = [op for op in block_operations(block) if "sym_name" in op.attributes]
-        name = next((_name(op) for op in ops if str(op) == str(constant)), None)
+        name = next((symbol_of(op) for op in ops if str(op) == str(constant)), None)
         if name is None:
             copy = constant.clone(ip=ir.InsertionPoint.at_block_begin(block))
-            name = free_name(_name(constant), {_name(op) for op in ops})
+            name = free_name(symbol_of(constant), {symbol_of(op) for op in ops})
             copy.attributes["sym_name"] = ir.StringAttr.get(name)
         attributes = {"name": ir.FlatSymbolRefAttr.get(name)}
         return ir.Operation.create(Memref.GET_GLOBAL, [type_], [], attributes).result
@@ -105,7 +106,3 @@ class Frame(ABC):
                 around = (loop for loop in ancestors(op, self.function) if is_parallel(loop))
                 block = entry_of(next(around, self.function))
                 op.move_before(block_operations(block)[0])
-
-
-def _name(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["sym_name"]).value

@@ -8,8 +8,8 @@ from mlirad.bindings import ir
 from mlirad.dialect.grad import function_named
 from mlirad.dialect.snode import module_of
 from mlirad.ir.ops import Func
-from mlirad.ir.requirements import refuse, symbol_of
-from mlirad.ir.walk import block_operations, operations
+from mlirad.ir.requirements import refuse, symbol_of, symbols_in
+from mlirad.ir.walk import operations
 
 Stop = Callable[[ir.Operation], bool]
 
@@ -26,11 +26,7 @@ def reached_functions(function: ir.Operation, *, stops_at: Stop = _nowhere) -> l
 def reached_symbols(function: ir.Operation, *, stops_at: Stop = _nowhere) -> list[ir.Operation]:
     """Return a function and all that it refers to by name, directly or not; of what is called,
     without that at which it stops."""
-    by_name = {
-        ir.StringAttr(op.attributes["sym_name"]).value: op
-        for op in block_operations(module_of(function).regions[0].blocks[0])
-        if "sym_name" in op.attributes
-    }
+    by_name = symbols_in(module_of(function))
     reached = {symbol_of(function): function}
     pending = [function]
     while pending:

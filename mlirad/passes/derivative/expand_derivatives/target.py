@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from enum import StrEnum
 
 import msgspec
 
 from mlirad.bindings import ir
 from mlirad.dialect.grad import JvpOp, VjpOp, carries_derivative, type_of_jvp, type_of_vjp
-from mlirad.ir.requirements import symbol_of
+from mlirad.ir.requirements import symbol_of, symbols_in
 from mlirad.ir.signature import function_type
-from mlirad.ir.walk import block_operations, enclosing
+from mlirad.ir.walk import enclosing
 
 
 class Kind(StrEnum):
@@ -35,14 +36,9 @@ class Target(msgspec.Struct, frozen=True):
         cls, primal: ir.Operation, kind: Kind, active: tuple[int, ...], names: set[str]
     ) -> Target:
         """Return the derivative under a name that is free in the module, and is none of some."""
-        block = enclosing(primal).regions[0].blocks[0]
-        symbols = {
-            ir.StringAttr(op.attributes["sym_name"]).value
-            for op in block_operations(block)
-            if "sym_name" in op.attributes
-        }
+        symbols = symbols_in(enclosing(primal)).keys() | names
         return cls(
-            free_name(f"{symbol_of(primal)}.{kind.name.lower()}", symbols | names),
+            free_name(f"{symbol_of(primal)}.{kind.name.lower()}", symbols),
             kind,
             primal,
             active,
@@ -69,7 +65,7 @@ class Target(msgspec.Struct, frozen=True):
         return [k for k, type_ in enumerate(self.primal_type.results) if carries_derivative(type_)]
 
 
-def free_name(name: str, names: set[str]) -> str:
+def free_name(name: str, names: Set[str]) -> str:
     """Return a name, with a number behind it if there is one of it already."""
     number, free = 0, name
     while free in names:
