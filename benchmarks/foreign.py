@@ -14,60 +14,78 @@ import mlirad as ti
 ROUNDS = 7
 N, STEPS = 256, 50  # cells an axis, time steps
 OPERATIONS = 2000
-STENCIL = """
-func.func @f(%u: memref<{n}x{n}xf64>, %v: memref<{n}x{n}xf64>) {{
-  %c = arith.constant -4.0 : f64
-  affine.for %i = 1 to {last} {{
-    affine.for %j = 1 to {last} {{
-      %a = affine.load %u[%i - 1, %j] : memref<{n}x{n}xf64>
-      %b = affine.load %u[%i + 1, %j] : memref<{n}x{n}xf64>
-      %d = affine.load %u[%i, %j - 1] : memref<{n}x{n}xf64>
-      %e = affine.load %u[%i, %j + 1] : memref<{n}x{n}xf64>
-      %m = affine.load %u[%i, %j] : memref<{n}x{n}xf64>
+# at a cell: `%l`, the sum of its neighbours less four times it, times `%m`, which it holds
+LAPLACE = """
+      %a = affine.load %now[%i - 1, %j] : memref<{n}x{n}xf64>
+      %b = affine.load %now[%i + 1, %j] : memref<{n}x{n}xf64>
+      %d = affine.load %now[%i, %j - 1] : memref<{n}x{n}xf64>
+      %e = affine.load %now[%i, %j + 1] : memref<{n}x{n}xf64>
+      %m = affine.load %now[%i, %j] : memref<{n}x{n}xf64>
       %ab = arith.addf %a, %b : f64
       %de = arith.addf %d, %e : f64
       %s = arith.addf %ab, %de : f64
       %cm = arith.mulf %c, %m : f64
-      %l = arith.addf %s, %cm : f64
-      %ml = arith.mulf %l, %m : f64
-      affine.store %ml, %v[%i, %j] : memref<{n}x{n}xf64>
+      %sum = arith.addf %s, %cm : f64
+      %l = arith.mulf %sum, %m : f64"""
+STEP = (
+    """
+  affine.for %i = 1 to {last} {{
+    affine.for %j = 1 to {last} {{"""
+    + LAPLACE
+    + """
+      %hl = arith.mulf %h, %l : f64
+      %r = arith.addf %m, %hl : f64
+      affine.store %r, %new[%i, %j] : memref<{n}x{n}xf64>
+    }}
+  }}
+  memref.copy %new, %now : memref<{n}x{n}xf64> to memref<{n}x{n}xf64>"""
+)
+NUMBERS = """
+  %c = arith.constant -4.0 : f64
+  %h = arith.constant 0.1 : f64"""
+STENCIL = (
+    """
+func.func @f(%now: memref<{n}x{n}xf64>, %v: memref<{n}x{n}xf64>) {{"""
+    + NUMBERS
+    + """
+  affine.for %i = 1 to {last} {{
+    affine.for %j = 1 to {last} {{"""
+    + LAPLACE
+    + """
+      affine.store %l, %v[%i, %j] : memref<{n}x{n}xf64>
     }}
   }}
   return
 }}
 """
-WAVE = """
+)
+WAVE = (
+    """
 func.func @f(%u: memref<{n}x{n}xf64>, %now: memref<{n}x{n}xf64>) {{
-  %c = arith.constant -4.0 : f64
-  %h = arith.constant 0.1 : f64
   %new = memref.alloc() : memref<{n}x{n}xf64>
   memref.copy %u, %now : memref<{n}x{n}xf64> to memref<{n}x{n}xf64>
-  memref.copy %u, %new : memref<{n}x{n}xf64> to memref<{n}x{n}xf64>
-  affine.for %t = 0 to {steps} {{
-    affine.for %i = 1 to {last} {{
-      affine.for %j = 1 to {last} {{
-        %a = affine.load %now[%i - 1, %j] : memref<{n}x{n}xf64>
-        %b = affine.load %now[%i + 1, %j] : memref<{n}x{n}xf64>
-        %d = affine.load %now[%i, %j - 1] : memref<{n}x{n}xf64>
-        %e = affine.load %now[%i, %j + 1] : memref<{n}x{n}xf64>
-        %m = affine.load %now[%i, %j] : memref<{n}x{n}xf64>
-        %ab = arith.addf %a, %b : f64
-        %de = arith.addf %d, %e : f64
-        %s = arith.addf %ab, %de : f64
-        %cm = arith.mulf %c, %m : f64
-        %l = arith.addf %s, %cm : f64
-        %lm = arith.mulf %l, %m : f64
-        %hl = arith.mulf %h, %lm : f64
-        %r = arith.addf %m, %hl : f64
-        affine.store %r, %new[%i, %j] : memref<{n}x{n}xf64>
-      }}
-    }}
-    memref.copy %new, %now : memref<{n}x{n}xf64> to memref<{n}x{n}xf64>
+  memref.copy %u, %new : memref<{n}x{n}xf64> to memref<{n}x{n}xf64>"""
+    + NUMBERS
+    + """
+  affine.for %t = 0 to {steps} {{"""
+    + STEP
+    + """
   }}
   memref.dealloc %new : memref<{n}x{n}xf64>
   return
 }}
 """
+)
+ONE_STEP = (
+    """
+func.func @f(%new: memref<{n}x{n}xf64>, %now: memref<{n}x{n}xf64>) {{"""
+    + NUMBERS
+    + STEP
+    + """
+  return
+}}
+"""
+)
 
 
 def ndarray(values: np.ndarray) -> Any:
@@ -143,11 +161,7 @@ def compare(name: str, text: str, kernel: Any, count: int) -> None:
 
 def compare_steps() -> None:
     """Print the times of the wave with one call a step."""
-    first, last = WAVE.index("    affine.for %i"), WAVE.rindex("  }}")
-    head = "func.func @f(%new: memref<{n}x{n}xf64>, %now: memref<{n}x{n}xf64>) {{\n"
-    numbers = "  %c = arith.constant -4.0 : f64\n  %h = arith.constant 0.1 : f64\n"
-    text = head + numbers + WAVE[first:last] + "  return\n}}\n"
-    step = ti.mlir.parse(text.format(n=N, last=N - 1))
+    step = ti.mlir.parse(ONE_STEP.format(n=N, last=N - 1))
     values = np.random.default_rng(0).random((N, N))
     new, now = ndarray(values), ndarray(values)
     loss = ti.ndarray(ti.f64, (), needs_grad=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from programs.array_lifetimes import Views
 
 import mlirad as ti
 from mlirad.errors import TaichiRuntimeTypeError
@@ -309,21 +310,9 @@ def test_elements_without_a_type_are_refused() -> None:
 
 
 def test_arrays_of_the_host() -> None:
-    class Host:
-        """An array that is NumPy's inside."""
-
-        def __init__(self, values: np.ndarray) -> None:
-            self.values = values
-
-        def __dlpack__(self, **options: Any) -> Any:
-            return self.values.__dlpack__(**options)
-
-        def __dlpack_device__(self) -> tuple[int, int]:
-            return self.values.__dlpack_device__()
-
     for arch in (ti.simt, ti.cpu):
         ti.init(arch=arch, default_fp=ti.f64)
-        for make in (Host, HostTensor):
+        for make in (Views, HostTensor):
             out = np.zeros(ELEMENTS)
             squares(make(np.arange(ELEMENTS) / 4), make(out))
             np.testing.assert_array_equal(out, (np.arange(ELEMENTS) / 4) ** 2)
