@@ -13,7 +13,7 @@ from mlirad.bindings import ext, ir
 
 
 class Action(StrEnum):
-    """What happens to memory."""
+    """A kind of access to memory."""
 
     ALLOCATE = "allocates"
     READ = "reads"
@@ -79,7 +79,7 @@ def effects_trait(fields: Sequence[ext.FieldDef], effects: Sequence[Effect]) -> 
     listed = [(kinds[effect.action], _finder(fields, effect.on)) for effect in effects]
 
     class Effects(Stated):
-        """What an op does to memory."""
+        """The effects of an op that are always the same."""
 
         @staticmethod
         def get_effects(op: ir.OpView, instances: ir.MemoryEffectInstancesList) -> None:

@@ -34,7 +34,7 @@ class Parameter(msgspec.Struct, frozen=True):
 
     @property
     def is_array(self) -> bool:
-        """Whether it is an array, and no integer."""
+        """Return whether it is an array, not an integer."""
         return self.shape is not None
 
     def shape_in(self, size: Callable[[Place], int]) -> tuple[int, ...]:

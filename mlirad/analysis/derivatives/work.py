@@ -1,4 +1,4 @@
-"""What the reverse of a function has to do."""
+"""The operations that the reverse of a function has to reverse."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class PutOp(View, dialect=Te, name="put", traits=[ir.IsTerminatorTrait], effects
 
 
 class YieldOp(View, dialect=Te, name="yield", traits=[ir.IsTerminatorTrait], effects=[]):
-    """What a region gives, all of one type. `te.yield %v : f32`"""
+    """The results of a region, all of one type. `te.yield %v : f32`"""
 
     values: Sequence[ext.Operand[Any]]
 

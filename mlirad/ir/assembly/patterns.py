@@ -18,7 +18,7 @@ _Key = tuple[str, str]  # the name of an op, and its text without the names of v
 
 
 class _Pattern(msgspec.Struct, frozen=True):
-    """What stands for ops with one text, but for the names of their values."""
+    """The common text of ops that differ only in the names of their values."""
 
     order: tuple[int, ...]  # of the operands, in the generic form
     tail: str

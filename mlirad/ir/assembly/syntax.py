@@ -1,4 +1,4 @@
-"""How a short form is described: a line of literals, operands and attributes."""
+"""The description of a short form: a line of literals, operands and attributes."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Rule(msgspec.Struct, frozen=True):
 
     @property
     def is_constant(self) -> bool:
-        """Whether the derivative is zero everywhere."""
+        """Return whether the derivative is zero everywhere."""
         return self.terms is None and self.partials is None and self.linear is None
 
 

@@ -1,4 +1,4 @@
-"""Whether terms that programs register are what they stand for."""
+"""How terms that programs register depend on the tangent: they are linear in it."""
 
 from __future__ import annotations
 

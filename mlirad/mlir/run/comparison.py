@@ -26,7 +26,7 @@ class Comparison(msgspec.Struct, frozen=True):
 
     @property
     def agrees(self) -> bool:
-        """Whether both modes are as far from the difference as they may be at most."""
+        """Return whether both modes agree with the difference within the tolerance."""
         errors = [abs(mode - self.difference) for mode in (self.reverse, self.forward)]
         return all(error <= self.tolerance for error in errors)  # a NaN is no less
 
@@ -49,7 +49,7 @@ class Distance(msgspec.Struct, frozen=True):
 
     @property
     def agrees(self) -> bool:
-        """Whether it is rounding."""
+        """Return whether the distance is rounding."""
         return self.share <= self.rounding
 
     def __str__(self) -> str:

@@ -19,7 +19,7 @@ left in arrays and fields that it changed."""
 
 
 class Options(argparse.Namespace):
-    """What a command line asks for."""
+    """The settings of a command line."""
 
     file: str
     values: list[str]

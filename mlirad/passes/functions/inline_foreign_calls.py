@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from mlirad.bindings import ir
 from mlirad.dialect.grad import CustomOp
-from mlirad.ir.foreign_ops.function_bodies import insert_body
+from mlirad.ir.custom import apply_region
 from mlirad.ir.foreign_ops.registry import is_of_text, is_registered
 from mlirad.ir.ops import Func
 from mlirad.ir.requirements import refuse, symbol_of
@@ -67,7 +67,7 @@ def _inline_into(caller: ir.Operation, holders: dict[str, ir.Operation]) -> None
             if len(function.regions[0].blocks) > 1:
                 refuse(op, f"a call of '@{_callee(op)}', which holds branches of 'cf'")
             with before(op):
-                values = insert_body(function, list(op.operands))
+                values = apply_region(function, 0, list(op.operands))
             replace(op, values)
 
 

@@ -38,12 +38,12 @@ class ArgumentSlot(msgspec.Struct, frozen=True):
 
     @property
     def is_derivative(self) -> bool:
-        """Whether it holds a derivative, which starts at zero unless it is named."""
+        """Return whether it holds a derivative, which starts at zero unless it is named."""
         return self.label.is_adjoint or self.label.tangent is not None
 
     @property
     def is_primal(self) -> bool:
-        """Whether the command line gives its value."""
+        """Return whether the command line gives its value."""
         return not self.is_derivative and not self.is_own
 
     @property

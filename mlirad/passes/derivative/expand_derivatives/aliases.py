@@ -28,7 +28,7 @@ _NEW = frozenset((Memref.ALLOC, Memref.ALLOCA))
 
 
 class Aliases:
-    """What is known of the memory of the operands of a call."""
+    """Known relations between the memory of the operands of a call."""
 
     def __init__(self, call: ir.Operation, target: Target) -> None:
         self.call, self.target = call, target

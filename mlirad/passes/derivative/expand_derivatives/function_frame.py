@@ -1,4 +1,4 @@
-"""What the functions of both kinds of derivatives share: memory for the arrays of the kernel."""
+"""The parts common to both kinds of derivatives: memory for the arrays of the kernel."""
 
 from __future__ import annotations
 

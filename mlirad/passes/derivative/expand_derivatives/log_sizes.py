@@ -42,7 +42,7 @@ class _Room:
 
     @property
     def is_known(self) -> bool:
-        """Whether what it notes is limited by what is known in front of all loops."""
+        """Return whether the number of entries has a bound that is known before all loops."""
         if not RecordOp.holds(self.op):
             return True
         return all(

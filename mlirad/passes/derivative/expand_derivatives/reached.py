@@ -1,4 +1,4 @@
-"""What a function needs of its module: the functions and constants that it reaches."""
+"""The functions and constants of its module that a function reaches."""
 
 from __future__ import annotations
 

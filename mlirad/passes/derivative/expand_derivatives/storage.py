@@ -26,12 +26,12 @@ class Parameter(msgspec.Struct, frozen=True):
 
     @property
     def holds_floats(self) -> bool:
-        """Whether it is an array of floats."""
+        """Return whether it is an array of floats."""
         return self.is_array and b.is_float(element_type(self.type))
 
     @property
     def is_array(self) -> bool:
-        """Whether it is an array, and no integer."""
+        """Return whether it is an array, not an integer."""
         return not isinstance(self.type, ir.IntegerType)
 
 

@@ -1,4 +1,4 @@
-"""What a derivative is of, and in what."""
+"""The function that a derivative is of, and its active arguments."""
 
 from __future__ import annotations
 

@@ -10,9 +10,9 @@ import msgspec
 from mlirad.bindings import ir
 from mlirad.errors import SourceLocation, TaichiCompilationError
 from mlirad.ir import build as b
+from mlirad.ir.custom import apply_region
 from mlirad.ir.elementary.terms import Term, Values, emit
 from mlirad.ir.foreign_ops.code import Application, Code
-from mlirad.ir.foreign_ops.function_bodies import insert_body
 from mlirad.ir.reports.location import nearest_location
 from mlirad.ir.walk import block_operations, is_defined_in, operations
 from mlirad.passes.functions.lower_foreign_ops.code_functions import CodeFunctions
@@ -95,7 +95,7 @@ def _of_function(
     if list(types) != [v.type for v in values]:
         expected = _join([v.type for v in values])
         source.refuse(f"is '@{name}', which takes ({_join(types)}), expected ({expected})")
-    return [*insert_body(function, values)]
+    return [*apply_region(function, 0, values)]
 
 
 def _of_builder(

@@ -1,4 +1,4 @@
-"""How the body of a reduction combines a point with what was before it."""
+"""The operation by which the body of a reduction combines a point with the result so far."""
 
 from __future__ import annotations
 
