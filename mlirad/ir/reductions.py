@@ -7,7 +7,7 @@ import msgspec
 from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicKind, atomic_kind, is_atomic, split_access
 from mlirad.ir import build as b
-from mlirad.ir.marks.rounding import EXACT, round_like
+from mlirad.ir.marks.rounding import is_exact, round_like
 from mlirad.ir.structured import is_serial_loop
 from mlirad.ir.walk import Array, array_root, enclosing, operations
 
@@ -57,7 +57,7 @@ class Reduction(msgspec.Struct):
     def is_exact(self) -> bool:
         """Return whether the order of the updates matters, because decisions are made of what they
         leave."""
-        return any(EXACT in op.attributes for op in self.updates)
+        return any(map(is_exact, self.updates))
 
     def is_repeated_in(self, loop: ir.Operation) -> bool:
         """Return whether one iteration of a loop may update the cell many times."""

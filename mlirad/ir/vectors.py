@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.marks.rounding import loose_mark
 from mlirad.ir.ops import Arith, Vector
 from mlirad.ir.walk import defining_op
 
@@ -195,10 +196,10 @@ def store_apart(value: ir.Value, memref: ir.Value, places: Sequence[Sequence[ir.
 
 
 def multiply_add(x: ir.Value, y: ir.Value, z: ir.Value, *, fused: bool) -> ir.Value:
-    """`x * y + z`, rounded once where the target can."""
+    """`x * y + z`, a step of a loose sum, rounded once where the target can."""
     if fused:
-        return b.fma(x, y, z)
-    return b.addf(z, b.mulf(x, y))
+        return b.fma(x, y, z, **loose_mark())
+    return b.addf(z, b.mulf(x, y, **loose_mark()), **loose_mark())
 
 
 def sum_of_lanes(vector: ir.Value) -> ir.Value:

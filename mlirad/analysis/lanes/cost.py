@@ -8,10 +8,11 @@ what the loop carries are sums that may be taken in another order, maxima or min
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import islice
 
 from mlirad.analysis.lanes.groups import Groups
-from mlirad.analysis.lanes.lane_meetings import Meetings, are_vector_sums
+from mlirad.analysis.lanes.lane_meetings import Meetings, are_vector_sums, is_free
 from mlirad.analysis.lanes.steps import accessed_element, address_step, spread_over
 from mlirad.analysis.lanes.strides import Strides
 from mlirad.analysis.linear import linear_form
@@ -223,7 +224,7 @@ def _is_apart(left: list[ir.Value], right: list[ir.Value], strides: Strides) -> 
 
 
 def _is_regular(op: ir.Operation, strides: Strides, fast: bool) -> bool:
-    if not are_vector_sums(op, fast):
+    if not are_vector_sums(op, partial(is_free, may_reorder=fast)):
         return False
     for inner in operations(op):
         if inner.name == Memref.LOAD:

@@ -3,10 +3,12 @@ sums that the loop carries."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from mlirad.analysis.lanes.strides import Strides
 from mlirad.analysis.lanes.updates import FLOAT_STEPS, STEPS, TAKES_FIRST, Update, Updates
 from mlirad.bindings import ir
-from mlirad.ir.marks.rounding import EXACT
+from mlirad.ir.marks.rounding import is_exact
 from mlirad.ir.ops import Arith, Func, Memref
 from mlirad.ir.structured import For, If, is_branch
 from mlirad.ir.walk import block_operations, defining_op, enclosing, operations
@@ -192,14 +194,14 @@ def reductions_of(loop: ir.Operation, may_reorder: bool) -> list[ir.Operation] |
     return reductions
 
 
-def are_vector_sums(loop: ir.Operation, may_reorder: bool) -> bool:
-    """Return whether LLVM has vectors for all that a loop carries: sums that may be taken in
-    another order, and maxima and minima, of which any order gives the same."""
+def are_vector_sums(loop: ir.Operation, is_free: Callable[[ir.Operation], bool]) -> bool:
+    """Return whether LLVM has vectors for all that a loop carries: sums of steps that are free to
+    be taken in another order, and maxima and minima, of which any order gives the same."""
     box = For(loop)
     ends = list(block_operations(box.body)[-1].operands)
     for carried, end in zip(box.carried, ends):
         steps = _reduction_steps(carried, end)
-        is_sum = steps and all(is_free(step, may_reorder) for step in steps)
+        is_sum = steps and all(map(is_free, steps))
         if not is_sum and not _is_extreme(carried, end):
             return False
     return True
@@ -220,4 +222,4 @@ def _is_extreme(carried: ir.BlockArgument, yielded: ir.Value) -> bool:
 
 def is_free(step: ir.Operation, may_reorder: bool) -> bool:
     """Return whether a step of a sum may be taken before or after others."""
-    return step.name not in FLOAT_STEPS or (may_reorder and EXACT not in step.attributes)
+    return step.name not in FLOAT_STEPS or (may_reorder and not is_exact(step))

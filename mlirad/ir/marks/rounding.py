@@ -4,10 +4,10 @@
 uses it adds it. `field.lanes`, beside exact: a step of a sum over a loop, the terms of which go to
 16 partial sums in turn (`split-sums`). `field.loose`: a step of a sum over a loop, or what only
 such sums are made of: in any order, by estimates. Elementary functions are those of
-one library in all modes (`lower-vector-math`). `field.decision`: what it gives jumps where an
-operand passes some value. An op without any of the first three is a derivative's. `field.settled`,
-of a function: what it leaves in memory is not made again by another mode, so decisions made of it
-there are the same however it was rounded.
+one library in all modes (`lower-vector-math`). `field.derivative`: a step of a derivative, in any
+order, by estimates. An op without a mark is exact. `field.decision`: what it gives jumps where an
+operand passes some value. `field.settled`, of a function: what it leaves in memory is not made
+again by another mode, so decisions made of it there are the same however it was rounded.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlirad.bindings import ir
+from mlirad.dialect.field import is_atomic
 from mlirad.ir.elementary.table import FUNCTIONS
 from mlirad.ir.ops import Arith
 from mlirad.ir.pure_operations import is_arithmetic
 from mlirad.ir.walk import block_operations, operations
 
 EXACT, FUSED, LOOSE, LANES = "field.exact", "field.fused", "field.loose", "field.lanes"
+DERIVATIVE = "field.derivative"
 DECISION = "field.decision"
 SETTLED = "field.settled"
 # ops that give floats, and jump, or turn, where an operand passes some value
@@ -39,7 +41,22 @@ _KEPT = frozenset({Arith.CONSTANT, Arith.SELECT, Arith.BITCAST, Arith.SITOFP, Ar
 
 def is_marked(op: ir.Operation) -> bool:
     """Return whether how an op rounds is settled."""
-    return any(name in op.attributes for name in (EXACT, FUSED, LOOSE))
+    return any(name in op.attributes for name in (EXACT, FUSED, LOOSE, DERIVATIVE))
+
+
+def is_exact(op: ir.Operation) -> bool:
+    """Return whether an op rounds as IEEE 754 says, as one does that has no mark."""
+    return EXACT in op.attributes or (computes_floats(op) and not is_marked(op))
+
+
+def is_of_derivative(op: ir.Operation) -> bool:
+    """Return whether an op is a step of a derivative."""
+    return DERIVATIVE in op.attributes and EXACT not in op.attributes
+
+
+def computes_floats(op: ir.Operation) -> bool:
+    """Return whether an op, or an update of memory, can round."""
+    return rounds(op) or (is_atomic(op) and _is_of_floats(op.results[0].type))
 
 
 def rounds(op: ir.Operation) -> bool:
@@ -69,12 +86,21 @@ def _is_of_floats(type_: ir.Type) -> bool:
 
 def is_bound(op: ir.Operation) -> bool:
     """Return whether an op may not be rounded in another way."""
-    return EXACT in op.attributes or LANES in op.attributes
+    return LANES in op.attributes or is_exact(op)
 
 
 def update_marks(update: ir.Operation) -> dict[str, ir.Attribute]:
     """Return how an update is marked to round."""
-    return {name: update.attributes[name] for name in (EXACT, LOOSE) if name in update.attributes}
+    return {
+        name: update.attributes[name]
+        for name in (EXACT, LOOSE, DERIVATIVE)
+        if name in update.attributes
+    }
+
+
+def loose_mark() -> dict[str, ir.Attribute]:
+    """Return the mark of steps that are taken in any order."""
+    return {LOOSE: ir.UnitAttr.get()}
 
 
 def round_like(value: ir.Value, update: ir.Operation) -> ir.Value:
@@ -90,10 +116,26 @@ def round_as(value: ir.Value, marks: Mapping[str, ir.Attribute]) -> ir.Value:
     return value
 
 
-def mark_exact(region: ir.Region) -> None:
-    """Mark all float ops of a region as exact."""
+def mark_unmarked(root: ir.Operation, mark: str) -> None:
+    """Mark the float ops within an op that have no mark."""
+    unit = ir.UnitAttr.get()
+    for op in operations(root):
+        if computes_floats(op) and not is_marked(op):
+            op.attributes[mark] = unit
+
+
+def mark_region_exact(region: ir.Region) -> None:
+    """Mark the float ops of a region that have no mark as exact."""
     for block in region.blocks:
-        for child in block_operations(block):
-            for op in (child, *operations(child)):
-                if rounds(op) and not is_marked(op):
-                    op.attributes[EXACT] = ir.UnitAttr.get()
+        for op in block_operations(block):
+            if computes_floats(op) and not is_marked(op):
+                op.attributes[EXACT] = ir.UnitAttr.get()
+            mark_unmarked(op, EXACT)
+
+
+def forget_derivatives(root: ir.Operation) -> None:
+    """Take the marks off the steps of a derivative: it becomes a part of the program, which settles
+    how they round."""
+    for op in operations(root):
+        if DERIVATIVE in op.attributes:
+            del op.attributes[DERIVATIVE]

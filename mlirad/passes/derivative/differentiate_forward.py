@@ -17,10 +17,12 @@ from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
 from mlirad.ir.limits import Range
+from mlirad.ir.marks.rounding import EXACT, mark_unmarked
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.signature import function_type, label_parameters, parameter_attributes, tangent_label
 from mlirad.ir.walk import entry_of, functions
+from mlirad.sweeps.derivative_steps import mark_steps
 from mlirad.sweeps.forward import Forward
 
 Tangents = Annotated[int, Range(1, 4096)]
@@ -40,6 +42,7 @@ def differentiate_forward(
 def _differentiate(
     module: ir.Operation, function: ir.Operation, count: int, constant: bool
 ) -> None:
+    mark_unmarked(function, EXACT)
     graph = Graph(function)
     activity = Activity(module, function, graph, with_duals=True)
     if constant:
@@ -57,7 +60,8 @@ def _differentiate(
         if v in carriers
         for k in range(count)
     ]
-    entry = entry_of(b.function_like(function, types, results, label_parameters([*labels, *duals])))
+    dual = b.function_like(function, types, results, label_parameters([*labels, *duals]))
+    entry = entry_of(dual)
     arguments: list[ir.Value] = list(entry.arguments)
     forward = Forward(graph, activity, count, dict(zip(parameters, arguments)))
     for k, v in enumerate(carriers):
@@ -67,6 +71,7 @@ def _differentiate(
         _get_duals(graph, activity, forward, count)
         forward.block(graph.body)
         b.return_(forward.values(graph.body.terminator.operands))
+    mark_steps(dual)
     function.erase()
 
 

@@ -20,9 +20,11 @@ from mlirad.dialect import field
 from mlirad.dialect.field import AllocaOp, GetOp
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
+from mlirad.ir.marks.rounding import EXACT, mark_unmarked
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.signature import adjoint_label, label_parameters, parameter_attributes
 from mlirad.ir.walk import Array, entry_of, functions
+from mlirad.sweeps.derivative_steps import mark_steps
 from mlirad.sweeps.recompute import Recompute
 from mlirad.sweeps.reverse import Reverse
 
@@ -40,6 +42,7 @@ def differentiate_reverse(module: ir.Operation, *, again: bool = False) -> None:
 
 
 def _differentiate(module: ir.Operation, function: ir.Operation, again: bool) -> None:
+    mark_unmarked(function, EXACT)
     graph = Graph(function)
     activity = Activity(module, function, graph)
     needed = NeededValues(graph, activity, redone_arrays(function, graph))
@@ -48,7 +51,8 @@ def _differentiate(module: ir.Operation, function: ir.Operation, again: bool) ->
     types = inputs + [graph.values[v].type for v in extra]
     labels = parameter_attributes(function)
     adjoint = [adjoint_label(label) for label, v in zip(labels, graph.body.arguments) if v in extra]
-    entry = entry_of(b.function_like(function, types, [], label_parameters([*labels, *adjoint])))
+    reverse = b.function_like(function, types, [], label_parameters([*labels, *adjoint]))
+    entry = entry_of(reverse)
     arguments = list(entry.arguments)
     environment: dict[int, ir.Value] = dict(zip(graph.body.arguments, arguments))
     adjoints: dict[Array, ir.Value] = {
@@ -62,6 +66,7 @@ def _differentiate(module: ir.Operation, function: ir.Operation, again: bool) ->
             graph, activity, needed, recompute, adjoints, infinite=infinite, again=again
         ).function(environment)
         b.return_()
+    mark_steps(reverse)
     function.erase()
 
 

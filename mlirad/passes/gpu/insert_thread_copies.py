@@ -28,7 +28,7 @@ from mlirad.ir.gpu.blocks import (
     threads_in_blocks,
 )
 from mlirad.ir.gpu.striding import stride
-from mlirad.ir.marks.rounding import EXACT
+from mlirad.ir.marks.rounding import is_exact
 from mlirad.ir.memory.launch_memory import scratch
 from mlirad.ir.reductions import PLAIN_MARK, REDUCE_MARK, Reduction
 from mlirad.ir.requirements import KERNELS, is_private
@@ -84,8 +84,8 @@ def _is_one_sum(group: Group) -> bool:
     if not all(is_atomic(op) and not has_uses(op.results[0]) for op, _ in group):
         return False
     kinds = {atomic_kind(op) for op, _ in group}
-    marks = (PLAIN_MARK, REDUCE_MARK, EXACT)
-    marked = any(mark in op.attributes for op, _ in group for mark in marks)
+    marks = (PLAIN_MARK, REDUCE_MARK)
+    marked = any(is_exact(op) or any(m in op.attributes for m in marks) for op, _ in group)
     return len(kinds) == 1 and kinds != {AtomicKind.EXCHANGE} and not marked
 
 

@@ -14,7 +14,7 @@ from mlirad.dialect.field import GetOp, is_access, is_atomic, is_load, split_acc
 from mlirad.dialect.field_layout import FieldLayout, layouts
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of
-from mlirad.ir.marks.rounding import EXACT
+from mlirad.ir.marks.rounding import is_exact
 from mlirad.ir.pure_operations import is_arithmetic
 from mlirad.ir.reductions import PLAIN_MARK, REDUCE_MARK
 from mlirad.ir.requirements import KERNELS, is_private
@@ -76,7 +76,7 @@ class _Stream:
         """Return whether an access is a load of one element all along the axis, or adds to a
         sum."""
         if REDUCE_MARK in op.attributes:
-            return EXACT not in op.attributes
+            return not is_exact(op)
         return is_load(op) and not any(i in self.varying for i in split_access(op)[1])
 
     def _size(self, op: ir.Operation) -> int | None:

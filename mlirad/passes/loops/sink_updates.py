@@ -12,7 +12,7 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicKind, atomic, atomic_kind, is_atomic, split_access
 from mlirad.ir import build as b
-from mlirad.ir.marks.rounding import EXACT
+from mlirad.ir.marks.rounding import is_exact
 from mlirad.ir.reductions import REDUCE_MARK, Reduction, accumulators
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import is_for, is_parallel, is_serial_loop
@@ -63,7 +63,7 @@ def _is_one_sum(ops: list[ir.Operation]) -> bool:
     if not all(is_atomic(op) and not has_uses(op.results[0]) for op in ops):
         return False
     kinds = {atomic_kind(op) for op in ops}
-    marked = any(mark in op.attributes for op in ops for mark in (EXACT, REDUCE_MARK))
+    marked = any(REDUCE_MARK in op.attributes or is_exact(op) for op in ops)
     return len(kinds) == 1 and kinds != {AtomicKind.EXCHANGE} and not marked
 
 

@@ -18,6 +18,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import field, snode
 from mlirad.dialect.field import array_of, array_type, is_atomic
 from mlirad.ir import build as b
+from mlirad.ir.marks.rounding import round_like
 from mlirad.ir.memory.large_arrays import LEAST, bytes_of, derivatives
 from mlirad.ir.reductions import PLAIN_MARK
 from mlirad.ir.requirements import KERNELS
@@ -84,7 +85,8 @@ def _begin(module: ir.Operation, kernel: ir.Operation, root: str, accesses: list
             zero = b.number(0.0, value.type)
             there = field.load(access.array, access.indices)
             old = b.make("arith.select", value.type, [is_begun, zero, there])
-            field.store(b.combine("add", old, value), access.array, access.indices)
+            total = round_like(b.combine("add", old, value), access.op)
+            field.store(total, access.array, access.indices)
         access.op.erase()
     with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]), module.location:
         snode.root(name, [snode.place(name, i8, marks=marked_as_begun(root))])

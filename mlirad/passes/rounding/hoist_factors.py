@@ -12,7 +12,7 @@ from __future__ import annotations
 from mlirad.analysis.trips import certainly_runs
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.marks.rounding import EXACT, FUSED, LANES
+from mlirad.ir.marks.rounding import FUSED, is_bound
 from mlirad.ir.ops import Arith
 from mlirad.ir.structured import For, is_for
 from mlirad.ir.walk import (
@@ -88,7 +88,7 @@ def _is_one(value: ir.Value) -> bool:
 
 
 def _is_free(op: ir.Operation) -> bool:
-    return not any(name in op.attributes for name in (EXACT, FUSED, LANES))
+    return FUSED not in op.attributes and not is_bound(op)
 
 
 class ScaledSums:

@@ -1,7 +1,7 @@
 """Let LLVM reassociate sums into lanes, contract products into FMAs and use reciprocal estimates.
 
-A program's own ops are marked with how they round (`mark-rounding`), which holds in every mode;
-those of derivatives are not.
+A program's own ops are marked with how they round (`mark-rounding`), which holds in every mode, and
+derivatives are marked as such; what has no mark is exact.
 """
 
 from typing import Annotated
@@ -9,7 +9,7 @@ from typing import Annotated
 from mlirad.bindings import ir
 from mlirad.ir.limits import Range, SomeOf
 from mlirad.ir.marks.fast_math import fast_math
-from mlirad.ir.marks.rounding import EXACT, is_marked, rounds
+from mlirad.ir.marks.rounding import is_exact, is_of_derivative, rounds
 from mlirad.ir.ops import Arith, Math, Scf
 from mlirad.ir.walk import constant_float, operations
 
@@ -43,11 +43,11 @@ def insert_fast_math(
         for without in ((), ("afn",), ("afn", "arcp"), ("reassoc",))
     )
     for op in ops:
-        if len(ops) > long and _is_chained(op) and EXACT not in op.attributes:
+        if len(ops) > long and _is_chained(op) and not is_exact(op):
             # a chain of adjoints: LLVM's combiner of machine code takes the square of its length
             op.attributes["fastmath"] = in_order
             continue
-        if rounds(op) and EXACT not in op.attributes:
+        if rounds(op) and not is_exact(op):
             # LLVM makes an approximate power of an integer exponent a call of compiler-rt's
             # __powisf2, which is not there.
             op.attributes["fastmath"] = (
@@ -60,7 +60,7 @@ def _is_chained(op: ir.Operation) -> bool:
     product it becomes one op, and long ones of those are as dear."""
     if op.name in (Arith.ADDF, Arith.SUBF):
         return not any(use.owner.operation.name == Scf.YIELD for use in op.results[0].uses)
-    return op.name == Arith.MULF and not is_marked(op)
+    return op.name == Arith.MULF and is_of_derivative(op)
 
 
 def _needs_infinity(op: ir.Operation) -> bool:

@@ -6,7 +6,7 @@ Assumes a target with a fused multiply-add, and that nothing but sums uses a pro
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.marks.rounding import EXACT, FUSED
+from mlirad.ir.marks.rounding import EXACT, FUSED, is_exact
 from mlirad.ir.ops import Arith
 from mlirad.ir.walk import before, has_uses, operations
 
@@ -16,7 +16,7 @@ def merge_products(root: ir.Operation) -> None:
     for product in [op for op in operations(root) if FUSED in op.attributes]:
         for use in list(product.results[0].uses):
             user = use.owner.operation
-            if user.name in (Arith.ADDF, Arith.SUBF) and EXACT in user.attributes:
+            if user.name in (Arith.ADDF, Arith.SUBF) and is_exact(user):
                 _merge(product, user, use.operand_number)
         if has_uses(product.results[0]):
             del product.attributes[FUSED]

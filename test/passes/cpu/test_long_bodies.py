@@ -32,8 +32,8 @@ func.func @f(%x: memref<4096xf32>) {{
 
 
 def _products(count: int, last: str = "arith.mulf %v, %v") -> list[str]:
-    made = ["%0 = arith.mulf %v, %v : f32"]
-    made += [f"%{k} = arith.mulf %{k - 1}, %v : f32" for k in range(1, count)]
+    made = ["%0 = arith.mulf %v, %v {field.derivative} : f32"]
+    made += [f"%{k} = arith.mulf %{k - 1}, %v {{field.derivative}} : f32" for k in range(1, count)]
     return [*made, f"%w = {last} : f32".replace("%v", f"%{count - 1}")]
 
 

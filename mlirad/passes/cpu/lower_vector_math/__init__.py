@@ -12,7 +12,7 @@ from typing import Annotated
 from mlirad.bindings import ir
 from mlirad.ir.elementary.vector_math import ARGUMENTS, FUNCTIONS, INSTRUCTIONS
 from mlirad.ir.limits import OneOf, SomeOf
-from mlirad.ir.marks.rounding import EXACT
+from mlirad.ir.marks.rounding import is_exact
 from mlirad.ir.ops import Math
 from mlirad.ir.walk import before, constant_float, operations
 from mlirad.passes.cpu.lower_vector_math.library import Library
@@ -47,9 +47,7 @@ def lower_vector_math(
 def _is_free(op: ir.Operation) -> bool:
     """Return whether a library may compute an op. It takes five times as long as C for the power of
     one number, so what is exact is C's, everywhere; LLVM knows more of constant ones."""
-    return op.name != Math.POWF or (
-        EXACT not in op.attributes and constant_float(op.operands[1]) is None
-    )
+    return op.name != Math.POWF or (not is_exact(op) and constant_float(op.operands[1]) is None)
 
 
 def _is_known(type_: ir.Type) -> bool:

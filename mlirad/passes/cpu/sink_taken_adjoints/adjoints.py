@@ -9,7 +9,7 @@ from mlirad.analysis.guard_segments import is_opaque, is_pure, touched_memory, u
 from mlirad.analysis.lanes.updates import Update, Updates
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.marks.rounding import is_marked
+from mlirad.ir.marks.rounding import is_of_derivative, rounds
 from mlirad.ir.ops import Arith, Memref
 from mlirad.ir.structured import For
 from mlirad.ir.walk import before, block_operations, is_zero
@@ -47,7 +47,7 @@ class _AdjointUsers:
             update = updates.update_of(op)
             if update is not None and self._is_of_zero(update):
                 self.updates.update(dict.fromkeys((update.load, *update.steps, op), update))
-        elif not is_pure(op) or is_marked(op) or not b.is_float(op.results[0].type):
+        elif not is_pure(op) or _is_fixed(op) or not b.is_float(op.results[0].type):
             return
         elif _is_zero_of(op, self.zeros):
             self.zeros.update(op.results)
@@ -62,7 +62,7 @@ class _AdjointUsers:
         return (
             update.is_sum
             and update.steps[0].name in _SUMS
-            and not is_marked(update.steps[0])
+            and not _is_fixed(update.steps[0])
             and update.value in self.zeros
         )
 
@@ -188,6 +188,11 @@ class _MovedOps:
             or not self._written.isdisjoint(read | written)
             or not self._read.isdisjoint(written)
         )
+
+
+def _is_fixed(op: ir.Operation) -> bool:
+    """Return whether an op rounds, and is not a step of a derivative."""
+    return rounds(op) and not is_of_derivative(op)
 
 
 def _is_zero_of(op: ir.Operation, zeros: set[ir.Value]) -> bool:

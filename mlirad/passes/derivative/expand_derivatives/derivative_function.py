@@ -9,6 +9,7 @@ from functools import partial
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
+from mlirad.ir.marks.rounding import forget_derivatives
 from mlirad.ir.ops import Memref
 from mlirad.ir.requirements import COPYING_STAGES, KERNEL_STAGES, Request, Requests, is_private
 from mlirad.ir.walk import block_operations, functions, operations
@@ -54,6 +55,7 @@ def derive(target: Target, called: Sequence[Target], stops_at: Stop) -> Requests
     inside = kernel.module
     primal = inside.clone(ip=False)
     yield Request(inside, _SWEEPS[target.kind])
+    forget_derivatives(inside)
     for module in (primal, inside):
         restore_calls(module, called)
     is_known = give_logs_room(_public(inside))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from math import prod
 
+import msgspec
+
 from mlirad.analysis.linear import Linear, linear_form
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect import field
-from mlirad.dialect.field import array_of, array_type, element_type, split_access
+from mlirad.dialect.field import AtomicKind, array_of, array_type, element_type, split_access
 from mlirad.ir import build as b
-from mlirad.ir.ops import Arith
+from mlirad.ir.marks.rounding import round_as, update_marks
 from mlirad.ir.reductions import PLAIN_MARK
 from mlirad.ir.structured import is_for
 from mlirad.ir.walk import before, behind, enclosing, is_defined_in, owner_operation
@@ -47,9 +49,17 @@ def copy_array(loop: ir.Operation, group: list[ir.Operation], threads: int) -> N
             chunk = field.chunk()
             indices = split_access(op)[1]
             at = [chunk, *(indices[a] for a in moving)]
-            field.atomic(op.operands[0], copies, at, marks={PLAIN_MARK: ir.UnitAttr.get()})
+            field.atomic(op.operands[0], copies, at, marks=_plain(update_marks(op)))
+    total = _Total(array, fixed, moving, [extents[a] for a in moving], update_marks(group[0]))
+    for op in group:
         op.erase()
-    _add_up(loop, array, copies, fixed, moving, [extents[a] for a in moving], threads)
+    with behind(loop):
+        total.add(copies, threads)
+
+
+def _plain(marks: dict[str, ir.Attribute]) -> dict[str, ir.Attribute]:
+    """The marks of an update that none at the same time meets."""
+    return {PLAIN_MARK: ir.UnitAttr.get(), **marks}
 
 
 def _outside(value: ir.Value, loop: ir.Operation) -> ir.Value:
@@ -87,36 +97,34 @@ def _updates(loop: ir.Operation, group: list[ir.Operation]) -> int:
     return total
 
 
-def _add_up(
-    loop: ir.Operation,
-    array: ir.Value,
-    copies: ir.Value,
-    fixed: dict[int, ir.Value],
-    moving: list[int],
-    extents: list[int],
-    threads: int,
-) -> None:
-    """A parallel loop behind the loop that adds the copies to the array, in the order of the
-    threads."""
-    with behind(loop):
-        zero, step = b.index(0), b.index(1)
-        rank = len(moving)
+class _Total(msgspec.Struct, frozen=True):
+    """Where copies are added up: an array, of which some axes have indices that are fixed, and some
+    extents; and how the sums round."""
+
+    array: ir.Value
+    fixed: dict[int, ir.Value]
+    moving: list[int]
+    extents: list[int]
+    marks: dict[str, ir.Attribute]
+
+    def add(self, copies: ir.Value, threads: int) -> None:
+        """Add copies to the array by a parallel loop, in the order of the threads."""
+        zero, step, rank = b.index(0), b.index(1), len(self.moving)
         axis = {"field.axis": ir.IntegerAttr.get(b.integer_type(64), 0)}
-        ends = [b.index(extent) for extent in extents]
-        total = b.parallel_loop([zero] * rank, ends, [step] * rank, axis)
-        with ir.InsertionPoint(total.body):
-            place = dict(zip(moving, total.indices))
-            value = _sum(
+        ends = [b.index(extent) for extent in self.extents]
+        loop = b.parallel_loop([zero] * rank, ends, [step] * rank, axis)
+        with ir.InsertionPoint(loop.body):
+            place = dict(zip(self.moving, loop.indices))
+            value = self._sum(
                 [field.load(copies, [b.index(k), *place.values()]) for k in range(threads)]
             )
-            indices = [place[a] if a in place else fixed[a] for a in range(rank + len(fixed))]
-            field.atomic(value, array, indices, marks={PLAIN_MARK: ir.UnitAttr.get()})
+            axes = range(rank + len(self.fixed))
+            indices = [place[a] if a in place else self.fixed[a] for a in axes]
+            field.atomic(value, self.array, indices, marks=_plain(self.marks))
             b.end_parallel()
 
-
-def _sum(addends: list[ir.Value]) -> ir.Value:
-    total = addends[0]
-    for addend in addends[1:]:
-        name = Arith.ADDF if b.is_float(addend.type) else Arith.ADDI
-        total = b.make(name, addend.type, [total, addend])
-    return total
+    def _sum(self, addends: list[ir.Value]) -> ir.Value:
+        total = addends[0]
+        for addend in addends[1:]:
+            total = round_as(b.combine(AtomicKind.ADD, total, addend), self.marks)
+        return total

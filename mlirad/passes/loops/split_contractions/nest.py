@@ -13,6 +13,7 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.box import fold
 from mlirad.ir.marks.axis_choices import choice_of, set_choice
+from mlirad.ir.marks.rounding import loose_mark
 from mlirad.ir.ops import Arith, Memref
 from mlirad.ir.structured import For
 from mlirad.ir.walk import (
@@ -136,7 +137,7 @@ class SplitNest:
             with behind(sum_.loop):
                 total = b.read(element.memref, Places([]).indices_of(element, {}, {}))
                 if not is_zero(initial):
-                    total = b.addf(initial, total)
+                    total = b.addf(initial, total, **loose_mark())
             sum_.result.replace_all_uses_with(total)
             self.totals[sum_.result] = total
         body = For(sum_.loop).body
@@ -174,10 +175,10 @@ class SplitNest:
             reads = [
                 b.read(element.memref, places.indices_of(element, point, {})) for element in factors
             ]
-            value = b.mulf(*reads)
+            value = b.mulf(*reads, **loose_mark())
             place = places.indices_of(output, point, {})
             old = b.read(output.memref, place)
-            total = (b.subf if product.is_negative else b.addf)(old, value)
+            total = (b.subf if product.is_negative else b.addf)(old, value, **loose_mark())
             b.write(total, output.memref, place)
 
 

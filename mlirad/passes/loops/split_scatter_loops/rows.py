@@ -7,7 +7,9 @@ from functools import partial
 from typing import TypeAlias
 
 from mlirad.bindings import ir
+from mlirad.dialect.field import AtomicKind
 from mlirad.ir import build as b
+from mlirad.ir.marks.rounding import round_like
 from mlirad.ir.ops import Arith
 from mlirad.ir.structured import Parallel
 from mlirad.ir.walk import at_end, attributes_of, before, clone, enclosing
@@ -174,8 +176,7 @@ class _Gather:
                 clone(op, mapping)
             value = mapping.get(update.op.operands[0], update.op.operands[0])
             last = update, mapping
-            name = Arith.ADDF if b.is_float(value.type) else Arith.ADDI
-            total = value if total is None else b.make(name, value.type, [total, value])
+            total = value if total is None else _plus(total, value, update.op)
         if total is None:
             return None
         update, mapping = last
@@ -212,6 +213,10 @@ class _Gather:
         with ir.InsertionPoint(branch.then):
             self._guarded_update(update, inner_guards, inner, mapping)
             b.yield_()
+
+
+def _plus(total: ir.Value, value: ir.Value, update: ir.Operation) -> ir.Value:
+    return round_like(b.combine(AtomicKind.ADD, total, value), update)
 
 
 def _extreme(values: list[ir.Value], name: str) -> ir.Value:

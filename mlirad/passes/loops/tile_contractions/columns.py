@@ -13,6 +13,7 @@ from mlirad.analysis.contractions.tile_plan import Plan
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir import vectors as v
+from mlirad.ir.marks.rounding import loose_mark
 from mlirad.passes.loops.tile_contractions.row_panel import RowPanel
 from mlirad.passes.loops.tile_contractions.tile_loops import (
     Part,
@@ -299,7 +300,7 @@ class Rows:
             if k == 0:
                 factor = self._left_element(term, point, r)
                 if term.is_negative:
-                    factor = b.negf(factor)
+                    factor = b.negf(factor, **loose_mark())
                 spread = v.spread(factor, self.code.vector)
             results.append(v.multiply_add(spread, vectors[k], total, fused=self.code.fused))
         return results

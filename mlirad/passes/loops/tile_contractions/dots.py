@@ -11,6 +11,7 @@ from mlirad.analysis.contractions.tile_plan import Plan
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir import vectors as v
+from mlirad.ir.marks.rounding import loose_mark
 from mlirad.passes.loops.tile_contractions.tile_loops import (
     Part,
     carry_values,
@@ -55,7 +56,7 @@ class Dots:
             offset = {self.plan.row.value: r, self.plan.column.value: c}
             place = self.places.indices_of(output, point, offset)
             old, new = b.read(output.memref, place), v.sum_of_lanes(lanes)
-            total = (b.subf if self.term.is_negative else b.addf)(old, new)
+            total = (b.subf if self.term.is_negative else b.addf)(old, new, **loose_mark())
             b.write(total, output.memref, place)
 
     def _sum_loops(

@@ -7,8 +7,8 @@ decisions is exact, through memory that the function writes too, unless the func
 it writes is settled. Elsewhere a product with what a
 loop carries is fused into the sum that alone uses it, and a sum over a loop may be taken in any
 order, of terms that are estimates. Other values, those stored in fields above all, are the same to
-the last bit in every mode. Derivatives, which come later, carry no mark: `insert-fast-math` may do
-with them as it likes.
+the last bit in every mode. Derivatives, which come later, are marked as such: `insert-fast-math`
+may do with them as it likes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mlirad.ir.marks.rounding import (
     LOOSE,
     SETTLED,
     is_marked,
-    mark_exact,
+    mark_region_exact,
     rounds,
 )
 from mlirad.ir.ops import Arith
@@ -70,7 +70,7 @@ class _Marking:
             if is_atomic(node) and self.graph.floats[node.results[0]]:
                 node.op.attributes[LOOSE if node in loose else EXACT] = unit
             elif CustomOp.holds(node):
-                mark_exact(node.op.regions[PRIMAL])
+                mark_region_exact(node.op.regions[PRIMAL])
             elif rounds(node.op):
                 node.op.attributes[
                     LOOSE if node in loose else FUSED if node in products else EXACT
