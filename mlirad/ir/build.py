@@ -246,6 +246,15 @@ def write(value: ir.Value, memory: ir.Value, indices: Sequence[ir.Value] = ()) -
     effect(Memref.STORE, [value, memory, *indices])
 
 
+def plus(a: ir.Value, b: ir.Value) -> ir.Value:
+    """The sum of floats; if one is an opposite, the difference: `canonicalize` makes the same, and
+    drops the marks of the sum."""
+    for value, other in ((b, a), (a, b)):
+        if not isinstance(value, ir.BlockArgument) and value.owner.name == Arith.NEGF:
+            return subf(other, value.owner.operands[0])
+    return addf(a, b)
+
+
 def combine(kind: str, a: ir.Value, b: ir.Value) -> ir.Value:
     """The result of an atomic kind on two values."""
     if kind == AtomicKind.EXCHANGE:
@@ -255,7 +264,7 @@ def combine(kind: str, a: ir.Value, b: ir.Value) -> ir.Value:
 
 # as the frontend does: a tie gives the second operand
 _ON_FLOATS: dict[str, Callable[[ir.Value, ir.Value], ir.Value]] = {
-    AtomicKind.ADD: addf,
+    AtomicKind.ADD: plus,
     AtomicKind.MUL: mulf,
     AtomicKind.MIN: lambda a, b: select(compare_floats(OLT, a, b), a, b),
     AtomicKind.MAX: lambda a, b: select(compare_floats(OGT, a, b), a, b),

@@ -48,7 +48,7 @@ class AdjointSweep(ABC):
     def add(self, adj: Adjoints, value: int, term: ir.Value) -> None:
         """Add to the adjoint of a value."""
         old = adj.get(value)
-        adj[value] = term if old is None else b.addf(old, term)
+        adj[value] = term if old is None else b.plus(old, term)
 
     def zero(self, value: int) -> ir.Value:
         """A zero of the type of a value."""

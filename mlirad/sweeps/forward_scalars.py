@@ -57,7 +57,7 @@ def scalar(sweep: TangentSweep, node: Node) -> None:
                 result,
             )
             old = tangents[k]
-            tangents[k] = term_tangent if old is None else b.addf(old, term_tangent)
+            tangents[k] = term_tangent if old is None else b.plus(old, term_tangent)
     if any(tangent_or_none is not None for tangent_or_none in tangents):
         sweep.tangents[node.results[0]] = [
             b.number(0.0, result) if tangent_or_none is None else tangent_or_none
@@ -99,5 +99,5 @@ def _product(
         if operand in sweep.tangents:
             tangent = sweep.tangents[operand][direction]
             summand = unless_all_zero([tangent], [b.mulf(factor, tangent)])[0]
-            total = b.addf(total, convert_float(summand, type_))
+            total = b.plus(total, convert_float(summand, type_))
     return total

@@ -34,7 +34,7 @@ def pop(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> Non
     if adjoint is not None and stack in sweep.arrays:
         slots, trip = sweep.arrays[stack], env[node.operands[1]]
         before = grad.pop(slots, trip)
-        grad.push(b.addf(before, adjoint), slots, trip)
+        grad.push(b.plus(before, adjoint), slots, trip)
 
 
 def push(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> None:

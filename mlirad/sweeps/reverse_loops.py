@@ -34,7 +34,7 @@ class _Passing:
     def end(self, loop: For, adjoints: Adjoints) -> None:
         """Give the iteration before what this one found."""
         sums = [
-            b.addf(old, adjoints[value]) if value in adjoints else old
+            b.plus(old, adjoints[value]) if value in adjoints else old
             for value, old in zip(self.outside, loop.carried[len(self.carried) :])
         ]
         arguments = [carried.argument for carried in self.carried]

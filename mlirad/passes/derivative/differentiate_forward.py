@@ -17,12 +17,11 @@ from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
 from mlirad.ir.limits import Range
-from mlirad.ir.marks.rounding import EXACT, mark_unmarked
+from mlirad.ir.marks.rounding import DERIVATIVE, EXACT, mark_unmarked
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.signature import function_type, label_parameters, parameter_attributes, tangent_label
 from mlirad.ir.walk import entry_of, functions
-from mlirad.sweeps.derivative_steps import mark_steps
 from mlirad.sweeps.forward import Forward
 
 Tangents = Annotated[int, Range(1, 4096)]
@@ -71,7 +70,7 @@ def _differentiate(
         _get_duals(graph, activity, forward, count)
         forward.block(graph.body)
         b.return_(forward.values(graph.body.terminator.operands))
-    mark_steps(dual)
+    mark_unmarked(dual, DERIVATIVE)
     function.erase()
 
 

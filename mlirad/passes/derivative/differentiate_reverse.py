@@ -20,11 +20,10 @@ from mlirad.dialect import field
 from mlirad.dialect.field import AllocaOp, GetOp
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
-from mlirad.ir.marks.rounding import EXACT, mark_unmarked
+from mlirad.ir.marks.rounding import DERIVATIVE, EXACT, mark_unmarked
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.signature import adjoint_label, label_parameters, parameter_attributes
 from mlirad.ir.walk import Array, entry_of, functions
-from mlirad.sweeps.derivative_steps import mark_steps
 from mlirad.sweeps.recompute import Recompute
 from mlirad.sweeps.reverse import Reverse
 
@@ -66,7 +65,7 @@ def _differentiate(module: ir.Operation, function: ir.Operation, again: bool) ->
             graph, activity, needed, recompute, adjoints, infinite=infinite, again=again
         ).function(environment)
         b.return_()
-    mark_steps(reverse)
+    mark_unmarked(reverse, DERIVATIVE)
     function.erase()
 
 
