@@ -14,6 +14,7 @@ from programs.pass_walks import parsed
 import mlirad as ti
 from mlirad.dialect import context
 from mlirad.mlir.run.command import main
+from mlirad.mlir.run.kernels.entry import label_arguments
 from mlirad.mlir.run.kernels.kernel_run import Inputs, KernelRun
 from mlirad.runtime.program import program
 
@@ -227,3 +228,37 @@ def test_an_index_out_of_bounds_is_found_by_a_check(squares: str, capfd: Any) ->
     assert main([squares, "5", "-f", "x=random", "--check"]) == 1
     error = capfd.readouterr().err
     assert f"{squares}:15:10: (kernel=squares) Out of bound access" in error
+
+
+LOCALS = """
+func.func @pick(%x: !field.array<f32, [4]>, %y: !field.array<f32, [4]>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %k = %c0 to %n step %c1 {
+    %numbers = memref.alloca() : memref<4xf32>
+    scf.for %i = %c0 to %c4 step %c1 {
+      %v = "field.load"(%x, %i) : (!field.array<f32, [4]>, index) -> f32
+      memref.store %v, %numbers[%i] : memref<4xf32>
+    }
+    %j = arith.remsi %k, %c4 : index
+    %v = memref.load %numbers[%j] : memref<4xf32>
+    "field.store"(%v, %y, %j) : (f32, !field.array<f32, [4]>, index) -> ()
+  }
+  return
+}
+"""
+
+
+@pytest.mark.parametrize("opt_level", [0, 3])
+@pytest.mark.parametrize("optimize", [False, True])
+def test_memory_on_the_stack_does_not_grow_with_iterations(opt_level: int, optimize: bool) -> None:
+    """So many that all of it would be more than a stack."""
+    ti.init(arch=ti.cpu, opt_level=opt_level, cpu_max_num_threads=1)
+    with context():
+        module = parsed(LOCALS)
+        label_arguments(module.operation)
+        run = KernelRun(module, "pick", "-", program(), optimize=optimize)
+    x = np.linspace(1, 2, 4, dtype=np.float32)
+    outputs = run.run(Inputs({0: x, 1: np.zeros_like(x), 2: 1_000_000}, {}))
+    np.testing.assert_array_equal(outputs["argument 1"], x)

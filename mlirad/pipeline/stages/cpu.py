@@ -29,7 +29,7 @@ _TARGET = (
     "convert-scf-to-cf,"
     "expand-strided-metadata,lower-affine,finalize-memref-to-llvm,convert-math-to-llvm{{approximate-log1p=false}},convert-math-to-libm,convert-vector-to-llvm,"
     "convert-arith-to-llvm,convert-ub-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,finalize-memref-to-llvm,canonicalize,cse,"
-    "reconcile-unrealized-casts,mark-disjoint-accesses,mark-unrefined-estimates,mark-internal-functions"
+    "reconcile-unrealized-casts,hoist-allocas,mark-disjoint-accesses,mark-unrefined-estimates,mark-internal-functions"
 )
 _TILES = (
     ",split-window-loops,canonicalize,cse,"

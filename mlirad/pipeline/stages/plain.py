@@ -38,7 +38,8 @@ _TARGET = (
     "convert-scf-to-cf,expand-strided-metadata,lower-affine,finalize-memref-to-llvm,"
     "convert-math-to-llvm{approximate-log1p=false},convert-math-to-libm,convert-vector-to-llvm,"
     "convert-arith-to-llvm,convert-ub-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,"
-    "finalize-memref-to-llvm,canonicalize,cse,reconcile-unrealized-casts,mark-internal-functions"
+    "finalize-memref-to-llvm,canonicalize,cse,reconcile-unrealized-casts,hoist-allocas,"
+    "mark-internal-functions"
 )
 INTERFACE = "llvm.emit_c_interface"  # of kernels whose fields have addresses
 

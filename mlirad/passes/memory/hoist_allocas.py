@@ -1,5 +1,5 @@
-"""Move stack memory of known size to the start of its function: elsewhere it is allocated in every
-iteration."""
+"""Move stack memory of known size to the start of its function: in a loop it is allocated in every
+iteration, and freed by none, so that a long loop runs out of stack."""
 
 from mlirad.bindings import ir
 from mlirad.ir.ops import Arith, Llvm
@@ -9,9 +9,10 @@ from mlirad.ir.walk import defining_op, entry_of, llvm_functions, operations
 def hoist_allocas(root: ir.Operation) -> None:
     """Move `llvm.alloca` of a constant size to the entry of its function."""
     for function in llvm_functions(root):
-        first = next(iter(entry_of(function).operations)).operation
+        entry = entry_of(function)
+        first = next(iter(entry.operations)).operation
         for op in list(operations(function)):
-            if op.name == Llvm.ALLOCA:
+            if op.name == Llvm.ALLOCA and op.block != entry:
                 _hoist(op, first)
 
 
