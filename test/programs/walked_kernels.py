@@ -206,24 +206,71 @@ def exponentials() -> Program:
     @ti.kernel
     def decay():
         for i in x:
-            y[None] += ti.exp(-x[i] * x[i]) * ti.exp(x[i])
+            y[None] += ti.math.expm1(-x[i] * x[i]) * ti.math.expm1(x[i])
 
     return decay, ()
 
 
-def windows() -> Program:
-    x, w, y = ti.field(ti.f32, 64), ti.field(ti.f32, 5), ti.field(ti.f32, 64)
+def decisions() -> Program:
+    x, z = ti.field(ti.f32, (16, 40)), ti.field(ti.f32, 16)
 
     @ti.kernel
-    def convolve():
-        for i in y:
-            total = 0.0
-            for k in range(5):
-                if i + k - 2 >= 0 and i + k - 2 < 64:
-                    total += x[i + k - 2] * w[k]
-            y[i] = total
+    def decide():
+        for i in z:
+            total, scaled = 0.0, x[i, 0] * x[i, 1] + z[i]
+            for k in range(40):
+                total += x[i, k]
+            if total > 40.0 and scaled < 2.5:
+                z[i] = total * scaled
+            else:
+                z[i] = scaled * scaled
 
-    return convolve, ()
+    return decide, ()
+
+
+def nearest() -> Program:
+    x, y, loss = ti.field(ti.f32, 32), ti.field(ti.f32, 5), ti.field(ti.f32, ())
+
+    @ti.kernel
+    def measure():
+        for i in x:
+            best = 1e3
+            for k in range(5):
+                away = ti.Vector([x[i] - y[k], x[i] * y[k], y[k]])
+                length = away.norm() / (1.0 + y[k] * y[k]) + ti.exp(x[i]) * y[k]
+                best = ti.min(best, length * ti.sin(x[i]) + ti.log(y[k] + x[i]) * length)
+            loss[None] += best * best
+
+    return measure, ()
+
+
+def poles() -> Program:
+    x, y, loss = ti.field(ti.f32, 32), ti.field(ti.f32, 32), ti.field(ti.f32, ())
+
+    @ti.kernel
+    def divide():
+        for i in x:
+            a = x[i] / y[i]
+            b = ti.sqrt(ti.abs(x[i] * y[i])) * a
+            c = ti.log(y[i] * y[i] + 1.5) * b + a * a
+            d = c / (x[i] + 1.0) + ti.sqrt(c * c) * b
+            loss[None] += ti.select(y[i] > 0.8 and x[i] > 0.9, d * c, x[i] * y[i])
+
+    return divide, ()
+
+
+def recurrent() -> Program:
+    x, y = ti.field(ti.f32, (16, 20)), ti.field(ti.f32, 16)
+
+    @ti.kernel
+    def follow():
+        for i in y:
+            state = 0.0
+            for k in range(20):
+                state = x[i, k] * 2.0 + 0.5 * state
+            y[i] += state * state
+
+    return follow, ()
 
 
 def dots() -> Program:
@@ -280,6 +327,7 @@ KERNELS: dict[str, Callable[[], Program]] = {
     make.__name__: make
     for make in (
         *(matmul, stencil, pairs, grid, sparse, loops, elementary, serial, guarded, rows),
-        *(half, ordered, drawn, exponentials, windows, dots, custom, visited),
+        *(half, ordered, drawn, exponentials, dots, custom, visited),
+        *(decisions, nearest, poles, recurrent),
     )
 }
