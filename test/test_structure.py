@@ -73,10 +73,11 @@ ORDER_OF_IDEAS = {
     "runtime/memory": ("deferred_writes", "sparse", "host", "device"),
     "te": ("expressions", "definitions", "derivation", "programs", "nn"),
 }
-# the public names, and programs that a user writes: both see everything
+# the public names, Quadrants' too, and programs that a user writes: both see everything
 PUBLIC = {
     "__init__",
     "examples",
+    "quadrants",
 }
 NAMES_OF_NOTHING = {"utils", "common", "helpers", "misc", "impl", "base"}
 

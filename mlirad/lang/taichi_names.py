@@ -210,8 +210,12 @@ _MEMBERS: dict[str, dict[str, Any]] = {
 }
 
 
-def _modules(public: ModuleType) -> dict[str, dict[str, Any]]:
-    """Taichi's modules, with what their names mean here."""
+Modules = dict[str, dict[str, Any]]  # by dotted name, what each has by name
+
+
+def inner_modules(public: ModuleType) -> Modules:
+    """Return the modules inside Taichi's package, with what their names mean here; `public` has the
+    public names."""
     modules = {name: dict(members) for name, members in _MEMBERS.items()}
     for name, names in _FROM_PACKAGE.items():
         modules.setdefault(name, {}).update(
@@ -220,21 +224,21 @@ def _modules(public: ModuleType) -> dict[str, dict[str, Any]]:
     return modules
 
 
-def register(package: str) -> None:
-    """Make Taichi's modules importable below `package`; one of ours that has the name of one gets
-    the names that it lacks."""
+def register(package: str, modules: Modules | None = None) -> None:
+    """Make modules, by default Taichi's, importable below `package`; a module of ours that has the
+    name of one gets the names that it lacks."""
     public = sys.modules[package]
-    for name, members in sorted(_modules(public).items()):
+    for name, members in sorted((modules or inner_modules(public)).items()):
         path = f"{package}.{name}"
         present = sys.modules.get(path)
         module = ModuleType(path) if present is None else present
         module.__dict__.update({**members, **vars(module)})
         sys.modules[path] = module
         holder, _, last = name.rpartition(".")
-        around = getattr(public, holder) if holder else public
+        around = operator.attrgetter(holder)(public) if holder else public
         if not isinstance(getattr(around, last, None), ModuleType):
             setattr(around, last, module)
     sys.modules[f"{package}.math"] = mathematics
 
 
-__all__ = ["extension", "register"]
+__all__ = ["extension", "inner_modules", "register"]

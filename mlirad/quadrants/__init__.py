@@ -1,0 +1,44 @@
+"""`import mlirad.quadrants as qd`: Quadrants' names, on top of mlirad's."""
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
+import mlirad as _mlirad
+from mlirad import loading as _loading
+
+# isort: split
+from mlirad.lang.start import reset, sync
+from mlirad.lang.taichi_names import register as _register
+from mlirad.quadrants import machines as _machines
+from mlirad.quadrants import types
+from mlirad.quadrants.exceptions import *
+from mlirad.quadrants.inner_names import inner_modules as _inner_modules
+from mlirad.quadrants.kernels import func, kernel, real_func
+from mlirad.quadrants.machines import *
+
+if _TYPE_CHECKING:
+    from mlirad import *
+
+__version__ = (1, 3, 3)  # of the Quadrants whose names these are
+__version_str__ = ".".join(map(str, __version__))
+_LATER = {"algorithms", "linalg", "profiler", "tools", "GUI", "ui", "mlir"}
+_TAICHI_ONLY = ("Taichi", "vulkan", "opengl", "gles", "dx1")
+globals().update(
+    {
+        name: getattr(_mlirad, name)
+        for name in _mlirad.__all__
+        if name not in _LATER and name not in globals() and not name.startswith(_TAICHI_ONLY)
+    }
+)
+Template = types.Template
+pyfunc = func
+_register(__name__, _inner_modules(__name__))
+__all__ = [*_loading.public_names(globals()), "ad", "math", "sparse", "types"]
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _LATER:
+        return getattr(_mlirad, name)
+    if name == "cfg":
+        return _machines.current_config()
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

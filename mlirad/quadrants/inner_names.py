@@ -1,0 +1,88 @@
+"""Names inside Quadrants' package that programs reach for (`qd.lang.impl.current_cfg()`), with
+their meaning here."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import mlirad
+from mlirad.lang import taichi_names
+from mlirad.lang.layout.member_order import Layout
+from mlirad.lang.taichi_names import Modules
+from mlirad.quadrants.exceptions import NAMES, QuadrantsRuntimeError
+from mlirad.quadrants.machines import Arch, current_config
+
+
+def _is_available(arch: str, *_: object, **__: object) -> bool:
+    return arch in (Arch.x64, Arch.simt)
+
+
+def _cpu_names() -> list[Arch]:
+    return [Arch.x64]
+
+
+# modules of Taichi's whose names Quadrants has elsewhere, or not
+_MOVED = {
+    "lang.enums": "types.enums",
+    "lang.argpack": None,
+}
+
+
+def inner_modules(package: str) -> Modules:
+    """Return the modules inside Quadrants' package, by dotted name, with what they have."""
+    public = sys.modules[package]
+    modules: Modules = {"lang": {}}
+    names = {name: getattr(public, name) for name in _public(public)}
+    for name, members in taichi_names.inner_modules(mlirad).items():
+        place = _MOVED.get(name, name)
+        if place is not None:
+            modules[place] = {
+                k: names[k] if v is getattr(mlirad, k, None) and k in names else v
+                for k, v in members.items()
+                if not k.startswith("Taichi")
+            }
+    modules["lang"].update(names)
+    modules["lang.exception"].update(NAMES)
+    modules["lang.impl"].update(names, current_cfg=current_config)
+    modules["lang.misc"].update(
+        names,
+        get_host_arch_list=_cpu_names,
+        is_arch_supported=_is_available,
+        is_extension_supported=_supports,
+    )
+    modules["lang.util"].update(
+        {
+            "has_clangpp": lambda: False,
+            "in_quadrants_scope": modules["lang.util"]["in_taichi_scope"],
+            "to_quadrants_type": modules["lang.util"]["to_taichi_type"],
+        }
+    )
+    modules["types.enums"]["Layout"] = Layout
+    modules["_lib.core"].update(_core())
+    return modules
+
+
+def _public(public: Any) -> list[str]:
+    modules = type(sys)
+    return [
+        name
+        for name, value in vars(public).items()
+        if not name.startswith("_") and not isinstance(value, modules)
+    ]
+
+
+def _supports(arch: str, extension: Any) -> bool:
+    return getattr(extension, "name", extension) not in ("mesh", "bls")
+
+
+def _core() -> dict[str, Any]:
+    return {
+        "Arch": Arch,
+        "arch_from_name": Arch,
+        "is_extension_supported": _supports,
+        "get_max_num_indices": lambda: 12,
+        "QuadrantsRuntimeError": QuadrantsRuntimeError,
+        "quadrants_python": SimpleNamespace(),
+    }

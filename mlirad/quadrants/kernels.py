@@ -1,0 +1,51 @@
+"""`qd.kernel` and `qd.func`, with their options."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from mlirad.frontend.python.source.function import Function
+from mlirad.frontend.python.values.annotations import evaluate_annotations
+from mlirad.lang.kernels.kernel import Kernel, real_func
+
+
+def kernel(
+    function: Callable[..., Any] | None = None,
+    *,
+    pure: bool = False,
+    fastcache: bool = False,
+    graph: bool = False,
+    gpu_graph: bool = False,
+    checkpoints: bool = False,
+) -> Any:
+    """Compile a function when it is called, as `ti.kernel` does. `fastcache` (once `pure`) changes
+    nothing: compiled kernels are kept on disk anyway."""
+
+    def mark(function: Callable[..., Any]) -> Kernel:
+        evaluate_annotations(function, sys._getframe(depth))
+        return Kernel(function)
+
+    depth = 1 if function is None else 2
+    return mark if function is None else mark(function)
+
+
+def func(
+    function: Callable[..., Any] | None = None,
+    *,
+    is_real_function: bool = False,
+    requires_top_level: bool = False,
+) -> Any:
+    """Mark a function for use in kernels, as `ti.func` does, or (`is_real_function`) as
+    `ti.real_func` does."""
+
+    def mark(function: Callable[..., Any]) -> Function:
+        evaluate_annotations(function, sys._getframe(depth))
+        return Function(function, is_real=is_real_function)
+
+    depth = 1 if function is None else 2
+    return mark if function is None else mark(function)
+
+
+__all__ = ["func", "kernel", "real_func"]

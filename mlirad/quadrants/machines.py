@@ -1,0 +1,64 @@
+"""The machines of `qd.init(arch=)`, and what a program was initialised with."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from mlirad.lang import start
+from mlirad.runtime import program as pm
+from mlirad.runtime.config import Config
+
+
+class Arch(StrEnum):
+    """A machine, by the name that it has in `ti.init(arch=)`."""
+
+    x64 = "x64"
+    arm64 = "arm64"
+    cuda = "cuda"
+    simt = "simt"
+    amdgpu = "amdgpu"
+    metal = "metal"
+    vulkan = "vulkan"
+    python = "python"
+
+
+cpu = x64 = x86_64 = Arch.x64
+arm64, cuda, simt = Arch.arm64, Arch.cuda, Arch.simt
+amdgpu, metal, vulkan, python = Arch.amdgpu, Arch.metal, Arch.vulkan, Arch.python
+gpu = [cuda, metal, vulkan, amdgpu]
+
+
+def init(arch: Any = None, **options: Any) -> None:
+    """Start a program, as `ti.init` does; `arch` is a machine, or several, of which the first that
+    is there runs it."""
+    if arch is not None:
+        arch = [str(name) for name in (arch if isinstance(arch, list | tuple) else [arch])]
+    start.init(arch=arch, **options)
+
+
+class ProgramOptions:
+    """The options of a program, with its machine as one of `Arch`."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+
+    @property
+    def arch(self) -> Arch:
+        """The machine that the program runs on."""
+        return Arch(self._config.arch)
+
+    def __getattr__(self, name: str) -> Any:
+        ignored = self._config.ignored
+        return ignored[name] if name in ignored else getattr(self._config, name)
+
+
+def current_config() -> ProgramOptions | None:
+    """Return the options of the current program, None before `qd.init`."""
+    return ProgramOptions(pm.program().config) if pm.is_started() else None
+
+
+__all__ = [
+    *("amdgpu", "arm64", "cpu", "cuda", "gpu", "init", "metal", "python", "simt", "vulkan"),
+    *("x64", "x86_64"),
+]
