@@ -2,14 +2,59 @@
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
 // CHECK-LABEL: func.func @caller
-// CHECK: %[[back:.*]] = grad.vjp @f {active = [0, 2]} :
-// CHECK: call_indirect %[[back]](
+// CHECK: grad.vjp @f(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {active = [0, 2]} :
 func.func private @f(%x: f64, %n: index, %a: memref<4xf64>) -> (vector<2xf32>, i32)
 func.func @caller(%x: f64, %n: index, %a: memref<4xf64>, %da: memref<4xf64>, %v: vector<2xf32>) {
-  %back = "grad.vjp"() {callee = @f, active = [0, 2]}
-      : () -> ((f64, index, memref<4xf64>, memref<4xf64>, vector<2xf32>) -> f64)
-  %dx = func.call_indirect %back(%x, %n, %a, %da, %v)
-      : (f64, index, memref<4xf64>, memref<4xf64>, vector<2xf32>) -> f64
+  %back = "grad.vjp"() {active = [0, 2], callee = @f} : () -> ((f64, index, memref<4xf64>, memref<4xf64>, vector<2xf32>) -> f64)
+  %dx = func.call_indirect %back(%x, %n, %a, %da, %v) : (f64, index, memref<4xf64>, memref<4xf64>, vector<2xf32>) -> f64
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @spelled
+// CHECK: %[[slope:.*]] = grad.vjp @f(%{{.*}}, %{{.*}}) {active = [0]} : (f64, f64) -> f64
+// CHECK: %[[both:.*]]:2 = grad.vjp @g(%{{.*}}, %[[slope]], %[[slope]]) {active = [0, 1]} :
+// CHECK: grad.vjp @h(%{{.*}}, %{{.*}}) {active = [0]} :
+// CHECK: return %[[both]]#1
+func.func private @f(%x: f64) -> f64
+func.func private @g(%x: f64, %y: f64) -> f64
+func.func private @h(%a: memref<4xf64>)
+func.func @spelled(%x: f64, %a: memref<4xf64>, %da: memref<4xf64>) -> f64 {
+  %slope = grad.vjp @f(%x, %x) {active = [0]} : (f64, f64) -> f64
+  %dx, %dy = grad.vjp @g(%x, %slope, %slope) {active = [0, 1]} : (f64, f64, f64) -> (f64, f64)
+  grad.vjp @h(%a, %da) {active = [0]} : (memref<4xf64>, memref<4xf64>) -> ()
+  return %dy : f64
+}
+
+// -----
+
+// what is not called at once, or not once, is a value
+
+// CHECK-LABEL: func.func @several_uses
+// CHECK: %[[twice:.*]] = grad.vjp @f {active = [0]} :
+// CHECK: call_indirect %[[twice]](
+// CHECK: call_indirect %[[twice]](
+// CHECK: %[[late:.*]] = grad.vjp @f {active = [0]} :
+// CHECK: arith.addf
+// CHECK: call_indirect %[[late]](
+func.func private @f(%x: f64) -> f64
+func.func @several_uses(%x: f64) -> f64 {
+  %twice = grad.vjp @f {active = [0]} : (f64, f64) -> f64
+  %a = func.call_indirect %twice(%x, %x) : (f64, f64) -> f64
+  %b = func.call_indirect %twice(%x, %a) : (f64, f64) -> f64
+  %late = grad.vjp @f {active = [0]} : (f64, f64) -> f64
+  %c = arith.addf %a, %b : f64
+  %d = func.call_indirect %late(%x, %c) : (f64, f64) -> f64
+  return %d : f64
+}
+
+// -----
+
+func.func private @f(%x: f64) -> f64
+func.func @spelled_with_another_type(%x: f64) {
+  // expected-error @+1 {{a function of type (f64) -> f64, expected (f64, f64) -> f64}}
+  %d = grad.vjp @f(%x) {active = [0]} : (f64) -> f64
   return
 }
 

@@ -3,7 +3,8 @@
 Both ops name a function and list in `active`, rising, the arguments that derivatives are taken in;
 all others are constant. Numbers, vectors and tensors of floats carry a derivative as values,
 memrefs of floats in a buffer of the same type. The derivative is a function, for
-`func.call_indirect`, whose type the op has as its result.
+`func.call_indirect`, whose type the op has as its result. The short form with arguments,
+`%r = grad.vjp @f(%x, %dy) {active = [0]} : (f64, f64) -> f64`, stands for the op and its call.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +26,8 @@ class VjpOp(View, dialect=Grad, name="vjp", traits=[ext.Pure]):
     values. A buffer holds at first the adjoint of what the function leaves in the memref, and then
     that of what the function finds there. The memrefs themselves are in the end as they were.
 
-    `%df = grad.vjp @f {active = [0]} : (f64, f64) -> f64`
+    `%df = grad.vjp @f {active = [0]} : (f64, f64) -> f64`, called in one line:
+    `%dx = grad.vjp @f(%x, %dy) {active = [0]} : (f64, f64) -> f64`
     """
 
     derivative: ext.Result[Any]
@@ -44,7 +46,8 @@ class JvpOp(View, dialect=Grad, name="jvp", traits=[ext.Pure]):
     function does: memrefs hold what that writes. The tangent buffer of an active memref holds at
     first the tangent of what the function finds there, and then of what it leaves.
 
-    `%df = grad.jvp @f {active = [0]} : (f64, f64) -> (f64, f64)`
+    `%df = grad.jvp @f {active = [0]} : (f64, f64) -> (f64, f64)`, called in one line:
+    `%y, %dy = grad.jvp @f(%x, %dx) {active = [0]} : (f64, f64) -> (f64, f64)`
     """
 
     derivative: ext.Result[Any]

@@ -96,16 +96,19 @@ class Phrase:
 
     def read(self, name: str, scopes: Scopes) -> Generic:
         """Read the op. Raises MLIRError if it has another form."""
-        for piece in self.form.pieces:
-            self._piece(piece)
+        attributes = self.read_pieces()
         types = Types(self.form, self.operands, scopes, self.error)
         place = skip_space(self.text, self.position)
         types.bind(self.types(), place)
-        attributes = [(f"{key} = {value}", at) for key, (value, at) in self._values().items()]
-        if self.dictionary is not None:
-            attributes.append(self.dictionary)
         operands = [operand for group in self.operands.values() for operand in group]
         return Generic(name, operands, attributes, types.of_operands(place), types.of_results())
+
+    def read_pieces(self) -> list[Placed]:
+        """Read all but the types, and return the attributes."""
+        for piece in self.form.pieces:
+            self._piece(piece)
+        attributes = [(f"{key} = {value}", at) for key, (value, at) in self._values().items()]
+        return attributes if self.dictionary is None else [*attributes, self.dictionary]
 
     def _values(self) -> dict[str, Placed]:
         values = {key: value for key, (value, _) in self.values.items()}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 
+from mlirad.ir.assembly.derivative_calls import LOCATION, is_call, read_call
 from mlirad.ir.assembly.expansion import Expansion
 from mlirad.ir.assembly.forms import forms
 from mlirad.ir.assembly.operation import Generic, Phrase
@@ -21,8 +23,10 @@ _NEWS = re.compile(
 _DEFINITIONS = ('"field.get"', '"field.alloca"', '"grad.alloc"', '"grad.open"')
 _OUTSIDE = re.compile(r'(?<![\w@%!#^$."-])[a-z]+\.[a-z_]+(?![\w.$-])', re.ASCII)
 _RESULT = re.compile(r"(%[\w$-][\w$.-]*)(?::\d+)?\s*=\s*", re.ASCII)
+_RESULTS = re.compile(
+    r"%[\w$-][\w$.-]*(?::\d+)?\s*(?:,\s*%[\w$-][\w$.-]*(?::\d+)?\s*)*=\s*", re.ASCII
+)
 _ALONE = re.compile(r"[ \t)}]*(?://[^\n]*)?(?:\n|$)")
-_LOCATION = re.compile(r"[ \t]*loc\(")
 _IS_KEY = re.compile(r"\s*[,=}>)\]]")
 
 _Open = tuple[Generic, int]  # an op in short form whose regions are open, and where it begins
@@ -50,6 +54,7 @@ class _Reader:
         self.patterns = Patterns(self.scopes)
         self.open: list[_Open | None] = []  # the braces around a position
         self.forms = forms()
+        self.names = 0  # of derivatives that are called
         self.done = 0  # up to where the text was copied or replaced
 
     def read(self) -> None:
@@ -99,6 +104,8 @@ class _Reader:
         result = self._result(start)
         if not _OUTSIDE.match(self.text, start) or (result is None and self._is_key(start, end)):
             return end
+        if is_call(name, self.text, end):
+            return self._call(name, start)
         self.expansion.copy(self.done, start)
         pattern = self.patterns.find(name, self.text, end)
         if pattern is not None:
@@ -111,15 +118,52 @@ class _Reader:
                 return self._header(generic, phrase, start)
             self.done, results = phrase.position, generic.results
             self.expansion.pieces += generic.pieces(start)
-            lines = self.text.count("\n", start, self.done)
-            if lines:
-                self.expansion.add("\n" * lines, self.done - 1)
-            else:
+            if not self._add_lines(start):
                 self.patterns.note(generic, form, self.text, end, self.done)
         self._note_moves(self.done)
         if result is not None and len(results) == 1:
             self.scopes.define(result, results[0])
         return self.done
+
+    def _call(self, name: str, start: int) -> int:
+        """Replace a derivative that is called; the position behind it."""
+        call = read_call(name, self.text, start + len(name), self.file)
+        value, begin = self._free_name(), self._results_start(start)
+        self.expansion.copy(self.done, begin)
+        self.expansion.pieces += call.pieces_of_derivative(value, start)
+        self.expansion.copy(begin, start)
+        self.expansion.pieces += call.pieces_of_call(value, start)
+        self.expansion.moves_operations = True
+        self.done = call.end
+        self._add_lines(start)
+        return self.done
+
+    def _add_lines(self, start: int) -> int:
+        """Add the ends of lines that the text of the op at a position has, and return how many."""
+        lines = self.text.count("\n", start, self.done)
+        if lines:
+            self.expansion.add("\n" * lines, self.done - 1)
+        return lines
+
+    def _free_name(self) -> str:
+        """Return a name that no value has."""
+        self.names += 1
+        return f"{self.prefix}{self.names}"
+
+    @cached_property
+    def prefix(self) -> str:
+        """What no name of a value in the text begins with."""
+        prefix = "%derivative"
+        while prefix in self.text:
+            prefix += "_"
+        return prefix
+
+    def _results_start(self, start: int) -> int:
+        """Return where the names of the results of an op begin."""
+        begin, name = start, self.text.rfind("%", 0, start)
+        while name >= 0 and _RESULTS.fullmatch(self.text, name, start):
+            begin, name = name, self.text.rfind("%", 0, name)
+        return begin
 
     def _header(self, generic: Generic, phrase: Phrase, start: int) -> int:
         """Replace the beginning of an op with regions; the position behind it."""
@@ -138,7 +182,7 @@ class _Reader:
         """Note whether an operation may follow in the line."""
         if _ALONE.match(self.text, end) is not None:
             return
-        location = _LOCATION.match(self.text, end)
+        location = LOCATION.match(self.text, end)
         if location is not None:
             end = max(end, closing(self.text, location.end() - 1))
         if _ALONE.match(self.text, end) is None:

@@ -1,7 +1,7 @@
 """Short forms in the place of generic ones, in a text that upstream printed.
 
-Each line of the output is a line of the input. An op of which the short form cannot say all is left
-as it is.
+Each line of the output is a line of the input, or, if it calls a derivative, two. An op of which
+the short form cannot say all is left as it is.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from contextlib import suppress
 
 import msgspec
 
+from mlirad.ir.assembly.derivative_calls import DERIVATIVES, join_calls
 from mlirad.ir.assembly.forms import ELEMENT, Form, forms
 from mlirad.ir.assembly.scopes import PARAMETERS, Scopes
 from mlirad.ir.assembly.syntax import Kind, Piece
@@ -60,7 +61,8 @@ def shorten(text: str) -> str:
         return text
     writer = _Writer(text.split("\n"))
     writer.write()
-    return "\n".join(writer.lines)
+    has_derivatives = any(f"{name} @" in line for line in writer.lines for name in DERIVATIVES)
+    return "\n".join(join_calls(writer.lines) if has_derivatives else writer.lines)
 
 
 class _Writer:

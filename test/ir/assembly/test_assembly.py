@@ -92,6 +92,22 @@ def test_mistakes_have_their_place(op: str, column: int, message: str) -> None:
     assert raised.value.source.column == column, raised.value.source
 
 
+@pytest.mark.parametrize(
+    ("op", "column", "message"),
+    [
+        ("%r = grad.vjp @f(%x, %y {active = [0]} : () -> ()", 27, "expected ')'"),
+        ("%r = grad.vjp @f(%x, 1.0) : (f32) -> f32", 24, "expected a value"),
+        ("%r = grad.vjp @f(%x) {active = [0]} return", 39, "expected ':' and the type of the deri"),
+        ("%r:2 = grad.jvp @f(%x) : f32", 28, "f32 is no type of a function"),
+        ("%r, %s = grad.jvp @f(%x) : () -> ()", 30, "the type has 0 arguments, and the call 1"),
+        ("%r = grad.jvp @f(%x, %y) : (f32) -> ()", 30, "the type has 1 argument, and the call 2"),
+        ("%r = grad.vjp @f(%x) : (f32) -> f32, f32", 40, "expected one type, that of the deriva"),
+    ],
+)
+def test_mistakes_in_calls_of_derivatives(op: str, column: int, message: str) -> None:
+    test_mistakes_have_their_place(op, column, message)
+
+
 def reading(text: str) -> ir.Module:
     return Reading(text, "-", is_whole_file=False).module()
 
@@ -261,3 +277,72 @@ def test_forms_may_go_over_lines() -> None:
     expanded = expand(text, "-").text
     assert expanded.count("\n") == text.count("\n")
     assert expanded.split("\n")[4] == "  return"
+
+
+DERIVATIVES = """func.func private @f(%x: f64) -> f64
+func.func @g(%x: f64, %derivative: f64) -> f64 {
+  %a = arith.addf %x, %x : f64 %r = grad.vjp @f(%a,
+    %x) {active = [0]} : (f64, f64) -> f64 %b, %c = grad.jvp @f(%a, %r) {active = [0]}
+    : (f64, f64) -> (f64, f64) %q = arith.addf %b, %c : f64
+  %s:2 = grad.jvp @f(%a, %q) {active = [0]} : (f64, f64) -> (f64, f64) loc("there":5:6)
+  return %s#1 : f64
+}
+"""
+
+
+def test_a_derivative_and_its_call() -> None:
+    """Both ops are where the line begins, or at its location; so is what stands behind them."""
+    assert places(reading(DERIVATIVES))[2:-1] == [
+        ("arith.addf", 3, 8),
+        ("grad.vjp", 3, 37),
+        ("func.call_indirect", 3, 37),
+        ("grad.jvp", 4, 53),
+        ("func.call_indirect", 4, 53),
+        ("arith.addf", 5, 37),
+        ("grad.jvp", 5, 6),
+        ("func.call_indirect", 5, 6),
+    ]
+
+
+@pytest.mark.parametrize("locations", [False, True])
+def test_a_derivative_and_its_call_are_written_in_one_line(locations: bool) -> None:
+    with context():
+        module = reading(DERIVATIVES)
+        text = module.operation.get_asm(enable_debug_info=locations)
+        short = shorten(text)
+        assert short.count("grad.vjp @f(") == 1 and short.count("grad.jvp @f(") == 2
+        assert len(text.split("\n")) == len(short.split("\n")) + 3
+        again = reading(short).operation
+        assert again.get_asm(enable_debug_info=locations) == text
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "%c = func.call_indirect %d(%r, %x) : (f64, f64) -> f64",  # once more
+        "scf.if %b {\n    %c = func.call_indirect %d(%r, %x) : (f64, f64) -> f64\n  }",
+        "func.return %r, %d : f64, (f64, f64) -> f64",
+    ],
+)
+def test_a_derivative_with_another_use_has_a_line(use: str) -> None:
+    text = f"""func.func @g(%x: f64, %b: i1) -> f64 {{
+  %d = grad.vjp @f {{active = [0]}} : (f64, f64) -> f64
+  %r = func.call_indirect %d(%x, %x) : (f64, f64) -> f64
+  {use}
+}}
+func.func @h(%d: f64) {{
+  return
+}}"""
+    assert shorten(expand(text, "-").text) == text
+
+
+def test_a_derivative_called_with_attributes_or_elsewhere_has_a_line() -> None:
+    for call in (
+        'call_indirect %d(%x, %x) {a = "b"} : (f64, f64) -> f64',
+        'call_indirect %d(%x, %x) : (f64, f64) -> f64 loc("there":5:6)',
+        "call_indirect %e(%x, %x) : (f64, f64) -> f64",
+        "call_indirect %d(%d, %x) : (f64, f64) -> f64",
+        "grad.vjp @f {active = [0]} : (f64, f64) -> f64",  # the last line
+    ):
+        text = f"  %d = grad.vjp @f {{active = [0]}} : (f64, f64) -> f64\n  %r = {call}"
+        assert shorten(text) == text

@@ -13,6 +13,7 @@ from mlirad.dialect import context
 from mlirad.dialect.grad import carries_derivative, type_of_jvp, type_of_vjp
 from mlirad.ir.signature import function_type
 from mlirad.mlir.run.derivatives import Program
+from mlirad.pipeline.opt.parsing import Reading
 
 Values = Sequence[np.ndarray]
 _TYPES = {"vjp": type_of_vjp, "jvp": type_of_jvp}
@@ -21,7 +22,7 @@ _TYPES = {"vjp": type_of_vjp, "jvp": type_of_jvp}
 def entry_type(text: str, entry: str) -> ir.FunctionType:
     """Return the type of a function of a module."""
     with context():
-        module = ir.Module.parse(text)
+        module = Reading(text, "-", is_whole_file=False).module()
         ops = [op.operation for op in module.body.operations]
         named = [op for op in ops if str(op.attributes["sym_name"]) == f'"{entry}"']
         return function_type(named[0])
@@ -47,8 +48,7 @@ def with_caller(
     bound = f"%r:{count} = " if count > 1 else "%r = " * count
     return f"""{text}
 func.func @{name}({parameters}) -> ({results}) {{
-  %d = "grad.{kind}"() {{callee = @{entry}, active = {[*numbers]}}} : () -> ({type_})
-  {bound}func.call_indirect %d({", ".join(operands)}) : {type_}
+  {bound}grad.{kind} @{entry}({", ".join(operands)}) {{active = {[*numbers]}}} : {type_}
   return {values}{" : " * (count > 0)}{results}
 }}
 """
