@@ -63,6 +63,7 @@ class KernelModule(msgspec.Struct):
     arrays: tuple[NdarrayArgument, ...] = ()
     fields: tuple[str, ...] = ()
     gradients: tuple[str, ...] = ()  # parameters behind which the gradient is passed as an array
+    captured: tuple[str, ...] = ()  # arrays that are no arguments of its function's, behind these
     own_arrays: tuple[OwnArray, ...] = ()
     shared: int = 0
     derivatives: GivenDerivatives | None = None

@@ -7,8 +7,10 @@ from typing import NoReturn
 from weakref import finalize
 
 from mlirad.errors import TaichiIndexError, TaichiRuntimeError, TaichiTypeError
+from mlirad.frontend.python.building.builder import current
 from mlirad.frontend.python.values.annotations import MatrixType
 from mlirad.frontend.python.values.struct_type import StructType
+from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.lang.arguments.array_address import ArrayAddress
 from mlirad.lang.host.array_protocols import AsArray
 from mlirad.lang.host.host_indices import key_parts
@@ -25,6 +27,8 @@ MAX_EXTENT = 1 << 31
 
 class Ndarray(AsArray):
     """A contiguous array of scalars, vectors or matrices."""
+
+    is_passed = True  # to kernels that use it without having it as an argument
 
     def __init__(
         self,
@@ -54,6 +58,10 @@ class Ndarray(AsArray):
             self.grad.is_gradient = True
         self.tangents: list[Ndarray] = []
         self.program.derivatives.arrays.add(self)
+
+    def __kernel_ref__(self) -> object:
+        """The array of the kernel that is being compiled, which is passed at each launch."""
+        return current().capture(self, NdarrayArgument(*self.form))
 
     def tangent(self, number: int) -> Ndarray:
         """The tangents in one direction; zeros at first."""

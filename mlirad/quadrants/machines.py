@@ -29,9 +29,22 @@ amdgpu, metal, vulkan, python = Arch.amdgpu, Arch.metal, Arch.vulkan, Arch.pytho
 gpu = [cuda, metal, vulkan, amdgpu]
 
 
+_REFUSED = {
+    "default_up": "the unsigned type is always that of default_ip",
+    "external_metal_command_queue": "mlirad has no Metal",
+    "external_metal_command_queue_is_torch_queue": "mlirad has no Metal",
+    "raise_on_templated_floats": "a float that is a template argument is part of the kernel here",
+}
+
+
 def init(arch: Any = None, **options: Any) -> None:
     """Start a program, as `ti.init` does; `arch` is a machine, or several, of which the first that
-    is there runs it."""
+    is there runs it. Raises KeyError for options that do not exist, and for those that mlirad does
+    not have."""
+    for name, reason in _REFUSED.items():
+        if options.get(name):
+            raise KeyError(f"qd.init({name}=) is not available: {reason}")
+        options.pop(name, None)
     if arch is not None:
         arch = [str(name) for name in (arch if isinstance(arch, list | tuple) else [arch])]
     start.init(arch=arch, **options)

@@ -14,25 +14,27 @@ from mlirad.types import DataType, f32, i32
 
 SIMT_ORDERS = ("ascending", "descending", "shuffled")
 LANES = (1, 4, 8, 16)
-# Options of Taichi that mlirad takes without effect: what they steer has no counterpart, or needs
-# no steering.
+# Options of Taichi, and of Quadrants, that mlirad takes without effect: what they steer has no
+# counterpart, or needs no steering.
 _IGNORED = """
-    ad_stack_experimental_enabled ad_stack_size advanced_optimization async_mode auto_mesh_local
-    cache_loop_invariant_global_vars cfg_optimization check_out_of_bound compile_dry_run
-    constant_folding cpu_block_dim cuda_stack_limit debug_ir default_ad_stack_size
-    default_cpu_block_dim default_gpu_block_dim demote_dense_struct_fors detect_read_only
-    device_memory_GB device_memory_fraction dynamic_index excepthook experimental_ast
+    ad_stack_experimental_enabled ad_stack_size ad_stack_sparse_threshold_bytes
+    advanced_optimization async_mode auto_mesh_local cache_loop_invariant_global_vars
+    cfg_optimization check_out_of_bound compile_dry_run constant_folding cpu_block_dim
+    cuda_stack_limit debug_dump_path debug_ir default_ad_stack_size default_cpu_block_dim
+    default_gpu_block_dim demote_dense_struct_fors detect_read_only device_memory_GB
+    device_memory_fraction dynamic_index excepthook experimental_ast
     experimental_real_function flatten_if force_scalarize_matrix gdb_trigger gpu_max_reg
     half2_vectorization log_level lower_access make_block_local make_cpu_multithreading_loop
     make_mesh_block_local make_thread_local max_block_dim max_vector_width
     move_loop_invariant_outside_if num_compile_threads optimize_mesh_reordered_mapping packed
-    print_accessor_ir print_benchmark_stat print_ir_dbg_info print_kernel_asm
-    print_kernel_llvm_ir print_kernel_llvm_ir_optimized print_preprocessed_ir
-    print_struct_llvm_ir quant_opt_atomic_demotion quant_opt_store_fusion real_matrix
-    real_matrix_scalarize require_version saturating_grid_dim short_circuit_operators
-    simplify_after_lower_access simplify_before_lower_access spdlog timeline
-    unrolling_hard_limit unrolling_limit use_llvm use_mesh use_unified_memory verbose
-    verbose_kernel_launches vk_api_version
+    print_accessor_ir print_benchmark_stat print_full_traceback print_ir_dbg_info
+    print_kernel_amdgcn print_kernel_asm print_kernel_llvm_ir print_kernel_llvm_ir_optimized
+    print_non_pure print_preprocessed_ir print_struct_llvm_ir quant_opt_atomic_demotion
+    quant_opt_store_fusion real_matrix real_matrix_scalarize require_version
+    saturating_grid_dim short_circuit_operators simplify_after_lower_access
+    simplify_before_lower_access spdlog src_ll_cache timeline unrolling_hard_limit
+    unrolling_limit use_llvm use_mesh use_unified_memory verbose verbose_kernel_launches
+    vk_api_version
 """
 IGNORED = frozenset(_IGNORED.split())
 

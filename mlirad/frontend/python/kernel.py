@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import array_type
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError
 from mlirad.frontend.python.building.builder import Anchor, Builder, building, constant, mlir_type
+from mlirad.frontend.python.building.captures import Capture
 from mlirad.frontend.python.calls import call  # noqa: F401 - registers a node handler
 from mlirad.frontend.python.places.array_arguments import ArrayArgument, ClampedArray
 from mlirad.frontend.python.places.arrays import extent
@@ -88,6 +90,7 @@ def build_kernel(
         tuple(kernel.arrays),
         tuple(builder.arrays),
         tuple(kernel.gradients),
+        tuple(name for _, name in builder.captured.values()),
         emptied=tuple(builder.emptied),
     )
 
@@ -121,6 +124,7 @@ class _Kernel:
         self.arrays: list[NdarrayArgument] = []
         self.gradients: list[str] = []  # the array arguments whose gradients it uses
         self.optional_gradients: list[tuple[str, ir.Value, int]] = []  # and positions in arrays
+        self.marks: list[Attributes] = []  # of the function's arguments
 
     def translate(self, arguments: Sequence[tuple[str, Argument]]) -> None:
         """Create the function at the insertion point."""
@@ -133,7 +137,8 @@ class _Kernel:
         with ir.InsertionPoint(entry):
             anchor = owner_operation(constant(0, i64))
             frame.entry_anchor = Anchor(anchor, self.builder.region, 0)
-            marks: list[Attributes] = []
+            self.builder.capture = partial(self._capture, frame)
+            marks = self.marks
             for parameter, argument in arguments:
                 frame.define(parameter, self._parameter(frame, entry, parameter, argument, marks))
             for name, pack in packs_of([parameter for parameter, _ in arguments], frame).items():
@@ -146,6 +151,7 @@ class _Kernel:
             values = self._result_values(frame)
             build.return_([v.value for v in values])
         self.results = [v.dtype for v in values]
+        self._put_seed_last(entry)
         self._drop_unused_gradients(entry, marks)
         marks += [{} for _ in range(len(entry.arguments) - len(marks))]
         op.attributes["function_type"] = ir.TypeAttr.get(
@@ -200,6 +206,33 @@ class _Kernel:
             array.gradient = replace(array, value=value, name=f"{name}.grad")
             self.optional_gradients.append((name, value, len(self.arrays) - 1))
         return array
+
+    def _capture(self, frame: Frame, value: Any, argument: NdarrayArgument) -> ArrayArgument:
+        """The array of the kernel that an ndarray is: an argument, or a hidden one behind these."""
+        builder = self.builder
+        if id(value) in builder.passed:
+            array: ArrayArgument = frame.scopes[0][builder.passed[id(value)]]
+            return array
+        if id(value) not in builder.captured:
+            places = builder.reads.captures(value) or [Capture("an array", value)]
+            name = builder.capture_name(places[0])
+            builder.captured[id(value)] = value, name
+            assert builder.entry is not None
+            with frame.entry_anchor.inserting():
+                needs_grad = argument.needs_grad and argument.dtype.is_float
+                self.marks.append({"field.needs_grad": ir.UnitAttr.get()} if needs_grad else {})
+                array = self._array(builder.entry, name, argument, needs_grad, self.marks)
+            frame.scopes[0][f"captured {name}"] = array
+        array = frame.scopes[0][f"captured {builder.captured[id(value)][1]}"]
+        return array
+
+    def _put_seed_last(self, entry: ir.Block) -> None:
+        """Move the argument that is the seed behind those of arrays that the body uses."""
+        seed = self.builder.launch_seed
+        if seed is not None and ir.BlockArgument(seed).arg_number + 1 < len(entry.arguments):
+            last = entry.add_argument(seed.type, ir.Location.current)
+            seed.replace_all_uses_with(last)
+            entry.erase_argument(ir.BlockArgument(seed).arg_number)
 
     def _drop_unused_gradients(self, entry: ir.Block, marks: list[Attributes]) -> None:
         """Remove the arguments for gradients that nothing uses."""

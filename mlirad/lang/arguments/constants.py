@@ -32,6 +32,11 @@ class _Object:
         return id(self._value)
 
 
+def same_object(value: object) -> Hashable:
+    """The key of an object that is told apart from all others, and kept."""
+    return _Object(value)
+
+
 def constant_key(value: object) -> Hashable | None:
     """The key of a number, a text, a vector, a struct, an array of NumPy's, or a collection of
     values: equal for those that no code tells apart. None for other objects, fields say."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import ItemsView, Iterator, KeysView
+from dataclasses import fields
+from functools import cache
 from typing import Any
 
-from mlirad.errors import TaichiRuntimeTypeError, did_you_mean
+from mlirad.errors import TaichiRuntimeTypeError, TaichiSyntaxError, did_you_mean
+from mlirad.frontend.python.values.annotations import is_dataclass_type
 
 
 class ArgPackType:
@@ -18,10 +22,47 @@ class ArgPackType:
     def __call__(self, **values: Any) -> ArgPack:
         return ArgPack(self, values)
 
+    def values_of(self, value: object) -> dict[str, Any] | None:
+        """Return the values of a pack of this type by name; None for anything else."""
+        pack = getattr(value, "__argument_pack__", value)
+        return pack._values if isinstance(pack, ArgPack) and pack._kind is self else None
+
     def __repr__(self) -> str:
         if self.name is not None:
             return self.name
         return f"argpack({', '.join(f'{name}={kind}' for name, kind in self.members.items())})"
+
+
+class DataclassPack(ArgPackType):
+    """The members of one of Python's dataclasses, whose objects are passed as packs."""
+
+    def __init__(self, cls: type[Any], members: dict[str, Any]) -> None:
+        super().__init__(members, cls.__name__)
+        self._cls = cls
+
+    def values_of(self, value: object) -> dict[str, Any] | None:
+        if not isinstance(value, self._cls):
+            return None
+        return {name: getattr(value, name) for name in self.members}
+
+
+@cache
+def dataclass_pack(cls: type[Any]) -> DataclassPack:
+    """Return the members of a dataclass as arguments. Raises TaichiSyntaxError for an annotation
+    that is text and names nothing in the module of the class."""
+    members = {}
+    for member in fields(cls):
+        kind: Any = member.type
+        if isinstance(kind, str):
+            try:
+                kind = eval(kind, vars(sys.modules[cls.__module__]), dict(vars(cls)))
+            except (NameError, AttributeError, SyntaxError):
+                raise TaichiSyntaxError(
+                    f"Invalid type annotation (member {member.name}) of dataclass "
+                    f"'{cls.__name__}': {kind}"
+                ) from None
+        members[member.name] = kind
+    return DataclassPack(cls, members)
 
 
 class ArgPack:
@@ -68,14 +109,14 @@ class ArgPack:
 def unpack(pack: object, kind: ArgPackType, name: str) -> Iterator[Any]:
     """The values of a pack, those of packs in it too. Raises TaichiRuntimeTypeError for what is no
     pack of a type."""
-    value = getattr(pack, "__argument_pack__", pack)
-    if not isinstance(value, ArgPack) or value._kind is not kind:
+    values = kind.values_of(pack)
+    if values is None:
         raise TaichiRuntimeTypeError(
             f"Argument {name}: {kind} is needed, not a {type(pack).__name__}"
         )
     for member, declared in kind.members.items():
-        entry = value._values[member]
-        if isinstance(declared, ArgPackType):
-            yield from unpack(entry, declared, f"{name}.{member}")
+        inner = dataclass_pack(declared) if is_dataclass_type(declared) else declared
+        if isinstance(inner, ArgPackType):
+            yield from unpack(values[member], inner, f"{name}.{member}")
         else:
-            yield entry
+            yield values[member]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from functools import cached_property
 from typing import Any
@@ -10,9 +10,18 @@ from typing import Any
 import msgspec
 
 from mlirad.errors import TaichiSyntaxError
-from mlirad.frontend.python.values.annotations import MatrixType, NdarrayType, is_template
+from mlirad.frontend.python.values.annotations import (
+    FieldOrArray,
+    MatrixType,
+    NdarrayType,
+    Template,
+    declared_type,
+    is_dataclass_type,
+    is_template,
+)
 from mlirad.frontend.python.values.struct_type import StructType
-from mlirad.lang.arguments.packs import ArgPackType
+from mlirad.lang.arguments.packs import ArgPackType, dataclass_pack
+from mlirad.lang.host.array_protocols import AsArray
 from mlirad.types import DataType
 
 
@@ -24,9 +33,10 @@ class ParameterKind(Enum):
     NDARRAY = "ndarray"
     TEMPLATE = "template"
     PACK = "pack"
+    EITHER = "field or array"
 
 
-SCALAR, COMPOSITE, NDARRAY, TEMPLATE, PACK = ParameterKind
+SCALAR, COMPOSITE, NDARRAY, TEMPLATE, PACK, EITHER = ParameterKind
 
 
 class Parameter(msgspec.Struct, frozen=True, dict=True):
@@ -45,6 +55,11 @@ class Parameter(msgspec.Struct, frozen=True, dict=True):
 def parameter(name: str, annotation: object, kernel: str) -> Parameter:
     """Classify a parameter by its annotation. Raises TaichiSyntaxError for one that says
     nothing."""
+    annotation = declared_type(annotation)
+    if is_dataclass_type(annotation):
+        return Parameter(name, PACK, dataclass_pack(annotation))
+    if isinstance(annotation, FieldOrArray):
+        return Parameter(name, EITHER, annotation)
     if is_template(annotation):
         return Parameter(name, TEMPLATE, annotation)
     if isinstance(annotation, NdarrayType) or annotation is NdarrayType:
@@ -63,6 +78,23 @@ def parameter(name: str, annotation: object, kernel: str) -> Parameter:
     raise TaichiSyntaxError(
         f"Invalid type annotation (argument {name}) of kernel '{kernel}': {annotation!r}"
     )
+
+
+def chosen(parameters: Sequence[Parameter], arguments: Sequence[Any]) -> Sequence[Parameter]:
+    """Return the parameters for some arguments: one that takes a field or an array takes what is
+    passed to it."""
+    if all(param.kind != EITHER for param in parameters):
+        return parameters
+    return [
+        _chosen(param, value) if param.kind == EITHER else param
+        for param, value in zip(parameters, arguments)
+    ]
+
+
+def _chosen(param: Parameter, value: object) -> Parameter:
+    if isinstance(value, AsArray) and not getattr(type(value), "is_passed", False):
+        return Parameter(param.name, TEMPLATE, Template())
+    return Parameter(param.name, NDARRAY, NdarrayType())
 
 
 def flatten_packs(parameters: Iterable[Parameter], kernel: str) -> Iterator[Parameter]:

@@ -7,18 +7,21 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
+import msgspec
+
 from mlirad.dialect import context
 from mlirad.dialect.turn import in_turn
 from mlirad.frontend.python.building.builder import Builder
 from mlirad.frontend.python.kernel import build_kernel
 from mlirad.frontend.python.source.function import Function
 from mlirad.kernel.arguments import ConstantArgument, SameArgument
-from mlirad.lang.arguments.array_buffer import array_buffer
+from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
 from mlirad.lang.arguments.choice import frontend_argument, key_of
 from mlirad.lang.arguments.overlaps import same_arrays, with_gradients
-from mlirad.lang.arguments.parameters import COMPOSITE, NDARRAY, SCALAR
+from mlirad.lang.arguments.parameters import COMPOSITE, NDARRAY, SCALAR, chosen
 from mlirad.lang.arguments.values import value_entries
 from mlirad.lang.callers import program_frame
+from mlirad.lang.kernels.captured_arrays import CapturedArrays, look_up
 from mlirad.lang.kernels.kernel_declaration import KernelDeclaration
 from mlirad.lang.kernels.launch import Launch, LaunchedKernel
 from mlirad.lang.kernels.ready import Ready, ready
@@ -26,6 +29,14 @@ from mlirad.lang.kernels.watched import Name, Names, Read, watch
 from mlirad.runtime.kernels.kernel_ir import declare_trees
 from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.program import Program
+
+
+class PassedArrays(msgspec.Struct, frozen=True):
+    """The arrays of a launch by name, which of them are the same, and the key of its code."""
+
+    key: Hashable
+    arrays: Mapping[str, ArrayBuffer]
+    same: Mapping[str, str]
 
 
 class KernelVariants:
@@ -45,38 +56,52 @@ class KernelVariants:
         self._changed: set[tuple[int, str]] = set()  # those that have other values now
         self._told: set[tuple[int, str]] = set()  # those of which the user was told
         self.names = Names(declaration.function)
+        self.captured = CapturedArrays()
 
     def prepare(
         self, kernel: LaunchedKernel, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Launch:
         """The launch of the kernel for some arguments; see `Kernel.prepare`."""
         arguments, config = self.declaration.bind(args, kwargs), self.program.config
-        parameters = self.declaration.parameters
+        parameters = chosen(self.declaration.parameters, arguments)
         forms = {p.name: key_of(p, v) for p, v in zip(parameters, arguments) if p.decides}
-        key = tuple(forms.values())
         arrays = {
             p.name: array_buffer(v, p.name, True)
             for p, v in zip(parameters, arguments)
             if p.kind == NDARRAY
         }
-        same = same_arrays(arrays, forms) if len(arrays) > 1 else {}
-        if same:
-            key = (*key, *same.items())
-        variant = self._by_key.get(key)
+        passed = self._passed(forms, arrays)
+        variant = self._by_key.get(passed.key)
         if variant is None or variant.codes.is_stale:
-            variant = self._find(key, arguments, same)
+            variant, passed = self._find(arguments, forms, arrays)
         if self._changed:
             self._warn_of_changes()
         if not self.names.are_bound():
             self._warn_of_names()
+        kernel_module, same = variant.kernel, passed.same
         values: list[Any] = []
         for p, v in zip(parameters, arguments):
             if p.kind in (SCALAR, COMPOSITE):
                 values += value_entries(v, p.annotation, config, p.name)
             elif p.kind == NDARRAY and p.name not in same:
-                values += [None] * (2 if p.name in variant.kernel.gradients else 1)
-        passed = {name: buffer for name, buffer in arrays.items() if name not in same}
-        return Launch(kernel, variant, values, with_gradients(passed, variant.kernel.gradients))
+                values += [None] * (2 if p.name in kernel_module.gradients else 1)
+        for name in kernel_module.captured:
+            values += [None] * (2 if name in kernel_module.gradients else 1)
+        buffers = [*arrays, *kernel_module.captured]
+        passed_buffers = {name: passed.arrays[name] for name in buffers if name not in same}
+        return Launch(
+            kernel, variant, values, with_gradients(passed_buffers, kernel_module.gradients)
+        )
+
+    def _passed(self, forms: dict[str, Hashable], arrays: dict[str, ArrayBuffer]) -> PassedArrays:
+        """The arrays that a launch passes, captured ones too, and what decides about its code."""
+        key = call = tuple(forms.values())
+        if captures := self.captured.of(call):
+            captured_forms, captured_arrays = look_up(captures)
+            key = (*call, *captured_forms.items())
+            forms, arrays = forms | captured_forms, arrays | captured_arrays
+        same = same_arrays(arrays, forms) if len(arrays) > 1 else {}
+        return PassedArrays((*key, *same.items()) if same else key, arrays, same)
 
     def ready(self, variant: Variant, args: tuple[Any, ...]) -> Ready | None:
         """How launches like one of a variant are made, where they need no more than `Ready`."""
@@ -85,22 +110,30 @@ class KernelVariants:
         return ready(variant, compiled, parameters, args, self.names.are_bound)
 
     @in_turn
-    def _find(self, key: Hashable, arguments: Sequence[Any], same: Mapping[str, str]) -> Variant:
-        variant = self._by_key.get(key)
+    def _find(
+        self, values: Sequence[Any], forms: dict[str, Hashable], arrays: dict[str, ArrayBuffer]
+    ) -> tuple[Variant, PassedArrays]:
+        passed = self._passed(forms, arrays)
+        variant = self._by_key.get(passed.key)
         if variant is None or variant.codes.is_stale:
-            variant = self._by_key[key] = self._build(arguments, same)
-        return variant
+            variant = self._build(values, passed.same, tuple(forms.values()))
+            passed = self._passed(forms, arrays)  # with what it has captured
+            self._by_key[passed.key] = variant
+        return variant, passed
 
-    def _build(self, values: Sequence[Any], same: Mapping[str, str]) -> Variant:
+    def _build(self, values: Sequence[Any], same: Mapping[str, str], call: Hashable) -> Variant:
         declaration, current = self.declaration, self.program
         config = current.config
         with context():
             builder = Builder(config.default_fp, config.default_ip, config.debug)
+            parameters = chosen(declaration.parameters, values)
+            arrays = [(p.name, v) for p, v in zip(parameters, values) if p.kind == NDARRAY]
+            self.captured.start(builder, arrays)
             arguments = {
                 p.name: SameArgument(same[p.name])
                 if p.name in same
                 else frontend_argument(p, v, config)
-                for p, v in zip(declaration.parameters, values)
+                for p, v in zip(parameters, values)
             }
             kernel = build_kernel(
                 declaration.source,
@@ -111,8 +144,10 @@ class KernelVariants:
                 lambda: declare_trees(current, list(builder.arrays)),
             )
         current.variants += 1
-        self._watch([Read(*read) for read in builder.attributes])
-        self.names.add(builder.names.values())
+        self.captured.add(call, builder)
+        follows = self.captured.follows
+        self._watch([Read(*read) for read in builder.attributes if not follows(*read[:2])])
+        self.names.add([name for name in builder.names.values() if not follows(*name[:2])])
         constants = [a.value for a in arguments.values() if isinstance(a, ConstantArgument)]
         return Variant(kernel, current, constants)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from threading import get_ident
@@ -13,9 +13,11 @@ import msgspec
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
+from mlirad.frontend.python.building.captures import Capture, Reads
 from mlirad.frontend.python.building.open_regions import Region, user_place
 from mlirad.ir import build
 from mlirad.ir.ops import Arith
+from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.types import DataType, f32, i32, i64
 
 
@@ -40,6 +42,13 @@ class Builder:
         self.attributes: list[tuple[Any, str, Any]] = []
         # Names from outside of functions: the cell or the dictionary that holds one, name, value.
         self.names: dict[tuple[int, str], tuple[Any, str, Any]] = {}
+        self.reads = Reads()  # both of these, by value
+        # Arrays that are no arguments, with the names that they have as hidden ones, and the names
+        # of those that are arguments, by identity.
+        self.captured: dict[int, tuple[Any, str]] = {}
+        self.passed: dict[int, str] = {}
+        self.capture_names: dict[Hashable, str] = {}  # by where they are found
+        self.capture: Callable[[Any, NdarrayArgument], Any]
         self.warned: set[tuple[str, int]] = set()  # files and lines
         self.streams: list[tuple[ir.Value, Callable[[], ir.Value]]] = []
         self.thread = get_ident()
@@ -49,6 +58,22 @@ class Builder:
         """Note what a name from outside of functions stands for, and the cell or the dictionary
         that holds it."""
         self.names.setdefault((id(home), name), (home, name, value))
+        self.reads.note(home, name, value)
+
+    def note_attribute(self, owner: Any, name: str, value: object) -> None:
+        """Note what an attribute of one of the program's objects is."""
+        self.attributes.append((owner, name, value))
+        self.reads.note(owner, name, value)
+
+    def capture_name(self, capture: Capture) -> str:
+        """The name of what is found at a place, which differs from those of other places."""
+        name = self.capture_names.get(capture.key)
+        if name is None:
+            name, names = capture.name, {*self.capture_names.values(), *self.passed.values()}
+            while name in names:
+                name += "'"
+            self.capture_names[capture.key] = name
+        return name
 
     @contextmanager
     def literals_as(self, dtype: DataType) -> Iterator[None]:

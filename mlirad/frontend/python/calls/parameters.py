@@ -17,9 +17,12 @@ from mlirad.frontend.python.translation.conversions import convert, convert_resu
 from mlirad.frontend.python.translation.translator import Translator
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.annotations import (
+    FieldOrArray,
     MatrixType,
     NdarrayType,
     Reference,
+    declared_type,
+    is_dataclass_type,
     is_template,
 )
 from mlirad.frontend.python.values.leaves import kind_of
@@ -118,8 +121,8 @@ def _add_defaults(t: Translator, function: Function, names: list[str], bound: Bi
 
 def _bind(t: Translator, function: Function, name: str, argument: Any) -> Binding:
     """Bind a node, or a value, as an argument of a declared type."""
-    declared = function.annotation(name)
-    if is_template(declared):
+    declared = declared_type(function.annotation(name))
+    if is_template(declared) or isinstance(declared, FieldOrArray) or is_dataclass_type(declared):
         return Binding(
             t.visit(argument) if isinstance(argument, ast.AST) else argument, by_reference=True
         )

@@ -166,6 +166,8 @@ def _attribute(t: Translator, node: ast.Attribute) -> Any:
         if place is not None:
             return place
         base = base.load()
+    if getattr(type(base), "is_passed", False):  # its extents are those that a launch finds
+        base = array_ref(base)
     if is_of_program(base):
         _refuse_store(node, f"an attribute of a {type(base).__name__}")
     try:
@@ -181,7 +183,7 @@ def _attribute(t: Translator, node: ast.Attribute) -> Any:
     if is_module_of_program(base):
         t.builder.note_name(vars(base), node.attr, value)
     elif is_of_program(base) and not callable(value):
-        t.builder.attributes.append((base, node.attr, value))
+        t.builder.note_attribute(base, node.attr, value)
     return value
 
 

@@ -5,6 +5,7 @@ import __future__
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import is_dataclass
 from types import FrameType
 from typing import Any
 
@@ -108,6 +109,21 @@ class NdarrayType(msgspec.Struct, frozen=True):
     ndim: int | None = None
     needs_grad: bool | None = None
     boundary: str = "unsafe"
+
+
+class FieldOrArray(msgspec.Struct, frozen=True):
+    """A parameter that takes a field, by reference, or an array, which launches pass. A class whose
+    `__parameter_type__` is one declares such a parameter."""
+
+
+def declared_type(annotation: object) -> Any:
+    """Return what an annotation declares, which a class may say by `__parameter_type__`."""
+    return getattr(annotation, "__parameter_type__", annotation)
+
+
+def is_dataclass_type(annotation: object) -> bool:
+    """Return whether an annotation is one of Python's dataclasses: its members are arguments."""
+    return isinstance(annotation, type) and is_dataclass(annotation)
 
 
 def is_template(annotation: object) -> bool:

@@ -1,0 +1,66 @@
+"""Ndarrays that kernels use without having them as arguments: where each launch finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+from mlirad.frontend.python.building.builder import Builder
+from mlirad.frontend.python.building.captures import Capture, chain
+from mlirad.frontend.python.values.annotations import NdarrayType
+from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
+from mlirad.lang.arguments.arrays import describe_array
+from mlirad.lang.arguments.constants import same_object
+from mlirad.lang.arguments.parameters import NDARRAY, Parameter
+from mlirad.lang.ndarray import Ndarray
+
+
+class CapturedArrays:
+    """By what decides about a launch's arguments, where the ndarrays are found that such launches
+    use, and the objects that these are found by."""
+
+    def __init__(self) -> None:
+        self._captures: dict[Hashable, dict[str, Capture]] = {}
+        self._names: dict[Hashable, str] = {}
+        self._homes: dict[tuple[int, str], object] = {}  # what is looked up, and who has it
+
+    def of(self, call: Hashable) -> Mapping[str, Capture]:
+        """What is looked up for launches with some arguments, by name."""
+        return self._captures.get(call, {})
+
+    def start(self, builder: Builder, passed: Iterable[tuple[str, Any]]) -> None:
+        """Tell a builder of the names that captured ndarrays have, and which are arguments."""
+        builder.capture_names = self._names
+        builder.passed = {id(value): name for name, value in passed}
+
+    def add(self, call: Hashable, builder: Builder) -> None:
+        """Note what a kernel has captured that was built for launches with some arguments."""
+        captures = self._captures.setdefault(call, {})
+        for value, name in builder.captured.values():
+            for capture in builder.reads.captures(value) or [Capture(name, value)]:
+                for step in chain(capture):
+                    captures.setdefault(builder.capture_name(step), step)
+                    self._homes[id(step.home), step.attribute] = step.home
+        if not captures:
+            del self._captures[call]
+
+    def follows(self, home: object, name: str) -> bool:
+        """Return whether launches look up what an attribute, or a name, stands for."""
+        return (id(home), name) in self._homes
+
+
+def look_up(
+    captures: Mapping[str, Capture],
+) -> tuple[dict[str, Hashable], dict[str, ArrayBuffer]]:
+    """What captures stand for now: of ndarrays their forms and buffers, of other objects who they
+    are."""
+    forms: dict[str, Hashable] = {}
+    arrays: dict[str, ArrayBuffer] = {}
+    for name, capture in captures.items():
+        value = capture.now()
+        if isinstance(value, Ndarray):
+            forms[name] = describe_array(value, Parameter(name, NDARRAY, NdarrayType()))
+            arrays[name] = array_buffer(value, name, True)
+        else:
+            forms[name] = same_object(value)
+    return forms, arrays
