@@ -11,6 +11,7 @@ from mlirad.lang.start import reset, sync
 from mlirad.lang.taichi_names import register as _register
 from mlirad.quadrants import machines as _machines
 from mlirad.quadrants import types
+from mlirad.quadrants.dispatch import perf_dispatch
 from mlirad.quadrants.exceptions import *
 from mlirad.quadrants.inner_names import inner_modules as _inner_modules
 from mlirad.quadrants.kernels import func, kernel, real_func

@@ -11,8 +11,10 @@ import mlirad
 from mlirad.lang import taichi_names
 from mlirad.lang.layout.member_order import Layout
 from mlirad.lang.taichi_names import Modules
+from mlirad.quadrants.copies import NAMES as COPIES
 from mlirad.quadrants.exceptions import NAMES, QuadrantsRuntimeError
 from mlirad.quadrants.machines import Arch, current_config
+from mlirad.quadrants.messages import NAMES as MESSAGES
 
 
 def _is_available(arch: str, *_: object, **__: object) -> bool:
@@ -61,6 +63,10 @@ def inner_modules(package: str) -> Modules:
     )
     modules["types.enums"]["Layout"] = Layout
     modules["_lib.core"].update(_core())
+    modules["_kernels"] = COPIES
+    modules["_logging"] = MESSAGES
+    # the builtins of a module of theirs, which programs set `__debug__` in
+    modules["lang._template_mapper"] = {"__builtins__": {}}
     return modules
 
 

@@ -1,0 +1,62 @@
+"""`qd.perf_dispatch` calls the fastest of its implementations."""
+
+import time
+
+import pytest
+
+import mlirad.quadrants as qd
+
+
+def dispatcher(calls: list[str], **options: object) -> object:
+    @qd.perf_dispatch(get_geometry_hash=lambda n: n, warmup=1, active=1, **options)
+    def work(n: int) -> None: ...
+
+    @work.register
+    def slow(n: int) -> str:
+        calls.append("slow")
+        time.sleep(0.01)
+        return "slow"
+
+    @work.register(is_compatible=lambda n: n < 10)
+    def fast(n: int) -> str:
+        calls.append("fast")
+        return "fast"
+
+    return work
+
+
+def test_each_is_tried_then_the_fastest_runs() -> None:
+    qd.init(arch=qd.cpu)
+    calls: list[str] = []
+    work = dispatcher(calls)
+    results = [work(1) for _ in range(6)]  # type: ignore[operator]
+    assert calls == ["slow", "slow", "fast", "fast", "fast", "fast"]
+    assert results == calls
+
+
+def test_what_is_not_compatible_does_not_run() -> None:
+    qd.init(arch=qd.cpu)
+    calls: list[str] = []
+    work = dispatcher(calls)
+    assert [work(20) for _ in range(4)] == ["slow"] * 4  # type: ignore[operator]
+
+
+def test_geometries_are_tried_by_themselves_and_again() -> None:
+    qd.init(arch=qd.cpu)
+    calls: list[str] = []
+    work = dispatcher(calls, repeat_after_count=2, repeat_after_seconds=0)
+    for n in (1, 2):
+        for _ in range(8):
+            work(n)  # type: ignore[operator]
+    assert calls[:8] == ["slow", "slow", "fast", "fast", "fast", "fast", "slow", "slow"]
+    assert calls[8:] == calls[:8]
+
+
+def test_none_that_is_compatible_is_an_error() -> None:
+    qd.init(arch=qd.cpu)
+
+    @qd.perf_dispatch(get_geometry_hash=lambda: 0)
+    def nothing() -> None: ...
+
+    with pytest.raises(qd.QuadrantsRuntimeError, match="nothing: no registered implementation"):
+        nothing()
