@@ -42,20 +42,34 @@ def _resolve(node: ast.expr, resolve: Resolver) -> Any:
 
 def resolver(names: Names, statements: Sequence[ast.stmt]) -> Resolver:
     """A resolver over a mapping, then over Python's own names, unless some statements assign to
-    them."""
-    local = {
-        node.id
-        for statement in statements
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
+    them; a name that is assigned once, by `ti.static(name)`, stands for that one."""
+    nodes = [node for statement in statements for node in ast.walk(statement)]
+    local = Counter(
+        node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    )
+    aliases = _static_aliases(nodes)
 
     def resolve(name: str) -> Any:
         if name in names:
             return names[name]
+        if local[name] == 1 and name in aliases and aliases[name] not in aliases:
+            return resolve(aliases[name])
         return _ANYTHING if name in local else getattr(builtins, name, _ANYTHING)
 
     return resolve
+
+
+def _static_aliases(nodes: Sequence[ast.AST]) -> dict[str, str]:
+    """Names that stand for others, by assignments of the form `name = ti.static(other)`."""
+    return {
+        node.targets[0].id: node.value.args[0].id
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and is_static(node.value)
+        and isinstance(node.value, ast.Call)
+        and isinstance(node.value.args[0], ast.Name)
+    }
 
 
 def _template_parameters(function: Function) -> list[str | None]:
