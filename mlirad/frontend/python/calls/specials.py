@@ -119,12 +119,19 @@ def static_print(t: Translator, node: ast.Call) -> None:
     print(*_static_values(t, node))
 
 
-@special(takes="serialize=, parallelize=, block_dim=, block_dim_adaptive=, bit_vectorize=")
+@special(takes="serialize=, parallelize=, block_dim=, block_dim_adaptive=, bit_vectorize=, name=")
 def loop_config(t: Translator, node: ast.Call) -> None:
     """Options of the next loop: `serialize=True` has its iterations run in order, `parallelize` is
     how many threads share it at most, `block_dim` how many threads a block has on a GPU; the others
     have no effect. Raises TaichiSyntaxError for unknown ones, and in Python scope."""
-    options = {"serialize", "parallelize", "block_dim", "block_dim_adaptive", "bit_vectorize"}
+    options = {
+        "serialize",
+        "parallelize",
+        "block_dim",
+        "block_dim_adaptive",
+        "bit_vectorize",
+        "name",
+    }
     for keyword in node.keywords:
         if keyword.arg not in options:
             raise TaichiSyntaxError(
