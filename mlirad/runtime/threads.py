@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from threading import RLock
 from typing import Any
 from weakref import ref
@@ -19,6 +19,7 @@ class Views:
     def __init__(self) -> None:
         # each with the line that it was handed to, by field or address
         self._handed: dict[str | int, list[tuple[ref[Any], str]]] = {}
+        self._writable: dict[str | int, list[tuple[ref[Any], str]]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._handed)
@@ -26,6 +27,22 @@ class Views:
     def add(self, key: str | int, view: Any, place: str) -> None:
         """A view is handed to a line of the program."""
         self._handed[key] = [*self._existing(key), (ref(view), place)]
+
+    def add_writable(self, key: str | int, view: Any, place: str) -> None:
+        """A view that can be written to is handed to a line of the program."""
+        self._writable[key] = [
+            entry for entry in self._writable.get(key, ()) if entry[0]() is not None
+        ] + [(ref(view), place)]
+
+    def lent_writable(self, keys: Iterable[str | int]) -> tuple[str | int, str] | None:
+        """The first of some fields or arrays that has a view that can be written to, and the line
+        that it was handed to; None if none has."""
+        if self._writable:
+            for key in keys:
+                for view, place in self._writable.get(key, ()):
+                    if view() is not None:
+                        return key, place
+        return None
 
     def take(self, key: str | int) -> list[str]:
         """The lines that existing views of a field or ndarray were handed to; these are looked at

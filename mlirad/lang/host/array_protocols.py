@@ -95,6 +95,19 @@ class AsArray(SlicedArray):
         except TypeError:  # NumPy before 2.1
             return array.copy().__dlpack__()
 
+    def to_dlpack(self) -> Any:
+        """Return a capsule of the elements where they are, which others may write to; as long as
+        they hold it, no tape takes a launch that uses the elements. Raises BufferError if these do
+        not lie in the processor's memory as one array."""
+        elements = self._ordered_elements()
+        view = None if elements is None else elements.lend(writable=True)
+        if view is None:
+            raise BufferError(f"{self!r} does not lie in the processor's memory as one array")
+        self.note_read()
+        self.note_write()
+        self.program.threads.views.add_writable(self.key, view, caller())
+        return view.__dlpack__()
+
     def _view(self) -> Values | None:
         """The elements where they are; None if a copy is needed."""
         elements = self._ordered_elements()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, write_back
 from mlirad.lang.ndarray import Ndarray
 from mlirad.pipeline.mode import PRIMAL, Mode
@@ -73,12 +74,27 @@ class Launch:
     def record_by(self, recorder: Any) -> tuple[Any, ...]:
         """Have a `Recorder` run the primal; the results of the kernel."""
         variant = self.variant
+        self._check_views()
         variant.program.threads.count_change()
         variant.launched_at = RECORDED
         results: tuple[Any, ...] = recorder.launch(self)
         if variant.kernel.results:
             recorder.result(self)
         return results
+
+    def _check_views(self) -> None:
+        """Raise TaichiRuntimeError if somebody may write, unseen, to what the launch uses."""
+        lent = self.variant.program.threads.views.lent_writable(
+            [*self.variant.kernel.fields, *(array.address for array in self.arrays)]
+        )
+        if lent is not None:
+            key, place = lent
+            name = f"field '{key}'" if isinstance(key, str) else "an ndarray"
+            raise TaichiRuntimeError(
+                f"kernel '{self.kernel.__name__}' ({self.kernel.place}) uses {name}, which "
+                f"{place} may write to through its to_dlpack(): no derivative sees that. Let go "
+                "of it first, or take a copy there (to_numpy, to_torch)"
+            )
 
     def run(self, mode: Mode = PRIMAL) -> tuple[Any, ...]:
         """Run a mode of the variant; the results of the kernel. Raises TaichiAssertionError if

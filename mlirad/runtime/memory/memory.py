@@ -183,9 +183,9 @@ class Elements(ABC):
         """A copy of a box that is still to be put back, where there is one."""
         return None
 
-    def lend(self) -> Values | None:
-        """A read-only view that lives as long as it is used, and shows elements as they are at any
-        time; None where they are not in Python's memory."""
+    def lend(self, *, writable: bool = False) -> Values | None:
+        """A view, read-only unless it is to be `writable`, that lives as long as it is used, and
+        shows elements as they are at any time; None where they are not in Python's memory."""
         return None
 
     def move(self, values: Values | None) -> bool:

@@ -50,14 +50,14 @@ class HostElements(Elements):
         copy = self.deferred.copy_of(box)
         return None if copy is None else HostKept(self, box, copy)
 
-    def lend(self) -> Values | None:
-        """A read-only view; from now on all writes are done at once, and elements stay where they
-        are. None for those that are not at home."""
+    def lend(self, *, writable: bool = False) -> Values | None:
+        """A view, read-only unless it is to be `writable`; from now on all writes are done at once,
+        and elements stay where they are. None for those that are not at home."""
         if self.deferred.are_elsewhere:
             return None
         self.deferred.is_lent = True
         view = self._view.view()
-        view.flags.writeable = False
+        view.flags.writeable = writable
         return view
 
     def move(self, values: Values | None) -> bool:
