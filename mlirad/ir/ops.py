@@ -187,3 +187,7 @@ class Vector:
     STEP, STORE = "vector.step", "vector.store"
     TO_ELEMENTS, TRANSFER_READ = "vector.to_elements", "vector.transfer_read"
     TRANSFER_WRITE, TRANSPOSE = "vector.transfer_write", "vector.transpose"
+
+
+SIGNED_DIVISIONS = (Arith.DIVSI, Arith.REMSI, Arith.FLOORDIVSI, Arith.CEILDIVSI)
+INTEGER_DIVISIONS = (*SIGNED_DIVISIONS, Arith.DIVUI, Arith.REMUI, Arith.CEILDIVUI)

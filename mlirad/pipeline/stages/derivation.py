@@ -27,7 +27,7 @@ _STORE = "lower-grad-logs,lower-grad-to-memref,"
 _TIDY = "hoist-loads,canonicalize,cse"
 _CHECK_SPARSE = "insert-bounds-checks{sparse-writes=true}"
 _CHECK_BOUNDS, _CHECK_ACCESS, _CHECK_FINITE = (
-    "report-races,insert-bounds-checks",
+    "report-races,insert-bounds-checks,insert-integer-checks",
     "insert-access-checks",
     "insert-finite-checks",
 )

@@ -15,12 +15,13 @@ _BUFFERS = (
 _CALLS = (
     "lift-cf-to-scf,lower-integer-loops,lower-foreign-ops,symbol-dce,expand-derivatives,"
     "inline-foreign-calls,"
-    "lower-integer-powers,inline{default-pipeline=cse},symbol-dce,lower-index-switches"
+    "lower-integer-powers,inline{default-pipeline=cse},symbol-dce,lower-index-switches,"
+    "check-divisors"
 )
 # `lower-affine` is before all that folds: a bound of a loop that never runs would be folded to none
 _LOOPS = (
     "func.func(affine-parallelize),lower-affine,canonicalize,cse,convert-linalg-to-parallel-loops,"
-    "lower-affine,scf-forall-to-parallel,lower-sine-cosine-pairs,"
+    "lower-affine,scf-forall-to-parallel,check-divisors,lower-sine-cosine-pairs,"
     "lower-float-classes,"
     "func.func(math-expand-ops{ops=clampf}),"
     "convert-math-to-funcs{min-width-of-fpowi-exponent=1},lift-cf-to-scf,inline,symbol-dce"
@@ -33,16 +34,17 @@ _SCALARS = (
 _ARRAYS = (
     "serialize-inner-loops,lower-chosen-memrefs,widen-bf16-memory,"
     "raise-memrefs-to-arrays{{gradients={gradients}}},func.func(mem2reg),canonicalize,cse,"
-    "raise-sums-to-updates"
+    "raise-sums-to-updates,insert-integer-guards"
 )
 
 
 DEFINITIONS = (
     "lift-cf-to-scf,lower-foreign-ops,inline-foreign-calls,lower-integer-powers,"
-    "inline{default-pipeline=cse},symbol-dce,"
+    "inline{default-pipeline=cse},symbol-dce,check-divisors,"
     "lower-sine-cosine-pairs,func.func(math-expand-ops{ops=clampf}),"
     "lower-packed-tensors,lower-tensor-gathers,convert-elementwise-to-linalg,"
-    "linalg-generalize-named-ops,lower-float-classes,canonicalize,cse,raise-linalg-to-te"
+    "linalg-generalize-named-ops,lower-float-classes,canonicalize,cse,raise-linalg-to-te,"
+    "insert-integer-guards"
 )
 
 
