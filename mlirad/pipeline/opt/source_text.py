@@ -11,9 +11,12 @@ from mlirad.errors import MLIRError, SourceLocation
 DEEPEST = 500  # brackets within brackets: the parser calls itself for each
 LARGEST = (1 << 31) - 1  # a position, which upstream casts to 32 bits
 
+_PRODUCT = "linalg.matmul"
+
 _TOKEN = re.compile(
     r'//[^\n]*|"(?P<string>(?:\\.|[^"\\\n])*)"|(?P<open>[({\[<])|(?P<close>[)}\]]|(?<!-)>)|(?P<nul>\0)'
     r"|(?P<position>\b(?:insertvalue|extractvalue|position)\b)"
+    r"|(?P<list>\b(?:iterator_types|dimensions|permutation)[ \t\n]*=|\blinalg\.matmul\b)"
 )
 _ESCAPE = re.compile(rb"\\(?:([0-9a-fA-F]{2})|.)")
 _INTEGER = re.compile(r"-?(?:0x[0-9a-fA-F]{8,}|\d{10,})")
@@ -41,6 +44,10 @@ def check_text(text: str, file: str) -> None:
             problem = f"brackets nest deeper than {DEEPEST}" if depth > DEEPEST else None
         elif token["close"]:
             depth = max(0, depth - 1)
+        elif token["list"] or token["string"] == _PRODUCT:
+            from mlirad.pipeline.opt.source_lists import problem_of_list  # few programs have one
+
+            problem = problem_of_list(text, token.start(), token.end())
         elif token["string"]:
             problem = _problem_of_string(token["string"])
         elif token["nul"]:
