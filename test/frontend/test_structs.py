@@ -364,6 +364,25 @@ class TestInKernels:
         assert run(0) == (2.0, 0.0) and run(1) == (5.0, 6.0)
         assert x.to_numpy().tolist() == [[0, 0], [1, 1]]
 
+    def test_structs_are_filled(self) -> None:
+        """Of a local, of an element with a struct in it, and of an element of the gradients."""
+        s = ti.Struct.field({"a": ti.f32, "body": Body}, shape=3, needs_grad=True)
+        s.grad.a.fill(7.0)
+
+        @ti.kernel
+        def run(c: int) -> (float, float):
+            b = Body(1.0, pos=ti.Vector([2.0, 3.0]))
+            if c > 0:
+                b.fill(5)
+                s[1].fill(c)
+                s.grad[2].fill(0)
+            return b.mass, b.pos.y
+
+        assert run(0) == (1.0, 3.0) and run(2) == (5.0, 5.0)
+        assert s.a.to_numpy().tolist() == [0, 2, 0] == s.body.mass.to_numpy().tolist()
+        assert s.body.pos.to_numpy().tolist() == [[0, 0], [2, 2], [0, 0]]
+        assert s.grad.a.to_numpy().tolist() == [7, 7, 0]
+
     def test_printing(self, capfd: pytest.CaptureFixture[str]) -> None:
         @ti.kernel
         def run():

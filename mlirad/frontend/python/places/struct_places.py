@@ -40,6 +40,14 @@ class StructPlace(Place):
             member = members[name]
             place.store(Matrix(member) if isinstance(member, list | tuple) else member)
 
+    def fill(self, value: Value) -> None:
+        """Store a number into every entry of every member."""
+        for place in self.members.values():
+            if isinstance(place, StructPlace):
+                place.fill(value)
+            else:
+                place.store(value)
+
     def variables(self) -> list[Variable] | None:
         return variables_in(self.members.values())
 
@@ -63,6 +71,8 @@ class StructPlace(Place):
 
     def attribute(self, name: str) -> Any:
         method = self.member(name)
+        if method is None and name == "fill":
+            return self.fill
         if method is None or isinstance(method, Place):
             return method
         by_reference = getattr(method, "takes_struct_by_reference", False)
