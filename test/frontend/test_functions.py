@@ -222,6 +222,25 @@ def test_static_loops_and_conditions() -> None:
     assert run(False) == expected
 
 
+def test_static_conversions_of_numbers_are_pythons() -> None:
+    x = ti.field(ti.f32, shape=(5, 2))
+
+    @ti.kernel
+    def run() -> float:
+        total = 0.0
+        for k in ti.static(range(int(x.shape[0] / 2))):
+            total += ti.static(float(x.shape[0])) + k
+        return total
+
+    @ti.kernel
+    def of_run_time(n: int) -> float:
+        return ti.static(float(n))
+
+    assert run() == 11.0
+    with pytest.raises(ti.TaichiTypeError, match=r"compile-time constants\n *return ti.static"):
+        of_run_time(3)
+
+
 def test_static_names_fields() -> None:
     x, y = ti.field(ti.i32, shape=3), ti.field(ti.i32, shape=3)
 

@@ -60,6 +60,8 @@ def _call(t: Translator, node: ast.Call) -> Any:
         return call_bound(t, callee, bind_parameters(t, callee, node), node)
     positional, named = _arguments(t, node)
     if isinstance(callee, DataType) or callee in (int, float, bool):
+        if _is_of_compile_time(t, callee, positional):
+            return callee(*positional, **named)
         return convert(t, callee, positional if not named else [])
     if isinstance(callee, Variable | Place | Expr):
         raise TaichiTypeError("this value cannot be called")
@@ -73,6 +75,12 @@ def _call(t: Translator, node: ast.Call) -> Any:
     is_static = t.builder.static_arguments > 0
     refuse_counterpart(callee, [*positional, *named.values()], is_static=is_static)
     return call_python(callee, positional, named, t.new_objects, t.builder.region)
+
+
+def _is_of_compile_time(t: Translator, callee: Any, positional: list[Any]) -> bool:
+    """Return whether a conversion is Python's own: one of numbers, within `ti.static`."""
+    is_static = t.builder.static_arguments > 0 and callee in (int, float, bool)
+    return is_static and all(isinstance(value, int | float | str) for value in positional)
 
 
 def _arguments(t: Translator, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
