@@ -263,6 +263,13 @@ def parameter_attributes(function: ir.Operation) -> list[Attributes]:
     return [{item.name: item.attr for item in ir.DictAttr(label)} for label in labels]
 
 
+def is_marked(function: ir.Operation, number: int, name: str) -> bool:
+    """Return whether the parameter of a function with a number has an attribute."""
+    if "arg_attrs" not in function.attributes:
+        return False
+    return name in ir.DictAttr(ir.ArrayAttr(function.attributes["arg_attrs"])[number])
+
+
 def drop_marks(function: ir.Operation, name: str) -> None:
     """Take a mark off all parameters of a function."""
     labels = [

@@ -9,7 +9,7 @@ from mlirad.analysis.linear import Linear, linear_form
 from mlirad.bindings import ir
 from mlirad.ir.memory.descriptor import pointer_behind
 from mlirad.ir.ops import Func, Memref
-from mlirad.ir.signature import NOALIAS, parameter_attributes
+from mlirad.ir.signature import NOALIAS, is_marked
 from mlirad.ir.walk import defining_op
 
 NEAR = 4  # steps between elements that are loaded with those between them
@@ -99,8 +99,7 @@ def memory_of(memref: ir.Value) -> ir.Value | None:
     function = pointer.owner.owner.operation
     if function.name != Func.FUNC:
         return None
-    attributes = parameter_attributes(function)[pointer.arg_number]
-    return pointer if NOALIAS in attributes else None
+    return pointer if is_marked(function, pointer.arg_number, NOALIAS) else None
 
 
 def are_apart(left: ir.Value, right: ir.Value) -> bool:
