@@ -64,6 +64,7 @@ class KernelModule(msgspec.Struct):
     fields: tuple[str, ...] = ()
     gradients: tuple[str, ...] = ()  # parameters behind which the gradient is passed as an array
     captured: tuple[str, ...] = ()  # arrays that are no arguments of its function's, behind these
+    unused: frozenset[str] = frozenset()  # array parameters that are not passed
     own_arrays: tuple[OwnArray, ...] = ()
     shared: int = 0
     derivatives: GivenDerivatives | None = None

@@ -111,3 +111,76 @@ def test_a_member_of_another_type_is_refused() -> None:
     qd.init(arch=qd.cpu)
     with pytest.raises(qd.QuadrantsRuntimeTypeError, match=r"state\.x"):
         run(State(3.0, Inner(np.zeros(3), 1), True), 2.0)
+
+
+def test_launches_are_repeated_by_their_words_too() -> None:
+    qd.init(arch=qd.cpu)
+    state, other = state_of(np.arange(3.0)), state_of(np.arange(4.0))
+    for factor in (2.0, 3.0, 4.0):
+        for pack in (state, other):
+            run(factor=factor, state=pack)
+            size = pack.x.shape[0]
+            np.testing.assert_array_equal(pack.inner.y.to_numpy(), np.arange(size) * factor + 3)
+    with pytest.raises(qd.QuadrantsSyntaxError, match="Unexpected argument 'faktor'"):
+        run(faktor=2.0, state=state)
+
+
+def test_a_tape_sees_launches_that_were_repeated_before() -> None:
+    qd.init(arch=qd.cpu)
+    state = state_of(np.arange(3.0), needs_grad=True)
+    for _ in range(3):
+        run(state, 2.0)
+    loss = qd.field(qd.f64, (), needs_grad=True)
+
+    @qd.kernel
+    def total(state: State):
+        for i in range(state.inner.y.shape[0]):
+            loss[None] += state.inner.y[i]
+
+    total(state)
+    total(state)
+    with ti.ad.Tape(loss):
+        run(state, 3.0)
+        total(state)
+    np.testing.assert_allclose(state.x.grad.to_numpy(), 3.0)
+
+
+def test_what_a_frozen_dataclass_holds_is_looked_at() -> None:
+    qd.init(arch=qd.cpu)
+    state, y = state_of(np.arange(3.0)), qd.ndarray(qd.f64, 3)
+    for _ in range(3):
+        run(state, 2.0)
+    object.__setattr__(state.inner, "y", y)
+    run(state, 4.0)
+    np.testing.assert_array_equal(y.to_numpy(), np.arange(3.0) * 4 + 3)
+    object.__setattr__(state, "flag", False)
+    run(state, 4.0)
+    np.testing.assert_array_equal(y.to_numpy(), np.arange(3.0) * 4)
+
+
+def test_unused_members_are_not_passed() -> None:
+    qd.init(arch=qd.cpu)
+
+    @qd.kernel
+    def fill(state: State):
+        for i in range(state.x.shape[0]):
+            state.x[i] = 1.0
+
+    state = state_of(np.zeros(3), needs_grad=True)
+    assert fill.ir(state).count("!field.array") == 1
+    fill(state)
+    fill(state)
+    np.testing.assert_array_equal(state.x.to_numpy(), 1.0)
+
+
+def test_one_array_that_is_two_members() -> None:
+    qd.init(arch=qd.cpu)
+    x = qd.ndarray(qd.f64, 3)
+    x.fill(1.0)
+    for _ in range(3):
+        run(State(x, Inner(x, 0), True), 2.0)
+    np.testing.assert_array_equal(x.to_numpy(), 8.0)
+    state = State(x, Inner(x, 0), True)
+    for _ in range(3):
+        run(state, 2.0)
+    np.testing.assert_array_equal(x.to_numpy(), 64.0)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from mlirad.bindings import ir
@@ -17,7 +18,7 @@ from mlirad.frontend.python.building.builder import Anchor, Builder, building, c
 from mlirad.frontend.python.building.captures import Capture
 from mlirad.frontend.python.calls import call  # noqa: F401 - registers a node handler
 from mlirad.frontend.python.places.array_arguments import ArrayArgument, ClampedArray
-from mlirad.frontend.python.places.arrays import extent
+from mlirad.frontend.python.places.arrays import drop_unused_extents, extent
 from mlirad.frontend.python.places.struct_places import make_local
 from mlirad.frontend.python.places.triplets import Triplets
 from mlirad.frontend.python.source.function_source import FunctionSource
@@ -30,7 +31,7 @@ from mlirad.frontend.python.translation import (  # noqa: F401 - they register t
     statements,
 )
 from mlirad.frontend.python.translation.choices import joined_result
-from mlirad.frontend.python.translation.packs import packs_of
+from mlirad.frontend.python.translation.packs import is_member, packs_of
 from mlirad.frontend.python.translation.scopes import Flag, Frame
 from mlirad.frontend.python.translation.statements import visit_block
 from mlirad.frontend.python.translation.translator import Translator
@@ -91,6 +92,7 @@ def build_kernel(
         tuple(builder.arrays),
         tuple(kernel.gradients),
         tuple(name for _, name in builder.captured.values()),
+        unused=frozenset(kernel.unused),
         emptied=tuple(builder.emptied),
     )
 
@@ -107,6 +109,15 @@ def _deep_recursion() -> Iterator[None]:
         sys.setrecursionlimit(limit)
 
 
+class _Passed(msgspec.Struct, frozen=True):
+    """An array argument, or the gradient of one, which nothing may use."""
+
+    name: str
+    value: ir.Value
+    argument: NdarrayArgument
+    is_gradient: bool = False
+
+
 class _Kernel:
     """The translation of a kernel."""
 
@@ -121,14 +132,21 @@ class _Kernel:
         self.builder, self.return_type = builder, return_type
         self.results: list[DataType] = []
         self.result_form: Form | None = None
-        self.arrays: list[NdarrayArgument] = []
+        self.passed: list[_Passed] = []
         self.gradients: list[str] = []  # the array arguments whose gradients it uses
-        self.optional_gradients: list[tuple[str, ir.Value, int]] = []  # and positions in arrays
         self.marks: list[Attributes] = []  # of the function's arguments
+        self.members: set[str] = set()  # the parameters that belong to packs
+        self.unused: list[str] = []  # the members of packs that it does not use
+
+    @property
+    def arrays(self) -> list[NdarrayArgument]:
+        """The arrays that it takes."""
+        return [passed.argument for passed in self.passed]
 
     def translate(self, arguments: Sequence[tuple[str, Argument]]) -> None:
         """Create the function at the insertion point."""
         name = self.source.node.name
+        self.members = {parameter for parameter, _ in arguments if is_member(parameter)}
         op = build.function(name, [], is_private=False)
         self.builder.entry = entry = entry_of(op)
         t = Translator(self.builder)
@@ -152,7 +170,7 @@ class _Kernel:
             build.return_([v.value for v in values])
         self.results = [v.dtype for v in values]
         self._put_seed_last(entry)
-        self._drop_unused_gradients(entry, marks)
+        self._drop_unused(entry, marks)
         marks += [{} for _ in range(len(entry.arguments) - len(marks))]
         op.attributes["function_type"] = ir.TypeAttr.get(
             ir.FunctionType.get(
@@ -198,13 +216,12 @@ class _Kernel:
         extents = tuple(extent(value, axis) for axis in range(argument.ndim))
         kind = ClampedArray if argument.boundary == "clamp" else ArrayArgument
         array = kind(value, argument.dtype, extents, argument.element_shape, (), name)
-        self.arrays.append(argument)
+        self.passed.append(_Passed(name, value, argument))
         if needs_grad:
             marks.append({"field.gradient": ir.UnitAttr.get()})
-            self.arrays.append(gradient_of(argument))
             value = entry.add_argument(type_, ir.Location.current)
             array.gradient = replace(array, value=value, name=f"{name}.grad")
-            self.optional_gradients.append((name, value, len(self.arrays) - 1))
+            self.passed.append(_Passed(name, value, gradient_of(argument), is_gradient=True))
         return array
 
     def _capture(self, frame: Frame, value: Any, argument: NdarrayArgument) -> ArrayArgument:
@@ -234,15 +251,22 @@ class _Kernel:
             seed.replace_all_uses_with(last)
             entry.erase_argument(ir.BlockArgument(seed).arg_number)
 
-    def _drop_unused_gradients(self, entry: ir.Block, marks: list[Attributes]) -> None:
-        """Remove the arguments for gradients that nothing uses."""
-        for name, value, position in reversed(self.optional_gradients):
-            if has_uses(value):
-                self.gradients.append(name)
-                continue
-            number = ir.BlockArgument(value).arg_number
-            del self.arrays[position], marks[number]
-            entry.erase_argument(number)
+    def _drop_unused(self, entry: ir.Block, marks: list[Attributes]) -> None:
+        """Remove the arguments for gradients, and for members of packs, that nothing uses."""
+        for position in reversed(range(len(self.passed))):
+            passed = self.passed[position]
+            if passed.is_gradient and has_uses(passed.value):
+                self.gradients.append(passed.name)
+            elif passed.is_gradient or (
+                passed.name in self.members
+                and passed.name not in self.gradients
+                and drop_unused_extents(passed.value)
+            ):
+                number = ir.BlockArgument(passed.value).arg_number
+                del self.passed[position], marks[number]
+                entry.erase_argument(number)
+                if not passed.is_gradient:
+                    self.unused.append(passed.name)
 
     def _result_values(self, frame: Frame) -> list[Expr]:
         result = joined_result(frame)

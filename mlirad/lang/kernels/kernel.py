@@ -30,11 +30,12 @@ from mlirad.lang.kernels.kernel_variants import KernelVariants
 from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.kernels.read_only import check_arrays
 from mlirad.lang.kernels.ready import Ready
+from mlirad.lang.kernels.repeated import Repeats
 from mlirad.lang.kernels.reverse_alone import launch_reverse_alone
 from mlirad.pipeline.mode import PRIMAL, REVERSE, Mode, parse_mode
 from mlirad.runtime.explanation import Explanation, explain_footprints
 from mlirad.runtime.html import code_block, heading
-from mlirad.runtime.kernels.variant import RECORDED, Variant
+from mlirad.runtime.kernels.variant import RECORDED
 from mlirad.runtime.program import Program, program
 
 
@@ -58,6 +59,7 @@ class Kernel:
         self.declaration: KernelDeclaration = KernelDeclaration(function, owner, base, source)
         self._variants: KernelVariants | None = None
         self._ready: Ready | None = None
+        self._repeats = Repeats(self.declaration)
 
     def __get__(self, owner: Any, kind: object = None) -> Kernel:
         if owner is None:
@@ -78,7 +80,10 @@ class Kernel:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         current, ready = program(), self._ready
         if ready is None or kwargs or ready.program is not current or current.trees.pending:
-            return self._launch(current, args, kwargs, PRIMAL)
+            repeated = self._repeats.launch(current, args, kwargs)
+            if repeated is None:
+                return self._launch(current, args, kwargs, PRIMAL)
+            return _shape_results(*repeated)
         arrays = ready.arrays(args)
         threads = current.threads
         if arrays is None or (arrays and threads.watchers):
@@ -93,16 +98,19 @@ class Kernel:
         results = ready.code.launch(args, arrays)
         return _shape_results(variant.kernel, results) if results else None
 
-    def _note_ready(self, variant: Variant, args: tuple[Any, ...]) -> None:
+    def _note_ready(self, launch: Launch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """From now on launch without looking arguments up, where they are like these."""
+        variant = launch.variant
         with compiling:  # in which nothing becomes stale
             assert self._variants is not None
-            self._ready = self._variants.ready(variant, args)
-            if self._ready is not None:
+            if not kwargs:
+                self._ready = self._variants.ready(variant, args)
+            if self._ready is not None or self._repeats.add(launch, self._variants, args, kwargs):
                 variant.codes.when_stale.append(self._forget_ready)
 
     def _forget_ready(self) -> None:
         self._ready = None
+        self._repeats.forget()
 
     @property
     def place(self) -> str:
@@ -142,8 +150,8 @@ class Kernel:
             raise _shorten_trace(error) from error.__cause__
         if current.config.debug:
             current.check_ends(f"kernel '{self.__name__}'", allocations(launch.arrays))
-        elif self._ready is None and not kwargs:
-            self._note_ready(launch.variant, args)
+        elif self._ready is None and not mode.is_reverse:
+            self._note_ready(launch, args, kwargs)
         return _shape_results(launch.variant.kernel, results)
 
     def prepare(self, current: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Launch:
@@ -168,7 +176,8 @@ class Kernel:
         variants = self._variants
         if variants is None or variants.program is not current:
             variants = KernelVariants(self.declaration, current, self._forget_ready)
-            self._variants, self._ready = variants, None
+            self._variants = variants
+            self._forget_ready()
         return variants
 
     # Inspection.

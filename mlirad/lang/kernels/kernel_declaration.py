@@ -51,6 +51,12 @@ class KernelDeclaration:
             self._parameters = list(flatten_packs(self._own, self.name))
         return self._parameters
 
+    @property
+    def in_packs(self) -> list[Parameter]:
+        """The declared parameters, in which a pack is one."""
+        _ = self.parameters
+        return self._own
+
     def _read_parameters(self) -> list[Parameter]:
         signature = inspect.signature(self.function, eval_str=False)
         hints = self.function.__annotations__

@@ -78,17 +78,18 @@ class KernelVariants:
             self._warn_of_changes()
         if not self.names.are_bound():
             self._warn_of_names()
-        kernel_module, same = variant.kernel, passed.same
+        kernel_module = variant.kernel
+        left_out = {*passed.same, *kernel_module.unused}
         values: list[Any] = []
         for p, v in zip(parameters, arguments):
             if p.kind in (SCALAR, COMPOSITE):
                 values += value_entries(v, p.annotation, config, p.name)
-            elif p.kind == NDARRAY and p.name not in same:
+            elif p.name in arrays and p.name not in left_out:
                 values += [None] * (2 if p.name in kernel_module.gradients else 1)
         for name in kernel_module.captured:
             values += [None] * (2 if name in kernel_module.gradients else 1)
         buffers = [*arrays, *kernel_module.captured]
-        passed_buffers = {name: passed.arrays[name] for name in buffers if name not in same}
+        passed_buffers = {name: passed.arrays[name] for name in buffers if name not in left_out}
         return Launch(
             kernel, variant, values, with_gradients(passed_buffers, kernel_module.gradients)
         )
@@ -108,6 +109,14 @@ class KernelVariants:
         parameters = self.declaration.parameters[self.declaration.owner is not None :]
         compiled = variant.unrecorded.code()
         return ready(variant, compiled, parameters, args, self.names.are_bound)
+
+    def left_out(self, launch: Launch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> set[str]:
+        """The parameters of arrays for which a launch passes none."""
+        arguments = zip(self.declaration.parameters, self.declaration.bind(args, kwargs))
+        arrays = {p.name: (p, v) for p, v in arguments if p.kind == NDARRAY}
+        buffers = {name: array_buffer(v, name, True) for name, (_, v) in arrays.items()}
+        forms = {name: key_of(p, v) for name, (p, v) in arrays.items()}
+        return {*same_arrays(buffers, forms), *launch.variant.kernel.unused}
 
     @in_turn
     def _find(

@@ -12,7 +12,7 @@ import msgspec
 
 from mlirad.abstract_struct import AbstractStruct
 from mlirad.bindings import ir
-from mlirad.dialect.field import dim
+from mlirad.dialect.field import DimOp, dim
 from mlirad.dialect.field_layout import Activity
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python.building import effects
@@ -41,6 +41,8 @@ from mlirad.frontend.python.values.matrix import Matrix, Value, check_indices, s
 from mlirad.frontend.python.values.matrix_operators import Operand
 from mlirad.frontend.python.values.scalar import Expr
 from mlirad.ir import build
+from mlirad.ir.ops import Arith
+from mlirad.ir.walk import has_uses
 from mlirad.types import DataType
 
 
@@ -225,3 +227,17 @@ def array_ref(value: object) -> Array | None:
 def extent(array: ir.Value, axis: int) -> Expr:
     """An extent of an ndarray argument."""
     return ex.from_index(dim(array, axis))
+
+
+def drop_unused_extents(array: ir.Value) -> bool:
+    """Remove the extents of an array argument if nothing else of it is used, and nothing uses them;
+    whether there are no uses left."""
+    dims = [use.owner for use in array.uses]
+    if not all(map(DimOp.holds, dims)):
+        return False
+    casts = [use.owner for op in dims for use in op.results[0].uses]
+    if any(op.name != Arith.INDEX_CAST or has_uses(op.results[0]) for op in casts):
+        return False
+    for op in (*casts, *dims):
+        op.erase()
+    return True

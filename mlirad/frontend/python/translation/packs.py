@@ -16,6 +16,11 @@ class Pack:
         self.__dict__.update(members)
 
 
+def is_member(parameter: str) -> bool:
+    """Return whether a parameter belongs to a pack, by its name."""
+    return "." in parameter
+
+
 def packs_of(names: Sequence[str], frame: Frame) -> dict[str, Pack | Triplets]:
     """The packs that some parameters belong to, and builders of sparse matrices, by name."""
     trees: dict[str, Any] = {}
