@@ -84,9 +84,12 @@ def test_python_reads_memory(kind: str, how: str) -> None:
 def test_python_writes_memory(kind: str) -> None:
     x = KINDS[kind]()
 
+    def write(memory: Any) -> None:
+        memory[None if memory.shape == () else 0] = 1.0
+
     @ti.kernel
     def run():
-        x.__setitem__(None if x.shape == () else 0, 1.0)  # here
+        write(x)  # here
 
     refused(run, "is written by Python here, once, while the kernel is compiled: x.i. = v")
 
