@@ -173,14 +173,17 @@ def _is_below(mark: ir.Attribute, end: int) -> bool:
 
 
 def calls_of_private_functions(root: ir.Operation) -> None:
-    """Require calls to be made by public functions, of private ones with a body."""
+    """Require calls to be of private functions with a body, and to be made by public functions
+    unless they pass numbers alone."""
     by_name = {symbol_of(function): function for function in functions(root)}
     for function in by_name.values():
         for op in operations(function):
             if op.name != Func.CALL:
                 continue
             callee = by_name.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
-            if callee is None or not is_private(callee) or is_private(function):
+            takes_arrays = any(is_array(value.type) for value in op.operands)
+            is_inner = is_private(function) and takes_arrays
+            if callee is None or not is_private(callee) or is_inner:
                 refuse(
                     op,
                     "a call, expected only those of private functions with a body by public "

@@ -81,13 +81,30 @@ def lower_field_to_memref(
         alignment_mark = _alignment(field_layouts[name], alignment) if is_field(label) else {}
         labels[name] = {**label, **alignment_mark}
     lowered: dict[str, _Lowering] = {}
-    for function in sorted(functions(module), key=is_private, reverse=True):  # callees first
-        lowering = _Lowering(function, field_layouts, labels, lowered)
+    by_name = {symbol_of(function): function for function in functions(module)}
+    for name, function in by_name.items():
+        used = _used_fields(function, by_name)
+        lowered[name] = _Lowering(function, field_layouts, labels, used, lowered)
+    for lowering in lowered.values():
         lowering.run()
-        lowered[lowering.name] = lowering
     note_trees(module)
     for tree in roots(module):
         tree.erase()
+
+
+def _used_fields(function: ir.Operation, by_name: dict[str, ir.Operation]) -> list[str]:
+    """Return the fields that a function, or what it calls, uses."""
+    names = dict[str, None]()
+    reached = {symbol_of(function): function}
+    pending = [function]
+    while pending:
+        for op in operations(pending.pop()):
+            if GetOp.holds(op):
+                names[ir.FlatSymbolRefAttr(op.attributes["field"]).value] = None
+            elif op.name == Func.CALL and (callee := _callee(op)) not in reached:
+                reached[callee] = by_name[callee]
+                pending.append(by_name[callee])
+    return list(names)
 
 
 def _alignment(layout: FieldLayout, of_tree: int) -> Attributes:
@@ -122,10 +139,11 @@ class _Lowering:
         function: ir.Operation,
         field_layouts: dict[str, FieldLayout],
         labels: dict[str, Attributes],
+        field_names: list[str],
         lowered: dict[str, "_Lowering"],
     ):
         self.function, self.layouts, self.lowered = function, field_layouts, lowered
-        self.labels = labels
+        self.labels, self.field_names = labels, field_names
         self.name = symbol_of(function)
         self.is_public = not is_private(function)
         self.entry = entry_of(function)
@@ -191,15 +209,7 @@ class _Lowering:
         self.arrays[old] = _Array(memref, pointer, [_as_value(s) for s in sizes] if dynamic else [])
 
     def _add_fields(self) -> None:
-        names: dict[str, None] = {}
-        for op in operations(self.function):
-            if GetOp.holds(op):
-                names.setdefault(ir.FlatSymbolRefAttr(op.attributes["field"]).value)
-            elif op.name == Func.CALL:
-                callee = self.lowered[ir.FlatSymbolRefAttr(op.attributes["callee"]).value]
-                for name in callee.fields:
-                    names.setdefault(name)
-        for name in names:
+        for name in self.field_names:
             layout = self.layouts[name]
             noalias = {NOALIAS: ir.UnitAttr.get()}
             marks = {**noalias, **self.labels[name], **slab_mark(layout)}
@@ -345,8 +355,12 @@ def _lower_fetch(_: _Lowering, op: ir.Operation) -> None:
     replace(op, list(op.operands))
 
 
+def _callee(call: ir.Operation) -> str:
+    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+
+
 def _lower_call(lowering: _Lowering, op: ir.Operation) -> None:
-    callee = lowering.lowered[ir.FlatSymbolRefAttr(op.attributes["callee"]).value]
+    callee = lowering.lowered[_callee(op)]
     operands: list[Any] = []
     for value in op.operands:
         if not is_array(value.type):
@@ -356,7 +370,7 @@ def _lower_call(lowering: _Lowering, op: ir.Operation) -> None:
         operands.append(array.pointer if array.pointer is not None else pointer_of(array.memref))
         dynamic = [k for k, extent in enumerate(array_of(value.type)[1]) if extent < 0]
         operands += [array.extents[k] for k in dynamic]
-    operands += [lowering.fields[name].pointer for name in callee.fields]
+    operands += [lowering.fields[name].pointer for name in callee.field_names]
     call = b.call(callee.name, operands, [r.type for r in op.results])
     replace(op, call.results)
 
