@@ -22,6 +22,7 @@ _OUTLINE = (
 )
 _FAST = "merge-products,insert-fast-math,"
 _NVVM = (
+    "check-gpu-recursion,"
     "lower-warp-reductions,lower-floor-divisions,arith-expand,lower-math-to-intrinsics,"
     "gpu.module(convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-gpu-to-nvvm,convert-to-llvm,"
     "canonicalize,cse,reconcile-unrealized-casts),"
