@@ -50,7 +50,7 @@ class MlirFunction:
         self, module: ir.Module, name: str, file: str, tensors: TensorModule | None = None
     ) -> None:
         self.__name__, self.module, self.file = name, module, file
-        (function,) = functions(module.operation)
+        function, *_ = functions(module.operation)
         self._function, self.definitions = function, tensors  # if it is only these
         self.parameters = parameters_of(function, module.operation)
         by_role = {role: [p for p in self.parameters if p.role is role] for role in Role}

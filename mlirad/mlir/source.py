@@ -79,7 +79,16 @@ def function_of(module: ir.Module, file: str, entry: str | None) -> MlirFunction
             stages = join(function_stages())
             compile_pipeline(module.operation, stages, verify=True, is_foreign=True)()
         _require_lowerings(module.operation)
+        _put_first(module, name)
         return MlirFunction(module, name, file)
+
+
+def _put_first(module: ir.Module, name: str) -> None:
+    """Put a function in front of those that it calls."""
+    first, *_ = listed = functions(module.operation)
+    for function in listed[1:]:
+        if symbol_of(function) == name:
+            function.move_before(first)
 
 
 @in_turn

@@ -40,6 +40,7 @@ EXEMPT = {
     "differentiate-te": "is another program: compared with differences in test/te",
     "inline-foreign-calls": "calls lowerings of other dialects, which its tests define: test/mlir",
     "insert-collision-checks": "is a check in place of the kernel",
+    "insert-depth-checks": "of functions that call themselves: test/mlir/test_recursion.py",
     "insert-thread-copies": _GPU,
     "keep-launch": "is one loop of several: test/ad/tape runs all of them",
     "lower-half-casts": "has no code without it: numbers in its lit test",

@@ -24,7 +24,7 @@ def inline_foreign_calls(module: ir.Operation) -> None:
     by_name = {symbol_of(function): function for function in functions(module)}
     callees = {name: {*_callees(function)} for name, function in by_name.items()}
     if any(callees.values()):
-        holders = _holders(by_name, callees)
+        holders = _holders(by_name, callees) - _recursive(callees)
         finished: set[str] = set()
         while ready := [
             name for name in by_name if name not in finished and callees[name] & holders <= finished
@@ -44,6 +44,21 @@ def _holders(by_name: dict[str, ir.Operation], callees: dict[str, set[str]]) -> 
     while callers := {name for name in by_name if callees[name] & holders} - holders:
         holders |= callers
     return holders
+
+
+def _recursive(callees: dict[str, set[str]]) -> set[str]:
+    """Return the functions that call themselves, directly or by others."""
+    reached = callees
+    while (further := {name: _callees_of(names, callees) for name, names in reached.items()}) != (
+        reached
+    ):
+        reached = further
+    return {name for name, names in reached.items() if name in names}
+
+
+def _callees_of(names: set[str], callees: dict[str, set[str]]) -> set[str]:
+    """Return some functions, and those that they call."""
+    return names.union(*(callees.get(name, set()) for name in names))
 
 
 def _called_in_rules(function: ir.Operation) -> Iterator[str]:

@@ -13,7 +13,7 @@ _BUFFERS = (
     "function-boundary-type-conversion=identity-layout-map}}"
 )
 _CALLS = (
-    "lift-cf-to-scf,lower-integer-loops,lower-foreign-ops,symbol-dce,expand-derivatives,"
+    "lift-cf-to-scf,lower-integer-loops,lower-foreign-ops,symbol-dce,expand-derivatives{recursion=true},"
     "inline-foreign-calls,"
     "lower-integer-powers,inline{default-pipeline=cse},symbol-dce,lower-index-switches,"
     "check-divisors"
@@ -34,7 +34,7 @@ _SCALARS = (
 _ARRAYS = (
     "serialize-inner-loops,lower-chosen-memrefs,widen-bf16-memory,"
     "raise-memrefs-to-arrays{{gradients={gradients}}},func.func(mem2reg),canonicalize,cse,"
-    "raise-sums-to-updates,insert-integer-guards"
+    "raise-sums-to-updates,insert-integer-guards,insert-depth-checks"
 )
 
 

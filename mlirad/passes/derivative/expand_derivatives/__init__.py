@@ -13,23 +13,30 @@ is written to, it is refused.
 from mlirad.bindings import ir
 from mlirad.dialect.grad import DualOp, is_derivative
 from mlirad.ir.graph import Graph
-from mlirad.ir.ops import Arith
+from mlirad.ir.ops import Arith, Func
 from mlirad.ir.requirements import Requests
 from mlirad.ir.walk import at_start, before, captured_values, operations
 
 
-def expand_derivatives(module: ir.Operation) -> Requests:
+def expand_derivatives(module: ir.Operation, *, recursion: bool = False) -> Requests:
     """Replace functions on dual numbers by their code and that of their tangents, and derivatives
-    of named functions by functions beside these, innermost first."""
+    of named functions by functions beside these, innermost first.
+
+    With `recursion`, functions of numbers that call themselves have derivatives where they are
+    called.
+    """
     ops = [op for op in operations(module) if DualOp.holds(op) or is_derivative(op)]
     are_named = any(map(is_derivative, ops))
     for op in reversed([op for op in ops if DualOp.holds(op)]):
         _expand(op)
-    if are_named:
+    if are_named or (recursion and any(op.name == Func.CALL for op in operations(module))):
         # which few programs need
         from mlirad.passes.derivative.expand_derivatives.named import NamedDerivatives
 
-        yield from NamedDerivatives(module).expand()
+        derivatives = NamedDerivatives(module)
+        yield from derivatives.expand()
+        if recursion:
+            yield from derivatives.keep_recursion()
 
 
 def _expand(op: ir.Operation) -> None:

@@ -102,11 +102,13 @@ def declare_functions(module: ir.Operation, targets: Sequence[Target]) -> None:
             _declare(name, type_)
 
 
-def keep_calls(module: ir.Operation, targets: Sequence[Target]) -> None:
+def keep_calls(root: ir.Operation, targets: Sequence[Target]) -> None:
     """Let calls of the functions of some derivatives be functions with these derivatives. Upstream
     inlines no function that holds one."""
-    by_name = {symbol_of(target.primal): target for target in targets}
-    calls = [op for op in operations(module) if op.name == Func.CALL and _callee(op) in by_name]
+    by_name: dict[str, list[Target]] = {}
+    for target in targets:
+        by_name.setdefault(symbol_of(target.primal), []).append(target)
+    calls = [op for op in operations(root) if op.name == Func.CALL and _callee(op) in by_name]
     for op in calls:
         _keep(op, by_name[_callee(op)])
 
@@ -129,7 +131,7 @@ def _declare(name: str, type_: ir.FunctionType) -> None:
     ir.Operation.create(Func.FUNC, [], [], attributes, regions=1)
 
 
-def _keep(call: ir.Operation, target: Target) -> None:
+def _keep(call: ir.Operation, targets: Sequence[Target]) -> None:
     """Replace a call by a function with a derivative: floats come first, integers as words."""
     word = b.integer_type(64)
     floats = [v for v in call.operands if b.is_float(v.type)]
@@ -138,16 +140,17 @@ def _keep(call: ir.Operation, target: Target) -> None:
     with before(call):
         operands = floats + [_converted(v, word) for v in integers]
         sizes = ir.DenseI32ArrayAttr.get([len(floats), len(integers)])
-        function = ir.StringAttr.get(symbol_of(target.primal))
+        function = ir.StringAttr.get(_callee(call))
         attributes = {"function": function, "operandSegmentSizes": sizes}
         name = CustomOp.OPERATION_NAME
         op = ir.Operation.create(name, results, operands, attributes, regions=3)
     types = [v.type for v in operands]
-    _fill(op, PRIMAL, types, target)
-    if target.kind is Kind.VJP:
-        _fill(op, VJP, [*types, *results, *results], target)
-    else:
-        _fill(op, JVP, [*types, *results, *[v.type for v in floats]], target)
+    _fill(op, PRIMAL, types, targets[0])
+    for target in targets:
+        if target.kind is Kind.VJP:
+            _fill(op, VJP, [*types, *results, *results], target)
+        else:
+            _fill(op, JVP, [*types, *results, *[v.type for v in floats]], target)
     replace(call, op.results)
 
 

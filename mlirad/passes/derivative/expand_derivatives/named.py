@@ -9,13 +9,22 @@ from mlirad.dialect.grad import active_arguments, callee_of, function_named, is_
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.ops import Func
-from mlirad.ir.requirements import Request, Requests, refuse, symbol_of
+from mlirad.ir.requirements import Request, Requests, is_private, refuse, symbol_of
 from mlirad.ir.walk import before, functions, operations
 from mlirad.ir.walk import replace as replace_results
 from mlirad.passes.derivative.expand_derivatives.aliases import Aliases
-from mlirad.passes.derivative.expand_derivatives.called import NumberFunctions, float_arguments
+from mlirad.passes.derivative.expand_derivatives.called import (
+    NumberFunctions,
+    float_arguments,
+    keep_calls,
+)
 from mlirad.passes.derivative.expand_derivatives.derivative_function import derive
 from mlirad.passes.derivative.expand_derivatives.reached import reached_functions, refuse_recursion
+from mlirad.passes.derivative.expand_derivatives.recursion import (
+    call_themselves,
+    calls_of,
+    give_private_copy,
+)
 from mlirad.passes.derivative.expand_derivatives.target import Kind, Target
 
 _REFERS = (Func.CALL, Func.CONSTANT)
@@ -35,6 +44,42 @@ class NamedDerivatives:
         """Replace all, innermost first."""
         for function in functions(self.module):
             yield from self._visit(function)
+
+    def keep_recursion(self) -> Requests:
+        """Let calls of functions of numbers that call themselves, which are not inlined, be
+        functions with derivatives, where a kernel is made of what calls them."""
+        recursive = call_themselves(filter(self.numbers.holds, functions(self.module)))
+        for function in recursive:
+            if not is_private(function):
+                give_private_copy(function)
+        if recursive:
+            self.numbers = NumberFunctions()
+        inner = self._called_in_recursion()
+        called = {
+            name: function_named(op, name)
+            for op in functions(self.module)
+            if symbol_of(op) not in inner
+            for name in calls_of(op) & inner
+        }
+        targets = list[Target]()
+        for callee in called.values():
+            assert callee is not None
+            for kind in Kind:
+                target = yield from self._derived(callee, kind, float_arguments(callee))
+                targets.append(target)
+        inner = self._called_in_recursion()
+        for function in functions(self.module):
+            if symbol_of(function) not in inner:
+                keep_calls(function, targets)
+
+    def _called_in_recursion(self) -> set[str]:
+        """Return the functions of numbers that call themselves, and all that these call."""
+        numbers = [f for f in functions(self.module) if self.numbers.holds(f)]
+        return {
+            symbol_of(function)
+            for recursive in call_themselves(numbers)
+            for function in reached_functions(recursive)
+        }
 
     def _visit(self, function: ir.Operation) -> Requests:
         """Replace the derivatives in a function, and in those that it calls."""
