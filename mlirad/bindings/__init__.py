@@ -51,4 +51,4 @@ ir = _load("ir")
 ext = _load("dialects.ext")
 PassManager = _load("passmanager").PassManager
 leave_out_classes(DIALECTS)
-I1, I64 = ir.IntegerType[1], ir.IntegerType[64]
+I1, I32, I64 = ir.IntegerType[1], ir.IntegerType[32], ir.IntegerType[64]

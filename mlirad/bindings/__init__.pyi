@@ -9,6 +9,7 @@ DIALECTS: tuple[str, ...]
 
 # Types as constraints of operands.
 I1: TypeAlias = ir.IntegerType
+I32: TypeAlias = ir.IntegerType
 I64: TypeAlias = ir.IntegerType
 
 class PassManager:

@@ -11,6 +11,7 @@ from mlirad.dialect.turn import in_turn
 from mlirad.lang.field.copying import copy
 from mlirad.lang.layout.deactivation import deactivate_all
 from mlirad.lang.layout.root import Root
+from mlirad.lang.simt.namespace import Threads
 from mlirad.runtime import program as pm
 from mlirad.runtime.config import Config
 from mlirad.runtime.executor.executor import UnavailableError
@@ -19,7 +20,7 @@ from mlirad.types import TypeLike
 cpu = x64 = "x64"
 arm64 = "arm64"
 cuda = "cuda"
-simt = "simt"  # a GPU's kernels, run by the CPU: for tests
+simt = Threads("simt")  # a GPU's kernels, run by the CPU: for tests
 vulkan, metal, opengl, gles, dx11, dx12, amdgpu = (
     *("vulkan", "metal", "opengl", "gles", "dx11", "dx12", "amdgpu"),
 )

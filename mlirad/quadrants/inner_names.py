@@ -10,11 +10,13 @@ from typing import Any
 import mlirad
 from mlirad.lang import taichi_names
 from mlirad.lang.layout.member_order import Layout
+from mlirad.lang.simt.namespace import PLACES
 from mlirad.lang.taichi_names import Modules
 from mlirad.quadrants.copies import NAMES as COPIES
 from mlirad.quadrants.exceptions import NAMES, QuadrantsRuntimeError
 from mlirad.quadrants.machines import Arch, current_config
 from mlirad.quadrants.messages import NAMES as MESSAGES
+from mlirad.types import resolve
 
 
 def _is_available(arch: str, *_: object, **__: object) -> bool:
@@ -47,7 +49,12 @@ def inner_modules(package: str) -> Modules:
             }
     modules["lang"].update(names)
     modules["lang.exception"].update(NAMES)
-    modules["lang.impl"].update(names, current_cfg=current_config)
+    modules["lang.impl"].update(
+        names,
+        current_cfg=current_config,
+        get_cuda_compute_capability=lambda: 80,
+        get_max_shared_memory_bytes=lambda is_lowerbound_ok=False: 48 << 10,
+    )
     modules["lang.misc"].update(
         names,
         get_host_arch_list=_cpu_names,
@@ -62,6 +69,7 @@ def inner_modules(package: str) -> Modules:
         }
     )
     modules["types.enums"]["Layout"] = Layout
+    modules["lang.simt"] = {name: getattr(mlirad.simt, name) for name in PLACES}
     modules["_lib.core"].update(_core())
     modules["_kernels"] = COPIES
     modules["_logging"] = MESSAGES
@@ -87,6 +95,7 @@ def _core() -> dict[str, Any]:
     return {
         "Arch": Arch,
         "arch_from_name": Arch,
+        "data_type_size": lambda dtype: -(-resolve(dtype).bits // 8),
         "is_extension_supported": _supports,
         "get_max_num_indices": lambda: 12,
         "QuadrantsRuntimeError": QuadrantsRuntimeError,

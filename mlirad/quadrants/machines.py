@@ -24,7 +24,7 @@ class Arch(StrEnum):
 
 
 cpu = x64 = x86_64 = Arch.x64
-arm64, cuda, simt = Arch.arm64, Arch.cuda, Arch.simt
+arm64, cuda = Arch.arm64, Arch.cuda
 amdgpu, metal, vulkan, python = Arch.amdgpu, Arch.metal, Arch.vulkan, Arch.python
 gpu = [cuda, metal, vulkan, amdgpu]
 
@@ -72,6 +72,6 @@ def current_config() -> ProgramOptions | None:
 
 
 __all__ = [
-    *("amdgpu", "arm64", "cpu", "cuda", "gpu", "init", "metal", "python", "simt", "vulkan"),
+    *("amdgpu", "arm64", "cpu", "cuda", "gpu", "init", "metal", "python", "vulkan"),
     *("x64", "x86_64"),
 ]

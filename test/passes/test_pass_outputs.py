@@ -59,6 +59,7 @@ NEEDED = {
     "expand-derivatives": "custom",
     "inline-custom-gradients": "custom",
     "lower-activity": "sparse",
+    "lower-block-loops": "blocks",
     "lower-field-assert": "guarded",
     "lower-field-print": "guarded",
     "lower-field-random": "drawn",

@@ -311,6 +311,21 @@ def custom() -> Program:
     return apply, ()
 
 
+def blocks() -> Program:
+    x, y = ti.field(ti.f32, 32), ti.field(ti.f32, 32)
+
+    @ti.kernel
+    def turn():
+        ti.loop_config(block_dim=16)
+        for i in range(32):
+            turned = ti.simt.block.SharedArray(16, ti.f32)
+            turned[15 - i % 16] = x[i] * x[i]
+            ti.simt.block.sync()
+            y[i] = turned[i % 16] * ti.simt.subgroup.shuffle_xor(x[i], 1)
+
+    return turn, ()
+
+
 def visited() -> Program:
     s = ti.field(ti.f32)
     ti.root.pointer(ti.i, 8).dense(ti.i, 4).place(s)
@@ -327,7 +342,7 @@ KERNELS: dict[str, Callable[[], Program]] = {
     make.__name__: make
     for make in (
         *(matmul, stencil, pairs, grid, sparse, loops, elementary, serial, guarded, rows),
-        *(half, ordered, drawn, exponentials, dots, custom, visited),
+        *(half, ordered, drawn, exponentials, dots, custom, visited, blocks),
         *(decisions, nearest, poles, recurrent),
     )
 }

@@ -51,3 +51,15 @@ from mlirad.dialect.field.texts import (
     restore_braces,
     spell,
 )
+from mlirad.dialect.field.threads import (
+    GROUP,
+    BallotOp,
+    SharedOp,
+    ShuffleOp,
+    SyncOp,
+    ballot,
+    needs_block,
+    shared,
+    shuffle,
+    sync,
+)

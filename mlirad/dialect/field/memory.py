@@ -7,6 +7,7 @@ from typing import Any
 from mlirad.bindings import I64, ext, ir
 from mlirad.dialect.effects import allocates, reads, writes
 from mlirad.dialect.field.arrays import Field, array_of, element_type, problem_of_array
+from mlirad.dialect.field.threads import SharedOp
 from mlirad.dialect.layout_rules import problem_of
 from mlirad.dialect.snode import (
     element_and_shape,
@@ -223,8 +224,8 @@ def is_access(op: NamedOp) -> bool:
 
 
 def makes_array(op: NamedOp) -> bool:
-    """Return whether an op gives a field's array or makes a local one."""
-    return GetOp.holds(op) or AllocaOp.holds(op)
+    """Return whether an op gives a field's array or makes one of a launch or a block."""
+    return GetOp.holds(op) or AllocaOp.holds(op) or SharedOp.holds(op)
 
 
 def get(name: str, type_: ir.Type) -> ir.Value:

@@ -25,6 +25,24 @@ irdl.dialect @field {
     %1 = irdl.base "!builtin.index"
     irdl.results(known: variadic %1)
   }
+  irdl.operation @sync
+  irdl.operation @shuffle {
+    %0 = irdl.any
+    %1 = irdl.base "!builtin.index"
+    irdl.operands(value: %0, lane: %1)
+    %2 = irdl.any
+    irdl.results(result: %2)
+  }
+  irdl.operation @ballot {
+    %0 = irdl.is i1
+    irdl.operands(predicate: %0)
+    %1 = irdl.is i32
+    irdl.results(bits: %1)
+  }
+  irdl.operation @shared {
+    %0 = irdl.any
+    irdl.results(array: %0)
+  }
   irdl.operation @get {
     %0 = irdl.base "#builtin.symbol_ref"
     irdl.attributes {"field" = %0}

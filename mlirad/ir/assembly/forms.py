@@ -109,6 +109,10 @@ def _field_forms() -> dict[str, Form]:
         "field.atomic": Form("~kind %value, %array[%indices*]", _WRITE, "E"),
         "field.dim": Form("%array, #axis", {"array": "H"}, "index"),
         "field.address": Form("%array[%indices*]", _ACCESS, "i64"),
+        "field.sync": Form("", {}),
+        "field.shared": Form("", {}, "T", "T"),
+        "field.shuffle": Form("%value, %lane", {"value": "T", "lane": "index"}, "T", "T"),
+        "field.ballot": Form("%predicate", {"predicate": "i1"}, "i32"),
         "field.chunk": Form("", {}, "index"),
         "field.random": Form(
             "%launch, %iteration, %draw", dict.fromkeys(_NUMBERS, "i64"), "T", "T"

@@ -20,7 +20,7 @@ _NEWS = re.compile(
     r'|@(?:[\w$.-]+|"(?:\\.|[^"\\\n])*")\s*\((?=\s*%)|\^[\w$.-]+\s*\((?=\s*%)',
     re.ASCII,
 )
-_DEFINITIONS = ('"field.get"', '"field.alloca"', '"grad.alloc"', '"grad.open"')
+_DEFINITIONS = ('"field.get"', '"field.alloca"', '"field.shared"', '"grad.alloc"', '"grad.open"')
 _OUTSIDE = re.compile(r'(?<![\w@%!#^$."-])[a-z]+\.[a-z_]+(?![\w.$-])', re.ASCII)
 _RESULT = re.compile(r"(%[\w$-][\w$.-]*)(?::\d+)?\s*=\s*", re.ASCII)
 _RESULTS = re.compile(

@@ -21,8 +21,9 @@ from mlirad.dialect.field import AllocaOp, GetOp
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
 from mlirad.ir.marks.rounding import DERIVATIVE, EXACT, mark_unmarked
-from mlirad.ir.requirements import KERNELS, is_private
+from mlirad.ir.requirements import KERNELS, is_private, refuse
 from mlirad.ir.signature import adjoint_label, label_parameters, parameter_attributes
+from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import Array, entry_of, functions
 from mlirad.sweeps.recompute import Recompute
 from mlirad.sweeps.reverse import Reverse
@@ -80,6 +81,8 @@ def _get_arrays(
         if GetOp.holds(node):
             environment[node.results[0]] = node.op.clone().results[0]
         elif AllocaOp.holds(node):
+            if any(map(is_parallel, node.owners)):
+                refuse(node.op, "the reverse of an array that each iteration of a loop makes anew")
             environment[node.results[0]] = node.op.clone().results[0]
             value = graph.values[node.results[0]]
             if value in activity.local:

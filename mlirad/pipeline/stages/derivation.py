@@ -7,10 +7,11 @@ from mlirad.pipeline.stages.stage import Stage
 
 MARKED = "marked"  # where all reverses of a kernel are the same
 NORMALISE = (
-    "func.func(mem2reg),cse,canonicalize,cse,lower-ordered-loops,remove-activations,check-visited-cells,lower-activity,expand-derivatives,func.func(mem2reg),hoist-loads,canonicalize,cse,"
+    "func.func(mem2reg),cse,canonicalize,cse,lower-block-loops,lower-ordered-loops,remove-activations,check-visited-cells,lower-activity,expand-derivatives,func.func(mem2reg),hoist-loads,canonicalize,cse,"
     "mark-rounding,mark-poles"
 )
 _NORMALISE_CLEARING = NORMALISE.replace("lower-activity", "lower-activity{derivatives=true}")
+NORMALISE_REVERSE = NORMALISE.replace("lower-block-loops", "lower-block-loops{of-launch=true}")
 _ACCESSES = (
     "check-recursion,check-gradient-arguments,check-races,check-access-rules,mark-collisions,"
     "mark-footprints,mark-flows"
@@ -53,7 +54,11 @@ def derivation(
     if mode.is_reverse:
         backward = _REVERSE.format(option="{again=true}" * (mode.tangents > 0))
         derived = ",".join([backward, *forward, stored, *finite])
-        return [Stage("normal", NORMALISE), Stage(MARKED, _ACCESSES), Stage("derived", derived)]
+        return [
+            Stage("normal", NORMALISE_REVERSE),
+            Stage(MARKED, _ACCESSES),
+            Stage("derived", derived),
+        ]
     # nothing to differentiate: the values are enough
     inline = ["inline-custom-gradients"] * (mode.tangents == 0)
     bounds = [_CHECK_BOUNDS if check_bounds else _CHECK_SPARSE] * (not keeps)
@@ -73,4 +78,4 @@ def _collisions(mode: Mode, keep_values: list[str]) -> list[Stage]:
     check = "check-recursion," + _COLLISIONS.format(
         verdicts=verdicts, tangents=str(mode.tangents > 0).lower()
     )
-    return [Stage("normal", NORMALISE), Stage("derived", ",".join([check, *keep_values]))]
+    return [Stage("normal", NORMALISE_REVERSE), Stage("derived", ",".join([check, *keep_values]))]

@@ -24,7 +24,7 @@ from mlirad.kernel.array_arguments import copy_of, shared_arrays
 from mlirad.kernel.module import KernelModule, OwnArray
 from mlirad.pipeline.mode import REVERSE, Kind, Mode
 from mlirad.pipeline.runner import run_pipeline
-from mlirad.pipeline.stages.derivation import MARKED, NORMALISE
+from mlirad.pipeline.stages.derivation import MARKED, NORMALISE, NORMALISE_REVERSE
 from mlirad.pipeline.stages.gpu import cuda_stages
 from mlirad.pipeline.stages.stage import Stage, behind, join, up_to
 from mlirad.runtime.executor.executor import KeptCode, LoweredKernel
@@ -187,7 +187,7 @@ class KernelIR:
         `known` and are not, or where the kernel was given derivatives."""
         if self.kernel.derivatives is not None:
             return []
-        texts = NORMALISE, _KEEP.format(number="each"), *self._assumed_fields(REVERSE)
+        texts = NORMALISE_REVERSE, _KEEP.format(number="each"), *self._assumed_fields(REVERSE)
         with context(), self.kernel.module.operation.location:
             modules = self._kept.modules(texts, None if are_known else self._make_pieces) or []
             return [
@@ -197,7 +197,7 @@ class KernelIR:
     def _make_pieces(self) -> list[ir.Module]:
         from mlirad.passes.derivative.keep_launch import cut
 
-        normal = self._copy_behind(f"builtin.module({NORMALISE})")
+        normal = self._copy_behind(f"builtin.module({NORMALISE_REVERSE})")
         pieces = []
         for number in range(max(len(cut(function)) for function in functions(normal.operation))):
             pieces.append(copy_of(normal))

@@ -51,6 +51,7 @@ class Builder:
         self.capture: Callable[[Any, NdarrayArgument], Any]
         self.warned: set[tuple[str, int]] = set()  # files and lines
         self.streams: list[tuple[ir.Value, Callable[[], ir.Value]]] = []
+        self.blocks: list[int] = []  # of the parallel loops around: the threads of a block
         self.thread = get_ident()
         self.static_arguments = 0  # `ti.static(...)` around what is translated
 
@@ -144,6 +145,19 @@ class Builder:
             yield
         finally:
             self.streams.pop()
+
+    @contextmanager
+    def threads(self, block_size: int) -> Iterator[None]:
+        """Have iterations be those of a parallel loop in blocks of so many threads."""
+        self.blocks.append(block_size)
+        try:
+            yield
+        finally:
+            self.blocks.pop()
+
+    def iteration(self) -> ir.Value:
+        """The number of the iteration of the parallel loop around."""
+        return self.streams[-1][1]()
 
     def next_draw(self) -> tuple[ir.Value, ir.Value, ir.Value]:
         """The counters of the next draw: launch, iteration, number within the iteration."""

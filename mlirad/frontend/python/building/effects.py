@@ -38,6 +38,10 @@ def _is_field(operand: object) -> TypeGuard[ir.OpResult]:
     return isinstance(operand, ir.OpResult) and GetOp.holds(operand.owner)
 
 
+sync = _effect("waits for other threads", field.sync)
+shuffle = _effect("asks other threads", field.shuffle)
+ballot = _effect("asks other threads", field.ballot)
+shared = _effect("makes memory", field.shared)
 cell = _effect("makes memory", field.alloca)
 load = _effect("reads memory", field.load)
 address = _effect("asks where memory lies", field.address)

@@ -38,6 +38,7 @@ from mlirad.frontend.python.values.matrix import Matrix
 from mlirad.frontend.python.values.python_numbers import in_range
 from mlirad.frontend.python.values.scalar import Expr
 from mlirad.ir import build
+from mlirad.ir.gpu.blocks import DEFAULT_BLOCK
 from mlirad.types import DataType, i32, i64
 
 
@@ -214,7 +215,8 @@ def _parallel(t: Translator, nest: _Nest, options: Mapping[str, int]) -> None:
         t.frame.loops.append(loop)
         number = partial(_iteration_number, indices, lower, upper)
         scalars = [ex.from_index(i, d) for i, d in zip(indices, nest.dtypes)]
-        with t.at_run_time(), t.builder.stream(number), t.frame.scope():
+        threads = t.builder.threads(options.get("block_dim") or DEFAULT_BLOCK)
+        with t.at_run_time(), t.builder.stream(number), threads, t.frame.scope():
             if_active(nest.active, scalars, lambda: _iteration(t, nest, scalars))
         t.frame.loops.pop()
         t.in_parallel = False

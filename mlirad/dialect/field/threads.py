@@ -1,0 +1,95 @@
+"""What the threads of a block do together: a block is as many consecutive iterations of a parallel
+loop as its `block_dim` says, a group 32 consecutive ones of a block."""
+
+from typing import Any
+
+from mlirad.bindings import I1, I32, ext, ir
+from mlirad.dialect.effects import allocates
+from mlirad.dialect.field.arrays import Field, array_of, problem_of_array
+from mlirad.dialect.view import NamedOp, View
+
+GROUP = 32  # the threads of a group
+
+
+class SyncOp(View, dialect=Field, name="sync"):
+    """Wait until all threads of the block have come here. `field.sync`
+
+    Races: accesses in front of it do not race with those behind it in other iterations of the
+      block.
+    """
+
+
+class ShuffleOp(View, dialect=Field, name="shuffle"):
+    """The value that another thread of the group has here, by its number in the group.
+
+    `%r = field.shuffle %v, %lane : f32`
+    """
+
+    value: ext.Operand[Any]
+    lane: ext.Operand[ir.IndexType]
+    result: ext.Result[Any]
+
+    def problem(self) -> str | None:
+        value, result = self.operation.operands[0].type, self.operation.results[0].type
+        if value != result:
+            return f"a shuffle of {value} gives {result}"
+        if not isinstance(value, ir.FloatType | ir.IntegerType):
+            return f"a shuffle of {value}, expected a number"
+        return None
+
+
+class BallotOp(View, dialect=Field, name="ballot"):
+    """A bit for each thread of the group: whether it is here, and its predicate holds.
+
+    `%bits = field.ballot %p`
+    """
+
+    predicate: ext.Operand[I1]
+    bits: ext.Result[I32]
+
+
+class SharedOp(View, dialect=Field, name="shared", effects=[allocates("array")]):
+    """An array that the threads of a block share. `%s = field.shared : !field.array<f32, [32]>`
+
+    Races: with accesses of the same element by other threads of the block between two `field.sync`.
+    Bounds: extents are positive; an element holds anything before it is stored to.
+    Aliasing: it overlaps no other array.
+    """
+
+    array: ext.Result[Any]
+
+    def problem(self) -> str | None:
+        type_ = self.operation.results[0].type
+        problem = problem_of_array(type_)
+        if problem is None and min(extents := array_of(type_)[1], default=1) <= 0:
+            return f"a shared array of extents {list(extents)}, expected positive ones"
+        return problem
+
+
+_TOGETHER = tuple(kind.OPERATION_NAME for kind in (SyncOp, ShuffleOp, BallotOp, SharedOp))
+
+
+def needs_block(op: NamedOp) -> bool:
+    """Return whether an op is something that the threads of a block do together, or share."""
+    return op.name in _TOGETHER
+
+
+def sync() -> None:
+    """`field.sync`."""
+    ir.Operation.create(SyncOp.OPERATION_NAME, [], [])
+
+
+def shuffle(value: ir.Value, lane: ir.Value) -> ir.Value:
+    """`field.shuffle`."""
+    return ir.Operation.create(ShuffleOp.OPERATION_NAME, [value.type], [value, lane]).result
+
+
+def ballot(predicate: ir.Value) -> ir.Value:
+    """`field.ballot`."""
+    i32 = ir.IntegerType.get_signless(32)
+    return ir.Operation.create(BallotOp.OPERATION_NAME, [i32], [predicate]).result
+
+
+def shared(type_: ir.Type) -> ir.Value:
+    """`field.shared`."""
+    return ir.Operation.create(SharedOp.OPERATION_NAME, [type_]).result
