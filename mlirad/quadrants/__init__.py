@@ -9,8 +9,8 @@ from mlirad import loading as _loading
 # isort: split
 from mlirad.lang.start import reset, sync
 from mlirad.lang.taichi_names import register as _register
+from mlirad.quadrants import graph, types
 from mlirad.quadrants import machines as _machines
-from mlirad.quadrants import types
 from mlirad.quadrants.dispatch import perf_dispatch
 from mlirad.quadrants.exceptions import *
 from mlirad.quadrants.inner_names import inner_modules as _inner_modules
@@ -32,6 +32,8 @@ globals().update(
     }
 )
 Template = types.Template
+graph_do_while, graph_parallel = graph.do_while, graph.parallel
+graph_parallel_context = graph.parallel_context
 pyfunc = func
 _register(__name__, _inner_modules(__name__))
 __all__ = [*_loading.public_names(globals()), "ad", "math", "sparse", "types"]

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import mlirad
+from mlirad.dialect.field import GROUP
 from mlirad.lang import taichi_names
 from mlirad.lang.layout.member_order import Layout
 from mlirad.lang.simt.namespace import PLACES
@@ -25,6 +26,19 @@ def _is_available(arch: str, *_: object, **__: object) -> bool:
 
 def _cpu_names() -> list[Arch]:
     return [Arch.x64]
+
+
+def _runtime() -> Any:
+    """What `impl.get_runtime()` gives; kernels here are one call each, and no graph is kept beside
+    them."""
+    runtime = taichi_names.inner_modules(mlirad)["lang.impl"]["get_runtime"]()
+    counts = ("get_graph_cache_size", "get_graph_num_nodes_on_last_call", "get_graph_total_builds")
+    vars(runtime.prog).update(
+        dict.fromkeys(counts, lambda: 0),
+        get_graph_cache_used_on_last_call=lambda: False,
+        subgroup_size=lambda: GROUP,
+    )
+    return runtime
 
 
 # modules of Taichi's whose names Quadrants has elsewhere, or not
@@ -52,6 +66,7 @@ def inner_modules(package: str) -> Modules:
     modules["lang.impl"].update(
         names,
         current_cfg=current_config,
+        get_runtime=_runtime,
         get_cuda_compute_capability=lambda: 80,
         get_max_shared_memory_bytes=lambda is_lowerbound_ok=False: 48 << 10,
     )

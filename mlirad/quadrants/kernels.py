@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from mlirad.errors import TaichiSyntaxError
+from mlirad.frontend.python.kernel import IS_GRAPH
 from mlirad.frontend.python.source.function import Function
 from mlirad.frontend.python.values.annotations import evaluate_annotations
 from mlirad.lang.kernels.kernel import Kernel, real_func
@@ -21,10 +23,17 @@ def kernel(
     checkpoints: bool = False,
 ) -> Any:
     """Compile a function when it is called, as `ti.kernel` does. `fastcache` (once `pure`) changes
-    nothing: compiled kernels are kept on disk anyway."""
+    nothing: compiled kernels are kept on disk anyway. With `graph` it may have the parts of
+    `qd.graph`; every kernel is launched by one call. Raises TaichiSyntaxError for a graph that
+    returns something, and for `checkpoints`."""
+    if checkpoints:
+        raise TaichiSyntaxError("qd.kernel(checkpoints=True): kernels cannot be left and resumed")
 
     def mark(function: Callable[..., Any]) -> Kernel:
         evaluate_annotations(function, sys._getframe(depth))
+        if graph or gpu_graph:
+            refuse_results(function)
+            setattr(function, IS_GRAPH, True)
         return Kernel(function)
 
     depth = 1 if function is None else 2
@@ -46,6 +55,14 @@ def func(
 
     depth = 1 if function is None else 2
     return mark if function is None else mark(function)
+
+
+def refuse_results(function: Callable[..., Any]) -> None:
+    """Raise TaichiSyntaxError for a graph that returns something."""
+    if function.__annotations__.get("return") is not None:
+        raise TaichiSyntaxError(
+            f"graph=True is not supported for kernels with a return value: '{function.__name__}'"
+        )
 
 
 __all__ = ["func", "kernel", "real_func"]

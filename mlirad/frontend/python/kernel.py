@@ -52,6 +52,8 @@ from mlirad.kernel.form import Form
 from mlirad.kernel.module import KernelModule
 from mlirad.types import DataType, i64
 
+IS_GRAPH = "__is_graph__"  # of a function whose kernel is a graph
+
 
 def build_kernel(
     source: FunctionSource,
@@ -149,6 +151,7 @@ class _Kernel:
         self.members = {parameter for parameter, _ in arguments if is_member(parameter)}
         op = build.function(name, [], is_private=False)
         self.builder.entry = entry = entry_of(op)
+        self.builder.is_graph = getattr(self.function, IS_GRAPH, False)
         t = Translator(self.builder)
         frame = Frame(name, self.source, True, self.return_type)
         t.frames.append(frame)

@@ -52,6 +52,9 @@ class Builder:
         self.warned: set[tuple[str, int]] = set()  # files and lines
         self.streams: list[tuple[ir.Value, Callable[[], ir.Value]]] = []
         self.blocks: list[int] = []  # of the parallel loops around: the threads of a block
+        self.is_graph = False  # it may have the parts of a graph, of which these are around:
+        self.sections: list[str] = []
+        self.do_whiles = 0
         self.thread = get_ident()
         self.static_arguments = 0  # `ti.static(...)` around what is translated
 

@@ -53,6 +53,8 @@ def wait() -> None:
     """Wait for the other threads of the block; there are none where no loop is parallel."""
     if not in_kernel():
         raise TaichiSyntaxError("threads can only wait inside a kernel")
+    if current().do_whiles:
+        raise TaichiSyntaxError("threads wait within qd.graph.do_while, where loops are serial")
     if current().blocks:
         effects.sync()
 

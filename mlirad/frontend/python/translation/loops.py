@@ -29,6 +29,7 @@ from mlirad.frontend.python.places.variables import (
 from mlirad.frontend.python.source.assigned_names import assigned_names, resolver
 from mlirad.frontend.python.source.jumps import has_jump, has_return, leaves_loop
 from mlirad.frontend.python.translation.comprehensions import bind_target
+from mlirad.frontend.python.translation.graphs import do_while, is_do_while
 from mlirad.frontend.python.translation.scopes import Flag, Loop, StaticBreak, StaticContinue
 from mlirad.frontend.python.translation.statements import live_flag, visit_block
 from mlirad.frontend.python.translation.translator import Static, Translator, handles
@@ -326,6 +327,9 @@ def _inside(step: Expr | int, stop: Expr, stride: Expr) -> Callable[[Expr], Expr
 def _while(t: Translator, node: ast.While) -> None:
     if node.orelse:
         raise TaichiSyntaxError("'else' of a loop is not supported")
+    if is_do_while(t, node):
+        do_while(t, node)
+        return
     running = Flag() if leaves_loop(node.body) else None
 
     def test() -> ir.Value:

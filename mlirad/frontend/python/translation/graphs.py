@@ -1,0 +1,162 @@
+"""The parts of a kernel that is a graph: loops that end when a counter in memory is 0, and sections
+that do not depend on one another, which run in order. Loops within the former are serial: only the
+outermost loops of a kernel are parallel, and these are what derivatives know."""
+
+from __future__ import annotations
+
+import ast
+from contextlib import AbstractContextManager, nullcontext
+from enum import StrEnum
+from typing import Any
+from warnings import warn
+
+from mlirad.bindings import ir
+from mlirad.errors import TaichiSyntaxError, TaichiTypeError
+from mlirad.frontend.python.building.regions import while_op
+from mlirad.frontend.python.places.arrays import ArrayRef, array_ref
+from mlirad.frontend.python.source.jumps import has_jump
+from mlirad.frontend.python.translation.statements import visit_block
+from mlirad.frontend.python.translation.translator import Translator, handles
+from mlirad.frontend.python.values import scalar as ex
+
+
+class Part(StrEnum):
+    """A kind of a graph, by its name in `qd.graph`."""
+
+    DO_WHILE = "do_while"
+    PARALLEL = "parallel"
+    CONTEXT = "parallel_context"
+
+
+class GraphPart:
+    """`qd.graph.do_while(counter)`, `qd.graph.parallel()` or `qd.graph.parallel_context()`, which
+    kernels understand; the latter two do nothing in Python."""
+
+    def __init__(self, kind: Part) -> None:
+        self.kind = kind
+        self.__name__ = kind.value
+
+    def __call__(self, *arguments: object) -> AbstractContextManager[None]:
+        if self.kind is Part.DO_WHILE:
+            raise TaichiSyntaxError("'while qd.graph.do_while(counter)' is a loop of a kernel")
+        return nullcontext()
+
+
+def _kind_of(t: Translator, node: ast.expr) -> Part | None:
+    """The kind of a graph that a call names."""
+    if not isinstance(node, ast.Call):
+        return None
+    callee = t.visit(node.func)
+    if not isinstance(callee, GraphPart):
+        return None
+    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    if name == f"graph_{callee.kind}":
+        warn(
+            f"qd.{name} is deprecated; use qd.graph.{callee.kind} instead",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+    return callee.kind
+
+
+def _check_place(t: Translator, kind: Part) -> None:
+    if not t.builder.is_graph:
+        raise TaichiSyntaxError(f"qd.graph.{kind}() requires @qd.kernel(graph=True)")
+    if t.depth != t.builder.do_whiles or t.in_parallel or t.conditions:
+        raise TaichiSyntaxError(
+            f"qd.graph.{kind}() stands at the kernel top level, or directly in a do_while: not in "
+            "another loop, nor behind a condition"
+        )
+
+
+def is_do_while(t: Translator, node: ast.While) -> bool:
+    """Return whether a loop is one of a graph."""
+    return _kind_of(t, node.test) is Part.DO_WHILE
+
+
+def do_while(t: Translator, node: ast.While) -> None:
+    """Translate a loop that ends behind an iteration after which its counter is 0."""
+    _check_place(t, Part.DO_WHILE)
+    if t.builder.sections:
+        raise TaichiSyntaxError(
+            "qd.graph.do_while() cannot appear inside a qd.graph.parallel() section"
+        )
+    if has_jump(node.body):
+        raise TaichiSyntaxError("qd.graph.do_while is left by its counter alone")
+    counter = _counter(t, node.test)
+
+    def test() -> ir.Value:
+        t.builder.do_whiles += 1
+        with t.at_run_time(), t.frame.scope():
+            visit_block(t, node.body)
+        t.builder.do_whiles -= 1
+        return ex.cast(counter.element([]).load() != 0, ex.u1).value
+
+    while_op(test, lambda: None)
+
+
+def _counter(t: Translator, call: Any) -> ArrayRef:
+    if len(call.args) != 1 or call.keywords:
+        raise TaichiSyntaxError("qd.graph.do_while takes one counter")
+    array = array_ref(t.visit(call.args[0]))
+    if not isinstance(array, ArrayRef) or array.shape or array.element_shape:
+        raise TaichiTypeError("the counter of qd.graph.do_while is an array of shape ()")
+    if not array.dtype.is_integer:
+        raise TaichiTypeError(f"the counter of qd.graph.do_while is an integer, not {array.dtype}")
+    return array
+
+
+@handles(ast.With)
+def _with(t: Translator, node: ast.With) -> None:
+    item, *inner_items = node.items
+    kind = _kind_of(t, item.context_expr)
+    if kind not in (Part.PARALLEL, Part.CONTEXT):
+        raise TaichiSyntaxError("'with' takes qd.graph.parallel_context() or qd.graph.parallel()")
+    _check_place(t, kind)
+    call: Any = item.context_expr
+    if call.args or call.keywords or item.optional_vars is not None:
+        raise TaichiSyntaxError(f"qd.graph.{kind}() takes no arguments, and gives nothing")
+    sections, body = t.builder.sections, node.body
+    if inner_items:
+        body = [ast.copy_location(ast.With(inner_items, node.body), node)]
+    if kind is Part.CONTEXT:
+        if sections:
+            raise TaichiSyntaxError("qd.graph.parallel_context() cannot be nested")
+        _check_members(t, body)
+    elif sections != [Part.CONTEXT]:
+        raise TaichiSyntaxError(
+            "qd.graph.parallel() sections cannot be nested"
+            if sections
+            else "qd.graph.parallel() can only be used directly inside a "
+            "qd.graph.parallel_context()"
+        )
+    sections.append(kind)
+    try:
+        visit_block(t, body)
+    finally:
+        sections.pop()
+
+
+def _check_members(t: Translator, body: list[ast.stmt]) -> None:
+    """Refuse what is no section, nor `if` or `for` over what is known while compiling."""
+    for statement in body:
+        if isinstance(statement, ast.With | ast.Pass):
+            continue
+        head = getattr(statement, "iter", getattr(statement, "test", None))
+        is_static = isinstance(head, ast.Call) and _is_static(t, head)
+        if not isinstance(statement, ast.For | ast.If) or not is_static:
+            raise TaichiSyntaxError(
+                "qd.graph.parallel_context() may contain only 'with qd.graph.parallel():', and "
+                "'if' and 'for' of qd.static(...) around these",
+                t.place_of(statement),
+            )
+        _check_members(t, [*statement.body, *statement.orelse])
+
+
+def _is_static(t: Translator, node: ast.Call) -> bool:
+    return getattr(t.visit(node.func), "__name__", "") == "static"
+
+
+do_while_loop, parallel, parallel_context = map(
+    GraphPart, (Part.DO_WHILE, Part.PARALLEL, Part.CONTEXT)
+)
