@@ -23,7 +23,7 @@ from mlirad.ir.graph import Graph
 from mlirad.ir.marks.rounding import DERIVATIVE, EXACT, mark_unmarked
 from mlirad.ir.requirements import KERNELS, is_private, refuse
 from mlirad.ir.signature import adjoint_label, label_parameters, parameter_attributes
-from mlirad.ir.structured import is_parallel
+from mlirad.ir.structured import is_parallel, is_serial_loop
 from mlirad.ir.walk import Array, entry_of, functions
 from mlirad.sweeps.recompute import Recompute
 from mlirad.sweeps.reverse import Reverse
@@ -80,9 +80,14 @@ def _get_arrays(
     for node in graph.nodes():
         if GetOp.holds(node):
             environment[node.results[0]] = node.op.clone().results[0]
+        elif is_parallel(node) and any(map(is_serial_loop, node.owners)):
+            refuse(
+                node.op,
+                "the reverse of a parallel loop within a serial one: run serialize-inner-loops "
+                "first",
+            )
         elif AllocaOp.holds(node):
-            if any(map(is_parallel, node.owners)):
-                refuse(node.op, "the reverse of an array that each iteration of a loop makes anew")
+            assert not any(map(is_parallel, node.owners)), "an array of an iteration"
             environment[node.results[0]] = node.op.clone().results[0]
             value = graph.values[node.results[0]]
             if value in activity.local:

@@ -173,3 +173,29 @@ func.func @decisions() {
   "field.store"(%w, %x) : (f64, !field.array<f64, []>) -> ()
   return
 }
+
+// -----
+
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "x", element = f64, component_shape = [], adjoint = @x.grad} : () -> ()
+    "snode.place"() {sym_name = "x.grad", element = f64, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [8]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+func.func @in_a_serial_loop(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %x = "field.get"() {field = @x} : () -> !field.array<f64, [8]>
+  scf.for %k = %c0 to %n step %c1 {
+    // expected-error @below {{the reverse of a parallel loop within a serial one: run serialize-inner-loops first}}
+    scf.parallel (%i) = (%c0) to (%c8) step (%c1) {
+      %v = "field.load"(%x, %i) : (!field.array<f64, [8]>, index) -> f64
+      %w = arith.addf %v, %v : f64
+      "field.store"(%w, %x, %i) : (f64, !field.array<f64, [8]>, index) -> ()
+      scf.reduce
+    }
+  }
+  return
+}
