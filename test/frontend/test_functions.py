@@ -241,6 +241,42 @@ def test_static_conversions_of_numbers_are_pythons() -> None:
         of_run_time(3)
 
 
+def test_an_annotation_of_several_types_says_nothing_of_a_result() -> None:
+    x = ti.Vector.field(2, ti.f32, shape=3)
+    x.from_numpy(np.arange(6, dtype=np.float32).reshape(3, 2))
+
+    @ti.func
+    def at(i: int) -> ti.Vector | float:
+        return x[i]
+
+    @ti.func
+    def half(v) -> int | float:
+        return v / 2
+
+    @ti.kernel
+    def run() -> float:
+        return (at(2) - at(1)).y + half(3)
+
+    @ti.real_func
+    def real(v: float) -> int | float:
+        return v
+
+    @ti.kernel
+    def of_real() -> float:
+        return real(1.0)
+
+    assert run() == 3.5
+    with pytest.raises(ti.TaichiSyntaxError, match=r"by one type: 'real'\n *return real"):
+        of_real()
+
+    @ti.kernel
+    def several() -> int | float:
+        return 1
+
+    with pytest.raises(ti.TaichiSyntaxError, match=r"one type, not int \| float"):
+        several()
+
+
 def test_static_names_fields() -> None:
     x, y = ti.field(ti.i32, shape=3), ti.field(ti.i32, shape=3)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from types import UnionType
 from typing import Any
 
 from mlirad.errors import TaichiSyntaxError
@@ -138,6 +139,8 @@ class KernelDeclaration:
 
 
 def _return_type(declared: object) -> Any:
+    if isinstance(declared, UnionType):
+        raise TaichiSyntaxError(f"a kernel's result has one type, not {declared}")
     if arguments := getattr(declared, "__args__", None):
         return tuple(arguments)
     return tuple(declared) if isinstance(declared, list) else declared

@@ -115,9 +115,10 @@ def _call_recursive(t: Translator, function: Function, bindings: Bindings, node:
 
 def _translate_body(t: Translator, function: Function, bindings: Bindings, node: ast.Call) -> Any:
     body = function.source.node.body
-    if function.is_real and function.annotation("return") is None and _returns_value(body):
+    if function.is_real and function.result_type() is None and _returns_value(body):
         raise TaichiSyntaxError(
-            f"A real function with a return value must be annotated: '{function.__name__}'"
+            "A real function with a return value must be annotated by one type: "
+            f"'{function.__name__}'"
         )
     frame, place = _frame(t, function, bindings), t.place_of(node)
     t.frames.append(frame)

@@ -6,7 +6,7 @@ import inspect
 import sys
 from collections.abc import Callable
 from types import MethodType
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from mlirad.errors import TaichiRuntimeError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python.source.function_source import FunctionSource, read_source
@@ -126,11 +126,10 @@ class Function:
                 )
 
     def result_type(self) -> Any:
-        """The type that results are converted to, or None."""
+        """The type that results are converted to, or None: of several that are possible too."""
         declared = self.annotation("return")
-        kind = getattr(declared, "__args__", None) or (
-            tuple(declared) if isinstance(declared, list) else declared
-        )
+        kind = get_args(declared) if get_origin(declared) is tuple else declared
+        kind = tuple(kind) if isinstance(kind, list) else kind
         is_type = isinstance(kind, tuple | MatrixType | StructType | DataType) or kind in (
             int,
             float,
