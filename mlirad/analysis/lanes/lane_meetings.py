@@ -30,6 +30,8 @@ class Meetings:
         self.updates: dict[ir.Operation, Update] = {}  # by store
         self.combined: set[ir.Operation] = set()  # what is done at those stores
         self.reason = ""
+        # what an op, with what is in it, uses and loads from
+        self._used: dict[ir.Operation, tuple[list[ir.Value], set[ir.Value]]] = {}
         updates = Updates()
         self._loads: dict[ir.Value, list[ir.Operation]] = {}
         self._stores: dict[ir.Value, list[ir.Operation]] = {}
@@ -83,20 +85,26 @@ class Meetings:
                 op = _owner_of(value)
             if op is None or value not in self.strides.known:
                 continue
-            sources = list(op.operands)
-            for inner in operations(op):
-                sources += inner.operands
-            if op.name == Memref.LOAD and op.operands[0] == memref:
-                return True
-            if any(
-                inner.name == Memref.LOAD and inner.operands[0] == memref
-                for inner in operations(op)
-            ):
+            sources, loaded = self._uses(op)
+            if memref in loaded:
                 return True
             new = [source for source in sources if source not in visited]
             visited.update(new)
             pending += new
         return False
+
+    def _uses(self, op: ir.Operation) -> tuple[list[ir.Value], set[ir.Value]]:
+        """The values that an op and those in it use, and the memrefs that they load from."""
+        if op not in self._used:
+            sources, loaded = list(op.operands), set[ir.Value]()
+            if op.name == Memref.LOAD:
+                loaded.add(op.operands[0])
+            for inner in operations(op):
+                sources += inner.operands
+                if inner.name == Memref.LOAD:
+                    loaded.add(inner.operands[0])
+            self._used[op] = list(dict.fromkeys(sources)), loaded
+        return self._used[op]
 
 
 def _owner_of(value: ir.Value) -> ir.Operation | None:

@@ -36,6 +36,7 @@ class Guards:
     def __init__(self, graph: Graph, forms: LinearForms) -> None:
         self.graph, self.forms = graph, forms
         self.written = {node.array for node in graph.nodes() if is_write(node)}
+        self._sides: dict[Hashable, _Side] = {}
 
     def exclude(self, left: Node, right: Node, loop: Node, distances: dict[ir.Value, int]) -> bool:
         """Return whether `left` in one iteration of `loop` and `right` in another, `distances`
@@ -43,7 +44,7 @@ class Guards:
 
         Indices of loops without a distance may be anything in either.
         """
-        first, second = (_Side(self, loop, distances, number) for number in range(2))
+        first, second = (self._side(loop, distances, number) for number in range(2))
         sides = [first.alternatives(left), second.alternatives(right)]
         sides[0] = _conjunction(
             sides[0],
@@ -73,6 +74,13 @@ class Guards:
                 return False
         return True
 
+    def _side(self, loop: Node, distances: dict[ir.Value, int], number: int) -> _Side:
+        """One of two accesses; all pairs of a loop at the same distances share them."""
+        key = id(loop), tuple(distances.items()), number
+        if key not in self._sides:
+            self._sides[key] = _Side(self, loop, dict(distances), number)
+        return self._sides[key]
+
 
 class _Side:
     """One of the two accesses: number 1 runs in the later iteration."""
@@ -81,6 +89,7 @@ class _Side:
         self, guards: Guards, loop: Node, distances: dict[ir.Value, int], number: int
     ) -> None:
         self.guards, self.loop, self.distances, self.number = guards, loop, distances, number
+        self._sums: dict[tuple[ir.Value, int], Sum] = {}  # by how deep they are looked into
 
     def alternatives(self, node: Node) -> Alternatives:
         """What holds where a node runs."""
@@ -189,8 +198,12 @@ class _Side:
 
     def _sum(self, value: ir.Value, depth: int = 8) -> Sum:
         """An integer as a sum of what both accesses name alike."""
-        form = self.guards.forms.form_of(value)
-        return form.substitute({leaf: self._leaf(leaf, depth) for leaf in form.names})
+        total = self._sums.get((value, depth))
+        if total is None:
+            form = self.guards.forms.form_of(value)
+            total = form.substitute({leaf: self._leaf(leaf, depth) for leaf in form.names})
+            self._sums[value, depth] = total
+        return total
 
     def _leaf(self, leaf: ir.Value, depth: int) -> Sum:
         if leaf in self.distances:
