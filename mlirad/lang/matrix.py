@@ -31,6 +31,11 @@ class Matrix(fm.Matrix):
         """An ndarray of n×m matrices of a scalar type; see `ti.ndarray`."""
         return _makers["ndarray"]((n, m), dtype, shape, **options)
 
+    @staticmethod
+    def tensor(n: int, m: int, dtype: TypeLike, shape: Shape, **options: Any) -> Any:
+        """A field or an ndarray of n×m matrices; see `qd.tensor`."""
+        return _makers["tensor"]((n, m), dtype, shape, **options)
+
 
 class Vector(Matrix):
     """A vector of n scalars, in kernels and in Python scope; `ti.Vector([1, 2, 3])`. See
@@ -46,13 +51,18 @@ class Vector(Matrix):
         """An ndarray of vectors of n entries of a scalar type; see `ti.ndarray`."""
         return _makers["ndarray"]((n,), dtype, shape, **options)
 
+    @staticmethod
+    def tensor(n: int, dtype: TypeLike, shape: Shape, **options: Any) -> Any:  # type: ignore[override]
+        """A field or an ndarray of vectors of n entries; see `qd.tensor`."""
+        return _makers["tensor"]((n,), dtype, shape, **options)
+
 
 _makers: dict[str, Callable[..., Any]] = {}
 
 
-def set_makers(field: Callable[..., Any], ndarray: Callable[..., Any]) -> None:
-    """Name the functions that make fields and ndarrays of matrices."""
-    _makers.update(field=field, ndarray=ndarray)
+def set_makers(**makers: Callable[..., Any]) -> None:
+    """Name the functions that make fields, ndarrays and tensors of matrices."""
+    _makers.update(makers)
 
 
 class ElementMatrix(Matrix):

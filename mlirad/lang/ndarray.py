@@ -6,6 +6,8 @@ from math import prod
 from typing import NoReturn
 from weakref import finalize
 
+from numpy.typing import DTypeLike
+
 from mlirad.errors import TaichiIndexError, TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.building.builder import current
 from mlirad.frontend.python.values.annotations import MatrixType
@@ -13,6 +15,7 @@ from mlirad.frontend.python.values.struct_type import StructType
 from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.lang.arguments.array_address import ArrayAddress
 from mlirad.lang.host.array_protocols import AsArray
+from mlirad.lang.host.element_arrays import converted
 from mlirad.lang.host.host_indices import key_parts
 from mlirad.lang.host.host_values import array_of, check_element
 from mlirad.lang.keywords import refuse_unknown
@@ -20,9 +23,10 @@ from mlirad.lang.layout.axes import Shape, element_sizes, extents_of
 from mlirad.runtime.memory.memory import Elements, Index
 from mlirad.runtime.memory.values import Values
 from mlirad.runtime.program import program
-from mlirad.types import DataType, TypeLike, resolve
+from mlirad.types import ALL, DataType, TypeLike, resolve
 
 MAX_EXTENT = 1 << 31
+BY_NAME = {scalar.name: scalar for scalar in ALL}
 
 
 class Ndarray(AsArray):
@@ -139,10 +143,13 @@ class Ndarray(AsArray):
         self.note_write()
         self.elements.write(values)
 
-    def to_numpy(self) -> Values:
-        """A copy, of shape `shape + element_shape`."""
+    def to_numpy(self, dtype: DTypeLike | None = None, *, copy: bool | None = True) -> Values:
+        """A copy, of shape `shape + element_shape`, or (`copy=False`) an array of the same memory,
+        through which writes are not seen by tapes."""
         self.note_read()
-        return self.elements.read()
+        values: Values | None = self.shared_array(copy)
+        values = self.elements.read() if values is None else values
+        return converted(values, dtype, copy)
 
     def from_numpy(self, values: object) -> None:
         """Set all elements. Raises ValueError for another shape."""
@@ -191,23 +198,45 @@ class Ndarray(AsArray):
             other.grad.copy_from(self.grad)
         return other
 
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
+    def __copy__(self) -> NoReturn:
         raise TypeError(
-            "an ndarray belongs to a program, so it cannot be pickled: keep a.to_numpy(), and make "
-            "another one that takes it by from_numpy; copy.deepcopy makes one in this program"
+            "an ndarray belongs to a program: keep a.to_numpy(), and make another one that takes "
+            "it by from_numpy; copy.deepcopy makes one in this program"
         )
+
+    def __reduce_ex__(self, protocol: object) -> tuple[object, ...]:
+        """An ndarray of the program that reads it, with the same elements and gradients."""
+        gradient = None if self.grad is None else self.grad.to_numpy()
+        return rebuild, (self.dtype.name, self.element_shape, self.to_numpy(), gradient)
 
     def __repr__(self) -> str:
         return f"<ti.ndarray {self.dtype}{list(self.shape)}>"
 
 
+def rebuild(
+    dtype: str, element_shape: tuple[int, ...], values: Values, gradient: Values | None
+) -> Ndarray:
+    """An ndarray that was pickled, in the present program."""
+    shape = values.shape[: values.ndim - len(element_shape)]
+    array = Ndarray(BY_NAME[dtype], shape, element_shape, gradient is not None)
+    array.elements.write(values)
+    if array.grad is not None and gradient is not None:
+        array.grad.elements.write(gradient)
+    return array
+
+
 def ndarray(
-    dtype: TypeLike | MatrixType | None, shape: Shape, needs_grad: bool = False, **unknown: object
+    dtype: TypeLike | MatrixType | None,
+    shape: Shape,
+    needs_grad: bool = False,
+    axis_order: tuple[int, ...] | None = None,
+    **unknown: object,
 ) -> Ndarray:
     """An array of zeros, contiguous, which kernels take as `ti.types.ndarray()`.
 
     `dtype` is a scalar type, or that of a vector or matrix; `shape` an extent or a tuple of
-    extents. With `needs_grad` (of floats) it has an ndarray `grad`. Raises TaichiRuntimeError if
+    extents. With `needs_grad` (of floats) it has an ndarray `grad`. `axis_order` is remembered as
+    its `layout`; elements lie in the order of the axes all the same. Raises TaichiRuntimeError if
     integers need a gradient, and for extents that are no positive integers, TaichiTypeError for a
     type of structs and for keywords that it does not have, TaichiMemoryError for more than there
     is.
@@ -220,7 +249,11 @@ def ndarray(
         )
     if isinstance(dtype, MatrixType):
         return make(dtype.shape, dtype.dtype, shape, needs_grad)
-    return make((), dtype, shape, needs_grad)
+    array = make((), dtype, shape, needs_grad)
+    for tagged in (array, array.grad):
+        if tagged is not None:
+            tagged.layout = axis_order
+    return array
 
 
 def make(

@@ -124,7 +124,7 @@ def is_real(dtype: TypeLike) -> bool:
 template = Template
 struct = ls.struct
 globals().update({scalar.name: scalar for scalar in ALL})
-set_makers(lf.matrix_field, ln.make)
+set_makers(field=lf.matrix_field, ndarray=ln.make)
 __all__ = [
     "argpack",
     "is_integral",

@@ -9,6 +9,7 @@ from mlirad import loading as _loading
 # isort: split
 from mlirad.lang.start import reset, sync
 from mlirad.lang.taichi_names import register as _register
+from mlirad.lang.tensors import *
 from mlirad.quadrants import graph, types
 from mlirad.quadrants import machines as _machines
 from mlirad.quadrants.dispatch import perf_dispatch

@@ -31,5 +31,7 @@ class _ArrayMaker(type):
 class NDArray(metaclass=_ArrayMaker):
     """`NDArray[dtype, ndim]`: the type of array arguments, `qd.types.ndarray(dtype, ndim)`."""
 
+    __parameter_type__ = NdarrayType()
+
 
 __all__ = [*types_namespace.__all__, "NDArray", "ref", "Template"]

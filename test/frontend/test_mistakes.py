@@ -668,7 +668,7 @@ class TestFieldsAsObjects:
             match=r"field 'x' lies in the memory of a program.* x.to_numpy\(\), .* from_numpy",
         ):
             act(x)
-        if act in (pickle.dumps, copy.copy):
+        if act is copy.copy:
             with pytest.raises(
                 TypeError, match=r"an ndarray belongs to a program.* a.to_numpy\(\), .* from_numpy"
             ):

@@ -15,6 +15,7 @@ from mlirad.frontend.python.values.matrix import Matrix
 from mlirad.lang.field.indices import element_index
 from mlirad.lang.field.memory import present_memory
 from mlirad.lang.host.array_protocols import AsArray
+from mlirad.lang.host.element_arrays import converted
 from mlirad.lang.host.host_values import array_of, check_element, fitting
 from mlirad.lang.layout.tree import Leaf
 from mlirad.runtime.memory.field import FieldMemory
@@ -141,14 +142,23 @@ class FieldAccess(AsArray, Leaf):
         if self.primal is None and self.dtype.is_float:
             self.program.poles.note_values(self.symbol, values, self.dtype)
 
-    def to_numpy(self, keep_dims: bool = False, dtype: DTypeLike | None = None) -> Values:
+    def to_numpy(
+        self,
+        keep_dims: bool = False,
+        dtype: DTypeLike | None = None,
+        *,
+        copy: bool | None = True,
+    ) -> Values:
         """A copy, of shape `shape + element_shape`; `keep_dims` makes vectors matrices of one
-        column."""
-        values = self.find_memory().read()
+        column. With `copy=False` it is an array of the same memory, through which writes are not
+        seen by tapes; raises ValueError if there is none."""
+        values = self.shared_array(copy)
+        if values is None:
+            values = self.find_memory().read()
         self.note_read()
         if keep_dims and len(self.element_shape) == 1:
             values = values[..., np.newaxis]
-        return values if dtype is None else values.astype(dtype)
+        return converted(values, dtype, copy)
 
     def from_numpy(self, values: object) -> None:
         """Set all elements. Raises ValueError if the shape is not `shape + element_shape`."""
@@ -187,8 +197,7 @@ class FieldAccess(AsArray, Leaf):
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError(
-                f"field '{self.symbol}' has no index axes, so it has no length: x[None] is its "
-                f"element"
+                f"field '{self.symbol}' has no index axes, so no length: x[None] is its element"
             )
         return self.shape[0]
 

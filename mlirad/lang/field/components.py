@@ -58,10 +58,10 @@ class ComponentField:
         self.field.note_write(index)
         elements.put(index, number)
 
-    def to_numpy(self, dtype: DTypeLike | None = None) -> Values:
-        """A copy of the component of every element."""
+    def to_numpy(self, dtype: DTypeLike | None = None, *, copy: bool | None = True) -> Values:
+        """A copy of the component of every element, or (`copy=False`) a view of the field's."""
         where: tuple[Any, ...] = (..., *self.position)
-        return self.field.to_numpy(dtype=dtype)[where]
+        return self.field.to_numpy(dtype=dtype, copy=copy)[where]
 
     def from_numpy(self, values: object) -> None:
         """Set the component of every element."""

@@ -149,9 +149,16 @@ class SplitField(FieldGroup, OfElements, LibraryCopies):
         """Elements of their components."""
         return np.stack(components, axis=-1).reshape((*components[0].shape, *self.element_shape))
 
-    def to_numpy(self, keep_dims: bool = False, dtype: DTypeLike | None = None) -> Values:
+    def to_numpy(
+        self,
+        keep_dims: bool = False,
+        dtype: DTypeLike | None = None,
+        *,
+        copy: bool | None = True,
+    ) -> Values:
         """A copy, of shape `shape + element_shape`; `keep_dims` makes vectors matrices of one
-        column."""
+        column. Raises ValueError for `copy=False`: the components lie apart."""
+        self.shared_array(copy)
         self.check_shapes()
         values = self._join([component.to_numpy(dtype=dtype) for component in self.parts])
         return values[..., np.newaxis] if keep_dims and len(self.element_shape) == 1 else values

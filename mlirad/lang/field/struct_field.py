@@ -143,18 +143,18 @@ class StructField(FieldGroup):
             "x.get_member_field(name) is one's field"
         )
 
-    def to_numpy(self) -> dict[str, Any]:
-        """Copies of the members, by name."""
-        return {name: field.to_numpy() for name, field in _fields(self).items()}
+    def to_numpy(self, *, copy: bool | None = True) -> dict[str, Any]:
+        """Copies of the members, by name, or (`copy=False`) arrays of the same memory."""
+        return {name: field.to_numpy(copy=copy) for name, field in _fields(self).items()}
 
     def from_numpy(self, arrays: Mapping[str, Any]) -> None:
         """Set all members from arrays by name."""
         for name, array in matching_members(arrays, _fields(self)).items():
             _fields(self)[name].from_numpy(array)
 
-    def to_torch(self, device: object = None) -> dict[str, Any]:
-        """Copies of the members as torch tensors, by name."""
-        return {name: field.to_torch(device) for name, field in _fields(self).items()}
+    def to_torch(self, device: object = None, *, copy: bool | None = True) -> dict[str, Any]:
+        """Copies of the members as torch tensors, by name, or tensors of the same memory."""
+        return {name: field.to_torch(device, copy=copy) for name, field in _fields(self).items()}
 
     def from_torch(self, tensors: Mapping[str, Any]) -> None:
         """Set all members from torch tensors by name."""

@@ -24,6 +24,7 @@ class AsArray(SlicedArray):
     """
 
     _lent: Values
+    layout: tuple[int, ...] | None = None  # the axes, outermost first; None if they are in order
 
     def _repr_html_(self) -> str:
         """What a notebook shows: some elements, and a picture of what may be an image."""
@@ -95,18 +96,27 @@ class AsArray(SlicedArray):
         except TypeError:  # NumPy before 2.1
             return array.copy().__dlpack__()
 
-    def to_dlpack(self) -> Any:
+    def to_dlpack(self, versioned: bool = False) -> Any:
         """Return a capsule of the elements where they are, which others may write to; as long as
         they hold it, no tape takes a launch that uses the elements. Raises BufferError if these do
         not lie in the processor's memory as one array."""
-        elements = self._ordered_elements()
-        view = None if elements is None else elements.lend(writable=True)
-        if view is None:
-            raise BufferError(f"{self!r} does not lie in the processor's memory as one array")
+        try:
+            array = self.shared_array(False)
+        except ValueError as error:
+            raise BufferError(str(error)) from None
+        return array.__dlpack__(max_version=(1, 0)) if versioned else array.__dlpack__()
+
+    def shared_array(self, copy: bool | None) -> Any:
+        """Return a view that can be written through, as long as which exists no tape takes a launch
+        that uses the elements; see `LibraryCopies`."""
+        elements = None if copy else self._ordered_elements()
+        shared = None if elements is None else elements.lend(writable=True)
+        if shared is None:
+            return super().shared_array(copy)
         self.note_read()
         self.note_write()
-        self.program.threads.views.add_writable(self.key, view, caller())
-        return view.__dlpack__()
+        self.program.threads.views.add_writable(self.key, shared, caller())
+        return shared
 
     def _view(self) -> Values | None:
         """The elements where they are; None if a copy is needed."""
@@ -119,6 +129,9 @@ class AsArray(SlicedArray):
     def _watched_view(self) -> Values | None:
         """Return the view, of which tapes are told as long as it exists."""
         view = self._view()
-        if view is not None and self.dtype.is_float and not self.is_derivative:
+        return None if view is None else self._watch(view)
+
+    def _watch(self, view: Values) -> Values:
+        if self.dtype.is_float and not self.is_derivative:
             self.program.threads.views.add(self.key, view, caller())
         return view

@@ -6,6 +6,9 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
+
+from mlirad.runtime.memory.values import Values
 
 
 class OfElements(ABC):
@@ -24,6 +27,16 @@ class OfElements(ABC):
         return self.element_shape[1] if len(self.element_shape) > 1 else 1
 
 
+def converted(values: Values, dtype: DTypeLike | None, copy: bool | None) -> Values:
+    """Return an array with elements of a type, None for the one that it has. Raises ValueError
+    where that needs a copy and none is allowed."""
+    if dtype is None or values.dtype == dtype:
+        return values
+    if copy is False:
+        raise ValueError(f"Zero-copy not available: the elements are {values.dtype}, not {dtype}")
+    return values.astype(dtype)
+
+
 class LibraryCopies(ABC):
     """Copies to and from torch and JAX, by way of NumPy's arrays."""
 
@@ -35,11 +48,26 @@ class LibraryCopies(ABC):
     def from_numpy(self, values: object) -> None:
         """Set all elements."""
 
-    def to_torch(self, device: object = None) -> Any:
-        """A copy as a torch tensor."""
+    def shared_array(self, copy: bool | None) -> Any:
+        """Return the elements where they are, for `copy=False`, or (None) if they can be had so;
+        None if a copy is wanted. Raises ValueError where a copy is needed and none is allowed."""
+        if copy is False:
+            raise ValueError(
+                f"Zero-copy not available: {self!r} does not lie in Python's memory as one array"
+            )
+        return None
+
+    def to_torch(self, device: object = None, *, copy: bool | None = True) -> Any:
+        """A copy as a torch tensor, or (`copy=False`) a tensor of the same memory, through which
+        writes are not seen by tapes. Raises ValueError if there is none."""
+        shared = self.shared_array(copy)
         import torch
 
-        return torch.from_numpy(self.to_numpy()).to(device)
+        if shared is None:
+            return torch.from_numpy(self.to_numpy()).to(device)
+        if device is not None and torch.device(device).type != "cpu":
+            raise ValueError("copy=False is incompatible with device transfer: elements are copied")
+        return torch.from_numpy(shared)
 
     def from_torch(self, tensor: Any) -> None:
         """Set all elements from a torch tensor. Raises TypeError for anything else."""

@@ -1,0 +1,160 @@
+"""`qd.tensor`: fields and ndarrays by one name, and parameters that take both."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mlirad as ti
+import mlirad.quadrants as qd
+
+BACKENDS = [*qd.Backend]
+
+
+@pytest.fixture(autouse=True)
+def program() -> None:
+    ti.init()
+
+
+@qd.kernel
+def cube(x: qd.Tensor, y: qd.Tensor):
+    for i, j in x:
+        y[i, j] += x[i, j] ** 3
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("layout", [None, (1, 0)])
+def test_a_parameter_takes_both(backend: Any, layout: Any) -> None:
+    x = qd.tensor(qd.f32, (2, 3), backend=backend, layout=layout)
+    y = qd.tensor(qd.f32, (2, 3), backend=qd.Backend.FIELD)
+    x.from_numpy(np.arange(6, dtype=np.float32).reshape(2, 3))
+    assert isinstance(x, qd.Tensor) and x.layout == layout
+    for tensor in (x, y, x):
+        cube(tensor, y)
+    assert y.to_numpy()[0].tolist() == [0, 3, 8 + 8**3 + 8]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_gradients_of_tensors(backend: Any) -> None:
+    x = qd.tensor(qd.f32, (2, 2), backend=backend, needs_grad=True)
+    y = qd.tensor(qd.f32, (2, 2), backend=backend, needs_grad=True)
+    loss = qd.field(qd.f32, (), needs_grad=True)
+    x.fill(2)
+
+    @qd.kernel
+    def total(y: qd.Tensor):
+        for i, j in y:
+            loss[None] += y[i, j]
+
+    with qd.ad.Tape(loss):
+        cube(x, y)
+        total(y)
+    assert x.grad.to_numpy().tolist() == [[12, 12], [12, 12]]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_kinds_of_tensors(backend: Any) -> None:
+    scalars = qd.tensor(qd.f32, 4, backend=backend)
+    vectors = qd.Vector.tensor(3, qd.f32, 4, backend=backend)
+    matrices = qd.Matrix.tensor(2, 3, qd.f32, 4, backend=backend)
+    kinds = qd.VectorTensor, qd.MatrixTensor
+    assert [isinstance(scalars, kind) for kind in kinds] == [False, False]
+    assert [isinstance(vectors, kind) for kind in kinds] == [True, False]
+    assert [isinstance(matrices, kind) for kind in kinds] == [False, True]
+    assert qd.wrap(vectors) is vectors
+
+
+def test_mistakes_are_refused() -> None:
+    for options, error, reason in [
+        ({"backend": 7}, ValueError, "backend=7"),
+        ({"layout": (0,)}, ValueError, "layout has 1 entries"),
+        ({"layout": (1, 1)}, ValueError, "not a permutation"),
+        ({"order": "ji"}, TypeError, "layout"),
+        ({"offset": 1}, TypeError, "offset"),
+    ]:
+        with pytest.raises(error, match=reason):
+            qd.tensor(qd.f32, (2, 3), **options)
+    with pytest.raises(TypeError, match="wrap"):
+        qd.tensor(qd.tensor(qd.f32, 2), 2)
+    with pytest.raises(TypeError, match="compound"):
+        qd.tensor(qd.types.vector(3, qd.f32), (2, 2), layout=(1, 0))
+    with pytest.raises(TypeError, match="a list is none"):
+        qd.wrap([1.0])
+
+
+def test_a_parameter_refuses_other_objects() -> None:
+    with pytest.raises(ti.TaichiRuntimeTypeError, match="Invalid type for argument x"):
+        cube([1.0], qd.tensor(qd.f32, (2, 2)))
+
+
+def test_ndarrays_are_pickled() -> None:
+    x = qd.Vector.tensor(2, qd.f64, 3, needs_grad=True)
+    x.fill(4)
+    x.grad.fill(5)
+    text = pickle.dumps(x)
+    ti.init()
+    y = pickle.loads(text)
+    assert (y.dtype, y.shape, y.element_shape) == (ti.f64, (3,), (2,))
+    assert y.to_numpy().tolist() == [[4, 4]] * 3 and y.grad.to_numpy().tolist() == [[5, 5]] * 3
+
+
+MEMORY = [
+    lambda: ti.field(ti.f32, (2, 3)),
+    lambda: ti.ndarray(ti.f32, (2, 3)),
+    lambda: ti.Vector.ndarray(3, ti.f32, 2),
+    lambda: ti.Vector.field(3, ti.f32, 2),
+]
+
+
+@pytest.mark.parametrize("make", MEMORY)
+def test_zero_copies_are_the_memory(make: Any) -> None:
+    x = make()
+    shared = x.to_numpy(copy=False)
+    x.fill(3)
+    assert shared.tolist() == [[3, 3, 3]] * 2
+    shared[1, 2] = 7
+    assert x.to_numpy()[1, 2] == 7
+    tensor = pytest.importorskip("torch").utils.dlpack.from_dlpack(x.to_dlpack())
+    tensor[0, 0] = 9
+    assert x.to_numpy()[0, 0] == 9 and x.to_torch(copy=False)[0, 0] == 9
+    assert x.to_torch(copy=False).data_ptr() == tensor.data_ptr()
+    assert x.to_torch().data_ptr() != tensor.data_ptr()
+
+
+@pytest.mark.parametrize("make", MEMORY)
+def test_a_zero_copy_keeps_its_memory(make: Any) -> None:
+    shared = make().to_numpy(copy=False)
+    ti.reset()
+    shared += 1
+    assert shared.tolist() == [[1, 1, 1]] * 2
+
+
+def test_zero_copies_that_there_are_not() -> None:
+    x = ti.field(ti.f32)
+    ti.root.pointer(ti.i, 4).dense(ti.i, 2).place(x)
+    with pytest.raises(ValueError, match="Zero-copy not available"):
+        x.to_numpy(copy=False)
+    with pytest.raises(ValueError, match="Zero-copy not available"):
+        x.to_torch(copy=False)
+    with pytest.raises(ValueError, match="Zero-copy not available"):
+        ti.ndarray(ti.f32, 3).to_numpy(np.float64, copy=False)
+    assert x.to_numpy(copy=None).shape == (8,)
+
+
+def test_a_tape_warns_of_a_zero_copy() -> None:
+    x, loss = ti.field(ti.f32, 2, needs_grad=True), ti.field(ti.f32, (), needs_grad=True)
+
+    @ti.kernel
+    def square():
+        for i in x:
+            x[i] = x[i] ** 2
+        for i in x:
+            loss[None] += x[i]
+
+    shared = x.to_numpy(copy=False)
+    with pytest.warns(UserWarning, match="view"), ti.ad.Tape(loss):
+        square()
+    assert shared.tolist() == [0, 0]
