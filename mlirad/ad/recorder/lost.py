@@ -102,6 +102,11 @@ def warn_of_unreached(ledger: Ledger, loss: Target) -> None:
         _warn_of_loss(f"field '{name}'" if isinstance(name, str) else "a ti.ndarray")
 
 
+def warn_of_unreached_tensor() -> None:
+    """Say that no launch wrote to a loss that is a tensor."""
+    _warn_of_loss("a tensor of torch")
+
+
 def _warn_of_loss(loss: str) -> None:
     warnings.warn(
         f"{caller()}: no kernel launched in this tape writes to its loss, {loss}: all gradients "

@@ -99,6 +99,10 @@ class ArrayTable:
         """Return the entry of an ndarray, if it has one."""
         return self.by_key.get(array.address)
 
+    def find(self, buffer: ArrayBuffer) -> TapeArray | None:
+        """Return the entry of an array, if it has one."""
+        return self.by_key.get(_key(buffer))
+
     def know(self, buffer: ArrayBuffer, kernel: str) -> TapeArray:
         """Return the entry of an array argument."""
         key = _key(buffer)

@@ -19,6 +19,7 @@ from mlirad.ad.tape.inner_tape import InnerTape
 from mlirad.ad.tape.reverse import contents, reverse_loss, reverse_present, reverse_seeds
 from mlirad.ad.tape.seeds import check_loss
 from mlirad.ad.tape.snapshot import Snapshot
+from mlirad.ad.tape.tensor_loss import tensor_loss
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.building.builder import refuse_in_kernel
 from mlirad.lang.autodiff_mode import AutodiffMode
@@ -55,7 +56,7 @@ class Tape:
     """Record the kernels launched in a `with` block; at its end, or by `grad()`, run their
     reverses.
 
-    `loss` is a 0-D field (or an ndarray of one element) with a gradient. On entry it is set to 0
+    `loss` is a 0-D field (or an ndarray or a tensor of torch of one element) with a gradient. On entry it is set to 0
     and, with `clear_gradients`, the gradients of all fields and ndarrays are cleared, but for those
     that a tape of another thread used last: such a one is cleared when this tape uses it; those of
     torch's tensors add up, as in torch. Raises RuntimeError for a loss that cannot be
@@ -83,7 +84,7 @@ class Tape:
 
     def __init__(
         self,
-        loss: Target | None = None,
+        loss: Target | Any = None,
         clear_gradients: bool = True,
         validation: bool = False,
         grad_check: Field | Sequence[Field] | None = None,
@@ -98,6 +99,8 @@ class Tape:
                 "grad_check compares the gradients of a loss, and the tape has none"
             )
         self.validation = validation
+        self.tensor_loss = tensor_loss(loss, grad_check)
+        loss = None if self.tensor_loss is not None else loss
         self.memory = kept_within(memory, rules)
         self.order: Order = FirstOrder(anomaly)  # until it is entered, another may be put here
         self.grad_check = None if grad_check is None else fields_of(grad_check, "grad_check")
@@ -136,6 +139,10 @@ class Tape:
         current = program()
         self.order.prepare(self.loss)
         if current.threads.recorder is not None:
+            if self.tensor_loss is not None:
+                raise TaichiRuntimeError(
+                    "the loss of a tape inside of what takes derivatives is a field, no tensor"
+                )
             self.inner, self.entered = _inside(self, current), True
             self.inner.begin(clear_all_gradients)
             return self
@@ -150,6 +157,8 @@ class Tape:
             self.start = Snapshot(current)
         if self.loss is not None:
             self.loss.fill(0)
+        if self.tensor_loss is not None:
+            self.tensor_loss.begin()
         if self.validation:
             self._start_validation()
         self.order.begin(self.ledger.claims)
@@ -175,6 +184,8 @@ class Tape:
         if kind is not None:
             self.ledger.forget()
             self.is_broken_off = True
+        elif self.tensor_loss is not None:
+            self.tensor_loss.reverse(self.ledger)
         elif self.loss is not None:
             warn_of_unreached(self.ledger, self.loss)
             self.ledger.arrays.unseen.check_gradient_arrays()
@@ -230,7 +241,9 @@ class Tape:
         _check_closed(self)
         self.ledger.arrays.unseen.check_gradient_arrays()
         before = contents(self.ledger)
-        if seeds is None and self.loss is None:
+        if seeds is None and self.tensor_loss is not None:
+            self.tensor_loss.reverse(self.ledger)
+        elif seeds is None and self.loss is None:
             reverse_present(self.ledger)
         else:
             clear = self.clear_gradients if clear_gradients is None else clear_gradients
