@@ -89,7 +89,7 @@ def tensor(
     kind = _backend(backend)
     axes = None if layout is None else _axes(layout, len(sizes_of(shape)))
     if kind is Backend.FIELD:
-        order = None if axes is None else "".join("ijklmnop"[axis] for axis in axes)
+        order = None if axes is None else "".join("ijklmnopqrst"[axis] for axis in axes)
         return field(dtype, shape, order=order, needs_grad=needs_grad)
     return ndarray(dtype, shape, needs_grad=needs_grad, axis_order=axes)
 

@@ -15,6 +15,7 @@ from mlirad.quadrants import machines as _machines
 from mlirad.quadrants.dispatch import perf_dispatch
 from mlirad.quadrants.exceptions import *
 from mlirad.quadrants.inner_names import inner_modules as _inner_modules
+from mlirad.quadrants.inner_names import supports as is_extension_enabled
 from mlirad.quadrants.kernels import func, kernel, real_func
 from mlirad.quadrants.machines import *
 
@@ -35,6 +36,7 @@ globals().update(
 Template = types.Template
 graph_do_while, graph_parallel = graph.do_while, graph.parallel
 graph_parallel_context = graph.parallel_context
+_Tensor, _VectorTensor, _MatrixTensor, _wrap = Tensor, VectorTensor, MatrixTensor, wrap
 pyfunc = func
 _register(__name__, _inner_modules(__name__))
 __all__ = [*_loading.public_names(globals()), "ad", "math", "sparse", "types"]

@@ -74,7 +74,7 @@ def inner_modules(package: str) -> Modules:
         names,
         get_host_arch_list=_cpu_names,
         is_arch_supported=_is_available,
-        is_extension_supported=_supports,
+        is_extension_supported=supports,
     )
     modules["lang.util"].update(
         {
@@ -102,7 +102,8 @@ def _public(public: Any) -> list[str]:
     ]
 
 
-def _supports(arch: str, extension: Any) -> bool:
+def supports(arch: str, extension: Any) -> bool:
+    """Return whether a machine has one of `qd.extension`."""
     return getattr(extension, "name", extension) not in ("mesh", "bls")
 
 
@@ -111,7 +112,7 @@ def _core() -> dict[str, Any]:
         "Arch": Arch,
         "arch_from_name": Arch,
         "data_type_size": lambda dtype: -(-resolve(dtype).bits // 8),
-        "is_extension_supported": _supports,
+        "is_extension_supported": supports,
         "get_max_num_indices": lambda: 12,
         "QuadrantsRuntimeError": QuadrantsRuntimeError,
         "quadrants_python": SimpleNamespace(),

@@ -47,11 +47,14 @@ def func(
     requires_top_level: bool = False,
 ) -> Any:
     """Mark a function for use in kernels, as `ti.func` does, or (`is_real_function`) as
-    `ti.real_func` does."""
+    `ti.real_func` does. One that `requires_top_level` is refused in loops and branches that are
+    known only at run time."""
 
     def mark(function: Callable[..., Any]) -> Function:
         evaluate_annotations(function, sys._getframe(depth))
-        return Function(function, is_real=is_real_function)
+        marked = Function(function, is_real=is_real_function)
+        marked.requires_top_level = requires_top_level
+        return marked
 
     depth = 1 if function is None else 2
     return mark if function is None else mark(function)

@@ -56,11 +56,11 @@ class Tape:
     """Record the kernels launched in a `with` block; at its end, or by `grad()`, run their
     reverses.
 
-    `loss` is a 0-D field (or an ndarray or a tensor of torch of one element) with a gradient. On entry it is set to 0
-    and, with `clear_gradients`, the gradients of all fields and ndarrays are cleared, but for those
-    that a tape of another thread used last: such a one is cleared when this tape uses it; those of
-    torch's tensors add up, as in torch. Raises RuntimeError for a loss that cannot be
-    differentiated.
+    `loss` is a 0-D field, or an ndarray or a tensor of torch of one element, with a gradient. On
+    entry it is set to 0 and, with `clear_gradients`, the gradients of all fields and ndarrays are
+    cleared, but for those that a tape of another thread used last: such a one is cleared when this
+    tape uses it; those of torch's tensors add up, as in torch. Raises RuntimeError for a loss that
+    cannot be differentiated.
 
     A tape records what the thread launches that entered it, and is left in that thread.
     Without a loss nothing is set to 0 and no reverse runs at the end: `grad` is given the outputs
@@ -95,16 +95,14 @@ class Tape:
         if rules not in RULES:
             raise ValueError(f"rules of a tape are one of {', '.join(RULES)}, not {rules!r}")
         if loss is None and grad_check is not None:
-            raise TaichiTypeError(
-                "grad_check compares the gradients of a loss, and the tape has none"
-            )
+            raise TaichiTypeError("grad_check compares gradients of a loss, and the tape has none")
         self.validation = validation
         self.tensor_loss = tensor_loss(loss, grad_check)
-        loss = None if self.tensor_loss is not None else loss
         self.memory = kept_within(memory, rules)
         self.order: Order = FirstOrder(anomaly)  # until it is entered, another may be put here
         self.grad_check = None if grad_check is None else fields_of(grad_check, "grad_check")
-        self.loss, self.clear_gradients, self.rules = loss, clear_gradients, rules
+        self.loss = loss if self.tensor_loss is None else None
+        self.clear_gradients, self.rules = clear_gradients, rules
         self.entered = False
         self.inner: InnerTape | None = None  # inside of what takes derivatives
         self.is_broken_off = False  # an exception ended the recording, and what was kept is gone
@@ -139,10 +137,6 @@ class Tape:
         current = program()
         self.order.prepare(self.loss)
         if current.threads.recorder is not None:
-            if self.tensor_loss is not None:
-                raise TaichiRuntimeError(
-                    "the loss of a tape inside of what takes derivatives is a field, no tensor"
-                )
             self.inner, self.entered = _inside(self, current), True
             self.inner.begin(clear_all_gradients)
             return self

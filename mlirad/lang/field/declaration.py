@@ -59,7 +59,7 @@ def place(field: Field, shape: tuple[int, ...], offset: Offset, order: str | Non
     root: Root = field.program.trees.root
     axis_order = list(range(len(shape)))
     if order is not None:
-        names = "ijklmnop"[: len(shape)]
+        names = "ijklmnopqrst"[: len(shape)]
         if len(order) != len(shape):
             raise TaichiCompilationError(
                 "The dimensionality of shape and order must be the same "

@@ -10,9 +10,12 @@ from mlirad.frontend.python.building.captures import Capture, chain
 from mlirad.frontend.python.values.annotations import NdarrayType
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
 from mlirad.lang.arguments.arrays import describe_array
-from mlirad.lang.arguments.constants import same_object
+from mlirad.lang.arguments.constants import constant_key, same_object
 from mlirad.lang.arguments.parameters import NDARRAY, Parameter
 from mlirad.lang.ndarray import Ndarray
+
+# of classes whose numbers are looked up at each launch
+FOLLOWS = "follows_numbers"
 
 
 class CapturedArrays:
@@ -23,6 +26,9 @@ class CapturedArrays:
         self._captures: dict[Hashable, dict[str, Capture]] = {}
         self._names: dict[Hashable, str] = {}
         self._homes: dict[tuple[int, str], object] = {}  # what is looked up, and who has it
+
+    def __bool__(self) -> bool:
+        return bool(self._captures)
 
     def of(self, call: Hashable) -> Mapping[str, Capture]:
         """What is looked up for launches with some arguments, by name."""
@@ -39,10 +45,20 @@ class CapturedArrays:
         for value, name in builder.captured.values():
             for capture in builder.reads.captures(value) or [Capture(name, value)]:
                 for step in chain(capture):
-                    captures.setdefault(builder.capture_name(step), step)
-                    self._homes[id(step.home), step.attribute] = step.home
+                    self._follow(captures, builder, step)
+        for owner, name, value in builder.attributes:
+            if isinstance(value, bool | int | float):
+                for capture in builder.reads.captures_of(owner, name):
+                    steps = [*chain(capture)]
+                    if any(getattr(type(step.present_home), FOLLOWS, False) for step in steps):
+                        for step in steps:
+                            self._follow(captures, builder, step)
         if not captures:
             del self._captures[call]
+
+    def _follow(self, captures: dict[str, Capture], builder: Builder, step: Capture) -> None:
+        captures.setdefault(builder.capture_name(step), step)
+        self._homes[id(step.home), step.attribute] = step.home
 
     def follows(self, home: object, name: str) -> bool:
         """Return whether launches look up what an attribute, or a name, stands for."""
@@ -62,5 +78,6 @@ def look_up(
             forms[name] = describe_array(value, Parameter(name, NDARRAY, NdarrayType()))
             arrays[name] = array_buffer(value, name, True)
         else:
-            forms[name] = same_object(value)
+            key = constant_key(value)
+            forms[name] = same_object(value) if key is None else key
     return forms, arrays

@@ -315,9 +315,16 @@ def real_func(function: Callable[..., Any]) -> Function:
     return marked
 
 
-def data_oriented(cls: type) -> type:
+def data_oriented(cls: type | None = None, *, template_primitives: bool = True) -> Any:
     """Mark a class whose methods may be kernels; `self` is a compile-time value in them: its
-    fields are fields, its numbers are constants of the compiled kernel. Raises TaichiTypeError for
-    what is no class."""
-    marked: type = instance(cls, type, "what ti.data_oriented marks", "a class")
-    return marked
+    fields are fields, its numbers are constants of the compiled kernel, and its ndarrays are found
+    anew at each launch. Without `template_primitives` numbers are, too: a launch that finds another
+    number is compiled for it. Raises TaichiTypeError for what is no class."""
+
+    def mark(cls: type) -> type:
+        marked: type = instance(cls, type, "what ti.data_oriented marks", "a class")
+        if not template_primitives:
+            marked.follows_numbers = True  # type: ignore[attr-defined]
+        return marked
+
+    return mark if cls is None else mark(cls)

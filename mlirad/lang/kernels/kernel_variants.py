@@ -106,6 +106,8 @@ class KernelVariants:
 
     def ready(self, variant: Variant, args: tuple[Any, ...]) -> Ready | None:
         """How launches like one of a variant are made, where they need no more than `Ready`."""
+        if self.captured:  # which each launch looks up
+            return None
         parameters = self.declaration.parameters[self.declaration.owner is not None :]
         compiled = variant.unrecorded.code()
         return ready(variant, compiled, parameters, args, self.names.are_bound)

@@ -69,7 +69,7 @@ def test_what_cannot_be_a_loss_is_refused() -> None:
     with ti.ad.Tape() as tape:
         outer.fill(0)
         with (
-            pytest.raises(ti.TaichiRuntimeError, match="inside of what takes derivatives"),
+            pytest.raises(ti.TaichiRuntimeError, match="a tape inside"),
             ti.ad.Tape(loss),
         ):
             pass
@@ -79,7 +79,7 @@ def test_what_cannot_be_a_loss_is_refused() -> None:
 def test_a_loss_that_nothing_writes_to() -> None:
     x, loss = torch.ones(2, requires_grad=True), torch.zeros(1, requires_grad=True)
     other = torch.zeros(1, requires_grad=True)
-    with pytest.warns(UserWarning, match=r"writes to its loss, a tensor of torch"):
-        with ti.ad.Tape(loss):
-            cubes(x, other)
+    said = "writes to its loss, a tensor of torch"
+    with pytest.warns(UserWarning, match=said), ti.ad.Tape(loss):
+        cubes(x, other)
     assert x.grad.tolist() == [0, 0]

@@ -21,7 +21,7 @@ class Capture(msgspec.Struct, frozen=True):
 
     def now(self) -> Any:
         """The value at present; None if there is none."""
-        home = self.home if self.owner is None else self.owner.now()
+        home = self.present_home
         if not self.attribute:
             return home
         try:
@@ -30,6 +30,11 @@ class Capture(msgspec.Struct, frozen=True):
             return home[self.attribute] if type(home) is dict else getattr(home, self.attribute)
         except (AttributeError, KeyError, ValueError):
             return None
+
+    @property
+    def present_home(self) -> Any:
+        """What holds the value at present."""
+        return self.home if self.owner is None else self.owner.now()
 
     @property
     def key(self) -> Hashable:
@@ -54,6 +59,15 @@ class Reads:
         not read from anywhere."""
         places = [] if id(value) in visiting else self._homes.get(id(value), [])
         return [self._capture(home, name, visiting | {id(value)}) for home, name, _ in places]
+
+    def captures_of(self, home: object, name: str) -> list[Capture]:
+        """Return where an attribute of an object was found."""
+        owners = self.captures(home)
+        return (
+            [self._capture(home, name, frozenset())]
+            if not owners
+            else [Capture(f"{owner.name}.{name}", home, name, owner) for owner in owners]
+        )
 
     def _capture(self, home: Any, name: str, visiting: frozenset[int]) -> Capture:
         if isinstance(home, CellType) or type(home) is dict:

@@ -57,6 +57,11 @@ def _call(t: Translator, node: ast.Call) -> Any:
     if isinstance(callee, Special):
         return callee.translate(t, node)
     if isinstance(callee, Function):
+        if callee.requires_top_level and t.builder.region is not t.builder.root:
+            raise TaichiSyntaxError(
+                f"'{callee.__name__}' is declared with requires_top_level=True, and is called in "
+                f"{t.builder.region.kind}: its loops would no longer be outermost ones"
+            )
         return call_bound(t, callee, bind_parameters(t, callee, node), node)
     positional, named = _arguments(t, node)
     if isinstance(callee, DataType) or callee in (int, float, bool):

@@ -122,15 +122,11 @@ def static_print(t: Translator, node: ast.Call) -> None:
 @special(takes="serialize=, parallelize=, block_dim=, block_dim_adaptive=, bit_vectorize=, name=")
 def loop_config(t: Translator, node: ast.Call) -> None:
     """Options of the next loop: `serialize=True` has its iterations run in order, `parallelize` is
-    how many threads share it at most, `block_dim` how many threads a block has on a GPU; the others
-    have no effect. Raises TaichiSyntaxError for unknown ones, and in Python scope."""
+    how many threads share it at most, `block_dim` how many threads a block has on a GPU, `name` (of
+    an outermost loop) is what it is called in `kernel.ir()`; the others have no effect. Raises
+    TaichiSyntaxError for unknown ones, and in Python scope."""
     options = {
-        "serialize",
-        "parallelize",
-        "block_dim",
-        "block_dim_adaptive",
-        "bit_vectorize",
-        "name",
+        *("serialize", "parallelize", "block_dim", "block_dim_adaptive", "bit_vectorize", "name"),
     }
     for keyword in node.keywords:
         if keyword.arg not in options:
@@ -221,12 +217,15 @@ def print_special(t: Translator, node: ast.Call) -> None:
     )
 
 
-@special(python=NdRange, takes="*ranges")
+@special(python=NdRange, takes="*ranges, axes=")
 def ndrange(t: Translator, node: ast.Call) -> NdRange:
     """A box of indices, for the outermost loop or another: for each axis an extent, or a pair
     `(first, end)`, of integers. `for i, j in ti.ndrange(n, (1, m))`: the last index is the
-    fastest."""
-    return NdRange(*t.visit_values(node.args))
+    fastest, or the last of `axes`, which lists the axes, the outermost first."""
+    keywords = {str(keyword.arg): t.visit_value(keyword.value) for keyword in node.keywords}
+    if unknown := keywords.keys() - {"axes"}:
+        raise TaichiSyntaxError(f"ti.ndrange has no option {', '.join(sorted(unknown))}")
+    return NdRange(*t.visit_values(node.args), axes=keywords.get("axes"))
 
 
 @special(python=GroupedDomain, takes="domain")

@@ -29,6 +29,7 @@ class Function:
         self.function = function
         self.owner = owner
         self.is_real = is_real
+        self.requires_top_level = False  # of a kernel, so that its outermost loops run in parallel
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         # for help, which shows its parameters
@@ -61,6 +62,7 @@ class Function:
         if owner is None:
             return self
         bound = Function(self.function, owner, is_real=self.is_real)
+        bound.requires_top_level = self.requires_top_level
         bound._source, bound.vjp, bound.jvp = self.source, self.vjp, self.jvp
         return bound
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -42,6 +42,8 @@ from mlirad.ir import build
 from mlirad.ir.gpu.blocks import DEFAULT_BLOCK
 from mlirad.types import DataType, i32, i64
 
+T = TypeVar("T")
+
 
 class _Nest(msgspec.Struct, frozen=True):
     """A loop node, and the box of indices that it goes over."""
@@ -52,6 +54,12 @@ class _Nest(msgspec.Struct, frozen=True):
     step: Expr | int = 1
     is_grouped: bool = False
     active: ActivityTest = None
+    axes: Sequence[int] = ()  # of the loops, the outermost first; none if they are in order
+
+    def in_order(self, indices: Sequence[T]) -> list[T]:
+        """Return indices of the loops in the order of the axes."""
+        places = dict(zip(self.axes or range(len(indices)), indices))
+        return [places[axis] for axis in range(len(indices))]
 
 
 @handles(ast.For)
@@ -69,10 +77,25 @@ def _for(t: Translator, node: ast.For) -> None:
         t.depth or t.conditions or t.in_parallel or any(not loop.static for loop in t.frame.loops)
     )
     is_stepped = isinstance(nest.step, Expr) or nest.step != 1
+    named = _name(t, options.get("name"), is_inside=bool(is_inside))
     if is_inside or is_stepped or options.get("serialize") or t.runs_in_order:
         _serial(t, nest)
     else:
-        _parallel(t, nest, options)
+        _parallel(t, nest, options, named)
+
+
+def _name(t: Translator, name: object, *, is_inside: bool) -> dict[str, ir.Attribute]:
+    """The attribute that holds the name of a loop. Raises TaichiTypeError for what is no text."""
+    if name is None:
+        return {}
+    if not isinstance(name, str):
+        raise TaichiTypeError(f"the name of a loop is a text, not a {type(name).__name__}")
+    if is_inside:
+        t.builder.warn(
+            f"ti.loop_config(name={name!r}) has no effect: the loop is nested inside another "
+            "for-loop or a branch"
+        )
+    return {"loop_name": ir.StringAttr.get(name)}
 
 
 def _nest(t: Translator, node: ast.For, domain: Any) -> _Nest:
@@ -85,7 +108,9 @@ def _nest(t: Translator, node: ast.For, domain: Any) -> _Nest:
         return _Nest(node, [(domain.lower, domain.upper)], [dtype], domain.step, is_grouped)
     bounds = _box(domain)
     dtypes = [i32] * len(bounds)
-    return _Nest(node, bounds, dtypes, 1, is_grouped, activity_test(domain))
+    axes = domain.axes if isinstance(domain, NdRange) else range(len(bounds))
+    ordered = [bounds[axis] for axis in axes]
+    return _Nest(node, ordered, dtypes, 1, is_grouped, activity_test(domain), axes)
 
 
 def _box(domain: object) -> list[Bounds]:
@@ -200,14 +225,17 @@ def _unroll_item(t: Translator, node: ast.For, item: Any) -> bool:
     return not t.frame.has_returned
 
 
-def _parallel(t: Translator, nest: _Nest, options: Mapping[str, int]) -> None:
+def _parallel(
+    t: Translator, nest: _Nest, options: Mapping[str, int], loop_attributes: Mapping[str, Any]
+) -> None:
     lower = [ex.as_index(low) for low, _ in nest.bounds] or [build.index(0)]
     upper = [ex.as_index(high) for _, high in nest.bounds] or [build.index(1)]
-    attributes = {
+    attributes: dict[str, Any] = {
         name: ir.IntegerAttr.get(ir.IntegerType.get_signless(64), options[name])
         for name in ("block_dim", "parallelize")
         if options.get(name)
     }
+    attributes |= loop_attributes
     shared = _share_outer_variables(t, nest.node)
 
     def body(indices: list[ir.Value]) -> None:
@@ -229,7 +257,7 @@ def _parallel(t: Translator, nest: _Nest, options: Mapping[str, int]) -> None:
 
 
 def _iteration(t: Translator, nest: _Nest, indices: list[Expr]) -> None:
-    _bind_index(t, nest, indices)
+    _bind_index(t, nest, nest.in_order(indices))
     visit_block(t, nest.node.body)
 
 

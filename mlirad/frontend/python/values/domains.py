@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -18,7 +18,9 @@ Bounds = tuple[Any, Any]  # lower and upper, numbers or kernel scalars
 class NdRange:
     """A box of indices: `ti.ndrange(n, (lower, upper), ...)`."""
 
-    def __init__(self, *ranges: Scalar | Matrix | list | tuple) -> None:
+    def __init__(
+        self, *ranges: Scalar | Matrix | list | tuple, axes: Sequence[int] | None = None
+    ) -> None:
         self.bounds: list[Bounds] = []
         for item in ranges:
             if isinstance(item, Matrix):
@@ -41,13 +43,29 @@ class NdRange:
                     "(int, int)"
                 )
 
+        self.axes = _nesting(axes, len(self.bounds))
+
     def __iter__(self) -> Iterator[tuple[int, ...]]:
-        return itertools.product(*[range(lower, upper) for lower, upper in self.bounds])
+        ranges = [range(lower, upper) for lower, upper in self.bounds]
+        for index in itertools.product(*[ranges[axis] for axis in self.axes]):
+            yield tuple(index[self.axes.index(axis)] for axis in range(len(ranges)))
 
     def vectors(self) -> Iterator[Matrix]:
         """The indices as vectors, for loops that are unrolled."""
         for index in self:
             yield Matrix.of_shape((len(index),), list(index))
+
+
+def _nesting(axes: Any, count: int) -> tuple[int, ...]:
+    """The axes of a box, the outermost loop first. Raises TaichiSyntaxError for what is no order of
+    them."""
+    if axes is None:
+        return tuple(range(count))
+    if not isinstance(axes, list | tuple) or any(type(axis) is not int for axis in axes):
+        raise TaichiTypeError(f"axes of ndrange are a tuple of integers, not {axes!r}")
+    if sorted(axes) != [*range(count)]:
+        raise TaichiSyntaxError(f"axes={axes!r} of ndrange is not a permutation of range({count})")
+    return tuple(axes)
 
 
 class GroupedDomain:
