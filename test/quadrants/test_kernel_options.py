@@ -154,3 +154,17 @@ def test_numbers_of_objects_may_be_looked_up() -> None:
     simulation.rates = Rates(2.0)
     simulation.step()
     assert simulation.x.to_numpy().tolist() == [6, 6, 3, 3]
+
+
+def test_numbers_are_looked_up_in_repeated_launches() -> None:
+    simulation = Simulation()
+
+    @qd.kernel
+    def step(s: qd.template()):  # type: ignore[valid-type]
+        for i in range(4):
+            s.x[i] += s.rates.gain
+
+    for gain in (1.0, 1.0, 1.0, 5.0, 7.0, 5.0):
+        simulation.rates.gain = gain
+        step(simulation)
+    assert simulation.x.to_numpy().tolist() == [20] * 4

@@ -133,7 +133,9 @@ class Repeats:
         by_name = {p.name: p for p in parameters}
         called = [*parameters[: len(args)], *map(by_name.__getitem__, kwargs)]
         arguments = [*zip(called, (*args, *kwargs.values()))]
-        if not _can_be_repeated(launch, arguments, self._declaration.parameters):
+        if variants.captured or not _can_be_repeated(
+            launch, arguments, self._declaration.parameters
+        ):
             return False
         left_out = variants.left_out(launch, args, kwargs)
         slots: dict[str, int] = {}
