@@ -84,6 +84,14 @@ class Ndarray(AsArray):
         """The scalar type."""
         return self.dtype
 
+    def has_grad(self) -> bool:
+        """Return whether it has a gradient."""
+        return self.grad is not None
+
+    def has_dual(self) -> bool:
+        """Return whether it has tangents."""
+        return bool(self.tangents)
+
     def clear_gradient(self) -> None:
         """Set the gradient to 0, where there is one."""
         if self.grad is not None:
@@ -145,7 +153,7 @@ class Ndarray(AsArray):
 
     def to_numpy(self, dtype: DTypeLike | None = None, *, copy: bool | None = True) -> Values:
         """A copy, of shape `shape + element_shape`, or (`copy=False`) an array of the same memory,
-        through which writes are not seen by tapes."""
+        of which tapes take no launch as long as it exists."""
         self.note_read()
         values: Values | None = self.shared_array(copy)
         values = self.elements.read() if values is None else values

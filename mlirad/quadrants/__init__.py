@@ -25,6 +25,24 @@ if _TYPE_CHECKING:
 __version__ = (1, 3, 3)  # of the Quadrants whose names these are
 __version_str__ = ".".join(map(str, __version__))
 _LATER = {"algorithms", "linalg", "profiler", "tools", "GUI", "ui", "mlir"}
+_MISSING = {
+    "BitpackedFields": "types of few bits",
+    "BufferView": "views of ndarrays: x[a:b] of one is a NumPy array",
+    "Event": "streams",
+    "Mesh": "meshes",
+    "MeshInstance": "meshes",
+    "Stream": "streams",
+    "checkpoint": "launches that pause: ti.ad.checkpointed is for derivatives of long loops",
+    "clock_counter": "clocks in kernels: qd.profiler measures launches",
+    "clock_freq_hz": "clocks in kernels: qd.profiler measures launches",
+    "create_event": "streams",
+    "create_stream": "streams",
+    "make_spd": "projections to positive matrices",
+    "mesh_local": "meshes",
+    "mesh_patch_idx": "meshes",
+    "stream_parallel": "streams",
+    "volatile_load": "volatile loads: atomics are seen by other threads",
+}
 _TAICHI_ONLY = ("Taichi", "vulkan", "opengl", "gles", "dx1")
 globals().update(
     {
@@ -47,4 +65,6 @@ def __getattr__(name: str) -> _Any:
         return getattr(_mlirad, name)
     if name == "cfg":
         return _machines.current_config()
+    if name in _MISSING:
+        raise AttributeError(f"qd.{name}: mlirad has no {_MISSING[name]}")
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

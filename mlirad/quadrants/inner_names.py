@@ -10,6 +10,7 @@ from typing import Any
 import mlirad
 from mlirad.dialect.field import GROUP
 from mlirad.lang import taichi_names
+from mlirad.lang.kernels.kernel import Kernel
 from mlirad.lang.layout.member_order import Layout
 from mlirad.lang.simt.namespace import PLACES
 from mlirad.lang.taichi_names import Modules
@@ -66,6 +67,7 @@ def inner_modules(package: str) -> Modules:
     modules["lang.impl"].update(
         names,
         current_cfg=current_config,
+        Kernel=Kernel,
         get_runtime=_runtime,
         get_cuda_compute_capability=lambda: 80,
         get_max_shared_memory_bytes=lambda is_lowerbound_ok=False: 48 << 10,

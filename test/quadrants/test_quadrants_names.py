@@ -42,3 +42,10 @@ def test_a_program_runs() -> None:
 def test_names_of_taichi_are_left_out() -> None:
     assert not hasattr(qd, "TaichiTypeError") and not hasattr(qd, "opengl")
     assert qd.QuadrantsTypeError is ti.TaichiTypeError
+
+
+def test_what_is_missing_is_refused_by_name() -> None:
+    with pytest.raises(AttributeError, match=r"qd\.Mesh: mlirad has no meshes"):
+        _ = qd.Mesh
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = qd.nothing

@@ -150,8 +150,8 @@ class FieldAccess(AsArray, Leaf):
         copy: bool | None = True,
     ) -> Values:
         """A copy, of shape `shape + element_shape`; `keep_dims` makes vectors matrices of one
-        column. With `copy=False` it is an array of the same memory, through which writes are not
-        seen by tapes; raises ValueError if there is none."""
+        column. With `copy=False` it is an array of the same memory, of which tapes take no
+        launch as long as it exists; raises ValueError if there is none."""
         values = self.shared_array(copy)
         if values is None:
             values = self.find_memory().read()

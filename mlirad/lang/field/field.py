@@ -100,6 +100,14 @@ class Field(FieldAccess):
     def grad(self) -> Field | None:
         return self.derivative(ADJOINT) if self.dtype.is_float and self.primal is None else None
 
+    def has_grad(self) -> bool:
+        """Return whether adjoints of it have memory."""
+        return self.has(ADJOINT)
+
+    def has_dual(self) -> bool:
+        """Return whether tangents of it have memory."""
+        return self.has(tangent(0))
+
     @property
     def dual(self) -> Field | None:
         """The field of tangents; None for integer fields and for tangents themselves."""

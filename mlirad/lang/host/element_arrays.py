@@ -57,17 +57,23 @@ class LibraryCopies(ABC):
             )
         return None
 
-    def to_torch(self, device: object = None, *, copy: bool | None = True) -> Any:
-        """A copy as a torch tensor, or (`copy=False`) a tensor of the same memory, through which
-        writes are not seen by tapes. Raises ValueError if there is none."""
+    def to_torch(
+        self, device: object = None, keep_dims: bool = False, *, copy: bool | None = True
+    ) -> Any:
+        """A copy as a torch tensor, or (`copy=False`) a tensor of the same memory, of which tapes
+        take no launch as long as it exists; `keep_dims` makes vectors matrices of one column.
+        Raises ValueError if there is none."""
         shared = self.shared_array(copy)
         import torch
 
+        is_vector = keep_dims and len(getattr(self, "element_shape", ())) == 1
+        array = self.to_numpy() if shared is None else shared
+        tensor = torch.from_numpy(array[..., np.newaxis] if is_vector else array)
         if shared is None:
-            return torch.from_numpy(self.to_numpy()).to(device)
+            return tensor.to(device)
         if device is not None and torch.device(device).type != "cpu":
             raise ValueError("copy=False is incompatible with device transfer: elements are copied")
-        return torch.from_numpy(shared)
+        return tensor
 
     def from_torch(self, tensor: Any) -> None:
         """Set all elements from a torch tensor. Raises TypeError for anything else."""
