@@ -215,18 +215,24 @@ class Ndarray(AsArray):
     def __reduce_ex__(self, protocol: object) -> tuple[object, ...]:
         """An ndarray of the program that reads it, with the same elements and gradients."""
         gradient = None if self.grad is None else self.grad.to_numpy()
-        return rebuild, (self.dtype.name, self.element_shape, self.to_numpy(), gradient)
+        values, layout = self.to_numpy(), self.layout
+        return rebuild, (self.dtype.name, self.element_shape, values, gradient, layout)
 
     def __repr__(self) -> str:
         return f"<ti.ndarray {self.dtype}{list(self.shape)}>"
 
 
 def rebuild(
-    dtype: str, element_shape: tuple[int, ...], values: Values, gradient: Values | None
+    dtype: str,
+    element_shape: tuple[int, ...],
+    values: Values,
+    gradient: Values | None,
+    layout: tuple[int, ...] | None,
 ) -> Ndarray:
     """An ndarray that was pickled, in the present program."""
     shape = values.shape[: values.ndim - len(element_shape)]
     array = Ndarray(BY_NAME[dtype], shape, element_shape, gradient is not None)
+    array.layout = layout
     array.elements.write(values)
     if array.grad is not None and gradient is not None:
         array.grad.elements.write(gradient)

@@ -15,8 +15,8 @@ from mlirad.quadrants import machines as _machines
 from mlirad.quadrants.dispatch import perf_dispatch
 from mlirad.quadrants.exceptions import *
 from mlirad.quadrants.inner_names import inner_modules as _inner_modules
-from mlirad.quadrants.inner_names import supports as is_extension_enabled
-from mlirad.quadrants.kernels import func, kernel, real_func
+from mlirad.quadrants.inner_names import is_extension_enabled
+from mlirad.quadrants.kernels import func, kernel, pure, real_func
 from mlirad.quadrants.machines import *
 
 if _TYPE_CHECKING:

@@ -109,6 +109,12 @@ def supports(arch: str, extension: Any) -> bool:
     return getattr(extension, "name", extension) not in ("mesh", "bls")
 
 
+def is_extension_enabled(extension: Any) -> bool:
+    """Return whether the machine of the program has one of `qd.extension`."""
+    config = current_config()
+    return config is not None and supports(config.arch, extension)
+
+
 def _core() -> dict[str, Any]:
     return {
         "Arch": Arch,

@@ -8,7 +8,8 @@ from mlirad.frontend.python.values.annotations import NdarrayType
 from mlirad.frontend.python.values.annotations import Reference as ref
 from mlirad.lang import types_namespace
 from mlirad.lang.types_namespace import *  # noqa: F403
-from mlirad.lang.types_namespace import Template, ndarray
+from mlirad.lang.types_namespace import Template
+from mlirad.lang.types_namespace import ndarray as array_type
 from mlirad.types import ALL
 
 _LONG = {"f": "float", "i": "int", "u": "uint"}
@@ -19,13 +20,13 @@ class _ArrayMaker(type):
     """A class whose calls and indexing give types of array arguments."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> NdarrayType:
-        return ndarray(*args, **kwargs)
+        return array_type(*args, **kwargs)
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, NdarrayType)
 
     def __getitem__(cls, parameters: Any) -> NdarrayType:
-        return ndarray(*(parameters if isinstance(parameters, tuple) else (parameters,)))
+        return array_type(*(parameters if isinstance(parameters, tuple) else (parameters,)))
 
 
 class NDArray(metaclass=_ArrayMaker):
@@ -34,4 +35,5 @@ class NDArray(metaclass=_ArrayMaker):
     __parameter_type__ = NdarrayType()
 
 
+ndarray = NDArray  # type: ignore[misc, assignment]
 __all__ = [*types_namespace.__all__, "NDArray", "ref", "Template"]

@@ -161,3 +161,18 @@ def test_a_tape_refuses_a_zero_copy() -> None:
     del shared
     with ti.ad.Tape(loss):
         square()
+
+
+def test_a_tensor_may_be_left_out() -> None:
+    @qd.kernel
+    def add(x: qd.Tensor, bias: qd.Tensor):
+        for i in x:
+            x[i] += 1
+            if qd.static(bias is not None):
+                x[i] += bias[i]
+
+    x, bias = qd.tensor(qd.f32, 3), qd.tensor(qd.f32, 3, backend=qd.Backend.FIELD)
+    bias.fill(5)
+    for passed in (None, bias, None):
+        add(x, passed)
+    assert x.to_numpy().tolist() == [8, 8, 8]

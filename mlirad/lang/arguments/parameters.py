@@ -92,6 +92,8 @@ def chosen(parameters: Sequence[Parameter], arguments: Sequence[Any]) -> Sequenc
 
 
 def _chosen(param: Parameter, value: object) -> Parameter:
+    if value is None:  # which the kernel asks for
+        return Parameter(param.name, TEMPLATE, Template())
     if isinstance(value, AsArray) and not getattr(type(value), "is_passed", False):
         return Parameter(param.name, TEMPLATE, Template())
     return Parameter(param.name, NDARRAY, NdarrayType())

@@ -51,7 +51,7 @@ class Kernel:
     ) -> None:
         self.function = function
         self.owner = owner
-        self.__name__ = function.__name__
+        self.__name__, self.__qualname__ = function.__name__, function.__qualname__
         self.__doc__ = function.__doc__
         self.__wrapped__ = function
         self._shared = shared
