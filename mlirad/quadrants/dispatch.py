@@ -2,49 +2,87 @@
 
 from __future__ import annotations
 
-import functools
-import time
+import inspect
 from collections.abc import Callable, Hashable
+from time import perf_counter
 from typing import Any
 
-import msgspec
-
-from mlirad.errors import TaichiRuntimeError
+from mlirad.errors import TaichiRuntimeError, TaichiSyntaxError
 from mlirad.lang.start import sync
 
-
-class _Implementation(msgspec.Struct):
-    run: Callable[..., Any]
-    is_compatible: Callable[..., bool] | None
+REPEAT_AFTER = 300  # calls, where a program does not say when to measure again
 
 
-class _Trial(msgspec.Struct):
-    """What was measured for arguments of one geometry."""
+class Implementation:
+    """A kernel or a function of Python, and the arguments that it is for."""
 
-    began: float
-    seconds: dict[int, float] = msgspec.field(default_factory=dict)  # the least, by implementation
-    calls: dict[int, int] = msgspec.field(default_factory=dict)
-    chosen_calls: int = 0
+    def __init__(self, function: Callable[..., Any], is_compatible: Callable[..., bool] | None):
+        self.function, self.is_compatible = function, is_compatible
+        self.__name__: str = function.__name__
+        self.__wrapped__ = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
 
 
-class Dispatcher:
-    """A function that is one of its registered implementations: each is tried in turn for the
-    arguments of a geometry, then the fastest is called."""
+class _Trials:
+    """What was measured of the implementations for one geometry."""
+
+    def __init__(self, warmup: int, active: int) -> None:
+        self.warmup, self.active = warmup, active
+        self.counts: dict[Implementation, int] = {}
+        self.times: dict[Implementation, list[float]] = {}
+        self.fastest: Implementation | None = None
+        self.calls, self.began = 0, perf_counter()
+
+    def next(self, compatible: list[Implementation]) -> Implementation | None:
+        """Return what is to be measured next; None if all was."""
+        wanting = (i for i in compatible if self.counts.get(i, 0) < self.warmup + self.active)
+        return next(wanting, None)
+
+    def measure(self, implementation: Implementation, call: Callable[[], Any]) -> Any:
+        """Make a call, and note how long it takes if the implementation is warm."""
+        sync()
+        start = perf_counter()
+        result = call()
+        sync()
+        count = self.counts[implementation] = self.counts.get(implementation, 0) + 1
+        if count > self.warmup:
+            self.times.setdefault(implementation, []).append(perf_counter() - start)
+        return result
+
+    def choose(self, compatible: list[Implementation]) -> None:
+        """Take the fastest from now on."""
+        self.fastest = min(compatible, key=lambda i: sum(self.times[i]))
+        self.calls, self.began = 0, perf_counter()
+
+
+class PerformanceDispatcher:
+    """A function that calls the fastest of its implementations: for each geometry, which
+    `get_geometry_hash` says of the arguments, it measures `active` calls of each that is compatible
+    behind some to warm up, and measures again after a number of calls, or of seconds."""
 
     def __init__(
         self,
         function: Callable[..., Any],
         get_geometry_hash: Callable[..., Hashable],
-        trials: tuple[int, int],
-        repeat_after: tuple[int, float],
+        first_warmup: int,
+        warmup: int,
+        active: int,
+        repeat_after_count: int,
+        repeat_after_seconds: float,
     ) -> None:
-        functools.update_wrapper(self, function)
-        self._name = function.__name__
-        self._geometry = get_geometry_hash
-        self._warmup, self._active = trials
-        self._repeat_count, self._repeat_seconds = repeat_after
-        self._implementations: list[_Implementation] = []
-        self._trials: dict[Hashable, _Trial] = {}
+        self.__name__, self.__doc__, self.__wrapped__ = (
+            function.__name__,
+            function.__doc__,
+            function,
+        )
+        self._parameters = [*inspect.signature(function).parameters]
+        self._geometry_of = get_geometry_hash
+        self._first_warmup, self._warmup, self._active = first_warmup, warmup, active
+        self._repeat_count, self._repeat_seconds = repeat_after_count, repeat_after_seconds
+        self._implementations: list[Implementation] = []
+        self._trials: dict[Hashable, _Trials] = {}
 
     def register(
         self,
@@ -52,77 +90,76 @@ class Dispatcher:
         *,
         is_compatible: Callable[..., bool] | None = None,
     ) -> Any:
-        """Add an implementation, which runs only where `is_compatible(*arguments)`, if given."""
-
-        def add(run: Callable[..., Any]) -> Callable[..., Any]:
-            self._implementations.append(_Implementation(run, is_compatible))
-            return run
-
-        return add if implementation is None else add(implementation)
+        """Add an implementation, for arguments of which `is_compatible` says that it is for them.
+        Raises TaichiSyntaxError for one with other parameters."""
+        if implementation is None:
+            return lambda function: self.register(function, is_compatible=is_compatible)
+        function = getattr(implementation, "__wrapped__", implementation)
+        names = [*inspect.signature(function).parameters]
+        if names != self._parameters:
+            raise TaichiSyntaxError(
+                f"PERFDISPATCH_ANNOTATION_SEQUENCE_MISMATCH: '{function.__name__}' has the "
+                f"parameters {names}, '{self.__name__}' has {self._parameters}"
+            )
+        self._implementations.append(Implementation(implementation, is_compatible))
+        return implementation
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run an implementation that takes these arguments."""
         compatible = [
-            number
-            for number, candidate in enumerate(self._implementations)
-            if candidate.is_compatible is None or candidate.is_compatible(*args, **kwargs)
+            i
+            for i in self._implementations
+            if i.is_compatible is None or i.is_compatible(*args, **kwargs)
         ]
         if not compatible:
             raise TaichiRuntimeError(
-                f"{self._name}: no registered implementation is compatible with the arguments"
+                f"{self.__name__}: no registered implementation is compatible with the arguments"
             )
         if len(compatible) == 1:
-            return self._implementations[compatible[0]].run(*args, **kwargs)
-        trial = self._trial(self._geometry(*args, **kwargs))
-        for number in compatible:
-            if trial.calls.get(number, 0) < self._warmup + self._active:
-                return self._measure(trial, number, args, kwargs)
-        trial.chosen_calls += 1
-        fastest = min(compatible, key=trial.seconds.__getitem__)
-        return self._implementations[fastest].run(*args, **kwargs)
-
-    def _trial(self, geometry: Hashable) -> _Trial:
-        """Return the measurements of a geometry; they begin again when they are old."""
-        now, trial = time.perf_counter(), self._trials.get(geometry)
-        if trial is None or (
-            trial.chosen_calls
-            and (
-                0 < self._repeat_count <= trial.chosen_calls
-                or 0 < self._repeat_seconds <= now - trial.began
-            )
-        ):
-            trial = self._trials[geometry] = _Trial(now)
-        return trial
-
-    def _measure(self, trial: _Trial, number: int, args: Any, kwargs: Any) -> Any:
-        sync()
-        began = time.perf_counter()
-        result = self._implementations[number].run(*args, **kwargs)
-        sync()
-        took = time.perf_counter() - began
-        calls = trial.calls[number] = trial.calls.get(number, 0) + 1
-        if calls > self._warmup:
-            trial.seconds[number] = min(took, trial.seconds.get(number, took))
+            return compatible[0](*args, **kwargs)
+        geometry = self._geometry_of(*args, **kwargs)
+        trials = self._trials.setdefault(geometry, _Trials(self._first_warmup, self._active))
+        if trials.fastest in compatible and not self._is_due(trials):
+            trials.calls += 1
+            assert trials.fastest is not None
+            return trials.fastest(*args, **kwargs)
+        if trials.fastest is not None:
+            trials = self._trials[geometry] = _Trials(self._warmup, self._active)
+        chosen = trials.next(compatible)
+        assert chosen is not None
+        result = trials.measure(chosen, lambda: chosen(*args, **kwargs))
+        if trials.next(compatible) is None:
+            trials.choose(compatible)
         return result
+
+    def _is_due(self, trials: _Trials) -> bool:
+        """Return whether the implementations are to be measured again."""
+        is_counted = self._repeat_count > 0 and trials.calls + 1 >= self._repeat_count
+        seconds = perf_counter() - trials.began
+        return is_counted or (self._repeat_seconds > 0 and seconds >= self._repeat_seconds)
 
 
 def perf_dispatch(
     *,
     get_geometry_hash: Callable[..., Hashable],
-    warmup: int = 3,
+    first_warmup: int = 1,
+    warmup: int = 0,
     active: int = 1,
-    repeat_after_count: int = 0,
-    repeat_after_seconds: float = 1.0,
-) -> Callable[[Callable[..., Any]], Dispatcher]:
-    """Make a function, whose body never runs, one of the implementations that are registered with
-    it: each runs `warmup` times and `active` times more, which are timed; then the fastest runs,
-    until `repeat_after_count` calls or `repeat_after_seconds` later all are timed again."""
-    return lambda function: Dispatcher(
-        function,
-        get_geometry_hash,
-        (warmup, max(active, 1)),
-        (repeat_after_count, repeat_after_seconds),
-    )
+    repeat_after_count: int | None = None,
+    repeat_after_seconds: float | None = None,
+) -> Callable[[Callable[..., Any]], PerformanceDispatcher]:
+    """Make a function of which `register` adds implementations, kernels or functions of Python;
+    calls use the one that was the fastest for arguments of the same geometry. See
+    `PerformanceDispatcher`; inside a tape all of them are to compute the same."""
+    if repeat_after_count is None and repeat_after_seconds is None:
+        repeat_after_count = REPEAT_AFTER
+
+    def mark(function: Callable[..., Any]) -> PerformanceDispatcher:
+        count, seconds = repeat_after_count or 0, repeat_after_seconds or 0.0
+        return PerformanceDispatcher(
+            function, get_geometry_hash, first_warmup, warmup, active, count, seconds
+        )
+
+    return mark
 
 
 __all__ = ["perf_dispatch"]

@@ -35,5 +35,5 @@ class NDArray(metaclass=_ArrayMaker):
     __parameter_type__ = NdarrayType()
 
 
-ndarray = NDArray  # type: ignore[misc, assignment]
+ndarray = NDArray  # type: ignore[assignment]
 __all__ = [*types_namespace.__all__, "NDArray", "ref", "Template"]

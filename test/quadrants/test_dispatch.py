@@ -1,6 +1,7 @@
 """`qd.perf_dispatch` calls the fastest of its implementations."""
 
 import time
+from typing import Any
 
 import pytest
 
@@ -48,7 +49,8 @@ def test_geometries_are_tried_by_themselves_and_again() -> None:
     for n in (1, 2):
         for _ in range(8):
             work(n)  # type: ignore[operator]
-    assert calls[:8] == ["slow", "slow", "fast", "fast", "fast", "fast", "slow", "slow"]
+    measured = ["slow", "slow", "fast", "fast"]
+    assert calls[:8] == [*measured, "fast", "slow", "slow", "fast"]
     assert calls[8:] == calls[:8]
 
 
@@ -60,3 +62,30 @@ def test_none_that_is_compatible_is_an_error() -> None:
 
     with pytest.raises(qd.QuadrantsRuntimeError, match="nothing: no registered implementation"):
         nothing()
+
+
+def test_the_first_measurement_has_a_warm_up_of_its_own() -> None:
+    called: list[str] = []
+
+    @qd.perf_dispatch(get_geometry_hash=len, first_warmup=1, repeat_after_count=3)
+    def work(x: Any) -> None: ...
+
+    @work.register
+    def slow(x: Any) -> None:
+        called.append("slow")
+        sum(range(300_000))
+
+    @work.register(is_compatible=lambda x: len(x) > 2)
+    def fast(x: Any) -> None:
+        called.append("fast")
+
+    for _ in range(4):  # one to warm up, one that is measured, of both
+        work([0, 0, 0])
+    assert sorted(called) == ["fast", "fast", "slow", "slow"]
+    for _ in range(4):
+        work([0, 0, 0])
+    assert called[4:6] == ["fast", "fast"] and sorted(called[6:]) == ["fast", "slow"]
+    work([0])
+    assert called[-1] == "slow"
+    with pytest.raises(qd.QuadrantsSyntaxError, match="MISMATCH"):
+        work.register(lambda y: None)
