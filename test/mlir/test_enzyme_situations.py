@@ -10,14 +10,17 @@ import numpy as np
 import pytest
 from programs.enzyme import Situation, situations
 from programs.enzyme.document import document
+from runtime.cuda.machine import stub_the_driver
 
 import mlirad as ti
 from mlirad.mlir.run import main
 from mlirad.mlir.run.derivatives import Program
 from mlirad.mlir.run.function_command import FunctionCommand
+from mlirad.runtime.executors import EXECUTORS
 
 SITUATIONS = list(situations())
 MACHINES = [("f64", "cpu"), ("f32", "cpu"), ("f64", "simt")]
+FIRST = {situation.family: situation for situation in SITUATIONS[::-1] if not situation.refusal}
 CURVED = ["square", "elementary", "power", "steps_in_place", "norm", "results_of_results"]
 DOCUMENT = Path(__file__).parents[2] / "docs/enzyme.md"
 
@@ -53,6 +56,20 @@ def test_situations(
         assert re.match(rf"mlirad-run: {re.escape(str(file))}:\d+:\d+: ", output.err), output.err
         refusal = situation.refusal.replace("f64", element)
         assert refusal in output.err
+
+
+@pytest.mark.parametrize("situation", FIRST.values(), ids=_name)
+def test_on_a_gpu(
+    situation: Situation,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """The first situation of each family as PTX, whose launches a stub of the driver runs; all of
+    them have been."""
+    monkeypatch.setitem(EXECUTORS, "cuda", EXECUTORS["cuda"])
+    stub_the_driver()
+    test_situations(situation, "f64", "cuda", tmp_path, capfd)
 
 
 @pytest.mark.parametrize("name", CURVED)
