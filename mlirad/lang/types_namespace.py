@@ -76,6 +76,9 @@ def ndarray(
     return NdarrayType(dtype, ndim if field_dim is None else field_dim, needs_grad, boundary)
 
 
+vars(ndarray)["__parameter_type__"] = NdarrayType  # without its parentheses
+
+
 def _element_type(
     dtype: TypeLike | MatrixType | None, dim: int | None, shape: tuple[int, ...] | None
 ) -> TypeLike | MatrixType | None:

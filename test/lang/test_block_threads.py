@@ -256,6 +256,19 @@ def test_threads_outside_of_a_parallel_loop() -> None:
         alone()
 
 
+def test_what_other_blocks_see_has_no_order() -> None:
+    y = ti.field(ti.i32, 64)
+
+    @ti.kernel
+    def publish() -> None:
+        for i in range(64):
+            y[i] = 1
+            ti.simt.grid.mem_fence()
+
+    with pytest.raises(TaichiCompilationError, match=r"grid.mem_fence orders what other blocks"):
+        publish()
+
+
 def test_a_block_of_another_size() -> None:
     y = ti.field(ti.i32, 64)
 
@@ -267,3 +280,24 @@ def test_a_block_of_another_size() -> None:
 
     with pytest.raises(TaichiCompilationError, match="a block of 32 threads, in a loop whose"):
         add()
+
+
+def test_many_blocks_in_lanes_and_threads() -> None:
+    ti.init(cpu_max_num_threads=2)
+    count = 64 * 256
+    x, y = ti.field(ti.i32, count), ti.field(ti.i32, count)
+
+    @ti.kernel
+    def turn(bare: ti.types.ndarray) -> None:
+        ti.loop_config(block_dim=64)
+        for i in range(count):
+            shared = block.SharedArray(64, ti.i32)
+            shared[i % 64] = x[i] + bare[0]
+            block.sync()
+            y[i] = block.inclusive_add(shared[63 - i % 64], 64, ti.i32)
+
+    numbers = np.arange(count, dtype=np.int32) % 97
+    x.from_numpy(numbers)
+    turn(np.ones(1, np.int32))
+    expected = (numbers.reshape(-1, 64)[:, ::-1] + 1).cumsum(1)
+    np.testing.assert_array_equal(y.to_numpy().reshape(-1, 64), expected)

@@ -59,6 +59,15 @@ def wait() -> None:
         effects.sync()
 
 
+def refuse_fence() -> None:
+    """Raise TaichiSyntaxError where blocks would see what others write."""
+    if in_kernel() and (current().blocks or current().do_whiles):
+        raise TaichiSyntaxError(
+            "grid.mem_fence orders what other blocks see, which is not there yet: end the loop, "
+            "and read in the next one"
+        )
+
+
 def shuffled(value: Any, number: Scalar) -> Any:
     """The value that the thread of a number in the group has, elementwise."""
     block_size()
