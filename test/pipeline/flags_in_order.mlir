@@ -6,6 +6,6 @@
 // CHECK-NOT: arith.addf
 // CHECK: return %arg0
 func.func @f(%x: f32) -> f32 {
-  %dead = arith.addf %x, %x : f32
+  %dead = arith.addf %x, %x {field.derivative} : f32
   return %x : f32
 }

@@ -11,10 +11,10 @@ func.func @nested_and_not(%x: !field.array<f32, [16]>, %i: index, %start: f32) -
   %c1 = arith.constant 1 : index
   %c16 = arith.constant 16 : index
   %n = arith.constant 16 : index
-  %dead = arith.addf %start, %start : f32
+  %dead = arith.addf %start, %start {field.derivative} : f32
   %result = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %start) -> f32 {
     %v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32
-    %w = arith.mulf %v, %sum : f32
+    %w = arith.mulf %v, %sum {field.derivative} : f32
     scf.yield %w : f32
   }
   return %result : f32
@@ -31,7 +31,7 @@ module {
     %zero = arith.constant 0.0 : f32
     %result = scf.for %k = %c0 to %c16 step %c1 iter_args(%sum = %zero) -> f32 {
       %v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32
-      %w = arith.addf %v, %sum : f32
+      %w = arith.addf %v, %sum {field.derivative} : f32
       scf.yield %w : f32
     }
     return %result : f32

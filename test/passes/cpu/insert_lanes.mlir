@@ -162,11 +162,11 @@ func.func @updates(%x: memref<8xf32>, %s: memref<f32>, %at: memref<8xindex>, %h:
   scf.for %i = %c0 to %c8 step %c1 {
     %v = memref.load %x[%i] : memref<8xf32>
     %old = memref.load %s[] : memref<f32>
-    %new = arith.addf %old, %v : f32
+    %new = arith.addf %old, %v {field.derivative} : f32
     memref.store %new, %s[] : memref<f32>
     %k = memref.load %at[%i] : memref<8xindex>
     %old_h = memref.load %h[%k] : memref<4xf32>
-    %new_h = arith.addf %old_h, %v : f32
+    %new_h = arith.addf %old_h, %v {field.derivative} : f32
     memref.store %new_h, %h[%k] : memref<4xf32>
   } {field.any_order}
   return
@@ -198,7 +198,7 @@ func.func @small_array(%x: memref<64xf32>, %s: memref<4xf32>) {
     %a = memref.load %x[%i] : memref<64xf32>
     scf.for %k = %c0 to %c4 step %c1 {
       %b = memref.load %s[%k] : memref<4xf32>
-      %c = arith.subf %b, %a : f32
+      %c = arith.subf %b, %a {field.derivative} : f32
       memref.store %c, %s[%k] : memref<4xf32>
     }
   } {field.any_order}
@@ -218,7 +218,7 @@ func.func private @own_rows(%low: index, %high: index, %chunk: index, %x: memref
     %a = memref.load %x[%i] : memref<64xf32>
     scf.for %k = %c0 to %c4 step %c1 {
       %b = memref.load %s[%chunk, %k] : memref<2x4xf32>
-      %c = arith.addf %b, %a : f32
+      %c = arith.addf %b, %a {field.derivative} : f32
       memref.store %c, %s[%chunk, %k] : memref<2x4xf32>
     }
   } {field.any_order}
@@ -237,7 +237,7 @@ func.func private @own_elements(%low: index, %high: index, %chunk: index, %x: me
     scf.for %i = %c0 to %c64 step %c1 {
       %a = memref.load %x[%k, %i] : memref<4x64xf32>
       %b = memref.load %s[%k] : memref<4xf32>
-      %c = arith.addf %b, %a : f32
+      %c = arith.addf %b, %a {field.derivative} : f32
       memref.store %c, %s[%k] : memref<4xf32>
     } {field.any_order}
   } {field.any_order}
@@ -277,7 +277,7 @@ func.func @small_array_read(%x: memref<64xf32>, %s: memref<4xf32>, %y: memref<64
     memref.store %r, %y[%i] : memref<64xf32>
     scf.for %k = %c0 to %c4 step %c1 {
       %b = memref.load %s[%k] : memref<4xf32>
-      %c = arith.subf %b, %a : f32
+      %c = arith.subf %b, %a {field.derivative} : f32
       memref.store %c, %s[%k] : memref<4xf32>
     }
   } {field.any_order}

@@ -33,24 +33,24 @@ func.func @scalars(%x: f32, %d: f64, %h: f16) -> (f32, f64, f16) {
   %0 = math.tanh %x {field.exact} : f32
   // CHECK: llvm.call @libmvec.exp(%{{.*}}) : (f64) -> f64
   // B: math.exp
-  %1 = math.exp %d : f64
+  %1 = math.exp %d {field.derivative} : f64
   // CHECK: llvm.call @libmvec.atan2f(%{{.*}}, %{{.*}}) : (f32, f32) -> f32
   // B: llvm.call @libmvec.atan2f
-  %2 = math.atan2 %0, %x : f32
+  %2 = math.atan2 %0, %x {field.derivative} : f32
   // CHECK: math.exp %{{.*}} : f16
-  %3 = math.exp %h : f16
+  %3 = math.exp %h {field.derivative} : f16
   return %2, %1, %3 : f32, f64, f16
 }
 
 // CHECK-LABEL: func.func @powers
 func.func @powers(%x: f32, %y: f32) -> (f32, f32, f32) {
   // CHECK: llvm.call @libmvec.powf
-  %0 = math.powf %x, %y : f32
+  %0 = math.powf %x, %y {field.derivative} : f32
   // CHECK: math.powf
   %1 = math.powf %x, %y {field.exact} : f32
   // CHECK: math.powf
   %c = arith.constant 2.5 : f32
-  %2 = math.powf %x, %c : f32
+  %2 = math.powf %x, %c {field.derivative} : f32
   return %0, %1, %2 : f32, f32, f32
 }
 
@@ -63,7 +63,7 @@ func.func @powers(%x: f32, %y: f32) -> (f32, f32, f32) {
 // E-NEXT: %[[R:.*]] = llvm.call @_ZGVeN16v_sinf(%[[V]])
 // E-NEXT: vector.shuffle %[[R]], %[[R]] [0, 1, 2, 3, 4, 5, 6, 7]
 func.func @all_lanes(%v: vector<8xf32>) -> vector<8xf32> {
-  %0 = math.sin %v : vector<8xf32>
+  %0 = math.sin %v {field.derivative} : vector<8xf32>
   return %0 : vector<8xf32>
 }
 
@@ -75,7 +75,7 @@ func.func @all_lanes(%v: vector<8xf32>) -> vector<8xf32> {
 // CHECK: vector.shuffle %{{.*}} [0, 1, 2, 3, 4, 5, 6, 7]
 // CHECK: vector.shuffle %{{.*}} [0, 1, 2, 3, 4, 5]
 func.func @more(%v: vector<6xf64>, %w: vector<6xf64>) -> vector<6xf64> {
-  %0 = math.atan2 %v, %w : vector<6xf64>
+  %0 = math.atan2 %v, %w {field.derivative} : vector<6xf64>
   return %0 : vector<6xf64>
 }
 
@@ -84,13 +84,13 @@ func.func @more(%v: vector<6xf64>, %w: vector<6xf64>) -> vector<6xf64> {
 // CHECK-COUNT-2: llvm.call @_ZGVdN8v_erff
 // CHECK: vector.shape_cast %{{.*}} : vector<16xf32> to vector<2x8xf32>
 func.func @rows(%v: vector<2x8xf32>) -> vector<2x8xf32> {
-  %0 = math.erf %v : vector<2x8xf32>
+  %0 = math.erf %v {field.derivative} : vector<2x8xf32>
   return %0 : vector<2x8xf32>
 }
 
 // CHECK-LABEL: func.func @scalable
 // CHECK-NEXT: math.sin
 func.func @scalable(%v: vector<[4]xf32>) -> vector<[4]xf32> {
-  %0 = math.sin %v : vector<[4]xf32>
+  %0 = math.sin %v {field.derivative} : vector<[4]xf32>
   return %0 : vector<[4]xf32>
 }

@@ -40,16 +40,16 @@ func.func @nearest(%x: memref<6xf32>, %g: memref<6xf32>, %adjoint: f32, %near: f
     %d = arith.cmpf olt, %near, %v {field.decision} : f32
     %handed = arith.select %d, %a, %zero : f32
     %taken = arith.select %d, %zero, %a : f32
-    %p = arith.mulf %taken, %e : f32
+    %p = arith.mulf %taken, %e {field.derivative} : f32
     %t = arith.cmpf oeq, %p, %zero : f32
-    %q0 = arith.divf %p, %v : f32
+    %q0 = arith.divf %p, %v {field.derivative} : f32
     %q = arith.select %t, %zero, %q0 : f32
-    %cos = math.cos %q : f32
+    %cos = math.cos %q {field.derivative} : f32
     memref.store %cos, %o[%i] : memref<6xf32>
     %old = memref.load %g[%i] : memref<6xf32>
-    %new = arith.subf %old, %q : f32
+    %new = arith.subf %old, %q {field.derivative} : f32
     memref.store %new, %g[%i] : memref<6xf32>
-    %next = arith.addf %s, %q : f32
+    %next = arith.addf %s, %q {field.derivative} : f32
     scf.yield %handed, %next : f32, f32
   }
   return %r#0, %r#1 : f32, f32
@@ -73,13 +73,13 @@ func.func @others(%x: memref<6xf32>, %adjoint: f32, %near: f32) -> (f32, f32, f3
     %p1 = arith.mulf %p0, %v {field.exact} : f32
     %p2 = arith.mulf %p1, %v {field.exact} : f32
     %p3 = arith.mulf %p2, %v {field.exact} : f32
-    %p4 = arith.addf %s, %p3 : f32
+    %p4 = arith.addf %s, %p3 {field.derivative} : f32
     %kept = arith.select %d, %zero, %b : f32
-    %q0 = arith.mulf %kept, %v : f32
-    %q1 = arith.mulf %q0, %v : f32
-    %q2 = arith.mulf %q1, %v : f32
-    %q3 = arith.mulf %q2, %v : f32
-    %on = arith.addf %b, %q3 : f32
+    %q0 = arith.mulf %kept, %v {field.derivative} : f32
+    %q1 = arith.mulf %q0, %v {field.derivative} : f32
+    %q2 = arith.mulf %q1, %v {field.derivative} : f32
+    %q3 = arith.mulf %q2, %v {field.derivative} : f32
+    %on = arith.addf %b, %q3 {field.derivative} : f32
     scf.yield %handed, %on, %p4 : f32, f32, f32
   }
   return %r#0, %r#1, %r#2 : f32, f32, f32
@@ -104,12 +104,12 @@ func.func @between(%x: memref<6xf32>, %g: memref<6xf32>, %adjoint: f32, %near: f
     %d = arith.cmpf olt, %near, %v {field.decision} : f32
     %handed = arith.select %d, %a, %zero : f32
     %taken = arith.select %d, %zero, %a : f32
-    %p = arith.mulf %taken, %v : f32
-    %q = arith.mulf %p, %v : f32
-    %u = arith.mulf %q, %v : f32
+    %p = arith.mulf %taken, %v {field.derivative} : f32
+    %q = arith.mulf %p, %v {field.derivative} : f32
+    %u = arith.mulf %q, %v {field.derivative} : f32
     memref.store %zero, %g[%c0] : memref<6xf32>
     %old = memref.load %g[%i] : memref<6xf32>
-    %new = arith.addf %old, %u : f32
+    %new = arith.addf %old, %u {field.derivative} : f32
     memref.store %new, %g[%i] : memref<6xf32>
     %f = memref.load %g[%c1] : memref<6xf32>
     memref.store %f, %x[%i] : memref<6xf32>

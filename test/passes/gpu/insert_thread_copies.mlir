@@ -23,7 +23,7 @@
 // CHECK-NEXT: field.store %[[NEW]], %[[COPIES]][%[[THERE]]]
 // CHECK: scf.parallel {{.*}} to (%c1024) step
 // CHECK: gpu.all_reduce add
-// CHECK: field.atomic add {{.*}} {field.plain}
+// CHECK: field.atomic add {{.*}} {field.derivative, field.plain}
 // CHECK: {block_dim = 256 : i64, field.whole_blocks}
 func.func @bins(%v: f32) {
   %c0 = arith.constant 0 : index
@@ -33,7 +33,7 @@ func.func @bins(%v: f32) {
   %bins = "field.get"() {field = @bins} : () -> !field.array<f32, [4]>
   scf.parallel (%i) = (%c0) to (%c1000000) step (%c1) {
     %k = arith.remui %i, %c4 : index
-    %o = "field.atomic"(%v, %bins, %k) {kind = "add"} : (f32, !field.array<f32, [4]>, index) -> f32
+    %o = "field.atomic"(%v, %bins, %k) {field.derivative, kind = "add"} : (f32, !field.array<f32, [4]>, index) -> f32
     scf.reduce
   }
   return
@@ -53,7 +53,7 @@ func.func @stay(%v: f32) {
   %bins = "field.get"() {field = @bins} : () -> !field.array<f32, [4]>
   scf.parallel (%i) = (%c0) to (%c1000) step (%c1) {
     %k = arith.remui %i, %c4 : index
-    %o = "field.atomic"(%v, %bins, %k) {kind = "add"} : (f32, !field.array<f32, [4]>, index) -> f32
+    %o = "field.atomic"(%v, %bins, %k) {field.derivative, kind = "add"} : (f32, !field.array<f32, [4]>, index) -> f32
     scf.reduce
   }
   scf.parallel (%i) = (%c0) to (%c1000000) step (%c1) {
@@ -63,7 +63,7 @@ func.func @stay(%v: f32) {
   }
   scf.parallel (%i) = (%c0) to (%c1000000) step (%c1) {
     %k = arith.remui %i, %c4 : index
-    %o = "field.atomic"(%v, %bins, %k) {kind = "add"} : (f32, !field.array<f32, [4]>, index) -> f32
+    %o = "field.atomic"(%v, %bins, %k) {field.derivative, kind = "add"} : (f32, !field.array<f32, [4]>, index) -> f32
     %w = "field.load"(%bins, %k) : (!field.array<f32, [4]>, index) -> f32
     scf.reduce
   }

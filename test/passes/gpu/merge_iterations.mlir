@@ -39,7 +39,7 @@ func.func @sum() {
   scf.parallel (%i, %j) = (%c0, %c0) to (%c512, %c1024) step (%c1, %c1) {
     %r = arith.subi %i, %c1 : index
     %v = "field.load"(%x, %r, %j) : (!field.array<f32, [512, 1024]>, index, index) -> f32
-    %o = "field.atomic"(%v, %s) {kind = "add", field.reduce} : (f32, !field.array<f32, []>) -> f32
+    %o = "field.atomic"(%v, %s) {field.derivative, kind = "add", field.reduce} : (f32, !field.array<f32, []>) -> f32
     scf.reduce
   }
   return
@@ -99,7 +99,7 @@ func.func @others(%a: !field.array<f32, [512, 1024]>) {
   }
   scf.parallel (%i, %j) = (%c0, %c0) to (%c512, %c1024) step (%c1, %c1) {
     %v = "field.load"(%x, %i, %j) : (!field.array<f32, [512, 1024]>, index, index) -> f32
-    %o = "field.atomic"(%v, %x, %i, %j) {kind = "add"} : (f32, !field.array<f32, [512, 1024]>, index, index) -> f32
+    %o = "field.atomic"(%v, %x, %i, %j) {field.derivative, kind = "add"} : (f32, !field.array<f32, [512, 1024]>, index, index) -> f32
     scf.reduce
   }
   scf.parallel (%i, %j) = (%c0, %c0) to (%c100, %c1024) step (%c1, %c1) {

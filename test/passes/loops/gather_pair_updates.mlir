@@ -23,7 +23,7 @@
 // CHECK-NOT: field.atomic
 // CHECK: return
 // EXACT-LABEL: func.func @opposite(
-// EXACT: %[[D:.*]] = arith.subf %[[HERE:.*]], %[[THERE:.*]] :
+// EXACT: %[[D:.*]] = arith.subf %[[HERE:.*]], %[[THERE:.*]] {field.derivative} :
 // EXACT: %[[SQUARE:.*]] = arith.mulf %[[D]], %[[D]]
 // EXACT: arith.divf %[[D]], %[[SQUARE]]
 // EXACT: %[[E:.*]] = arith.subf %[[THERE]], %[[HERE]]
@@ -41,15 +41,15 @@ func.func @opposite() {
     %here = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32
     %sum = scf.for %j = %c0 to %c16 step %c1 iter_args(%s = %zero) -> (f32) {
       %there = "field.load"(%x, %j) : (!field.array<f32, [16]>, index) -> f32
-      %d = arith.subf %here, %there : f32
-      %square = arith.mulf %d, %d : f32
-      %force = arith.divf %d, %square : f32
-      %back = arith.negf %force : f32
-      %o = "field.atomic"(%back, %g, %j) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
-      %next = arith.addf %s, %force : f32
+      %d = arith.subf %here, %there {field.derivative} : f32
+      %square = arith.mulf %d, %d {field.derivative} : f32
+      %force = arith.divf %d, %square {field.derivative} : f32
+      %back = arith.negf %force {field.derivative} : f32
+      %o = "field.atomic"(%back, %g, %j) {field.derivative, kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+      %next = arith.addf %s, %force {field.derivative} : f32
       scf.yield %next : f32
     }
-    %p = "field.atomic"(%sum, %g, %i) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+    %p = "field.atomic"(%sum, %g, %i) {field.derivative, kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
     scf.reduce
   }
   return
@@ -74,10 +74,10 @@ func.func @own_sum(%n: index) {
     %here = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32
     scf.for %j = %c0 to %n step %c1 {
       %there = "field.load"(%x, %j) : (!field.array<f32, [16]>, index) -> f32
-      %root = math.sqrt %there : f32
-      %o = "field.atomic"(%root, %g, %j) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+      %root = math.sqrt %there {field.derivative} : f32
+      %o = "field.atomic"(%root, %g, %j) {field.derivative, kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
     }
-    %p = "field.atomic"(%here, %g, %i) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+    %p = "field.atomic"(%here, %g, %i) {field.derivative, kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
     scf.reduce
   }
   return
@@ -96,10 +96,10 @@ func.func @not_cancelled(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16]
     %here = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32
     scf.for %j = %c0 to %c16 step %c1 {
       %there = "field.load"(%x, %j) : (!field.array<f32, [16]>, index) -> f32
-      %p = arith.mulf %here, %there : f32
-      %q = arith.divf %p, %there : f32
-      %o = "field.atomic"(%q, %g, %j) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
-      %r = "field.atomic"(%q, %g, %i) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+      %p = arith.mulf %here, %there {field.derivative} : f32
+      %q = arith.divf %p, %there {field.derivative} : f32
+      %o = "field.atomic"(%q, %g, %j) {field.derivative, kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+      %r = "field.atomic"(%q, %g, %i) {field.derivative, kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
     }
     scf.reduce
   }
@@ -109,7 +109,7 @@ func.func @not_cancelled(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16]
 // Other trips, arrays that are read or written beside, results that are used, what is dear to compute anew, updates of
 // one element of a pair only: all stay.
 // CHECK-LABEL: func.func @stay(
-// CHECK-COUNT-6: field.atomic add {{.*}} {stays}
+// CHECK-COUNT-6: field.atomic add {{.*}} {field.derivative, stays}
 // CHECK: return
 func.func @stay(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16]>, %h: !field.array<f32, [16]>) {
   %c0 = arith.constant 0 : index
@@ -119,24 +119,24 @@ func.func @stay(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16]>, %h: !f
   scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
     scf.for %j = %c0 to %c15 step %c1 {
       %v = "field.load"(%x, %j) : (!field.array<f32, [16]>, index) -> f32
-      %o = "field.atomic"(%v, %g, %j) {kind = "add", stays} : (f32, !field.array<f32, [16]>, index) -> f32
-      %p = "field.atomic"(%v, %g, %i) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+      %o = "field.atomic"(%v, %g, %j) {field.derivative, kind = "add", stays} : (f32, !field.array<f32, [16]>, index) -> f32
+      %p = "field.atomic"(%v, %g, %i) {field.derivative, kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
     }
     scf.reduce
   }
   scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
     scf.for %j = %c0 to %c16 step %c1 {
       %v = "field.load"(%g, %j) : (!field.array<f32, [16]>, index) -> f32
-      %o = "field.atomic"(%v, %g, %j) {kind = "add", stays} : (f32, !field.array<f32, [16]>, index) -> f32
-      %p = "field.atomic"(%v, %g, %i) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+      %o = "field.atomic"(%v, %g, %j) {field.derivative, kind = "add", stays} : (f32, !field.array<f32, [16]>, index) -> f32
+      %p = "field.atomic"(%v, %g, %i) {field.derivative, kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
     }
     scf.reduce
   }
   scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
     scf.for %j = %c0 to %c16 step %c1 {
       %v = "field.load"(%x, %j) : (!field.array<f32, [16]>, index) -> f32
-      %o = "field.atomic"(%v, %g, %j) {kind = "add", stays} : (f32, !field.array<f32, [16]>, index) -> f32
-      %p = "field.atomic"(%v, %g, %i) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+      %o = "field.atomic"(%v, %g, %j) {field.derivative, kind = "add", stays} : (f32, !field.array<f32, [16]>, index) -> f32
+      %p = "field.atomic"(%v, %g, %i) {field.derivative, kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
     }
     %w = "field.load"(%h, %i) : (!field.array<f32, [16]>, index) -> f32
     "field.store"(%w, %x, %i) : (f32, !field.array<f32, [16]>, index) -> ()
@@ -145,8 +145,8 @@ func.func @stay(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16]>, %h: !f
   scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
     scf.for %j = %c0 to %c16 step %c1 {
       %v = "field.load"(%x, %j) : (!field.array<f32, [16]>, index) -> f32
-      %o = "field.atomic"(%v, %g, %j) {kind = "add", stays} : (f32, !field.array<f32, [16]>, index) -> f32
-      %p = "field.atomic"(%o, %g, %i) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+      %o = "field.atomic"(%v, %g, %j) {field.derivative, kind = "add", stays} : (f32, !field.array<f32, [16]>, index) -> f32
+      %p = "field.atomic"(%o, %g, %i) {field.derivative, kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
     }
     scf.reduce
   }
@@ -154,18 +154,18 @@ func.func @stay(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16]>, %h: !f
     %u = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32
     scf.for %j = %c0 to %c16 step %c1 {
       %v = "field.load"(%x, %j) : (!field.array<f32, [16]>, index) -> f32
-      %w = arith.divf %v, %u : f32
-      %s = math.sin %w : f32
-      %o = "field.atomic"(%s, %g, %j) {kind = "add", stays} : (f32, !field.array<f32, [16]>, index) -> f32
-      %p = "field.atomic"(%s, %g, %i) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+      %w = arith.divf %v, %u {field.derivative} : f32
+      %s = math.sin %w {field.derivative} : f32
+      %o = "field.atomic"(%s, %g, %j) {field.derivative, kind = "add", stays} : (f32, !field.array<f32, [16]>, index) -> f32
+      %p = "field.atomic"(%s, %g, %i) {field.derivative, kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
     }
     scf.reduce
   }
   scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
     scf.for %j = %c0 to %c16 step %c1 {
       %v = "field.load"(%x, %j) : (!field.array<f32, [16]>, index) -> f32
-      %o = "field.atomic"(%v, %g, %j) {kind = "add", stays} : (f32, !field.array<f32, [16]>, index) -> f32
-      %p = "field.atomic"(%v, %h, %i) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+      %o = "field.atomic"(%v, %g, %j) {field.derivative, kind = "add", stays} : (f32, !field.array<f32, [16]>, index) -> f32
+      %p = "field.atomic"(%v, %h, %i) {field.derivative, kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
     }
     scf.reduce
   }

@@ -26,7 +26,7 @@ func.func @pairs() {
     scf.for %j = %c0 to %c16 step %c1 {
       %v = "field.load"(%x, %j) : (!field.array<f32, [16]>, index) -> f32
       %o = "field.atomic"(%v, %g, %i) {kind = "add", field.loose} : (f32, !field.array<f32, [16]>, index) -> f32
-      %p = "field.atomic"(%v, %g, %j) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+      %p = "field.atomic"(%v, %g, %j) {field.derivative, kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
     }
     scf.reduce
   }
@@ -53,12 +53,12 @@ func.func @may_not_run(%n: index) {
       %v = "field.load"(%x, %j) : (!field.array<f32, [16]>, index) -> f32
       %here = arith.cmpi slt, %j, %n : index
       scf.if %here {
-        %o = "field.atomic"(%v, %g, %n) {kind = "max"} : (f32, !field.array<f32, [16]>, index) -> f32
+        %o = "field.atomic"(%v, %g, %n) {field.derivative, kind = "max"} : (f32, !field.array<f32, [16]>, index) -> f32
       }
     }
     scf.for %j = %c0 to %n step %c1 {
       %v = "field.load"(%x, %j) : (!field.array<f32, [16]>, index) -> f32
-      %o = "field.atomic"(%v, %g, %i) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+      %o = "field.atomic"(%v, %g, %i) {field.derivative, kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
     }
     scf.reduce
   }
@@ -82,15 +82,15 @@ func.func @seen() {
   %one = arith.constant 1.0 : f32
   scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
     %s = scf.for %j = %c0 to %c16 step %c1 iter_args(%s = %one) -> (f32) {
-      %o = "field.atomic"(%one, %g, %i) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
-      %p = "field.atomic"(%one, %h, %i) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
-      %q = "field.atomic"(%one, %h, %j) {kind = "mul"} : (f32, !field.array<f32, [16]>, index) -> f32
+      %o = "field.atomic"(%one, %g, %i) {field.derivative, kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+      %p = "field.atomic"(%one, %h, %i) {field.derivative, kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+      %q = "field.atomic"(%one, %h, %j) {field.derivative, kind = "mul"} : (f32, !field.array<f32, [16]>, index) -> f32
       %r = "field.atomic"(%one, %x, %i) {kind = "add", field.exact} : (f32, !field.array<f32, [16]>, index) -> f32
       scf.yield %o : f32
     }
     scf.for %j = %c0 to %c16 step %c1 {
       %v = "field.load"(%g, %j) : (!field.array<f32, [16]>, index) -> f32
-      %o = "field.atomic"(%v, %g, %i) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+      %o = "field.atomic"(%v, %g, %i) {field.derivative, kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
     }
     "field.store"(%s, %x, %i) : (f32, !field.array<f32, [16]>, index) -> ()
     scf.reduce
@@ -113,7 +113,7 @@ func.func @through_two_loops(%g: !field.array<i32, [16]>, %v: i32) {
   scf.parallel (%i) = (%c0) to (%c4) step (%c1) {
     scf.for %j = %c0 to %c4 step %c1 {
       scf.for %k = %c0 to %j step %c1 {
-        %o = "field.atomic"(%v, %g, %i) {kind = "add"} : (i32, !field.array<i32, [16]>, index) -> i32
+        %o = "field.atomic"(%v, %g, %i) {field.derivative, kind = "add"} : (i32, !field.array<i32, [16]>, index) -> i32
       }
     }
     scf.reduce

@@ -35,17 +35,17 @@ func.func @sum_and_update(%w: memref<8x6xf32> {llvm.noalias}, %x: memref<?x6xf32
       %sum = scf.for %j = %c0 to %c6 step %c1 iter_args(%s = %zero) -> f32 {
         %u = memref.load %w[%i, %j] : memref<8x6xf32>
         %v = memref.load %x[%b, %j] : memref<?x6xf32>
-        %p = arith.mulf %u, %v : f32
-        %t = arith.addf %s, %p : f32
+        %p = arith.mulf %u, %v {field.derivative} : f32
+        %t = arith.addf %s, %p {field.derivative} : f32
         scf.yield %t : f32
       }
-      %e = math.tanh %sum : f32
+      %e = math.tanh %sum {field.derivative} : f32
       memref.store %e, %h[%b, %i] : memref<?x8xf32>
       scf.for %j = %c0 to %c6 step %c1 {
         %v = memref.load %x[%b, %j] : memref<?x6xf32>
-        %p = arith.mulf %e, %v : f32
+        %p = arith.mulf %e, %v {field.derivative} : f32
         %o = memref.load %g[%i, %j] : memref<8x6xf32>
-        %t = arith.addf %o, %p : f32
+        %t = arith.addf %o, %p {field.derivative} : f32
         memref.store %t, %g[%i, %j] : memref<8x6xf32>
       }
     }
@@ -80,9 +80,9 @@ func.func @guarded(%w: memref<7x9xf32> {llvm.noalias}, %x: memref<9x8xf32> {llvm
           scf.yield %zero : f32
         }
         %u = memref.load %w[%i, %k] : memref<7x9xf32>
-        %p = arith.mulf %u, %v : f32
+        %p = arith.mulf %u, %v {field.derivative} : f32
         %q = memref.load %o[%i, %j] : memref<7x8xf32>
-        %t = arith.addf %q, %p : f32
+        %t = arith.addf %q, %p {field.derivative} : f32
         memref.store %t, %o[%i, %j] : memref<7x8xf32>
       }
     }
@@ -106,14 +106,14 @@ func.func @seen(%a: memref<9x9xf32> {llvm.noalias}, %b: memref<9x9xf32> {llvm.no
       %sum = scf.for %k = %c0 to %c9 step %c1 iter_args(%s = %zero) -> f32 {
         %x = memref.load %a[%i, %k] : memref<9x9xf32>
         %y = memref.load %b[%k, %j] : memref<9x9xf32>
-        %p = arith.mulf %x, %y : f32
-        %t = arith.addf %s, %p : f32
+        %p = arith.mulf %x, %y {field.derivative} : f32
+        %t = arith.addf %s, %p {field.derivative} : f32
         scf.yield %t : f32
       }
       memref.store %sum, %b[%i, %j] : memref<9x9xf32>
       scf.for %k = %c0 to %c9 step %c1 {
         %x = memref.load %a[%i, %k] : memref<9x9xf32>
-        %p = arith.mulf %x, %sum : f32
+        %p = arith.mulf %x, %sum {field.derivative} : f32
         %o = memref.load %c[%i, %j] : memref<9x9xf32>
         %t = arith.addf %o, %p {field.exact} : f32
         memref.store %t, %c[%i, %j] : memref<9x9xf32>
@@ -144,8 +144,8 @@ func.func @in_place(%a: memref<9x8xf32> {llvm.noalias}, %b: memref<8x9xf32> {llv
       %sum = scf.for %k = %c0 to %c8 step %c1 iter_args(%s = %zero) -> f32 {
         %x = memref.load %a[%i, %k] : memref<9x8xf32>
         %y = memref.load %b[%k, %j] : memref<8x9xf32>
-        %p = arith.mulf %x, %y : f32
-        %t = arith.addf %s, %p : f32
+        %p = arith.mulf %x, %y {field.derivative} : f32
+        %t = arith.addf %s, %p {field.derivative} : f32
         scf.yield %t : f32
       }
       memref.store %sum, %c[%i, %j] : memref<9x9xf32>
@@ -153,9 +153,9 @@ func.func @in_place(%a: memref<9x8xf32> {llvm.noalias}, %b: memref<8x9xf32> {llv
       memref.store %zero, %g[%i, %j] : memref<9x9xf32>
       scf.for %k = %c0 to %c8 step %c1 {
         %x = memref.load %a[%i, %k] : memref<9x8xf32>
-        %p = arith.mulf %x, %e : f32
+        %p = arith.mulf %x, %e {field.derivative} : f32
         %o = memref.load %h[%k, %j] : memref<8x9xf32>
-        %t = arith.addf %o, %p : f32
+        %t = arith.addf %o, %p {field.derivative} : f32
         memref.store %t, %h[%k, %j] : memref<8x9xf32>
       }
     }
@@ -187,9 +187,9 @@ func.func @window(%w: memref<7x9x2xf32> {llvm.noalias}, %x: memref<9x8xf32> {llv
           scf.if %low {
             %l = memref.load %x[%k, %at] : memref<9x8xf32>
             %u = memref.load %w[%i, %k, %v] : memref<7x9x2xf32>
-            %p = arith.mulf %u, %l : f32
+            %p = arith.mulf %u, %l {field.derivative} : f32
             %q = memref.load %o[%i, %j] : memref<7x8xf32>
-            %t = arith.addf %q, %p : f32
+            %t = arith.addf %q, %p {field.derivative} : f32
             memref.store %t, %o[%i, %j] : memref<7x8xf32>
           }
         }
@@ -228,21 +228,21 @@ func.func @several(%a: memref<9x9xf32> {llvm.noalias}, %b: memref<9x9xf32> {llvm
         %x = memref.load %a[%i, %k] : memref<9x9xf32>
         %y = memref.load %b[%k, %j] : memref<9x9xf32>
         %z = memref.load %c[%i, %k] : memref<9x9xf32>
-        %p = arith.mulf %x, %y : f32
-        %q = arith.mulf %y, %z : f32
-        %r = arith.subf %p, %q : f32
-        %t = arith.addf %s, %r : f32
+        %p = arith.mulf %x, %y {field.derivative} : f32
+        %q = arith.mulf %y, %z {field.derivative} : f32
+        %r = arith.subf %p, %q {field.derivative} : f32
+        %t = arith.addf %s, %r {field.derivative} : f32
         scf.yield %t : f32
       }
       memref.store %sum, %d[%i, %j] : memref<9x9xf32>
       scf.for %k = %c0 to %c9 step %c1 {
         %x = memref.load %a[%j, %k] : memref<9x9xf32>
         %y = memref.load %b[%j, %k] : memref<9x9xf32>
-        %p = arith.mulf %u, %x : f32
-        %q = arith.mulf %u, %y : f32
-        %r = arith.addf %p, %q : f32
+        %p = arith.mulf %u, %x {field.derivative} : f32
+        %q = arith.mulf %u, %y {field.derivative} : f32
+        %r = arith.addf %p, %q {field.derivative} : f32
         %o = memref.load %e[%i, %k] : memref<9x9xf32>
-        %t = arith.addf %o, %r : f32
+        %t = arith.addf %o, %r {field.derivative} : f32
         memref.store %t, %e[%i, %k] : memref<9x9xf32>
       }
     }
@@ -270,12 +270,12 @@ func.func @looked_at(%w: memref<8x6xf32> {llvm.noalias}, %x: memref<?x6xf32> {ll
       %sum = scf.for %j = %c0 to %c6 step %c1 iter_args(%s = %zero) -> f32 {
         %u = memref.load %w[%i, %j] : memref<8x6xf32>
         %v = memref.load %x[%b, %j] : memref<?x6xf32>
-        %p = arith.mulf %u, %v : f32
+        %p = arith.mulf %u, %v {field.derivative} : f32
         %large = arith.cmpf ogt, %p, %zero : f32
         scf.if %large {
           memref.store %s, %g[%j] : memref<6xf32>
         }
-        %t = arith.addf %s, %p : f32
+        %t = arith.addf %s, %p {field.derivative} : f32
         scf.yield %t : f32
       }
       memref.store %sum, %h[%b, %i] : memref<?x8xf32>

@@ -34,8 +34,8 @@ func.func @passed_by(%w: memref<7x9x2xf32> {llvm.noalias}, %x: memref<9x16xf32> 
           %at = arith.subi %twice, %c1 : index
           %l = memref.load %x[%k, %at] : memref<9x16xf32>
           %u = memref.load %w[%i, %k, %c0] : memref<7x9x2xf32>
-          %p = arith.mulf %u, %l : f32
-          %t = arith.addf %so_far, %p : f32
+          %p = arith.mulf %u, %l {field.derivative} : f32
+          %t = arith.addf %so_far, %p {field.derivative} : f32
           scf.yield %t : f32
         } else {
           scf.yield %so_far : f32
@@ -43,8 +43,8 @@ func.func @passed_by(%w: memref<7x9x2xf32> {llvm.noalias}, %x: memref<9x16xf32> 
         %second = scf.if %high -> (f32) {
           %l = memref.load %x[%k, %twice] : memref<9x16xf32>
           %u = memref.load %w[%i, %k, %c1] : memref<7x9x2xf32>
-          %p = arith.mulf %u, %l : f32
-          %t = arith.addf %first, %p : f32
+          %p = arith.mulf %u, %l {field.derivative} : f32
+          %t = arith.addf %first, %p {field.derivative} : f32
           scf.yield %t : f32
         } else {
           scf.yield %first : f32

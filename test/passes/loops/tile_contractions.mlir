@@ -27,9 +27,9 @@ func.func @columns(%a: memref<10x40xf32> {llvm.noalias}, %b: memref<40x11xf32> {
       scf.for %k = %c0 to %c40 step %c1 {
         %x = memref.load %a[%i, %k] : memref<10x40xf32>
         %y = memref.load %b[%k, %j] : memref<40x11xf32>
-        %p = arith.mulf %x, %y : f32
+        %p = arith.mulf %x, %y {field.derivative} : f32
         %o = memref.load %c[%i, %j] : memref<10x11xf32>
-        %s = arith.addf %o, %p : f32
+        %s = arith.addf %o, %p {field.derivative} : f32
         memref.store %s, %c[%i, %j] : memref<10x11xf32>
       }
     }
@@ -58,9 +58,9 @@ func.func @dots(%a: memref<?x99xf32> {llvm.noalias}, %b: memref<3x99xf32> {llvm.
       scf.for %k = %c0 to %c99 step %c1 {
         %x = memref.load %a[%i, %k] : memref<?x99xf32>
         %y = memref.load %b[%j, %k] : memref<3x99xf32>
-        %p = arith.mulf %x, %y : f32
+        %p = arith.mulf %x, %y {field.derivative} : f32
         %o = memref.load %c[%i, %j, %c1] : memref<?x3x2xf32>
-        %s = arith.subf %o, %p : f32
+        %s = arith.subf %o, %p {field.derivative} : f32
         memref.store %s, %c[%i, %j, %c1] : memref<?x3x2xf32>
       }
     }
@@ -86,9 +86,9 @@ func.func @copied(%a: memref<64x5xf32> {llvm.noalias}, %b: memref<8x5xf32> {llvm
       scf.for %k = %c0 to %c5 step %c1 {
         %x = memref.load %a[%i, %k] : memref<64x5xf32>
         %y = memref.load %b[%j, %k] : memref<8x5xf32>
-        %p = arith.mulf %x, %y : f32
+        %p = arith.mulf %x, %y {field.derivative} : f32
         %o = memref.load %c[%i, %j] : memref<64x8xf32>
-        %s = arith.addf %o, %p : f32
+        %s = arith.addf %o, %p {field.derivative} : f32
         memref.store %s, %c[%i, %j] : memref<64x8xf32>
       }
     }
@@ -121,9 +121,9 @@ func.func @near_rows(%a: memref<64x1200xf32> {llvm.noalias}, %b: memref<64x1200x
       scf.for %k = %c0 to %c64 step %c1 {
         %x = memref.load %a[%k, %i] : memref<64x1200xf32>
         %y = memref.load %b[%k, %j] : memref<64x1200xf32>
-        %p = arith.mulf %x, %y : f32
+        %p = arith.mulf %x, %y {field.derivative} : f32
         %o = memref.load %c[%i, %j] : memref<1200x1200xf32>
-        %s = arith.addf %o, %p : f32
+        %s = arith.addf %o, %p {field.derivative} : f32
         memref.store %s, %c[%i, %j] : memref<1200x1200xf32>
       }
     }
@@ -148,9 +148,9 @@ func.func @near_rows_of_few_columns(%a: memref<64x1200xf32> {llvm.noalias}, %b: 
       scf.for %k = %c0 to %c64 step %c1 {
         %x = memref.load %a[%k, %i] : memref<64x1200xf32>
         %y = memref.load %b[%k, %j] : memref<64x1200xf32>
-        %p = arith.mulf %x, %y : f32
+        %p = arith.mulf %x, %y {field.derivative} : f32
         %o = memref.load %c[%i, %j] : memref<1200x1200xf32>
-        %s = arith.addf %o, %p : f32
+        %s = arith.addf %o, %p {field.derivative} : f32
         memref.store %s, %c[%i, %j] : memref<1200x1200xf32>
       }
     }
@@ -193,9 +193,9 @@ func.func @aliased(%a: memref<9x9xf32> {llvm.noalias}, %b: memref<9x9xf32>, %c: 
       scf.for %k = %c0 to %c9 step %c1 {
         %x = memref.load %a[%i, %k] : memref<9x9xf32>
         %y = memref.load %b[%k, %j] : memref<9x9xf32>
-        %p = arith.mulf %x, %y : f32
+        %p = arith.mulf %x, %y {field.derivative} : f32
         %o = memref.load %c[%i, %j] : memref<9x9xf32>
-        %s = arith.addf %o, %p : f32
+        %s = arith.addf %o, %p {field.derivative} : f32
         memref.store %s, %c[%i, %j] : memref<9x9xf32>
       }
     }
@@ -212,10 +212,10 @@ func.func @shared(%a: memref<9x9xf32> {llvm.noalias}, %b: memref<9x9xf32> {llvm.
       scf.for %k = %c0 to %c9 step %c1 {
         %x = memref.load %a[%i, %k] : memref<9x9xf32>
         %y = memref.load %b[%k, %j] : memref<9x9xf32>
-        %p = arith.mulf %x, %y : f32
+        %p = arith.mulf %x, %y {field.derivative} : f32
         %at = arith.addi %i, %j : index
         %o = memref.load %c[%at] : memref<17xf32>
-        %s = arith.addf %o, %p : f32
+        %s = arith.addf %o, %p {field.derivative} : f32
         memref.store %s, %c[%at] : memref<17xf32>
       }
     }
@@ -248,18 +248,18 @@ func.func @terms(%w: memref<10x9x2xf32> {llvm.noalias}, %x: memref<9x9xf32> {llv
       scf.for %k = %c0 to %c9 step %c1 {
         %u = memref.load %w[%i, %k, %c0] : memref<10x9x2xf32>
         %v = memref.load %x[%k, %j] : memref<9x9xf32>
-        %p = arith.mulf %u, %v : f32
+        %p = arith.mulf %u, %v {field.derivative} : f32
         %a = memref.load %o[%i, %j] : memref<10x8xf32>
-        %s = arith.addf %a, %p : f32
+        %s = arith.addf %a, %p {field.derivative} : f32
         memref.store %s, %o[%i, %j] : memref<10x8xf32>
         %here = arith.cmpi slt, %j, %c7 : index
         scf.if %here {
           %next = arith.addi %j, %c1 : index
           %q = memref.load %w[%i, %k, %c1] : memref<10x9x2xf32>
           %r = memref.load %x[%k, %next] : memref<9x9xf32>
-          %m = arith.mulf %q, %r : f32
+          %m = arith.mulf %q, %r {field.derivative} : f32
           %n = memref.load %o[%i, %j] : memref<10x8xf32>
-          %t = arith.addf %n, %m : f32
+          %t = arith.addf %n, %m {field.derivative} : f32
           memref.store %t, %o[%i, %j] : memref<10x8xf32>
         }
       }
@@ -291,9 +291,9 @@ func.func @second_columns(%a: memref<10x40xf32> {llvm.noalias}, %b: memref<40x13
         %twice = arith.muli %j, %c2 : index
         %x = memref.load %a[%i, %k] : memref<10x40xf32>
         %y = memref.load %b[%k, %twice] : memref<40x13xf32>
-        %p = arith.mulf %x, %y : f32
+        %p = arith.mulf %x, %y {field.derivative} : f32
         %o = memref.load %c[%i, %j] : memref<10x7xf32>
-        %s = arith.addf %o, %p : f32
+        %s = arith.addf %o, %p {field.derivative} : f32
         memref.store %s, %c[%i, %j] : memref<10x7xf32>
       }
     }
@@ -325,9 +325,9 @@ func.func @across(%a: memref<100x12xf32> {llvm.noalias}, %b: memref<4x12xf32> {l
       scf.for %k = %c0 to %c12 step %c1 {
         %x = memref.load %a[%i, %k] : memref<100x12xf32>
         %y = memref.load %b[%j, %k] : memref<4x12xf32>
-        %p = arith.mulf %x, %y : f32
+        %p = arith.mulf %x, %y {field.derivative} : f32
         %o = memref.load %c[%i, %j] : memref<100x4xf32>
-        %s = arith.addf %o, %p : f32
+        %s = arith.addf %o, %p {field.derivative} : f32
         memref.store %s, %c[%i, %j] : memref<100x4xf32>
       }
     }
@@ -363,9 +363,9 @@ func.func @apart(%x: memref<20x9xf32> {llvm.noalias}, %w: memref<8x20xf32> {llvm
       scf.for %c = %c0 to %c20 step %c1 {
         %left = memref.load %x[%c, %n] : memref<20x9xf32>
         %right = memref.load %w[%k, %c] : memref<8x20xf32>
-        %p = arith.mulf %left, %right : f32
+        %p = arith.mulf %left, %right {field.derivative} : f32
         %old = memref.load %o[%n, %k, %c1] : memref<9x8x3xf32>
-        %new = arith.addf %old, %p : f32
+        %new = arith.addf %old, %p {field.derivative} : f32
         memref.store %new, %o[%n, %k, %c1] : memref<9x8x3xf32>
       }
     }

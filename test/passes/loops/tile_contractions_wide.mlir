@@ -18,9 +18,9 @@ func.func @many_columns(%a: memref<64x64xf32> {llvm.noalias}, %b: memref<64x384x
       scf.for %k = %c0 to %c64 step %c1 {
         %x = memref.load %a[%i, %k] : memref<64x64xf32>
         %y = memref.load %b[%k, %j] : memref<64x384xf32>
-        %p = arith.mulf %x, %y : f32
+        %p = arith.mulf %x, %y {field.derivative} : f32
         %o = memref.load %c[%i, %j] : memref<64x384xf32>
-        %s = arith.addf %o, %p : f32
+        %s = arith.addf %o, %p {field.derivative} : f32
         memref.store %s, %c[%i, %j] : memref<64x384xf32>
       }
     }
@@ -44,9 +44,9 @@ func.func @fewer_columns(%a: memref<64x64xf32> {llvm.noalias}, %b: memref<64x64x
       scf.for %k = %c0 to %c64 step %c1 {
         %x = memref.load %a[%i, %k] : memref<64x64xf32>
         %y = memref.load %b[%k, %j] : memref<64x64xf32>
-        %p = arith.mulf %x, %y : f32
+        %p = arith.mulf %x, %y {field.derivative} : f32
         %o = memref.load %c[%i, %j] : memref<64x64xf32>
-        %s = arith.addf %o, %p : f32
+        %s = arith.addf %o, %p {field.derivative} : f32
         memref.store %s, %c[%i, %j] : memref<64x64xf32>
       }
     }

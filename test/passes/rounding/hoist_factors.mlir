@@ -38,11 +38,11 @@ func.func @of_what_is_shared(%x: memref<?xf32>, %c: f32, %d: f32, %n: index) -> 
   %z = arith.constant 0.0 : f32
   %r:2 = scf.for %j = %c0 to %n step %c1 iter_args(%a = %z, %b = %z) -> (f32, f32) {
     %v = memref.load %x[%j] : memref<?xf32>
-    %p = arith.mulf %v, %c : f32
-    %q = arith.divf %p, %d : f32
-    %w = arith.mulf %q, %v : f32
-    %s = arith.addf %a, %w : f32
-    %t = arith.subf %b, %q : f32
+    %p = arith.mulf %v, %c {field.derivative} : f32
+    %q = arith.divf %p, %d {field.derivative} : f32
+    %w = arith.mulf %q, %v {field.derivative} : f32
+    %s = arith.addf %a, %w {field.derivative} : f32
+    %t = arith.subf %b, %q {field.derivative} : f32
     scf.yield %s, %t : f32, f32
   }
   return %r#0, %r#1 : f32, f32
@@ -65,15 +65,15 @@ func.func @others(%x: memref<9xf32>, %c: f32, %s: f32) -> (f32, f32, f32) {
   }
   %u = scf.for %j = %c0 to %c9 step %c1 iter_args(%a = %s) -> (f32) {
     %v = memref.load %x[%j] : memref<9xf32>
-    %p = arith.mulf %c, %v : f32
+    %p = arith.mulf %c, %v {field.derivative} : f32
     memref.store %p, %x[%j] : memref<9xf32>
-    %n = arith.addf %a, %p : f32
+    %n = arith.addf %a, %p {field.derivative} : f32
     scf.yield %n : f32
   }
   %w = scf.for %j = %c0 to %c9 step %c1 iter_args(%a = %s) -> (f32) {
     %v = memref.load %x[%j] : memref<9xf32>
-    %p = arith.mulf %c, %v : f32
-    %n = arith.addf %a, %p : f32
+    %p = arith.mulf %c, %v {field.derivative} : f32
+    %n = arith.addf %a, %p {field.derivative} : f32
     memref.store %n, %x[%j] : memref<9xf32>
     scf.yield %n : f32
   }

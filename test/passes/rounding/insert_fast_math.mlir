@@ -5,8 +5,8 @@
 // CHECK: arith.addf %{{.*}} fastmath<reassoc,arcp,contract>
 // CHECK: math.sin %{{.*}} fastmath<reassoc,arcp,contract>
 func.func @float_operations(%a: f32) -> f32 {
-  %0 = arith.addf %a, %a : f32
-  %1 = math.sin %0 : f32
+  %0 = arith.addf %a, %a {field.derivative} : f32
+  %1 = math.sin %0 {field.derivative} : f32
   return %1 : f32
 }
 
@@ -27,10 +27,10 @@ func.func @comparisons_keep_nan(%a: f32, %i: i32) -> f32 {
 // CHECK: arith.divf %{{.*}}, %{{.*}} fastmath<reassoc,arcp,contract>
 func.func @reciprocal_roots(%a: f32) -> (f32, f32) {
   %eps = arith.constant 1.0e-3 : f32
-  %0 = math.sqrt %a : f32
-  %1 = arith.divf %a, %0 : f32
-  %2 = arith.addf %a, %eps : f32
-  %3 = math.sqrt %2 : f32
-  %4 = arith.divf %a, %3 : f32
+  %0 = math.sqrt %a {field.derivative} : f32
+  %1 = arith.divf %a, %0 {field.derivative} : f32
+  %2 = arith.addf %a, %eps {field.derivative} : f32
+  %3 = math.sqrt %2 {field.derivative} : f32
+  %4 = arith.divf %a, %3 {field.derivative} : f32
   return %1, %4 : f32, f32
 }

@@ -28,11 +28,11 @@ func.func @of_differences(%a: f64, %b: f64, %c: f64) -> (f64, f64) {
 // CHECK-LABEL: func.func @with_another_use
 // CHECK-DAG: %[[P:.*]] = arith.mulf %arg0, %arg1 {field.exact}
 // CHECK-DAG: %[[R:.*]] = math.fma %arg0, %arg1, %arg2
-// CHECK: %[[T:.*]] = arith.addf %[[P]], %arg2 : f32
+// CHECK: %[[T:.*]] = arith.addf %[[P]], %arg2 {field.derivative} : f32
 // CHECK-NEXT: return %[[R]], %[[T]]
 func.func @with_another_use(%a: f32, %b: f32, %c: f32) -> (f32, f32) {
   %p = arith.mulf %a, %b {field.fused} : f32
   %r = arith.addf %p, %c {field.exact} : f32
-  %t = arith.addf %p, %c : f32
+  %t = arith.addf %p, %c {field.derivative} : f32
   return %r, %t : f32, f32
 }

@@ -221,7 +221,8 @@ def print_special(t: Translator, node: ast.Call) -> None:
 def ndrange(t: Translator, node: ast.Call) -> NdRange:
     """A box of indices, for the outermost loop or another: for each axis an extent, or a pair
     `(first, end)`, of integers. `for i, j in ti.ndrange(n, (1, m))`: the last index is the
-    fastest, or the last of `axes`, which lists the axes, the outermost first."""
+    fastest, or the last of `axes`, which lists the axes, the outermost first. Raises
+    TaichiSyntaxError for an unknown option."""
     keywords = {str(keyword.arg): t.visit_value(keyword.value) for keyword in node.keywords}
     if unknown := keywords.keys() - {"axes"}:
         raise TaichiSyntaxError(f"ti.ndrange has no option {', '.join(sorted(unknown))}")
