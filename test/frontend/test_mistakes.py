@@ -654,7 +654,7 @@ class TestFieldsAsObjects:
             assert not z
         with pytest.raises(TypeError, match="'a is None' asks"):
             bool(a)
-        with pytest.raises(TypeError, match="'z' has no index axes, so it has no length"):
+        with pytest.raises(TypeError, match="'z' has no index axes, so no length"):
             len(z)
         assert len(x) == len(a) == 3
 
