@@ -9,7 +9,7 @@ from weakref import finalize
 from numpy.typing import DTypeLike
 
 from mlirad.errors import TaichiIndexError, TaichiRuntimeError, TaichiTypeError
-from mlirad.frontend.python.building.builder import current
+from mlirad.frontend.python.building.builder import being_built, current, refuse_in_kernel
 from mlirad.frontend.python.values.annotations import MatrixType
 from mlirad.frontend.python.values.struct_type import StructType
 from mlirad.kernel.arguments import NdarrayArgument
@@ -41,7 +41,7 @@ class Ndarray(AsArray):
         element_shape: tuple[int, ...],
         needs_grad: bool,
     ) -> None:
-        self.dtype, self.shape, self.element_shape = dtype, shape, element_shape
+        self.dtype, self._shape, self.element_shape = dtype, shape, element_shape
         self.program = program()
         size = prod(shape + element_shape) * dtype.size
         self.program.capacity.take(
@@ -62,6 +62,15 @@ class Ndarray(AsArray):
             self.grad.is_gradient = True
         self.tangents: list[Ndarray] = []
         self.program.derivatives.arrays.add(self)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents of the index axes. Raises TaichiTypeError while a kernel is compiled."""
+        if being_built:
+            refuse_in_kernel(
+                "extents of an ndarray are read", "x.shape in the kernel is of each launch"
+            )
+        return self._shape
 
     def __kernel_ref__(self) -> object:
         """The array of the kernel that is being compiled, which is passed at each launch."""

@@ -155,3 +155,31 @@ def test_a_gradient_in_a_kernel_is_the_arrays_own() -> None:
 
     step()
     assert x.to_numpy().tolist() == [-2] * 4
+
+
+def test_extents_that_python_reads_are_refused() -> None:
+    x = filled(0)
+
+    @ti.kernel
+    def by_length():
+        for i in range(len(x)):
+            x[i] += 1
+
+    def size() -> Any:
+        return x.shape[0]
+
+    @ti.kernel
+    def by_function():
+        for i in range(size()):
+            x[i] += 1
+
+    @ti.kernel
+    def by_static():
+        for i in range(ti.static(x.shape[0])):
+            x[i] += 1
+
+    for kernel in (by_length, by_function):
+        with pytest.raises(ti.TaichiTypeError, match=r"captured_arrays.py:.*(\n.*)*extents of an"):
+            kernel()
+    by_static()
+    assert x.to_numpy().tolist() == [1] * 4

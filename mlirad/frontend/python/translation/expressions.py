@@ -166,7 +166,9 @@ def _attribute(t: Translator, node: ast.Attribute) -> Any:
         if place is not None:
             return place
         base = base.load()
-    if getattr(type(base), "is_passed", False):  # its extents are those that a launch finds
+    if (
+        getattr(type(base), "is_passed", False) and not t.builder.static_arguments
+    ):  # its extents are those that a launch finds
         base = array_ref(base)
     if is_of_program(base):
         _refuse_store(node, f"an attribute of a {type(base).__name__}")
