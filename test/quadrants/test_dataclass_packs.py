@@ -184,3 +184,30 @@ def test_one_array_that_is_two_members() -> None:
     for _ in range(3):
         run(state, 2.0)
     np.testing.assert_array_equal(x.to_numpy(), 64.0)
+
+
+def test_members_carry_tangents() -> None:
+    qd.init(arch=qd.cpu)
+    state = state_of(np.arange(3.0), needs_grad=True)
+    factor, loss = (qd.field(qd.f64, (), needs_dual=True) for _ in range(2))
+
+    @qd.kernel
+    def fill(state: State):
+        for i in range(state.x.shape[0]):
+            state.x[i] = factor[None] * i
+
+    @qd.kernel
+    def total(state: State):
+        for i in range(state.inner.y.shape[0]):
+            loss[None] += state.inner.y[i] ** 2
+
+    factor[None] = 2.0
+    for _ in range(2):  # so that launches are repeated
+        fill(state)
+        run(state, 3.0)
+    with ti.ad.FwdMode(loss=loss, param=factor):
+        fill(state)
+        run(state, 3.0)
+        total(state)
+    i = np.arange(3.0)
+    assert loss.dual[None] == pytest.approx(np.sum(2 * (6 * i + 3) * 3 * i))
