@@ -16,10 +16,12 @@ from mlirad.dialect import field, grad
 from mlirad.dialect.field import GetOp, is_read, is_write
 from mlirad.dialect.snode import duals_of, places
 from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.marks.roles import ROLE, Role
 from mlirad.ir.ops import Arith, Func, Math, Memref, Scf
 from mlirad.ir.requirements import Requirement, is_private, refuse
+from mlirad.ir.signature import parameter_attributes
 from mlirad.ir.structured import STRUCTURED, is_parallel
-from mlirad.ir.walk import Array, functions
+from mlirad.ir.walk import Array, functions, is_function_argument, owner_operation
 
 # ops that take a float and give an integer: their derivative is 0 everywhere
 DECISIONS = frozenset(
@@ -182,6 +184,7 @@ class _Carriers:
             and not self.knows_flows
             and not self._is_local(node)
         ):
+            _refuse_state(node)
             refuse(
                 node.op,
                 f"{_name(node.array)} holds what carries a derivative and has no adjoint or dual "
@@ -221,6 +224,22 @@ _KNOWN = (
     grad.RecordOp.OPERATION_NAME,
     grad.UndoOp.OPERATION_NAME,
 )
+
+
+def _refuse_state(node: Node) -> None:
+    """Refuse a read of a `memref.global` through which a derivative would pass, to the next call
+    too."""
+    array = node.array
+    if not isinstance(array, ir.BlockArgument) or not is_function_argument(array):
+        return
+    label = parameter_attributes(owner_operation(array))[array.arg_number]
+    role = list(ir.ArrayAttr(label[ROLE])) if ROLE in label else []
+    if role and ir.StringAttr(role[0]).value == Role.CONSTANT:
+        refuse(
+            node.op,
+            f"{' '.join(map(str, role[1:]))} holds what carries a derivative, which calls would "
+            "hand on to one another: pass the memory as an argument",
+        )
 
 
 def _name(array: Array) -> str:

@@ -36,12 +36,15 @@ class Program:
             for p, shape in zip(function.results, sizes)
         ]
         self.outputs = [r for r in self.results if r.dtype.is_float] + self.working
+        self.state = [(v, v.copy()) for p in function.parameters if (v := p.value) is not None]
 
     def _values(self, number: int) -> Values:
         return np.asarray(self.arguments[number])
 
     def run(self) -> None:
-        """Run the function once."""
+        """Run the function once, from the same state of the module."""
+        for values, start in self.state:
+            values[...] = start
         for source, target in zip(self.inputs, self.working):
             target.copy_from(source)
         passed: list[Any] = [

@@ -106,7 +106,8 @@ def _shape(text: str | None, slot: Slot, expected: tuple[int, ...]) -> tuple[int
             raise slot.error("", f"say the shape: random:8x16x{slot.dtype}")
         return expected
     *extents, element = text.split("x")
-    if element != str(slot.dtype) or not all(extent.isdigit() for extent in extents):
+    names = (str(slot.dtype), *["i1"] * (slot.dtype.bits == 1))  # which is MLIR's name for it
+    if element not in names or not all(extent.isdigit() for extent in extents):
         raise slot.error(text, f"expected extents and the element type, as 8x16x{slot.dtype}")
     shape = tuple(map(int, extents))
     fits = len(shape) == len(expected) and all(e in (-1, s) for s, e in zip(shape, expected))
