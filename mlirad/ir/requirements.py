@@ -41,6 +41,7 @@ class Request(msgspec.Struct, frozen=True):
 
 Requests = Generator[Request, None, None]
 
+_LARGEST_INDEX = (1 << 63) - 1
 DEEPEST = 100  # loops and branches: what an analysis asks of each grows with those around it
 _HOLDERS = (*STRUCTURED, Scf.REDUCE, CustomOp.OPERATION_NAME, DualOp.OPERATION_NAME)
 
@@ -152,12 +153,18 @@ def _require_gradients_of_floats(function: ir.Operation) -> None:
 
 
 def rising(root: ir.Operation) -> None:
-    """Require the steps of loops, where they are known, to lead from the first index to the end."""
+    """Require the steps of loops, where they are known, to lead from the first index to the end,
+    and past it without an overflow."""
     for function in functions(root):
         for loop in [op for op in operations(function) if is_for(op)]:
             step = constant_integer(loop.operands[2])
             if step is not None and step <= 0:
                 refuse(loop, f"a loop with steps of {step}, expected at least 1")
+            low, high, _ = map(constant_integer, list(loop.operands)[:3])
+            if step is not None and low is not None and high is not None and low < high:
+                behind = low + -(-(high - low) // step) * step
+                if behind > _LARGEST_INDEX:
+                    refuse(loop, f"a loop whose index overflows: its last step leads to {behind}")
 
 
 def _list_attribute(op: ir.Operation, name: str) -> list[ir.Attribute]:

@@ -10,7 +10,12 @@ import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.dialect.turn import in_turn
-from mlirad.errors import SourceLocation, TaichiCompilationError, TaichiRuntimeTypeError
+from mlirad.errors import (
+    SourceLocation,
+    TaichiCompilationError,
+    TaichiRuntimeTypeError,
+    located,
+)
 from mlirad.ir.marks.roles import Role
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.reports.module_text import TextForm, module_text
@@ -156,7 +161,7 @@ class MlirFunction:
 
         shape = parameter.shape_in(size)
         if not all(0 <= extent < MAX_EXTENT for extent in shape):
-            raise self._error(f"{_name(parameter)} would have the shape {shape}")
+            raise _shape_error(self, parameter, shape)
         return shape
 
     def _results(self, values_of: Mapping[int, int | ArrayBuffer], out: Any) -> list[Any]:
@@ -199,7 +204,7 @@ class MlirFunction:
                     raise self._error(f"{other.name} and {buffer.name} share memory: pass copies")
 
     def _place(self, parameter: Parameter) -> str:
-        return f"{self.file}: @{self.__name__}: {_name(parameter)}"
+        return f"{parameter.line or self.file}: @{self.__name__}: {_name(parameter)}"
 
     def _error(self, problem: str) -> TaichiRuntimeTypeError:
         return TaichiRuntimeTypeError(f"{self.file}: @{self.__name__}: {problem}")
@@ -273,3 +278,13 @@ def _name(parameter: Parameter) -> str:
     """Return what messages call a parameter."""
     numbered = parameter.role in (Role.ARGUMENT, Role.RESULT)
     return f"{parameter.role} {parameter.source}" if numbered else f"a {parameter.role}"
+
+
+def _shape_error(
+    function: MlirFunction, parameter: Parameter, shape: tuple[int, ...]
+) -> TaichiRuntimeTypeError:
+    """Return the error for memory of a shape that none can have."""
+    problem = f"@{function.__name__}: {_name(parameter)} would have the shape {shape}"
+    return TaichiRuntimeTypeError(
+        located(problem, parameter.line or SourceLocation(function.file, 1, 1))
+    )

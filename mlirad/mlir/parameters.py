@@ -6,12 +6,16 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, is_array
+from mlirad.errors import SourceLocation
 from mlirad.ir.marks.roles import EXTENTS, ROLE, VALUE, Role
+from mlirad.ir.reports.location import source_location
 from mlirad.ir.requirements import symbols_in
 from mlirad.ir.signature import parameter_attributes
+from mlirad.ir.walk import entry_of
 from mlirad.runtime.memory.values import Values
 from mlirad.types import DataType, from_mlir
 
@@ -31,6 +35,7 @@ class Parameter(msgspec.Struct, frozen=True):
     shape: tuple[int, ...] | None
     extents: Extents | None = None
     value: Values | None = None
+    line: SourceLocation | None = None  # where it is defined
 
     @property
     def is_array(self) -> bool:
@@ -50,8 +55,10 @@ def parameters_of(function: ir.Operation, module: ir.Operation) -> list[Paramete
     """Return the parameters of a raised function."""
     types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     parameters = [
-        _parameter(type_, label, module)
-        for type_, label in zip(types.inputs, parameter_attributes(function))
+        replace(_parameter(type_, label, module), line=source_location(argument.location))
+        for type_, label, argument in zip(
+            types.inputs, parameter_attributes(function), entry_of(function).arguments
+        )
     ]
     if "res_attrs" in function.attributes:  # of one of definitions: any other writes to arrays
         labels = ir.ArrayAttr(function.attributes["res_attrs"])

@@ -17,6 +17,7 @@ from mlirad.ir.requirements import is_private, refuse, symbol_of
 from mlirad.ir.signature import NEEDS_GRAD, drop_marks
 from mlirad.ir.walk import block_operations, entry_of, functions, operations
 from mlirad.kernel.array_arguments import copy_of
+from mlirad.mlir.constants import require_constants
 from mlirad.mlir.function import MlirFunction
 from mlirad.pipeline.opt.parsing import Reading
 from mlirad.pipeline.opt.source_text import decode
@@ -79,6 +80,7 @@ def function_of(module: ir.Module, file: str, entry: str | None) -> MlirFunction
             stages = join(function_stages())
             compile_pipeline(module.operation, stages, verify=True, is_foreign=True)()
         _require_lowerings(module.operation)
+        require_constants(module.operation)
         _put_first(module, name)
         return MlirFunction(module, name, file)
 

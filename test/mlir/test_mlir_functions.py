@@ -201,7 +201,7 @@ def test_memory_that_may_be_empty(size: int) -> None:
 
 
 def test_allocations_that_are_too_large() -> None:
-    with pytest.raises(ti.TaichiRuntimeTypeError, match="-: @f: a buffer would have the shape"):
+    with pytest.raises(ti.TaichiRuntimeTypeError, match=r"-:\d+:\d+: @f: a buffer would have"):
         ti.mlir.parse(SCRATCH)(1.0, 10**14)
     square = ti.mlir.parse(
         """func.func @f(%n: index) -> memref<?x?x?xf64> {
@@ -209,7 +209,7 @@ def test_allocations_that_are_too_large() -> None:
              return %m : memref<?x?x?xf64>
            }"""
     )
-    with pytest.raises(ti.TaichiRuntimeError, match="-: @f: result 0"):
+    with pytest.raises(ti.TaichiRuntimeError, match=r"-:\d+:\d+: @f: result 0"):
         square(2**30)
     scratch = ti.mlir.parse(
         """func.func @f(%n: index) -> f64 {
@@ -220,7 +220,7 @@ def test_allocations_that_are_too_large() -> None:
              return %v : f64
            }"""
     )
-    with pytest.raises(ti.TaichiRuntimeError, match=r"-: @f: a buffer: .* do not fit"):
+    with pytest.raises(ti.TaichiRuntimeError, match=r"@f: a buffer: .* do not fit"):
         scratch(2**26)
 
 

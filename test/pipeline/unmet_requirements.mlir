@@ -94,6 +94,18 @@ func.func @standing(%end: index) {
 
 // -----
 
+func.func @overflowing(%x: !field.array<f32, [4]>) {
+  %low = arith.constant 9223372036854775800 : index
+  %high = arith.constant 9223372036854775807 : index
+  %step = arith.constant 5 : index
+  // expected-error @below {{a loop whose index overflows: its last step leads to 9223372036854775810}}
+  scf.for %i = %low to %high step %step {
+  }
+  return
+}
+
+// -----
+
 func.func @falling(%end: index) {
   %zero = arith.constant 0 : index
   %step = arith.constant -2 : index

@@ -80,7 +80,7 @@ def _allocate(body: Body, op: ir.Operation) -> None:
     if any(map(is_parallel, ancestors(op))):
         refuse(op, "an allocation in a parallel loop: iterations would share it")
     extents = extents_of(sizes, body.parameters, op) if sizes else None
-    array = body.parameters.add(type_, Role.BUFFER, extents=extents)
+    array = body.parameters.add(type_, Role.BUFFER, extents=extents, location=op.location)
     body.views[op.results[0]] = body.parameters.full_view(array)
 
 
@@ -93,7 +93,9 @@ def _view_bytes(body: Body, op: ir.Operation) -> None:
         return
     require_apart(view, earlier)
     earlier.append(view)
-    array = body.parameters.add(array_type(ir.MemRefType(op.results[0].type), op), Role.BUFFER)
+    array = body.parameters.add(
+        array_type(ir.MemRefType(op.results[0].type), op), Role.BUFFER, location=op.location
+    )
     body.views[op.results[0]] = body.parameters.full_view(array)
 
 
@@ -105,7 +107,9 @@ def _extend(body: Body, op: ir.Operation) -> None:
         refuse(op, "an allocation in a parallel loop: iterations would share it")
     extents = extents_of(sizes, body.parameters, op) if sizes else None
     type_ = array_type(ir.MemRefType(op.results[0].type), op)
-    target = body.parameters.full_view(body.parameters.add(type_, Role.BUFFER, extents=extents))
+    target = body.parameters.full_view(
+        body.parameters.add(type_, Role.BUFFER, extents=extents, location=op.location)
+    )
     body.views[op.results[0]] = target
     shared = b.minsi(source.extents[0], target.extents[0])
     _copy_elements(View(source.array, [shared], source.place), target)

@@ -100,9 +100,10 @@ class Parameters:
         role: Role,
         source: int | str | None = None,
         extents: ir.Attribute | None = None,
+        location: ir.Location | None = None,
     ) -> ir.Value:
         """Return the value of one more parameter."""
-        value = self.entry.add_argument(type_, self.function.location)
+        value = self.entry.add_argument(type_, location or self.function.location)
         self.all.append(Parameter(value, role, source, extents))
         return value
 
