@@ -68,7 +68,8 @@ class Ndarray(AsArray):
         """The extents of the index axes. Raises TaichiTypeError while a kernel is compiled."""
         if being_built:
             refuse_in_kernel(
-                "extents of an ndarray are read", "x.shape in the kernel is of each launch"
+                "an ndarray is read",
+                "x[i] is an element, and x.shape the extents, of the array of each launch",
             )
         return self._shape
 
@@ -79,7 +80,7 @@ class Ndarray(AsArray):
     def tangent(self, number: int) -> Ndarray:
         """The tangents in one direction; zeros at first."""
         while len(self.tangents) <= number:
-            self.tangents.append(Ndarray(self.dtype, self.shape, self.element_shape, False))
+            self.tangents.append(Ndarray(self.dtype, self._shape, self.element_shape, False))
             self.tangents[-1].is_gradient = True
         return self.tangents[number]
 
@@ -126,15 +127,15 @@ class Ndarray(AsArray):
 
     def _locate(self, key: object) -> tuple[Elements, tuple[int, ...]]:
         indices = key_parts(key)
-        if len(indices) != len(self.shape):
+        if len(indices) != len(self._shape):
             raise TaichiIndexError(
-                f"{len(self.shape)}d ndarray indexed with {len(indices)}d indices: {key}"
+                f"{len(self._shape)}d ndarray indexed with {len(indices)}d indices: {key}"
             )
-        if any(not -e <= p < e for p, e in zip(indices, self.shape)):
+        if any(not -e <= p < e for p, e in zip(indices, self._shape)):
             raise TaichiIndexError(
-                f"index {key} is out of bounds for an ndarray of shape {self.shape}"
+                f"index {key} is out of bounds for an ndarray of shape {self._shape}"
             )
-        return self.elements, tuple([int(p) % e for p, e in zip(indices, self.shape)])
+        return self.elements, tuple([int(p) % e for p, e in zip(indices, self._shape)])
 
     def _ordered_elements(self) -> Elements:
         return self.elements

@@ -4,14 +4,14 @@ loop as its `block_dim` says, a group 32 consecutive ones of a block."""
 from typing import Any
 
 from mlirad.bindings import I1, I32, ext, ir
-from mlirad.dialect.effects import allocates
+from mlirad.dialect.effects import allocates, writes
 from mlirad.dialect.field.arrays import Field, array_of, problem_of_array
 from mlirad.dialect.view import NamedOp, View
 
 GROUP = 32  # the threads of a group
 
 
-class SyncOp(View, dialect=Field, name="sync"):
+class SyncOp(View, dialect=Field, name="sync", effects=[writes()]):
     """Wait until all threads of the block have come here. `field.sync`
 
     Races: accesses in front of it do not race with those behind it in other iterations of the
@@ -19,10 +19,12 @@ class SyncOp(View, dialect=Field, name="sync"):
     """
 
 
-class ShuffleOp(View, dialect=Field, name="shuffle"):
+class ShuffleOp(View, dialect=Field, name="shuffle", effects=[writes()]):
     """The value that another thread of the group has here, by its number in the group.
 
     `%r = field.shuffle %v, %lane : f32`
+
+    Races: as `field.sync`, among the threads of the group.
     """
 
     value: ext.Operand[Any]
@@ -38,10 +40,12 @@ class ShuffleOp(View, dialect=Field, name="shuffle"):
         return None
 
 
-class BallotOp(View, dialect=Field, name="ballot"):
+class BallotOp(View, dialect=Field, name="ballot", effects=[writes()]):
     """A bit for each thread of the group: whether it is here, and its predicate holds.
 
     `%bits = field.ballot %p`
+
+    Races: as `field.sync`, among the threads of the group.
     """
 
     predicate: ext.Operand[I1]

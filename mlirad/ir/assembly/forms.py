@@ -64,6 +64,11 @@ class Form:
         return frozenset(leaf.name for leaf in leaves if leaf.kind is Kind.OPERAND and leaf.many)
 
     @cached_property
+    def is_name(self) -> bool:
+        """Return whether nothing but the name of the op has to be written."""
+        return all(piece.kind is Kind.ATTRIBUTES for piece in self.pieces)
+
+    @cached_property
     def bare_list(self) -> str | None:
         """The operands of a list that nothing encloses."""
         bare = (piece.name for piece in self.pieces if piece.kind is Kind.OPERAND and piece.many)

@@ -198,7 +198,9 @@ class _Reader:
         position = start
         while position and self.text[position - 1].isspace():
             position -= 1
-        before = self.text[position - 1 : position]
+        before, gap = self.text[position - 1 : position], self.text[position:start]
+        if before == "{" and "\n" in gap and self.text.startswith("}", skip_space(self.text, end)):
+            return not self.forms[self.text[start:end]].is_name  # else a region of this op
         return before == "," or (
             before in ("{", "(", "<", "[", "=") and bool(_IS_KEY.match(self.text, end))
         )

@@ -111,7 +111,9 @@ def _with(t: Translator, node: ast.With) -> None:
     item, *inner_items = node.items
     kind = _kind_of(t, item.context_expr)
     if kind not in (Part.PARALLEL, Part.CONTEXT):
-        raise TaichiSyntaxError("'with' takes qd.graph.parallel_context() or qd.graph.parallel()")
+        raise TaichiSyntaxError(
+            "'with' is supported for qd.graph.parallel_context() and qd.graph.parallel() only"
+        )
     _check_place(t, kind)
     call: Any = item.context_expr
     if call.args or call.keywords or item.optional_vars is not None:
