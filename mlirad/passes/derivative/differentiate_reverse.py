@@ -87,7 +87,8 @@ def _get_arrays(
                 "first",
             )
         elif AllocaOp.holds(node):
-            assert not any(map(is_parallel, node.owners)), "an array of an iteration"
+            if any(map(is_parallel, node.owners)):
+                refuse(node.op, "the reverse of a parallel loop with an array of its own")
             environment[node.results[0]] = node.op.clone().results[0]
             value = graph.values[node.results[0]]
             if value in activity.local:

@@ -28,14 +28,14 @@ _ATOMIC = {
 }
 
 
-def lower_te_to_field(root: ir.Operation) -> None:
+def lower_te_to_field(module: ir.Operation) -> None:
     """Give every tensor of a function an array, and fill it by a parallel loop.
 
     The function takes its tensors as arrays, then the arrays of the tensors that it defines, in
     their order, and gives nothing; those that it did not give are marked as its own. What it was
     marked to add is added to what arrays hold; nothing else reads such a tensor.
     """
-    for function in functions(root):
+    for function in functions(module):
         if any(te.defines_tensor(op) for op in block_operations(entry_of(function))):
             _Lowering(function).run()
 
