@@ -67,10 +67,7 @@ class Ndarray(AsArray):
     def shape(self) -> tuple[int, ...]:
         """The extents of the index axes. Raises TaichiTypeError while a kernel is compiled."""
         if being_built:
-            refuse_in_kernel(
-                "an ndarray is read",
-                "x[i] is an element, and x.shape the extents, of the array of each launch",
-            )
+            refuse_in_kernel("an ndarray is read", "x[i] is an element, x.shape the extents there")
         return self._shape
 
     def __kernel_ref__(self) -> object:
