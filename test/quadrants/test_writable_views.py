@@ -1,6 +1,7 @@
 """`to_dlpack()`: others write to elements where they are, and no derivative misses it."""
 
 from ctypes import c_double
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,8 +54,8 @@ def test_what_others_write_is_there(form: str) -> None:
     np.testing.assert_array_equal(view.values, 5.0)
 
 
-@pytest.mark.cpu_code("lent memory is the processor's")
-def test_a_tape_takes_no_launch_on_lent_memory() -> None:
+def squares() -> tuple[Any, Any, Any]:
+    """A field of twos, a loss, and the kernel that adds its squares to the loss."""
     qd.init(arch=qd.cpu)
     x, loss = qd.field(qd.f64, 4, needs_grad=True), qd.field(qd.f64, (), needs_grad=True)
 
@@ -64,6 +65,12 @@ def test_a_tape_takes_no_launch_on_lent_memory() -> None:
             loss[None] += x[i] ** 2
 
     x.fill(2.0)
+    return x, loss, square
+
+
+@pytest.mark.cpu_code("lent memory is the processor's")
+def test_a_tape_takes_no_launch_on_lent_memory() -> None:
+    x, loss, square = squares()
     view = View(x)
     with pytest.raises(ti.TaichiRuntimeError, match="to_dlpack"), ti.ad.Tape(loss):
         square()
@@ -75,15 +82,7 @@ def test_a_tape_takes_no_launch_on_lent_memory() -> None:
 
 @pytest.mark.cpu_code("lent memory is the processor's")
 def test_memory_lent_after_a_launch_is_kept_for_the_tape() -> None:
-    qd.init(arch=qd.cpu)
-    x, loss = qd.field(qd.f64, 4, needs_grad=True), qd.field(qd.f64, (), needs_grad=True)
-
-    @qd.kernel
-    def square() -> None:
-        for i in x:
-            loss[None] += x[i] ** 2
-
-    x.fill(2.0)
+    x, loss, square = squares()
     with pytest.warns(UserWarning, match="is read in Python"), ti.ad.Tape(loss):
         square()
         view = View(x)

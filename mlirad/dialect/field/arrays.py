@@ -64,3 +64,11 @@ def array_type(element: ir.Type, extents: Sequence[int]) -> ir.Type:
 def problem_of_array(type_: ir.Type) -> str | None:
     """Return what is wrong with the type of an op's array, or nothing."""
     return f"{type_} is not an array" if _element_and_extents(type_) is None else None
+
+
+def problem_of_new_array(type_: ir.Type, kind: str) -> str | None:
+    """Return what is wrong with the type of an array that an op makes, or nothing."""
+    problem = problem_of_array(type_)
+    if problem is None and min(extents := array_of(type_)[1], default=1) <= 0:
+        return f"a {kind} array of extents {list(extents)}, expected positive ones"
+    return problem

@@ -6,7 +6,13 @@ from typing import Any
 
 from mlirad.bindings import I64, ext, ir
 from mlirad.dialect.effects import allocates, reads, writes
-from mlirad.dialect.field.arrays import Field, array_of, element_type, problem_of_array
+from mlirad.dialect.field.arrays import (
+    Field,
+    array_of,
+    element_type,
+    problem_of_array,
+    problem_of_new_array,
+)
 from mlirad.dialect.field.threads import SharedOp
 from mlirad.dialect.layout_rules import problem_of
 from mlirad.dialect.snode import (
@@ -71,11 +77,7 @@ class AllocaOp(View, dialect=Field, name="alloca", effects=[allocates("array")])
     array: ext.Result[Any]
 
     def problem(self) -> str | None:
-        type_ = self.operation.results[0].type
-        problem = problem_of_array(type_)
-        if problem is None and min(extents := array_of(type_)[1], default=1) <= 0:
-            return f"a local array of extents {list(extents)}, expected positive ones"
-        return problem
+        return problem_of_new_array(self.operation.results[0].type, "local")
 
 
 class LoadOp(View, dialect=Field, name="load", effects=[reads("array")]):

@@ -5,7 +5,7 @@ from typing import Any
 
 from mlirad.bindings import I1, I32, ext, ir
 from mlirad.dialect.effects import allocates, writes
-from mlirad.dialect.field.arrays import Field, array_of, problem_of_array
+from mlirad.dialect.field.arrays import Field, problem_of_new_array
 from mlirad.dialect.view import NamedOp, View
 
 GROUP = 32  # the threads of a group
@@ -63,11 +63,7 @@ class SharedOp(View, dialect=Field, name="shared", effects=[allocates("array")])
     array: ext.Result[Any]
 
     def problem(self) -> str | None:
-        type_ = self.operation.results[0].type
-        problem = problem_of_array(type_)
-        if problem is None and min(extents := array_of(type_)[1], default=1) <= 0:
-            return f"a shared array of extents {list(extents)}, expected positive ones"
-        return problem
+        return problem_of_new_array(self.operation.results[0].type, "shared")
 
 
 _TOGETHER = tuple(kind.OPERATION_NAME for kind in (SyncOp, ShuffleOp, BallotOp, SharedOp))
