@@ -109,6 +109,7 @@ MEMORY = [
 ]
 
 
+@pytest.mark.cpu_code("memory of the processor is shared")
 @pytest.mark.parametrize("make", MEMORY)
 def test_zero_copies_are_the_memory(make: Any) -> None:
     x = make()
@@ -124,6 +125,7 @@ def test_zero_copies_are_the_memory(make: Any) -> None:
     assert x.to_torch().data_ptr() != tensor.data_ptr()
 
 
+@pytest.mark.cpu_code("memory of the processor is shared")
 @pytest.mark.parametrize("make", MEMORY)
 def test_a_zero_copy_keeps_its_memory(make: Any) -> None:
     shared = make().to_numpy(copy=False)
@@ -144,6 +146,7 @@ def test_zero_copies_that_there_are_not() -> None:
     assert x.to_numpy(copy=None).shape == (8,)
 
 
+@pytest.mark.cpu_code("memory of the processor is shared")
 def test_a_tape_refuses_a_zero_copy() -> None:
     x, loss = ti.field(ti.f32, 2, needs_grad=True), ti.field(ti.f32, (), needs_grad=True)
 
