@@ -69,8 +69,6 @@ def inner_modules(package: str) -> Modules:
         current_cfg=current_config,
         Kernel=Kernel,
         get_runtime=_runtime,
-        get_cuda_compute_capability=lambda: 80,
-        get_max_shared_memory_bytes=lambda is_lowerbound_ok=False: 48 << 10,
     )
     modules["lang.misc"].update(
         names,
