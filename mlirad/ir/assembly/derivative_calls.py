@@ -13,7 +13,7 @@ import msgspec
 
 from mlirad.ir.assembly.expansion import Placed
 from mlirad.ir.assembly.forms import Form
-from mlirad.ir.assembly.operation import Generic, Phrase
+from mlirad.ir.assembly.operation import Generic, Phrase, listed
 from mlirad.ir.assembly.tokens import closing, skip_space, split
 
 DERIVATIVES = ("grad.vjp", "grad.jvp")
@@ -49,10 +49,7 @@ class DerivativeCall(msgspec.Struct, frozen=True):
     def pieces_of_call(self, name: str, start: int) -> Iterator[Placed]:
         """Yield the call of the value of a name."""
         yield f"func.call_indirect {name}(", start
-        for number, argument in enumerate(self.arguments):
-            if number:
-                yield ", ", start
-            yield argument
+        yield from listed(self.arguments, start)
         yield ") : ", start
         yield self.type
 

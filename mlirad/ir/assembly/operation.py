@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -47,10 +47,7 @@ class Generic(msgspec.Struct):
     def head_pieces(self, start: int) -> Iterator[Placed]:
         """Yield the name and the operands; `start` is where the op begins."""
         yield f'"{self.name}"(', start
-        for number, operand in enumerate(self.operands):
-            if number:
-                yield ", ", start
-            yield operand
+        yield from listed(self.operands, start)
         yield ")", start
 
     def pieces(self, start: int) -> Iterator[Placed]:
@@ -214,6 +211,14 @@ class Phrase:
             raise self.error(start, "expected a type")
         self.position = end
         return _in_one_line(self.text[start:end])
+
+
+def listed(pieces: Sequence[Placed], start: int) -> Iterator[Placed]:
+    """Yield pieces with commas in between."""
+    for number, piece in enumerate(pieces):
+        if number:
+            yield ", ", start
+        yield piece
 
 
 def _value(piece: Piece, word: str) -> str:

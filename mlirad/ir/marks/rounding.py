@@ -116,21 +116,14 @@ def round_as(value: ir.Value, marks: Mapping[str, ir.Attribute]) -> ir.Value:
     return value
 
 
-def mark_unmarked(root: ir.Operation, mark: str) -> None:
-    """Mark the float ops within an op that have no mark."""
+def mark_unmarked(region: ir.Region, mark: str) -> None:
+    """Mark the float ops of a region that have no mark."""
     unit = ir.UnitAttr.get()
-    for op in operations(root):
-        if computes_floats(op) and not is_marked(op):
-            op.attributes[mark] = unit
-
-
-def mark_region_exact(region: ir.Region) -> None:
-    """Mark the float ops of a region that have no mark as exact."""
     for block in region.blocks:
-        for op in block_operations(block):
-            if computes_floats(op) and not is_marked(op):
-                op.attributes[EXACT] = ir.UnitAttr.get()
-            mark_unmarked(op, EXACT)
+        for child in block_operations(block):
+            for op in (child, *operations(child)):
+                if computes_floats(op) and not is_marked(op):
+                    op.attributes[mark] = unit
 
 
 def forget_derivatives(root: ir.Operation) -> None:

@@ -92,9 +92,8 @@ def chosen(parameters: Sequence[Parameter], arguments: Sequence[Any]) -> Sequenc
 
 
 def _chosen(param: Parameter, value: object) -> Parameter:
-    if value is None:  # which the kernel asks for
-        return Parameter(param.name, TEMPLATE, Template())
-    if isinstance(value, AsArray) and not getattr(type(value), "is_passed", False):
+    is_field = isinstance(value, AsArray) and not getattr(type(value), "is_passed", False)
+    if value is None or is_field:  # a kernel may ask whether it is None
         return Parameter(param.name, TEMPLATE, Template())
     return Parameter(param.name, NDARRAY, NdarrayType())
 

@@ -41,7 +41,7 @@ def differentiate_forward(
 def _differentiate(
     module: ir.Operation, function: ir.Operation, count: int, constant: bool
 ) -> None:
-    mark_unmarked(function, EXACT)
+    mark_unmarked(function.regions[0], EXACT)
     graph = Graph(function)
     activity = Activity(module, function, graph, with_duals=True)
     if constant:
@@ -70,7 +70,7 @@ def _differentiate(
         _get_duals(graph, activity, forward, count)
         forward.block(graph.body)
         b.return_(forward.values(graph.body.terminator.operands))
-    mark_unmarked(dual, DERIVATIVE)
+    mark_unmarked(dual.regions[0], DERIVATIVE)
     function.erase()
 
 

@@ -42,7 +42,7 @@ def differentiate_reverse(module: ir.Operation, *, again: bool = False) -> None:
 
 
 def _differentiate(module: ir.Operation, function: ir.Operation, again: bool) -> None:
-    mark_unmarked(function, EXACT)
+    mark_unmarked(function.regions[0], EXACT)
     graph = Graph(function)
     activity = Activity(module, function, graph)
     needed = NeededValues(graph, activity, redone_arrays(function, graph))
@@ -66,7 +66,7 @@ def _differentiate(module: ir.Operation, function: ir.Operation, again: bool) ->
             graph, activity, needed, recompute, adjoints, infinite=infinite, again=again
         ).function(environment)
         b.return_()
-    mark_unmarked(reverse, DERIVATIVE)
+    mark_unmarked(reverse.regions[0], DERIVATIVE)
     function.erase()
 
 

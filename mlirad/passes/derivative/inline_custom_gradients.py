@@ -8,7 +8,7 @@ whose derivatives are still to come (`grad.dual`) keep theirs. The bodies are ex
 from mlirad.bindings import ir
 from mlirad.dialect.grad import CustomOp, DualOp
 from mlirad.ir.custom import PRIMAL, move_out
-from mlirad.ir.marks.rounding import mark_region_exact
+from mlirad.ir.marks.rounding import EXACT, mark_unmarked
 from mlirad.ir.walk import block_operations
 
 
@@ -23,7 +23,7 @@ def _inline(ops: list[ir.Operation]) -> None:
     """Replace calls among some ops, and in what they hold; a function may call others."""
     for op in ops:
         if CustomOp.holds(op):
-            mark_region_exact(op.regions[PRIMAL])
+            mark_unmarked(op.regions[PRIMAL], EXACT)
             body = block_operations(op.regions[PRIMAL].blocks[0])[:-1]
             for result, value in zip(op.results, move_out(op, PRIMAL, list(op.operands))):
                 result.replace_all_uses_with(value)

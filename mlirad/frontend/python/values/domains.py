@@ -46,9 +46,12 @@ class NdRange:
         self.axes = _nesting(axes, len(self.bounds))
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
-        ranges = [range(lower, upper) for lower, upper in self.bounds]
-        for index in itertools.product(*[ranges[axis] for axis in self.axes]):
-            yield tuple(index[self.axes.index(axis)] for axis in range(len(ranges)))
+        ranges = [range(*self.bounds[axis]) for axis in self.axes]
+        places = [self.axes.index(axis) for axis in range(len(ranges))]
+        indices = itertools.product(*ranges)
+        if places == sorted(places):
+            return indices
+        return (tuple(index[place] for place in places) for index in indices)
 
     def vectors(self) -> Iterator[Matrix]:
         """The indices as vectors, for loops that are unrolled."""

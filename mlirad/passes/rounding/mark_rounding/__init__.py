@@ -26,7 +26,7 @@ from mlirad.ir.marks.rounding import (
     LOOSE,
     SETTLED,
     is_marked,
-    mark_region_exact,
+    mark_unmarked,
     rounds,
 )
 from mlirad.ir.ops import Arith
@@ -70,7 +70,7 @@ class _Marking:
             if is_atomic(node) and self.graph.floats[node.results[0]]:
                 node.op.attributes[LOOSE if node in loose else EXACT] = unit
             elif CustomOp.holds(node):
-                mark_region_exact(node.op.regions[PRIMAL])
+                mark_unmarked(node.op.regions[PRIMAL], EXACT)
             elif rounds(node.op):
                 node.op.attributes[
                     LOOSE if node in loose else FUSED if node in products else EXACT
