@@ -1,5 +1,5 @@
-"""What the threads of a block do together: a block is as many consecutive iterations of a parallel
-loop as its `block_dim` says, a group 32 consecutive ones of a block."""
+"""Ops that the threads of a block execute together. A block is `block_dim` consecutive iterations
+of a parallel loop; a group is 32 consecutive threads of a block."""
 
 from typing import Any
 

@@ -33,7 +33,7 @@ _IMMUTABLE = (bool, int, float, str, bytes, type(None))
 
 
 class _Contents:
-    """What a dataclass held at an earlier launch."""
+    """The members that a dataclass had at an earlier launch."""
 
     def __init__(self, pack: Any) -> None:
         self._pack, self._values = pack, [*vars(pack).values()]

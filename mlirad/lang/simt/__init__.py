@@ -1,2 +1,2 @@
-"""`ti.simt`: what the threads of a GPU do together. The iterations of a parallel loop are threads;
-as many as its `block_dim` says are a block, 32 neighbours of a block a subgroup or warp."""
+"""`ti.simt`: functions of the threads of a GPU. The iterations of a parallel loop are threads; a
+block has `block_dim` of them, a subgroup or warp 32 consecutive ones of a block."""

@@ -40,7 +40,7 @@ def global_thread_idx() -> Expr:
 
 
 def _of_groups(value: Any) -> list[Any]:
-    """What each group of the block has; all wait before it and behind."""
+    """Return the value of each group of the block; all threads wait before and after."""
     size = threads.block_size()
     groups = -(-size // GROUP)
     memory = threads.shared_array(groups, value.dtype)
@@ -84,7 +84,7 @@ def _check_size(block_dim: int) -> None:
 
 
 def _scan(combine: Combine, value: Scalar, dtype: TypeLike) -> tuple[Any, list[Any]]:
-    """What a thread has of its group up to itself, and what each group has."""
+    """Return the scan of the group up to this thread, and the total of each group."""
     up_to_here = scan(combine, fn.cast(value, dtype), FULL)
     size = threads.block_size()
     last: Scalar = GROUP - 1
@@ -95,13 +95,13 @@ def _scan(combine: Combine, value: Scalar, dtype: TypeLike) -> tuple[Any, list[A
 
 
 def reduce(value: Scalar, block_dim: int, op: Combine, dtype: TypeLike) -> Any:
-    """What `op` makes of the values of all threads of the block, in each of them."""
+    """Combine the values of all threads of the block by `op`; every thread gets the result."""
     _check_size(block_dim)
     return _fold(op, _scan(op, value, dtype)[1])
 
 
 def inclusive_scan(value: Scalar, block_dim: int, op: Combine, dtype: TypeLike) -> Any:
-    """What `op` makes of the values of the threads of the block up to this one."""
+    """Combine the values of the threads of the block up to and including this one by `op`."""
     _check_size(block_dim)
     result, totals = _scan(op, value, dtype)
     group = ex.floor_divide(threads.thread(), GROUP)
@@ -115,8 +115,8 @@ def inclusive_scan(value: Scalar, block_dim: int, op: Combine, dtype: TypeLike) 
 def exclusive_scan(
     value: Scalar, block_dim: int, op: Combine, identity: Scalar, dtype: TypeLike
 ) -> Any:
-    """What `op` makes of the values of the threads of the block before this one; in the first
-    thread `identity`."""
+    """Combine the values of the threads of the block before this one by `op`; the first thread gets
+    `identity`."""
     memory = threads.shared_array(block_dim, dtype)
     thread = threads.thread()
     memory.element([thread]).store(inclusive_scan(value, block_dim, op, dtype))

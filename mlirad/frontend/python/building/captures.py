@@ -33,12 +33,12 @@ class Capture(msgspec.Struct, frozen=True):
 
     @property
     def present_home(self) -> Any:
-        """What holds the value at present."""
+        """The object that holds the value at present."""
         return self.home if self.owner is None else self.owner.now()
 
     @property
     def key(self) -> Hashable:
-        """What is equal for captures that find the same, whatever that is at present."""
+        """A key that is equal for captures of the same place, whatever it holds at present."""
         return id(self.home) if self.owner is None else self.owner.key, self.attribute
 
 
