@@ -34,14 +34,18 @@ class Views:
             entry for entry in self._writable.get(key, ()) if entry[0]() is not None
         ] + [(ref(view), place)]
 
+    @property
+    def are_writable(self) -> bool:
+        """Return whether there may be views that can be written to."""
+        return bool(self._writable)
+
     def lent_writable(self, keys: Iterable[str | int]) -> tuple[str | int, str] | None:
         """The first of some fields or arrays that has a view that can be written to, and the line
         that it was handed to; None if none has."""
-        if self._writable:
-            for key in keys:
-                for view, place in self._writable.get(key, ()):
-                    if view() is not None:
-                        return key, place
+        for key in keys:
+            for view, place in self._writable.get(key, ()):
+                if view() is not None:
+                    return key, place
         return None
 
     def take(self, key: str | int) -> list[str]:

@@ -185,3 +185,52 @@ def test_extents_that_python_reads_are_refused() -> None:
             kernel()
     by_static()
     assert x.to_numpy().tolist() == [1] * 4
+
+
+@ti.data_oriented
+class Counter:
+    """An object with an array of its own."""
+
+    def __init__(self) -> None:
+        self.x = ti.ndarray(ti.f64, 2)
+
+    @ti.kernel
+    def add(self, number: ti.f64):
+        for i in range(2):
+            self.x[i] += number
+
+
+def test_each_of_many_launches_finds_the_present_array() -> None:
+    counters = [Counter(), Counter()]
+    arrays = [[counter.x] for counter in counters]
+    expected: list[list[float]] = [[0.0], [0.0]]
+    for step in range(40):
+        for counter, held, totals in zip(counters, arrays, expected):
+            if step % 7 == 6:
+                counter.x = ti.ndarray(ti.f64, 2)
+                held.append(counter.x)
+                totals.append(0.0)
+            counter.add(float(step))
+            totals[-1] += step
+    sums = [[array.to_numpy()[1] for array in held] for held in arrays]
+    assert sums == expected
+
+
+def test_a_tape_sees_launches_that_were_repeated_before() -> None:
+    counter = Counter()
+    counter.x = ti.ndarray(ti.f64, 2, needs_grad=True)
+    loss = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def total():
+        for i in range(2):
+            loss[None] += counter.x[i] ** 2
+
+    for _ in range(4):
+        counter.add(1.0)
+        total()
+    loss[None] = 0.0
+    with ti.ad.Tape(loss):
+        counter.add(1.0)
+        total()
+    assert counter.x.grad.to_numpy().tolist() == [10.0, 10.0]

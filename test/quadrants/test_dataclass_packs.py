@@ -211,3 +211,68 @@ def test_members_carry_tangents() -> None:
         total(state)
     i = np.arange(3.0)
     assert loss.dual[None] == pytest.approx(np.sum(2 * (6 * i + 3) * 3 * i))
+
+
+@dataclasses.dataclass
+class Pair:
+    x: qd.types.ndarray()
+    factor: qd.template
+
+
+@dataclasses.dataclass(frozen=True)
+class FrozenPair:
+    x: qd.types.ndarray()
+    factor: qd.template
+
+
+@qd.kernel
+def add_to(pair: Pair, number: qd.f64):
+    for i in range(pair.x.shape[0]):
+        pair.x[i] += qd.static(pair.factor) * number
+
+
+@qd.kernel
+def add_to_frozen(pair: FrozenPair, number: qd.f64):
+    for i in range(pair.x.shape[0]):
+        pair.x[i] += qd.static(pair.factor) * number
+
+
+def _zeros() -> Any:
+    array = qd.ndarray(qd.f64, 1)
+    array.fill(0.0)
+    return array
+
+
+@pytest.mark.parametrize(
+    ("kernel", "kind"), [(add_to, Pair), (add_to_frozen, FrozenPair)], ids=["open", "frozen"]
+)
+def test_launches_with_several_objects_in_turn(kernel: Any, kind: Any) -> None:
+    """Machine code keeps the addresses of its last launch; another launch brings its own."""
+    pairs = [kind(_zeros(), factor) for factor in (1, 1, 3)]
+    for number in range(12):
+        for pair in pairs[: 1 + number % 3]:
+            kernel(pair, float(number))
+    totals = [sum(n for n in range(12) if n % 3 >= k) for k in range(3)]
+    assert [pair.x.to_numpy()[0] for pair in pairs] == [totals[0], totals[1], 3 * totals[2]]
+
+
+def test_a_member_may_become_an_equal_number_of_another_type() -> None:
+    pair = Pair(_zeros(), 1)
+    for _ in range(4):
+        add_to(pair, 0.5)
+    pair.factor = True  # 1 == True
+    add_to(pair, 0.5)
+    pair.factor = 1.0
+    add_to(pair, 0.5)
+    assert pair.x.to_numpy()[0] == 3.0
+
+
+def test_a_member_is_taken_away() -> None:
+    pair = Pair(_zeros(), 1)
+    for _ in range(4):
+        add_to(pair, 0.5)
+    before = pair.x
+    del pair.x
+    with pytest.raises((qd.QuadrantsTypeError, AttributeError)):
+        add_to(pair, 0.5)
+    assert before.to_numpy()[0] == 2.0

@@ -12,6 +12,7 @@ import msgspec
 from mlirad.dialect import context
 from mlirad.dialect.turn import in_turn
 from mlirad.frontend.python.building.builder import Builder
+from mlirad.frontend.python.building.captures import Capture
 from mlirad.frontend.python.kernel import build_kernel
 from mlirad.frontend.python.source.function import Function
 from mlirad.kernel.arguments import ConstantArgument, SameArgument
@@ -111,6 +112,13 @@ class KernelVariants:
         parameters = self.declaration.parameters[self.declaration.owner is not None :]
         compiled = variant.unrecorded.code()
         return ready(variant, compiled, parameters, args, self.names.are_bound)
+
+    def captures(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Capture]:
+        """Return what launches with some arguments look up."""
+        arguments = self.declaration.bind(args, kwargs)
+        parameters = chosen(self.declaration.parameters, arguments)
+        call = tuple(key_of(p, v) for p, v in zip(parameters, arguments) if p.decides)
+        return [*self.captured.of(call).values()]
 
     def left_out(self, launch: Launch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> set[str]:
         """The parameters of arrays for which a launch passes none."""

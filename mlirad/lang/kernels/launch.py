@@ -84,7 +84,10 @@ class Launch:
 
     def _check_views(self) -> None:
         """Raise TaichiRuntimeError if somebody may write, unseen, to what the launch uses."""
-        lent = self.variant.program.threads.views.lent_writable(
+        views = self.variant.program.threads.views
+        if not views.are_writable:
+            return
+        lent = views.lent_writable(
             [*self.variant.kernel.fields, *(array.address for array in self.arrays)]
         )
         if lent is not None:

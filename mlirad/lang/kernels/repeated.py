@@ -4,10 +4,12 @@ hold, and not taken apart again."""
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import is_
 from typing import Any
 
 from mlirad.frontend.python.building.builder import being_built, in_kernel
+from mlirad.frontend.python.building.captures import Capture
 from mlirad.kernel.module import KernelModule
 from mlirad.lang.arguments.constants import constant_key
 from mlirad.lang.arguments.numbers import plain_range, scalar_dtype
@@ -25,6 +27,7 @@ from mlirad.lang.kernels.kernel_declaration import KernelDeclaration
 from mlirad.lang.kernels.kernel_variants import KernelVariants
 from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.ndarray import Ndarray
+from mlirad.runtime.executor.executor import LastingArrays
 from mlirad.runtime.program import Program
 
 _MOST = 4  # launches that a kernel remembers
@@ -33,15 +36,31 @@ _IMMUTABLE = (bool, int, float, str, bytes, type(None))
 
 
 class _Contents:
-    """The members that a dataclass had at an earlier launch."""
+    """The members that dataclasses had at an earlier launch."""
 
-    def __init__(self, pack: Any) -> None:
-        self._pack, self._values = pack, [*vars(pack).values()]
-        self._identities = [*map(id, self._values)]
+    def __init__(self, packs: Iterable[Any]) -> None:
+        members = [(vars(pack), [*vars(pack).values()], pack) for pack in packs]
+        self._frozen = [(space, values) for space, values, pack in members if _is_frozen(pack)]
+        self._open = [(pack, values) for _, values, pack in members if not _is_frozen(pack)]
 
     def are_there(self) -> bool:
-        """Return whether it holds them still."""
-        return [*map(id, vars(self._pack).values())] == self._identities
+        """Return whether the dataclasses hold them still.
+
+        Members of frozen ones are compared as lists, which takes a third of the time. It would miss
+        a member that `object.__setattr__` replaced by an equal one.
+        """
+        for space, values in self._frozen:
+            if [*space.values()] != values:
+                return False
+        for pack, values in self._open:
+            present = vars(pack).values()
+            if len(present) != len(values) or not all(map(is_, present, values)):
+                return False
+        return True
+
+
+def _is_frozen(pack: Any) -> bool:
+    return bool(type(pack).__dataclass_params__.frozen)
 
 
 class Repeated:
@@ -54,6 +73,7 @@ class Repeated:
         arguments: Sequence[tuple[Parameter, Any]],
         slots: dict[str, int],
         are_bound: Callable[[], bool],
+        captures: Sequence[Capture],
     ) -> None:
         self._variant, self._are_bound = launch.variant, are_bound
         self.program, self.kernel = launch.variant.program, launch.variant.kernel
@@ -61,10 +81,11 @@ class Repeated:
         assert code is not None
         self._code = code
         self._values = list(launch.values)
-        self._arrays = [array.owner.passed for array in launch.arrays]
+        self._arrays = LastingArrays(array.owner.passed for array in launch.arrays)
         self._objects = [(k, v) for k, (p, v) in enumerate(arguments) if p.kind != SCALAR]
-        packs = [_Contents(pack) for p, v in arguments if p.kind == PACK for pack in _packs(v)]
-        self._contents, self._count = packs, len(arguments)
+        packs = {id(pack): pack for p, v in arguments if p.kind == PACK for pack in _packs(v)}
+        self._contents, self._count = _Contents(packs.values()), len(arguments)
+        self._captured = [(capture, capture.now()) for capture in captures]
         config = self.program.config
         self._ranges = [
             (k, slots[p.name], *plain_range(scalar_dtype(p, config)))
@@ -85,8 +106,11 @@ class Repeated:
             if type(value) is not kind or not low <= value < high:  # type: ignore[operator]
                 return None
             values[slot] = value
-        if not all(contents.are_there() for contents in self._contents):
+        if not self._contents.are_there():
             return None
+        for capture, value in self._captured:
+            if capture.now() is not value:
+                return None
         self._variant.launched_at = self.program.threads.count_change()
         return self._code.launch(values, self._arrays)
 
@@ -133,16 +157,15 @@ class Repeats:
         by_name = {p.name: p for p in parameters}
         called = [*parameters[: len(args)], *map(by_name.__getitem__, kwargs)]
         arguments = [*zip(called, (*args, *kwargs.values()))]
-        if variants.captured or not _can_be_repeated(
-            launch, arguments, self._declaration.parameters
-        ):
+        if not _can_be_repeated(launch, arguments, self._declaration.parameters):
             return False
         left_out = variants.left_out(launch, args, kwargs)
         slots: dict[str, int] = {}
         for p in self._declaration.parameters:
             if p.kind == SCALAR or (p.kind == NDARRAY and p.name not in left_out):
                 slots[p.name] = len(slots)
-        repeated = Repeated(launch, arguments, slots, variants.names.are_bound)
+        captures = variants.captures(args, kwargs) if variants.captured else ()
+        repeated = Repeated(launch, arguments, slots, variants.names.are_bound, captures)
         self._launches = [(tuple(kwargs), repeated), *self._launches[: _MOST - 1]]
         return True
 
@@ -151,7 +174,7 @@ def _can_be_repeated(
     launch: Launch, arguments: Sequence[tuple[Parameter, Any]], parameters: Sequence[Parameter]
 ) -> bool:
     kernel, code = launch.variant.kernel, launch.variant.unrecorded.code()
-    if kernel.uses_seed or kernel.gradients or kernel.emptied or kernel.captured:
+    if kernel.uses_seed or kernel.gradients or kernel.emptied:
         return False
     if code is None or code.messages:
         return False

@@ -80,7 +80,7 @@ class CompiledKernel(Code):
             frame = self._frame()
         for slot, number in frame.scalars:
             slot.value = values[number]
-        if frame.arrays:
+        if frame.arrays and frame.passed is not arrays:
             frame.pass_arrays(arrays)
         if frame.checks:
             for slot, symbol in frame.checks:

@@ -56,6 +56,13 @@ class PassedArray(Addressable, Protocol):
         """The tangents in one direction. Raises TaichiRuntimeError if there can be none."""
 
 
+class LastingArrays(tuple[PassedArray, ...]):
+    """Arrays that stay where they are, and as large: code that was launched with them last has
+    their addresses."""
+
+    __slots__ = ()
+
+
 class LaunchMemory(Protocol):
     """The memory that code reaches without being passed it."""
 

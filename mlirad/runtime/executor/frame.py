@@ -23,7 +23,7 @@ from mlirad.ir.signature import (
     Signature,
     WorkersState,
 )
-from mlirad.runtime.executor.executor import Addressable, PassedArray
+from mlirad.runtime.executor.executor import Addressable, LastingArrays, PassedArray
 from mlirad.runtime.memory.deferred_writes import Word
 
 _POINTER = "!llvm.ptr"
@@ -113,6 +113,7 @@ class Frame:
         self.results: Any = None
         self.record: Any = None
         self.arrays: list[PassedSlot] = []
+        self.passed: LastingArrays | None = None  # the arrays that the slots have, if they stay
         slots: list[Any] = [_CTYPES[parameter.type]() for parameter in signature]
         self._owners = slots[:]
         if result_count:
@@ -164,6 +165,7 @@ class Frame:
             argument.slot.value = array.address
             for slot, axis in argument.extents:
                 slot.value = array.dims[axis]
+        self.passed = arrays if type(arrays) is LastingArrays else None
 
     def holds(self, values: Sequence[Any], arrays: Sequence[PassedArray]) -> bool:
         """Return whether these are the arguments that were set."""
