@@ -328,6 +328,48 @@ def test_sums_that_other_iterations_read() -> None:
     check(run, [x, y], loss)
 
 
+def test_many_neighbours_share_the_marks_of_a_check() -> None:
+    """Every neighbour that is set to a constant may be one that another iteration adds to."""
+    x, y, k, walls, loss = (
+        variable(N),
+        variable(2, 4 * N),
+        index(),
+        index(np.zeros(N)),
+        scalar(),
+    )
+
+    @ti.kernel
+    def run(row: ti.i32):
+        for i in x:
+            for o in ti.static(range(5)):
+                y[row, k[i] + o] += (o + 1) * x[i]
+                if walls[i] != 0:
+                    y[row, k[i] + o] = 0.0
+
+    @ti.kernel
+    def total():
+        for i, j in y:
+            loss[None] += (j + 1) * y[i, j] ** 2
+
+    def both():
+        run(1)
+        total()
+
+    assert run.ir(1, stage="derived", mode="collisions").count("memref.alloc(") == 2
+    check(both, [x, y], loss)  # no iteration sets
+    k.from_numpy(np.array([0, 0, 5, 5, 10, 10, 15, 20], np.int32))
+    walls[7] = 1
+    check(both, [x, y], loss)  # one sets what no other adds to
+    for wall, place in ((1, 0), (4, 10), (6, 20)):
+        walls.from_numpy(np.arange(N, dtype=np.int32) == wall)
+        k[6] = 18 if wall == 6 else 15
+        with (
+            pytest.raises(ti.TaichiRuntimeError, match=rf"'x_1'\[1, {place}\] is updated here"),
+            ti.ad.Tape(loss),
+        ):
+            both()
+
+
 def test_the_check_sees_memory_as_the_launch_saw_it() -> None:
     x, y, k, cursor, loss = variable(N), variable(2 * N), index(), index(range(N)), scalar()
 

@@ -50,30 +50,34 @@ class Collisions:
         self._apart: dict[tuple[Node, Node], bool] = {}
         self._shared = [(loop, self._accesses(loop)) for loop in graph.nodes() if is_parallel(loop)]
 
-    def pairs(self, needed: NeededValues | None) -> list[Pair]:
+    def pairs(self, needed: NeededValues | None) -> Iterator[Pair]:
         """What is not proven and matters to the tangents or, for which these are `needed`, to the
         reverse."""
+        for pair in self._that_matter(needed):
+            if not self.are_apart(pair.node, pair.write, pair.loop):
+                yield pair
+
+    def _that_matter(self, needed: NeededValues | None) -> Iterator[Pair]:
         values: set[int] = set() if needed is None else {value for value, _ in needed.keys}
         redone: set[Node] = set() if needed is None else needed.redone
-        shared = [
-            (loop, group)
-            for loop, group in self._shared
-            if needed is not None or not self._runs_in_order(loop)
-        ]
-        return [
-            Pair(node, write, loop)
-            for loop, groups in shared
-            for group in groups
-            for node, write in self._with_writes(group, values, redone)
-            if self._matters(node, write, values, redone)
-            and not self.deactivations.agree(node, write)
-            and not self.are_apart(node, write, loop)
-        ]
+        for loop, groups in self._shared:
+            if needed is None and self._runs_in_order(loop):
+                continue
+            for group in groups:
+                for node, write in self._with_writes(group, values, redone):
+                    if self._matters(node, write, values, redone) and not self.deactivations.agree(
+                        node, write
+                    ):
+                        yield Pair(node, write, loop)
 
     def read(self, needed: NeededValues) -> set[int]:
         """The values from which a check of all pairs, before the reverse, computes where their
         accesses go."""
-        nodes = {node for pair in self.pairs(needed) for node in (pair.node, pair.write)}
+        nodes: set[Node] = set()
+        for pair in self._that_matter(needed):
+            ends = {pair.node, pair.write}
+            if not ends <= nodes and not self.are_apart(pair.node, pair.write, pair.loop):
+                nodes |= ends
         return Slice(self.graph, nodes, needed.arrays | self.activity.cells).values
 
     def are_apart(self, node: Node, other: Node, loop: Node) -> bool:
@@ -153,11 +157,11 @@ class Collisions:
 
 
 class Open(msgspec.Struct, frozen=True):
-    """What a function leaves open, and the arrays that a check reads as the function's own writes
-    leave them."""
+    """What a function leaves open, found pair by pair, and the arrays that a check reads as the
+    function's own writes leave them."""
 
     collisions: Collisions
-    pairs: list[Pair]
+    pairs: Iterator[Pair]
     done: frozenset[Array]
 
 

@@ -21,9 +21,10 @@ def mark_collisions(module: ir.Operation, *, tangents: bool = False, report: boo
     for function in functions(module):
         if not is_private(function):
             pairs = find_open(module, function, Graph(function), tangents=tangents).pairs
-            if pairs:
+            for pair in pairs:
                 function.attributes["grad.collisions"] = ir.UnitAttr.get()
-            for pair in pairs if report else ():
+                if not report:
+                    break
                 remark(
                     pair.node.op,
                     f"that no other iteration writes this element of "

@@ -56,9 +56,10 @@ def insert_collision_checks(module: ir.Operation, *, tangents: bool = False) -> 
 def _replace(module: ir.Operation, function: ir.Operation, tangents: bool) -> None:
     graph = Graph(function)
     unsettled = find_open(module, function, graph, tangents=tangents)
-    for pair in unsettled.pairs:
+    pairs = [*unsettled.pairs]
+    for pair in pairs:
         _check_size(pair)
-    owners = Owners(graph, unsettled.collisions, unsettled.pairs).choose()
+    owners = Owners(graph, unsettled.collisions, pairs).choose()
     accesses = list(
         dict.fromkeys(node for owner in owners for node in (*owner.markers, *owner.lookers))
     )

@@ -86,8 +86,9 @@ class Owners:
         return (node, node) in self.open or self.collisions.are_apart(node, node, loop)
 
     def _marker(self, pair: Pair, chosen: dict[Node, list[Node]]) -> Node:
-        exact = [node for node in (pair.write, pair.node) if self._is_exact(node, pair.loop)]
-        return next((node for node in exact if node in chosen), exact[0] if exact else pair.write)
+        ends = pair.write, pair.node
+        fit = [node for node in ends if self._is_exact(node, pair.loop)] or ends
+        return next((node for node in fit if node in chosen), fit[0])
 
     def _key(self, owner: Owner) -> Hashable:
         """What tells owners apart: those of components have the same indices but for constants that
@@ -128,20 +129,27 @@ class Owners:
         return merged
 
     def _fit(self, old: Owner, new: Owner) -> bool:
-        markers = [*old.markers, *new.markers]
+        """Return whether whoever looks at marks of the one would be refused by those of the other
+        too, or never sees them; where an element has one owner, whoever marks it too."""
+        left, right = old.markers[0], new.markers[0]
         if (
-            old.is_shared
-            or new.is_shared
-            or old.loop is not new.loop
-            or markers[0].array != markers[-1].array
-            or len(old.axes) != len(markers[0].indices)
-            or len(new.axes) != len(old.axes)
+            old.loop is not new.loop
+            or old.is_shared != new.is_shared
+            or old.axes != new.axes
+            or left.array != right.array
+            or (old.is_shared and left.name != right.name)
+            or any(
+                self._index(left.indices[axis]) != self._index(right.indices[axis])
+                for axis in range(len(left.indices))
+                if axis not in old.axes
+            )
         ):
             return False
+        lookers = [*old.lookers, *new.lookers]
         return all(
             (marker, node) in self.open or self.collisions.are_apart(marker, node, old.loop)
-            for marker in markers
-            for node in [*markers, *old.lookers, *new.lookers]
+            for marker in (*old.markers, *new.markers)
+            for node in (lookers if old.is_shared else [*old.markers, *new.markers, *lookers])
         )
 
 
