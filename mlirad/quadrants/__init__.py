@@ -1,5 +1,6 @@
 """`import mlirad.quadrants as qd`: Quadrants' names, on top of mlirad's."""
 
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
@@ -25,9 +26,9 @@ if _TYPE_CHECKING:
 __version__ = (1, 3, 3)  # of the Quadrants whose names these are
 __version_str__ = ".".join(map(str, __version__))
 _LATER = {"algorithms", "linalg", "profiler", "tools", "GUI", "ui", "mlir"}
+_WHEN_USED = {"BufferView": "mlirad.lang.buffer_view"}
 _MISSING = {
     "BitpackedFields": "types of few bits",
-    "BufferView": "views of ndarrays: x[a:b] of one is a NumPy array",
     "Event": "streams",
     "Mesh": "meshes",
     "MeshInstance": "meshes",
@@ -63,6 +64,8 @@ __all__ = [*_loading.public_names(globals()), "ad", "math", "sparse", "types"]
 def __getattr__(name: str) -> _Any:
     if name in _LATER:
         return getattr(_mlirad, name)
+    if name in _WHEN_USED:
+        return getattr(_import_module(_WHEN_USED[name]), name)
     if name == "cfg":
         return _machines.current_config()
     if name in _MISSING:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
 from mlirad.lang import start
+from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime import program as pm
 from mlirad.runtime.config import Config
 
@@ -48,6 +50,13 @@ def init(arch: Any = None, **options: Any) -> None:
     if arch is not None:
         arch = [str(name) for name in (arch if isinstance(arch, list | tuple) else [arch])]
     start.init(arch=arch, **options)
+    pm.program().make_view = _make_view
+
+
+def _make_view(array: Ndarray, positions: Sequence[range]) -> Any:
+    from mlirad.lang.buffer_view import section_view
+
+    return section_view(array, positions)
 
 
 class ProgramOptions:

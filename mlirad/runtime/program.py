@@ -3,7 +3,7 @@ records with."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
 from weakref import WeakSet
@@ -47,6 +47,8 @@ class Program:
         self.threads = Threads()
         self.compiled: WeakSet[Any] = WeakSet()  # codes that hold addresses of fields
         self.variants = 0  # of kernels, built so far
+        # what a slice of an ndarray is, by its positions; a copy, if None
+        self.make_view: Callable[[Any, Sequence[range]], Any] | None = None
 
     def primals(self) -> dict[str, FieldMemory]:
         """The memory of all fields that are no derivatives."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import mlirad as ti
+from mlirad.quadrants import BufferView
 
 N = 4096
 SITUATIONS: list[Callable[[], None]] = []
@@ -213,6 +214,35 @@ def arrays_of_a_limited_tape() -> None:
             weigh(np.full(N, float(step)), x, y)
             disturb()
     np.testing.assert_allclose(x.grad.to_numpy(), 6.0 * 15, rtol=1e-14)
+
+
+@ti.kernel
+def weigh_view(weights: BufferView, x: ti.template(), y: ti.template()):
+    for i in range(weights.size):
+        y[None] += weights[i] * x[i] * x[i]
+
+
+def view(value: float) -> Any:
+    """A view that alone keeps its array, whose other elements are no numbers."""
+    array = ti.ndarray(ti.f64, 3 * N)
+    array.fill(float("nan"))
+    array[N : 2 * N] = np.full(N, value)
+    return BufferView(array, N // 2, 2 * N).subview(N // 2, N)
+
+
+@situation
+def views_whose_arrays_are_gone() -> None:
+    x, y = fields()
+    first = view(2.0)
+    disturb()
+    with ti.ad.Tape(y):
+        weigh_view(first, x, y)
+        weigh_view(view(3.0), x, y)
+        weigh_view(BufferView(np.full(N, 4.0), 0, N), x, y)
+        del first
+        disturb()
+    assert y[None] == 9.0 * N * 9
+    np.testing.assert_allclose(x.grad.to_numpy(), 6.0 * 9, rtol=1e-14)
 
 
 def main(arch: str) -> None:

@@ -9,7 +9,14 @@ from functools import cache
 from typing import Any
 
 from mlirad.errors import TaichiRuntimeTypeError, TaichiSyntaxError, did_you_mean
-from mlirad.frontend.python.values.annotations import is_dataclass_type
+from mlirad.frontend.python.places.views import ARRAY, OFFSET, SIZE
+from mlirad.frontend.python.values.annotations import (
+    BufferViewType,
+    NdarrayType,
+    declared_type,
+    is_dataclass_type,
+)
+from mlirad.types import i32
 
 
 class ArgPackType:
@@ -65,6 +72,31 @@ def dataclass_pack(cls: type[Any]) -> DataclassPack:
     return DataclassPack(cls, members)
 
 
+class ViewPack(ArgPackType):
+    """The members of a view as arguments: its array, where it begins, how many elements it has."""
+
+    def __init__(self, declared: BufferViewType) -> None:
+        array = NdarrayType(declared.dtype, 1, boundary=declared.boundary)
+        super().__init__({ARRAY: array, OFFSET: i32, SIZE: i32}, "BufferView")
+
+    def values_of(self, value: object) -> dict[str, Any] | None:
+        from mlirad.lang.buffer_view import BufferView
+
+        if not isinstance(value, BufferView):
+            return None
+        return {ARRAY: value.arr, OFFSET: value.offset, SIZE: value.size}
+
+
+def pack_type(declared: object) -> ArgPackType | None:
+    """Return what an annotation declares if that is several arguments; None if it is one."""
+    declared = declared_type(declared)
+    if isinstance(declared, BufferViewType):
+        return ViewPack(declared)
+    if is_dataclass_type(declared):
+        return dataclass_pack(declared)
+    return declared if isinstance(declared, ArgPackType) else None
+
+
 class ArgPack:
     """Arguments by name, which can be set between launches. Raises TaichiRuntimeTypeError for names
     that are missing or unknown."""
@@ -115,8 +147,8 @@ def unpack(pack: object, kind: ArgPackType, name: str) -> Iterator[Any]:
             f"Argument {name}: {kind} is needed, not a {type(pack).__name__}"
         )
     for member, declared in kind.members.items():
-        inner = dataclass_pack(declared) if is_dataclass_type(declared) else declared
-        if isinstance(inner, ArgPackType):
+        inner = pack_type(declared)
+        if inner is not None:
             yield from unpack(values[member], inner, f"{name}.{member}")
         else:
             yield values[member]

@@ -16,11 +16,10 @@ from mlirad.frontend.python.values.annotations import (
     NdarrayType,
     Template,
     declared_type,
-    is_dataclass_type,
     is_template,
 )
 from mlirad.frontend.python.values.struct_type import StructType
-from mlirad.lang.arguments.packs import ArgPackType, dataclass_pack
+from mlirad.lang.arguments.packs import pack_type
 from mlirad.lang.host.array_protocols import AsArray
 from mlirad.types import DataType
 
@@ -56,8 +55,8 @@ def parameter(name: str, annotation: object, kernel: str) -> Parameter:
     """Classify a parameter by its annotation. Raises TaichiSyntaxError for one that says
     nothing."""
     annotation = declared_type(annotation)
-    if is_dataclass_type(annotation):
-        return Parameter(name, PACK, dataclass_pack(annotation))
+    if (pack := pack_type(annotation)) is not None:
+        return Parameter(name, PACK, pack)
     if isinstance(annotation, FieldOrArray):
         return Parameter(name, EITHER, annotation)
     if is_template(annotation):
@@ -67,8 +66,6 @@ def parameter(name: str, annotation: object, kernel: str) -> Parameter:
         return Parameter(name, NDARRAY, declared)
     if isinstance(annotation, MatrixType | StructType):
         return Parameter(name, COMPOSITE, annotation)
-    if isinstance(annotation, ArgPackType):
-        return Parameter(name, PACK, annotation)
     if isinstance(annotation, DataType) or annotation in (int, float, bool):
         return Parameter(name, SCALAR, annotation)
     if annotation is None:

@@ -17,7 +17,6 @@ from mlirad.lang.host.host_array import HostArray
 from mlirad.lang.host.host_values import array_of
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.memory.memory import Elements
-from mlirad.runtime.memory.values import Values
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -119,8 +118,11 @@ class SlicedArray(HostArray, LibraryCopies):
         else:
             self._write_section(section, value)
 
-    def _read_section(self, section: Section) -> Values:
-        """A copy of a part."""
+    def _read_section(self, section: Section) -> Any:
+        """A copy of a part; of an ndarray, a view, in programs that have them."""
+        make_view = self.program.make_view
+        if make_view is not None and getattr(self, "is_passed", False):
+            return make_view(self, section.positions)
         shape = (*section.shape, *self.element_shape)
         elements = (
             self._ordered_elements()

@@ -13,7 +13,7 @@ from mlirad.frontend.python.building.captures import Capture
 from mlirad.kernel.module import KernelModule
 from mlirad.lang.arguments.constants import constant_key
 from mlirad.lang.arguments.numbers import plain_range, scalar_dtype
-from mlirad.lang.arguments.packs import unpack
+from mlirad.lang.arguments.packs import ViewPack, unpack
 from mlirad.lang.arguments.parameters import (
     COMPOSITE,
     EITHER,
@@ -193,8 +193,9 @@ def _stays(param: Parameter, value: Any) -> bool:
         return type(value) is Ndarray
     if param.kind == TEMPLATE:
         return isinstance(value, _IMMUTABLE) or constant_key(value) is None
-    if not dataclasses.is_dataclass(value) or not all(
-        hasattr(pack, "__dict__") for pack in _packs(value)
+    is_view = isinstance(param.annotation, ViewPack)  # which cannot be changed
+    if not is_view and not (
+        dataclasses.is_dataclass(value) and all(hasattr(pack, "__dict__") for pack in _packs(value))
     ):
         return False
     return all(
@@ -204,7 +205,9 @@ def _stays(param: Parameter, value: Any) -> bool:
 
 
 def _packs(value: Any) -> Iterator[Any]:
-    """A dataclass, and those in it."""
+    """A dataclass, and those in it; none in a view."""
+    if not dataclasses.is_dataclass(value):
+        return
     yield value
     for field in dataclasses.fields(value):
         member = getattr(value, field.name)

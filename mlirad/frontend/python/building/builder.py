@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from mlirad.bindings import ir
-from mlirad.errors import TaichiRuntimeError, TaichiTypeError
+from mlirad.errors import SourceLocation, TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.building.captures import Capture, Reads
 from mlirad.frontend.python.building.open_regions import Region, user_place
 from mlirad.ir import build
@@ -55,6 +55,7 @@ class Builder:
         self.is_graph = False  # it may have the parts of a graph, of which these are around:
         self.sections: list[str] = []
         self.do_whiles = 0
+        self.calls: list[tuple[str, SourceLocation]] = []  # of the functions that are translated
         self.thread = get_ident()
         self.static_arguments = 0  # `ti.static(...)` around what is translated
 

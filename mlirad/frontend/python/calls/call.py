@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from mlirad.errors import SourceLocation, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
-from mlirad.frontend.python.building.builder import Anchor
+from mlirad.frontend.python.building.builder import Anchor, current
 from mlirad.frontend.python.calls.counterparts import refuse_counterpart
 from mlirad.frontend.python.calls.custom_functions import call_custom
 from mlirad.frontend.python.calls.parameters import Bindings, bind_parameters
@@ -182,6 +182,8 @@ def _pass_by_value(frame: Frame, name: str, value: object) -> Any:
 @contextmanager
 def _note_call(function: Function, place: SourceLocation) -> Iterator[None]:
     """Note the place of a call in errors from inside the function."""
+    calls = current().calls
+    calls.append((function.__name__, place))
     try:
         yield
     except TaichiCompilationError as error:
@@ -189,3 +191,5 @@ def _note_call(function: Function, place: SourceLocation) -> Iterator[None]:
         if note not in getattr(error, "__notes__", ()):  # a recursion comes by here again
             error.add_note(note)
         raise
+    finally:
+        calls.pop()

@@ -12,11 +12,13 @@ import msgspec
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python.places.arrays import ArrayRef, array_ref
 from mlirad.frontend.python.places.place import Place
+from mlirad.frontend.python.places.views import KernelView
 from mlirad.frontend.python.source.function import Function
 from mlirad.frontend.python.translation.conversions import convert, convert_result
 from mlirad.frontend.python.translation.translator import Translator
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.annotations import (
+    BufferViewType,
     FieldOrArray,
     MatrixType,
     NdarrayType,
@@ -132,6 +134,8 @@ def _bind(t: Translator, function: Function, name: str, argument: Any) -> Bindin
     array = array_ref(value)
     if isinstance(declared, NdarrayType):
         _check_array(declared, name, array)
+    if isinstance(declared, BufferViewType):
+        _check_view(declared, name, array)
     if array is not None:
         return Binding(value, by_reference=True)
     if isinstance(declared, StructType):
@@ -175,6 +179,13 @@ def _variable(t: Translator, declared: Reference, name: str, argument: Any) -> P
         actual = value.dtype if isinstance(value, Expr) else kind_of(value)
         raise TaichiTypeError(f"parameter '{name}' is a reference to {expected}, but got {actual}")
     return place
+
+
+def _check_view(declared: BufferViewType, name: str, array: object) -> None:
+    """Raise TaichiTypeError for an argument that is no view, or not as declared."""
+    if not isinstance(array, KernelView):
+        raise TaichiTypeError(f"Expected a BufferView for argument {name}")
+    _check_array(NdarrayType(declared.dtype, 1), name, array.array)
 
 
 def _check_array(declared: NdarrayType, name: str, array: object) -> None:

@@ -12,6 +12,7 @@ from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeE
 from mlirad.frontend.python.places.arrays import array_ref
 from mlirad.frontend.python.places.blocks import list_at
 from mlirad.frontend.python.places.place import Place, ValuePlace
+from mlirad.frontend.python.places.views import KernelView
 from mlirad.frontend.python.translation.python_objects import is_module_of_program, is_of_program
 from mlirad.frontend.python.translation.text_format import FormattedText, format_percent
 from mlirad.frontend.python.translation.translator import Translator, handles
@@ -192,6 +193,8 @@ def _attribute(t: Translator, node: ast.Attribute) -> Any:
 @handles(ast.Subscript)
 def _subscript(t: Translator, node: ast.Subscript) -> Any:
     base = t.visit_base(node.value)
+    if isinstance(node.slice, ast.Slice) and isinstance(view := array_ref(base), KernelView):
+        return view.sliced(*_slice_bounds(t, node.slice))
     key = t.visit_value(node.slice)
     has_slice = isinstance(key, slice) or (
         isinstance(key, tuple) and any(isinstance(k, slice) for k in key)
@@ -227,12 +230,14 @@ def _refuse_store(node: ast.Subscript | ast.Attribute, target: str) -> None:
 
 @handles(ast.Slice)
 def _slice(t: Translator, node: ast.Slice) -> Any:
-    bounds = [
-        None if bound is None else t.visit_value(bound)
-        for bound in (node.lower, node.upper, node.step)
-    ]
+    bounds = _slice_bounds(t, node)
     if any(isinstance(bound, Expr) for bound in bounds):
         raise TaichiSyntaxError(
             "Taichi does not support variables in slice now, please use constant instead of it."
         )
     return slice(*bounds)
+
+
+def _slice_bounds(t: Translator, node: ast.Slice) -> list[Any]:
+    bounds = (node.lower, node.upper, node.step)
+    return [None if bound is None else t.visit_value(bound) for bound in bounds]

@@ -26,6 +26,7 @@ from mlirad.frontend.python.places.variables import (
     read_slot,
     write_slot,
 )
+from mlirad.frontend.python.places.views import KernelView
 from mlirad.frontend.python.source.assigned_names import assigned_names, resolver
 from mlirad.frontend.python.source.jumps import has_jump, has_return, leaves_loop
 from mlirad.frontend.python.translation.comprehensions import bind_target
@@ -118,6 +119,8 @@ def _box(domain: object) -> list[Bounds]:
     if isinstance(domain, NdRange):
         return domain.bounds
     arrays = array_ref(domain)
+    if isinstance(arrays, KernelView):
+        return [(0, arrays.size)]
     if arrays is not None:
         array = arrays.leaves()[0]
         offset = array.offset or (0,) * len(array.shape)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mlirad.frontend.python.places.triplets import Triplets, are_triplets
+from mlirad.frontend.python.places.views import KernelView, is_view, view_of
 from mlirad.frontend.python.translation.scopes import Frame
 
 
@@ -21,8 +22,8 @@ def is_member(parameter: str) -> bool:
     return "." in parameter
 
 
-def packs_of(names: Sequence[str], frame: Frame) -> dict[str, Pack | Triplets]:
-    """The packs that some parameters belong to, and builders of sparse matrices, by name."""
+def packs_of(names: Sequence[str], frame: Frame) -> dict[str, Pack | Triplets | KernelView]:
+    """The packs that some parameters belong to, builders of sparse matrices, and views, by name."""
     trees: dict[str, Any] = {}
     for name in names:
         *path, last = name.split(".")
@@ -34,7 +35,9 @@ def packs_of(names: Sequence[str], frame: Frame) -> dict[str, Pack | Triplets]:
     return {name: _pack(members) for name, members in trees.items()}
 
 
-def _pack(members: dict[str, Any]) -> Pack | Triplets:
+def _pack(members: dict[str, Any]) -> Pack | Triplets | KernelView:
     if are_triplets(members):
         return Triplets(members)
+    if is_view(members):
+        return view_of(members)
     return Pack({k: _pack(v) if isinstance(v, dict) else v for k, v in members.items()})

@@ -111,6 +111,13 @@ class NdarrayType(msgspec.Struct, frozen=True):
     boundary: str = "unsafe"
 
 
+class BufferViewType(msgspec.Struct, frozen=True):
+    """`qd.BufferView[dtype]`: a view of an ndarray of one axis."""
+
+    dtype: TypeLike | MatrixType | None = None
+    boundary: str = "unsafe"
+
+
 class FieldOrArray(msgspec.Struct, frozen=True):
     """A parameter that takes a field, by reference, or an array, which launches pass. A class whose
     `__parameter_type__` is one declares such a parameter."""
