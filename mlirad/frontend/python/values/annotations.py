@@ -51,6 +51,10 @@ class MatrixType:
     def shape(self) -> tuple[int, ...]:
         return (self.n,) if self.ndim == 1 else (self.n, self.m)
 
+    def as_member(self) -> MatrixType:
+        """Return the type of a struct's member that is declared as this."""
+        return self
+
     def get_shape(self) -> tuple[int, ...]:
         """The shape, as a tuple."""
         return self.shape

@@ -127,9 +127,9 @@ def _names(value: Struct | Mapping[str, Any]) -> set[str]:
 
 def _member_type(name: str, declared: object) -> Any:
     """The type of a member. Raises TaichiTypeError for an object that is none."""
-    if isinstance(declared, StructType) or (
-        isinstance(declared, MatrixType) and not declared.is_open
-    ):
+    if isinstance(declared, MatrixType) and not declared.is_open:
+        return declared.as_member()
+    if isinstance(declared, StructType):
         return declared
     if isinstance(declared, DataType) or declared in (int, float, bool):
         return declared
