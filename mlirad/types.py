@@ -64,6 +64,7 @@ f16, f32, f64 = (DataType(f"f{bits}", "f", bits) for bits in (16, 32, 64))
 i8, i16, i32, i64 = (DataType(f"i{bits}", "i", bits) for bits in (8, 16, 32, 64))
 u1, u8, u16, u32, u64 = (DataType(f"u{bits}", "u", bits) for bits in (1, 8, 16, 32, 64))
 ALL = (f16, f32, f64, i8, i16, i32, i64, u1, u8, u16, u32, u64)
+BY_NAME = {t.name: t for t in ALL}
 _BY_NUMPY = {t.numpy: t for t in ALL}
 _BY_MLIR = {t.mlir: t for t in reversed(ALL)}
 TypeLike = DataType | type[Any] | np.dtype[Any] | str  # what a program may mean a scalar type by

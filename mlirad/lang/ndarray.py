@@ -23,10 +23,9 @@ from mlirad.lang.layout.axes import Shape, element_sizes, extents_of
 from mlirad.runtime.memory.memory import Elements, Index
 from mlirad.runtime.memory.values import Values
 from mlirad.runtime.program import program
-from mlirad.types import ALL, DataType, TypeLike, resolve
+from mlirad.types import BY_NAME, DataType, TypeLike, resolve
 
 MAX_EXTENT = 1 << 31
-BY_NAME = {scalar.name: scalar for scalar in ALL}
 
 
 class Ndarray(AsArray):

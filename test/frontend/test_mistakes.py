@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import linecache
 import math
-import pickle
 import random
 import subprocess
 import sys
@@ -658,9 +657,7 @@ class TestFieldsAsObjects:
             len(z)
         assert len(x) == len(a) == 3
 
-    @pytest.mark.parametrize(
-        "act", [pickle.dumps, copy.copy, copy.deepcopy, lambda x: copy.deepcopy({"x": [x]})]
-    )
+    @pytest.mark.parametrize("act", [copy.copy, copy.deepcopy, lambda x: copy.deepcopy({"x": [x]})])
     def test_copies(self, act: Any) -> None:
         x, a = ti.field(ti.f64, shape=3), ti.ndarray(ti.f64, 3)
         with pytest.raises(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from typing import Any
 
@@ -99,6 +100,40 @@ def test_ndarrays_are_pickled() -> None:
     y = pickle.loads(text)
     assert (y.dtype, y.shape, y.element_shape) == (ti.f64, (3,), (2,))
     assert y.to_numpy().tolist() == [[4, 4]] * 3 and y.grad.to_numpy().tolist() == [[5, 5]] * 3
+
+
+@pytest.mark.parametrize("order", ["ij", "ji"])
+@pytest.mark.parametrize("element", [(), (2,), (2, 3)])
+def test_fields_are_pickled(order: str, element: tuple[int, ...]) -> None:
+    dtype = (ti.f64, ti.types.vector(2, ti.f64), ti.types.matrix(2, 3, ti.f64))[len(element)]
+    x = ti.field(dtype, (3, 4), order=order, offset=(1, -2), needs_grad=True)
+    values = np.arange(12.0 * math.prod(element)).reshape(3, 4, *element)
+    x.from_numpy(values)
+    x.grad.from_numpy(values + 1)
+    texts = [pickle.dumps(value) for value in (x, ti.field(ti.i32, ()), ti.field(ti.f32, 3))]
+    ti.init()
+    y, scalar, plain = map(pickle.loads, texts)
+    assert (y.dtype, y.shape, y.element_shape, y.offset) == (ti.f64, (3, 4), element, (1, -2))
+    np.testing.assert_array_equal(y.to_numpy(), values)
+    np.testing.assert_array_equal(y.grad.to_numpy(), values + 1)
+    assert scalar[None] == 0 and plain.shape == (3,) and not plain.has_grad()
+
+    @ti.kernel
+    def read() -> ti.f64:
+        s = 0.0
+        for i, j in y:
+            s += ti.Matrix([[y[i, j]]]).sum() if ti.static(len(element) == 0) else y[i, j].sum()
+        return s
+
+    assert read() == values.sum()
+
+
+def test_sparse_fields_and_gradients_are_not_pickled() -> None:
+    x, y = ti.field(ti.f64), ti.field(ti.f64, 3, needs_grad=True)
+    ti.root.pointer(ti.i, 4).place(x)
+    for value in (x, y.grad):
+        with pytest.raises(TypeError, match=r"cannot be pickled or copied: keep x.to_numpy\(\)"):
+            pickle.dumps(value)
 
 
 MEMORY = [

@@ -204,17 +204,17 @@ class FieldAccess(AsArray, Leaf):
     def __bool__(self) -> NoReturn:
         raise TypeError(
             f"a field is neither true nor false: '{self.symbol} is None' asks whether there is "
-            f"one, "
-            f"{self.symbol}[{'None' if self.placed_in is not None and not self.shape else '...'}] "
-            f"is an element"
+            f"one, {self.symbol}["
+            f"{'None' if self.placed_in is not None and not self.shape else '...'}] is an element"
         )
 
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
+    def __reduce_ex__(self, protocol: object = None) -> NoReturn:
         raise TypeError(
             f"field '{self.symbol}' lies in the memory of a program, so it cannot be pickled or "
-            f"copied: keep "
-            "x.to_numpy(), and declare another field that takes it by from_numpy (or copy_from)"
+            "copied: keep x.to_numpy(), and declare another field that takes it by from_numpy"
         )
+
+    __copy__ = __deepcopy__ = __reduce_ex__
 
     def __iter__(self) -> NoReturn:
         raise NotImplementedError(

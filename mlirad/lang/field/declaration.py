@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copyreg
+
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
 from mlirad.frontend.python.values.annotations import MatrixType
@@ -12,8 +14,9 @@ from mlirad.lang.layout.root import Root
 from mlirad.lang.layout.tree import Offset, SNode
 from mlirad.lang.variable_names import variable_name
 from mlirad.runtime.derivative_kind import ADJOINT, tangent
+from mlirad.runtime.memory.values import Values
 from mlirad.runtime.program import program
-from mlirad.types import TypeLike, resolve
+from mlirad.types import BY_NAME, TypeLike, resolve
 
 
 def create(
@@ -83,6 +86,43 @@ def place(field: Field, shape: tuple[int, ...], offset: Offset, order: str | Non
     for axis in axis_order:
         node = node.dense(Axes((axis,)), shape[axis])
     node.place(field, offset=offset)
+
+
+def reduce_field(field: Field) -> tuple[object, ...]:
+    """Return how a field is made again from a pickle: dense, with its elements and its gradient.
+    Raises TypeError for sparse fields, and for gradients and duals alone."""
+    field.program.trees.materialize()
+    if field.placed_in is None or field.primal is not None or field.placed_in.is_sparse:
+        field.__reduce_ex__(0)
+    gradient = field.grad.to_numpy() if field.has_grad() and field.grad is not None else None
+    names = "ijklmnopqrst"
+    order = None if field.layout is None else "".join(names[axis] for axis in field.layout)
+    description = field.dtype.name, field.element_shape, field.shape, field.symbol
+    return restore_field, (*description, field.offset, order, field.to_numpy(), gradient)
+
+
+def restore_field(
+    dtype: str,
+    element_shape: tuple[int, ...],
+    shape: tuple[int, ...],
+    name: str,
+    offset: Offset,
+    order: str | None,
+    values: Values,
+    gradient: Values | None,
+) -> Field:
+    """Return a field that was pickled, in the present program."""
+    first = offset or None
+    needs_grad = gradient is not None
+    kind = BY_NAME[dtype]
+    restored = create(kind, element_shape, shape, needs_grad, False, name, first, order)
+    restored.from_numpy(values)
+    if gradient is not None and restored.grad is not None:
+        restored.grad.from_numpy(gradient)
+    return restored
+
+
+copyreg.pickle(Field, reduce_field)  # type: ignore[arg-type]
 
 
 def field(
