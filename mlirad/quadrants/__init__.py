@@ -8,6 +8,7 @@ import mlirad as _mlirad
 from mlirad import loading as _loading
 
 # isort: split
+from mlirad.frontend.python.translation.graphs import checkpoint_part as checkpoint
 from mlirad.lang.start import reset, sync
 from mlirad.lang.taichi_names import register as _register
 from mlirad.lang.tensors import *
@@ -26,14 +27,16 @@ if _TYPE_CHECKING:
 __version__ = (1, 3, 3)  # of the Quadrants whose names these are
 __version_str__ = ".".join(map(str, __version__))
 _LATER = {"algorithms", "linalg", "profiler", "tools", "GUI", "ui", "mlir"}
-_WHEN_USED = {"BufferView": "mlirad.lang.buffer_view"}
+_WHEN_USED = {
+    "GraphStatus": "mlirad.quadrants.checkpoints",
+    "BufferView": "mlirad.lang.buffer_view",
+}
 _MISSING = {
     "BitpackedFields": "types of few bits",
     "Event": "streams",
     "Mesh": "meshes",
     "MeshInstance": "meshes",
     "Stream": "streams",
-    "checkpoint": "launches that pause: ti.ad.checkpointed is for derivatives of long loops",
     "clock_counter": "clocks in kernels: qd.profiler measures launches",
     "clock_freq_hz": "clocks in kernels: qd.profiler measures launches",
     "create_event": "streams",

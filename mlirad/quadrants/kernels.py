@@ -24,17 +24,24 @@ def kernel(
 ) -> Any:
     """Compile a function when it is called, as `ti.kernel` does. `fastcache` (once `pure`) changes
     nothing: compiled kernels are kept on disk anyway. With `graph` it may have the parts of
-    `qd.graph`; every kernel is launched by one call. Raises TaichiSyntaxError for a graph that
-    returns something, and for `checkpoints`."""
-    if checkpoints:
-        raise TaichiSyntaxError("qd.kernel(checkpoints=True): kernels cannot be left and resumed")
+    `qd.graph`; every kernel is launched by one call. With `checkpoints` launches may pause, see
+    `PausingKernel`. Raises TaichiSyntaxError for a graph that returns something, and for
+    `checkpoints` without `graph`."""
+    is_graph = graph or gpu_graph
+    if checkpoints and not is_graph:
+        raise TaichiSyntaxError("@qd.kernel(checkpoints=True) requires graph=True")
 
-    def mark(function: Callable[..., Any]) -> Kernel:
+    def mark(function: Callable[..., Any]) -> Any:
         evaluate_annotations(function, sys._getframe(depth))
-        if graph or gpu_graph:
+        if is_graph:
             refuse_results(function)
             setattr(function, IS_GRAPH, True)
-        return Kernel(function)
+        if not checkpoints:
+            return Kernel(function)
+        from mlirad.quadrants.checkpoints import Checkpoints, PausingKernel
+
+        setattr(function, IS_GRAPH, Checkpoints())
+        return PausingKernel(Kernel(function), getattr(function, IS_GRAPH))
 
     depth = 1 if function is None else 2
     return mark if function is None else mark(function)

@@ -228,12 +228,6 @@ def _returns() -> None:
         return 1
 
 
-def _resumes() -> None:
-    @qd.kernel(graph=True, checkpoints=True)
-    def run():
-        pass
-
-
 REFUSED = {
     _without_graph: r"requires @qd.kernel\(graph=True\)",
     _in_a_loop: "kernel top level",
@@ -243,7 +237,6 @@ REFUSED = {
     _of_two_kinds: "may contain only",
     _waits: "threads wait within qd.graph.do_while",
     _returns: "not supported for kernels with a return value",
-    _resumes: "cannot be left and resumed",
 }
 
 

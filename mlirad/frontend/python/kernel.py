@@ -52,7 +52,7 @@ from mlirad.kernel.form import Form
 from mlirad.kernel.module import KernelModule
 from mlirad.types import DataType, i64
 
-IS_GRAPH = "__is_graph__"  # of a function whose kernel is a graph
+IS_GRAPH = "__is_graph__"  # of a function whose kernel is a graph: True, or its checkpoints
 
 
 def build_kernel(
@@ -151,7 +151,7 @@ class _Kernel:
         self.members = {parameter for parameter, _ in arguments if is_member(parameter)}
         op = build.function(name, [], is_private=False)
         self.builder.entry = entry = entry_of(op)
-        self.builder.is_graph = getattr(self.function, IS_GRAPH, False)
+        self.builder.is_graph = hasattr(self.function, IS_GRAPH)
         t = Translator(self.builder)
         frame = Frame(name, self.source, True, self.return_type)
         t.frames.append(frame)
@@ -168,7 +168,7 @@ class _Kernel:
             if returns_early(self.source.node.body):
                 frame.live = Flag()
             with self.builder.stream(lambda: constant(-1, i64)):
-                visit_block(t, self.source.node.body)
+                self._translate_body(t)
             values = self._result_values(frame)
             build.return_([v.value for v in values])
         self.results = [v.dtype for v in values]
@@ -183,6 +183,17 @@ class _Kernel:
         if marks:
             labels = [{**mark, **argument_label(number)} for number, mark in enumerate(marks)]
             op.attributes["arg_attrs"] = ir.ArrayAttr.get(list(map(ir.DictAttr.get, labels)))
+
+    def _translate_body(self, t: Translator) -> None:
+        checkpoints: Any = getattr(self.function, IS_GRAPH, True)
+        if isinstance(checkpoints, bool):
+            visit_block(t, self.source.node.body)
+            return
+        from mlirad.frontend.python.translation.checkpoints import Gate
+
+        self.builder.gate = gate = Gate(checkpoints)
+        visit_block(t, self.source.node.body)
+        gate.finish()
 
     def _parameter(
         self, frame: Frame, entry: ir.Block, name: str, argument: Argument, marks: list[Attributes]

@@ -56,6 +56,7 @@ class Builder:
         self.sections: list[str] = []
         self.do_whiles = 0
         self.calls: list[tuple[str, SourceLocation]] = []  # of the functions that are translated
+        self.gate: Any = None  # of a kernel whose launches pause: whether what follows runs
         self.thread = get_ident()
         self.static_arguments = 0  # `ti.static(...)` around what is translated
 

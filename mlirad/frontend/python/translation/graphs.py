@@ -1,6 +1,6 @@
-"""The parts of a kernel that is a graph: loops that end when a counter in memory is 0, and sections
-that do not depend on one another, which run in order. Loops within the former are serial: only the
-outermost loops of a kernel are parallel, and these are what derivatives know."""
+"""The parts of a kernel that is a graph: loops that end when a counter in memory is 0, sections
+that do not depend on one another, which run in order, and checkpoints. Loops within the former are
+serial: only the outermost loops of a kernel are parallel, and these are what derivatives know."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 from warnings import warn
 
 from mlirad.bindings import ir
-from mlirad.errors import TaichiSyntaxError, TaichiTypeError
+from mlirad.errors import TaichiSyntaxError
 from mlirad.frontend.python.building.regions import while_op
-from mlirad.frontend.python.places.arrays import ArrayRef, array_ref
+from mlirad.frontend.python.places.arrays import ArrayRef
 from mlirad.frontend.python.source.jumps import has_jump
 from mlirad.frontend.python.translation.statements import visit_block
 from mlirad.frontend.python.translation.translator import Translator, handles
@@ -26,17 +26,24 @@ class Part(StrEnum):
     DO_WHILE = "do_while"
     PARALLEL = "parallel"
     CONTEXT = "parallel_context"
+    CHECKPOINT = "checkpoint"
+
+    @property
+    def public_name(self) -> str:
+        """The name that programs call it by."""
+        return f"qd.{self}" if self is Part.CHECKPOINT else f"qd.graph.{self}"
 
 
 class GraphPart:
-    """`qd.graph.do_while(counter)`, `qd.graph.parallel()` or `qd.graph.parallel_context()`, which
-    kernels understand; the latter two do nothing in Python."""
+    """`qd.graph.do_while(counter)`, `qd.graph.parallel()`, `qd.graph.parallel_context()` or
+    `qd.checkpoint(label, yield_on)`, which kernels understand; all but the first do nothing in
+    Python."""
 
     def __init__(self, kind: Part) -> None:
         self.kind = kind
         self.__name__ = kind.value
 
-    def __call__(self, *arguments: object) -> AbstractContextManager[None]:
+    def __call__(self, *arguments: object, **keywords: object) -> AbstractContextManager[None]:
         if self.kind is Part.DO_WHILE:
             raise TaichiSyntaxError("'while qd.graph.do_while(counter)' is a loop of a kernel")
         return nullcontext()
@@ -52,7 +59,7 @@ def _kind_of(t: Translator, node: ast.expr) -> Part | None:
     name = getattr(node.func, "attr", getattr(node.func, "id", ""))
     if name == f"graph_{callee.kind}":
         warn(
-            f"qd.{name} is deprecated; use qd.graph.{callee.kind} instead",
+            f"qd.{name} is deprecated; use qd.graph.{callee.kind}() instead",
             DeprecationWarning,
             stacklevel=2,
         )
@@ -61,11 +68,11 @@ def _kind_of(t: Translator, node: ast.expr) -> Part | None:
 
 def _check_place(t: Translator, kind: Part) -> None:
     if not t.builder.is_graph:
-        raise TaichiSyntaxError(f"qd.graph.{kind}() requires @qd.kernel(graph=True)")
+        raise TaichiSyntaxError(f"{kind.public_name}() requires @qd.kernel(graph=True)")
     if t.depth != t.builder.do_whiles or t.in_parallel or t.conditions:
         raise TaichiSyntaxError(
-            f"qd.graph.{kind}() stands at the kernel top level, or directly in a do_while: not in "
-            "another loop, nor behind a condition"
+            f"{kind.public_name}() stands at the kernel top level, or directly in a do_while: not "
+            "in another loop, nor behind a condition"
         )
 
 
@@ -90,7 +97,9 @@ def do_while(t: Translator, node: ast.While) -> None:
         with t.at_run_time(), t.frame.scope():
             visit_block(t, node.body)
         t.builder.do_whiles -= 1
-        return ex.cast(counter.element([]).load() != 0, ex.u1).value
+        goes_on = ex.cast(counter.element([]).load() != 0, ex.u1)
+        gate = t.builder.gate
+        return (goes_on if gate is None else ex.select(gate.is_open(), goes_on, False)).value
 
     while_op(test, lambda: None)
 
@@ -98,29 +107,42 @@ def do_while(t: Translator, node: ast.While) -> None:
 def _counter(t: Translator, call: Any) -> ArrayRef:
     if len(call.args) != 1 or call.keywords:
         raise TaichiSyntaxError("qd.graph.do_while takes one counter")
-    array = array_ref(t.visit(call.args[0]))
-    if not isinstance(array, ArrayRef) or array.shape or array.element_shape:
-        raise TaichiTypeError("the counter of qd.graph.do_while is an array of shape ()")
-    if not array.dtype.is_integer:
-        raise TaichiTypeError(f"the counter of qd.graph.do_while is an integer, not {array.dtype}")
-    return array
+    from mlirad.frontend.python.translation.checkpoints import counter_array
+
+    return counter_array(t, call.args[0], "the counter of qd.graph.do_while")
 
 
 @handles(ast.With)
 def _with(t: Translator, node: ast.With) -> None:
     item, *inner_items = node.items
     kind = _kind_of(t, item.context_expr)
-    if kind not in (Part.PARALLEL, Part.CONTEXT):
+    if kind is None or kind is Part.DO_WHILE:
         raise TaichiSyntaxError(
-            "'with' is supported for qd.graph.parallel_context() and qd.graph.parallel() only"
+            "'with' is supported for qd.graph.parallel_context(), qd.graph.parallel() and "
+            "qd.checkpoint() only"
         )
     _check_place(t, kind)
     call: Any = item.context_expr
-    if call.args or call.keywords or item.optional_vars is not None:
-        raise TaichiSyntaxError(f"qd.graph.{kind}() takes no arguments, and gives nothing")
-    sections, body = t.builder.sections, node.body
+    body = node.body
     if inner_items:
         body = [ast.copy_location(ast.With(inner_items, node.body), node)]
+    if kind is Part.CHECKPOINT:
+        if t.builder.sections:
+            raise TaichiSyntaxError(
+                "qd.checkpoint() cannot appear inside a qd.graph.parallel() section"
+            )
+        from mlirad.frontend.python.translation.checkpoints import checkpoint
+
+        checkpoint(t, call, body)
+        return
+    if call.args or call.keywords or item.optional_vars is not None:
+        raise TaichiSyntaxError(f"qd.graph.{kind}() takes no arguments, and gives nothing")
+    _section(t, kind, body)
+
+
+def _section(t: Translator, kind: Part, body: list[ast.stmt]) -> None:
+    """Translate a section, or what is around sections."""
+    sections = t.builder.sections
     if kind is Part.CONTEXT:
         if sections:
             raise TaichiSyntaxError("qd.graph.parallel_context() cannot be nested")
@@ -159,6 +181,4 @@ def _is_static(t: Translator, node: ast.Call) -> bool:
     return getattr(t.visit(node.func), "__name__", "") == "static"
 
 
-do_while_loop, parallel, parallel_context = map(
-    GraphPart, (Part.DO_WHILE, Part.PARALLEL, Part.CONTEXT)
-)
+do_while_loop, parallel, parallel_context, checkpoint_part = map(GraphPart, Part)

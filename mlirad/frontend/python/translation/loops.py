@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from mlirad.bindings import ir
 from mlirad.dialect import field
@@ -74,6 +75,8 @@ def _for(t: Translator, node: ast.For) -> None:
         return
     nest = _nest(t, node, domain.load() if isinstance(domain, Variable | Place) else domain)
     _check_targets(t, node.target, len(nest.bounds), nest.is_grouped)
+    if t.builder.gate is not None and t.depth == t.builder.do_whiles and not t.in_parallel:
+        nest = _empty_unless(nest, t.builder.gate.is_open())
     is_inside = (
         t.depth or t.conditions or t.in_parallel or any(not loop.static for loop in t.frame.loops)
     )
@@ -83,6 +86,14 @@ def _for(t: Translator, node: ast.For) -> None:
         _serial(t, nest)
     else:
         _parallel(t, nest, options, named)
+
+
+def _empty_unless(nest: _Nest, condition: Expr) -> _Nest:
+    """Return a nest that goes over nothing if a condition does not hold."""
+    if not nest.bounds:
+        raise TaichiSyntaxError("a kernel with checkpoints has no loops over fields of 0 axes")
+    [(low, high), *inner] = nest.bounds
+    return replace(nest, bounds=[(low, ex.select(condition, high, low)), *inner])
 
 
 def _name(t: Translator, name: object, *, is_inside: bool) -> dict[str, ir.Attribute]:
