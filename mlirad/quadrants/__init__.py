@@ -9,6 +9,8 @@ from mlirad import loading as _loading
 
 # isort: split
 from mlirad.frontend.python.translation.graphs import checkpoint_part as checkpoint
+from mlirad.frontend.python.translation.graphs import stream_parallel
+from mlirad.lang.kernels.streams import Event, Stream
 from mlirad.lang.start import reset, sync
 from mlirad.lang.taichi_names import register as _register
 from mlirad.lang.tensors import *
@@ -33,18 +35,13 @@ _WHEN_USED = {
 }
 _MISSING = {
     "BitpackedFields": "types of few bits",
-    "Event": "streams",
     "Mesh": "meshes",
     "MeshInstance": "meshes",
-    "Stream": "streams",
     "clock_counter": "clocks in kernels: qd.profiler measures launches",
     "clock_freq_hz": "clocks in kernels: qd.profiler measures launches",
-    "create_event": "streams",
-    "create_stream": "streams",
     "make_spd": "projections to positive matrices",
     "mesh_local": "meshes",
     "mesh_patch_idx": "meshes",
-    "stream_parallel": "streams",
     "volatile_load": "volatile loads: atomics are seen by other threads",
 }
 _TAICHI_ONLY = ("Taichi", "vulkan", "opengl", "gles", "dx1")
@@ -58,6 +55,7 @@ globals().update(
 Template = types.Template
 graph_do_while, graph_parallel = graph.do_while, graph.parallel
 graph_parallel_context = graph.parallel_context
+create_event, create_stream = Event, Stream
 _Tensor, _VectorTensor, _MatrixTensor, _wrap = Tensor, VectorTensor, MatrixTensor, wrap
 pyfunc = func
 _register(__name__, _inner_modules(__name__))

@@ -11,6 +11,7 @@ import mlirad
 from mlirad.dialect.field import GROUP
 from mlirad.lang import taichi_names
 from mlirad.lang.kernels.kernel import Kernel
+from mlirad.lang.kernels.streams import Event, Stream
 from mlirad.lang.layout.member_order import Layout
 from mlirad.lang.simt.namespace import PLACES
 from mlirad.lang.taichi_names import Modules
@@ -86,6 +87,7 @@ def inner_modules(package: str) -> Modules:
     modules["types.enums"]["Layout"] = Layout
     modules["lang.simt"] = {name: getattr(mlirad.simt, name) for name in PLACES}
     modules["_lib.core"].update(_core())
+    modules["lang.stream"] = {"Event": Event, "Stream": Stream}
     modules["_kernels"] = COPIES
     modules["_logging"] = MESSAGES
     # the builtins of a module of theirs, which programs set `__debug__` in

@@ -80,6 +80,8 @@ class Kernel:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         current, ready = program(), self._ready
         if ready is None or kwargs or ready.program is not current or current.trees.pending:
+            if "qd_stream" in kwargs:
+                kwargs = _without_stream(kwargs)
             repeated = self._repeats.launch(current, args, kwargs)
             if repeated is None:
                 return self._launch(current, args, kwargs, PRIMAL)
@@ -127,6 +129,8 @@ class Kernel:
     def grad(self, *args: Any, **kwargs: Any) -> None:
         """Run the reverse of this kernel at the present state: adjoints of its outputs flow to its
         inputs."""
+        if "qd_stream" in kwargs:
+            kwargs = _without_stream(kwargs)
         self._launch(program(), args, kwargs, REVERSE)
 
     def _launch(
@@ -262,6 +266,12 @@ def _shape_results(kernel: KernelModule, results: tuple[Any, ...] | None) -> Any
     if form is None or type(form) is ScalarForm:
         return results[0]
     return build_value(form, iter(results))
+
+
+def _without_stream(kwargs: dict[str, object]) -> dict[str, object]:
+    from mlirad.lang.kernels.streams import without_stream
+
+    return without_stream(kwargs)
 
 
 def _shorten_trace(error: TaichiCompilationError) -> TaichiCompilationError:

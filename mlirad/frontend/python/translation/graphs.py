@@ -27,11 +27,13 @@ class Part(StrEnum):
     PARALLEL = "parallel"
     CONTEXT = "parallel_context"
     CHECKPOINT = "checkpoint"
+    STREAM = "stream_parallel"
 
     @property
     def public_name(self) -> str:
         """The name that programs call it by."""
-        return f"qd.{self}" if self is Part.CHECKPOINT else f"qd.graph.{self}"
+        is_graph = self not in (Part.CHECKPOINT, Part.STREAM)
+        return f"qd.graph.{self}" if is_graph else f"qd.{self}"
 
 
 class GraphPart:
@@ -118,9 +120,12 @@ def _with(t: Translator, node: ast.With) -> None:
     kind = _kind_of(t, item.context_expr)
     if kind is None or kind is Part.DO_WHILE:
         raise TaichiSyntaxError(
-            "'with' is supported for qd.graph.parallel_context(), qd.graph.parallel() and "
-            "qd.checkpoint() only"
+            "'with' only supports qd.stream_parallel(), qd.graph.parallel_context(), "
+            "qd.graph.parallel() and qd.checkpoint(), and requires a call expression of these"
         )
+    if kind is Part.STREAM:
+        _stream(t, node)
+        return
     _check_place(t, kind)
     call: Any = item.context_expr
     body = node.body
@@ -138,6 +143,30 @@ def _with(t: Translator, node: ast.With) -> None:
     if call.args or call.keywords or item.optional_vars is not None:
         raise TaichiSyntaxError(f"qd.graph.{kind}() takes no arguments, and gives nothing")
     _section(t, kind, body)
+
+
+def _stream(t: Translator, node: ast.With) -> None:
+    """Translate a part that may run beside those next to it; here they run in order."""
+    name, frame = "qd.stream_parallel()", t.frame
+    if t.builder.is_graph:
+        raise TaichiSyntaxError(
+            f"{name} is not compatible with graph=True: that has qd.graph.parallel()"
+        )
+    item: Any = node.items[0]
+    if len(node.items) > 1:
+        raise TaichiSyntaxError(f"'with {name}' takes a single context manager")
+    if item.optional_vars is not None or item.context_expr.args or item.context_expr.keywords:
+        raise TaichiSyntaxError(f"{name} takes no arguments; 'with {name} as' is not supported")
+    if not frame.is_kernel or not any(node is child for child in frame.source.node.body):
+        raise TaichiSyntaxError(f"{name} can only be used inside @qd.kernel, at its top level")
+    for statement in frame.source.node.body:
+        is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        if not isinstance(statement, ast.With) and not is_text:
+            raise TaichiSyntaxError(
+                f"all top-level statements of a kernel are 'with {name}', or none is",
+                t.place_of(statement),
+            )
+    visit_block(t, node.body)
 
 
 def _section(t: Translator, kind: Part, body: list[ast.stmt]) -> None:
@@ -181,4 +210,4 @@ def _is_static(t: Translator, node: ast.Call) -> bool:
     return getattr(t.visit(node.func), "__name__", "") == "static"
 
 
-do_while_loop, parallel, parallel_context, checkpoint_part = map(GraphPart, Part)
+do_while_loop, parallel, parallel_context, checkpoint_part, stream_parallel = map(GraphPart, Part)
