@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import os
+import warnings
 from collections.abc import Callable, Hashable
 from time import perf_counter
 from typing import Any
@@ -10,7 +12,22 @@ from typing import Any
 from mlirad.errors import TaichiRuntimeError, TaichiSyntaxError
 from mlirad.lang.start import sync
 
+FORCED = "QD_PERFDISPATCH_FORCE"  # `function:implementation`, with commas between; or `?`
+IS_IMPLEMENTATION = "__is_implementation__"  # of a function of Python that is registered
 REPEAT_AFTER = 300  # calls, where a program does not say when to measure again
+
+
+def forced_names(text: str) -> dict[str, str]:
+    """Return the implementation that is forced for each function. Raises ValueError for text that
+    is no list of pairs."""
+    names = {}
+    for pair in text.split(","):
+        function, colon, implementation = (word.strip() for word in pair.partition(":"))
+        if colon and function and implementation:
+            names[function] = implementation
+        elif pair.strip() not in ("", "?"):
+            raise ValueError(f"{FORCED}: Malformed '{pair}', which is to be 'function:name'")
+    return names
 
 
 class Implementation:
@@ -83,6 +100,9 @@ class PerformanceDispatcher:
         self._repeat_count, self._repeat_seconds = repeat_after_count, repeat_after_seconds
         self._implementations: list[Implementation] = []
         self._trials: dict[Hashable, _Trials] = {}
+        text = os.environ.get(FORCED, "")
+        self._is_listed = bool(text)
+        self._forced_name = forced_names(text).get(self.__name__) if text else None
 
     def register(
         self,
@@ -102,9 +122,28 @@ class PerformanceDispatcher:
                 f"parameters {names}, '{self.__name__}' has {self._parameters}"
             )
         self._implementations.append(Implementation(implementation, is_compatible))
+        if function is implementation:
+            setattr(function, IS_IMPLEMENTATION, True)
+        if self._is_listed:
+            print(f"perf_dispatch '{self.__name__}': registered '{function.__name__}'")
         return implementation
 
+    def _forced(self) -> list[Implementation]:
+        """Return the implementation that is forced; none, and a warning, if it is not there."""
+        forced = [i for i in self._implementations if i.__name__ == self._forced_name]
+        if not forced:
+            names = [i.__name__ for i in self._implementations]
+            warnings.warn(
+                f"{FORCED}: '{self.__name__}' has no implementation '{self._forced_name}', but "
+                f"{names}",
+                stacklevel=3,
+            )
+            self._forced_name = None
+        return forced
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._forced_name is not None and (forced := self._forced()):
+            return forced[0](*args, **kwargs)
         compatible = [
             i
             for i in self._implementations

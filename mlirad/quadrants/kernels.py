@@ -11,6 +11,7 @@ from mlirad.frontend.python.kernel import IS_GRAPH
 from mlirad.frontend.python.source.function import Function
 from mlirad.frontend.python.values.annotations import evaluate_annotations
 from mlirad.lang.kernels.kernel import Kernel, real_func
+from mlirad.quadrants.dispatch import IS_IMPLEMENTATION
 
 
 def kernel(
@@ -32,6 +33,11 @@ def kernel(
         raise TaichiSyntaxError("@qd.kernel(checkpoints=True) requires graph=True")
 
     def mark(function: Callable[..., Any]) -> Any:
+        if getattr(function, IS_IMPLEMENTATION, False):
+            raise TaichiSyntaxError(
+                f"KERNEL_ANNOTATION_ORDER: '{function.__name__}' is registered before it is a "
+                "kernel: register stands above @qd.kernel"
+            )
         evaluate_annotations(function, sys._getframe(depth))
         if is_graph:
             refuse_results(function)

@@ -89,3 +89,33 @@ def test_the_first_measurement_has_a_warm_up_of_its_own() -> None:
     assert called[-1] == "slow"
     with pytest.raises(qd.QuadrantsSyntaxError, match="MISMATCH"):
         work.register(lambda y: None)
+
+
+def test_an_implementation_that_the_environment_forces(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    qd.init(arch=qd.cpu)
+    monkeypatch.setenv("QD_PERFDISPATCH_FORCE", " work : slow , other:x,?")
+    calls: list[str] = []
+    work: Any = dispatcher(calls)
+    assert [work(1) for _ in range(6)] == ["slow"] * 6
+    assert "perf_dispatch 'work': registered 'fast'" in capsys.readouterr().out
+    monkeypatch.setenv("QD_PERFDISPATCH_FORCE", "work:gone")
+    work = dispatcher(calls)
+    with pytest.warns(UserWarning, match=r"'work' has no implementation 'gone', but \['slow'"):
+        work(1)
+    assert [work(1) for _ in range(4)][-1] == "fast"
+    monkeypatch.setenv("QD_PERFDISPATCH_FORCE", "work")
+    with pytest.raises(ValueError, match="Malformed 'work'"):
+        dispatcher(calls)
+
+
+def test_a_kernel_of_what_is_registered() -> None:
+    @qd.perf_dispatch(get_geometry_hash=lambda: 0)
+    def work() -> None: ...
+
+    with pytest.raises(qd.QuadrantsSyntaxError, match="KERNEL_ANNOTATION_ORDER: 'inner'"):
+
+        @qd.kernel
+        @work.register
+        def inner() -> None: ...
