@@ -15,6 +15,7 @@ from mlirad.lang.kernels.streams import Event, Stream
 from mlirad.lang.layout.member_order import Layout
 from mlirad.lang.simt.namespace import PLACES
 from mlirad.lang.taichi_names import Modules
+from mlirad.quadrants.argument_kinds import KernelBatchedArgType
 from mlirad.quadrants.copies import NAMES as COPIES
 from mlirad.quadrants.exceptions import NAMES, QuadrantsRuntimeError
 from mlirad.quadrants.machines import Arch, current_config
@@ -90,6 +91,8 @@ def inner_modules(package: str) -> Modules:
     modules["lang.stream"] = {"Event": Event, "Stream": Stream}
     modules["_kernels"] = COPIES
     modules["_logging"] = MESSAGES
+    modules["_tensor"] = {name: names[name] for name in ("Tensor", "VectorTensor", "MatrixTensor")}
+    modules["lang._kernel_types"] = {"KernelBatchedArgType": KernelBatchedArgType}
     # the builtins of a module of theirs, which programs set `__debug__` in
     modules["lang._template_mapper"] = {"__builtins__": {}}
     return modules

@@ -14,6 +14,16 @@ from mlirad.lang.kernels.kernel import Kernel, real_func
 from mlirad.quadrants.dispatch import IS_IMPLEMENTATION
 
 
+class QuadrantsKernel(Kernel):
+    """A kernel of which programs ask what was compiled and passed."""
+
+    @property
+    def _primal(self) -> Any:
+        from mlirad.quadrants.statistics import KernelStatistics
+
+        return KernelStatistics(self)
+
+
 def kernel(
     function: Callable[..., Any] | None = None,
     *,
@@ -43,11 +53,11 @@ def kernel(
             refuse_results(function)
             setattr(function, IS_GRAPH, True)
         if not checkpoints:
-            return Kernel(function)
+            return QuadrantsKernel(function)
         from mlirad.quadrants.checkpoints import Checkpoints, PausingKernel
 
         setattr(function, IS_GRAPH, Checkpoints())
-        return PausingKernel(Kernel(function), getattr(function, IS_GRAPH))
+        return PausingKernel(QuadrantsKernel(function), getattr(function, IS_GRAPH))
 
     depth = 1 if function is None else 2
     return mark if function is None else mark(function)

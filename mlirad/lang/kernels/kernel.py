@@ -72,7 +72,7 @@ class Kernel:
     def _bound(self, owner: Any, cache: dict[str, Kernel]) -> Kernel:
         bound = cache.get(self.__name__)
         if bound is None or bound._shared is not self:
-            bound = cache[self.__name__] = Kernel(self.function, owner, self)
+            bound = cache[self.__name__] = type(self)(self.function, owner, self)
         return bound
 
     # Launch.

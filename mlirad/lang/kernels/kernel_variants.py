@@ -59,6 +59,11 @@ class KernelVariants:
         self.names = Names(declaration.function)
         self.captured = CapturedArrays()
 
+    @property
+    def by_key(self) -> Mapping[Hashable, Variant]:
+        """Return the variants by what they were compiled for."""
+        return self._by_key
+
     def prepare(
         self, kernel: LaunchedKernel, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Launch:

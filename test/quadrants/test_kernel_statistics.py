@@ -1,0 +1,86 @@
+"""What programs ask of a compiled kernel: its variants, and the arguments of its last launch."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from mlirad.quadrants.lang._kernel_types import KernelBatchedArgType as Kind
+
+import mlirad.quadrants as qd
+
+
+@dataclasses.dataclass
+class State:
+    position: qd.types.NDArray[qd.f32, 1]
+    velocity: qd.types.NDArray[qd.f32, 1]
+    unread: qd.types.NDArray[qd.f32, 1]
+    step: qd.f32
+    unread_count: qd.i32
+
+
+@pytest.fixture(autouse=True)
+def program() -> None:
+    qd.init()
+
+
+@qd.func
+def advance(state: State, i: int):
+    state.position[i] += state.step * state.velocity[i]
+
+
+@qd.kernel
+def move(state: State, only_first: qd.template()):
+    for i in range(2):
+        if qd.static(only_first):
+            state.position[0] += state.step
+        else:
+            advance(state, i)
+
+
+@qd.kernel
+def read(state: State, loss: qd.types.NDArray[qd.f32, 0]):
+    loss[None] += state.position[1]
+
+
+def make_state(*, needs_grad: bool = False) -> State:
+    arrays = [qd.ndarray(qd.f32, (2,), needs_grad=needs_grad) for _ in range(3)]
+    return State(*arrays, step=0.5, unread_count=3)
+
+
+def counts() -> dict[Kind, int]:
+    return move._primal.launch_stats.kernel_args_count_by_type
+
+
+def test_members_that_are_not_read_are_not_counted() -> None:
+    state = make_state()
+    assert not move._primal.compiled_kernel_data_by_key
+    with pytest.raises(qd.QuadrantsRuntimeError, match="'move' was not launched"):
+        counts()
+    move(state, False)
+    assert counts()[Kind.QD_ARRAY] == 2
+    assert counts()[Kind.FLOAT] == 1
+    assert counts()[Kind.INT] == 0
+    move(state, True)
+    assert counts()[Kind.QD_ARRAY] == 1
+    assert len(move._primal.compiled_kernel_data_by_key) == 2
+    move(state, False)  # a launch that is repeated
+    assert counts()[Kind.QD_ARRAY] == 2
+    assert len(move._primal.compiled_kernel_data_by_key) == 2
+
+
+def test_arrays_with_gradients_are_counted_apart() -> None:
+    move(make_state(needs_grad=True), False)
+    assert counts()[Kind.QD_ARRAY_WITH_GRAD] == 2
+    assert counts()[Kind.QD_ARRAY] == 0
+
+
+def test_the_last_of_several_variants_is_not_guessed_where_a_tape_recorded() -> None:
+    state = make_state(needs_grad=True)
+    loss = qd.ndarray(qd.f32, (), needs_grad=True)
+    move(state, True)
+    with qd.ad.Tape(loss):
+        move(state, False)
+        read(state, loss)
+    with pytest.raises(qd.QuadrantsRuntimeError, match="a tape has recorded a launch"):
+        counts()
