@@ -58,7 +58,9 @@ class MatrixTensor(Tensor):
 def wrap(tensor: Any) -> Any:
     """Return a field or an ndarray as it is. Raises TypeError for anything else."""
     if not isinstance(tensor, Field | Ndarray):
-        raise TypeError(f"a field or an ndarray is a tensor, a {type(tensor).__name__} is none")
+        raise TypeError(
+            f"qd.Tensor() requires a field or an ndarray, got a {type(tensor).__name__}"
+        )
     return tensor
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -33,7 +33,9 @@ def converted(values: Values, dtype: DTypeLike | None, copy: bool | None) -> Val
     if dtype is None or values.dtype == dtype:
         return values
     if copy is False:
-        raise ValueError(f"Zero-copy not available: the elements are {values.dtype}, not {dtype}")
+        raise ValueError(
+            f"Zero-copy not available (copy=False): the elements are {values.dtype}, not {dtype}"
+        )
     return values.astype(dtype)
 
 
@@ -47,6 +49,12 @@ class LibraryCopies(ABC):
     @abstractmethod
     def from_numpy(self, values: object) -> None:
         """Set all elements."""
+
+    def _unwrap(self) -> Self:
+        """Return the tensor itself: a `qd.Tensor` is no wrapper here."""
+        return self
+
+    _impl = property(_unwrap)
 
     def shared_array(self, copy: bool | None) -> Any:
         """Return the elements where they are, for `copy=False`, or (None) if they can be had so;
