@@ -31,6 +31,12 @@ def _cpu_names() -> list[Arch]:
     return [Arch.x64]
 
 
+def _count_last_tasks() -> int:
+    from mlirad.quadrants.launched_tasks import count_last_tasks
+
+    return count_last_tasks()
+
+
 def _runtime() -> Any:
     """What `impl.get_runtime()` gives; kernels here are one call each, and no graph is kept beside
     them."""
@@ -39,6 +45,7 @@ def _runtime() -> Any:
     vars(runtime.prog).update(
         dict.fromkeys(counts, lambda: 0),
         get_graph_cache_used_on_last_call=lambda: False,
+        get_num_offloaded_tasks_on_last_call=_count_last_tasks,
         subgroup_size=lambda: GROUP,
     )
     return runtime

@@ -47,6 +47,7 @@ class Program:
         self.threads = Threads()
         self.compiled: WeakSet[Any] = WeakSet()  # codes that hold addresses of fields
         self.variants = 0  # of kernels, built so far
+        self.built: WeakSet[Any] = WeakSet()  # those of them that are still there
         # what a slice of an ndarray is, by its positions; a copy, if None
         self.make_view: Callable[[Any, Sequence[range]], Any] | None = None
 

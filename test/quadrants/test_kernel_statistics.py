@@ -84,3 +84,32 @@ def test_the_last_of_several_variants_is_not_guessed_where_a_tape_recorded() -> 
         read(state, loss)
     with pytest.raises(qd.QuadrantsRuntimeError, match="a tape has recorded a launch"):
         counts()
+
+
+@qd.kernel
+def two_loops(x: qd.types.NDArray[qd.f32, 1]):
+    for i in x:
+        x[i] += 1
+    x[0] = 2
+    x[1] = 3
+    for i in x:
+        x[i] *= 2
+
+
+@qd.kernel
+def one_loop(x: qd.types.NDArray[qd.f32, 1]):
+    for i in x:
+        for _ in range(3):
+            if x[i] > 0:
+                x[i] += 1
+
+
+def test_the_tasks_of_the_last_launch_are_counted() -> None:
+    prog = qd.lang.impl.get_runtime().prog
+    assert prog.get_num_offloaded_tasks_on_last_call() == 0
+    x = qd.ndarray(qd.f32, (4,))
+    for _ in range(3):  # the first, which compiles, and those that are repeated
+        two_loops(x)
+        assert prog.get_num_offloaded_tasks_on_last_call() == 3
+        one_loop(x)
+        assert prog.get_num_offloaded_tasks_on_last_call() == 1

@@ -173,7 +173,9 @@ class KernelVariants:
         self._watch([Read(*read) for read in builder.attributes if not follows(*read[:2])])
         self.names.add([name for name in builder.names.values() if not follows(*name[:2])])
         constants = [a.value for a in arguments.values() if isinstance(a, ConstantArgument)]
-        return Variant(kernel, current, constants)
+        variant = Variant(kernel, current, constants)
+        current.built.add(variant)
+        return variant
 
     def _watch(self, reads: list[Read]) -> None:
         new = {(id(read.owner), read.name): read for read in reads}
