@@ -220,6 +220,11 @@ def check(name: str, *targets: object) -> None:
                 f"{name} takes a field or a ti.ndarray, not a {type(target).__name__}; of a struct "
                 "or a field placed component by component, each member"
             )
+        if isinstance(target, Ndarray) and target.layout is not None:
+            raise TaichiTypeError(
+                f"{name}: an ndarray with the layout {target.layout}: only such whose axes lie in "
+                "order are communicated; copy_from makes one of it"
+            )
         if isinstance(target, Field):
             memory = target.find_memory()
             if isinstance(memory.elements, SparseElements) or memory.nesting is not None:

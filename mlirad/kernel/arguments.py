@@ -19,12 +19,14 @@ class ValueArgument(msgspec.Struct, frozen=True):
 
 
 class NdarrayArgument(msgspec.Struct, frozen=True):
-    """An array passed at launch: index axes known in number, not in size."""
+    """An array passed at launch: index axes known in number, not in size. A `layout` names them as
+    they lie in memory, the outermost first; None if they are in order."""
 
     dtype: DataType
     ndim: int
     element_shape: tuple[int, ...]
     needs_grad: bool
+    layout: tuple[int, ...] | None = None
     boundary: str = "unsafe"
     is_cut: bool = False  # declared to carry no derivative
 

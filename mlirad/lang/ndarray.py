@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import NoReturn
 from weakref import finalize
@@ -15,11 +16,20 @@ from mlirad.frontend.python.values.struct_type import StructType
 from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.lang.arguments.array_address import ArrayAddress
 from mlirad.lang.host.array_protocols import AsArray
+from mlirad.lang.host.axis_order import (
+    IndexedElements,
+    Layout,
+    OrderedElements,
+    in_index_order,
+    in_memory_order,
+    layout_of,
+)
 from mlirad.lang.host.element_arrays import converted
 from mlirad.lang.host.host_indices import key_parts
 from mlirad.lang.host.host_values import array_of, check_element
 from mlirad.lang.keywords import refuse_unknown
 from mlirad.lang.layout.axes import Shape, element_sizes, extents_of
+from mlirad.lang.layout.member_order import Layout as MemberOrder
 from mlirad.runtime.memory.memory import Elements, Index
 from mlirad.runtime.memory.values import Values
 from mlirad.runtime.program import program
@@ -31,7 +41,9 @@ MAX_EXTENT = 1 << 31
 class Ndarray(AsArray):
     """A contiguous array of scalars, vectors or matrices."""
 
+    description = "an ndarray"
     is_passed = True  # to kernels that use it without having it as an argument
+    is_repeated = False  # whether launches rely on what it is
 
     def __init__(
         self,
@@ -39,8 +51,10 @@ class Ndarray(AsArray):
         shape: tuple[int, ...],
         element_shape: tuple[int, ...],
         needs_grad: bool,
+        layout: Layout | None = None,
     ) -> None:
         self.dtype, self._shape, self.element_shape = dtype, shape, element_shape
+        self.layout = layout
         self.program = program()
         size = prod(shape + element_shape) * dtype.size
         self.program.capacity.take(
@@ -48,13 +62,14 @@ class Ndarray(AsArray):
         )
         finalize(self, self.program.capacity.give_back, id(self)).atexit = False
         memory = self.program.executor.memory
-        self.allocation, self.elements = memory.array(dtype.numpy, shape + element_shape)
+        dims = in_memory_order(shape + element_shape, layout)
+        self.allocation, self.elements = memory.array(dtype.numpy, dims)
         self.address, self.dims = self.elements.address, self.elements.shape
         self.passed = ArrayAddress(self.address, self.dims, size=size)
         # what decides which variant of a kernel takes it
-        self.form = dtype, len(shape), element_shape, needs_grad
+        self.form = dtype, len(shape), element_shape, needs_grad, layout
         self.grad: Ndarray | None = (
-            Ndarray(dtype, shape, element_shape, False) if needs_grad else None
+            Ndarray(dtype, shape, element_shape, False, layout) if needs_grad else None
         )
         self.is_gradient = False
         if self.grad is not None:
@@ -76,8 +91,9 @@ class Ndarray(AsArray):
     def tangent(self, number: int) -> Ndarray:
         """The tangents in one direction; zeros at first."""
         while len(self.tangents) <= number:
-            self.tangents.append(Ndarray(self.dtype, self._shape, self.element_shape, False))
-            self.tangents[-1].is_gradient = True
+            tangent = Ndarray(self.dtype, self._shape, self.element_shape, False, self.layout)
+            tangent.is_gradient = True
+            self.tangents.append(tangent)
         return self.tangents[number]
 
     @property
@@ -113,10 +129,6 @@ class Ndarray(AsArray):
         return self.address
 
     @property
-    def description(self) -> str:
-        return "an ndarray"
-
-    @property
     def is_derivative(self) -> bool:
         """Return whether it is the gradient or the tangents of another."""
         return self.is_gradient
@@ -131,10 +143,11 @@ class Ndarray(AsArray):
             raise TaichiIndexError(
                 f"index {key} is out of bounds for an ndarray of shape {self._shape}"
             )
-        return self.elements, tuple([int(p) % e for p, e in zip(indices, self._shape)])
+        place = tuple([int(p) % e for p, e in zip(indices, self._shape)])
+        return self.elements, in_memory_order(place, self.layout)
 
-    def _ordered_elements(self) -> Elements:
-        return self.elements
+    def _ordered_elements(self) -> OrderedElements:
+        return self.elements if self.layout is None else IndexedElements(self.elements, self.layout)
 
     def note_write(self, index: Index | None = None) -> None:
         """Count a write and tell what keeps arrays, and what records."""
@@ -162,19 +175,17 @@ class Ndarray(AsArray):
         of which tapes take no launch as long as it exists."""
         self.note_read()
         values: Values | None = self.shared_array(copy)
-        values = self.elements.read() if values is None else values
+        values = self._ordered_elements().read() if values is None else values
         return converted(values, dtype, copy)
 
     def from_numpy(self, values: object) -> None:
         """Set all elements. Raises ValueError for another shape."""
         array = array_of(values, self.description)
-        if array.shape != self.dims:
-            raise ValueError(
-                f"from_numpy: the ndarray has shape {self.dims}, the array has {array.shape}"
-            )
+        if array.shape != (shape := self._shape + self.element_shape):
+            raise ValueError(f"from_numpy: the ndarray has shape {shape}, the array {array.shape}")
         array = self.fit(array)
         self.note_write()
-        self.elements.write(array)
+        self._ordered_elements().write(array)
 
     def copy_from(self, other: object) -> None:
         """Set all elements from an ndarray or a field of the same shape; a tape differentiates
@@ -187,7 +198,7 @@ class Ndarray(AsArray):
         if (
             isinstance(other, Ndarray)
             and self.program.threads.recorder is None
-            and (other.dims, other.dtype) == (self.dims, self.dtype)
+            and (other.dims, other.dtype, other.layout) == (self.dims, self.dtype, self.layout)
         ):
             self.note_write()
             self.elements.take(other.elements)
@@ -205,7 +216,7 @@ class Ndarray(AsArray):
 
     def __deepcopy__(self, memo: dict[int, object]) -> Ndarray:
         """An ndarray of its own, with the same elements and gradients."""
-        other = Ndarray(self.dtype, self.shape, self.element_shape, self.grad is not None)
+        other = Ndarray(self.dtype, self.shape, self.element_shape, self.has_grad(), self.layout)
         memo[id(self)] = other
         other.copy_from(self)
         if self.grad is not None and other.grad is not None:
@@ -233,15 +244,32 @@ def rebuild(
     element_shape: tuple[int, ...],
     values: Values,
     gradient: Values | None,
-    layout: tuple[int, ...] | None,
+    layout: Layout | None,
 ) -> Ndarray:
     """An ndarray that was pickled, in the present program."""
     shape = values.shape[: values.ndim - len(element_shape)]
-    array = Ndarray(BY_NAME[dtype], shape, element_shape, gradient is not None)
-    array.layout = layout
-    array.elements.write(values)
+    array = Ndarray(BY_NAME[dtype], shape, element_shape, gradient is not None, layout)
+    array.from_numpy(values)
     if array.grad is not None and gradient is not None:
-        array.grad.elements.write(gradient)
+        array.grad.from_numpy(gradient)
+    return array
+
+
+def with_layout(array: Ndarray, layout: Sequence[int]) -> Ndarray:
+    """Say of an ndarray that its axes lie in memory in a layout: their extents there stay, and its
+    shape follows. Raises ValueError for what is no permutation of the axes, TaichiRuntimeError if
+    it is too late."""
+    count = len(array.shape)
+    axes = layout_of(layout, count, "ndarray")
+    if array.is_repeated:
+        raise TaichiRuntimeError(
+            "launches rely on the layout of the ndarray: name its axes when it is made"
+        )
+    for x in (array, array.grad):
+        for relabelled in () if x is None else (x, *x.tangents):
+            relabelled.layout = axes
+            relabelled._shape = in_index_order(relabelled.dims[:count], axes)
+            relabelled.form = *relabelled.form[:4], axes
     return array
 
 
@@ -249,17 +277,17 @@ def ndarray(
     dtype: TypeLike | MatrixType | None,
     shape: Shape,
     needs_grad: bool = False,
-    axis_order: tuple[int, ...] | None = None,
+    layout: Sequence[int] | None = None,
     **unknown: object,
 ) -> Ndarray:
-    """An array of zeros, contiguous, which kernels take as `ti.types.ndarray()`.
+    """An array of zeros, without gaps, which kernels take as `ti.types.ndarray()`.
 
     `dtype` is a scalar type, or that of a vector or matrix; `shape` an extent or a tuple of
-    extents. With `needs_grad` (of floats) it has an ndarray `grad`. `axis_order` is remembered as
-    its `layout`; elements lie in the order of the axes all the same. Raises TaichiRuntimeError if
-    integers need a gradient, and for extents that are no positive integers, TaichiTypeError for a
-    type of structs and for keywords that it does not have, TaichiMemoryError for more than there
-    is.
+    extents. With `needs_grad` (of floats) it has an ndarray `grad`. `layout`
+    lists the axes as they lie in memory, the outermost first. Raises TaichiRuntimeError if integers
+    need a gradient, and for extents that are no positive integers, TaichiTypeError for a type of
+    structs and for keywords that it does not have, ValueError for a layout that is no permutation
+    of the axes, TaichiMemoryError for more than there is.
     """
     refuse_unknown("ti.ndarray", unknown, ndarray)
     if isinstance(dtype, StructType):
@@ -268,12 +296,8 @@ def ndarray(
             "for each member"
         )
     if isinstance(dtype, MatrixType):
-        return make(dtype.shape, dtype.dtype, shape, needs_grad)
-    array = make((), dtype, shape, needs_grad)
-    for tagged in (array, array.grad):
-        if tagged is not None:
-            tagged.layout = axis_order
-    return array
+        return make(dtype.shape, dtype.dtype, shape, needs_grad, layout)
+    return make((), dtype, shape, needs_grad, layout)
 
 
 def make(
@@ -281,11 +305,10 @@ def make(
     dtype: TypeLike | None,
     shape: Shape,
     needs_grad: bool = False,
-    layout: object = None,
+    layout: MemberOrder | Sequence[int] | None = None,
     **unknown: object,
 ) -> Ndarray:
-    """An ndarray of matrices; `layout` has no effect. Raises TaichiTypeError for keywords that it
-    does not have."""
+    """An ndarray of matrices; `ti.Layout` has no effect, a `layout` of axes has; see `ndarray`."""
     refuse_unknown("an ndarray of vectors or matrices", unknown, make)
     config = program().config
     kind = resolve(dtype if dtype is not None else float, config.default_fp, config.default_ip)
@@ -296,5 +319,7 @@ def make(
         raise TaichiRuntimeError(
             f"{shape} is not a valid shape for ndarray: extents are positive integers below 2**31"
         )
-    elements = element_sizes(element_shape)
-    return Ndarray(kind, tuple(int(size) for size in sizes), elements, needs_grad)
+    extents, elements = tuple(int(size) for size in sizes), element_sizes(element_shape)
+    is_order = isinstance(layout, MemberOrder | None)
+    axes = None if is_order else layout_of(layout, len(extents), "shape")
+    return Ndarray(kind, extents, elements, needs_grad, axes)

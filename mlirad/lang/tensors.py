@@ -9,6 +9,7 @@ from typing import Any
 from mlirad.frontend.python.values.annotations import FieldOrArray, MatrixType
 from mlirad.lang.field.declaration import field, matrix_field
 from mlirad.lang.field.kinds import Field
+from mlirad.lang.host.axis_order import layout_of
 from mlirad.lang.layout.axes import Shape, sizes_of
 from mlirad.lang.matrix import set_makers
 from mlirad.lang.ndarray import Ndarray, make, ndarray
@@ -89,21 +90,11 @@ def tensor(
         raise TypeError("layout= is not supported with compound dtypes: vectors and matrices")
     _check_keywords("qd.tensor", unknown, "layout")
     kind = _backend(backend)
-    axes = None if layout is None else _axes(layout, len(sizes_of(shape)))
-    if kind is Backend.FIELD:
-        order = None if axes is None else "".join("ijklmnopqrst"[axis] for axis in axes)
-        return field(dtype, shape, order=order, needs_grad=needs_grad)
-    return ndarray(dtype, shape, needs_grad=needs_grad, axis_order=axes)
-
-
-def _axes(layout: Any, count: int) -> tuple[int, ...] | None:
-    """The axes in a layout; None if they lie in the order of the shape."""
-    axes = tuple(layout)
-    if len(axes) != count:
-        raise ValueError(f"layout has {len(axes)} entries but shape has {count} dimensions")
-    if sorted(axes) != [*range(count)]:
-        raise ValueError(f"layout={axes!r} is not a permutation of range({count})")
-    return None if axes == tuple(range(count)) else axes
+    if kind is Backend.NDARRAY:
+        return ndarray(dtype, shape, needs_grad=needs_grad, layout=layout)
+    axes = None if layout is None else layout_of(layout, len(sizes_of(shape)), "shape")
+    order = None if axes is None else "".join("ijklmnopqrst"[axis] for axis in axes)
+    return field(dtype, shape, order=order, needs_grad=needs_grad)
 
 
 def _backend(backend: Any) -> Backend:

@@ -28,7 +28,7 @@ from mlirad.lang.arguments.overlaps import are_apart, overlap
 from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.launch import Launch, gradient_positions
 from mlirad.lang.kernels.read_only import check_writeable
-from mlirad.lang.ndarray import MAX_EXTENT
+from mlirad.lang.ndarray import MAX_EXTENT, Ndarray
 from mlirad.mlir.allocations import new_array, new_memory
 from mlirad.mlir.parameters import Parameter, Place, parameters_of
 from mlirad.pipeline.mode import PRIMAL, REVERSE
@@ -136,10 +136,8 @@ class MlirFunction:
     ) -> ArrayBuffer:
         """Return the memory of an array. Raises TaichiRuntimeTypeError if it has not the type, or
         the extents that are known."""
-        if isinstance(array, Field):
-            raise self._error(f"{name} is a field, expected an array, as a ti.ndarray")
-        if not hasattr(array, "shape") or not hasattr(array, "dtype"):
-            raise self._error(f"{name} is a {type(array).__name__}, expected an array")
+        if (problem := _problem_of(array)) is not None:
+            raise self._error(f"{name} {problem}")
         buffer = array_buffer(array, name, with_gradient)
         dims, dtype = tuple(buffer.dims), buffer.dtype
         if dtype != parameter.dtype.numpy:
@@ -238,6 +236,20 @@ class MlirFunction:
             self._variant = variant = _variant_of(self, current)
             self._checked.clear()  # those of a program that has ended
         return variant
+
+
+def _problem_of(array: Any) -> str | None:
+    """Return why an object is no array that functions take, if so."""
+    if isinstance(array, Field):
+        return "is a field, expected an array, as a ti.ndarray"
+    if isinstance(array, Ndarray) and array.layout is not None:
+        return (
+            f"has the layout {array.layout}, expected an array whose axes lie in order: copy_from "
+            "makes one of it"
+        )
+    if not hasattr(array, "shape") or not hasattr(array, "dtype"):
+        return f"is a {type(array).__name__}, expected an array"
+    return None
 
 
 @in_turn

@@ -13,6 +13,7 @@ from mlirad.lang import taichi_names
 from mlirad.lang.kernels.kernel import Kernel
 from mlirad.lang.kernels.streams import Event, Stream
 from mlirad.lang.layout.member_order import Layout
+from mlirad.lang.ndarray import with_layout
 from mlirad.lang.simt.namespace import PLACES
 from mlirad.lang.taichi_names import Modules
 from mlirad.quadrants.argument_kinds import KernelBatchedArgType
@@ -98,7 +99,8 @@ def inner_modules(package: str) -> Modules:
     modules["lang.stream"] = {"Event": Event, "Stream": Stream}
     modules["_kernels"] = COPIES
     modules["_logging"] = MESSAGES
-    modules["_tensor"] = {name: names[name] for name in ("Tensor", "VectorTensor", "MatrixTensor")}
+    tensors = {name: names[name] for name in ("Tensor", "VectorTensor", "MatrixTensor")}
+    modules["_tensor"] = {**tensors, "_with_layout": with_layout}
     modules["lang._kernel_types"] = {"KernelBatchedArgType": KernelBatchedArgType}
     # the builtins of a module of theirs, which programs set `__debug__` in
     modules["lang._template_mapper"] = {"__builtins__": {}}

@@ -224,12 +224,14 @@ class _Kernel:
         marks: list[Attributes],
     ) -> ArrayArgument:
         """An array, and behind it its gradient if it has one."""
-        shape = [-1] * argument.ndim + list(argument.element_shape)
+        shape, layout = [-1] * argument.ndim + list(argument.element_shape), argument.layout
         type_ = array_type(mlir_type(argument.dtype), shape)
         value = entry.add_argument(type_, ir.Location.current)
-        extents = tuple(extent(value, axis) for axis in range(argument.ndim))
+        places = range(argument.ndim) if layout is None else map(layout.index, range(argument.ndim))
+        extents = tuple(extent(value, place) for place in places)
         kind = ClampedArray if argument.boundary == "clamp" else ArrayArgument
         array = kind(value, argument.dtype, extents, argument.element_shape, (), name)
+        array.layout = layout
         self.passed.append(_Passed(name, value, argument))
         if needs_grad:
             marks.append({"field.gradient": ir.UnitAttr.get()})

@@ -34,12 +34,12 @@ def describe_array(value: object, param: Parameter) -> NdarrayArgument:
     if isinstance(value, Ndarray):
         _check_ndarray(value, declared, param.name)
         dtype, ndim, element = value.dtype, len(value.shape), value.element_shape
-        has_grad = value.grad is not None
+        has_grad, layout = value.grad is not None, value.layout
     elif is_array(value):
         shape, element_type = _extents(value, param.name)
         dtype, element = _check_numpy(shape, element_type, declared, param.name)
         ndim = len(shape) - len(element)
-        has_grad = is_torch(value) and bool(value.requires_grad)
+        has_grad, layout = is_torch(value) and bool(value.requires_grad), None
     else:
         raise TaichiRuntimeTypeError(
             f"Invalid type for argument {param.name}, got {shortened(value)}: an array is needed"
@@ -47,7 +47,7 @@ def describe_array(value: object, param: Parameter) -> NdarrayArgument:
         )
     needs_grad = has_grad if declared.needs_grad is None else declared.needs_grad and has_grad
     return NdarrayArgument(
-        dtype, ndim, element, needs_grad, declared.boundary, declared.needs_grad is False
+        dtype, ndim, element, needs_grad, layout, declared.boundary, declared.needs_grad is False
     )
 
 

@@ -91,6 +91,7 @@ def same_key(buffer: ArrayBuffer) -> Hashable:
 def _describe_form(form: Hashable) -> str:
     assert isinstance(form, NdarrayArgument)
     text = f"{form.ndim} axes of {shown_type(form.element_shape, form.dtype)}"
+    text += f" in the layout {form.layout}" if form.layout else ""
     text += f" with boundary={form.boundary!r}" if form.boundary != "unsafe" else ""
     text += " with a gradient" if form.needs_grad else ""
     return text + (" with needs_grad=False" if form.is_cut else "")

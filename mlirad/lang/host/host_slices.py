@@ -12,11 +12,11 @@ import msgspec
 import numpy as np
 
 from mlirad.errors import TaichiIndexError
+from mlirad.lang.host.axis_order import OrderedElements
 from mlirad.lang.host.element_arrays import LibraryCopies
 from mlirad.lang.host.host_array import HostArray
 from mlirad.lang.host.host_values import array_of
 from mlirad.runtime.boxes import Box
-from mlirad.runtime.memory.memory import Elements
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -96,7 +96,7 @@ class SlicedArray(HostArray, LibraryCopies):
         """Set an element."""
 
     @abstractmethod
-    def _ordered_elements(self) -> Elements | None:
+    def _ordered_elements(self) -> OrderedElements | None:
         """All elements, where they have the array's axes and none is left out."""
 
     @property

@@ -10,8 +10,8 @@ from io import BytesIO
 
 import numpy as np
 
+from mlirad.lang.host.axis_order import OrderedElements
 from mlirad.runtime.html import heading, table
-from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.memory.values import Values
 
 CORNER = 8  # elements along an axis
@@ -20,7 +20,10 @@ _CHANNELS = 3
 
 
 def array_html(
-    title: str, shape: tuple[int, ...], element_shape: tuple[int, ...], elements: Elements | None
+    title: str,
+    shape: tuple[int, ...],
+    element_shape: tuple[int, ...],
+    elements: OrderedElements | None,
 ) -> str:
     """The title, a corner of the elements, and a picture of those with two axes. `elements` is
     None if they do not lie as one array: then there is only the title."""
@@ -30,7 +33,9 @@ def array_html(
     return text + "".join(draw(shape, element_shape, elements) for draw in (_picture, _corner))
 
 
-def _corner(shape: tuple[int, ...], element_shape: tuple[int, ...], elements: Elements) -> str:
+def _corner(
+    shape: tuple[int, ...], element_shape: tuple[int, ...], elements: OrderedElements
+) -> str:
     leading, last = shape[:-2], shape[-2:]
     extents = [min(extent, CORNER) for extent in last]
     box = [*((0, 0) for _ in leading), *((0, extent - 1) for extent in extents)]
@@ -51,7 +56,9 @@ def _text(element: Values) -> str:
     return f"{element:.6g}" if element.dtype.kind == "f" else str(element)
 
 
-def _picture(shape: tuple[int, ...], element_shape: tuple[int, ...], elements: Elements) -> str:
+def _picture(
+    shape: tuple[int, ...], element_shape: tuple[int, ...], elements: OrderedElements
+) -> str:
     """A PNG of at most 256 pixels a side, by leaving out elements; nothing for what is no image."""
     if len(shape) != 2 or min(shape) < _SMALLEST or element_shape not in ((), (_CHANNELS,)):
         return ""

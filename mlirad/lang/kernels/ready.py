@@ -87,8 +87,9 @@ class Ready:
 
 def _guard(number: int, array: NdarrayArgument) -> Guard:
     """What the arrays are that a variant was made for, of ours and of NumPy's."""
-    element, like = array.element_shape, None if array.needs_grad else array.dtype.numpy
-    form = array.dtype, array.ndim, element, array.needs_grad
+    element, is_plain = array.element_shape, not array.needs_grad and array.layout is None
+    like = array.dtype.numpy if is_plain else None
+    form = array.dtype, array.ndim, element, array.needs_grad, array.layout
     return number, form, like, array.ndim + len(element), element
 
 

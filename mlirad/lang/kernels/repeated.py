@@ -164,6 +164,8 @@ class Repeats:
         for p in self._declaration.parameters:
             if p.kind == SCALAR or (p.kind == NDARRAY and p.name not in left_out):
                 slots[p.name] = len(slots)
+        for array in launch.arrays:
+            array.owner.is_repeated = True
         captures = variants.captures(args, kwargs) if variants.captured else ()
         repeated = Repeated(launch, arguments, slots, variants.names.are_bound, captures)
         self._launches = [(tuple(kwargs), repeated), *self._launches[: _MOST - 1]]

@@ -134,6 +134,11 @@ def array_error(why: str) -> TaichiRuntimeTypeError:
 def shape_of(array: Any, function: str, tensor: Tensor) -> tuple[int, ...]:
     """The shape of the array for a tensor of a function. Raises TaichiRuntimeTypeError for none."""
     if isinstance(array, Field | Ndarray):
+        if isinstance(array, Ndarray) and array.layout is not None:
+            raise array_error(
+                f"{function}: '{tensor.name}' was given an ndarray with the layout {array.layout}: "
+                "functions of tensors take those whose axes lie in order; copy_from makes one of it"
+            )
         return (*array.shape, *array.element_shape)
     shape = getattr(array, "shape", None)
     if not isinstance(shape, Sequence) or isinstance(array, FieldGroup | ComponentField):

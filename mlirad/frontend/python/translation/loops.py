@@ -16,6 +16,7 @@ from mlirad.errors import TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python.building.builder import current, mlir_type
 from mlirad.frontend.python.building.regions import for_op, if_op, parallel_op, while_op
 from mlirad.frontend.python.places.active_elements import ActivityTest, activity_test, if_active
+from mlirad.frontend.python.places.array_arguments import ArrayArgument
 from mlirad.frontend.python.places.arrays import array_ref
 from mlirad.frontend.python.places.blocks import block_ref
 from mlirad.frontend.python.places.place import Place
@@ -85,7 +86,7 @@ def _for(t: Translator, node: ast.For) -> None:
     if is_inside or is_stepped or options.get("serialize") or t.runs_in_order:
         _serial(t, nest)
     else:
-        _parallel(t, nest, options, named)
+        _parallel(t, _in_memory_order(nest, domain), options, named)
 
 
 def _empty_unless(nest: _Nest, condition: Expr) -> _Nest:
@@ -123,6 +124,15 @@ def _nest(t: Translator, node: ast.For, domain: Any) -> _Nest:
     axes = domain.axes if isinstance(domain, NdRange) else range(len(bounds))
     ordered = [bounds[axis] for axis in axes]
     return _Nest(node, ordered, dtypes, 1, is_grouped, activity_test(domain), axes)
+
+
+def _in_memory_order(nest: _Nest, domain: Any) -> _Nest:
+    """Return the loops over an ndarray as its axes lie in memory."""
+    array = array_ref(domain.domain if isinstance(domain, GroupedDomain) else domain)
+    layout = array.layout if isinstance(array, ArrayArgument) else None
+    if layout is None:
+        return nest
+    return replace(nest, bounds=[nest.bounds[axis] for axis in layout], axes=layout)
 
 
 def _box(domain: object) -> list[Bounds]:
