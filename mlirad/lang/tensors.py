@@ -109,8 +109,11 @@ def _backend(backend: Any) -> Backend:
 
 def _check_keywords(name: str, unknown: dict[str, object], cure: str) -> None:
     if "order" in unknown:
-        instead = "pass layout=(...)" if cure == "layout" else "use the underlying maker of fields"
-        raise TypeError(f"{name}(...) does not accept order=; {instead} instead")
+        if cure == "layout":
+            raise TypeError(f"{name}(...) does not accept order=; pass layout=(...) instead")
+        raise TypeError(
+            f"{name} accepts neither order= nor layout=; use the underlying maker of fields instead"
+        )
     if unknown:
         raise TypeError(f"{name}() got unexpected keyword argument(s) {sorted(unknown)!r}")
 
