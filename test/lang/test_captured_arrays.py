@@ -234,3 +234,25 @@ def test_a_tape_sees_launches_that_were_repeated_before() -> None:
         counter.add(1.0)
         total()
     assert counter.x.grad.to_numpy().tolist() == [10.0, 10.0]
+
+
+def test_a_global_array_is_passed_at_first() -> None:
+    ti.init(default_fp=ti.f64)
+    g, h = ti.ndarray(ti.f64, 2, needs_grad=True), ti.ndarray(ti.f64, 2, needs_grad=True)
+    g.fill(1.0)
+    h.fill(2.0)
+    loss = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def total(x: ti.types.ndarray()):
+        loss[None] += g[1] * 10.0 * x[1]
+
+    for x, value, of_g, of_x in ((g, 10.0, 20.0, 20.0), (h, 20.0, 20.0, 10.0)) * 3:
+        loss[None] = 0.0
+        with ti.ad.Tape(loss):
+            total(x)
+        assert loss[None] == value
+        assert (g.grad[1], x.grad[1]) == (of_g, of_x)
+        loss[None] = 0.0
+        total(x)
+        assert loss[None] == value

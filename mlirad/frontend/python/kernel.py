@@ -244,6 +244,7 @@ class _Kernel:
         """The array of the kernel that an ndarray is: an argument, or a hidden one behind these."""
         builder = self.builder
         if id(value) in builder.passed:
+            builder.passed_captures[id(value)] = value
             array: ArrayArgument = frame.scopes[0][builder.passed[id(value)]]
             return array
         if id(value) not in builder.captured:

@@ -42,7 +42,8 @@ class CapturedArrays:
     def add(self, call: Hashable, builder: Builder) -> None:
         """Note what a kernel has captured that was built for launches with some arguments."""
         captures = self._captures.setdefault(call, {})
-        for value, name in builder.captured.values():
+        passed = [(value, "an array") for value in builder.passed_captures.values()]
+        for value, name in (*builder.captured.values(), *passed):
             for capture in builder.reads.captures(value) or [Capture(name, value)]:
                 for step in chain(capture):
                     self._follow(captures, builder, step)
