@@ -77,6 +77,7 @@ from mlirad.lang.start import (
     init,
     metal,
     opengl,
+    python,
     reset,
     root,
     simt,

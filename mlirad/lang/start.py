@@ -8,6 +8,7 @@ from typing import Any
 
 from mlirad.checks import instance, text
 from mlirad.dialect.turn import in_turn
+from mlirad.frontend.python.source.function import Function
 from mlirad.lang.field.copying import copy
 from mlirad.lang.layout.deactivation import deactivate_all
 from mlirad.lang.layout.root import Root
@@ -20,6 +21,7 @@ from mlirad.types import TypeLike
 cpu = x64 = "x64"
 arm64 = "arm64"
 cuda = "cuda"
+python = "python"  # kernels are run by Python itself, for debuggers
 simt = Threads("simt")  # a GPU's kernels, run by the CPU: for tests
 vulkan, metal, opengl, gles, dx11, dx12, amdgpu = (
     *("vulkan", "metal", "opengl", "gles", "dx11", "dx12", "amdgpu"),
@@ -60,6 +62,11 @@ def init(
     started = _start_first([text(name, "ti.init(arch=)") for name in archs], config)
     started.trees.root = Root(started)
     started.trees.deactivate, started.trees.copy = deactivate_all, copy
+    Function.run = None
+    if config.arch == python:
+        from mlirad.lang.python_machine.launches import run_function, run_kernel
+
+        started.interpret, Function.run = run_kernel, run_function
 
 
 def _start_first(archs: Sequence[str], config: Config) -> pm.Program:
@@ -84,6 +91,7 @@ def _start_first(archs: Sequence[str], config: Config) -> pm.Program:
 def reset() -> None:
     """End the program; the next one begins with `ti.init`."""
     pm.stop()
+    Function.run = None
 
 
 def sync() -> None:

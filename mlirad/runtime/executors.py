@@ -26,6 +26,7 @@ def _cuda() -> Executor:
 EXECUTORS: dict[str, Callable[[], Executor]] = {
     "x64": CpuExecutor,
     "arm64": CpuExecutor,
+    "python": CpuExecutor,  # of what is not a kernel
     "simt": _simt,
     "cuda": _cuda,
 }

@@ -50,6 +50,8 @@ class Program:
         self.built: WeakSet[Any] = WeakSet()  # those of them that are still there
         # what a slice of an ndarray is, by its positions; a copy, if None
         self.make_view: Callable[[Any, Sequence[range]], Any] | None = None
+        # how kernels are run that are not compiled (`ti.python`)
+        self.interpret: Callable[..., Any] | None = None
 
     def primals(self) -> dict[str, FieldMemory]:
         """The memory of all fields that are no derivatives."""

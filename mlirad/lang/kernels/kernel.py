@@ -11,6 +11,7 @@ from mlirad.checks import instance
 from mlirad.dialect.turn import compiling, in_turn
 from mlirad.errors import (
     TaichiCompilationError,
+    TaichiRuntimeError,
     TaichiRuntimeTypeError,
     TaichiSyntaxError,
     TaichiTypeError,
@@ -140,6 +141,9 @@ class Kernel:
             raise TaichiSyntaxError(
                 "kernels cannot be called from kernels: make the callee a @ti.func"
             )
+        if current.interpret is not None:
+            _refuse_derivatives(self, current, mode)
+            return current.interpret(self.declaration, args, kwargs)
         try:
             launch = self.prepare(current, args, kwargs)
             if launch.arrays:
@@ -237,6 +241,14 @@ class Kernel:
         """The kernel as PTX for an NVIDIA GPU."""
         variant = self.prepare(program(), args, {}).variant
         return variant.stages.ptx(parse_mode(mode), chip)
+
+
+def _refuse_derivatives(kernel: Kernel, current: Program, mode: Mode) -> None:
+    if mode.is_reverse or current.threads.recorder is not None:
+        raise TaichiRuntimeError(
+            f"kernel '{kernel.__name__}' has no derivatives with arch=ti.python, where Python runs "
+            "it: compile it for a machine to take its gradient"
+        )
 
 
 def _draw_seed(launch: Launch, current: Program, mode: Mode) -> None:

@@ -96,16 +96,16 @@ class KernelDeclaration:
         """The arguments of a call, one for each parameter. Raises TaichiSyntaxError if they do
         not fit."""
         if len(self.parameters) == len(self._own) and all(p.kind != PACK for p in self._own):
-            return self._bound(args, kwargs)
+            return self.bind_packs(args, kwargs)
         arguments: list[Any] = []
-        for param, value in zip(self._own, self._bound(args, kwargs)):
+        for param, value in zip(self._own, self.bind_packs(args, kwargs)):
             arguments += (
                 unpack(value, param.annotation, param.name) if param.kind == PACK else [value]
             )
         return arguments
 
-    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """The arguments as they are given."""
+    def bind_packs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """The arguments as they are given, once the parameters were asked for."""
         arguments = [self.owner, *args] if self.owner is not None else list(args)
         parameters = self._own
         if len(arguments) == len(parameters) and not kwargs and not self._by_keyword:

@@ -44,6 +44,8 @@ __all__ = [
 class Special:
     """A callable that sees the syntax of its call; outside kernels it is an ordinary function."""
 
+    update: Update | None = None  # of an atomic
+
     def __init__(
         self,
         name: str,
@@ -177,7 +179,9 @@ def _atomic(kind: Update, python_operator: Combine) -> Special:
         f"converted to the type of the place. Raises {raised}TaichiSyntaxError for what cannot be "
         "written."
     )
-    return Special(f"atomic_{kind}", translate, takes="place, value")
+    atomic = Special(f"atomic_{kind}", translate, takes="place, value")
+    atomic.update = kind
+    return atomic
 
 
 atomic_add = _atomic(Update.ADD, operator.add)

@@ -6,7 +6,7 @@ import inspect
 import sys
 from collections.abc import Callable
 from types import MethodType
-from typing import Any, get_args, get_origin
+from typing import Any, ClassVar, get_args, get_origin
 
 from mlirad.errors import TaichiRuntimeError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python.source.function_source import FunctionSource, read_source
@@ -22,6 +22,9 @@ class Function:
     A `@ti.real_func` (`is_real`) declares the types of its parameters and of its result, runs its
     loops in order, and may call itself.
     """
+
+    # how calls are run outside of compiled kernels, if not as Python has them (`ti.python`)
+    run: ClassVar[Callable[..., Any] | None] = None
 
     def __init__(
         self, function: Callable[..., Any], owner: object = None, *, is_real: bool = False
@@ -143,4 +146,7 @@ class Function:
         return f"<ti.func '{self.__name__}'>"
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
-        return self.function(*([self.owner] if self.owner is not None else []), *args, **kwargs)
+        arguments = args if self.owner is None else (self.owner, *args)
+        if Function.run is not None:
+            return Function.run(self, arguments, kwargs)
+        return self.function(*arguments, **kwargs)

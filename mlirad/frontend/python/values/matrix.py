@@ -148,7 +148,7 @@ class Matrix(Algebra):
             return list(self.entries)
         return [self.entries[i * self.m : (i + 1) * self.m] for i in range(self.n)]
 
-    to_list = rows_list
+    to_list = tolist = rows_list
 
     def to_numpy(self) -> np.ndarray[Any, Any]:
         """The entries as a NumPy array of the matrix' shape."""
