@@ -21,7 +21,7 @@ class ArrayOfMatrices:
     def __getitem__(self, key: Index) -> ElementMatrix:
         place = self.values[key]
 
-        def write(position: tuple[int, ...], value: Any) -> None:
+        def write(position: tuple[int, ...], value: object) -> None:
             place[position] = value
 
         return ElementMatrix(self.element_shape, list(place.ravel()), write)
