@@ -16,6 +16,7 @@ from mlirad.frontend.python.values.domains import GroupedDomain, NdRange
 from mlirad.frontend.python.values.float_functions import map_scalars
 from mlirad.frontend.python.values.matrix import Matrix
 from mlirad.frontend.python.values.matrix_operators import Rows
+from mlirad.frontend.python.values.python_numbers import in_range
 from mlirad.frontend.python.values.struct import (
     Struct,
     matching_members,
@@ -42,7 +43,6 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "Div": operator.truediv,
     "FloorDiv": operator.floordiv,
     "Mod": operator.mod,
-    "Pow": operator.pow,
     "MatMult": operator.matmul,
     "BitAnd": operator.and_,
     "BitOr": operator.or_,
@@ -81,7 +81,21 @@ def value_of(value: object) -> Any:
         )
     if type(value) is np.ndarray and value.shape == ():
         return value[()]
+    if type(value) is int:  # which wraps, where the program has not said another type
+        return _constant(value)
     return tuple(map(value_of, value)) if type(value) is tuple else value
+
+
+def _constant(value: int) -> Any:
+    """Return an integer of Python in the default type. Raises TaichiTypeError if it is too
+    large."""
+    default = program().config.default_ip
+    if not in_range(value, default):
+        raise TaichiTypeError(
+            f"{value} has exceeded the range of default_ip: {default}; ti.i64(...) or ti.u64(...) "
+            "gives it a wider type"
+        )
+    return default.numpy.type(value)
 
 
 def keep(old: object, value: object) -> Any:
@@ -117,6 +131,16 @@ def _keep_matrix(old: Matrix, value: object) -> Matrix:
 def first(before: object, _after: object) -> Any:
     """Return what an atomic gives, which sets a variable."""
     return before
+
+
+def _power(base: float, exponent: float) -> Any:
+    is_integer = all(isinstance(v, int | np.integer) for v in (base, exponent))
+    if is_integer and exponent < 0:
+        return int(float(base) ** float(exponent))
+    return base**exponent
+
+
+OPERATORS["Pow"] = lambda base, exponent: map_scalars(_power, base, exponent)
 
 
 def binary(name: str, left: object, right: object) -> Any:
@@ -226,8 +250,12 @@ def domain(value: object) -> Any:
     value = shared_memory(value)
     if isinstance(value, HostArray | StructField | np.ndarray | ArrayOfMatrices):
         box = _indices(value)
-        return (index[0] for index in box) if len(box.bounds) == 1 else iter(box)
-    return value
+        return (value_of(index[0]) for index in box) if len(box.bounds) == 1 else _typed(box)
+    return map(value_of, value) if isinstance(value, range) else _typed(value)
+
+
+def _typed(value: object) -> object:
+    return map(value_of, value) if isinstance(value, NdRange) else value
 
 
 def _indices(target: Any) -> NdRange:

@@ -120,6 +120,13 @@ class _Expressions(ast.NodeTransformer):
         visited: ast.expr = self.visit(node)
         return visited
 
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        """Compute; powers of integers are integers."""
+        left, right = self.visit(node.left), self.visit(node.right)
+        if isinstance(node.op, ast.Pow):
+            return _call("binary", ast.Constant("Pow"), left, right)
+        return ast.copy_location(ast.BinOp(left, node.op, right), node)
+
     def visit_Starred(self, node: ast.Starred) -> ast.Starred:
         """Keep what is unpacked."""
         return ast.Starred(self.visit(node.value), node.ctx)
@@ -213,7 +220,8 @@ class _Rewriting(_Expressions):
 
     def visit_For(self, node: ast.For) -> ast.For:
         """Rewrite a loop; over a field or an array it goes over the indices."""
-        loop = _call("domain", self.visit(node.iter))
+        visited = self.visit(node.iter)
+        loop = visited if is_static(node.iter) else _call("domain", visited)
         names = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
         body = self._block(node.body, names)
         return ast.For(node.target, loop, body, self._block(node.orelse))
