@@ -85,7 +85,7 @@ def test_mistakes_are_refused() -> None:
     for options, reason in [({"order": "i"}, "layout="), ({"layout": (0,)}, "unexpected keyword")]:
         with pytest.raises(TypeError, match=reason):
             qd.Vector.tensor(3, qd.f32, 2, **options)
-    with pytest.raises(TypeError, match="a list is none"):
+    with pytest.raises(TypeError, match="got a list"):
         qd.wrap([1.0])
 
 
@@ -179,7 +179,7 @@ def test_zero_copies_that_there_are_not() -> None:
         x.to_numpy(copy=False)
     with pytest.raises(ValueError, match="Zero-copy not available"):
         x.to_torch(copy=False)
-    with pytest.raises(ValueError, match="copy=False the elements are float32"):
+    with pytest.raises(ValueError, match="the elements are float32"):
         ti.ndarray(ti.f32, 3).to_numpy(np.float64, copy=False)
     assert x.to_numpy(copy=None).shape == (8,)
 

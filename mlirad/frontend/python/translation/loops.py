@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from mlirad.bindings import ir
@@ -15,8 +14,7 @@ from mlirad.dialect import field
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python.building.builder import current, mlir_type
 from mlirad.frontend.python.building.regions import for_op, if_op, parallel_op, while_op
-from mlirad.frontend.python.places.active_elements import ActivityTest, activity_test, if_active
-from mlirad.frontend.python.places.array_arguments import ArrayArgument
+from mlirad.frontend.python.places.active_elements import activity_test, if_active
 from mlirad.frontend.python.places.arrays import array_ref
 from mlirad.frontend.python.places.blocks import block_ref
 from mlirad.frontend.python.places.place import Place
@@ -33,6 +31,7 @@ from mlirad.frontend.python.source.assigned_names import assigned_names, resolve
 from mlirad.frontend.python.source.jumps import has_jump, has_return, leaves_loop
 from mlirad.frontend.python.translation.comprehensions import bind_target
 from mlirad.frontend.python.translation.graphs import do_while, is_do_while
+from mlirad.frontend.python.translation.loop_nest import Nest, in_memory_order
 from mlirad.frontend.python.translation.scopes import Flag, Loop, StaticBreak, StaticContinue
 from mlirad.frontend.python.translation.statements import live_flag, visit_block
 from mlirad.frontend.python.translation.translator import Static, Translator, handles
@@ -43,26 +42,7 @@ from mlirad.frontend.python.values.python_numbers import in_range
 from mlirad.frontend.python.values.scalar import Expr
 from mlirad.ir import build
 from mlirad.ir.gpu.blocks import DEFAULT_BLOCK
-from mlirad.types import DataType, i32, i64
-
-T = TypeVar("T")
-
-
-class _Nest(msgspec.Struct, frozen=True):
-    """A loop node, and the box of indices that it goes over."""
-
-    node: ast.For
-    bounds: Sequence[Bounds]
-    dtypes: Sequence[DataType]  # of the indices
-    step: Expr | int = 1
-    is_grouped: bool = False
-    active: ActivityTest = None
-    axes: Sequence[int] = ()  # of the loops, the outermost first; none if they are in order
-
-    def in_order(self, indices: Sequence[T]) -> list[T]:
-        """Return indices of the loops in the order of the axes."""
-        places = dict(zip(self.axes or range(len(indices)), indices))
-        return [places[axis] for axis in range(len(indices))]
+from mlirad.types import i32, i64
 
 
 @handles(ast.For)
@@ -86,10 +66,10 @@ def _for(t: Translator, node: ast.For) -> None:
     if is_inside or is_stepped or options.get("serialize") or t.runs_in_order:
         _serial(t, nest)
     else:
-        _parallel(t, _in_memory_order(nest, domain), options, named)
+        _parallel(t, in_memory_order(nest, domain), options, named)
 
 
-def _empty_unless(nest: _Nest, condition: Expr) -> _Nest:
+def _empty_unless(nest: Nest, condition: Expr) -> Nest:
     """Return a nest that goes over nothing if a condition does not hold."""
     if not nest.bounds:
         raise TaichiSyntaxError("a kernel with checkpoints has no loops over fields of 0 axes")
@@ -111,28 +91,19 @@ def _name(t: Translator, name: object, *, is_inside: bool) -> dict[str, ir.Attri
     return {"loop_name": ir.StringAttr.get(name)}
 
 
-def _nest(t: Translator, node: ast.For, domain: Any) -> _Nest:
+def _nest(t: Translator, node: ast.For, domain: Any) -> Nest:
     """Bounds, index types and step of a loop over a domain."""
     is_grouped = isinstance(domain, GroupedDomain)
     if isinstance(domain, GroupedDomain):
         domain = domain.domain
     if isinstance(domain, Range):
         dtype = i64 if _is_wide(domain) else t.builder.default_ip
-        return _Nest(node, [(domain.lower, domain.upper)], [dtype], domain.step, is_grouped)
+        return Nest(node, [(domain.lower, domain.upper)], [dtype], domain.step, is_grouped)
     bounds = _box(domain)
     dtypes = [i32] * len(bounds)
     axes = domain.axes if isinstance(domain, NdRange) else range(len(bounds))
     ordered = [bounds[axis] for axis in axes]
-    return _Nest(node, ordered, dtypes, 1, is_grouped, activity_test(domain), axes)
-
-
-def _in_memory_order(nest: _Nest, domain: Any) -> _Nest:
-    """Return the loops over an ndarray as its axes lie in memory."""
-    array = array_ref(domain.domain if isinstance(domain, GroupedDomain) else domain)
-    layout = array.layout if isinstance(array, ArrayArgument) else None
-    if layout is None:
-        return nest
-    return replace(nest, bounds=[nest.bounds[axis] for axis in layout], axes=layout)
+    return Nest(node, ordered, dtypes, 1, is_grouped, activity_test(domain), axes)
 
 
 def _box(domain: object) -> list[Bounds]:
@@ -181,7 +152,7 @@ def _check_targets(t: Translator, target: ast.expr, count: int, is_grouped: bool
         )
 
 
-def _bind_index(t: Translator, nest: _Nest, indices: list[Expr]) -> None:
+def _bind_index(t: Translator, nest: Nest, indices: list[Expr]) -> None:
     target = nest.node.target
     if nest.is_grouped or (len(indices) != 1 and isinstance(target, ast.Name)):
         bind_target(t, target, Matrix.of_shape((len(indices),), list(indices)))
@@ -250,7 +221,7 @@ def _unroll_item(t: Translator, node: ast.For, item: Any) -> bool:
 
 
 def _parallel(
-    t: Translator, nest: _Nest, options: Mapping[str, int], loop_attributes: Mapping[str, Any]
+    t: Translator, nest: Nest, options: Mapping[str, int], loop_attributes: Mapping[str, Any]
 ) -> None:
     lower = [ex.as_index(low) for low, _ in nest.bounds] or [build.index(0)]
     upper = [ex.as_index(high) for _, high in nest.bounds] or [build.index(1)]
@@ -280,7 +251,7 @@ def _parallel(
         as_place(variable).store(cell.load())
 
 
-def _iteration(t: Translator, nest: _Nest, indices: list[Expr]) -> None:
+def _iteration(t: Translator, nest: Nest, indices: list[Expr]) -> None:
     _bind_index(t, nest, nest.in_order(indices))
     visit_block(t, nest.node.body)
 
@@ -302,7 +273,7 @@ def _share_outer_variables(
     return shared
 
 
-def _serial(t: Translator, nest: _Nest) -> None:
+def _serial(t: Translator, nest: Nest) -> None:
     """A nest of serial loops; several axes stay several loops."""
     jumps = leaves_loop(nest.node.body)
     if jumps or isinstance(nest.step, Expr) or nest.step < 0:
@@ -327,14 +298,14 @@ def _serial(t: Translator, nest: _Nest) -> None:
     translate(0, [])
 
 
-def _serial_body(t: Translator, nest: _Nest, indices: list[Expr], loop: Loop) -> None:
+def _serial_body(t: Translator, nest: Nest, indices: list[Expr], loop: Loop) -> None:
     t.frame.loops.append(loop)
     with t.at_run_time(), t.frame.scope():
         if_active(nest.active, indices, lambda: _iteration(t, nest, indices), is_serial=True)
     t.frame.loops.pop()
 
 
-def _while_form(t: Translator, nest: _Nest) -> None:
+def _while_form(t: Translator, nest: Nest) -> None:
     """A loop that can end early: it runs while no iteration has left it."""
     step, running = nest.step, Flag()
 
