@@ -112,7 +112,7 @@ def _check_keywords(name: str, unknown: dict[str, object], cure: str) -> None:
         if cure == "layout":
             raise TypeError(f"{name}(...) does not accept order=; pass layout=(...) instead")
         raise TypeError(
-            f"{name} accepts neither order= nor layout=; use the underlying maker of fields instead"
+            f"{name} does not accept order=, nor layout=; use the maker of fields instead"
         )
     if unknown:
         raise TypeError(f"{name}() got unexpected keyword argument(s) {sorted(unknown)!r}")
