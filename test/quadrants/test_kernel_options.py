@@ -90,6 +90,24 @@ def test_loops_have_names() -> None:
         nested()
 
     @qd.kernel
+    def in_order():
+        qd.loop_config(serialize=True, name="ordered")
+        for i, j in qd.ndrange(4, 2):
+            x[i] += j
+
+    assert in_order.ir().count('loop_name = "ordered"') == 1
+
+    @qd.kernel
+    def unnamed_value():
+        qd.loop_config(name="second")
+        for i in x:
+            x[i] = missing  # noqa: F821
+
+    with pytest.raises(qd.QuadrantsNameError) as error:
+        unnamed_value()
+    assert error.value.__notes__ == ["in the loop 'second'"]
+
+    @qd.kernel
     def wrong():
         qd.loop_config(name=3)
         for i in x:

@@ -130,8 +130,7 @@ class Kernel:
     def grad(self, *args: Any, **kwargs: Any) -> None:
         """Run the reverse of this kernel at the present state: adjoints of its outputs flow to its
         inputs."""
-        if "qd_stream" in kwargs:
-            kwargs = _without_stream(kwargs)
+        kwargs = _without_stream(kwargs) if "qd_stream" in kwargs else kwargs
         self._launch(program(), args, kwargs, REVERSE)
 
     def _launch(

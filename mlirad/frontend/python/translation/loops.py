@@ -31,6 +31,7 @@ from mlirad.frontend.python.source.assigned_names import assigned_names, resolve
 from mlirad.frontend.python.source.jumps import has_jump, has_return, leaves_loop
 from mlirad.frontend.python.translation.comprehensions import bind_target
 from mlirad.frontend.python.translation.graphs import do_while, is_do_while
+from mlirad.frontend.python.translation.loop_names import errors_with_name, name_attribute
 from mlirad.frontend.python.translation.loop_nest import Nest, in_memory_order
 from mlirad.frontend.python.translation.scopes import Flag, Loop, StaticBreak, StaticContinue
 from mlirad.frontend.python.translation.statements import live_flag, visit_block
@@ -62,11 +63,12 @@ def _for(t: Translator, node: ast.For) -> None:
         t.depth or t.conditions or t.in_parallel or any(not loop.static for loop in t.frame.loops)
     )
     is_stepped = isinstance(nest.step, Expr) or nest.step != 1
-    named = _name(t, options.get("name"), is_inside=bool(is_inside))
-    if is_inside or is_stepped or options.get("serialize") or t.runs_in_order:
-        _serial(t, nest)
-    else:
-        _parallel(t, in_memory_order(nest, domain), options, named)
+    named = name_attribute(t, options.get("name"), is_inside=bool(is_inside))
+    with errors_with_name(options.get("name")):
+        if is_inside or is_stepped or options.get("serialize") or t.runs_in_order:
+            _serial(t, nest, {} if is_inside else named)
+        else:
+            _parallel(t, in_memory_order(nest, domain), options, named)
 
 
 def _empty_unless(nest: Nest, condition: Expr) -> Nest:
@@ -75,20 +77,6 @@ def _empty_unless(nest: Nest, condition: Expr) -> Nest:
         raise TaichiSyntaxError("a kernel with checkpoints has no loops over fields of 0 axes")
     [(low, high), *inner] = nest.bounds
     return replace(nest, bounds=[(low, ex.select(condition, high, low)), *inner])
-
-
-def _name(t: Translator, name: object, *, is_inside: bool) -> dict[str, ir.Attribute]:
-    """The attribute that holds the name of a loop. Raises TaichiTypeError for what is no text."""
-    if name is None:
-        return {}
-    if not isinstance(name, str):
-        raise TaichiTypeError(f"the name of a loop is a text, not a {type(name).__name__}")
-    if is_inside:
-        t.builder.warn(
-            f"ti.loop_config(name={name!r}) has no effect: the loop is nested inside another "
-            "for-loop or a branch"
-        )
-    return {"loop_name": ir.StringAttr.get(name)}
 
 
 def _nest(t: Translator, node: ast.For, domain: Any) -> Nest:
@@ -273,8 +261,8 @@ def _share_outer_variables(
     return shared
 
 
-def _serial(t: Translator, nest: Nest) -> None:
-    """A nest of serial loops; several axes stay several loops."""
+def _serial(t: Translator, nest: Nest, attributes: Mapping[str, ir.Attribute]) -> None:
+    """A nest of serial loops; several axes stay several loops. The outermost has attributes."""
     jumps = leaves_loop(nest.node.body)
     if jumps or isinstance(nest.step, Expr) or nest.step < 0:
         _while_form(t, nest)
@@ -288,12 +276,14 @@ def _serial(t: Translator, nest: Nest) -> None:
             return
         dtype = nest.dtypes[axis]
         low, high = (ex.as_index(bound) for bound in nest.bounds[axis])
-        for_op(
+        op = for_op(
             low,
             high,
             stride,
             lambda i: translate(axis + 1, [*indices, ex.from_index(i, dtype)]),
         )
+        for name, value in attributes.items() if axis == 0 else ():
+            op.attributes[name] = value
 
     translate(0, [])
 

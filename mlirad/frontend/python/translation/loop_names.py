@@ -1,0 +1,36 @@
+"""The names that `ti.loop_config(name=)` gives to loops, in IR and in errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from mlirad.bindings import ir
+from mlirad.errors import TaichiCompilationError, TaichiTypeError
+from mlirad.frontend.python.translation.translator import Translator
+
+
+def name_attribute(t: Translator, name: object, *, is_inside: bool) -> dict[str, ir.Attribute]:
+    """Return the attribute that holds the name of a loop. Raises TaichiTypeError for what is no
+    text."""
+    if name is None:
+        return {}
+    if not isinstance(name, str):
+        raise TaichiTypeError(f"the name of a loop is a text, not a {type(name).__name__}")
+    if is_inside:
+        t.builder.warn(
+            f"ti.loop_config(name={name!r}) has no effect: the loop is nested inside another "
+            "for-loop or a branch"
+        )
+    return {"loop_name": ir.StringAttr.get(name)}
+
+
+@contextmanager
+def errors_with_name(name: object) -> Iterator[None]:
+    """Add the name of a loop to errors in it, as a note."""
+    try:
+        yield
+    except TaichiCompilationError as error:
+        if name is not None:
+            error.add_note(f"in the loop {name!r}")
+        raise
