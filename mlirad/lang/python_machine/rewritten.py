@@ -20,6 +20,7 @@ _HELPERS = "__mlirad__"
 _REFUSED = {
     ast.FunctionDef: "a function is defined",
     ast.ClassDef: "a class is defined",
+    ast.With: "arch=ti.python has no parts of launches (with ...)",
     ast.Delete: "something is deleted",
     ast.Try: "exceptions are caught",
     ast.Global: "a global name is assigned to",
@@ -192,7 +193,7 @@ class _Rewriting(_Expressions):
         for statement in body:
             for kind, action in _REFUSED.items():
                 if isinstance(statement, kind):
-                    self._refuse(statement, f"{action} in a kernel or a @ti.func")
+                    self._refuse(statement, f"{action}, in a kernel or a @ti.func")
             visited = self.visit(statement)
             for new in visited if isinstance(visited, list) else [visited]:
                 statements.append(ast.copy_location(new, statement))
