@@ -141,8 +141,7 @@ class Kernel:
                 "kernels cannot be called from kernels: make the callee a @ti.func"
             )
         if current.interpret is not None:
-            _refuse_derivatives(self, current, mode)
-            return current.interpret(self.declaration, args, kwargs)
+            return current.interpret(_without_derivatives(self, current, mode), args, kwargs)
         try:
             launch = self.prepare(current, args, kwargs)
             if launch.arrays:
@@ -242,12 +241,14 @@ class Kernel:
         return variant.stages.ptx(parse_mode(mode), chip)
 
 
-def _refuse_derivatives(kernel: Kernel, current: Program, mode: Mode) -> None:
+def _without_derivatives(kernel: Kernel, current: Program, mode: Mode) -> KernelDeclaration:
+    """Return what a kernel declares. Raises TaichiRuntimeError for a launch with derivatives."""
     if mode.is_reverse or current.threads.recorder is not None:
         raise TaichiRuntimeError(
             f"kernel '{kernel.__name__}' has no derivatives with arch=ti.python, where Python runs "
             "it: compile it for a machine to take its gradient"
         )
+    return kernel.declaration
 
 
 def _draw_seed(launch: Launch, current: Program, mode: Mode) -> None:
