@@ -154,7 +154,7 @@ def for_loop(
     """`scf.for`; the caller fills its body and yields."""
     types = [v.type for v in initial]
     op = ir.Operation.create(Scf.FOR, types, [lower, upper, step, *initial], regions=1)
-    block(op, 0, [index_type(), *types])
+    block(op, 0, [lower.type, *types])
     return For(op)
 
 

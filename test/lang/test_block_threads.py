@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -301,3 +302,31 @@ def test_many_blocks_in_lanes_and_threads() -> None:
     turn(np.ones(1, np.int32))
     expected = (numbers.reshape(-1, 64)[:, ::-1] + 1).cumsum(1)
     np.testing.assert_array_equal(y.to_numpy().reshape(-1, 64), expected)
+
+
+@pytest.mark.parametrize("count", [64, 4096, 1000])
+@pytest.mark.parametrize("dtype", [ti.i8, ti.i64, ti.f16, ti.f64])
+def test_the_code_of_a_gpu_has_its_barriers_and_shuffles(count: int, dtype: Any) -> None:
+    x, y = ti.field(dtype, count), ti.field(dtype, count)
+
+    @ti.kernel
+    def turn() -> None:
+        ti.loop_config(block_dim=64)
+        for i in range(count):
+            shared = block.SharedArray(64, dtype)
+            shared[block.thread_idx()] = x[i]
+            block.sync()
+            y[i] = shared[63 - block.thread_idx()] + subgroup.shuffle_xor(x[i], 3)
+
+    text = str(turn.ptx(chip="sm_90"))
+    # of 64 bits are two
+    assert text.count("shfl.sync.idx") == (2 if dtype in (ti.i64, ti.f64) else 1)
+    assert "bar.sync" in text or "barrier.sync" in text
+    assert "st.shared" in text and "ld.shared" in text
+    assert len(re.findall(r"\.reqntid 64|\.maxntid 64", text)) == 1
+    numbers = np.random.default_rng(0).integers(1, 20, count)
+    x.from_numpy(numbers.astype(x.to_numpy().dtype))
+    turn()
+    whole = numbers[: count // 64 * 64].reshape(-1, 64)
+    expected = whole[:, ::-1] + whole[:, np.arange(64) ^ 3]
+    np.testing.assert_array_equal(y.to_numpy()[: whole.size], expected.reshape(-1))

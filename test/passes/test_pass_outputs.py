@@ -102,6 +102,7 @@ WALKS = [
     ("serial", "lanes", "primal forward", "hoist-allocas"),
     ("windows", "cpu", "primal reverse", "split-window-loops"),
     ("visited", "cpu", _ALL, "remove-activations"),
+    ("blocks", "simt", "primal forward", "lower-block-threads"),
 ]
 _STACKS = "what a reverse keeps has no other mode: its tangents are 'again'"
 # in which modes a pass has nothing to do, or is not run as yet
@@ -111,6 +112,7 @@ WITHOUT = {
     "insert-decision-prints": dict.fromkeys(("reverse", "forward"), "prints beside"),
     "insert-finite-checks": {"reverse": "stops, and changes nothing: test/ad/anomaly"},
     "insert-size-counts": {"forward": _STACKS},
+    "lower-block-threads": {"reverse": "one thread runs a block of a reverse"},
     "lower-floor-divisions": {"reverse": "of integers, which the primal has computed"},
     "lower-logs-to-stacks": {"forward": _STACKS},
     "lower-thread-memory": {"forward": _STACKS},

@@ -12,6 +12,8 @@ from mlirad.ir.structured import Parallel
 BLOCK_DIM = "block_dim"  # of a loop: how many iterations a block runs
 # Of a loop of one axis: its iterations fill blocks, so that all threads of a block run one.
 WHOLE_BLOCKS = "field.whole_blocks"
+# Of a loop over blocks: the threads of each. In it, of a loop over these threads, in any order.
+THREADS = "field.threads"
 DEFAULT_BLOCK, MOST_THREADS = 128, 1024
 FILLING_BLOCKS = 2048  # of 128 threads: about as many as a large GPU holds at once
 SUM_BYTES = 256  # of the sums of a loop: a thread has 255 registers of four
@@ -37,6 +39,11 @@ def block_size(loop: ir.Operation) -> int | None:
         return DEFAULT_BLOCK
     size = ir.IntegerAttr(loop.attributes[BLOCK_DIM]).value
     return size if 1 <= size <= MOST_THREADS else None
+
+
+def has_threads(op: ir.Operation) -> bool:
+    """Return whether a loop is over blocks of threads, or over the threads of one."""
+    return THREADS in op.attributes
 
 
 def threads_in_blocks(count: ir.Value, size: int) -> Parallel:

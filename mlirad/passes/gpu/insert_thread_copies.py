@@ -24,6 +24,7 @@ from mlirad.ir.gpu.blocks import (
     WHOLE_BLOCKS,
     block_number,
     block_size,
+    has_threads,
     thread_number,
     threads_in_blocks,
 )
@@ -56,7 +57,8 @@ def insert_thread_copies(module: ir.Operation) -> None:
     for function in functions(module):
         if is_private(function):
             continue
-        for loop in [op for op in block_operations(entry_of(function)) if is_parallel(op)]:
+        loops = [op for op in block_operations(entry_of(function)) if is_parallel(op)]
+        for loop in [op for op in loops if not has_threads(op)]:
             trips = prod(span.trips or 0 for span in spans(loop))
             is_cut = WHOLE_BLOCKS in loop.attributes
             if is_cut and not trips:

@@ -5,7 +5,7 @@ from mlirad.bindings import ir
 from mlirad.ir.memory.origins import Origins
 from mlirad.ir.ops import Gpu
 from mlirad.ir.requirements import launches_of_outlined_kernels, symbol_of
-from mlirad.ir.signature import ALIGN, NOALIAS, Attributes, parameter_attributes
+from mlirad.ir.signature import ALIGN, NOALIAS, Attributes, function_type, parameter_attributes
 from mlirad.ir.walk import block_operations, entry_of, functions, operations
 
 REQUIRES = (launches_of_outlined_kernels,)
@@ -50,7 +50,7 @@ def _mark(
 ) -> None:
     holder, name = ir.SymbolRefAttr(launch.attributes["kernel"]).value
     kernel = kernels[holder, name]
-    count = len(entry_of(kernel).arguments)
+    count = len(function_type(kernel).inputs)  # behind them is what blocks share
     passed = list(launch.operands)[len(launch.operands) - count :]
     labels = [
         {name: label for name, label in marks.get(value, {}).items() if is_alone or name != NOALIAS}

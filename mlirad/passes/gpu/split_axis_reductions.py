@@ -33,6 +33,7 @@ from mlirad.ir.gpu.blocks import (
     WARP,
     block_number,
     block_size,
+    has_threads,
     thread_number,
     threads_in_blocks,
 )
@@ -64,7 +65,8 @@ def split_axis_reductions(module: ir.Operation) -> None:
     for function in functions(module):
         if is_private(function):
             continue
-        for loop in [op for op in block_operations(entry_of(function)) if is_parallel(op)]:
+        loops = [op for op in block_operations(entry_of(function)) if is_parallel(op)]
+        for loop in [op for op in loops if not has_threads(op)]:
             trips = [span.trips for span in spans(loop)]
             constants = [trip for trip in trips if trip is not None]
             size = block_size(loop)

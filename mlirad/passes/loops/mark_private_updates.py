@@ -12,13 +12,14 @@ from mlirad.analysis.cells import Group, accesses_by_array, private_updates, sum
 from mlirad.analysis.meetings import Meetings
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
-from mlirad.dialect.field import is_atomic, is_load
+from mlirad.dialect.field import SharedOp, is_atomic, is_load
 from mlirad.ir.build import integer_type
+from mlirad.ir.gpu.blocks import has_threads
 from mlirad.ir.limits import Threads
 from mlirad.ir.reductions import PLAIN_MARK, REDUCE_MARK
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import is_parallel
-from mlirad.ir.walk import functions, is_defined_in, operations
+from mlirad.ir.walk import functions, is_defined_in, operations, owner_operation
 
 REQUIRES = KERNELS
 
@@ -57,7 +58,9 @@ def _mark_loop(loop: ir.Operation, threads: int, every_axis: bool) -> None:
     for root, group in accesses_by_array(loop).items():
         if all(is_load(op) for op, _ in group):
             continue
-        is_private = isinstance(root, ir.Value) and is_defined_in(root, loop)
+        is_private = isinstance(root, ir.Value) and _is_of_iteration(root, loop)
+        if has_threads(loop) and not is_private:
+            continue
         sums = (
             [] if is_private else [cell for cell in summed_cells(meetings, group) if not cell.names]
         )
@@ -69,6 +72,11 @@ def _mark_loop(loop: ir.Operation, threads: int, every_axis: bool) -> None:
         ):
             if REDUCE_MARK not in op.attributes:
                 op.attributes[PLAIN_MARK] = unit
+
+
+def _is_of_iteration(array: ir.Value, loop: ir.Operation) -> bool:
+    """Return whether an array is made in each iteration of a loop, and no other sees it."""
+    return is_defined_in(array, loop) and not SharedOp.holds(owner_operation(array))
 
 
 def _chunk_axis(loop: ir.Operation, threads: int) -> int:

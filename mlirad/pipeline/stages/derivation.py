@@ -12,6 +12,8 @@ NORMALISE = (
 )
 _NORMALISE_CLEARING = NORMALISE.replace("lower-activity", "lower-activity{derivatives=true}")
 NORMALISE_REVERSE = NORMALISE.replace("lower-block-loops", "lower-block-loops{of-launch=true}")
+# for machines with threads: not of reverses, whose adjoints of a block are not theirs to share
+_IN_THREADS = "lower-block-loops{threads=true}"
 _ACCESSES = (
     "check-recursion,check-gradient-arguments,check-races,check-access-rules,mark-collisions,"
     "mark-footprints,mark-flows"
@@ -64,6 +66,8 @@ def derivation(
     bounds = [_CHECK_BOUNDS if check_bounds else _CHECK_SPARSE] * (not keeps)
     access = [_CHECK_ACCESS] * (Check.ACCESS in mode.checks)
     normalise = _NORMALISE_CLEARING if mode.clears else NORMALISE
+    if not store and not keeps:
+        normalise = normalise.replace("lower-block-loops", _IN_THREADS)
     last = keep_values * (not mode.tangents)
     stages = [Stage("normal", ",".join([*inline, normalise, *bounds, *access, *finite, *last]))]
     marked = ["check-recursion", "mark-collisions{tangents=true}"] * (not mode.is_constant)

@@ -10,7 +10,7 @@ from mlirad.pipeline.stages.stage import Stage
 OUTLINED = "outlined"  # the last stage that all GPU targets share
 _LOWER = (
     "inline-custom-gradients,insert-active-lists{{every-axis=true}},lower-ordered-loops,lower-field-random,lower-field-assert,lower-field-print{{gpu=true}},"
-    "gather-pair-updates{{fast={fast}}},gather-shifted-updates,canonicalize,cse,mark-private-updates{{every-axis=true}},"
+    "lower-block-threads,gather-pair-updates{{fast={fast}}},gather-shifted-updates,canonicalize,cse,mark-private-updates{{every-axis=true}},"
     "insert-size-counts,lower-logs-to-stacks,lower-thread-memory,func.func(mem2reg),canonicalize,cse,"
     "split-serial-code,merge-iterations,split-reductions,split-axis-reductions,sink-updates,"
     "insert-thread-copies,func.func(mem2reg),"

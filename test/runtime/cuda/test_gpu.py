@@ -133,3 +133,39 @@ def test_an_address_that_is_nobodys(tmp_path: Path, pytestconfig: pytest.Config)
     assert done.stdout.count("until the process is started anew") == 2
     assert re.search("ILLEGAL_ADDRESS|INVALID_ADDRESS_SPACE", done.stdout)  # by what lies there
     assert "'astray'" in done.stdout
+
+
+def test_threads_of_a_block_wait_and_shuffle() -> None:
+    """Threads of the card for those of blocks: against NumPy, the last block full and not."""
+    for count in (64, 4096, 1000):
+        _turn_blocks(count)
+
+
+def _turn_blocks(count: int) -> None:
+    x, y = ti.field(ti.i32, count), ti.field(ti.i32, count)
+    total = ti.field(ti.i32, ())
+
+    @ti.kernel
+    def turn() -> None:
+        ti.loop_config(block_dim=64)
+        for i in range(count):
+            t = ti.simt.block.thread_idx()
+            shared = ti.simt.block.SharedArray(64, ti.i32)
+            shared[t] = x[i]
+            ti.simt.block.sync()
+            y[i] = shared[63 - t] + ti.simt.subgroup.inclusive_add(x[i])
+            rounds = x[i] % 5
+            while ti.simt.block.sync_any_nonzero(rounds > 0):
+                rounds -= 1
+                ti.atomic_add(total[None], ti.simt.subgroup.shuffle_xor(x[i], 1))
+
+    numbers = np.random.default_rng(count).integers(1, 100, count).astype(np.int32)
+    x.from_numpy(numbers)
+    turn()
+    padded = np.zeros(-(-count // 64) * 64, np.int32)
+    padded[:count] = numbers
+    turned = padded.reshape(-1, 64)[:, ::-1].reshape(-1)
+    sums = padded.reshape(-1, 32).cumsum(1).reshape(-1)
+    np.testing.assert_array_equal(y.to_numpy(), (turned + sums)[:count])
+    rounds = (padded % 5).reshape(-1, 64).max(1, keepdims=True)
+    assert total[None] == (rounds * padded.reshape(-1, 64)).sum()

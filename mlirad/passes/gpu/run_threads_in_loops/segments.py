@@ -9,17 +9,19 @@ from collections.abc import Iterable, Sequence
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.gpu.blocks import WARP, thread_number
 from mlirad.ir.gpu.thread_loops import Box, BoxLoop
 from mlirad.ir.ops import Gpu, Scf
 from mlirad.ir.pure_operations import is_pure
 from mlirad.ir.requirements import refuse
 from mlirad.ir.structured import For, If, While
-from mlirad.ir.walk import at_end, before, block_operations, operations
+from mlirad.ir.walk import at_end, before, block_operations, constant_integer, operations
 from mlirad.passes.gpu.run_threads_in_loops.agreement import refuse_what_differs, require_agreement
 from mlirad.passes.gpu.run_threads_in_loops.block_reduction import reduce_over_threads
 from mlirad.passes.gpu.run_threads_in_loops.thread_buffers import ThreadBuffers, write
 
 THREAD_ID, BARRIER, REDUCTION = Gpu.THREAD_ID, Gpu.BARRIER, Gpu.ALL_REDUCE
+SHUFFLE = Gpu.SHUFFLE
 
 Kept = tuple[ir.Value, ir.Value]  # a value, and the buffer that it is written to
 
@@ -50,7 +52,7 @@ class Segments:
             if _waits(op):
                 self._run_together(op, pending, end)
                 self._done.append(op)
-                pending = []
+                pending = self._read_shuffled(op) if op.name == SHUFFLE else []
             elif is_pure(op) and self._shared.issuperset(op.operands):
                 op.move_before(end)
                 self._shared.update(op.results)
@@ -110,6 +112,27 @@ class Segments:
             result = reduce_over_threads(op, buffer, self._threads.count)
         op.results[0].replace_all_uses_with(result)
         self._shared.add(result)
+
+    def _shuffle(
+        self, op: ir.Operation, pending: Sequence[ir.Operation], end: ir.Operation
+    ) -> None:
+        if "idx" not in str(op.attributes["mode"]) or constant_integer(op.operands[2]) != WARP:
+            refuse(op, "a shuffle by other numbers than those of threads of a warp")
+        self._shuffled = self._buffers.make(op.operands[0].type, op)
+        self._flush(pending, end, [(op.operands[0], self._shuffled)])
+
+    def _read_shuffled(self, op: ir.Operation) -> list[ir.Operation]:
+        """The operations, in front of a shuffle, that read what it gives."""
+        first = len(block_operations(op.block))
+        with before(op):
+            warp = b.mul(b.div(thread_number(), b.index(WARP)), b.index(WARP))
+            place = b.add(warp, b.to_index(op.operands[1]))
+            value, always = b.read(self._shuffled, [place]), b.number(1, b.integer_type(1))
+        for result, new in zip(op.results, (value, always)):
+            result.replace_all_uses_with(new)
+        there = block_operations(op.block)
+        at = there.index(op)
+        return there[at - (len(there) - first) : at]
 
     def _run_for(
         self, op: ir.Operation, pending: Sequence[ir.Operation], end: ir.Operation
@@ -179,6 +202,7 @@ class Segments:
 _RUNNERS = {
     BARRIER: Segments._wait,
     REDUCTION: Segments._reduce,
+    SHUFFLE: Segments._shuffle,
     Scf.FOR: Segments._run_for,
     Scf.IF: Segments._run_branch,
     Scf.WHILE: Segments._run_while,
@@ -187,5 +211,5 @@ _RUNNERS = {
 
 def _waits(op: ir.Operation) -> bool:
     """Return whether threads wait for one another at an operation, or within."""
-    waiting = (BARRIER, REDUCTION)
+    waiting = (BARRIER, REDUCTION, SHUFFLE)
     return op.name in waiting or any(inner.name in waiting for inner in operations(op))

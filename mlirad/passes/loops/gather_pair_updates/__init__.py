@@ -11,6 +11,7 @@ what has to be computed anew costs less than the updates.
 from __future__ import annotations
 
 from mlirad.bindings import ir
+from mlirad.ir.gpu.blocks import has_threads
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import Parallel, is_for, is_parallel
 from mlirad.ir.walk import block_operations, constant_integer, functions, operations
@@ -24,7 +25,8 @@ def gather_pair_updates(module: ir.Operation, *, fast: bool = True) -> None:
     `fast`: sums and products of derivatives may be taken in another order.
     """
     for function in functions(module):
-        for loop in [op for op in operations(function) if is_parallel(op)]:
+        loops = [op for op in operations(function) if is_parallel(op)]
+        for loop in [op for op in loops if not has_threads(op)]:
             for inner in [op for op in block_operations(Parallel(loop).body) if is_for(op)]:
                 for first in Parallel(loop).indices:
                     if _is_square(loop, inner, first):

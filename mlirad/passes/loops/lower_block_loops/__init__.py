@@ -5,6 +5,9 @@ other's values (`field.shuffle`, `field.ballot`); between two such points the th
 another, in a serial loop. What a thread has at such a point lies in an array of the block, and so
 does what its threads share. Behind this pass, no machine and no derivative knows of threads.
 
+With `threads`, the loops over blocks and those over their threads are marked, for machines that
+have such threads (`lower-block-threads`); a loop of one block stays a loop.
+
 These arrays are made in each block or, `of-launch`, in front of the loop, with an axis for the
 blocks: so a reverse, which knows the memory of a launch, gives them adjoints.
 
@@ -21,7 +24,9 @@ from mlirad.ir.walk import functions, operations
 REQUIRES = KERNELS
 
 
-def lower_block_loops(module: ir.Operation, *, of_launch: bool = False) -> None:
+def lower_block_loops(
+    module: ir.Operation, *, of_launch: bool = False, threads: bool = False
+) -> None:
     """Make loops over blocks of parallel loops whose iterations wait for one another."""
     for function in functions(module):
         loops = [op for op in operations(function) if is_parallel(op)]
@@ -30,7 +35,7 @@ def lower_block_loops(module: ir.Operation, *, of_launch: bool = False) -> None:
                 run_in_blocks,  # few programs have one
             )
 
-            run_in_blocks(loop, of_launch)
+            run_in_blocks(loop, of_launch, threads)
         for op in operations(function):
             if needs_block(op):
                 refuse(op, f"'{op.name}' outside of a parallel loop")

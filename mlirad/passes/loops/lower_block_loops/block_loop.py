@@ -6,7 +6,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import SharedOp
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of, box_digits, product
-from mlirad.ir.gpu.blocks import BLOCK_DIM, MOST_THREADS, block_size
+from mlirad.ir.gpu.blocks import BLOCK_DIM, MOST_THREADS, THREADS, block_size
 from mlirad.ir.requirements import refuse
 from mlirad.ir.structured import Parallel
 from mlirad.ir.walk import at_end, before, block_operations, constant_integer, operations
@@ -16,8 +16,9 @@ from mlirad.passes.loops.lower_block_loops.thread_connections import Connections
 from mlirad.passes.loops.lower_block_loops.thread_segments import Segments
 
 
-def run_in_blocks(loop: ir.Operation, of_launch: bool) -> None:
-    """Put a loop over blocks in the place of a loop. Arrays `of_launch` are made in front of it."""
+def run_in_blocks(loop: ir.Operation, of_launch: bool, threads: bool) -> None:
+    """Put a loop over blocks in the place of a loop. Arrays `of_launch` are made in front of it;
+    with `threads`, it is marked."""
     size = block_size(loop)
     if size is None:
         refuse(loop, f"'{BLOCK_DIM}' of threads that wait is 1 to {MOST_THREADS}")
@@ -25,12 +26,14 @@ def run_in_blocks(loop: ir.Operation, of_launch: bool) -> None:
         box = bounds_of(loop)
         extents = [bounds.trips() for bounds in box]
         total = product(extents)
-        blocks = b.parallel_loop([b.index(0)], [_count(total, size)], [b.index(1)])
+        count = _count(total, size)
+        blocks = b.parallel_loop([b.index(0)], [count], [b.index(1)])
     with at_end(blocks.body, loop.location):
         b.end_parallel()
+    end = _mark(blocks, size) if threads else block_operations(blocks.body)[-1]
     axes: dict[ir.Value, int] = {index: axis for axis, index in enumerate(Parallel(loop).indices)}
     arrays = ThreadArrays(size, _home(loop, blocks, of_launch))
-    loops = SegmentLoops(_block(loop, blocks, size, total), arrays)
+    loops = SegmentLoops(_block(loop, blocks, end, size, total), arrays, is_marked=threads)
     segments = Segments(loops, loop)
     for op in [op for op in operations(loop) if SharedOp.holds(op)]:
         arrays.share(op)
@@ -52,8 +55,25 @@ def _count(total: ir.Value, size: int) -> ir.Value:
     return b.ceildivsi(total, b.index(size))
 
 
-def _block(loop: ir.Operation, blocks: Parallel, size: int, total: ir.Value) -> Block:
+def _mark(blocks: Parallel, size: int) -> ir.Operation:
+    """Say how many threads a block has. Gives the op in front of which its code stands. One block
+    gets another beside it, which does nothing: a loop of one iteration would be folded."""
+    blocks.op.attributes[THREADS] = ir.IntegerAttr.get(b.integer_type(64), size)
     (end,) = block_operations(blocks.body)
+    if constant_integer(blocks.upper[0]) != 1:
+        return end
+    with before(blocks.op):
+        blocks.op.operands[1] = b.index(2)
+    with before(end):
+        first = b.if_else(b.compare(b.SLT, blocks.indices[0], b.index(1)), [], with_else=False)
+    with at_end(first.then, end.location):
+        b.yield_()
+    return block_operations(first.then)[-1]
+
+
+def _block(
+    loop: ir.Operation, blocks: Parallel, end: ir.Operation, size: int, total: ir.Value
+) -> Block:
     with before(end):
         first = b.mul(blocks.indices[0], b.index(size))
     trips = constant_integer(total)

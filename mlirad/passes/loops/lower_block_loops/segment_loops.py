@@ -10,6 +10,7 @@ import msgspec
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.gpu.blocks import THREADS
 from mlirad.ir.structured import For
 from mlirad.ir.walk import at_end, before, block_operations
 from mlirad.passes.loops.lower_block_loops.thread_arrays import ThreadArrays
@@ -40,8 +41,8 @@ class Segment(msgspec.Struct, frozen=True, eq=False):
 class SegmentLoops:
     """Makes the segments of a block, for the threads that run what is around."""
 
-    def __init__(self, block: Block, arrays: ThreadArrays) -> None:
-        self.block, self.arrays = block, arrays
+    def __init__(self, block: Block, arrays: ThreadArrays, *, is_marked: bool) -> None:
+        self.block, self.arrays, self._is_marked = block, arrays, is_marked
         self.segments: list[Segment] = []
         self._masks: list[ir.Value] = []  # of what is around: which threads run it
 
@@ -68,6 +69,8 @@ class SegmentLoops:
         size, flags = b.index, [flag] if flag is not None else []
         with before(end):
             loop = b.for_loop(size(0), size(self.block.size), size(1))
+        if self._is_marked:
+            loop.op.attributes[THREADS] = ir.UnitAttr.get()
         with at_end(loop.body, end.location):
             b.yield_()
         (last,) = block_operations(loop.body)

@@ -32,7 +32,12 @@ from mlirad.ir.limits import Range
 from mlirad.ir.memory.descriptor import element_pointer, memref_at, pointer_of, pointer_type
 from mlirad.ir.ops import Func, Llvm
 from mlirad.ir.reports.location import source_location
-from mlirad.ir.requirements import calls_of_private_functions, is_private, known_arrays, symbol_of
+from mlirad.ir.requirements import (
+    calls_of_private_functions,
+    is_private,
+    known_arrays,
+    symbol_of,
+)
 from mlirad.ir.signature import (
     ALIGN,
     NOALIAS,
@@ -64,6 +69,7 @@ from mlirad.passes.memory.lower_field_to_memref.field_address import (
     field_memref,
     slab_mark,
 )
+from mlirad.passes.memory.lower_field_to_memref.shared_memory import memory_of_blocks
 
 REQUIRES = (known_arrays, calls_of_private_functions)
 
@@ -308,6 +314,10 @@ def _lower_alloca(lowering: _Lowering, op: ir.Operation) -> None:
     lowering.arrays[op.results[0]] = _Array(memref, None, [])
 
 
+def _lower_shared(lowering: _Lowering, op: ir.Operation) -> None:
+    lowering.arrays[op.results[0]] = _Array(memory_of_blocks(op), None, [])
+
+
 def _clear(memref: ir.Value, size: int) -> None:
     i64 = b.integer_type(64)
     byte = b.llvm_constant(0, b.integer_type(8))
@@ -380,6 +390,7 @@ _HANDLERS = {
     field.StoreOp.OPERATION_NAME: _lower_store,
     field.AtomicOp.OPERATION_NAME: _lower_atomic,
     field.AllocaOp.OPERATION_NAME: _lower_alloca,
+    field.SharedOp.OPERATION_NAME: _lower_shared,
     field.DimOp.OPERATION_NAME: _lower_dim,
     field.AddressOp.OPERATION_NAME: _lower_address,
     field.FetchOp.OPERATION_NAME: _lower_fetch,
