@@ -89,3 +89,45 @@ def test_memory_lent_after_a_launch_is_kept_for_the_tape() -> None:
         view.fill(7.0)
         del view
     np.testing.assert_array_equal(x.grad.to_numpy(), 4.0)
+
+
+PARTS = {
+    "slice": lambda view: view[1:],
+    "axes": lambda view: view.T,
+    "shape": lambda view: view.reshape(2, 2)[1],
+    "bytes": lambda view: view.view(np.uint8)[8:],
+    "buffer": lambda view: memoryview(view)[1:],
+}
+
+
+@pytest.mark.cpu_code("lent memory is the processor's")
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_of_a_view_is_a_view(part: str) -> None:
+    x, loss, square = squares()
+    held = PARTS[part](x.to_numpy(copy=False))
+    with pytest.raises(ti.TaichiRuntimeError, match="may write to"), ti.ad.Tape(loss):
+        square()
+    del held
+    with ti.ad.Tape(loss):
+        square()
+    np.testing.assert_array_equal(x.grad.to_numpy(), 4.0)
+
+
+@pytest.mark.cpu_code("lent memory is the processor's")
+@pytest.mark.parametrize("layout", [(0, 1), (1, 0)])
+def test_a_part_of_a_view_of_an_array_with_a_layout_is_a_view(layout: tuple[int, ...]) -> None:
+    qd.init(arch=qd.cpu)
+    x = qd.tensor(qd.f64, (3, 2), backend=qd.Backend.NDARRAY, layout=layout, needs_grad=True)
+    loss = qd.field(qd.f64, (), needs_grad=True)
+
+    @qd.kernel
+    def square(x: qd.types.ndarray()) -> None:
+        for i, j in x:
+            loss[None] += x[i, j] ** 2
+
+    part = x.to_numpy(copy=False)[1:, 1]
+    with pytest.raises(ti.TaichiRuntimeError, match="may write to"), ti.ad.Tape(loss):
+        square(x)
+    del part
+    with ti.ad.Tape(loss):
+        square(x)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import DTypeLike
 
 from mlirad.errors import TaichiRuntimeError
@@ -115,6 +116,7 @@ class AsArray(SlicedArray):
             return super().shared_array(copy)
         self.note_read()
         self.note_write()
+        shared = _rooted(shared)
         self.program.threads.views.add_writable(self.key, shared, caller())
         return shared
 
@@ -133,5 +135,19 @@ class AsArray(SlicedArray):
 
     def _watch(self, view: Values) -> Values:
         if self.dtype.is_float and not self.is_derivative:
+            view = _rooted(view)
             self.program.threads.views.add(self.key, view, caller())
         return view
+
+
+class _Root:
+    """The memory of an array, as NumPy takes it from objects of other libraries."""
+
+    def __init__(self, values: Values) -> None:
+        self._values, self.__array_interface__ = values, values.__array_interface__
+
+
+def _rooted(values: Values) -> Values:
+    """Return an array that exists as long as parts of it do. Parts of a view of an array keep that
+    array, and not the view."""
+    return np.asarray(_Root(values))
