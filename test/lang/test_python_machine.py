@@ -1,5 +1,6 @@
 """`ti.init(arch=ti.python)`: Python runs kernels, with the values that compiled kernels give."""
 
+import bdb
 import sys
 import traceback
 
@@ -301,3 +302,27 @@ def test_draws_are_in_range_and_differ():
     draw()
     assert 0 <= x.to_numpy().min() < x.to_numpy().max() < 1
     assert len({*x.to_numpy().tolist()}) > 90
+
+
+def test_a_debugger_stops_at_each_line_with_the_variables() -> None:
+    ti.init(arch=ti.python)
+    x = ti.field(ti.f64, 2)
+
+    @ti.kernel
+    def count(scale: ti.f64):
+        for i in x:
+            t = scale * i
+            x[i] += t
+
+    stops = []
+
+    class Debugger(bdb.Bdb):
+        def user_line(self, frame):
+            if frame.f_code.co_name == "count":
+                first = count.function.__code__.co_firstlineno
+                names = {k: frame.f_locals[k] for k in ("i", "t") if k in frame.f_locals}
+                stops.append((frame.f_lineno - first, names))
+
+    Debugger().runcall(count, 3.0)
+    assert [line for line, _ in stops if line > 1] == [2, 3, 4, 2, 3, 4, 2]
+    assert [names for line, names in stops if line == 4] == [{"i": 0, "t": 0.0}, {"i": 1, "t": 3.0}]

@@ -38,7 +38,7 @@ def executable(
     node = _Rewriting(source, references).function()
     outer = _parameters([*function.__code__.co_freevars, _HELPERS])
     wrapper = _definition("__outer__", outer, [node])
-    module = ast.fix_missing_locations(ast.Module([ast.copy_location(wrapper, node)], []))
+    module = _located(ast.Module([ast.copy_location(wrapper, node)], []))
     file = function.__code__.co_filename
     code = _code_in(_code_in(compile(module, file, "exec"), "__outer__"), node.name)
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
@@ -51,6 +51,21 @@ def executable(
 
 def _code_in(code: CodeType, name: str) -> CodeType:
     return next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)
+
+
+def _located(module: ast.Module) -> ast.Module:
+    """Place nodes that have no place on the line where the node around them begins: a call of an
+    attribute over several lines would count as one of the last."""
+    places: list[tuple[Any, int, int]] = [(node, 1, 0) for node in module.body]
+    while places:
+        node, line, column = places.pop()
+        if "lineno" in node._attributes:
+            if not hasattr(node, "lineno"):
+                node.lineno = node.end_lineno = line
+                node.col_offset = node.end_col_offset = column
+            line, column = node.lineno, node.col_offset
+        places += [(child, line, column) for child in ast.iter_child_nodes(node)]
+    return module
 
 
 def _parameters(names: Sequence[str]) -> ast.arguments:
