@@ -93,6 +93,19 @@ def test_arrays_and_vectors_out_of_bounds(height: Any) -> None:
     np.testing.assert_array_equal(x, [0, 0, 1])
 
 
+def test_an_index_made_of_nan(height: Any) -> None:
+    """A clamp keeps it, as NumPy's does; the integer is the lowest."""
+
+    @ti.kernel
+    def read(x: ti.f64) -> ti.f64:
+        return height[int(ti.math.clamp(ti.acos(x), 0.0, 3.0)), 0]  # here
+
+    assert read(-1.0) == 0
+    with pytest.raises(ti.TaichiAssertionError, match=r"\(-2147483648, 0\)") as caught:
+        read(2.0)
+    assert place_of(read) in str(caught.value)
+
+
 def test_assertions(height: Any) -> None:
     @ti.kernel
     def run(limit: int):
