@@ -17,6 +17,9 @@ IS_IMPLEMENTATION = "__is_implementation__"  # of a function of Python that is r
 REPEAT_AFTER = 300  # calls, where a program does not say when to measure again
 
 
+FIRST_WARMUP = 1  # calls of each that are not measured
+
+
 def forced_names(text: str) -> dict[str, str]:
     """Return the implementation that is forced for each function. Raises ValueError for text that
     is no list of pairs."""
@@ -86,8 +89,8 @@ class PerformanceDispatcher:
         first_warmup: int,
         warmup: int,
         active: int,
-        repeat_after_count: int,
-        repeat_after_seconds: float,
+        repeat_after_count: int | None,
+        repeat_after_seconds: float | None,
     ) -> None:
         self.__name__, self.__doc__, self.__wrapped__ = (
             function.__name__,
@@ -97,7 +100,10 @@ class PerformanceDispatcher:
         self._parameters = [*inspect.signature(function).parameters]
         self._geometry_of = get_geometry_hash
         self._first_warmup, self._warmup, self._active = first_warmup, warmup, active
-        self._repeat_count, self._repeat_seconds = repeat_after_count, repeat_after_seconds
+        self.repeat_after_count, self.repeat_after_seconds = (
+            repeat_after_count,
+            repeat_after_seconds,
+        )
         self._implementations: list[Implementation] = []
         self._trials: dict[Hashable, _Trials] = {}
         text = os.environ.get(FORCED, "")
@@ -172,15 +178,15 @@ class PerformanceDispatcher:
 
     def _is_due(self, trials: _Trials) -> bool:
         """Return whether the implementations are to be measured again."""
-        is_counted = self._repeat_count > 0 and trials.calls + 1 >= self._repeat_count
-        seconds = perf_counter() - trials.began
-        return is_counted or (self._repeat_seconds > 0 and seconds >= self._repeat_seconds)
+        count, seconds = self.repeat_after_count or 0, self.repeat_after_seconds or 0.0
+        is_counted = count > 0 and trials.calls + 1 >= count
+        return is_counted or (seconds > 0 and perf_counter() - trials.began >= seconds)
 
 
 def perf_dispatch(
     *,
     get_geometry_hash: Callable[..., Hashable],
-    first_warmup: int = 1,
+    first_warmup: int = FIRST_WARMUP,
     warmup: int = 0,
     active: int = 1,
     repeat_after_count: int | None = None,
@@ -193,12 +199,20 @@ def perf_dispatch(
         repeat_after_count = REPEAT_AFTER
 
     def mark(function: Callable[..., Any]) -> PerformanceDispatcher:
-        count, seconds = repeat_after_count or 0, repeat_after_seconds or 0.0
+        repeat = repeat_after_count, repeat_after_seconds
         return PerformanceDispatcher(
-            function, get_geometry_hash, first_warmup, warmup, active, count, seconds
+            function, get_geometry_hash, first_warmup, warmup, active, *repeat
         )
 
     return mark
 
+
+# what programs take from the module inside Quadrants
+NAMES = {
+    "DEFAULT_REPEAT_AFTER_COUNT": REPEAT_AFTER,
+    "NUM_FIRST_WARMUP": FIRST_WARMUP,
+    "PerformanceDispatcher": PerformanceDispatcher,
+    "_parse_force_map": forced_names,
+}
 
 __all__ = ["perf_dispatch"]

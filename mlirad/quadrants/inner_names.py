@@ -18,6 +18,7 @@ from mlirad.lang.simt.namespace import PLACES
 from mlirad.lang.taichi_names import Modules
 from mlirad.quadrants.argument_kinds import KernelBatchedArgType
 from mlirad.quadrants.copies import NAMES as COPIES
+from mlirad.quadrants.dispatch import NAMES as DISPATCH
 from mlirad.quadrants.exceptions import NAMES, QuadrantsRuntimeError
 from mlirad.quadrants.machines import Arch, current_config
 from mlirad.quadrants.messages import NAMES as MESSAGES
@@ -97,8 +98,7 @@ def inner_modules(package: str) -> Modules:
     modules["lang.simt"] = {name: getattr(mlirad.simt, name) for name in PLACES}
     modules["_lib.core"].update(_core())
     modules["lang.stream"] = {"Event": Event, "Stream": Stream}
-    modules["_kernels"] = COPIES
-    modules["_logging"] = MESSAGES
+    modules |= {"_kernels": COPIES, "_logging": MESSAGES, "lang._perf_dispatch": DISPATCH}
     tensors = {name: names[name] for name in ("Tensor", "VectorTensor", "MatrixTensor")}
     modules["_tensor"] = {**tensors, "_with_layout": with_layout}
     modules["lang._kernel_types"] = {"KernelBatchedArgType": KernelBatchedArgType}
