@@ -13,6 +13,8 @@ from mlirad.frontend.python.values.annotations import evaluate_annotations
 from mlirad.lang.kernels.kernel import Kernel, real_func
 from mlirad.quadrants.dispatch import IS_IMPLEMENTATION
 
+IS_FASTCACHE = "__is_fastcache__"  # of a function whose kernel says where its code came from
+
 
 class QuadrantsKernel(Kernel):
     """A kernel of which programs ask what was compiled and passed."""
@@ -21,7 +23,7 @@ class QuadrantsKernel(Kernel):
     def _primal(self) -> Any:
         from mlirad.quadrants.statistics import KernelStatistics
 
-        return KernelStatistics(self)
+        return KernelStatistics(self, is_fastcache=getattr(self.function, IS_FASTCACHE, False))
 
 
 def kernel(
@@ -33,11 +35,11 @@ def kernel(
     gpu_graph: bool = False,
     checkpoints: bool = False,
 ) -> Any:
-    """Compile a function when it is called, as `ti.kernel` does. `fastcache` (once `pure`) changes
-    nothing: compiled kernels are kept on disk anyway. With `graph` it may have the parts of
-    `qd.graph`; every kernel is launched by one call. With `checkpoints` launches may pause, see
-    `PausingKernel`. Raises TaichiSyntaxError for a graph that returns something, and for
-    `checkpoints` without `graph`."""
+    """Compile a function when it is called, as `ti.kernel` does. `fastcache` (once `pure`) has
+    `kernel._primal` say where the code came from: compiled kernels are kept on disk anyway. With
+    `graph` it may have the parts of `qd.graph`; every kernel is launched by one call. With
+    `checkpoints` launches may pause, see `PausingKernel`. Raises TaichiSyntaxError for a graph that
+    returns something, and for `checkpoints` without `graph`."""
     is_graph = graph or gpu_graph
     if checkpoints and not is_graph:
         raise TaichiSyntaxError("@qd.kernel(checkpoints=True) requires graph=True")
@@ -52,6 +54,7 @@ def kernel(
         if is_graph:
             refuse_results(function)
             setattr(function, IS_GRAPH, True)
+        setattr(function, IS_FASTCACHE, pure or fastcache)
         if not checkpoints:
             return QuadrantsKernel(function)
         from mlirad.quadrants.checkpoints import Checkpoints, PausingKernel
@@ -92,7 +95,8 @@ def refuse_results(function: Callable[..., Any]) -> None:
 
 
 def pure(kernel: Kernel) -> Kernel:
-    """Return a kernel as it is; once the name of `fastcache`."""
+    """Mark a kernel as `fastcache` does, whose name this once was."""
+    setattr(kernel.function, IS_FASTCACHE, True)
     return kernel
 
 

@@ -11,21 +11,26 @@ from mlirad.dialect import context
 from mlirad.errors import TaichiRuntimeError
 from mlirad.ir.walk import entry_of, functions
 from mlirad.lang.kernels.kernel import Kernel
+from mlirad.pipeline.mode import PRIMAL
 from mlirad.quadrants.argument_kinds import KernelBatchedArgType
+from mlirad.runtime.executor.executor import Origin
 from mlirad.runtime.kernels.variant import RECORDED, Variant
+from mlirad.runtime.program import program
 
 
 class KernelStatistics:
     """What was compiled of a kernel."""
 
-    def __init__(self, kernel: Kernel) -> None:
-        self._kernel = kernel
+    def __init__(self, kernel: Kernel, *, is_fastcache: bool) -> None:
+        self._kernel, self._is_fastcache = kernel, is_fastcache
 
     @property
     def compiled_kernel_data_by_key(self) -> Mapping[Hashable, Variant]:
         """The variants of the kernel in the current program, by what they were compiled for."""
         variants = self._kernel._variants
-        return {} if variants is None else variants.by_key
+        if variants is None or variants.program is not program():
+            return {}
+        return variants.by_key
 
     materialized_kernels = compiled_kernel_data_by_key
 
@@ -36,6 +41,30 @@ class KernelStatistics:
         where that launch is not known: before the first one, or of several variants where a tape
         recorded."""
         return SimpleNamespace(kernel_args_count_by_type=_count_arguments(self._last_variant()))
+
+    @property
+    def src_ll_cache_observations(self) -> SimpleNamespace:
+        """Whether the code of the last launch was found in the cache of compiled kernels
+        (`cache_validated`, `cache_loaded`), or is there from now on (`cache_stored`), and whether
+        it was looked for if there is a cache (`cache_key_generated`). Of kernels without
+        `fastcache`, which the cache has too, and before the first launch all of it is False."""
+        variants = self.compiled_kernel_data_by_key if self._is_fastcache else {}
+        origin = self._last_variant().codes.origins.get(PRIMAL) if variants else None
+        is_loaded = origin is Origin.CACHE
+        return SimpleNamespace(
+            cache_key_generated=origin is not None,
+            cache_validated=is_loaded,
+            cache_loaded=is_loaded,
+            cache_stored=origin is Origin.STORED,
+        )
+
+    @property
+    def launch_observations(self) -> SimpleNamespace:
+        """Whether the last launch found its kernel compiled in this program
+        (`found_kernel_in_materialize_cache`)."""
+        variant = self._last_variant()
+        is_first = variant.launched_at == variant.built_at + 1
+        return SimpleNamespace(found_kernel_in_materialize_cache=not is_first)
 
     def _last_variant(self) -> Variant:
         variants = [*self.compiled_kernel_data_by_key.values()]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 from mlirad.quadrants.lang._kernel_types import KernelBatchedArgType as Kind
 
 import mlirad.quadrants as qd
+from mlirad.lang.kernels.kernel import Kernel
 
 
 @dataclasses.dataclass
@@ -113,3 +115,86 @@ def test_the_tasks_of_the_last_launch_are_counted() -> None:
         assert prog.get_num_offloaded_tasks_on_last_call() == 3
         one_loop(x)
         assert prog.get_num_offloaded_tasks_on_last_call() == 1
+
+
+@qd.kernel(fastcache=True)
+def fill(x: qd.types.NDArray[qd.f32, 1], is_twice: qd.template()):
+    for i in x:
+        x[i] = 2.0 if qd.static(is_twice) else 1.0
+
+
+@qd.pure
+@qd.kernel
+def fill_by_pure(x: qd.types.NDArray[qd.f32, 1]):
+    for i in x:
+        x[i] = 3.0
+
+
+@qd.kernel
+def fill_otherwise(x: qd.types.NDArray[qd.f32, 1]):
+    for i in x:
+        x[i] = 4.0
+
+
+def cached(kernel: Kernel) -> tuple[bool, ...]:
+    of_cache = kernel._primal.src_ll_cache_observations
+    names = "cache_key_generated", "cache_validated", "cache_loaded", "cache_stored"
+    return tuple(getattr(of_cache, name) for name in names)
+
+
+NOTHING = (False, False, False, False)
+STORED = (True, False, False, True)
+LOADED = (True, True, True, False)
+
+
+def test_code_from_the_cache_is_told_from_what_is_stored(tmp_path: Path) -> None:
+    for expected in (STORED, LOADED):
+        qd.init(offline_cache=True, offline_cache_file_path=str(tmp_path))
+        assert cached(fill) == NOTHING  # not launched in this program
+        x = qd.ndarray(qd.f32, (2,))
+        for kernel in (fill_by_pure, fill_otherwise):
+            kernel(x)
+        assert cached(fill_by_pure) == expected
+        assert cached(fill_otherwise) == NOTHING  # is kept too, but was not asked for
+        fill(x, False)
+        fill(x, False)
+        assert cached(fill) == expected
+
+
+def test_each_variant_has_its_place_in_the_cache(tmp_path: Path) -> None:
+    x = run_with_cache(tmp_path)
+    fill(x, False)
+    x = run_with_cache(tmp_path)
+    fill(x, True)
+    assert cached(fill) == STORED
+    fill(x, False)
+    assert cached(fill) == LOADED
+    assert x.to_numpy().tolist() == [1.0, 1.0]
+
+
+def run_with_cache(path: Path) -> qd.Ndarray:
+    qd.init(offline_cache=True, offline_cache_file_path=str(path))
+    return qd.ndarray(qd.f32, (2,))
+
+
+def test_nothing_is_stored_without_a_cache_or_in_a_spoilt_one(tmp_path: Path) -> None:
+    qd.init(offline_cache=False)
+    fill(qd.ndarray(qd.f32, (2,)), False)
+    assert cached(fill) == (True, False, False, False)
+    fill(run_with_cache(tmp_path), False)
+    for file in tmp_path.rglob("*"):
+        if file.is_file():
+            file.write_bytes(b"\x00spoilt")
+    x = run_with_cache(tmp_path)
+    fill(x, False)
+    assert cached(fill) == STORED
+    assert x.to_numpy().tolist() == [1.0, 1.0]
+
+
+def test_the_first_launch_of_a_variant_compiles_it() -> None:
+    x = qd.ndarray(qd.f32, (2,))
+    launches = []
+    for is_twice in (False, False, True, False, True, True):
+        fill(x, is_twice)
+        launches.append(fill._primal.launch_observations.found_kernel_in_materialize_cache)
+    assert launches == [False, True, False, True, True, True]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from enum import Enum
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -80,12 +81,27 @@ class LaunchMemory(Protocol):
         """Those to a field, as long as the code is launched; None where there are never any."""
 
 
+class Origin(Enum):
+    """Where the machine code of a kernel came from."""
+
+    CACHE = "an earlier process, or program, made it"
+    STORED = "compiled, and kept for later processes"
+    COMPILED = "compiled, and not kept"
+
+
 class KeptCode(NamedTuple):
     """Machine code of a kernel that an earlier process made, and where this one keeps what it
     makes, if anywhere."""
 
     binary: bytes | None = None
     keep: Callable[[bytes], None] | None = None
+
+    @property
+    def origin(self) -> Origin:
+        """Return where the code comes from that is compiled with this."""
+        if self.binary is not None:
+            return Origin.CACHE
+        return Origin.COMPILED if self.keep is None else Origin.STORED
 
 
 NOT_KEPT = KeptCode()

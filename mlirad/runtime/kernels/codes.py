@@ -14,7 +14,7 @@ from mlirad.dialect import context
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError
 from mlirad.pipeline.mode import CLEARING, PRIMAL, Mode
-from mlirad.runtime.executor.executor import Addressable, Code, PassedArray
+from mlirad.runtime.executor.executor import Addressable, Code, Origin, PassedArray
 from mlirad.runtime.footprints import Footprints
 from mlirad.runtime.kernels.kernel_ir import KernelIR, LoweredMode
 from mlirad.runtime.kernels.notes import Notes
@@ -78,6 +78,7 @@ class Codes:
         self.stages, self._notes, self.program = stages, notes, stages.program
         self._primal = primal
         self.compiled: dict[Mode, Code] = {}
+        self.origins: dict[Mode, Origin] = {}  # of what is compiled
         self.is_stale = False  # a field it uses is gone
         self.when_stale: list[Callable[[], None]] = []
         self._may_collide: dict[Mode, bool] = {}
@@ -112,7 +113,7 @@ class Codes:
                 wait = self.program.executor.synchronize
                 code = ProfiledCode(code, name, self.program.profile, wait)
             COMPILING.note(name, perf_counter() - begun)
-            self.compiled[mode] = code
+            self.compiled[mode], self.origins[mode] = code, lowered.kernel.code.origin
             self._made.add(code)
             self._may_collide[mode] = lowered.may_collide
         return code

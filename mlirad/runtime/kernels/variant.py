@@ -46,6 +46,7 @@ class Variant:
         self.codes: Codes = Codes(self.stages, self.notes, primal)
         self.unrecorded = UnrecordedLaunches(self.codes, self.refresh)
         self.launched_at = RECORDED  # the program's count of changes
+        self.built_at = program.threads.changes
         # of the program, when the gradients of the kernel's fields were last looked at
         self.gradient_version = -1
         self.array_needs_grad = [
