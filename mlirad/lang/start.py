@@ -47,12 +47,14 @@ def init(
     kernel_profiler (launches are timed, for `ti.profiler`), lanes (iterations of
     parallel loops that run together: None, as many as the processor's vectors hold where that
     pays; 1, none; 4, 8 or 16, wherever possible; else the environment's MLIRAD_LANES),
-    print_ir, simt_order (of the threads of arch=ti.simt: ascending, descending or shuffled;
-    else the environment's MLIRAD_SIMT_ORDER, else ascending), enable_fallback (to the CPU,
-    where no machine of `arch` is there: else that raises UnavailableError), offline_cache,
-    offline_cache_file_path, offline_cache_max_size_of_files, offline_cache_cleaning_policy and
-    offline_cache_cleaning_factor (see docs/cache.md); Taichi's other options are accepted.
-    Raises KeyError for unknown ones.
+    print_ir, dump_ir (a folder where every stage of what is compiled is written; else the
+    environment's MLIRAD_DUMP_IR), simt_order (of the threads of arch=ti.simt: ascending,
+    descending or shuffled; else the environment's MLIRAD_SIMT_ORDER, else ascending),
+    enable_fallback (to the CPU, where no machine of `arch` is there: else that raises
+    UnavailableError), offline_cache, offline_cache_file_path, offline_cache_max_size_of_files,
+    offline_cache_cleaning_policy and offline_cache_cleaning_factor (see docs/cache.md); Taichi's
+    other options are accepted.
+    Raises KeyError for unknown ones, OSError for a folder that cannot be made.
     """
     config = Config.from_options(
         {"default_fp": default_fp, "default_ip": default_ip, "debug": debug, **options}

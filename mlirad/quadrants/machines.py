@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
@@ -42,15 +43,34 @@ _REFUSED = {
 def init(arch: Any = None, **options: Any) -> None:
     """Start a program, as `ti.init` does; `arch` is a machine, or several, of which the first that
     is there runs it. Raises KeyError for options that do not exist, and for those that mlirad does
-    not have."""
+    not have, ValueError where the environment asks for edited IR or PTX (`QD_LOAD_IR`)."""
     for name, reason in _REFUSED.items():
         if options.get(name):
             raise KeyError(f"qd.init({name}=) is not available: {reason}")
         options.pop(name, None)
+    _read_environment(options)
     if arch is not None:
         arch = [str(name) for name in (arch if isinstance(arch, list | tuple) else [arch])]
     start.init(arch=arch, **options)
     pm.program().make_view = _make_view
+
+
+def _read_environment(options: dict[str, Any]) -> None:
+    """Take the folder of dumps from the environment. Raises ValueError if it asks for edited
+    code."""
+    for name in ("QD_LOAD_IR", "QUADRANTS_LOAD_PTX"):
+        if _is_set(name):
+            raise ValueError(
+                f"{name} is not available: a kernel is compiled from its text in Python. "
+                "mlirad-opt runs passes on an edited dump, unset the variable to run the program"
+            )
+    if _is_set("QD_DUMP_IR"):
+        folder = options.get("debug_dump_path") or os.environ.get("QD_DEBUG_DUMP_PATH")
+        options.setdefault("dump_ir", folder or "/tmp/ir")
+
+
+def _is_set(name: str) -> bool:
+    return os.environ.get(name, "0") not in ("", "0")
 
 
 def _make_view(array: Ndarray, positions: Sequence[range]) -> Any:

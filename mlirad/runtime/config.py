@@ -90,6 +90,8 @@ class Config(msgspec.Struct):
     # processor's vectors have, where that pays
     lanes: int | None = msgspec.field(default_factory=_lanes)
     print_ir: Any = False
+    # a folder for the IR of what is compiled
+    dump_ir: str | None = msgspec.field(default_factory=lambda: os.environ.get("MLIRAD_DUMP_IR"))
     kernel_profiler: bool = False  # launches are timed
     enable_fallback: bool = True  # to the CPU, where `arch` is not there
     # of the threads that arch=ti.simt runs one after the other
@@ -140,6 +142,9 @@ class Config(msgspec.Struct):
         if flag(options.get("check_out_of_bound") or False, "ti.init(check_out_of_bound=)"):
             config.debug = True
         config._check_cache()
+        if config.dump_ir:
+            config.dump_ir = os.fspath(config.dump_ir)
+            os.makedirs(config.dump_ir, exist_ok=True)
         named = ("offline_cache", "offline_cache_file_path")
         config.asks_for_cache = any(map(options.get, named)) or _CACHE_NAMES[1] in os.environ
         threads = whole(config.cpu_max_num_threads or _threads(), "ti.init(cpu_max_num_threads=)")

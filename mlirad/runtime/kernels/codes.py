@@ -124,6 +124,10 @@ class Codes:
     def _lower(self, mode: Mode) -> LoweredMode:
         stages, own_mode = self.stages.given.resolve(mode)
         lowered = stages.lower(own_mode)
+        if folder := self.program.config.dump_ir:
+            from mlirad.runtime.kernels.ir_files import write_stages
+
+            write_stages(stages, own_mode, folder)
         self._reached[mode] = frozenset(lowered.kernel.fields)
         return lowered
 
