@@ -186,3 +186,26 @@ def test_numbers_are_looked_up_in_repeated_launches() -> None:
         simulation.rates.gain = gain
         step(simulation)
     assert simulation.x.to_numpy().tolist() == [20] * 4
+
+
+@qd.data_oriented(template_primitives=False)
+class Counter:
+    def __init__(self) -> None:
+        self.step = 2
+        self.count, self.half = qd.field(qd.i32, ()), qd.field(qd.f32, ())
+
+    @qd.kernel
+    def advance(self):
+        self.count[None] += self.step
+        self.half[None] = self.step / 2
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_number_that_becomes_a_float_is_not_cut_in_silence() -> None:
+    counter = Counter()
+    counter.advance()
+    counter.step = 1.5
+    with pytest.warns(UserWarning, match="lose precision: i32 <- f32") as warnings:
+        counter.advance()
+    assert warnings[0].filename == __file__
+    assert (counter.count[None], counter.half[None]) == (3, 0.75)
