@@ -14,6 +14,7 @@ from mlirad.bindings import PassManager, ir
 from mlirad.errors import MLIRError, TaichiCompilationError
 from mlirad.ir.ops import Builtin
 from mlirad.ir.reports.location import source_location
+from mlirad.ir.reports.loop_names import name_loop
 from mlirad.ir.requirements import COPYING_STAGES, KERNEL_STAGES, Request, Requests
 from mlirad.ir.walk import block_operations
 from mlirad.pipeline.options import PipelineError, options_of, parse_options, spell
@@ -315,11 +316,15 @@ def _reason(report: str) -> str:
 
 
 def _locate_errors(work: Action) -> Action:
-    """Turn upstream's error into ours, with the place of its first diagnostic."""
+    """Turn upstream's error into ours, with the place of its first diagnostic; name the loop of
+    ours."""
 
     def run(op: ir.Operation) -> None:
         try:
             work(op)
+        except TaichiCompilationError as error:
+            name_loop(error, op)
+            raise
         except ir.MLIRError as error:
             if not error.error_diagnostics:
                 raise MLIRError(str(error)) from None

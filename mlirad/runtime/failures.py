@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from mlirad.errors import TaichiRuntimeError, located
+from mlirad.ir.reports.loop_names import in_loop
 from mlirad.ir.reports.message import Message
 
 
@@ -16,4 +17,7 @@ def raise_recorded(
     holes."""
     message = messages[record[0] - 1]
     text = message.fill([int(word) for word in record[1:]])
-    raise kind(text if message.place is None else located(text, message.place))
+    error = kind(text if message.place is None else located(text, message.place))
+    if message.loop is not None:
+        error.add_note(in_loop(message.loop))
+    raise error

@@ -19,16 +19,21 @@ _HOLE = re.compile(r"\{([^}]*)\}")
 
 
 class Message(msgspec.Struct, frozen=True):
-    """A text with holes for words of a launch, and the place in the source that it speaks of."""
+    """A text with holes for words of a launch, the place in the source that it speaks of, and the
+    name of the loop there."""
 
     text: str
     place: SourceLocation | None
+    loop: str | None = None
 
     @property
     def attribute(self) -> ir.Attribute:
         """This, to be kept in IR."""
         text = ir.StringAttr.get(self.text)
-        return ir.DictAttr.get({"text": text, "place": place_attribute(self.place)})
+        entries = {"text": text, "place": place_attribute(self.place)}
+        if self.loop is not None:
+            entries["loop"] = ir.StringAttr.get(self.loop)
+        return ir.DictAttr.get(entries)
 
     def fill(self, values: Sequence[int]) -> str:
         """The text with words in its holes; a format that ends in a letter of C's for floats reads
@@ -47,4 +52,5 @@ class Message(msgspec.Struct, frozen=True):
 def read_message(attribute: ir.Attribute) -> Message:
     """The message that was kept in IR."""
     entry = ir.DictAttr(attribute)
-    return Message(ir.StringAttr(entry["text"]).value, read_place(entry["place"]))
+    loop = ir.StringAttr(entry["loop"]).value if "loop" in entry else None
+    return Message(ir.StringAttr(entry["text"]).value, read_place(entry["place"]), loop)

@@ -13,6 +13,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import is_load
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.reports.location import source_location
+from mlirad.ir.reports.loop_names import loop_name
 from mlirad.ir.reports.message import RACES, Message
 from mlirad.ir.reports.remarks import shown_array, shown_place
 from mlirad.ir.requirements import KERNELS, is_private
@@ -48,7 +49,7 @@ def _messages_of(function: ir.Operation) -> list[Message]:
                 meeting = (write for write in writes if _meet(overwrites, load, write, loop))
                 write = next(meeting, None)
                 if write is not None:
-                    messages.append(_message(load, write))
+                    messages.append(_message(load, write, loop_name(loop.op)))
     return messages
 
 
@@ -65,10 +66,11 @@ def _is_certain(node: Node, loop: Node) -> bool:
     return all(certainly_runs(owner.op) for owner in node.owners_within(loop))
 
 
-def _message(load: Node, write: Node) -> Message:
+def _message(load: Node, write: Node, name: str | None) -> Message:
+    loop = "loop" if name is None else f"loop {name!r}"
     text = (
         f"{shown_array(load.array)} is read here and written by another iteration of the same "
-        f"parallel loop, at {shown_place(write.op)}: what is read depends on the machine, and on "
+        f"parallel {loop}, at {shown_place(write.op)}: what is read depends on the machine, and on "
         "the run (put ti.loop_config(serialize=True) before the loop, or write to another field)"
     )
     return Message(text, source_location(load.op.location))

@@ -15,6 +15,7 @@ from mlirad.ir import build as b
 from mlirad.ir.limits import Threads
 from mlirad.ir.memory.descriptor import memref_at, pointer_of, pointer_type
 from mlirad.ir.ops import Func, Llvm, Scf
+from mlirad.ir.reports.loop_names import symbol_suffix
 from mlirad.ir.requirements import KERNELS, refuse, symbol_of
 from mlirad.ir.signature import (
     function_type,
@@ -62,7 +63,7 @@ def lower_parallel_to_workers(module: ir.Operation, *, threads: Threads = 1) -> 
         if loops:
             state = _state_of_workers(function)
         for number, op in enumerate(loops):
-            name = f"{symbol_of(function)}.piece{number}"
+            name = f"{symbol_of(function)}.piece{number}{symbol_suffix(op, '.')}"
             _share(module, function, Parallel(op), state, name, threads)
 
 

@@ -25,6 +25,7 @@ from mlirad.errors import SplitError, TaichiCompilationError, of_accesses
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.limits import OneOf
 from mlirad.ir.reports.location import source_location
+from mlirad.ir.reports.loop_names import in_loop, loop_name
 from mlirad.ir.reports.remarks import remark, shown_array, shown_place
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import is_parallel
@@ -199,8 +200,13 @@ def _parallel_loop(node: Node) -> Node | None:
 
 def _message(load: Node, write: Node) -> str:
     name = load.array if isinstance(load.array, str) else "an array argument"
-    read, written = (source_location(node.op.location) for node in (load, write))
+    read, written = map(_place, (load.op, write.op))
     return f"'{name}', read at {read} and needed by the gradient, is overwritten at {written}"
+
+
+def _place(op: ir.Operation) -> str:
+    name = loop_name(op)
+    return f"{source_location(op.location)}{'' if name is None else f' {in_loop(name)}'}"
 
 
 def _refuse(

@@ -6,6 +6,7 @@ from mlirad.dialect import field, snode
 from mlirad.dialect.field import AssertOp, array_type, number_behind
 from mlirad.ir import build as b
 from mlirad.ir.reports.location import source_location
+from mlirad.ir.reports.loop_names import loop_name
 from mlirad.ir.reports.message import MESSAGES, RECORD_SIZE, Message
 from mlirad.ir.signature import marked_as_errors
 from mlirad.ir.walk import at_end, before, operations
@@ -28,7 +29,7 @@ def lower_field_assert(module: ir.Operation) -> None:
         with before(op):
             _record(op, number + 1)
         text = ir.StringAttr(op.attributes["message"]).value
-        messages.append(Message(text, source_location(op.location)).attribute)
+        messages.append(Message(text, source_location(op.location), loop_name(op)).attribute)
         op.erase()
     module.attributes[MESSAGES] = ir.ArrayAttr.get(messages)
 

@@ -184,3 +184,17 @@ func.func @huge(%m: memref<f32>, %v: f32) {
   }
   return
 }
+
+// The name that a program gave to a loop is in its location, and goes into the symbol.
+// CHECK-LABEL: func.func @named
+// CHECK: module(@named_kernels) function(@named_0_fill_all)
+func.func @named(%m: memref<100xf32>, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 100 : index
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    memref.store %v, %m[%i] : memref<100xf32>
+    scf.reduce
+  } loc("loop fill all"("program.py":3:5))
+  return
+}

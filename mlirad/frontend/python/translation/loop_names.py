@@ -1,13 +1,14 @@
-"""The names that `ti.loop_config(name=)` gives to loops, in IR and in errors."""
+"""The names that `ti.loop_config(name=)` gives to loops, in IR, in code and in errors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError, TaichiTypeError
 from mlirad.frontend.python.translation.translator import Translator
+from mlirad.ir.reports.loop_names import in_loop, named_location
 
 
 def name_attribute(t: Translator, name: object, *, is_inside: bool) -> dict[str, ir.Attribute]:
@@ -26,11 +27,15 @@ def name_attribute(t: Translator, name: object, *, is_inside: bool) -> dict[str,
 
 
 @contextmanager
-def errors_with_name(name: object) -> Iterator[None]:
-    """Add the name of a loop to errors in it, as a note."""
-    try:
+def loop_of_name(name: object, *, is_inside: bool) -> Iterator[None]:
+    """Add the name of a loop to errors in it, as a note, and to the location of its ops, unless it
+    `is_inside` another."""
+    if not isinstance(name, str):
         yield
+        return
+    try:
+        with nullcontext() if is_inside else named_location(name):
+            yield
     except TaichiCompilationError as error:
-        if name is not None:
-            error.add_note(f"in the loop {name!r}")
+        error.add_note(in_loop(name))
         raise

@@ -31,7 +31,7 @@ from mlirad.frontend.python.source.assigned_names import assigned_names, resolve
 from mlirad.frontend.python.source.jumps import has_jump, has_return, leaves_loop
 from mlirad.frontend.python.translation.comprehensions import bind_target
 from mlirad.frontend.python.translation.graphs import do_while, is_do_while
-from mlirad.frontend.python.translation.loop_names import errors_with_name, name_attribute
+from mlirad.frontend.python.translation.loop_names import loop_of_name, name_attribute
 from mlirad.frontend.python.translation.loop_nest import Nest, in_memory_order
 from mlirad.frontend.python.translation.scopes import Flag, Loop, StaticBreak, StaticContinue
 from mlirad.frontend.python.translation.statements import live_flag, visit_block
@@ -59,12 +59,12 @@ def _for(t: Translator, node: ast.For) -> None:
     _check_targets(t, node.target, len(nest.bounds), nest.is_grouped)
     if t.builder.gate is not None and t.depth == t.builder.do_whiles and not t.in_parallel:
         nest = _empty_unless(nest, t.builder.gate.is_open())
-    is_inside = (
+    is_inside = bool(
         t.depth or t.conditions or t.in_parallel or any(not loop.static for loop in t.frame.loops)
     )
     is_stepped = isinstance(nest.step, Expr) or nest.step != 1
-    named = name_attribute(t, options.get("name"), is_inside=bool(is_inside))
-    with errors_with_name(options.get("name")):
+    named = name_attribute(t, options.get("name"), is_inside=is_inside)
+    with loop_of_name(options.get("name"), is_inside=is_inside):
         if is_inside or is_stepped or options.get("serialize") or t.runs_in_order:
             _serial(t, nest, {} if is_inside else named)
         else:

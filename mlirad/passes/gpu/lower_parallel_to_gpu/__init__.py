@@ -6,8 +6,8 @@ extents are known at the launch only, the host chooses how wide a block is, and 
 over rows that the grid has no blocks for. Boxes that no such block fits are counted through.
 
 Assumes `split-serial-code`. The launches of a function `f` are to be outlined
-(`gpu-kernel-outlining`) as `f_0`, `f_1`, ... in the order of its loops, into the `gpu.module` named
-`f_kernels`.
+(`gpu-kernel-outlining`) as `f_0`, `f_1`, ... in the order of its loops, with their names behind it
+(`f_0_fill`), into the `gpu.module` named `f_kernels`.
 """
 
 import re
@@ -22,6 +22,7 @@ from mlirad.ir.gpu.blocks import WHOLE_BLOCKS
 from mlirad.ir.limits import Range
 from mlirad.ir.ops import Gpu
 from mlirad.ir.reports.location import source_location
+from mlirad.ir.reports.loop_names import symbol_suffix
 from mlirad.ir.requirements import KERNELS, is_private, symbol_of
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import before, block_operations, constant_integer, entry_of, functions
@@ -52,7 +53,8 @@ def lower_parallel_to_gpu(
             _add_holder(module, f"{name}_kernels", function.location)
         for number, loop in enumerate(loops):
             with before(loop):
-                _lower(loop, Launch(f"{name}_kernels", f"{name}_{number}"), block_dim)
+                symbol = f"{name}_{number}{symbol_suffix(loop, '_')}"
+                _lower(loop, Launch(f"{name}_kernels", symbol), block_dim)
             loop.erase()
 
 

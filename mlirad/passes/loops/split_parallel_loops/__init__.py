@@ -17,7 +17,8 @@ from mlirad.ir import build as b
 from mlirad.ir.limits import Threads, Worth
 from mlirad.ir.marks.rounding import update_marks
 from mlirad.ir.reductions import PLAIN_MARK, Reduction, find_reductions
-from mlirad.ir.requirements import KERNELS
+from mlirad.ir.reports.loop_names import symbol_suffix
+from mlirad.ir.requirements import KERNELS, symbol_of
 from mlirad.ir.structured import Parallel, is_for, is_parallel, is_while
 from mlirad.ir.walk import (
     at_end,
@@ -46,7 +47,7 @@ def split_parallel_loops(
     for function in functions(module):
         loops = [op for op in operations(function) if is_parallel(op)]
         for number, loop in enumerate(loops):
-            name = f"{ir.StringAttr(function.attributes['sym_name']).value}.chunk{number}"
+            name = f"{symbol_of(function)}.chunk{number}{symbol_suffix(loop, '.')}"
             _Split(module, function, loop, name, threads, worth).run()
 
 
