@@ -116,6 +116,19 @@ func.func @computes(%x: !field.array<f32, [16]>, %k: !field.array<i32, [1000000]
   return
 }
 
+// The name that a program gave to a loop is in its location, and goes into the symbol.
+// CHECK-LABEL: func.func @named
+// CHECK: call @named.chunk0.fill_all(
+func.func @named(%x: !field.array<f32, [16]>, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
+    "field.store"(%v, %x, %i) : (f32, !field.array<f32, [16]>, index) -> ()
+  } loc("loop fill all"("program.py":3:5))
+  return
+}
+
 // CHECK-LABEL: func.func private @small_loop_on_one_thread.chunk0(%arg0: index, %arg1: index
 // CHECK: scf.for %[[I:.*]] = %arg0 to %arg1
 // CHECK-NEXT: field.store %{{.*}}, %{{.*}}[%[[I]]]
@@ -137,16 +150,3 @@ func.func @computes(%x: !field.array<f32, [16]>, %k: !field.array<i32, [1000000]
 // CHECK: field.atomic add {{.*}} {field.plain}
 // CHECK-LABEL: func.func private @computes.chunk0
 // CHECK: field.atomic add
-
-// The name that a program gave to a loop is in its location, and goes into the symbol.
-// CHECK-LABEL: func.func @named
-// CHECK: call @named.chunk0.fill_all(
-func.func @named(%x: !field.array<f32, [16]>, %v: f32) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c16 = arith.constant 16 : index
-  scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
-    "field.store"(%v, %x, %i) : (f32, !field.array<f32, [16]>, index) -> ()
-  } loc("loop fill all"("program.py":3:5))
-  return
-}
