@@ -20,10 +20,10 @@ def _profile() -> Profile | None:
 
 
 def print_kernel_profiler_info(mode: str = "count") -> None:
-    """Print a table of kernels (`count`: shares, seconds, launches, milliseconds of the shortest,
-    the mean and the longest), or of launches one by one (`trace`). Raises ValueError for another
-    mode; like the others of this module, warns where launches are not timed, which is asked for by
-    `ti.init(kernel_profiler=True)`."""
+    """Print a table of kernels and, below each, of its loops with names (`count`: shares, seconds,
+    launches, milliseconds of the shortest, the mean and the longest), or of launches one by one
+    (`trace`). Raises ValueError for another mode; like the others of this module, warns where
+    launches are not timed, which is asked for by `ti.init(kernel_profiler=True)`."""
     if text(mode, "mode") not in ("count", "trace"):
         raise ValueError(f"mode is 'count' or 'trace', not {mode!r}")
     profile = _profile()
@@ -37,21 +37,30 @@ def print_kernel_profiler_info(mode: str = "count") -> None:
     else:
         print("     %     total    count        min        avg        max   kernel")
         for kernel in sorted(profile.kernels.values(), key=lambda one: -one.total):
-            share = 100 * kernel.total / total if total else 0
-            print(
-                f"{share:6.2f} {kernel.total / 1000:7.3f} s {kernel.counter:7d}x "
-                f"{kernel.min:10.3f} {kernel.avg:10.3f} {kernel.max:10.3f} ms {kernel.name}"
-            )
+            _print_row(kernel, total)
+            for name, loop in profile.loops.items():
+                if name.startswith(f"{kernel.name}: "):
+                    _print_row(loop, total)
     print(f"{total / 1000:.3f} s in {len(profile.kernels)} kernels")
+
+
+def _print_row(row: Launches, total: float) -> None:
+    share = 100 * row.total / total if total else 0
+    print(
+        f"{share:6.2f} {row.total / 1000:7.3f} s {row.counter:7d}x "
+        f"{row.min:10.3f} {row.avg:10.3f} {row.max:10.3f} ms {row.name}"
+    )
 
 
 def query_kernel_profiler_info(name: str) -> Launches:
     """Return how often a kernel was launched (`counter`), and for how many milliseconds (`min`,
     `max`, `avg`, floats); a derivative has the name of its kernel with the mode behind a dot, such
-    as `step.reverse`. All are 0 for a name that was not launched, which is no error."""
+    as `step.reverse`, and a loop that `ti.loop_config(name="sum")` names `step: sum`, but on CUDA.
+    All are 0 for a name that was not launched, which is no error."""
     text(name, "name")
     profile = _profile()
-    return Launches(name) if profile is None else profile.kernels.get(name, Launches(name))
+    rows = {} if profile is None else profile.loops | profile.kernels
+    return rows.get(name, Launches(name))
 
 
 def clear_kernel_profiler_info() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -225,3 +226,64 @@ def test_warnings_of_races_name_the_loop() -> None:
 
     with pytest.warns(UserWarning, match="of the same parallel loop 'shifted', at"):
         shift()
+
+
+def timed_kernel() -> tuple[Any, Any]:
+    """A kernel of a loop that does much and one that does little, and its loss."""
+    x = ti.field(ti.f64, 512, needs_grad=True)
+    loss = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def work():
+        ti.loop_config(name="much")
+        for i in x:
+            s = x[i]
+            for _ in range(200):
+                s = ti.sin(s)
+            loss[None] += s
+        ti.loop_config(name="little")
+        for i in x:
+            loss[None] += x[i]
+        for i in x:
+            loss[None] += 2 * x[i]
+
+    return work, loss
+
+
+@pytest.mark.parametrize("arch", [ti.cpu, ti.simt])
+def test_the_profiler_times_loops_with_names(
+    arch: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(2):  # what the first one compiled is of no use to the second one's clocks
+        ti.init(arch=arch, kernel_profiler=True, offline_cache_file_path=str(tmp_path))
+        work, loss = timed_kernel()
+        for _ in range(3):
+            work()
+        with ti.ad.Tape(loss):
+            work()
+        query = ti.profiler.query_kernel_profiler_info
+        for kernel, count in ("work", 4), ("work.reverse", 1):
+            launches, much, little = map(query, (kernel, f"{kernel}: much", f"{kernel}: little"))
+            assert launches.counter == much.counter == little.counter == count
+            assert 0 < little.total < much.total / 4
+            assert much.total + little.total <= launches.total
+            assert much.min <= much.avg <= much.max
+        total = sum(query(name).total for name in ("work", "work.reverse"))
+        assert ti.profiler.get_kernel_profiler_total_time() >= total / 1000
+    ti.profiler.print_kernel_profiler_info()
+    table = capsys.readouterr().out
+    names = [line.split("ms ")[1] for line in table.splitlines() if " ms " in line]
+    place = names.index("work")
+    assert names[place : place + 3] == ["work", "work: much", "work: little"]
+    ti.profiler.clear_kernel_profiler_info()
+    assert query("work: much").counter == 0
+
+
+def test_other_programs_see_nothing_of_profiled_code(tmp_path: Path) -> None:
+    for is_timed in (True, False, True):
+        ti.init(kernel_profiler=is_timed, offline_cache_file_path=str(tmp_path))
+        work, loss = timed_kernel()
+        work()
+        assert loss[None] == 0
+        if is_timed:
+            assert ti.profiler.query_kernel_profiler_info("work: much").counter == 1

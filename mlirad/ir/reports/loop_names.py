@@ -14,6 +14,7 @@ from mlirad.ir.ops import Func
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import ancestors, enclosing, operations
 
+LOOP_NAME = "loop_name"  # of a loop, for people
 _LOOP = "loop "  # before a name: programs in MLIR have names of their own in locations
 
 

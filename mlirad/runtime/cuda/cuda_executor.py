@@ -41,6 +41,8 @@ class CudaKernel(CompiledKernel):
 class CudaExecutor(Executor):
     """An NVIDIA GPU. Raises UnavailableError where there is none."""
 
+    is_synchronous = False
+
     def __init__(self, driver: CudaDriver | None = None) -> None:
         self.driver = cuda_driver() if driver is None else driver
         self.memory: DeviceMemory = DeviceMemory(self.driver, CompiledServices(self))

@@ -136,6 +136,7 @@ class Executor(ABC):
     """A machine: its memory, and code for it."""
 
     memory: Memory
+    is_synchronous = True  # launches have ended when they return
 
     @abstractmethod
     def stages(self, mode: Mode, config: Config, *, keeps: bool = False) -> list[Stage]:

@@ -111,7 +111,7 @@ class Codes:
                 code = CodeWithOwnArrays(code, lowered.own_arrays, memory)
             if self.program.profile is not None:
                 wait = self.program.executor.synchronize
-                code = ProfiledCode(code, name, self.program.profile, wait)
+                code = ProfiledCode(code, name, self.program.profile, wait, lowered.times)
             COMPILING.note(name, perf_counter() - begun)
             self.compiled[mode], self.origins[mode] = code, lowered.kernel.code.origin
             self._made.add(code)

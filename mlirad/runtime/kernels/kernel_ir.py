@@ -27,10 +27,11 @@ from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.derivation import MARKED, NORMALISE, NORMALISE_REVERSE
 from mlirad.pipeline.stages.gpu import cuda_stages
 from mlirad.pipeline.stages.stage import Stage, behind, join, up_to
-from mlirad.runtime.executor.executor import KeptCode, LoweredKernel
-from mlirad.runtime.kernels.kept_notes import KeptNotes
+from mlirad.runtime.executor.executor import NOT_KEPT, KeptCode, LoweredKernel
+from mlirad.runtime.kernels.kept_notes import KeptNotes, NotesSlot
 from mlirad.runtime.memory.deferred_writes import read_row_notes
 from mlirad.runtime.poles import mark_infinite
+from mlirad.runtime.profile import LoopTimes
 from mlirad.runtime.program import Program
 
 _KEEP = "builtin.module(keep-launch{{number={number}}},canonicalize,cse)"
@@ -42,6 +43,7 @@ class LoweredMode(msgspec.Struct, frozen=True):
     kernel: LoweredKernel
     may_collide: bool  # iterations, as far as is known while compiling
     own_arrays: Sequence[OwnArray] = ()
+    times: LoopTimes | None = None  # of a program whose launches are timed
 
 
 class KernelIR:
@@ -97,14 +99,14 @@ class KernelIR:
     # On the way to code.
 
     def lower(self, mode: Mode) -> LoweredMode:
-        """A mode at the last stage. Raises TaichiCompilationError if a pass refuses the
-        kernel."""
+        """A mode at the last stage. Raises TaichiCompilationError if a pass refuses it."""
         stages, config = self.stages(mode), self.program.config
         options = (str(mode), config.arch, str(config.opt_level), *self._assumed_fields(mode))
         slot = self._kept.slot(join(stages), *options)
         early: ir.Module | None = None
+        is_timed = _has_timed_loops(self.kernel.module, self.program)
         with context(), self.kernel.module.operation.location:
-            if slot.found is None:
+            if slot.found is None or is_timed:
                 early = self._before_last(mode, stages)
                 notes = declarations(early)
             else:
@@ -114,6 +116,7 @@ class KernelIR:
             else:
                 self.program.poles.note(notes.operation)
             _warn(_messages(notes, RACES))
+            times = _time_loops(early) if early is not None and is_timed else None
 
         def finish() -> ir.Module:
             with context(), self.kernel.module.operation.location:
@@ -124,11 +127,10 @@ class KernelIR:
         def keep(code: bytes) -> None:
             slot.keep([str(notes)], code)
 
-        binary = None if slot.found is None else slot.found[1]
-        code = KeptCode(binary, keep if slot.is_on else None)
+        code = _kept_code(slot, keep) if times is None else NOT_KEPT
         may_collide = any("grad.collisions" in op.attributes for op in notes.body.operations)
         lowered = self._lowered_kernel(notes, mode, finish, code)
-        return LoweredMode(lowered, may_collide, self.kernel.own_arrays)
+        return LoweredMode(lowered, may_collide, self.kernel.own_arrays, times)
 
     def _lowered_kernel(
         self, notes: ir.Module, mode: Mode, finish: Callable[[], ir.Module], code: KeptCode
@@ -285,6 +287,28 @@ class GivenKernels:
     def forget(self) -> None:
         """What derivatives the kernel's fields have has changed."""
         self._known = {}
+
+
+def _kept_code(slot: NotesSlot, keep: Callable[[bytes], None]) -> KeptCode:
+    """The code that a slot of the cache has, or will."""
+    binary = None if slot.found is None else slot.found[1]
+    return KeptCode(binary, keep if slot.is_on else None)
+
+
+def _has_timed_loops(module: ir.Module, program: Program) -> bool:
+    """Return whether a program asks for the times of loops that a kernel names."""
+    if program.profile is None or not program.executor.is_synchronous:
+        return False
+    from mlirad.runtime.kernels.loop_clocks import has_named_loops  # which few programs need
+
+    return has_named_loops(module)
+
+
+def _time_loops(module: ir.Module) -> LoopTimes:
+    """Have a module that waits for its last stage time its loops."""
+    from mlirad.runtime.kernels.loop_clocks import insert_loop_clocks  # which few programs need
+
+    return insert_loop_clocks(module.operation)
 
 
 def _messages(module: ir.Module, name: str) -> list[Message]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError, TaichiTypeError
 from mlirad.frontend.python.translation.translator import Translator
-from mlirad.ir.reports.loop_names import in_loop, named_location
+from mlirad.ir.reports.loop_names import LOOP_NAME, in_loop, named_location
 
 
 def name_attribute(t: Translator, name: object, *, is_inside: bool) -> dict[str, ir.Attribute]:
@@ -23,7 +23,7 @@ def name_attribute(t: Translator, name: object, *, is_inside: bool) -> dict[str,
             f"ti.loop_config(name={name!r}) has no effect: the loop is nested inside another "
             "for-loop or a branch"
         )
-    return {"loop_name": ir.StringAttr.get(name)}
+    return {LOOP_NAME: ir.StringAttr.get(name)}
 
 
 @contextmanager
