@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from runtime.cuda.machine import stub_the_driver
 
 import mlirad as ti
+from mlirad.runtime.executors import EXECUTORS
 
 N = 16
 
@@ -287,3 +289,18 @@ def test_other_programs_see_nothing_of_profiled_code(tmp_path: Path) -> None:
         assert loss[None] == 0
         if is_timed:
             assert ti.profiler.query_kernel_profiler_info("work: much").counter == 1
+
+
+def test_the_driver_of_a_gpu_is_told_the_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Launches are timed there; profilers of the GPU time its kernels."""
+    monkeypatch.setitem(EXECUTORS, "cuda", EXECUTORS["cuda"])
+    stub = stub_the_driver()
+    ti.init(arch=ti.cuda, kernel_profiler=True)
+    work, loss = timed_kernel()
+    with ti.ad.Tape(loss):
+        work()
+    assert stub.mistakes == []
+    symbols = {name for _, name in stub.handles.values()}
+    assert {"work_0_much", "work_2_little"} <= symbols
+    for name, count in ("work", 1), ("work.reverse", 1), ("work: much", 0):
+        assert ti.profiler.query_kernel_profiler_info(name).counter == count
