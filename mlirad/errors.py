@@ -106,7 +106,8 @@ class TaichiAssertionError(TaichiRuntimeError, AssertionError):
 
 
 class SplitError(TaichiCompilationError):
-    """A kernel whose loops a tape has to launch one by one, to keep what each overwrites."""
+    """A kernel whose loops a tape has to launch one by one, to keep what each overwrites, or
+    what a clock said."""
 
 
 class MLIRError(TaichiCompilationError):

@@ -32,13 +32,13 @@ _LATER = {"algorithms", "linalg", "profiler", "tools", "GUI", "ui", "mlir"}
 _WHEN_USED = {
     "GraphStatus": "mlirad.quadrants.checkpoints",
     "BufferView": "mlirad.lang.buffer_view",
+    "clock_counter": "mlirad.quadrants.clocks",
+    "clock_freq_hz": "mlirad.quadrants.clocks",
 }
 _MISSING = {
     "BitpackedFields": "types of few bits",
     "Mesh": "meshes",
     "MeshInstance": "meshes",
-    "clock_counter": "clocks in kernels: qd.profiler measures launches",
-    "clock_freq_hz": "clocks in kernels: qd.profiler measures launches",
     "make_spd": "projections to positive matrices",
     "mesh_local": "meshes",
     "mesh_patch_idx": "meshes",

@@ -26,7 +26,8 @@ _Memory = tuple[Key, Elements]
 class KernelUse:
     """The accesses of a kernel, for all of its launches.
 
-    A kernel that prints, or uses derivatives, is not launched again: what it makes is kept.
+    A kernel that prints, reads a clock, or uses derivatives, is not launched again: what it makes
+    is kept.
     """
 
     def __init__(self, program: Program, variant: Variant, footprints: Footprints | None) -> None:
@@ -48,7 +49,9 @@ class KernelUse:
         self._every = (*self.read, *self.written, *self.needed, *self.before)
         self._known: dict[Hashable, tuple[int, Step]] = {}  # with the units taken apart till then
         touched = (*accesses.read, *accesses.written)
-        self.is_repeatable = not prints(variant) and not any(map(self._is_derivative, touched))
+        self.is_repeatable = not (
+            prints(variant) or variant.notes.clocks() or any(map(self._is_derivative, touched))
+        )
 
     def _is_derivative(self, access: Footprint) -> bool:
         array = access.array

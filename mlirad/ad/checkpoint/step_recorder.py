@@ -117,9 +117,10 @@ class StepRecorder(Recorder):
 
     def launch(self, launch: Launch) -> Any:
         """Launch a kernel and record it; what it returns. Raises TaichiRuntimeError where it writes
-        what was not declared."""
+        what was not declared, and where it reads a clock."""
         self.finish_write()
         self._refuse_emptied(launch.variant)
+        _refuse_clocks(launch.variant)
         return self.mode.launch(launch)
 
     def _refuse_emptied(self, variant: Variant) -> None:
@@ -189,3 +190,12 @@ class StepRecorder(Recorder):
             self.accesses.note_target(piece.target, transfer.name, place, is_written=False)
         self.log.arrays.update(arrays_of(transfer))
         self.mode.transfer(transfer, place)
+
+
+def _refuse_clocks(variant: Variant) -> None:
+    """Raise TaichiRuntimeError for a launch that makes something else when a step is run again."""
+    for place in variant.notes.clocks():
+        raise TaichiRuntimeError(
+            f"{caller()}: kernel '{variant.kernel.name}' reads a clock at {place}, inside a "
+            "checkpointed loop, whose steps are run again: take a plain loop"
+        )

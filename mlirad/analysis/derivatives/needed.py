@@ -14,14 +14,28 @@ from mlirad.analysis.derivatives.kept_values import stacks
 from mlirad.analysis.derivatives.redone import base_depth, find_redone, reads_what_it_writes
 from mlirad.analysis.derivatives.work import find_work
 from mlirad.analysis.rules.table import RULES, primal_reads
-from mlirad.dialect.field import AtomicKind, atomic_kind, is_access, is_load, is_write, replaces
+from mlirad.dialect.field import (
+    AtomicKind,
+    ClockOp,
+    atomic_kind,
+    is_access,
+    is_load,
+    is_write,
+    replaces,
+)
 from mlirad.dialect.grad import AllocOp, CustomOp, PopOp, PushOp
+from mlirad.errors import SplitError
 from mlirad.ir.custom import vjp_reads
 from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.reports.location import nearest_location
 from mlirad.ir.structured import is_for, is_parallel
 from mlirad.ir.walk import Array
 
 Key = tuple[int, int]
+_UNREPEATABLE = (
+    "a derivative depends on this clock, which says something else when it is read again: store "
+    "what it says in a field, and read that in another kernel"
+)
 
 
 class NeededValues:
@@ -164,6 +178,8 @@ class NeededValues:
             self._need_control(node, level, reason)
             self._need_sources(node, value, level, reason)
             return
+        if ClockOp.holds(node):
+            raise SplitError(_UNREPEATABLE, nearest_location(node.op))
         for operand in node.operands:
             self._need(operand, level, reason)
         if is_load(node) and node.array in self.activity.cells:

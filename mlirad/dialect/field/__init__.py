@@ -8,7 +8,16 @@ from mlirad.dialect.field.arrays import (
     element_type,
     is_array,
 )
-from mlirad.dialect.field.launch import ChunkOp, FetchOp, RandomOp, chunk, fetch, random
+from mlirad.dialect.field.launch import (
+    ChunkOp,
+    ClockOp,
+    FetchOp,
+    RandomOp,
+    chunk,
+    clock,
+    fetch,
+    random,
+)
 from mlirad.dialect.field.memory import (
     ARRAY_OPERAND,
     RECURSION,

@@ -1,10 +1,11 @@
-"""What a kernel asks of its launch: the chunk that runs, random numbers, what the host has to
-know."""
+"""What a kernel asks of its launch: the chunk that runs, random numbers, the time, what the host
+has to know."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from mlirad.bindings import I64, ext, ir
+from mlirad.dialect.effects import writes
 from mlirad.dialect.field.arrays import Field
 from mlirad.dialect.view import View
 
@@ -36,6 +37,17 @@ class RandomOp(View, dialect=Field, name="random", traits=[ext.Pure]):
         return None
 
 
+class ClockOp(View, dialect=Field, name="clock", effects=[writes()]):
+    """The ticks that the processor which is here has counted: no two are the same one, and none is
+    read again. `%t = field.clock`
+
+    Races: iterations of a parallel loop read it in any order; multiprocessors of a GPU count each
+      for themselves.
+    """
+
+    ticks: ext.Result[I64]
+
+
 class FetchOp(View, dialect=Field, name="fetch", traits=[ext.Pure]):
     """Values which the host has to know: where it cannot reach the memory that they come
     from, they are copied to it.
@@ -62,6 +74,12 @@ def random(type_: ir.Type, launch: ir.Value, iteration: ir.Value, draw: ir.Value
     """`field.random`."""
     operands = [launch, iteration, draw]
     return ir.Operation.create(RandomOp.OPERATION_NAME, [type_], operands).result
+
+
+def clock() -> ir.Value:
+    """`field.clock`."""
+    type_ = ir.IntegerType.get_signless(64)
+    return ir.Operation.create(ClockOp.OPERATION_NAME, [type_]).result
 
 
 def fetch(values: Sequence[ir.Value]) -> list[ir.Value]:

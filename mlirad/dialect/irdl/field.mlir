@@ -19,6 +19,10 @@ irdl.dialect @field {
     %1 = irdl.any
     irdl.results(value: %1)
   }
+  irdl.operation @clock {
+    %0 = irdl.is i64
+    irdl.results(ticks: %0)
+  }
   irdl.operation @fetch {
     %0 = irdl.base "!builtin.index"
     irdl.operands(values: variadic %0)

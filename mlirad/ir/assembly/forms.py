@@ -119,6 +119,7 @@ def _field_forms() -> dict[str, Form]:
         "field.shuffle": Form("%value, %lane", {"value": "T", "lane": "index"}, "T", "T"),
         "field.ballot": Form("%predicate", {"predicate": "i1"}, "i32"),
         "field.chunk": Form("", {}, "index"),
+        "field.clock": Form("", {}, "i64"),
         "field.random": Form(
             "%launch, %iteration, %draw", dict.fromkeys(_NUMBERS, "i64"), "T", "T"
         ),

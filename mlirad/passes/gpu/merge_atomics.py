@@ -57,7 +57,9 @@ def _is_sum(op: ir.Operation) -> bool:
 
 
 def _is_silent(op: ir.Operation) -> bool:
-    """Return whether an op touches no memory, as far as is known."""
+    """Return whether an op touches no memory, as far as is known, and reads no clock."""
+    if op.name == Llvm.CALL_INTRINSIC and not op.operands:
+        return False
     arithmetic = ("llvm.f", Llvm.ADD, Llvm.SUB, Llvm.MUL, Llvm.SEXT, Llvm.ZEXT)
     return op.name in _SILENT or (op.name.startswith(arithmetic) and op.name != Llvm.FENCE)
 

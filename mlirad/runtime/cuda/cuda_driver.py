@@ -11,6 +11,7 @@ from mlirad.runtime.cuda.connection import Connection
 from mlirad.runtime.cuda.constants import (
     CU_MEMHOSTALLOC_PORTABLE,
     CU_MEMORYTYPE_DEVICE,
+    CUdevice_attribute,
     CUmemPool_attribute,
     CUpointer_attribute,
     CUresult,
@@ -161,6 +162,14 @@ class CudaDriver(Driver):
     def dlpack_device(self) -> tuple[int, int]:
         """As CUDA counts."""
         return _CUDA, self.connection.card.number
+
+    def clock_rate(self) -> float:
+        """The ticks of its clock in a second, as it is made."""
+        kilohertz, which = ctypes.c_int(), CUdevice_attribute.CU_DEVICE_ATTRIBUTE_CLOCK_RATE
+        doing, name = "say how fast its clock goes", "cuDeviceGetAttribute"
+        number = self.connection.card.number
+        self.connection.ask(doing, name, ctypes.byref(kilohertz), which, number)
+        return 1000.0 * kilohertz.value
 
     @property
     def stream(self) -> int:

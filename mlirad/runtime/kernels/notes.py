@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-from mlirad.dialect.field import is_array, is_load
+from mlirad.dialect.field import ClockOp, is_array, is_load
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import SourceLocation
 from mlirad.ir.reports.location import source_location
-from mlirad.ir.walk import accesses, functions
+from mlirad.ir.walk import accesses, functions, operations
 from mlirad.kernel.array_arguments import array_positions, own_numbers
 from mlirad.pipeline.mode import REVERSE
 from mlirad.runtime.footprints import (
@@ -97,6 +97,13 @@ class Notes:
             for footprints in (accesses.read, accesses.written)
         )
         return Accesses(read, written)
+
+    @_found_once
+    def clocks(self) -> list[SourceLocation | None]:
+        """Where a launch reads clocks: launched again, it makes something else."""
+        bodies = functions(self._stages.kernel.module.operation)
+        clocks = [op for body in bodies for op in operations(body) if ClockOp.holds(op)]
+        return [source_location(op.location) for op in clocks]
 
     @_found_once
     def array_accesses(self) -> ArrayAccesses:

@@ -199,3 +199,23 @@ func.func @in_a_serial_loop(%n: index) {
   }
   return
 }
+
+// -----
+
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "x", element = f64, component_shape = [], adjoint = @x.grad} : () -> ()
+    "snode.place"() {sym_name = "x.grad", element = f64, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [8]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+func.func @by_a_clock(%i: index, %j: index) {
+  %x = "field.get"() {field = @x} : () -> !field.array<f64, [8]>
+  // expected-error @+1 {{a derivative depends on this clock}}
+  %t = "field.clock"() : () -> i64
+  %f = arith.sitofp %t : i64 to f64
+  %v = "field.load"(%x, %i) : (!field.array<f64, [8]>, index) -> f64
+  %p = arith.mulf %v, %f : f64
+  "field.store"(%p, %x, %j) : (f64, !field.array<f64, [8]>, index) -> ()
+  return
+}

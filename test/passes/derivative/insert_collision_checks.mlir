@@ -124,3 +124,31 @@ func.func @nested(%n: index) {
   }
   return
 }
+
+// -----
+
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "x", element = f32, component_shape = [], adjoint = @x.grad} : () -> ()
+    "snode.place"() {sym_name = "x.grad", element = f32, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [16]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+// Beside what is checked a clock is not read at all; one that leads there is refused by the reverse.
+
+// CHECK-LABEL: func.func @clock(
+// CHECK-NOT: field.clock
+func.func @clock(%n: index, %t: !field.array<i64, [16]>) {
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    %ticks = "field.clock"() : () -> i64
+    "field.store"(%ticks, %t, %i) : (i64, !field.array<i64, [16]>, index) -> ()
+    %v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32
+    %s = math.sin %v : f32
+    "field.store"(%s, %x, %i) : (f32, !field.array<f32, [16]>, index) -> ()
+    scf.reduce
+  }
+  return
+}

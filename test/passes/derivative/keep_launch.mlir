@@ -52,6 +52,23 @@ func.func @local_between_loops(%x: !field.array<f32, []>, %v: f32) {
   return
 }
 
+// So is what a clock says, which is read once.
+// CHECK-LABEL: func.func @clock_between_loops
+// CHECK-SAME: %[[SHARED:[a-z0-9]+]]: !field.array<i64, []> {field.argument = 1 : i64, field.shared}
+// CHECK-NOT: field.clock
+// CHECK: %[[TICKS:.*]] = field.load %[[SHARED]][]
+// CHECK: scf.parallel
+// CHECK: field.store %[[TICKS]], %arg0[]
+func.func @clock_between_loops(%x: !field.array<i64, []>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %ticks = "field.clock"() : () -> i64
+  scf.parallel (%i) = (%c0) to (%c1) step (%c1) {
+    "field.store"(%ticks, %x) : (i64, !field.array<i64, []>) -> ()
+  }
+  return
+}
+
 // What was read before a part overwrote it is such a value; the first part makes it.
 // CHECK-LABEL: func.func @read_before
 // CHECK-SAME: %[[SHARED:[a-z0-9]+]]: !field.array<i32, []> {field.argument = 2 : i64, field.shared}

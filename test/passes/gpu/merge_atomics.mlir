@@ -72,3 +72,19 @@ llvm.func @others(%p: !llvm.ptr {llvm.align = 256 : i64}, %q: !llvm.ptr, %i: i64
   %8 = llvm.atomicrmw fadd %u, %7 monotonic : !llvm.ptr, f32
   llvm.return %5 : f32
 }
+
+// What stands in front of a clock stays there.
+// CHECK-LABEL: llvm.func @timed
+// CHECK: llvm.atomicrmw
+// CHECK: readcyclecounter
+// CHECK: llvm.atomicrmw
+llvm.func @timed(%p: !llvm.ptr {llvm.align = 8 : i64}, %v: f32) -> i64 {
+  %c0 = llvm.mlir.constant(0 : i64) : i64
+  %c1 = llvm.mlir.constant(1 : i64) : i64
+  %x = llvm.getelementptr %p[%c0] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %a = llvm.atomicrmw fadd %x, %v monotonic : !llvm.ptr, f32
+  %t = llvm.call_intrinsic "llvm.readcyclecounter"() : () -> i64
+  %y = llvm.getelementptr %p[%c1] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %b = llvm.atomicrmw fadd %y, %v monotonic : !llvm.ptr, f32
+  llvm.return %t : i64
+}

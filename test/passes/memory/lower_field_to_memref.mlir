@@ -150,3 +150,13 @@ func.func @caller_hands_on_fields() {
   func.call @callee_of_fields() : () -> ()
   return
 }
+
+// CHECK-LABEL: func.func @ticks
+// CHECK-COUNT-2: llvm.call_intrinsic "llvm.readcyclecounter"() : () -> i64
+func.func @ticks(%a: !field.array<i64, [2]>, %i: index, %j: index) {
+  %0 = "field.clock"() : () -> i64
+  "field.store"(%0, %a, %i) : (i64, !field.array<i64, [2]>, index) -> ()
+  %1 = "field.clock"() : () -> i64
+  "field.store"(%1, %a, %j) : (i64, !field.array<i64, [2]>, index) -> ()
+  return
+}

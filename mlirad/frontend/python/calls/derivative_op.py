@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import AllocaOp, PrintOp, is_write
+from mlirad.dialect.field import AllocaOp, ClockOp, PrintOp, is_write
 from mlirad.dialect.grad import DualOp, yield_
 from mlirad.errors import TaichiCompilationError
 from mlirad.frontend.python.building.builder import mlir_type
@@ -79,15 +79,15 @@ def _as_derivatives(value: object, scalars: Sequence[Expr], results: Sequence[Ex
 
 
 def _refuse_side_effects(t: Translator, subject: str, block: ir.Block) -> None:
-    """Raise TaichiCompilationError, at the line, if code prints or writes to memory that outlives
-    it."""
+    """Raise TaichiCompilationError, at the line, if code prints, reads a clock, or writes to
+    memory that outlives it."""
     inner_memory: set[ir.Value] = {
         slot for slot, _ in t.builder.streams
     }  # counters of random draws
     for op in _operations(block):
         if op.name == Memref.ALLOCA or AllocaOp.holds(op):
             inner_memory.add(op.results[0])
-        effect = "prints" if PrintOp.holds(op) else ""
+        effect = "prints" if PrintOp.holds(op) else "reads a clock" * ClockOp.holds(op)
         if (is_write(op) or op.name == Memref.STORE) and op.operands[1] not in inner_memory:
             effect = f"writes {_array_name(t, op.operands[1])}"
         if effect:

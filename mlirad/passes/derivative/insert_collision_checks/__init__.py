@@ -21,9 +21,9 @@ from mlirad.analysis.races.collisions import Pair, find_open
 from mlirad.analysis.races.deactivations import cure
 from mlirad.analysis.races.slice import Slice
 from mlirad.bindings import ir
-from mlirad.dialect.field import array_of, is_report, is_write, split_access
+from mlirad.dialect.field import ClockOp, array_of, is_report, is_write, split_access
 from mlirad.ir import build as b
-from mlirad.ir.graph import Graph
+from mlirad.ir.graph import Graph, Node
 from mlirad.ir.reports.remarks import shown_array
 from mlirad.ir.requirements import KERNELS, is_private, refuse
 from mlirad.ir.walk import (
@@ -64,6 +64,7 @@ def _replace(module: ir.Operation, function: ir.Operation, tangents: bool) -> No
         dict.fromkeys(node for owner in owners for node in (*owner.markers, *owner.lookers))
     )
     reached = Slice(graph, accesses, unsettled.done)
+    _refuse_clocks(graph, reached)
     for number, node in enumerate(accesses):
         node.op.attributes[_ACCESS] = ir.IntegerAttr.get(b.integer_type(64), number)
     for node in reached.writes:
@@ -82,6 +83,19 @@ def _replace(module: ir.Operation, function: ir.Operation, tangents: bool) -> No
         for mark in marks:
             mark.free()
     function.erase()
+
+
+def _refuse_clocks(graph: Graph, reached: Slice) -> None:
+    """Refuse accesses that a clock leads to: the check would read another time than the kernel."""
+    for value in reached.values:
+        node = graph.defined[value]
+        if isinstance(node, Node) and ClockOp.holds(node):
+            refuse(
+                node.op,
+                "whether iterations of the parallel loop meet depends on this clock, which says "
+                "something else when that is checked: store what it says in a field, and read "
+                "that in another kernel",
+            )
 
 
 def _check_size(pair: Pair) -> None:
@@ -154,5 +168,5 @@ def _drop(op: ir.Operation) -> None:
 
 
 def _acts(op: ir.Operation) -> bool:
-    """Return whether an op writes, prints or asserts."""
-    return is_write(op) or is_report(op)
+    """Return whether an op writes, prints, asserts or reads a clock."""
+    return is_write(op) or is_report(op) or ClockOp.holds(op)

@@ -9,7 +9,7 @@ from part to part (`shared_locals`). The last part returns what the kernel does.
 from typing import Annotated
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import is_report, is_write
+from mlirad.dialect.field import ClockOp, is_report, is_write
 from mlirad.dialect.grad import AllocOp
 from mlirad.ir import build as b
 from mlirad.ir.limits import Range
@@ -79,5 +79,5 @@ def _return_nothing(function: ir.Operation) -> None:
 
 
 def _acts(op: ir.Operation) -> bool:
-    """Return whether an op writes, prints or asserts."""
-    return is_write(op) or is_report(op)
+    """Return whether an op writes, prints, asserts or reads a clock."""
+    return is_write(op) or is_report(op) or ClockOp.holds(op)

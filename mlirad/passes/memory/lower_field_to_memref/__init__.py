@@ -13,15 +13,7 @@ import msgspec
 
 from mlirad.bindings import ir
 from mlirad.dialect import field
-from mlirad.dialect.field import (
-    DimOp,
-    GetOp,
-    array_of,
-    element_type,
-    is_array,
-    makes_array,
-    split_access,
-)
+from mlirad.dialect.field import GetOp, array_of, is_array
 from mlirad.dialect.field_layout import FieldLayout, layouts
 from mlirad.dialect.layout_rules import ELEMENT_SIZES
 from mlirad.dialect.noted_trees import note_trees
@@ -125,7 +117,7 @@ def _is_only_read(array: ir.Value) -> bool:
     """Return whether nothing is done to an array but that its elements, or its extents, are
     read."""
     users = [use.owner.operation for use in array.uses]
-    return all(field.is_load(op) or DimOp.holds(op) for op in users)
+    return all(field.is_load(op) or field.DimOp.holds(op) for op in users)
 
 
 class _Array(msgspec.Struct):
@@ -224,14 +216,14 @@ class _Lowering:
 
     def _erase_arrays(self) -> None:
         arguments = [argument for argument in self.entry.arguments if is_array(argument.type)]
-        results = [op.results[0] for op in operations(self.function) if makes_array(op)]
+        results = [op.results[0] for op in operations(self.function) if field.makes_array(op)]
         for use in (use for value in [*arguments, *results] for use in value.uses):
             op = use.owner.operation
             raise TaichiCompilationError(
                 f"'{op.name}' on an array has no lowering", source_location(op.location)
             )
         for op in reversed(list(operations(self.function))):
-            if makes_array(op):
+            if field.makes_array(op):
                 op.erase()
         for position in reversed(range(len(self.entry.arguments))):
             if is_array(self.entry.arguments[position].type):
@@ -262,7 +254,7 @@ class _Lowering:
 
     def element(self, op: ir.Operation) -> tuple[ir.Value, list[ir.Value]]:
         """The memref of an access and its indices there."""
-        value, indices = split_access(op)
+        value, indices = field.split_access(op)
         array = self.array(value)
         if array.layout is None:
             return array.memref, indices
@@ -299,7 +291,7 @@ def _lower_atomic(lowering: _Lowering, op: ir.Operation) -> None:
 
 def _lower_alloca(lowering: _Lowering, op: ir.Operation) -> None:
     array = op.results[0].type
-    type_, extents = element_type(array), array_of(array)[1]
+    type_, extents = field.element_type(array), array_of(array)[1]
     memref_type = ir.MemRefType.get(list(extents), type_)
     if not extents:
         memref = b.alloca(memref_type)
@@ -346,7 +338,7 @@ def _lower_address(lowering: _Lowering, op: ir.Operation) -> None:
         distances: list[ir.Value] = [b.index(s) for s in array.layout.element_strides]
     else:
         places, distances = indices, []
-        step: ir.Value | int = ELEMENT_SIZES[str(element_type(value.type))]
+        step: ir.Value | int = ELEMENT_SIZES[str(field.element_type(value.type))]
         sizes = iter(reversed(array.extents))
         for extent in reversed(extents):
             distances.insert(0, _as_value(step))
@@ -363,6 +355,11 @@ def _lower_address(lowering: _Lowering, op: ir.Operation) -> None:
 def _lower_fetch(_: _Lowering, op: ir.Operation) -> None:
     """The host reaches the memory that a value comes from."""
     replace(op, list(op.operands))
+
+
+def _lower_clock(_: _Lowering, op: ir.Operation) -> None:
+    """LLVM's counter of cycles: `rdtsc` of x86, `%clock64` of PTX."""
+    replace(op, [b.call_intrinsic("readcyclecounter", [], op.results[0].type)])
 
 
 def _callee(call: ir.Operation) -> str:
@@ -393,6 +390,7 @@ _HANDLERS = {
     field.SharedOp.OPERATION_NAME: _lower_shared,
     field.DimOp.OPERATION_NAME: _lower_dim,
     field.AddressOp.OPERATION_NAME: _lower_address,
+    field.ClockOp.OPERATION_NAME: _lower_clock,
     field.FetchOp.OPERATION_NAME: _lower_fetch,
     Func.CALL: _lower_call,
 }
