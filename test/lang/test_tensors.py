@@ -217,3 +217,9 @@ def test_a_tensor_may_be_left_out() -> None:
     for passed in (None, bias, None):
         add(x, passed)
     assert x.to_numpy().tolist() == [8, 8, 8]
+
+
+@pytest.mark.parametrize("backend", qd.Backend)
+def test_a_gradient_has_the_layout_of_its_tensor(backend: Any) -> None:
+    tensor = qd.tensor(qd.f32, (2, 3), backend=backend, layout=(1, 0), needs_grad=True)
+    assert tensor.layout == tensor.grad.layout == (1, 0)

@@ -81,7 +81,8 @@ def place(field: Field, shape: tuple[int, ...], offset: Offset, order: str | Non
     if order is None:
         root.dense(Axes(tuple(axis_order)), shape).place(field, offset=offset)
         return
-    field.layout = tuple(axis_order) if axis_order != sorted(axis_order) else None
+    for x in (field, *field.derived.values()):
+        x.layout = tuple(axis_order) if axis_order != sorted(axis_order) else None
     node: SNode = root
     for axis in axis_order:
         node = node.dense(Axes((axis,)), shape[axis])

@@ -82,7 +82,9 @@ class Field(FieldAccess):
     def _derive(self, kind: DerivativeKind) -> Field:
         if kind not in self.derived:
             name = f"{self.symbol}.{kind}"
-            self.derived[kind] = Field(self.program, self.dtype, self.element_shape, name, self)
+            derived = Field(self.program, self.dtype, self.element_shape, name, self)
+            derived.layout = self.layout
+            self.derived[kind] = derived
         return self.derived[kind]
 
     def attach(self, memory: FieldMemory, declare: Callable[[], object]) -> None:
