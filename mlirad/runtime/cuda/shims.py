@@ -48,9 +48,9 @@ def shims(connection: Connection, report: Report) -> str:
         "stream": connection.stream,
     }
     constants = [
-        f"llvm.mlir.global internal constant @{name}({value} : i64) : i64\n"
+        f"llvm.mlir.global internal constant @shim.{name}({value} : i64) : i64\n"
         f"llvm.func internal @get.{name}() -> !llvm.ptr {{\n"
-        f"  %place = llvm.mlir.addressof @{name} : !llvm.ptr\n"
+        f"  %place = llvm.mlir.addressof @shim.{name} : !llvm.ptr\n"
         "  %value = llvm.load %place : !llvm.ptr -> !llvm.ptr\n"
         "  llvm.return %value : !llvm.ptr\n}"
         for name, value in table.items()
@@ -79,15 +79,15 @@ _NAMES = (
 _REPORT = (
     "".join(_field(name, number) for number, name in enumerate(_NAMES))
     + """
-llvm.func internal @has_failed() -> i1 {
+llvm.func internal @shim.has_failed() -> i1 {
   %place = llvm.call @report.result() : () -> !llvm.ptr
   %result = llvm.load %place : !llvm.ptr -> i32
   %success = llvm.mlir.constant(0 : i32) : i32
   %failed = llvm.icmp "ne" %result, %success : i32
   llvm.return %failed : i1
 }
-llvm.func internal @note(%result: i32, %during: i32) {
-  %failed = llvm.call @has_failed() : () -> i1
+llvm.func internal @shim.note(%result: i32, %during: i32) {
+  %failed = llvm.call @shim.has_failed() : () -> i1
   llvm.cond_br %failed, ^end, ^first
 ^first:
   %result_place = llvm.call @report.result() : () -> !llvm.ptr
@@ -110,12 +110,12 @@ llvm.func @mgpuEnter() {
   %context = llvm.call @get.context() : () -> !llvm.ptr
   %push = llvm.call @get.cuCtxPushCurrent_v2() : () -> !llvm.ptr
   %result = llvm.call %push(%context) : !llvm.ptr, (!llvm.ptr) -> i32
-  llvm.call @note(%result, %during) : (i32, i32) -> ()
+  llvm.call @shim.note(%result, %during) : (i32, i32) -> ()
   llvm.return
 }
 llvm.func @mgpuLeave() {
   %during = $CONTEXT
-  %failed = llvm.call @has_failed() : () -> i1
+  %failed = llvm.call @shim.has_failed() : () -> i1
   %place = llvm.call @report.during() : () -> !llvm.ptr
   %failed_during = llvm.load %place : !llvm.ptr -> i32
   %there = llvm.icmp "eq" %failed_during, %during : i32
@@ -125,7 +125,7 @@ llvm.func @mgpuLeave() {
   %given = llvm.call @report.given() : () -> !llvm.ptr
   %pop = llvm.call @get.cuCtxPopCurrent_v2() : () -> !llvm.ptr
   %result = llvm.call %pop(%given) : !llvm.ptr, (!llvm.ptr) -> i32
-  llvm.call @note(%result, %during) : (i32, i32) -> ()
+  llvm.call @shim.note(%result, %during) : (i32, i32) -> ()
   llvm.br ^end
 ^end:
   llvm.return
@@ -142,14 +142,14 @@ llvm.func @mgpuModuleLoadJIT(%image: !llvm.ptr, %level: i32, %size: i64) -> !llv
   %load = llvm.call @get.cuModuleLoadDataEx() : () -> !llvm.ptr
   %result = llvm.call %load(%place, %image, %count, %options, %values)
     : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i32, !llvm.ptr, !llvm.ptr) -> i32
-  llvm.call @note(%result, %during) : (i32, i32) -> ()
+  llvm.call @shim.note(%result, %during) : (i32, i32) -> ()
   %module = llvm.load %place : !llvm.ptr -> !llvm.ptr
   llvm.return %module : !llvm.ptr
 }
 llvm.func @mgpuModuleUnload(%module: !llvm.ptr) {
   llvm.return
 }
-llvm.mlir.global internal @known() : !llvm.array<256 x struct<(ptr, ptr)>> {
+llvm.mlir.global internal @shim.known() : !llvm.array<256 x struct<(ptr, ptr)>> {
   %none = llvm.mlir.zero : !llvm.array<256 x struct<(ptr, ptr)>>
   llvm.return %none : !llvm.array<256 x struct<(ptr, ptr)>>
 }
@@ -158,13 +158,13 @@ llvm.func @mgpuModuleGetFunction(%module: !llvm.ptr, %name: !llvm.ptr) -> !llvm.
   %null = llvm.mlir.zero : !llvm.ptr
   %mask = llvm.mlir.constant(255 : i64) : i64
   %kernel = llvm.call @report.kernel() : () -> !llvm.ptr
-  %failed = llvm.call @has_failed() : () -> i1
+  %failed = llvm.call @shim.has_failed() : () -> i1
   llvm.cond_br %failed, ^end(%null : !llvm.ptr), ^look
 ^look:
   llvm.store %name, %kernel : !llvm.ptr, !llvm.ptr
   %number = llvm.ptrtoint %name : !llvm.ptr to i64
   %slot = llvm.and %number, %mask : i64
-  %all = llvm.mlir.addressof @known : !llvm.ptr
+  %all = llvm.mlir.addressof @shim.known : !llvm.ptr
   %entry = llvm.getelementptr %all[0, %slot]
     : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<256 x struct<(ptr, ptr)>>
   %entry_function = llvm.getelementptr %entry[0, 1]
@@ -178,8 +178,8 @@ llvm.func @mgpuModuleGetFunction(%module: !llvm.ptr, %name: !llvm.ptr) -> !llvm.
   %get = llvm.call @get.cuModuleGetFunction() : () -> !llvm.ptr
   %result = llvm.call %get(%given, %module, %name)
     : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
-  llvm.call @note(%result, %during) : (i32, i32) -> ()
-  %again = llvm.call @has_failed() : () -> i1
+  llvm.call @shim.note(%result, %during) : (i32, i32) -> ()
+  %again = llvm.call @shim.has_failed() : () -> i1
   llvm.cond_br %again, ^end(%null : !llvm.ptr), ^keep
 ^keep:
   %function = llvm.load %given : !llvm.ptr -> !llvm.ptr
@@ -196,7 +196,7 @@ llvm.func @mgpuLaunchKernel(%function: !llvm.ptr, %grid_x: i64, %grid_y: i64, %g
     %block_x: i64, %block_y: i64, %block_z: i64, %shared: i32, %stream: !llvm.ptr,
     %arguments: !llvm.ptr, %extra: !llvm.ptr, %count: i64) {
   %during = $LAUNCH
-  %failed = llvm.call @has_failed() : () -> i1
+  %failed = llvm.call @shim.has_failed() : () -> i1
   llvm.cond_br %failed, ^end, ^go
 ^go:
   %place = llvm.call @report.function() : () -> !llvm.ptr
@@ -212,7 +212,7 @@ llvm.func @mgpuLaunchKernel(%function: !llvm.ptr, %grid_x: i64, %grid_y: i64, %g
       %arguments, %extra)
     : !llvm.ptr, (!llvm.ptr, i32, i32, i32, i32, i32, i32, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr)
       -> i32
-  llvm.call @note(%result, %during) : (i32, i32) -> ()
+  llvm.call @shim.note(%result, %during) : (i32, i32) -> ()
   llvm.br ^end
 ^end:
   llvm.return
@@ -224,7 +224,7 @@ llvm.func @mgpuMemAlloc(%size: i64, %stream: !llvm.ptr) -> !llvm.ptr {
   %during = $ALLOCATION
   %null = llvm.mlir.zero : !llvm.ptr
   %zero = llvm.mlir.constant(0 : i64) : i64
-  %failed = llvm.call @has_failed() : () -> i1
+  %failed = llvm.call @shim.has_failed() : () -> i1
   %none = llvm.icmp "eq" %size, %zero : i64
   %nothing = llvm.or %failed, %none : i1
   llvm.cond_br %nothing, ^end(%null : !llvm.ptr), ^go
@@ -235,7 +235,7 @@ llvm.func @mgpuMemAlloc(%size: i64, %stream: !llvm.ptr) -> !llvm.ptr {
   llvm.store %null, %given : !llvm.ptr, !llvm.ptr
   %allocate = llvm.call @get.allocate() : () -> !llvm.ptr
   %result = llvm.call %allocate($allocate) -> i32
-  llvm.call @note(%result, %during) : (i32, i32) -> ()
+  llvm.call @shim.note(%result, %during) : (i32, i32) -> ()
   %address = llvm.load %given : !llvm.ptr -> !llvm.ptr
   llvm.br ^end(%address : !llvm.ptr)
 ^end(%found: !llvm.ptr):
@@ -249,7 +249,7 @@ llvm.func @mgpuMemFree(%address: !llvm.ptr, %stream: !llvm.ptr) {
 ^go:
   %free = llvm.call @get.free() : () -> !llvm.ptr
   %result = llvm.call %free($free) -> i32
-  llvm.call @note(%result, %during) : (i32, i32) -> ()
+  llvm.call @shim.note(%result, %during) : (i32, i32) -> ()
   llvm.br ^end
 ^end:
   llvm.return
@@ -261,7 +261,7 @@ llvm.func @mgpuMemcpy(%target: !llvm.ptr, %source: !llvm.ptr, %size: i64, %strea
   %during = $READING
   %zero = llvm.mlir.constant(0 : i8) : i8
   "llvm.intr.memset"(%target, %zero, %size) <{isVolatile = false}> : (!llvm.ptr, i8, i64) -> ()
-  %failed = llvm.call @has_failed() : () -> i1
+  %failed = llvm.call @shim.has_failed() : () -> i1
   llvm.cond_br %failed, ^end, ^go
 ^go:
   %place = llvm.call @report.size() : () -> !llvm.ptr
@@ -269,10 +269,10 @@ llvm.func @mgpuMemcpy(%target: !llvm.ptr, %source: !llvm.ptr, %size: i64, %strea
   %copy = llvm.call @get.cuMemcpyDtoHAsync_v2() : () -> !llvm.ptr
   %copied = llvm.call %copy(%target, %source, %size, %stream)
     : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> i32
-  llvm.call @note(%copied, %during) : (i32, i32) -> ()
+  llvm.call @shim.note(%copied, %during) : (i32, i32) -> ()
   %wait = llvm.call @get.cuStreamSynchronize() : () -> !llvm.ptr
   %waited = llvm.call %wait(%stream) : !llvm.ptr, (!llvm.ptr) -> i32
-  llvm.call @note(%waited, %during) : (i32, i32) -> ()
+  llvm.call @shim.note(%waited, %during) : (i32, i32) -> ()
   llvm.br ^end
 ^end:
   llvm.return

@@ -81,6 +81,30 @@ def test_a_kernel_that_does_nothing(cuda: Stub) -> None:
     assert not [call for call in cuda.log if "Launch" in str(call) or "Module" in str(call)]
 
 
+def test_kernels_are_called_anything(cuda: Stub) -> None:
+    """Also what code of the host, around them, has names for."""
+    x, _ = fields()
+
+    @ti.kernel
+    def note() -> None:
+        for i in x:
+            x[i] = 2.0
+
+    @ti.kernel
+    def known() -> None:
+        for i in x:
+            x[i] += 3.0
+
+    @ti.kernel
+    def stream() -> None:
+        for i in x:
+            x[i] *= 5.0
+
+    for kernel in (note, known, stream):
+        kernel()
+    assert x[N - 1] == 25.0
+
+
 def test_launches_are_in_the_order_of_writes_and_reads(cuda: Stub) -> None:
     """Nobody waits but for what is read."""
     x, loss = fields()
