@@ -45,6 +45,7 @@ def held(kind):
 for number in range(8):
     kernel_of(1.0 + number)()
 before = held("RssAnon")
+compiler_pages._last = float("inf")  # on a busy machine the last launch would give pages back
 for number in range(24):
     kernel_of(20.0 + number)()
 compiler_pages._last = 0.0
