@@ -172,6 +172,7 @@ def test_a_zero_copy_keeps_its_memory(make: Any) -> None:
     assert shared.tolist() == [[1, 1, 1]] * 2
 
 
+@pytest.mark.cpu_code("lent memory is the processor's")
 def test_zero_copies_that_there_are_not() -> None:
     x = ti.field(ti.f32)
     ti.root.pointer(ti.i, 4).dense(ti.i, 2).place(x)
