@@ -281,6 +281,7 @@ def test_the_profiler_times_loops_with_names(
     assert query("work: much").counter == 0
 
 
+@pytest.mark.cpu_code("loops of a GPU are not timed")
 def test_other_programs_see_nothing_of_profiled_code(tmp_path: Path) -> None:
     for is_timed in (True, False, True):
         ti.init(kernel_profiler=is_timed, offline_cache_file_path=str(tmp_path))
