@@ -52,6 +52,7 @@ from mlirad.dialect.field.texts import (
     PrintOp,
     SpellOp,
     WordType,
+    acts,
     assert_,
     escape_braces,
     is_report,

@@ -7,6 +7,8 @@ from typing import Any
 from mlirad.bindings import I1, ext, ir
 from mlirad.dialect.effects import writes
 from mlirad.dialect.field.arrays import Field
+from mlirad.dialect.field.launch import ClockOp
+from mlirad.dialect.field.memory import is_write
 from mlirad.dialect.view import NamedOp, View
 
 _HOLE = re.compile(r"\{[^}]*\}")
@@ -64,6 +66,11 @@ class AssertOp(View, dialect=Field, name="assert", effects=[writes()]):
 def is_report(op: NamedOp) -> bool:
     """Return whether an op prints or asserts."""
     return PrintOp.holds(op) or AssertOp.holds(op)
+
+
+def acts(op: NamedOp) -> bool:
+    """Return whether an op writes, prints, asserts or reads a clock; what is in it is not asked."""
+    return is_write(op) or is_report(op) or ClockOp.holds(op)
 
 
 def escape_braces(text: str) -> str:

@@ -21,7 +21,7 @@ from mlirad.analysis.races.collisions import Pair, find_open
 from mlirad.analysis.races.deactivations import cure
 from mlirad.analysis.races.slice import Slice
 from mlirad.bindings import ir
-from mlirad.dialect.field import ClockOp, array_of, is_report, is_write, split_access
+from mlirad.dialect.field import ClockOp, acts, array_of, split_access
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.reports.remarks import shown_array
@@ -135,7 +135,7 @@ def _add_run(function: ir.Operation, check: ir.Operation, run: str, marks: Seque
     its effects."""
     with ir.InsertionPoint(function):
         copy = function.clone()
-    effects = [op for op in operations(copy) if _acts(op) or _ACCESS in op.attributes]
+    effects = [op for op in operations(copy) if acts(op) or _ACCESS in op.attributes]
     accesses = {
         ir.IntegerAttr(op.attributes[_ACCESS]).value: op
         for op in effects
@@ -148,7 +148,7 @@ def _add_run(function: ir.Operation, check: ir.Operation, run: str, marks: Seque
             del op.attributes[_ACCESS]
         if _KEPT in op.attributes:
             del op.attributes[_KEPT]
-        elif _acts(op):
+        elif acts(op):
             _drop(op)
     for old, new in zip(entry_of(copy).arguments, entry_of(check).arguments):
         old.replace_all_uses_with(new)
@@ -165,8 +165,3 @@ def _drop(op: ir.Operation) -> None:
             if has_uses(result):
                 result.replace_all_uses_with(b.number(0, result.type))
     op.erase()
-
-
-def _acts(op: ir.Operation) -> bool:
-    """Return whether an op writes, prints, asserts or reads a clock."""
-    return is_write(op) or is_report(op) or ClockOp.holds(op)

@@ -9,7 +9,7 @@ from part to part (`shared_locals`). The last part returns what the kernel does.
 from typing import Annotated
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import ClockOp, is_report, is_write
+from mlirad.dialect.field import acts
 from mlirad.dialect.grad import AllocOp
 from mlirad.ir import build as b
 from mlirad.ir.limits import Range
@@ -60,7 +60,7 @@ def _launches(function: ir.Operation) -> Parts:
     launches: Parts = []
     serial = False
     for op in block_operations(entry_of(function)):
-        if not _acts(op) and not any(_acts(inner) for inner in operations(op)):
+        if not acts(op) and not any(acts(inner) for inner in operations(op)):
             continue
         if is_parallel(op) or not serial:
             launches.append([])
@@ -76,8 +76,3 @@ def _return_nothing(function: ir.Operation) -> None:
             b.return_()
         end.erase()
         set_signature(function, [])
-
-
-def _acts(op: ir.Operation) -> bool:
-    """Return whether an op writes, prints, asserts or reads a clock."""
-    return is_write(op) or is_report(op) or ClockOp.holds(op)
