@@ -3,11 +3,13 @@ of one do together."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicKind
 from mlirad.ir import build as b
 from mlirad.ir.ops import Gpu
-from mlirad.ir.structured import Parallel
+from mlirad.ir.structured import Parallel, is_parallel
 
 BLOCK_DIM = "block_dim"  # of a loop: how many iterations a block runs
 # Of a loop of one axis: its iterations fill blocks, so that all threads of a block run one.
@@ -44,6 +46,11 @@ def block_size(loop: ir.Operation) -> int | None:
 def has_threads(op: ir.Operation) -> bool:
     """Return whether a loop is over blocks of threads, or over the threads of one."""
     return THREADS in op.attributes
+
+
+def free_loops(ops: Iterable[ir.Operation]) -> list[ir.Operation]:
+    """Return the parallel loops among some ops whose iterations may go to any threads."""
+    return [op for op in ops if is_parallel(op) and not has_threads(op)]
 
 
 def threads_in_blocks(count: ir.Value, size: int) -> Parallel:

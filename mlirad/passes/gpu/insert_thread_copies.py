@@ -24,7 +24,7 @@ from mlirad.ir.gpu.blocks import (
     WHOLE_BLOCKS,
     block_number,
     block_size,
-    has_threads,
+    free_loops,
     thread_number,
     threads_in_blocks,
 )
@@ -33,7 +33,7 @@ from mlirad.ir.marks.rounding import is_exact
 from mlirad.ir.memory.launch_memory import scratch
 from mlirad.ir.reductions import PLAIN_MARK, REDUCE_MARK, Reduction
 from mlirad.ir.requirements import KERNELS, is_private
-from mlirad.ir.structured import Parallel, is_for, is_parallel, is_while
+from mlirad.ir.structured import Parallel, is_for, is_while
 from mlirad.ir.walk import (
     ancestors,
     at_end,
@@ -57,8 +57,7 @@ def insert_thread_copies(module: ir.Operation) -> None:
     for function in functions(module):
         if is_private(function):
             continue
-        loops = [op for op in block_operations(entry_of(function)) if is_parallel(op)]
-        for loop in [op for op in loops if not has_threads(op)]:
+        for loop in free_loops(block_operations(entry_of(function))):
             trips = prod(span.trips or 0 for span in spans(loop))
             is_cut = WHOLE_BLOCKS in loop.attributes
             if is_cut and not trips:

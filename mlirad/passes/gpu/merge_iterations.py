@@ -14,12 +14,12 @@ from mlirad.dialect.field import GetOp, is_access, is_atomic, is_load, split_acc
 from mlirad.dialect.field_layout import FieldLayout, layouts
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of
-from mlirad.ir.gpu.blocks import has_threads
+from mlirad.ir.gpu.blocks import free_loops
 from mlirad.ir.marks.rounding import is_exact
 from mlirad.ir.pure_operations import is_arithmetic
 from mlirad.ir.reductions import PLAIN_MARK, REDUCE_MARK
 from mlirad.ir.requirements import KERNELS, is_private
-from mlirad.ir.structured import Parallel, is_parallel
+from mlirad.ir.structured import Parallel
 from mlirad.ir.walk import (
     array_root,
     at_start,
@@ -43,8 +43,7 @@ def merge_iterations(module: ir.Operation) -> None:
     field_layouts = layouts(module)
     for function in functions(module):
         if not is_private(function):
-            loops = [op for op in block_operations(entry_of(function)) if is_parallel(op)]
-            for op in [op for op in loops if not has_threads(op)]:
+            for op in free_loops(block_operations(entry_of(function))):
                 count = _Stream(Parallel(op), field_layouts).count()
                 if count > 1:
                     _merge(Parallel(op), count)

@@ -33,7 +33,7 @@ from mlirad.ir.gpu.blocks import (
     WARP,
     block_number,
     block_size,
-    has_threads,
+    free_loops,
     thread_number,
     threads_in_blocks,
 )
@@ -42,7 +42,7 @@ from mlirad.ir.gpu.many_sums import first_sums
 from mlirad.ir.memory.launch_memory import scratch
 from mlirad.ir.reductions import Reduction
 from mlirad.ir.requirements import KERNELS, is_private
-from mlirad.ir.structured import Parallel, is_parallel
+from mlirad.ir.structured import Parallel
 from mlirad.ir.walk import (
     at_end,
     before,
@@ -65,8 +65,7 @@ def split_axis_reductions(module: ir.Operation) -> None:
     for function in functions(module):
         if is_private(function):
             continue
-        loops = [op for op in block_operations(entry_of(function)) if is_parallel(op)]
-        for loop in [op for op in loops if not has_threads(op)]:
+        for loop in free_loops(block_operations(entry_of(function))):
             trips = [span.trips for span in spans(loop)]
             constants = [trip for trip in trips if trip is not None]
             size = block_size(loop)

@@ -12,11 +12,11 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicKind, atomic, atomic_kind, is_atomic, split_access
 from mlirad.ir import build as b
-from mlirad.ir.gpu.blocks import has_threads
+from mlirad.ir.gpu.blocks import free_loops
 from mlirad.ir.marks.rounding import is_exact
 from mlirad.ir.reductions import REDUCE_MARK, Reduction, accumulators
 from mlirad.ir.requirements import KERNELS
-from mlirad.ir.structured import is_for, is_parallel, is_serial_loop
+from mlirad.ir.structured import is_for, is_serial_loop
 from mlirad.ir.walk import (
     Array,
     accesses,
@@ -35,9 +35,8 @@ REQUIRES = KERNELS
 def sink_updates(module: ir.Operation) -> None:
     """Sum in registers what serial loops within parallel ones add to an element."""
     for function in functions(module):
-        boxes = [op for op in operations(function) if is_parallel(op)]
-        free = [box for box in boxes if not has_threads(box)]
-        loops = [op for box in free for op in operations(box) if is_serial_loop(op)]
+        boxes = free_loops(operations(function))
+        loops = [op for box in boxes for op in operations(box) if is_serial_loop(op)]
         for loop in reversed(loops):  # inner ones first
             for updates in _sinkable(loop):
                 _sink(loop, updates)

@@ -22,9 +22,9 @@ from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of_index
-from mlirad.ir.gpu.blocks import has_threads
+from mlirad.ir.gpu.blocks import free_loops
 from mlirad.ir.requirements import KERNELS
-from mlirad.ir.structured import Parallel, is_parallel
+from mlirad.ir.structured import Parallel
 from mlirad.ir.walk import at_end, attributes_of, before, block_operations, functions, operations
 from mlirad.passes.gpu.gather_shifted_updates.element_boxes import reach
 from mlirad.passes.gpu.gather_shifted_updates.gathers import Gathers, Group, shifts
@@ -48,8 +48,8 @@ REQUIRES = KERNELS
 def gather_shifted_updates(module: ir.Operation) -> None:
     """Let the thread of each element make its updates, where iterations share elements."""
     for function in functions(module):
-        loops = [op for op in operations(function) if is_parallel(op)]
-        for loop in [op for op in loops if _MADE not in op.attributes and not has_threads(op)]:
+        loops = free_loops(operations(function))
+        for loop in [op for op in loops if _MADE not in op.attributes]:
             _gather(module, loop)
 
 

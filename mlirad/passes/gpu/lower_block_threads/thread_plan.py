@@ -9,6 +9,7 @@ import msgspec
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import (
+    GROUP,
     AllocaOp,
     array_of,
     element_type,
@@ -32,7 +33,7 @@ from mlirad.ir.walk import (
     is_function_argument,
     operations,
 )
-from mlirad.passes.gpu.lower_block_threads.exchanges import is_exchange
+from mlirad.passes.gpu.lower_block_threads.exchanges import is_exchange, segment_of
 
 SHARED_BYTES = 48 << 10  # of a block, on every GPU
 LOCAL_BYTES = 128  # of an array of a thread
@@ -75,7 +76,7 @@ def plan_of(loop: ir.Operation) -> Plan | None:
     if any(constant_integer(segment.op.operands[1]) != size for segment in segments):
         return None
     private = [op for op in arrays if _is_own(op)]
-    exchanged = [op for op in arrays if op not in private and size % 32 == 0 and is_exchange(op)]
+    exchanged = [op for op in arrays if op not in private and size % GROUP == 0 and is_exchange(op)]
     shared = [op for op in arrays if op not in private and op not in exchanged]
     if sum(map(bytes_of, shared)) > SHARED_BYTES:
         return None
@@ -135,12 +136,8 @@ def _is_own(array: ir.Operation) -> bool:
         op = use.owner.operation
         if not (is_load(op) or is_store(op)):
             return False
-        indices, loop = split_access(op)[1], enclosing(op)
-        while not (is_for(loop) and has_threads(loop)):
-            if loop.name in (Scf.PARALLEL, Func.FUNC):
-                return False
-            loop = enclosing(loop)
-        if list(indices) != [For(loop).induction]:
+        segment = segment_of(op)
+        if segment is None or list(split_access(op)[1]) != [segment.induction]:
             return False
     return True
 

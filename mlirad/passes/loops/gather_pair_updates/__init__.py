@@ -11,9 +11,9 @@ what has to be computed anew costs less than the updates.
 from __future__ import annotations
 
 from mlirad.bindings import ir
-from mlirad.ir.gpu.blocks import has_threads
+from mlirad.ir.gpu.blocks import free_loops
 from mlirad.ir.requirements import KERNELS
-from mlirad.ir.structured import Parallel, is_for, is_parallel
+from mlirad.ir.structured import Parallel, is_for
 from mlirad.ir.walk import block_operations, constant_integer, functions, operations
 
 REQUIRES = KERNELS
@@ -25,8 +25,7 @@ def gather_pair_updates(module: ir.Operation, *, fast: bool = True) -> None:
     `fast`: sums and products of derivatives may be taken in another order.
     """
     for function in functions(module):
-        loops = [op for op in operations(function) if is_parallel(op)]
-        for loop in [op for op in loops if not has_threads(op)]:
+        for loop in free_loops(operations(function)):
             for inner in [op for op in block_operations(Parallel(loop).body) if is_for(op)]:
                 for first in Parallel(loop).indices:
                     if _is_square(loop, inner, first):
