@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from mlirad.kernel.axis_order import Layout
 from mlirad.kernel.form import Form
 from mlirad.types import DataType
 
@@ -26,7 +27,7 @@ class NdarrayArgument(msgspec.Struct, frozen=True):
     ndim: int
     element_shape: tuple[int, ...]
     needs_grad: bool
-    layout: tuple[int, ...] | None = None
+    layout: Layout | None = None
     boundary: str = "unsafe"
     is_cut: bool = False  # declared to carry no derivative
 

@@ -14,19 +14,13 @@ from mlirad.frontend.python.building.builder import being_built, current, refuse
 from mlirad.frontend.python.values.annotations import MatrixType
 from mlirad.frontend.python.values.struct_type import StructType
 from mlirad.kernel.arguments import NdarrayArgument
+from mlirad.kernel.axis_order import Layout, in_index_order, in_memory_order, layout_of
 from mlirad.lang.arguments.array_address import ArrayAddress
 from mlirad.lang.host.array_protocols import AsArray
-from mlirad.lang.host.axis_order import (
-    IndexedElements,
-    Layout,
-    OrderedElements,
-    in_index_order,
-    in_memory_order,
-    layout_of,
-)
 from mlirad.lang.host.element_arrays import converted
 from mlirad.lang.host.host_indices import key_parts
 from mlirad.lang.host.host_values import array_of, check_element
+from mlirad.lang.host.indexed_elements import IndexedElements, OrderedElements
 from mlirad.lang.keywords import refuse_unknown
 from mlirad.lang.layout.axes import Shape, element_sizes, extents_of
 from mlirad.lang.layout.member_order import Layout as MemberOrder
@@ -320,6 +314,7 @@ def make(
             f"{shape} is not a valid shape for ndarray: extents are positive integers below 2**31"
         )
     extents, elements = tuple(int(size) for size in sizes), element_sizes(element_shape)
-    is_order = isinstance(layout, MemberOrder | None)
-    axes = None if is_order else layout_of(layout, len(extents), "shape")
+    axes = (
+        None if isinstance(layout, MemberOrder | None) else layout_of(layout, len(extents), "shape")
+    )
     return Ndarray(kind, extents, elements, needs_grad, axes)

@@ -7,10 +7,10 @@ from enum import IntEnum
 from typing import Any
 
 from mlirad.frontend.python.values.annotations import FieldOrArray, MatrixType
+from mlirad.kernel.axis_order import layout_of
 from mlirad.lang.field.declaration import field, matrix_field
 from mlirad.lang.field.kinds import Field
-from mlirad.lang.host.axis_order import layout_of
-from mlirad.lang.layout.axes import Shape, sizes_of
+from mlirad.lang.layout.axes import Shape, order_of, sizes_of
 from mlirad.lang.matrix import set_makers
 from mlirad.lang.ndarray import Ndarray, make, ndarray
 
@@ -93,8 +93,7 @@ def tensor(
     if kind is Backend.NDARRAY:
         return ndarray(dtype, shape, needs_grad=needs_grad, layout=layout)
     axes = None if layout is None else layout_of(layout, len(sizes_of(shape)), "shape")
-    order = None if axes is None else "".join("ijklmnopqrst"[axis] for axis in axes)
-    return field(dtype, shape, order=order, needs_grad=needs_grad)
+    return field(dtype, shape, order=order_of(axes), needs_grad=needs_grad)
 
 
 def _backend(backend: Any) -> Backend:

@@ -48,6 +48,7 @@ from mlirad.kernel.arguments import (
     SameArgument,
     gradient_of,
 )
+from mlirad.kernel.axis_order import in_index_order
 from mlirad.kernel.form import Form
 from mlirad.kernel.module import KernelModule
 from mlirad.types import DataType, i64
@@ -227,7 +228,7 @@ class _Kernel:
         shape, layout = [-1] * argument.ndim + list(argument.element_shape), argument.layout
         type_ = array_type(mlir_type(argument.dtype), shape)
         value = entry.add_argument(type_, ir.Location.current)
-        places = range(argument.ndim) if layout is None else map(layout.index, range(argument.ndim))
+        places = in_index_order(range(argument.ndim), layout)
         extents = tuple(extent(value, place) for place in places)
         kind = ClampedArray if argument.boundary == "clamp" else ArrayArgument
         array = kind(value, argument.dtype, extents, argument.element_shape, (), name)

@@ -9,7 +9,7 @@ from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
 from mlirad.frontend.python.values.annotations import MatrixType
 from mlirad.lang.field.field import Field
 from mlirad.lang.keywords import refuse_unknown
-from mlirad.lang.layout.axes import Axes, Shape, element_sizes, sizes_of
+from mlirad.lang.layout.axes import LETTERS, Axes, Shape, element_sizes, order_of, sizes_of
 from mlirad.lang.layout.root import Root
 from mlirad.lang.layout.tree import Offset, SNode
 from mlirad.lang.variable_names import variable_name
@@ -62,7 +62,7 @@ def place(field: Field, shape: tuple[int, ...], offset: Offset, order: str | Non
     root: Root = field.program.trees.root
     axis_order = list(range(len(shape)))
     if order is not None:
-        names = "ijklmnopqrst"[: len(shape)]
+        names = LETTERS[: len(shape)]
         if len(order) != len(shape):
             raise TaichiCompilationError(
                 "The dimensionality of shape and order must be the same "
@@ -96,8 +96,7 @@ def reduce_field(field: Field) -> tuple[object, ...]:
     if field.placed_in is None or field.primal is not None or field.placed_in.is_sparse:
         field.__reduce_ex__(0)
     gradient = field.grad.to_numpy() if field.has_grad() and field.grad is not None else None
-    names = "ijklmnopqrst"
-    order = None if field.layout is None else "".join(names[axis] for axis in field.layout)
+    order = order_of(field.layout)
     description = field.dtype.name, field.element_shape, field.shape, field.symbol
     return restore_field, (*description, field.offset, order, field.to_numpy(), gradient)
 

@@ -12,10 +12,10 @@ import msgspec
 import numpy as np
 
 from mlirad.errors import TaichiIndexError
-from mlirad.lang.host.axis_order import OrderedElements
 from mlirad.lang.host.element_arrays import LibraryCopies
 from mlirad.lang.host.host_array import HostArray
 from mlirad.lang.host.host_values import array_of
+from mlirad.lang.host.indexed_elements import OrderedElements
 from mlirad.runtime.boxes import Box
 
 

@@ -10,7 +10,7 @@ from io import BytesIO
 
 import numpy as np
 
-from mlirad.lang.host.axis_order import OrderedElements
+from mlirad.lang.host.indexed_elements import OrderedElements
 from mlirad.runtime.html import heading, table
 from mlirad.runtime.memory.values import Values
 

@@ -20,6 +20,9 @@ class Axes(msgspec.Struct, frozen=True):
     numbers: tuple[int, ...]
 
 
+LETTERS = "ijklmnopqrst"  # of the axes, in an order such as "ji"
+
+
 i, j, k, l = (Axes((n,)) for n in range(4))
 NAMED_AXES = {
     name: Axes(tuple("ijkl".index(c) for c in name))
@@ -29,6 +32,11 @@ NAMED_AXES = {
         *("ijk", "ijl", "ikl", "jkl", "kij", "jki", "kji", "ikj", "jik", "ijkl"),
     )
 }
+
+
+def order_of(layout: Sequence[int] | None) -> str | None:
+    """Return the order that names axes as a layout does."""
+    return None if layout is None else "".join(LETTERS[axis] for axis in layout)
 
 
 def axes(*numbers: int) -> Axes:

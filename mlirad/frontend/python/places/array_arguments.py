@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
-from typing import TypeVar
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiTypeError
@@ -15,23 +13,18 @@ from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.matrix import check_indices
 from mlirad.frontend.python.values.scalar import Expr
 from mlirad.ir import build
-
-T = TypeVar("T")
+from mlirad.kernel.axis_order import Layout, in_memory_order
 
 
 class ArrayArgument(ArrayRef):
     """An ndarray argument inside a kernel, whose axes may lie in memory in another order."""
 
     gradient: ArrayArgument | None = None
-    layout: tuple[int, ...] | None = None
+    layout: Layout | None = None
 
     def indices(self, key: Subscript) -> list[ir.Value]:
         """The `index` values of a subscript, in the order of the axes in memory."""
-        return self.in_memory_order(super().indices(key))
-
-    def in_memory_order(self, of_axes: Sequence[T]) -> list[T]:
-        """Return what belongs to the axes in the order in which they lie in memory."""
-        return list(of_axes) if self.layout is None else [of_axes[axis] for axis in self.layout]
+        return list(in_memory_order(super().indices(key), self.layout))
 
     @property
     def grad(self) -> ArrayArgument:
@@ -56,7 +49,7 @@ class ClampedArray(ArrayArgument):
     def indices(self, key: Subscript) -> list[ir.Value]:
         return [
             clamp(index, ex.as_index(extent))
-            for index, extent in zip(super().indices(key), self.in_memory_order(self.shape))
+            for index, extent in zip(super().indices(key), in_memory_order(self.shape, self.layout))
         ]
 
     def components(self, key: Subscript) -> tuple[ir.Value, ...]:
