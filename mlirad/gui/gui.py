@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from os import PathLike
 from time import perf_counter, sleep
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -71,12 +70,7 @@ class GUI(Shapes, Keys):
     def __enter__(self) -> GUI:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -59,8 +59,9 @@ def kernel(
             return QuadrantsKernel(function)
         from mlirad.quadrants.checkpoints import Checkpoints, PausingKernel
 
-        setattr(function, IS_GRAPH, Checkpoints())
-        return PausingKernel(QuadrantsKernel(function), getattr(function, IS_GRAPH))
+        passed = Checkpoints()
+        setattr(function, IS_GRAPH, passed)
+        return PausingKernel(QuadrantsKernel(function), passed)
 
     depth = 1 if function is None else 2
     return mark if function is None else mark(function)

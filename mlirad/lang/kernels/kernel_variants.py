@@ -19,7 +19,7 @@ from mlirad.kernel.arguments import ConstantArgument, SameArgument
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
 from mlirad.lang.arguments.choice import frontend_argument, key_of
 from mlirad.lang.arguments.overlaps import same_arrays, with_gradients
-from mlirad.lang.arguments.parameters import COMPOSITE, NDARRAY, SCALAR, chosen
+from mlirad.lang.arguments.parameters import COMPOSITE, NDARRAY, SCALAR, Parameter, chosen
 from mlirad.lang.arguments.values import value_entries
 from mlirad.lang.callers import program_frame
 from mlirad.lang.kernels.captured_arrays import CapturedArrays, look_up
@@ -70,7 +70,7 @@ class KernelVariants:
         """The launch of the kernel for some arguments; see `Kernel.prepare`."""
         arguments, config = self.declaration.bind(args, kwargs), self.program.config
         parameters = chosen(self.declaration.parameters, arguments)
-        forms = {p.name: key_of(p, v) for p, v in zip(parameters, arguments) if p.decides}
+        forms = _forms(parameters, arguments)
         arrays = {
             p.name: array_buffer(v, p.name, True)
             for p, v in zip(parameters, arguments)
@@ -122,7 +122,7 @@ class KernelVariants:
         """Return what launches with some arguments look up."""
         arguments = self.declaration.bind(args, kwargs)
         parameters = chosen(self.declaration.parameters, arguments)
-        call = tuple(key_of(p, v) for p, v in zip(parameters, arguments) if p.decides)
+        call = tuple(_forms(parameters, arguments).values())
         return [*self.captured.of(call).values()]
 
     def left_out(self, launch: Launch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> set[str]:
@@ -218,3 +218,8 @@ class KernelVariants:
             f"kernel '{self.declaration.name}' was compiled {reason}: {cure}",
             stacklevel=program_frame()[1],
         )
+
+
+def _forms(parameters: Sequence[Parameter], arguments: Sequence[Any]) -> dict[str, Hashable]:
+    """Return what decides, of the arguments of a launch, which variant takes them."""
+    return {p.name: key_of(p, v) for p, v in zip(parameters, arguments) if p.decides}

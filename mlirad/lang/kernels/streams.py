@@ -3,7 +3,6 @@ the order in which the program makes them, so that a stream never has to wait fo
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any
 
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
@@ -13,7 +12,7 @@ KEYWORD = "qd_stream"  # of a launch
 
 
 class Queued:
-    """What is made, used and destroyed; `handle` is 0, which is the machine's own queue."""
+    """A stream or an event, until it is destroyed; `handle` 0 is the machine's own queue."""
 
     handle = 0
 
@@ -23,12 +22,7 @@ class Queued:
     def __enter__(self) -> Any:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.destroy()
 
     def check_alive(self) -> None:
@@ -49,7 +43,7 @@ class Queued:
 
 
 class Stream(Queued):
-    """What launches are put into by `kernel(qd_stream=)`."""
+    """A queue of launches, named by `kernel(qd_stream=)`."""
 
 
 class Event(Queued):

@@ -47,9 +47,8 @@ class Builder:
         # of those that are arguments, by identity.
         self.captured: dict[int, tuple[Any, str]] = {}
         self.passed: dict[int, str] = {}
-        self.passed_captures: dict[
-            int, Any
-        ] = {}  # arrays that are arguments, and found as no arguments too
+        # of arguments, those that the kernel has found in another way too
+        self.passed_captures: dict[int, Any] = {}
         self.capture_names: dict[Hashable, str] = {}  # by where they are found
         self.capture: Callable[[Any, NdarrayArgument], Any]
         self.warned: set[tuple[str, int]] = set()  # files and lines

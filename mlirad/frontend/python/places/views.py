@@ -38,7 +38,7 @@ class KernelView(Array):
 
     @property
     def grad(self) -> KernelView:
-        """The same elements of the gradient. Raises TaichiTypeError if there is none."""
+        """The view of the gradient. Raises TaichiTypeError if there is none."""
         array: Any = self.array
         return KernelView(array.grad, self.offset, self.size)
 
@@ -60,8 +60,8 @@ class KernelView(Array):
     def subview(self, offset: Scalar, size: Scalar) -> KernelView:
         """The view of some of the elements."""
         if current().debug:
-            text = _message("subview Out Of Range", "subview offset={}, subview size={}")
-            _check_range(offset, size, self.size, text.replace("\0", ", parent size={}"))
+            numbers = "subview offset={}, subview size={}, parent size={}"
+            _check_range(offset, size, self.size, _message("subview Out Of Range", numbers))
         return KernelView(self.array, self.offset + offset, size)
 
     def sliced(self, start: Scalar | None, stop: Scalar | None, step: object) -> KernelView:
@@ -75,7 +75,7 @@ class KernelView(Array):
         return self.subview(first, last - first)
 
     def _check_index(self, index: Scalar) -> None:
-        text = _message("Out Of Range", "got index {} (offset={}, size={})").replace("\0", "")
+        text = _message("Out Of Range", "got index {} (offset={}, size={})")
         _check_within(index, index + 1, self.size, text, [index, self.offset, self.size])
 
 
@@ -130,8 +130,8 @@ def _assert(condition: Scalar, message: str, values: Sequence[Scalar]) -> None:
 
 
 def _message(failure: str, numbers: str) -> str:
-    """The text of an assertion: what failed, the numbers (`\\0` stands behind the last), and the
-    functions around with their lines."""
+    """Return the text of an assertion: the failure, the numbers, and the functions around with
+    their lines."""
     builder = current()
     assert builder.entry is not None
     kernel = ir.StringAttr(builder.entry.owner.attributes["sym_name"]).value
@@ -143,4 +143,4 @@ def _message(failure: str, numbers: str) -> str:
         if place is not None
     ]
     stack = field.escape_braces("\n".join(lines))
-    return f"BufferView {failure}: kernel[{kernel}] tid={{}}, {numbers}\0.\nCallstack:\n{stack}"
+    return f"BufferView {failure}: kernel[{kernel}] tid={{}}, {numbers}.\nCallstack:\n{stack}"
