@@ -20,7 +20,7 @@ from mlirad.types import i32
 
 
 class GraphStatus(msgspec.Struct, frozen=True):
-    """What a launch has come to: whether it `yielded`, and at which `checkpoint`."""
+    """The end of a launch: whether it `yielded`, and at which `checkpoint`."""
 
     yielded: bool
     checkpoint: int | None

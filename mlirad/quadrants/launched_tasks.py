@@ -1,4 +1,4 @@
-"""Of how many tasks the last launch was: parallel loops, and the statements between them."""
+"""Counts the tasks of the last launch: parallel loops, and the statements between them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SERIAL = -1  # in the place of a loop's number
 
 
 def count_last_tasks() -> int:
-    """Return how many tasks the last launch outside of tapes was of, as its kernel is written:
+    """Return the number of tasks of the last launch outside of tapes, as its kernel is written:
     loops that the compiler fuses are counted one by one. 0 if there was none."""
     launched = [v for v in list(program().built) if v.launched_at != RECORDED]
     if not launched:

@@ -1,4 +1,4 @@
-"""What `kernel._primal` says: the variants of a kernel, and what its last launch passed."""
+"""`kernel._primal`: the variants of a kernel, and the arguments of its last launch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mlirad.runtime.program import program
 
 
 class KernelStatistics:
-    """What was compiled of a kernel."""
+    """The compiled variants of a kernel."""
 
     def __init__(self, kernel: Kernel, *, is_fastcache: bool) -> None:
         self._kernel, self._is_fastcache = kernel, is_fastcache

@@ -47,8 +47,8 @@ class LoopTimes(msgspec.Struct):
 
 
 class Profile(msgspec.Struct):
-    """What a program's launches took, by kernel and derivative, and what their loops with names
-    took, by `KERNEL: NAME`."""
+    """The times of a program's launches, by kernel and derivative, and of their loops with names,
+    by `KERNEL: NAME`."""
 
     kernels: dict[str, Launches] = msgspec.field(default_factory=dict)
     loops: dict[str, Launches] = msgspec.field(default_factory=dict)

@@ -48,7 +48,7 @@ class Program:
         self.compiled: WeakSet[Any] = WeakSet()  # codes that hold addresses of fields
         self.variants = 0  # of kernels, built so far
         self.built: WeakSet[Any] = WeakSet()  # those of them that are still there
-        # what a slice of an ndarray is, by its positions; a copy, if None
+        # makes a slice of an ndarray, by its positions; if None, slices are copies
         self.make_view: Callable[[Any, Sequence[range]], Any] | None = None
         # how kernels are run that are not compiled (`ti.python`)
         self.interpret: Callable[..., Any] | None = None

@@ -157,8 +157,8 @@ class Collisions:
 
 
 class Open(msgspec.Struct, frozen=True):
-    """What a function leaves open, found pair by pair, and the arrays that a check reads as the
-    function's own writes leave them."""
+    """The pairs that a function leaves open, found one by one, and the arrays that a check reads as
+    the function's own writes leave them."""
 
     collisions: Collisions
     pairs: Iterator[Pair]

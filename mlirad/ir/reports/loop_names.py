@@ -31,7 +31,7 @@ def name_at(location: ir.Location) -> str | None:
 
 
 def symbol_suffix(op: ir.Operation, before: str) -> str:
-    """What is put behind the symbol of a loop's function: the loop's name as a word, if it has
+    """Return the end of the symbol of a loop's function: the loop's name as a word, if it has
     one."""
     name = name_at(op.location)
     return "" if name is None else before + re.sub(r"\W", "_", name, flags=re.ASCII)
@@ -44,7 +44,7 @@ def loop_name(op: ir.Operation) -> str | None:
 
 
 def in_loop(name: str) -> str:
-    """What is said of an error in a loop."""
+    """Return the note of an error in a loop."""
     return f"in the loop {name!r}"
 
 

@@ -242,7 +242,7 @@ class Kernel:
 
 
 def _without_derivatives(kernel: Kernel, current: Program, mode: Mode) -> KernelDeclaration:
-    """Return what a kernel declares. Raises TaichiRuntimeError for a launch with derivatives."""
+    """Return the declaration of a kernel. Raises TaichiRuntimeError for derivatives."""
     if mode.is_reverse or current.threads.recorder is not None:
         raise TaichiRuntimeError(
             f"kernel '{kernel.__name__}' has no derivatives with arch=ti.python, where Python runs "

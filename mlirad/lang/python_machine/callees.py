@@ -1,4 +1,4 @@
-"""What calls in kernels mean where Python runs them."""
+"""The meaning of calls in kernels that Python runs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What the rewritten text of a kernel calls, as `__mlirad__.NAME(...)`: elements, variables and
-updates mean what they mean in compiled kernels."""
+"""Functions that the rewritten text of a kernel calls, as `__mlirad__.NAME(...)`: by them elements,
+variables and updates have the meaning of compiled kernels."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _SCALARS = (int, float, bool)
 
 
 class Declaration(Protocol):
-    """What a kernel's function declares."""
+    """The declarations of a kernel's function."""
 
     function: Callable[..., Any]
     return_type: Any

@@ -71,7 +71,7 @@ def _time(function: ir.Operation, op: ir.Operation, address: int) -> None:
 
 
 def _nanoseconds(moment: ir.Value) -> ir.Value:
-    """What the clock says, by way of two words: seconds, and nanoseconds beside them."""
+    """Read the clock, by way of two words: seconds, and nanoseconds beside them."""
     i32, i64 = b.integer_type(32), b.integer_type(64)
     b.llvm_call(_CLOCK, [b.number(_MONOTONIC, i32), pointer_of(moment)], [i32])
     seconds, beside = (b.read(moment, [b.index(k)]) for k in range(2))

@@ -36,8 +36,8 @@ class Checkpoints:
 
 
 class Gate:
-    """What decides whether the parts of a launch run: they do behind the checkpoint that it resumes
-    at, and in front of the one that pauses it."""
+    """Decides whether a part of a launch runs: it does from the checkpoint at which the launch
+    resumes to the one that pauses it."""
 
     def __init__(self, checkpoints: Checkpoints) -> None:
         self.checkpoints = checkpoints

@@ -109,7 +109,7 @@ def _reaches(value: ir.Value, top: ir.Operation) -> bool:
 
 
 def shuffle(load: ir.Operation, slot: ir.Value, segment: For) -> ir.Value:
-    """What a load gets by a shuffle of what each thread has in a slot."""
+    """Return the value of a load, by a shuffle of the values that threads have in a slot."""
     top = top_of(load, segment)
     lane = _lane_of(split_access(load)[1][0], segment)
     assert lane is not None

@@ -1,4 +1,4 @@
-"""What the threads of a block have for themselves, and what they share."""
+"""Which arrays of a block each thread has for itself, and which all share."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _is_own(array: ir.Operation) -> bool:
 
 
 def _root(root: object) -> object:
-    """What an array is told apart by from those that it may overlap: arguments may all be one."""
+    """Return a key that arrays have in common if they may overlap: arguments may all be one."""
     is_argument = isinstance(root, ir.Value) and is_function_argument(root)
     return "an argument" if is_argument else root
 
