@@ -31,3 +31,11 @@ func.func @f(%l: !grad.log<f32, 1>, %m: index, %x: !field.array<f32, [16]>, %v: 
   "grad.undo"(%v, %m, %x) : (f32, index, !field.array<f32, [16]>) -> ()
   return
 }
+
+// -----
+
+func.func @f(%l: !grad.log<f32, 1>, %m: index, %x: !field.array<!field.array<f32, [16]>, [16]>) {
+  // expected-error @+1 {{undo of !grad.log<f32, 1 : i64> in !field.array<!field.array<f32, [16]>, [16]>}}
+  "grad.undo"(%l, %m, %x) : (!grad.log<f32, 1>, index, !field.array<!field.array<f32, [16]>, [16]>) -> ()
+  return
+}

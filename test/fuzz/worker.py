@@ -27,6 +27,7 @@ from mlirad.pipeline.options import PipelineError
 
 SECONDS = 20  # that one input may take
 A_PROCESS = 500  # inputs
+MAKING = "making the input"
 _LOCATED = re.compile(r"^\S.*:\d+:\d+: (error|warning|remark|note): ", re.MULTILINE)
 _BARE = re.compile(r"^mlirad-opt: (error|warning|remark|note): (.*)", re.MULTILINE)
 _ABOUT_OPTIONS = re.compile(
@@ -77,9 +78,12 @@ def _in_a_fork(corpus: Corpus, numbers: range, folder: Path) -> tuple[list[Failu
         assert os.WEXITSTATUS(ended) == 0, f"the worker failed at {progress.read()}"
         return failures, range(0)
     number, _, doing = progress.read().partition(" ")
+    remaining = range(int(number) + 1, numbers.stop)
     name = signal.Signals(os.WTERMSIG(ended)).name
+    if doing.strip(": ") == MAKING and name != "SIGALRM":
+        return failures, remaining  # upstream's parser died: `mlirad-opt` reports that
     kind = f"{'hang' if name == 'SIGALRM' else name} {doing.strip(': ')}"
-    return [*failures, Failure(int(number), kind, "")], range(int(number) + 1, numbers.stop)
+    return [*failures, Failure(int(number), kind, "")], remaining
 
 
 def _read(results: Path) -> Iterator[Failure]:
@@ -113,7 +117,7 @@ def _work(corpus: Corpus, numbers: range, folder: Path, progress: Progress) -> N
         with (folder / "results").open("wb") as results:
             for number in numbers:
                 numbered.number = number
-                numbered.note("error: making the input")
+                numbered.note(f"error: {MAKING}")
                 signal.alarm(SECONDS)
                 failure = _judged(corpus, number, folder / "input.mlir", numbered)
                 if failure is not None:

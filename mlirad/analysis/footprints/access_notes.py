@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from mlirad.analysis.footprints.footprint import box_attribute, footprint, named_array
 from mlirad.bindings import ir
-from mlirad.dialect.field import AllocaOp
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.reports.location import place_attribute, source_location
 
@@ -19,9 +18,3 @@ def access_note(graph: Graph, node: Node, kind: str, use: str = "") -> ir.Attrib
         "place": place_attribute(source_location(node.op.location)),
     }
     return ir.DictAttr.get({**note, "part": ir.StringAttr.get(use)} if use else note)
-
-
-def is_local(graph: Graph, node: Node) -> bool:
-    """Return whether an access is to an array of one launch."""
-    value = graph.values[node.array_value]
-    return not isinstance(value, ir.BlockArgument) and AllocaOp.holds(value.owner.operation)

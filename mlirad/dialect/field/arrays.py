@@ -49,8 +49,8 @@ def element_type(type_: ir.Type) -> ir.Type:
 
 
 def is_array(type_: ir.Type) -> bool:
-    """Return whether a type is `!field.array`."""
-    return isinstance(type_, ArrayType)
+    """Return whether `array_of` takes a type: `!field.array` of scalars, its extents of i64."""
+    return _element_and_extents(type_) is not None
 
 
 def array_type(element: ir.Type, extents: Sequence[int]) -> ir.Type:

@@ -7,8 +7,9 @@ derivative, and where it may launch kernels again. `part` says "sum" of updates 
 uses, and "whole" of stores that are known to set all of their box.
 """
 
-from mlirad.analysis.footprints.access_notes import access_note, is_local
+from mlirad.analysis.footprints.access_notes import access_note
 from mlirad.analysis.footprints.covering import covers_box
+from mlirad.analysis.footprints.footprint import is_named
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_atomic, is_write
 from mlirad.ir.graph import Graph, Node
@@ -29,7 +30,7 @@ def _notes(function: ir.Operation) -> list[ir.Attribute]:
     graph = Graph(function)
     notes: dict[str, ir.Attribute] = {}
     for node in graph.nodes():
-        if not node.is_access or is_local(graph, node):
+        if not node.is_access or not is_named(node.array):
             continue
         for kind in _kinds(node):
             note = access_note(graph, node, kind, _part(graph, node))

@@ -10,7 +10,8 @@ arguments of each launch (docs/gradients.md, 5).
 from mlirad.analysis.derivatives.activity import Activity
 from mlirad.analysis.derivatives.needed import NeededValues
 from mlirad.analysis.derivatives.redone import redone_arrays
-from mlirad.analysis.footprints.access_notes import access_note, is_local
+from mlirad.analysis.footprints.access_notes import access_note
+from mlirad.analysis.footprints.footprint import is_named
 from mlirad.analysis.races.collisions import Collisions
 from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicKind, atomic_kind, is_atomic, is_load, is_write
@@ -36,7 +37,7 @@ def _notes(module: ir.Operation, function: ir.Operation) -> list[ir.Attribute]:
     values = {value for value, _ in needed.keys} | Collisions(graph, activity).read(needed)
     notes: dict[str, ir.Attribute] = {}
     for node in graph.nodes():
-        if not node.is_access or node.array in activity.local or is_local(graph, node):
+        if not node.is_access or node.array in activity.local or not is_named(node.array):
             continue
         if (is_load(node) and node.results[0] in values) or (
             node in needed.work and _is_choice(node)
