@@ -15,6 +15,7 @@ from mlirad.lang.layout.root import Root
 from mlirad.lang.simt.namespace import Threads
 from mlirad.runtime import program as pm
 from mlirad.runtime.config import Config
+from mlirad.runtime.environment import with_environment
 from mlirad.runtime.executor.executor import UnavailableError
 from mlirad.types import TypeLike
 
@@ -30,7 +31,6 @@ gpu = [cuda]
 _warned: set[str] = set()
 
 
-@in_turn
 def init(
     arch: str | list[str] | None = None,
     default_fp: TypeLike | None = None,
@@ -54,11 +54,20 @@ def init(
     UnavailableError), offline_cache, offline_cache_file_path, offline_cache_max_size_of_files,
     offline_cache_cleaning_policy and offline_cache_cleaning_factor (see docs/cache.md); Taichi's
     other options are accepted.
-    Raises KeyError for unknown ones, OSError for a folder that cannot be made.
+    The environment sets what no argument does: `TI_DEBUG=1`, `TI_DEFAULT_FP=f64`, the prefix and
+    the option in capitals; `TI_ARCH` overrides the argument.
+    Raises KeyError for unknown ones, ValueError for a value in the environment that is none of its
+    option, OSError for a folder that cannot be made.
     """
-    config = Config.from_options(
-        {"default_fp": default_fp, "default_ip": default_ip, "debug": debug, **options}
-    )
+    named = {"arch": arch, "default_fp": default_fp, "default_ip": default_ip, "debug": debug}
+    begin(with_environment("TI_", {**named, **options}))
+
+
+@in_turn
+def begin(options: dict[str, Any]) -> None:
+    """Start a program with the options of `ti.init`."""
+    arch = options.pop("arch", None)
+    config = Config.from_options(options)
     archs = [arch] if isinstance(arch, str) else arch or [config.arch]
     archs = instance(archs, list | tuple, "ti.init(arch=)", "the name of an arch, or several")
     started = _start_first([text(name, "ti.init(arch=)") for name in archs], config)
@@ -85,7 +94,7 @@ def _start_first(archs: Sequence[str], config: Config) -> pm.Program:
         raise UnavailableError(message)
     if message not in _warned:
         _warned.add(message)
-        warnings.warn(f"{message}, falling back to {cpu}", stacklevel=4)
+        warnings.warn(f"{message}, falling back to {cpu}", stacklevel=5)
     config.arch = cpu
     return pm.start(config)
 

@@ -11,6 +11,7 @@ from mlirad.lang import start
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime import program as pm
 from mlirad.runtime.config import Config
+from mlirad.runtime.environment import with_environment
 
 
 class Arch(StrEnum):
@@ -41,9 +42,13 @@ _REFUSED = {
 
 
 def init(arch: Any = None, **options: Any) -> None:
-    """Start a program, as `ti.init` does; `arch` is a machine, or several, of which the first that
-    is there runs it. Raises KeyError for options that do not exist, and for those that mlirad does
-    not have, ValueError where the environment asks for edited IR or PTX (`QD_LOAD_IR`)."""
+    """Start a program, as `ti.init` does.
+
+    `arch` is a machine, or several: the first that is there runs the program. The environment sets
+    what no argument does: `QD_DEBUG=1`, `QD_DEFAULT_FP=f64`; `QD_ARCH` overrides the argument.
+    Raises KeyError for options that do not exist, and for those that mlirad does not have,
+    ValueError where the environment asks for edited IR or PTX (`QD_LOAD_IR`).
+    """
     for name, reason in _REFUSED.items():
         if options.get(name):
             raise KeyError(f"qd.init({name}=) is not available: {reason}")
@@ -51,7 +56,7 @@ def init(arch: Any = None, **options: Any) -> None:
     _read_environment(options)
     if arch is not None:
         arch = [str(name) for name in (arch if isinstance(arch, list | tuple) else [arch])]
-    start.init(arch=arch, **options)
+    start.begin(with_environment("QD_", {"arch": arch, **options}))
     pm.program().make_view = _make_view
 
 
