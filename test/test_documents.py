@@ -257,9 +257,9 @@ NUMBERS = (
     ("architecture", r"loop of fewer than ([\d,]+) operations", WORTH),
     ("architecture", r"holds functions to ([\d,]+) lines", test_structure.LONGEST_FUNCTION),
     ("architecture", r"classes to ([\d,]+) lines", test_structure.LONGEST_CLASS),
-    ("gradients", r"more than ([\d,]+) trips that a decision", loop_sums._SHORT_LANES),
-    ("gradients", r"added up in ([\d,]+) lanes", sums_in_lanes._WIDTH),
-    ("gradients", r"over a loop of more than ([\d,]+) trips, or", loop_sums._SHORT),
+    ("gradients", r"sum over a loop of more than ([\d,]+) trips", loop_sums._SHORT_LANES),
+    ("gradients", r"computed in ([\d,]+)\s+lanes", sums_in_lanes._WIDTH),
+    ("gradients", r"Sums over a loop of more than ([\d,]+) trips", loop_sums._SHORT),
 )
 
 
