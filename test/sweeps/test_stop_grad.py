@@ -117,8 +117,138 @@ def test_a_chain_cut_on_purpose_gets_no_hidden_gradient(recwarn: pytest.Warnings
     assert not recwarn.list
 
 
-@pytest.mark.parametrize("argument", ["x[0]", "1.0", "x, x", ""])
-def test_what_is_no_field_is_refused(argument: str, tmp_path: Any) -> None:
+def _of_values(dtype: Any) -> tuple[Any, Any, Any, Any]:
+    """A scalar, a vector, a struct and an integer, each times itself without its derivative."""
+    x = ti.field(dtype, shape=5, needs_grad=True)
+    v = ti.Vector.field(2, dtype, shape=5, needs_grad=True)
+    pair = ti.types.struct(a=dtype, b=ti.types.vector(2, dtype))
+    loss = ti.field(dtype, shape=(), needs_grad=True)
+
+    @ti.kernel
+    def run():
+        for i in x:
+            held = ti.stop_grad(pair(x[i], v[i]))
+            loss[None] += held.a * x[i] + held.b.dot(v[i]) + ti.stop_grad(i) * x[i]
+
+    numbers = np.linspace(1, 2, 5)
+    x.from_numpy(numbers)
+    v.from_numpy(np.stack([numbers, -numbers], 1))
+    return x, v, loss, run
+
+
+@pytest.mark.parametrize("dtype", [ti.f32, ti.f64])
+def test_values_without_derivative_in_each_mode(dtype: Any) -> None:
+    x, v, loss, run = _of_values(dtype)
+    with ti.ad.Tape(loss):
+        run()
+    gradient = x.to_numpy() + np.arange(5)
+    assert x.grad.to_numpy() == pytest.approx(gradient, rel=1e-6)
+    assert v.grad.to_numpy() == pytest.approx(v.to_numpy(), rel=1e-6)
+    with ti.ad.FwdMode(loss=loss, param=x, seed=[1.0] * 5):
+        run()
+    assert loss.dual[None] == pytest.approx(gradient.sum(), rel=1e-6)
+    assert not np.any(ti.ad.hvp(run, loss, x, np.ones(5, x.dtype.numpy)))
+
+
+def test_a_value_that_a_loop_carries_and_a_decision() -> None:
+    x, loss = variable(6), scalar()
+
+    @ti.kernel
+    def run():
+        for i in x:
+            s = x[i]
+            for _ in range(3):
+                s *= ti.stop_grad(s)
+            if ti.stop_grad(s) > 0.5:
+                loss[None] += s
+
+    with ti.ad.Tape(loss):
+        run()
+    state, slope = x.to_numpy(), np.ones(6)
+    for _ in range(3):
+        state, slope = state * state, slope * state
+    assert x.grad.to_numpy() == pytest.approx(np.where(state > 0.5, slope, 0))
+
+
+def test_a_function_without_derivative_stores_and_returns_constants() -> None:
+    x, y, loss = variable(4), variable(4, seed=1), scalar()
+
+    @ti.ad.no_grad
+    @ti.func
+    def constant(value, target: ti.template(), i):
+        target[i] = value * value
+        return x[i] * value, ti.Vector([value, value])
+
+    @ti.kernel
+    def run():
+        for i in x:
+            product, both = constant(x[i], y, i)
+            loss[None] += (product + both.sum() + y[i]) * x[i]
+
+    with ti.ad.Tape(loss):
+        run()
+    numbers = x.to_numpy()
+    assert x.grad.to_numpy() == pytest.approx(2 * numbers**2 + 2 * numbers)
+    assert not np.any(y.grad.to_numpy())
+
+
+def test_methods_without_derivative() -> None:
+    x, loss = variable(4), scalar()
+
+    @ti.data_oriented
+    class Scale:
+        factor = 3.0
+
+        @ti.ad.no_grad
+        @ti.func
+        def of(self, value):
+            return self.factor * value
+
+        @ti.kernel
+        def run(self):
+            for i in x:
+                loss[None] += self.of(x[i]) * x[i]
+
+    with ti.ad.Tape(loss):
+        Scale().run()
+    assert x.grad.to_numpy() == pytest.approx(3 * x.to_numpy())
+
+
+def test_a_function_without_derivative_changes_no_variable_of_its_caller() -> None:
+    x, loss = variable(4), scalar()
+
+    @ti.ad.no_grad
+    @ti.func
+    def double(value: ti.template()):
+        value *= 2.0
+
+    @ti.kernel
+    def run():
+        for i in x:
+            s = x[i]
+            double(s)
+            loss[None] += s
+
+    with pytest.raises(ti.TaichiTypeError, match="pass its argument 'value' by value"):
+        run()
+
+
+def test_python_gets_values_back() -> None:
+    assert ti.stop_grad(2.0) == 2.0
+    assert list(ti.stop_grad(ti.Vector([1.0, 2.0]))) == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("x[0]", "the result is not used"),
+        ("1.0", "the result is not used"),
+        ("x, x", "one value, or one field"),
+        ("", "one value, or one field"),
+        ("'text'", "is not used"),
+    ],
+)
+def test_other_uses_are_refused(argument: str, message: str, tmp_path: Any) -> None:
     source = tmp_path / "program.py"
     source.write_text(
         "import mlirad as ti\n\ndef make(x):\n    @ti.kernel\n    def run():\n        for i in "
@@ -127,7 +257,7 @@ def test_what_is_no_field_is_refused(argument: str, tmp_path: Any) -> None:
     )
     scope: dict[str, Any] = {}
     exec(compile(source.read_text(), str(source), "exec"), scope)
-    with pytest.raises(ti.TaichiCompilationError, match="stop_grad takes one field"):
+    with pytest.raises(ti.TaichiCompilationError, match=message):
         scope["make"](variable(4))()
 
 

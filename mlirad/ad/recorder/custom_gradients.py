@@ -83,11 +83,13 @@ def grad_for(primal: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 def no_grad(function: Callable[..., Any]) -> Any:
-    """Decorate a Python function that launches kernels, or a kernel: no derivative passes through
-    its calls.
+    """Decorate a kernel, a `@ti.func`, or a Python function that launches kernels: no derivative
+    passes through its calls.
 
-    Raises TaichiRuntimeError for a `@ti.func`.
+    What they store is constant. Write it above `@ti.kernel` or `@ti.func`.
     """
+    if isinstance(function, Function):
+        return function.without_derivative()
     if isinstance(function, Kernel):
         return KernelWithoutGradient(function)
     decorated = grad_replaced(function)

@@ -1,12 +1,14 @@
 """All derivative rules, by op name."""
 
 from mlirad.analysis.rules import arith as _rules_arith
+from mlirad.dialect.grad import DetachOp
 from mlirad.ir.elementary.table import FUNCTIONS
 from mlirad.ir.elementary.terms import Operand, Term, leaves
 
 RULES: dict[str, tuple[Term | None, ...]] = {
     **_rules_arith.RULES,
     **{op: function.derivative for op, function in FUNCTIONS.items()},
+    DetachOp.OPERATION_NAME: (None,),
 }
 
 

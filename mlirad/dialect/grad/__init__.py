@@ -1,7 +1,7 @@
 """What differentiation leaves behind: values kept for the reverse sweep, until a pass decides where
 they live; and functions with derivatives."""
 
-from mlirad.dialect.grad.functions import CustomOp, DualOp, YieldOp, yield_
+from mlirad.dialect.grad.functions import CustomOp, DetachOp, DualOp, YieldOp, detach, yield_
 from mlirad.dialect.grad.logs import (
     CloseOp,
     LogType,

@@ -21,6 +21,19 @@ class YieldOp(View, dialect=Grad, name="yield", traits=[ir.IsTerminatorTrait], e
         return None
 
 
+class DetachOp(View, dialect=Grad, name="detach", traits=[ext.Pure]):
+    """A float that carries no derivative (`ti.stop_grad`). `%c = grad.detach %x : f32`"""
+
+    value: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    def problem(self) -> str | None:
+        operand, result = self.operation.operands[0].type, self.operation.results[0].type
+        if isinstance(operand, ir.FloatType) and operand == result:
+            return None
+        return f"a value of type {result} for one of type {operand}, expected the same float type"
+
+
 class DualOp(View, dialect=Grad, name="dual", traits=[OfRegions]):
     """A function in its region, with derivatives along `directions` tangents: values, then a
     tangent a direction.
@@ -121,6 +134,11 @@ def _problem_of_custom(op: ir.Operation) -> str | None:
 
 def _join(types: Iterable[ir.Type]) -> str:
     return ", ".join(map(str, types))
+
+
+def detach(value: ir.Value) -> ir.Value:
+    """`grad.detach`."""
+    return ir.Operation.create(DetachOp.OPERATION_NAME, [value.type], [value]).results[0]
 
 
 def yield_(values: Sequence[ir.Value]) -> None:

@@ -1,7 +1,7 @@
 // The dialect 'grad' of mlirad; tools/irdl_files.py writes it.
 // terminators: grad.yield
 // isolated from above: grad.custom
-// pure: grad.custom, grad.vjp, grad.jvp
+// pure: grad.detach, grad.custom, grad.vjp, grad.jvp
 irdl.dialect @grad {
   irdl.type @stack {
     %0 = irdl.base "#builtin.type"
@@ -38,6 +38,12 @@ irdl.dialect @grad {
   irdl.operation @yield {
     %0 = irdl.any
     irdl.operands(values: variadic %0)
+  }
+  irdl.operation @detach {
+    %0 = irdl.any
+    irdl.operands(value: %0)
+    %1 = irdl.any
+    irdl.results(result: %1)
   }
   irdl.operation @dual {
     %0 = irdl.any

@@ -147,6 +147,7 @@ def _grad_forms() -> dict[str, Form]:
         "grad.undo": Form("%log, %count, %array", {"log": "H", "count": "index", "array": "G"}),
         "grad.close": Form("%log", log),
         "grad.yield": _YIELD,
+        "grad.detach": Form("%value", {"value": "T"}, "T", "T"),
         **dict.fromkeys(("grad.vjp", "grad.jvp"), Form("@callee", {}, "T", "T")),
     }
 

@@ -40,6 +40,10 @@ def _nothing(*_: object, **__: object) -> None:
     """Return, as hints do that have no effect."""
 
 
+def _itself(value: object) -> object:
+    return value
+
+
 def _assert_static(condition: object, message: object = "") -> None:
     if not condition:
         raise TaichiCompilationError(f"Static assertion failed {message}".rstrip())
@@ -74,7 +78,7 @@ _MEANINGS: dict[Any, Callable[..., Any]] = {
     specials.loop_config: _nothing,
     specials.block_local: _nothing,
     specials.cache_read_only: _nothing,
-    specials.stop_grad: _nothing,
+    specials.stop_grad: _itself,
     specials.static_assert: _assert_static,
     fn.cast: _cast,
     fn.random: _random,

@@ -19,7 +19,7 @@ _TREES = {
     "snode.dynamic",
     "snode.place",
 }
-_CUSTOM = {"grad.custom", "grad.yield"}  # functions with derivatives of their own
+_CUSTOM = {"grad.custom", "grad.yield", "grad.detach"}  # custom derivatives, and none
 _SHARED: dict[str, set[str]] = {
     "field": _PLAIN | {"snode", "field", "grad.dual"} | _CUSTOM | _VARIABLES,
     "normal": _PLAIN | _TREES | {"field"} | _CUSTOM | _VARIABLES,

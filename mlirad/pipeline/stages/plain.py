@@ -14,6 +14,7 @@ _EXPAND = "func.func(mem2reg),expand-derivatives"
 _NEEDED = {
     "te.": "lower-te-to-field",
     "grad.custom": "inline-custom-gradients",
+    "grad.detach": "inline-custom-gradients",
     "grad.dual": _EXPAND,
     "grad.jvp": _EXPAND,
     "grad.vjp": _EXPAND,

@@ -35,6 +35,7 @@ class Builder:
         self.arrays: dict[str, ir.Value] = {}
         self.emptied: dict[str, None] = {}  # fields that become 0 in cells that are deactivated
         self.stopped: list[ir.Value] = []  # arrays whose loads carry no derivative here
+        self.is_constant = False  # whether no load carries one (in a function with `no_grad`)
         self.launch_seed: ir.Value | None = None
         # The function with derivatives of its own that is being translated.
         self.custom: str | None = None

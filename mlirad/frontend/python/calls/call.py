@@ -13,10 +13,10 @@ from mlirad.errors import SourceLocation, TaichiCompilationError, TaichiSyntaxEr
 from mlirad.frontend.python.building.builder import Anchor, current
 from mlirad.frontend.python.calls.counterparts import refuse_counterpart
 from mlirad.frontend.python.calls.custom_functions import call_custom
-from mlirad.frontend.python.calls.parameters import Bindings, bind_parameters
+from mlirad.frontend.python.calls.parameters import Binding, Bindings, bind_parameters
 from mlirad.frontend.python.calls.recursion import call_recursive, calls_itself
 from mlirad.frontend.python.calls.specials import Special, print_special
-from mlirad.frontend.python.places.place import Place
+from mlirad.frontend.python.places.place import Place, PlaceList
 from mlirad.frontend.python.places.struct_places import make_local
 from mlirad.frontend.python.places.variables import Variable, make_slot
 from mlirad.frontend.python.source.function import Function
@@ -31,9 +31,10 @@ from mlirad.frontend.python.translation.translator import Translator, copy_value
 from mlirad.frontend.python.values import functions as fn
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.domains import make_range
+from mlirad.frontend.python.values.leaves import without_derivative
 from mlirad.frontend.python.values.matrix import Matrix
 from mlirad.frontend.python.values.scalar import Expr
-from mlirad.frontend.python.values.struct import Struct
+from mlirad.frontend.python.values.struct import Struct, members_of
 from mlirad.ir.walk import owner_operation
 from mlirad.types import DataType, u1
 
@@ -99,6 +100,10 @@ def _arguments(t: Translator, node: ast.Call) -> tuple[list[Any], dict[str, Any]
 
 def call_bound(t: Translator, function: Function, bindings: Bindings, node: ast.Call) -> Any:
     """Translate a function for some arguments; `node` is the call."""
+    if function.is_constant:
+        with _no_derivative(t):
+            constants = {name: _constant(function, name, b) for name, b in bindings.items()}
+            return _translate_body(t, function, constants, node)
     if function.is_real and calls_itself(function):
         return _call_recursive(t, function, bindings, node)
     if function.vjp is None and function.jvp is None:
@@ -106,6 +111,39 @@ def call_bound(t: Translator, function: Function, bindings: Bindings, node: ast.
     return call_custom(
         t, function, bindings, lambda callee, inner: _translate_body(t, callee, inner, node)
     )
+
+
+@contextmanager
+def _no_derivative(t: Translator) -> Iterator[None]:
+    """Translate loads that carry no derivative."""
+    outer, t.builder.is_constant = t.builder.is_constant, True
+    try:
+        yield
+    finally:
+        t.builder.is_constant = outer
+
+
+def _constant(function: Function, name: str, binding: Binding) -> Binding:
+    """Return an argument of a function through which no derivative passes."""
+    if not binding.by_reference:
+        subject = f"'{function.__name__}': argument '{name}'"
+        is_value = isinstance(binding.value, Matrix | Struct | tuple | list | Expr)
+        return Binding(without_derivative(binding.value, subject)) if is_value else binding
+    if _holds_variable(binding.value):
+        raise TaichiTypeError(
+            f"'{function.__name__}' has no derivative (ti.ad.no_grad): pass its argument '{name}' "
+            "by value, and not as a variable that it may change (ti.template())"
+        )
+    return binding
+
+
+def _holds_variable(value: object) -> bool:
+    """Return whether a place is a variable, or a vector or a struct of some."""
+    if isinstance(value, PlaceList):
+        return any(map(_holds_variable, value.places))
+    if isinstance(value, Struct):
+        return any(map(_holds_variable, members_of(value).values()))
+    return isinstance(value, Variable)
 
 
 def _call_recursive(t: Translator, function: Function, bindings: Bindings, node: ast.Call) -> Any:

@@ -14,9 +14,12 @@ from mlirad.frontend.python.places.variables import ON_INTEGERS, Combine, Update
 from mlirad.frontend.python.translation.printing import emit_print
 from mlirad.frontend.python.translation.translator import Static, Translator
 from mlirad.frontend.python.values import functions as fn
+from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.domains import GroupedDomain, NdRange
+from mlirad.frontend.python.values.leaves import without_derivative
 from mlirad.frontend.python.values.matrix import Matrix
 from mlirad.frontend.python.values.scalar import Expr
+from mlirad.frontend.python.values.struct import Struct
 from mlirad.signatures import signature_of
 
 __all__ = [
@@ -195,19 +198,36 @@ atomic_xor = _atomic(Update.XOR, operator.xor)
 atomic_exchange = _atomic(Update.EXCHANGE, lambda before, value: value)
 
 
-@special(takes="*fields")
-def stop_grad(t: Translator, node: ast.Call) -> None:
-    """In the rest of this block, loads of a field, or of an array argument, carry no derivative.
+def _value_itself(value: Any) -> Any:
+    if isinstance(value, Matrix | Struct | tuple | list) or ex.is_scalar(value):
+        return value
+    raise TaichiSyntaxError("ti.stop_grad of a field or an array can only be used inside a kernel")
 
-    Raises TaichiCompilationError for an element, or another value.
+
+@special(python=_value_itself, takes="value")
+def stop_grad(t: Translator, node: ast.Call) -> Any:
+    """Return a value through which no derivative passes: a scalar, a vector, a matrix, a struct or
+    a tuple. JAX calls this `stop_gradient`, torch `detach`.
+
+    Given a field or an array argument, loads of it carry no derivative in the rest of the block.
+    Raises TaichiSyntaxError for several arguments, TaichiTypeError for other objects.
+
+    Example: `loss[None] += weight[i] * ti.stop_grad(x[i])` has no derivative with respect to
+    `x[i]`.
     """
-    value = t.visit(node.args[0]) if len(node.args) == 1 and not node.keywords else None
+    if len(node.args) != 1 or node.keywords:
+        raise TaichiSyntaxError("ti.stop_grad takes one value, or one field")
+    value = t.visit(node.args[0])
     array = array_ref(value)
     if array is None or any(leaf.component is not None for leaf in array.leaves()):
-        raise TaichiCompilationError(
-            "ti.stop_grad takes one field, not an element or another value"
-        )
+        if t.unused is node:
+            raise TaichiSyntaxError(
+                "ti.stop_grad of a value returns the value without its derivative, and the result "
+                "is not used here: ti.stop_grad(x) of a whole field is a statement"
+            )
+        return without_derivative(t.read(value), "the argument of ti.stop_grad")
     t.builder.stopped.extend([leaf.value for leaf in array.leaves()])
+    return None
 
 
 @special(python=print, takes="*values")

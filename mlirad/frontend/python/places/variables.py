@@ -192,7 +192,8 @@ def atomic(
 
 def stop_marks(array: ir.Value) -> dict[str, ir.Attribute]:
     """The attributes of an access whose value carries no derivative (`ti.stop_grad`), or none."""
-    return {"grad.stop": ir.UnitAttr.get()} if array in current().stopped else {}
+    is_stopped = current().is_constant or array in current().stopped
+    return {"grad.stop": ir.UnitAttr.get()} if is_stopped else {}
 
 
 def zero(dtype: DataType) -> Expr:

@@ -40,6 +40,7 @@ class Function:
         self._source: FunctionSource | None = None
         self.vjp: Function | None = None
         self.jvp: Function | None = None
+        self.is_constant = False  # whether no derivative passes through it
 
     @property
     def source(self) -> FunctionSource:
@@ -67,7 +68,15 @@ class Function:
         bound = Function(self.function, owner, is_real=self.is_real)
         bound.requires_top_level = self.requires_top_level
         bound._source, bound.vjp, bound.jvp = self.source, self.vjp, self.jvp
+        bound.is_constant = self.is_constant
         return bound
+
+    def without_derivative(self) -> Function:
+        """Return the function as one through which no derivative passes."""
+        constant = Function(self.function, self.owner, is_real=self.is_real)
+        constant.requires_top_level = self.requires_top_level
+        constant.is_constant = True
+        return constant
 
     def def_vjp(self, rule: object) -> Function:
         """Decorate the function's derivative for reverse mode, in place of the one that would be

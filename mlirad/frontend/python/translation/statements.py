@@ -217,6 +217,7 @@ def _global(t: Translator, node: ast.Global | ast.Nonlocal) -> None:
 @handles(ast.Expr)
 def _expr(t: Translator, node: ast.Expr) -> None:
     if not isinstance(node.value, ast.Constant):
+        t.unused = node.value
         t.visit(node.value)
 
 

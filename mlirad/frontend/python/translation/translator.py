@@ -53,6 +53,7 @@ class Translator:
         self.frames: list[Frame] = []
         self.depth = 0  # run-time regions around the insertion point
         self.in_parallel = False
+        self.unused: ast.AST | None = None  # the expression that is the statement
         # `if` statements around, other than ti.static, on conditions known while translating
         self.conditions = 0
         self.loop_options: dict[str, Any] = {}

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from math import prod
 from typing import Any
 
+from mlirad.dialect.grad import detach
 from mlirad.errors import TaichiTypeError
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.matrix import Matrix
@@ -65,6 +66,19 @@ def form_of(value: object) -> Form:
 def like(value: object, scalars: Iterable[Scalar]) -> Any:
     """A value of the structure of another, with other scalars."""
     return build_value(form_of(value), iter(scalars))
+
+
+def without_derivative(value: object, subject: str) -> Any:
+    """Return a value through which no derivative passes. Raises like `scalars_of`."""
+    if isinstance(value, list):
+        value = Matrix(value)
+    scalars = [
+        Expr(detach(leaf.value), leaf.dtype)
+        if isinstance(leaf, Expr) and leaf.dtype.is_float
+        else leaf
+        for leaf in scalars_of(value, subject)
+    ]
+    return like(value, scalars)
 
 
 def build_value(form: Form, scalars: Iterator[Scalar]) -> Any:
