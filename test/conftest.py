@@ -25,7 +25,13 @@ MACHINE_OPTIONS = {
     "--simt-order": "MLIRAD_SIMT_ORDER",
     "--lanes": "MLIRAD_LANES",
 }
-SLOW = (Path(__file__).parent / "slow.txt").read_text().splitlines()
+HERE = Path(__file__).parent
+SLOW = (HERE / "slow.txt").read_text().splitlines()
+# files and folders whose tests run no kernel: another machine leaves them out
+MACHINE_INDEPENDENT = (
+    *("dialect", "fuzz", "ir", "tools"),
+    *("test_lit.py", "test_metrics.py", "test_slow_tests.py", "test_structure.py"),
+)
 VERIFIES_ALL = VERIFY in os.environ
 os.environ[VERIFY] = "1"  # for the programs that tests start, too
 # nor do they look at what the user's programs keep, unless they are asked to
@@ -82,10 +88,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     mark_slow(items)
     arch = config.getoption("--arch")
     for item in items if arch else []:
-        marker = item.get_closest_marker("cpu_code")
-        why = marker.args[0] if marker else "threads of a CPU" * ("two_threads" in item.name)
-        if why:
+        if why := why_the_cpu_alone(item):
             item.add_marker(pytest.mark.skip(reason=f"not on {arch}: {why}"))
+
+
+def why_the_cpu_alone(item: pytest.Item) -> str:
+    """Return why another machine leaves a test out, nothing if it runs there, too."""
+    file = item.path.relative_to(HERE)
+    if any(file.is_relative_to(path) for path in MACHINE_INDEPENDENT):
+        return "the same on every machine"
+    marker = item.get_closest_marker("cpu_code")
+    return marker.args[0] if marker else "threads of a CPU" * ("two_threads" in item.name)
 
 
 def mark_slow(items: list[pytest.Item]) -> None:
