@@ -169,6 +169,7 @@ def set_and_read(steps: Steps) -> Any:
 
     @ti.kernel
     def turn(t: ti.i32):
+        ti.loop_config(serialize=True)
         for i in range(N):
             steps.u[t, i] = steps.u[t, N - 1 - i] if i < N - 1 - i else 0.0
 
