@@ -227,7 +227,7 @@ def test_stores_by_an_index_that_is_read() -> None:
     check(run, [x], loss)
     order.from_numpy(np.array([1, 1, 0, 2], np.int32))
     with (
-        pytest.raises(ti.TaichiRuntimeError, match="is written here in iteration [01] of"),
+        pytest.raises(ti.TaichiRuntimeError, match=r"is written here in iteration [01] of"),
         ti.ad.Tape(loss),
     ):
         run()
