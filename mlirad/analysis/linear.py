@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from mlirad.bindings import ir
+from mlirad.ir import build as b
 from mlirad.ir.ops import Arith
 from mlirad.ir.walk import constant_integer
 
@@ -119,6 +120,26 @@ def linear_form(value: ir.Value, depth: int = 16) -> Linear[ir.Value]:
         if not left.terms:
             return right.times(left.constant)
     return unknown(value)
+
+
+def build_sum(total: Linear[ir.Value], values: Mapping[ir.Value, ir.Value]) -> ir.Value:
+    """Make an index of a sum at the insertion point, of values that stand for some of its names."""
+    result: ir.Value | None = None
+    for leaf, factor in sorted(total.terms, key=lambda term: term[1] < 0):
+        term = values.get(leaf, leaf)
+        if not isinstance(term.type, ir.IndexType):
+            term = b.to_index(term)
+        scaled = term if abs(factor) == 1 else b.mul(term, b.index(abs(factor)))
+        if result is None:
+            result = scaled if factor > 0 else b.sub(b.index(0), scaled)
+        else:
+            result = b.add(result, scaled) if factor > 0 else b.sub(result, scaled)
+    if result is None or total.constant:
+        constant = b.index(abs(total.constant)) if result else b.index(total.constant)
+        if result is None:
+            return constant
+        return b.add(result, constant) if total.constant > 0 else b.sub(result, constant)
+    return result
 
 
 def _is_narrow(type_: ir.Type) -> bool:

@@ -236,14 +236,19 @@ def dealloc(memory: ir.Value) -> ir.Operation:
     return effect(Memref.DEALLOC, [memory])
 
 
-def read(memory: ir.Value, indices: Sequence[ir.Value] = ()) -> ir.Value:
+def read(
+    memory: ir.Value, indices: Sequence[ir.Value] = (), **attributes: ir.Attribute
+) -> ir.Value:
     """`memref.load`."""
-    return make(Memref.LOAD, ir.MemRefType(memory.type).element_type, [memory, *indices])
+    element = ir.MemRefType(memory.type).element_type
+    return make(Memref.LOAD, element, [memory, *indices], **attributes)
 
 
-def write(value: ir.Value, memory: ir.Value, indices: Sequence[ir.Value] = ()) -> None:
+def write(
+    value: ir.Value, memory: ir.Value, indices: Sequence[ir.Value] = (), **attributes: ir.Attribute
+) -> None:
     """`memref.store`."""
-    effect(Memref.STORE, [value, memory, *indices])
+    effect(Memref.STORE, [value, memory, *indices], **attributes)
 
 
 def plus(a: ir.Value, b: ir.Value) -> ir.Value:

@@ -243,7 +243,7 @@ def attributes_of(op: ir.Operation) -> dict[str, ir.Attribute]:
     return {name: op.attributes[name] for name in op.attributes}
 
 
-def clone(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
+def clone(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Operation:
     """Make an operation anew at the insertion point, of what stands for its operands; its results
     stand for those of the old one."""
     copy = op.clone()
@@ -252,6 +252,7 @@ def clone(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
             if operand in values:
                 inner.operands[position] = values[operand]
     values.update(zip(op.results, copy.results))
+    return copy
 
 
 def copy_with(op: ir.Operation, operands: Iterable[ir.Value]) -> ir.Operation:

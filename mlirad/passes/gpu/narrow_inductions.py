@@ -20,6 +20,7 @@ from mlirad.ir.requirements import launches_of_outlined_kernels
 from mlirad.ir.structured import For, is_for
 from mlirad.ir.walk import (
     at_end,
+    attributes_of,
     before,
     block_operations,
     constant_integer,
@@ -81,7 +82,8 @@ def _narrow(loop: For) -> None:
     with before(op):
         bounds = [_word(value, i32) for value in (lower, upper, step)]
         types = [value.type for value in initial]
-        new = For(ir.Operation.create(op.name, types, [*bounds, *initial], regions=1))
+        operands, attributes = [*bounds, *initial], attributes_of(op)
+        new = For(ir.Operation.create(op.name, types, operands, attributes, regions=1))
         b.block(new.op, 0, [i32, *types])
     with at_end(new.body, op.location):
         number = b.to_index(new.induction)

@@ -17,6 +17,11 @@
   }) {axes = [0, 1], extents = [512, 1026]} : () -> ()
 }) {sym_name = "S2"} : () -> ()
 "snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "z", element = f32, component_shape = []} : () -> ()
+  }) {axes = [0, 1], extents = [512, 1024]} : () -> ()
+}) {sym_name = "S4"} : () -> ()
+"snode.root"() ({
   "snode.place"() {sym_name = "s", element = f32, component_shape = []} : () -> ()
 }) {sym_name = "S3"} : () -> ()
 
@@ -65,8 +70,53 @@ func.func @wide() {
   return
 }
 
-// Neighbours, rows that begin anywhere, arrays of which nothing is known, exact sums, atomic updates,
-// and few iterations stay as they are.
+// Of a stencil, the 16 bytes of a row that begin at a multiple of four: together where none is outside of
+// the box and of the branch, else one after another.
+// CHECK-LABEL: func.func @stencil
+// CHECK: scf.parallel (%[[I:.*]], %[[J:.*]]) = (%c1, %c0{{[_0-9]*}}) to (%c511, %c256{{[_0-9]*}})
+// CHECK: %[[FIRST:.*]] = arith.muli %[[J]], %c4
+// CHECK: %[[RIGHT:.*]] = arith.cmpi sge, %{{.*}}, %c-1018
+// CHECK: %[[LEFT:.*]] = arith.cmpi sge, %[[FIRST]], %c1
+// CHECK: %[[BOTH:.*]] = arith.andi %[[RIGHT]], %[[LEFT]]
+// CHECK: scf.if %[[BOTH]]
+// CHECK: field.load %0[%[[I]]
+// CHECK-NEXT: field.load %0[%[[I]], %{{.*}}] {field.aligned = 16 : i64}
+// CHECK-NOT: scf.if
+// CHECK: field.store {{.*}} {field.aligned = 16 : i64}
+// CHECK-NEXT: field.store
+// CHECK-NEXT: field.store
+// CHECK-NEXT: field.store
+// CHECK-NEXT: } else {
+// CHECK: %[[LOW:.*]] = arith.maxsi %[[FIRST]], %c1
+// CHECK: scf.for %{{.*}} = %[[LOW]] to
+// CHECK: scf.if
+// CHECK: loop_annotation = #loop_annotation
+func.func @stencil() {
+  %c1 = arith.constant 1 : index
+  %c511 = arith.constant 511 : index
+  %c1023 = arith.constant 1023 : index
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [512, 1024]>
+  %z = "field.get"() {field = @z} : () -> !field.array<f32, [512, 1024]>
+  scf.parallel (%i, %j) = (%c1, %c1) to (%c511, %c1023) step (%c1, %c1) {
+    %k = arith.subi %j, %c1 : index
+    %l = arith.addi %j, %c1 : index
+    %u = "field.load"(%x, %i, %k) : (!field.array<f32, [512, 1024]>, index, index) -> f32
+    %inside = arith.cmpi slt, %l, %c1023 : index
+    %w = scf.if %inside -> f32 {
+      %v = "field.load"(%x, %i, %l) : (!field.array<f32, [512, 1024]>, index, index) -> f32
+      %s = arith.addf %u, %v : f32
+      scf.yield %s : f32
+    } else {
+      scf.yield %u : f32
+    }
+    "field.store"(%w, %z, %i, %j) : (f32, !field.array<f32, [512, 1024]>, index, index) -> ()
+    scf.reduce
+  }
+  return
+}
+
+// Rows that begin anywhere, arrays of which nothing is known, exact sums, atomic updates, elements of which
+// memory says the place, branches of which it decides, and few iterations stay as they are.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: scf.for
 // CHECK: return
@@ -79,11 +129,6 @@ func.func @others(%a: !field.array<f32, [512, 1024]>) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [512, 1024]>
   %odd = "field.get"() {field = @odd} : () -> !field.array<f32, [512, 1026]>
   %s = "field.get"() {field = @s} : () -> !field.array<f32, []>
-  scf.parallel (%i, %j) = (%c0, %c0) to (%c512, %c1024) step (%c1, %c1) {
-    %k = arith.addi %j, %c1 : index
-    %v = "field.load"(%x, %i, %k) : (!field.array<f32, [512, 1024]>, index, index) -> f32
-    scf.reduce
-  }
   scf.parallel (%i, %j) = (%c0, %c0) to (%c512, %c1024) step (%c1, %c1) {
     %v = "field.load"(%odd, %i, %j) : (!field.array<f32, [512, 1026]>, index, index) -> f32
     scf.reduce
@@ -104,6 +149,22 @@ func.func @others(%a: !field.array<f32, [512, 1024]>) {
   }
   scf.parallel (%i, %j) = (%c0, %c0) to (%c100, %c1024) step (%c1, %c1) {
     %v = "field.load"(%x, %i, %j) : (!field.array<f32, [512, 1024]>, index, index) -> f32
+    scf.reduce
+  }
+  scf.parallel (%i, %j) = (%c0, %c0) to (%c512, %c1024) step (%c1, %c1) {
+    %v = "field.load"(%x, %i, %j) : (!field.array<f32, [512, 1024]>, index, index) -> f32
+    %m = arith.fptosi %v : f32 to i32
+    %n = arith.index_cast %m : i32 to index
+    %r = arith.addi %n, %j : index
+    %w = "field.load"(%x, %i, %r) : (!field.array<f32, [512, 1024]>, index, index) -> f32
+    scf.reduce
+  }
+  scf.parallel (%i, %j) = (%c0, %c0) to (%c512, %c1024) step (%c1, %c1) {
+    %v = "field.load"(%x, %i, %j) : (!field.array<f32, [512, 1024]>, index, index) -> f32
+    %is = arith.cmpf ogt, %v, %v : f32
+    scf.if %is {
+      "field.store"(%v, %x, %i, %j) : (f32, !field.array<f32, [512, 1024]>, index, index) -> ()
+    }
     scf.reduce
   }
   return

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mlirad.analysis.linear import Linear
+from mlirad.analysis.linear import Linear, build_sum
 from mlirad.analysis.meetings import Meetings
 from mlirad.bindings import ir
 from mlirad.dialect import field
@@ -33,7 +33,6 @@ from mlirad.passes.gpu.gather_shifted_updates.kept_values import KeptValues
 from mlirad.passes.gpu.gather_shifted_updates.repeated_body import (
     Sums,
     Values,
-    build_sum,
     invariant,
     sum_over_loop,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mlirad.analysis.linear import Linear, number
+from mlirad.analysis.linear import Linear, build_sum, number
 from mlirad.analysis.meetings import Meetings
 from mlirad.bindings import ir
 from mlirad.dialect.field import dim
@@ -13,7 +13,7 @@ from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of_index, fold
 from mlirad.ir.ops import Arith
 from mlirad.ir.walk import constant_integer
-from mlirad.passes.gpu.gather_shifted_updates.repeated_body import build_sum, invariant
+from mlirad.passes.gpu.gather_shifted_updates.repeated_body import invariant
 from mlirad.passes.gpu.gather_shifted_updates.solved_updates import Solution, Update
 
 

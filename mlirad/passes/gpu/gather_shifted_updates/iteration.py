@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mlirad.analysis.linear import Linear, number, unknown
+from mlirad.analysis.linear import Linear, build_sum, number, unknown
 from mlirad.analysis.meetings import Meetings
 from mlirad.bindings import ir
 from mlirad.ir import build as b
@@ -16,7 +16,6 @@ from mlirad.passes.gpu.gather_shifted_updates.repeated_body import (
     BodyCopy,
     Sums,
     Values,
-    build_sum,
     guards_of,
     invariant,
     make_conditions,

@@ -7,9 +7,8 @@ the rest, and the rest without them, if they are known to hold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from mlirad.analysis.linear import Linear
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.marks.rounding import round_like
@@ -178,26 +177,6 @@ def invariant(value: ir.Value, loop: ir.Operation, values: Values) -> ir.Value:
             invariant(operand, loop, values)
         clone(op, values)
     return values[value]
-
-
-def build_sum(total: Linear[ir.Value], values: Mapping[ir.Value, ir.Value]) -> ir.Value:
-    """A sum, as an index."""
-    result: ir.Value | None = None
-    for leaf, factor in sorted(total.terms, key=lambda term: term[1] < 0):
-        term = values.get(leaf, leaf)
-        if not isinstance(term.type, ir.IndexType):
-            term = b.to_index(term)
-        scaled = term if abs(factor) == 1 else b.mul(term, b.index(abs(factor)))
-        if result is None:
-            result = scaled if factor > 0 else b.sub(b.index(0), scaled)
-        else:
-            result = b.add(result, scaled) if factor > 0 else b.sub(result, scaled)
-    if result is None or total.constant:
-        constant = b.index(abs(total.constant)) if result else b.index(total.constant)
-        if result is None:
-            return constant
-        return b.add(result, constant) if total.constant > 0 else b.sub(result, constant)
-    return result
 
 
 def _is_bound(condition: ir.Value) -> bool:

@@ -21,6 +21,7 @@ from mlirad.dialect.snode import places, roots
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.limits import Range
+from mlirad.ir.marks.alignment import alignment_of
 from mlirad.ir.memory.descriptor import element_pointer, memref_at, pointer_of, pointer_type
 from mlirad.ir.ops import Func, Llvm
 from mlirad.ir.reports.location import source_location
@@ -273,12 +274,12 @@ def _as_value(size: ir.Value | int) -> ir.Value:
 
 def _lower_load(lowering: _Lowering, op: ir.Operation) -> None:
     memref, indices = lowering.element(op)
-    replace(op, [b.read(memref, indices)])
+    replace(op, [b.read(memref, indices, **alignment_of(op))])
 
 
 def _lower_store(lowering: _Lowering, op: ir.Operation) -> None:
     memref, indices = lowering.element(op)
-    b.write(op.operands[0], memref, indices)
+    b.write(op.operands[0], memref, indices, **alignment_of(op))
     op.erase()
 
 

@@ -7,6 +7,7 @@ from enum import IntEnum
 from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicKind, atomic_kind
 from mlirad.ir import build as b
+from mlirad.ir.marks.alignment import alignment_of
 from mlirad.ir.marks.rounding import round_like
 from mlirad.ir.ops import Memref
 from mlirad.ir.reductions import PLAIN_MARK
@@ -36,8 +37,9 @@ def update(op: ir.Operation, memref: ir.Value, indices: Sequence[ir.Value]) -> i
     """Do in memory what a `field.atomic` does to an element; give the value before."""
     kind, value = atomic_kind(op), op.operands[0]
     if PLAIN_MARK in op.attributes:
-        old = b.read(memref, indices)
-        b.write(round_like(b.combine(kind, old, value), op), memref, indices)
+        alignment = alignment_of(op)
+        old = b.read(memref, indices, **alignment)
+        b.write(round_like(b.combine(kind, old, value), op), memref, indices, **alignment)
         return old
     rmw_kind = (_ON_FLOATS if b.is_float(value.type) else _ON_INTEGERS).get(kind)
     if rmw_kind is None:

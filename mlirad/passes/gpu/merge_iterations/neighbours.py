@@ -1,0 +1,157 @@
+"""Loops whose iterations touch elements of one row that are some steps apart, as a stencil's do.
+
+Before: an iteration an element, of rows that begin and end anywhere. After: an iteration has the
+elements of 16 aligned bytes, `count` of them. If all of these are in the box, and whatever they ask
+of their places is so, each step is done for all of them before the next: what they read lies side
+by side, and what two of them read is read once. Else they run one after another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from mlirad.bindings import ir
+from mlirad.dialect.field import GetOp, is_access, is_atomic, is_load, split_access
+from mlirad.ir import build as b
+from mlirad.ir.marks.alignment import mark_aligned
+from mlirad.ir.marks.loop_hints import keep_rolled
+from mlirad.ir.ops import Scf
+from mlirad.ir.pure_operations import is_arithmetic
+from mlirad.ir.reductions import PLAIN_MARK
+from mlirad.ir.structured import If, Parallel, is_branch
+from mlirad.ir.walk import (
+    at_end,
+    at_start,
+    before,
+    block_operations,
+    clone,
+    conjuncts,
+    enclosing,
+)
+from mlirad.passes.gpu.merge_iterations.axis_places import Places
+from mlirad.passes.gpu.merge_iterations.whole_rows import WIDEST, Rows
+
+_MOST_OPS = 128
+
+
+class _Element(NamedTuple):
+    """What an access touches: bytes, and how far along the axis from the place of its iteration."""
+
+    size: int
+    distance: int
+
+
+_Elements = dict[ir.Operation, _Element]
+
+
+def merge_neighbours(loop: Parallel, rows: Rows) -> None:
+    """Let an iteration take the elements of 16 bytes, if all that it touches lies along rows."""
+    straight = list(_straight(loop.body))
+    if len(straight) > _MOST_OPS or not all(map(_is_plain, straight)):
+        return
+    places = Places(loop)
+    elements = _elements(straight, places, rows)
+    if elements and all(map(places.take, _conditions(loop.body))):
+        count = WIDEST // max(element.size for element in elements.values())
+        if count > 1:
+            _Merged(loop, places, elements, count).make(straight)
+
+
+def _straight(block: ir.Block) -> Iterator[ir.Operation]:
+    """Yield what runs if every condition holds, with the ends of branches."""
+    for op in block_operations(block):
+        if is_branch(op):
+            yield from _straight(If(op).then)
+        else:
+            yield op
+
+
+def _conditions(block: ir.Block) -> Iterator[ir.Value]:
+    for op in filter(is_branch, block_operations(block)):
+        yield from conjuncts(op.operands[0])
+        yield from _conditions(If(op).then)
+
+
+def _is_plain(op: ir.Operation) -> bool:
+    if is_access(op):
+        return not is_atomic(op) or PLAIN_MARK in op.attributes
+    is_end = op.name in (Scf.YIELD, Scf.REDUCE)
+    return is_end or GetOp.holds(op) or (not op.regions and is_arithmetic(op))
+
+
+def _elements(straight: list[ir.Operation], places: Places, rows: Rows) -> _Elements:
+    """Return the elements that lie along the axis; none if others are touched, except for loads of
+    what is the same all along it."""
+    elements: _Elements = {}
+    for op in filter(is_access, straight):
+        array, indices = split_access(op)
+        if places.are_shared(indices) and is_load(op):
+            continue
+        distance, size = places.distance(indices), rows.element_size(array)
+        if distance is None or size is None:
+            return {}
+        elements[op] = _Element(size, distance)
+    return elements
+
+
+class _Merged:
+    """A loop of which an iteration takes `count` neighbours."""
+
+    def __init__(self, loop: Parallel, places: Places, elements: _Elements, count: int) -> None:
+        self.loop, self.places, self.elements, self.count = loop, places, elements, count
+
+    def make(self, straight: list[ir.Operation]) -> None:
+        """Change the loop."""
+        loop, location = self.loop, self.loop.op.location
+        ops = block_operations(loop.body)[:-1]
+        with before(loop.op):
+            lower, upper = self.places.chunks(self.count)
+            loop.op.operands[loop.rank - 1] = b.index(lower)
+            loop.op.operands[2 * loop.rank - 1] = b.index(upper)
+        with at_start(loop.body, location):
+            first = b.mul(loop.indices[-1], b.index(self.count))
+            tests = self.places.tests(self.count, first)
+            if not tests:
+                self._together(straight, first)
+            else:
+                branch = b.if_else(b.all_of(tests), [])
+                with at_end(branch.then, location):
+                    self._together(straight, first)
+                    b.yield_()
+                with at_end(branch.otherwise, location):
+                    self._one_by_one(ops, first)
+                    b.yield_()
+        for op in reversed(ops):
+            op.erase()
+
+    def _together(self, straight: list[ir.Operation], first: ir.Value) -> None:
+        """Do every step for all neighbours before the next."""
+        index = self.loop.indices[-1]
+        neighbours: list[dict[ir.Value, ir.Value]] = [
+            {index: b.add(first, b.index(number))} for number in range(self.count)
+        ]
+        for op in straight:
+            if op.name == Scf.YIELD:
+                for values in neighbours:
+                    results = [values.get(value, value) for value in op.operands]
+                    values.update(zip(enclosing(op).results, results))
+            elif op.name != Scf.REDUCE:
+                for number, values in enumerate(neighbours):
+                    self._mark(clone(op, values), self.elements.get(op), number)
+
+    def _mark(self, op: ir.Operation, element: _Element | None, number: int) -> None:
+        """Say of the first access of an aligned vector where it is: LLVM may lose sight of it."""
+        if element is not None and (element.distance + number) % self.count == 0:
+            mark_aligned(op, element.size * self.count)
+
+    def _one_by_one(self, ops: list[ir.Operation], first: ir.Value) -> None:
+        """Run one iteration after another, of those that the loop had."""
+        low, high = self.places.bounds(first, self.count)
+        loop = b.for_loop(low, high, b.index(1))
+        keep_rolled(loop.op)
+        values: dict[ir.Value, ir.Value] = {self.loop.indices[-1]: loop.induction}
+        with at_end(loop.body, self.loop.op.location):
+            for op in ops:
+                clone(op, values)
+            b.yield_()

@@ -1,0 +1,123 @@
+"""Stencils on grids so large that a thread takes 16 bytes of a row (`merge-iterations`): the values
+of NumPy, and derivatives that are each other's transposes, at every end of a row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import mlirad as ti
+
+ORDERS = ("ascending", "descending", "shuffled")
+ROWS = 530
+TOLERANCE = {"f16": 4e-3, "f32": 1e-6, "f64": 1e-14}
+
+
+@pytest.fixture(params=ORDERS)
+def order(request: pytest.FixtureRequest) -> str:
+    """A program on the machine, that runs threads in one of the orders."""
+    ti.init(arch=ti.simt, simt_order=request.param)
+    return str(request.param)
+
+
+def _stencil(dtype: object, width: int, first: int, last: int) -> tuple[Callable[[], None], ...]:
+    """A step whose box begins and ends anywhere in rows, and that asks where it is."""
+    x = ti.field(dtype, (ROWS, width), needs_grad=True, needs_dual=True)
+    y = ti.field(dtype, (ROWS, width), needs_grad=True, needs_dual=True)
+
+    @ti.kernel
+    def step(limit: ti.i32):
+        for i, j in ti.ndrange((1, ROWS - 1), (first, last)):
+            total = 2.0 * x[i, j] + x[i - 1, j] + 0.5 * x[i + 1, j]
+            if j > limit:
+                total += 0.25 * x[i, j - 2]
+            if j + 3 < width:
+                total -= x[i, j + 3]
+            y[i, j] += total
+
+    return step, x, y
+
+
+def _expected(x: np.ndarray, first: int, last: int, limit: int) -> np.ndarray:
+    y, width = np.zeros_like(x), x.shape[1]
+    columns = np.arange(first, last)
+    total = 2 * x[1:-1, first:last] + x[:-2, first:last] + 0.5 * x[2:, first:last]
+    left = columns[columns > limit]
+    total[:, left - first] += 0.25 * x[1:-1, left - 2]
+    right = columns[columns + 3 < width]
+    total[:, right - first] -= x[1:-1, right + 3]
+    y[1:-1, first:last] = total
+    return y
+
+
+CASES = [
+    ("f32", 0, 512, 7),
+    ("f32", 3, 511, 2),
+    ("f32", 5, 510, 600),
+    ("f32", 509, 511, 7),
+    ("f32", 4, 4, 7),
+    ("f64", 3, 511, 6),
+    ("f16", 5, 510, 7),
+]
+
+
+@pytest.mark.parametrize(("name", "first", "last", "limit"), CASES)
+def test_every_mode_of_a_stencil(order: str, name: str, first: int, last: int, limit: int) -> None:
+    """Primal and forward against NumPy; the reverse, as the transpose of what is linear."""
+    step, x, y = _stencil(getattr(ti, name), 512, first, last)
+    random, dtype = np.random.default_rng(5), np.dtype(name.replace("f", "float"))
+    values, seed = (random.integers(-8, 8, (ROWS, 512)).astype(dtype) for _ in range(2))
+    x.from_numpy(values)
+    step(limit)
+    expected = _expected(values.astype(np.float64), first, last, limit)
+    np.testing.assert_allclose(y.to_numpy(), expected, rtol=TOLERANCE[name])
+    with ti.ad.FwdMode(loss=y, param=x, seed=values.ravel().tolist()):
+        y.fill(0)
+        step(limit)
+    np.testing.assert_allclose(y.dual.to_numpy(), expected, rtol=TOLERANCE[name])
+    y.grad.from_numpy(seed)
+    step.grad(limit)
+    adjoint = x.grad.to_numpy().astype(np.float64)
+    assert (adjoint * values).sum() == (seed.astype(np.float64) * expected).sum()
+
+
+def test_rows_that_are_no_whole_vectors(order: str) -> None:
+    """Rows that begin at no multiple of 16 bytes are left as they are."""
+    step, x, y = _stencil(ti.f32, 513, 1, 512)
+    values = np.random.default_rng(6).uniform(-1, 1, (ROWS, 513)).astype(np.float32)
+    x.from_numpy(values)
+    step(7)
+    np.testing.assert_allclose(y.to_numpy(), _expected(values, 1, 512, 7), rtol=1e-5, atol=1e-6)
+    assert "alignment = 16" not in step.ir(7, stage="memref")
+
+
+def test_a_line(order: str) -> None:
+    """One axis, and three steps in time kept in one array."""
+    count = (1 << 18) + 12
+    x = ti.field(ti.f32, (3, count))
+
+    @ti.kernel
+    def step(t: ti.i32):
+        for i in range(1, count - 1):
+            if i < count - 6:
+                x[t, i] = x[t - 1, i - 1] + x[t - 1, i + 1] - x[t - 2, i]
+
+    values = np.random.default_rng(7).uniform(-1, 1, (3, count)).astype(np.float32)
+    x.from_numpy(values)
+    assert "alignment = 16" in step.ir(2, stage="memref")
+    step(2)
+    expected = values[1, :-2] + values[1, 2:] - values[0, 1:-1]
+    values[2, 1:-6] = expected[:-5]
+    np.testing.assert_array_equal(x.to_numpy(), values)
+
+
+def test_the_whole_of_16_bytes(order: str) -> None:
+    """Of a box in the middle of rows, the 16 bytes are read and written at once."""
+    step, *_ = _stencil(ti.f32, 512, 3, 511)
+    assert "alignment = 16" in step.ir(7, stage="memref")
+    ptx = step.ptx(7, chip="sm_90")
+    assert len(re.findall(r"ld\.global(\.nc)?\.v4", ptx)) >= 3
+    assert ptx.count("st.global.v4") == 1
