@@ -15,7 +15,10 @@ def later(package: str, places: Mapping[str, str], name: str) -> Any:
     """A name of a package that is loaded when it is first asked for: a module of the package, or
     what one has. Raises AttributeError for one that is in none of its `places`."""
     if name not in places:
-        raise AttributeError(f"module '{package}' has no attribute '{name}'")
+        from mlirad.errors import did_you_mean
+
+        hint = did_you_mean(name, dir(sys.modules[package]))
+        raise AttributeError(f"module '{package}' has no attribute '{name}'{hint}", name=name)
     module = import_module(f"{package}.{places[name]}")
     value = module if name == places[name] else getattr(module, name)
     setattr(sys.modules[package], name, value)

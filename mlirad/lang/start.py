@@ -8,6 +8,7 @@ from typing import Any
 
 from mlirad.checks import instance, text
 from mlirad.dialect.turn import in_turn
+from mlirad.errors import TaichiRuntimeError
 from mlirad.frontend.python.source.function import Function
 from mlirad.lang.field.copying import copy
 from mlirad.lang.layout.deactivation import deactivate_all
@@ -114,10 +115,16 @@ def sync() -> None:
         pm.program().executor.synchronize()
 
 
+class NotStartedError(AttributeError, TaichiRuntimeError):
+    """An attribute of `ti.root` before `ti.init`, which `hasattr` may ask for."""
+
+
 class RootProxy:
     """`ti.root`: the root of the current program's layout trees."""
 
     def __getattr__(self, name: str) -> Any:
+        if not pm.is_started():
+            raise NotStartedError(pm.NOT_STARTED, name=name)
         return getattr(pm.program().trees.root, name)
 
     def __eq__(self, other: object) -> bool:

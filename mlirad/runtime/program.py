@@ -129,17 +129,17 @@ class Program:
 
 
 _current: list[Program] = []
+NOT_STARTED = (
+    "ti.init() has not been called: call it before fields are declared and kernels are launched "
+    "(and again after ti.reset(), which ends what was declared)"
+)
 
 
 def program() -> Program:
     """The current program. Raises TaichiRuntimeError before the first, and after the last one
     ended."""
     if not _current:
-        raise TaichiRuntimeError(
-            "ti.init() has not been called: call it before fields are declared and kernels are "
-            "launched "
-            "(and again after ti.reset(), which ends what was declared)"
-        )
+        raise TaichiRuntimeError(NOT_STARTED)
     return _current[0]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 from mlirad.ad.recorder.lost import warn_of_unreached
 from mlirad.ad.recorder.recording import Recording
@@ -51,6 +51,14 @@ _GRADIENT_INSIDE = (
     "kernel.grad() is"
 )
 
+_AT_ITS_END = "the end of its block computes all gradients, and x.grad has that of x"
+_FROM_ELSEWHERE = {  # what torch, Warp and TensorFlow call it
+    "backward": f"{_AT_ITS_END}; tape.grad({{y: seed}}) computes those of other outputs",
+    "gradient": _AT_ITS_END,
+    "zero": "each tape sets all gradients to 0 when it begins",
+    "watch": "needs_grad=True, where a field is declared, gives it a gradient",
+}
+
 
 class Tape:
     """Record the kernels launched in a `with` block; at its end, or by `grad()`, run their
@@ -92,6 +100,11 @@ class Tape:
         anomaly: bool = False,
         memory: int | float | str | None = None,
     ) -> None:
+        if not isinstance(clear_gradients, int):
+            raise TaichiTypeError(
+                "ti.ad.Tape takes one loss: gradients of all fields with needs_grad=True are "
+                "computed, and x.grad has that of x"
+            )
         if rules not in RULES:
             raise ValueError(f"rules of a tape are one of {', '.join(RULES)}, not {rules!r}")
         if loss is None and grad_check is not None:
@@ -131,6 +144,12 @@ class Tape:
     def entries(self) -> list[Entry]:
         """Return what was recorded, in order."""
         return self.recording.ledger.entries
+
+    def __getattr__(self, name: str) -> NoReturn:
+        cure = _FROM_ELSEWHERE.get(name)
+        raise AttributeError(
+            f"a tape has no attribute '{name}'" + (f": {cure}" if cure else ""), name=name
+        )
 
     def __enter__(self) -> Tape:
         assert not self.entered, "Tape can be entered only once."

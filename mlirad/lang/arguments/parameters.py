@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from enum import Enum
 from functools import cached_property
 from typing import Any
 
 import msgspec
+import numpy as np
 
-from mlirad.errors import TaichiSyntaxError
+from mlirad.errors import TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python.values.annotations import (
     FieldOrArray,
     MatrixType,
@@ -21,7 +23,9 @@ from mlirad.frontend.python.values.annotations import (
 from mlirad.frontend.python.values.struct_type import StructType
 from mlirad.lang.arguments.packs import pack_type
 from mlirad.lang.host.array_protocols import AsArray
-from mlirad.types import DataType
+from mlirad.types import DataType, from_numpy
+
+_TENSORS = (("torch", "Tensor"), ("jax", "Array"))
 
 
 class ParameterKind(Enum):
@@ -73,8 +77,22 @@ def parameter(name: str, annotation: object, kernel: str) -> Parameter:
             f"Taichi kernels parameters must be type annotated: parameter '{name}' of '{kernel}'"
         )
     raise TaichiSyntaxError(
-        f"Invalid type annotation (argument {name}) of kernel '{kernel}': {annotation!r}"
+        f"Invalid type annotation (argument {name}) of kernel '{kernel}': "
+        f"{annotation!r}{_type_instead(annotation)}"
     )
+
+
+def _type_instead(annotation: object) -> str:
+    """Return a hint for the types of other libraries, which kernels spell otherwise."""
+    module = str(getattr(annotation, "__module__", "")).partition(".")[0]
+    if annotation is np.ndarray or (module, getattr(annotation, "__name__", "")) in _TENSORS:
+        return ": an array is an argument of type ti.types.ndarray()"
+    if isinstance(annotation, type) and issubclass(annotation, np.generic):
+        with suppress(TaichiTypeError, KeyError, TypeError, ValueError):
+            return f": write ti.{from_numpy(annotation)}"
+    if annotation in (list, tuple, dict):
+        return ": ti.template() takes Python objects, as constants of the compiled kernel"
+    return ""
 
 
 def chosen(parameters: Sequence[Parameter], arguments: Sequence[Any]) -> Sequence[Parameter]:

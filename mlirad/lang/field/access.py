@@ -17,6 +17,7 @@ from mlirad.lang.field.memory import present_memory
 from mlirad.lang.host.array_protocols import AsArray
 from mlirad.lang.host.element_arrays import converted
 from mlirad.lang.host.host_values import array_of, check_element, fitting
+from mlirad.lang.host.python_misuse import refuse_iteration
 from mlirad.lang.layout.tree import Leaf
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Elements, Index
@@ -217,9 +218,7 @@ class FieldAccess(AsArray, Leaf):
     __copy__ = __deepcopy__ = __reduce_ex__
 
     def __iter__(self) -> NoReturn:
-        raise NotImplementedError(
-            "Struct for is only available in Taichi scope: a field is looped over in a kernel"
-        )
+        refuse_iteration(self.description)
 
     def __str__(self) -> str:
         return str(self.to_numpy())

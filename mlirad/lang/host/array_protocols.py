@@ -11,13 +11,14 @@ from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.callers import caller
 from mlirad.lang.host.host_slices import SlicedArray
 from mlirad.lang.host.notebook_html import array_html
+from mlirad.lang.host.python_misuse import Memory
 from mlirad.runtime.html import heading
 from mlirad.runtime.memory.values import Values
 
 _SAYS_READ_ONLY = (1, 0)  # the first version of DLPack in which an array can be read-only
 
 
-class AsArray(SlicedArray):
+class AsArray(Memory, SlicedArray):
     """Elements that NumPy and what speaks DLPack see, as views where they can.
 
     A view shows what launches leave there later, keeps the memory alive, and is read-only: a tape
@@ -40,12 +41,16 @@ class AsArray(SlicedArray):
         blocks, of sparse fields or on a GPU, and none is allowed."""
         view = None if copy else self._watched_view()
         if view is None and copy is False:
-            raise ValueError(f"{self!r} does not lie in Python's memory as one array: it is copied")
+            raise ValueError(
+                f"{self.description} is not one array in Python's memory: it is copied"
+            )
         array = self.to_numpy() if view is None else view
         if dtype is None or array.dtype == dtype:
             return array
         if copy is False:
-            raise ValueError(f"{self!r} has other elements than {dtype}: it is copied")
+            raise ValueError(
+                f"{self.description} has other elements than {dtype}, so it can only be copied"
+            )
         return array.astype(dtype)
 
     @property
@@ -54,7 +59,7 @@ class AsArray(SlicedArray):
         Raises AttributeError if the elements are no array in Python's memory."""
         view = self._watched_view()
         if view is None:
-            raise AttributeError(f"{self!r} does not lie in Python's memory as one array")
+            raise AttributeError(f"{self.description} is not one array in Python's memory")
         return view.__array_struct__
 
     @property
@@ -63,7 +68,7 @@ class AsArray(SlicedArray):
         Python's memory: then there is `__array__`."""
         view = self._view()
         if view is None:
-            raise AttributeError(f"{self!r} does not lie in Python's memory as one array")
+            raise AttributeError(f"{self.description} is not one array in Python's memory")
         self._lent = view  # who reads the address keeps this object, and it the memory
         return view.__array_interface__
 
@@ -83,14 +88,18 @@ class AsArray(SlicedArray):
         BufferError for a stream or another device, or where a copy is needed and none is
         allowed."""
         if stream not in (None, -1) or dl_device not in (None, self.__dlpack_device__()):
-            raise BufferError(f"{self!r} is given in the processor's memory only")
+            raise BufferError(f"{self.description} is available in the processor's memory only")
         if max_version is None or max_version < _SAYS_READ_ONLY:
             if copy is False:
-                raise BufferError(f"{self!r} is read-only, which this version of DLPack cannot say")
+                raise BufferError(
+                    f"{self.description} is read-only, which this version of DLPack cannot say"
+                )
             return self.to_numpy().__dlpack__()
         view = None if copy else self._watched_view()
         if view is None and copy is False:
-            raise BufferError(f"{self!r} does not lie in the processor's memory as one array")
+            raise BufferError(
+                f"{self.description} does not lie in the processor's memory as one array"
+            )
         array = self.to_numpy() if view is None else view
         try:
             return array.__dlpack__(max_version=max_version)

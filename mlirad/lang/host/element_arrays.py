@@ -61,7 +61,7 @@ class LibraryCopies(ABC):
         None if a copy is wanted. Raises ValueError where a copy is needed and none is allowed."""
         if copy is False:
             raise ValueError(
-                f"Zero-copy not available: {self!r} does not lie in Python's memory as one array"
+                f"Zero-copy not available: {self!r} is not one array in Python's memory"
             )
         return None
 

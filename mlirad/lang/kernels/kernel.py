@@ -297,7 +297,7 @@ def _shorten_trace(error: TaichiCompilationError) -> TaichiCompilationError:
     return error.with_traceback(None)
 
 
-def kernel(function: Callable[..., Any]) -> Kernel:
+def kernel(function: Any = None) -> Any:
     """Compile a function when it is called: its outermost loops run in parallel.
 
     Every parameter has a type: a scalar type, `ti.template()`, or one of `ti.types`; so has the
@@ -310,17 +310,21 @@ def kernel(function: Callable[..., Any]) -> Kernel:
     arguments that are not of their types, TaichiAssertionError for assertions, and, with
     `ti.init(debug=True)`, for indices that are out of range.
     """
+    if function is None:  # `@ti.kernel()`
+        return kernel
     evaluate_annotations(function, sys._getframe(1))
     return Kernel(function)
 
 
-def func(function: Callable[..., Any]) -> Function:
+def func(function: Any = None) -> Any:
     """Mark a function for use in kernels, and in other such functions, where it is inlined.
 
     Parameters need no types: they are passed by value, fields and what is `ti.template()` by
     reference. It may return several values, from any place. Outside of kernels it is an ordinary
     function of Python's. What cannot be translated raises what kernels raise that call it.
     """
+    if function is None:  # `@ti.func()`
+        return func
     evaluate_annotations(function, sys._getframe(1))
     return Function(function)
 

@@ -56,6 +56,24 @@ _RENAMED = {
     "degrees": "ti.math.degrees",
     "radians": "ti.math.radians",
 }
+_OF_ARRAYS = {  # functions of Python that iterate while the kernel is compiled
+    builtins.enumerate: "for i in x: gives the index i, and x[i] is its element",
+    builtins.sum: "for i in x: total += x[i] adds its elements",
+    builtins.zip: "for i in x: gives the index i of x[i] and y[i]",
+    builtins.len: "x.shape[0] is its length",
+    **dict.fromkeys(
+        (
+            builtins.list,
+            builtins.tuple,
+            builtins.sorted,
+            builtins.reversed,
+            builtins.map,
+            builtins.filter,
+            builtins.iter,
+        ),
+        "for i in x: visits its elements, x[i]",
+    ),
+}
 _DRAWS = {
     "randint": "ti.random(int)",
     "integers": "ti.random(int)",
@@ -79,11 +97,22 @@ def refuse_counterpart(
     """
     if not is_static:
         _refuse_once(callee)
+        _refuse_walk(callee, arguments)
     if _module(callee) in _MODULES and any(_is_late(argument) for argument in arguments):
         has_array = any(array_ref(argument) is not None for argument in arguments)
         raise TaichiTypeError(
             f"{_spelt(callee)} is computed by Python, while compiling, and cannot take what is "
             "known only at run time: " + (_LOOP if has_array else _counterpart(callee.__name__))
+        )
+
+
+def _refuse_walk(callee: Any, arguments: Sequence[object]) -> None:
+    """Raise TaichiTypeError for a function of Python that would iterate over an array."""
+    cure = _OF_ARRAYS.get(callee) if getattr(callee, "__hash__", None) else None
+    if cure and any(array_ref(argument) is not None for argument in arguments):
+        raise TaichiTypeError(
+            f"{callee.__name__}(...) is a function of Python, which runs while the kernel is "
+            f"compiled and cannot iterate over an array: {cure}"
         )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from mlirad.errors import TaichiTypeError
-from mlirad.frontend.python.places.place import Place, variables_in
+from mlirad.frontend.python.places.place import Place, needs_static_index, variables_in
 from mlirad.frontend.python.places.variables import Combine, Update, Variable
 from mlirad.frontend.python.values.matrix import Matrix, Value
 from mlirad.frontend.python.values.scalar import Expr
@@ -47,9 +47,7 @@ class ListPlace(Place):
         """The place of an entry, or the entry if it has none. Raises TaichiTypeError for an
         index of run time."""
         if isinstance(key, Expr):
-            raise TaichiTypeError(
-                "a list needs an index known at compile time: ti.Vector(...) takes any"
-            )
+            raise needs_static_index("list")
         return self.entries[key]
 
     def slice_at(self, key: Sequence[Any]) -> Place:
@@ -94,9 +92,7 @@ class TuplePlace(Place):
         """The value of an entry, which has no place of its own. Raises TaichiTypeError for an index
         of run time."""
         if isinstance(key, Expr):
-            raise TaichiTypeError(
-                "a tuple needs an index known at compile time: ti.Vector(...) takes any"
-            )
+            raise needs_static_index("tuple")
         return self.entries[key].load()
 
     def slice_at(self, key: Sequence[Any]) -> Any:

@@ -140,6 +140,15 @@ class VariablePlace(Place):
         return VariablePlace(self.variable, shape.flat_index(tuple(flat_indices(key))))
 
 
+def needs_static_index(kind: str) -> TaichiTypeError:
+    """Return the error for an entry of a Python object whose index is known only at run time."""
+    return TaichiTypeError(
+        f"a {kind} is part of the compiled kernel, so it needs an index known at compile time: put "
+        "the numbers into a field, or pass them as an argument of type ti.types.ndarray(); "
+        "ti.Vector(...) of a few numbers takes any index"
+    )
+
+
 class PlaceList(Place):
     """Several places that are read and written as a vector, or as a matrix of a shape."""
 

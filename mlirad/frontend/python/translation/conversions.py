@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from mlirad.errors import TaichiSyntaxError
+from mlirad.frontend.python.places.variables import cast_for_store
 from mlirad.frontend.python.translation.translator import Translator
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.annotations import MatrixType
@@ -34,7 +35,7 @@ def convert_result(t: Translator, declared: Any, value: object) -> Any:
         return tuple(convert_result(t, d, v) for d, v in zip(declared, value))
     if not ex.is_scalar(value):
         raise TaichiSyntaxError(f"the kernel returns a scalar, not a {type(value).__name__}")
-    return ex.cast(value, t.resolve(declared))
+    return cast_for_store(value, t.resolve(declared))
 
 
 def convert(t: Translator, dtype: Any, arguments: list[Any]) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError, did_you_mean
 from mlirad.frontend.python.places.arrays import array_ref
 from mlirad.frontend.python.places.blocks import list_at
-from mlirad.frontend.python.places.place import Place, ValuePlace
+from mlirad.frontend.python.places.place import Place, ValuePlace, needs_static_index
 from mlirad.frontend.python.places.views import KernelView
 from mlirad.frontend.python.translation.python_objects import is_module_of_program, is_of_program
 from mlirad.frontend.python.translation.text_format import FormattedText, format_percent
@@ -214,7 +214,7 @@ def _subscript(t: Translator, node: ast.Subscript) -> Any:
     if isinstance(base, Matrix):
         return ValuePlace(base).at(key)
     if isinstance(key, Expr):
-        raise TaichiTypeError(f"a {type(base).__name__} needs an index known at compile time")
+        raise needs_static_index(type(base).__name__)
     _refuse_store(node, f"an entry of a {type(base).__name__}")
     return base[key]
 

@@ -1,0 +1,72 @@
+"""Errors of Python's operators, loops, and formats on fields and ndarrays, which are memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from mlirad.lang.host.host_array import HostArray
+
+_SIGNS = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "truediv": "/",
+    "floordiv": "//",
+    "mod": "%",
+    "pow": "**",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+}
+
+
+class NotIterableError(NotImplementedError, TypeError):
+    """A loop over a field in Python: Taichi raises the first of these errors, NumPy asks for the
+    second."""
+
+
+def refuse_iteration(description: str) -> NoReturn:
+    """Raise NotIterableError for a loop over a field that Python runs."""
+    raise NotIterableError(
+        f"Struct for is only available in Taichi scope: this loop over {description} runs in "
+        "Python. Did you forget @ti.kernel above the function? In Python, x.to_numpy() has the "
+        "values"
+    )
+
+
+class Memory(HostArray):
+    """A field or an ndarray, which is neither a number nor a sequence."""
+
+    shape: Any  # a property of fields and of ndarrays
+
+    def __format__(self, spec: str) -> str:
+        if spec:
+            raise TypeError(f"{self.description} has no format of a number: {self._cure()}")
+        return str(self)
+
+    def __neg__(self) -> NoReturn:
+        raise TypeError(f"-x: {self._not_computed()}")
+
+    def _not_computed(self) -> str:
+        return f"{self.description} is memory, and Python cannot compute with it: {self._cure()}"
+
+    def _cure(self) -> str:
+        element = "x[i] is an element" if self.shape else "x[None] is its number"
+        return f"{element}, and x.to_numpy() is a NumPy array; in a kernel, use its elements"
+
+
+def _operator(sign: str) -> Callable[[Memory, object], Any]:
+    def refuse(self: Memory, other: object) -> Any:
+        if isinstance(other, int | float | Memory):
+            raise TypeError(f"x {sign} y: {self._not_computed()}")
+        return NotImplemented  # NumPy and torch convert it to an array
+
+    return refuse
+
+
+for _name, _sign in _SIGNS.items():
+    setattr(Memory, f"__{_name}__", _operator(_sign))
+    if _name not in ("lt", "le", "gt", "ge"):  # Python reflects these itself
+        setattr(Memory, f"__r{_name}__", _operator(_sign))
