@@ -15,9 +15,10 @@ def later(package: str, places: Mapping[str, str], name: str) -> Any:
     """A name of a package that is loaded when it is first asked for: a module of the package, or
     what one has. Raises AttributeError for one that is in none of its `places`."""
     if name not in places:
-        from mlirad.errors import did_you_mean
+        from difflib import get_close_matches  # rarely needed
 
-        hint = did_you_mean(name, dir(sys.modules[package]))
+        close = get_close_matches(name, dir(sys.modules[package]), n=1, cutoff=0.7)
+        hint = f": did you mean '{close[0]}'?" if close else ""
         raise AttributeError(f"module '{package}' has no attribute '{name}'{hint}", name=name)
     module = import_module(f"{package}.{places[name]}")
     value = module if name == places[name] else getattr(module, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 from mlirad.ad.recorder.lost import warn_of_unreached
 from mlirad.ad.recorder.recording import Recording
@@ -16,6 +16,7 @@ from mlirad.ad.recording.order import FirstOrder, Order
 from mlirad.ad.recording.sizes import kept_within
 from mlirad.ad.tape.differences import check_loss_type, compare, fields_of, repeat
 from mlirad.ad.tape.inner_tape import InnerTape
+from mlirad.ad.tape.other_names import OtherNames
 from mlirad.ad.tape.reverse import contents, reverse_loss, reverse_present, reverse_seeds
 from mlirad.ad.tape.seeds import check_loss
 from mlirad.ad.tape.snapshot import Snapshot
@@ -51,16 +52,8 @@ _GRADIENT_INSIDE = (
     "kernel.grad() is"
 )
 
-_AT_ITS_END = "the end of its block computes all gradients, and x.grad has that of x"
-_FROM_ELSEWHERE = {  # what torch, Warp and TensorFlow call it
-    "backward": f"{_AT_ITS_END}; tape.grad({{y: seed}}) computes those of other outputs",
-    "gradient": _AT_ITS_END,
-    "zero": "each tape sets all gradients to 0 when it begins",
-    "watch": "needs_grad=True, where a field is declared, gives it a gradient",
-}
 
-
-class Tape:
+class Tape(OtherNames):
     """Record the kernels launched in a `with` block; at its end, or by `grad()`, run their
     reverses.
 
@@ -144,12 +137,6 @@ class Tape:
     def entries(self) -> list[Entry]:
         """Return what was recorded, in order."""
         return self.recording.ledger.entries
-
-    def __getattr__(self, name: str) -> NoReturn:
-        cure = _FROM_ELSEWHERE.get(name)
-        raise AttributeError(
-            f"a tape has no attribute '{name}'" + (f": {cure}" if cure else ""), name=name
-        )
 
     def __enter__(self) -> Tape:
         assert not self.entered, "Tape can be entered only once."
