@@ -1,7 +1,8 @@
 """Math that a GPU has instructions for to LLVM's intrinsics; the rest is left for a library.
 
 Where `afn` allows it, roots of f32, their reciprocals and quotients are the GPU's: within two units
-in the last place, and right for 0 and for infinities. Of what is left, a library has exact and fast
+in the last place, and right for 0 and for infinities. Other reciprocal roots are quotients by a
+root, as on a CPU: the library's are its estimates. Of what is left, a library has exact and fast
 functions; the fast ones lose digits, not units in the last place, so that it loses the flag.
 """
 
@@ -30,6 +31,9 @@ def lower_math_to_intrinsics(root: ir.Operation) -> None:
         if name:
             with before(op):
                 replace(op, [b.call_intrinsic(name, list(op.operands), op.results[0].type)])
+        elif op.name == Math.RSQRT:
+            with before(op):
+                replace(op, [_reciprocal_root(op.operands[0])])
         else:
             forbid(op, "afn")
 
@@ -45,6 +49,11 @@ def _quotient(op: ir.Operation, is_shared: bool) -> ir.Value:
     else:
         return b.call_intrinsic(_QUOTIENT, [dividend, divisor], type_)
     return b.mulf(dividend, reciprocal, fastmath=op.attributes["fastmath"])
+
+
+def _reciprocal_root(radicand: ir.Value) -> ir.Value:
+    root = b.call_intrinsic(FUNCTIONS[Math.SQRT].intrinsic, [radicand], radicand.type)
+    return b.divf(b.number(1.0, radicand.type), root)
 
 
 def _divides(use: ir.OpOperand) -> bool:

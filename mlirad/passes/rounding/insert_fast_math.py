@@ -4,11 +4,12 @@ A program's own ops are marked with how they round (`mark-rounding`), which hold
 derivatives are marked as such; what has no mark is exact.
 """
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from mlirad.bindings import ir
 from mlirad.ir.limits import Range, SomeOf
-from mlirad.ir.marks.fast_math import fast_math
+from mlirad.ir.marks.fast_math import fast_math, forbid
 from mlirad.ir.marks.rounding import is_exact, is_of_derivative, rounds
 from mlirad.ir.ops import Arith, Math, Scf
 from mlirad.ir.walk import constant_float, operations
@@ -18,6 +19,10 @@ Flags = Annotated[
 ]
 
 
+# zeros that have the signs of their operands', and products that one instruction adds up
+_SIGNED = frozenset(
+    (Math.SQRT, Arith.MULF, Arith.NEGF, Arith.EXTF, Arith.TRUNCF, Arith.ADDF, Arith.SUBF)
+)
 _NORMAL = 2.0**-126  # the least of f32
 
 
@@ -26,12 +31,14 @@ def insert_fast_math(
     *,
     flags: Flags = "reassoc+contract+arcp+afn+nsz",
     long: Annotated[int, Range(0, 1_000_000_000)] = 2000,
+    signed_divisors: bool = False,
 ) -> None:
     """Give float operations fast-math flags, unless they are exact; NaN and infinity keep their
     meaning.
 
     In code of more operations than `long`, products of derivatives and sums stay in order, and
-    zeros keep their signs.
+    zeros keep their signs. With `signed-divisors` zeros that something is divided by keep theirs
+    in any code: LLVM's NVPTX target makes -(x * x - 1) of 1 - x * x, and of infinity its negative.
     """
     everything, ops = flags.split("+"), list(operations(root))
     if len(ops) > long:
@@ -53,6 +60,8 @@ def insert_fast_math(
             op.attributes["fastmath"] = (
                 no_powi if op.name == Math.POWF else no_estimate if _needs_infinity(op) else fast
             )
+    if signed_divisors:
+        _keep_signs_of_divisors(ops)
 
 
 def _is_chained(op: ir.Operation) -> bool:
@@ -72,6 +81,18 @@ def _needs_infinity(op: ir.Operation) -> bool:
         return False
     divisor = op.operands[1].owner.operation
     return divisor.name == Math.SQRT and not _is_raised(divisor.operands[0])
+
+
+def _keep_signs_of_divisors(ops: Sequence[ir.Operation]) -> None:
+    """Take `nsz` from what becomes a divisor, of ops in their order."""
+    signed = set[ir.Value]()
+    for op in reversed(ops):
+        if op.name == Arith.DIVF:
+            signed.add(op.operands[1])
+        elif op.name == Math.RSQRT or (op.name in _SIGNED and op.results[0] in signed):
+            signed.update(op.operands)
+        if len(op.results) == 1 and op.results[0] in signed:
+            forbid(op, "nsz")
 
 
 def _is_raised(value: ir.Value) -> bool:

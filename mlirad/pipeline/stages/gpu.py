@@ -20,7 +20,7 @@ _OUTLINE = (
     "{fast}convert-math-to-funcs,sink-descriptors,gpu-kernel-outlining,mark-kernel-arguments,"
     "canonicalize,cse,narrow-inductions,canonicalize,cse"
 )
-_FAST = "merge-products,insert-fast-math,"
+_FAST = "merge-products,insert-fast-math{signed-divisors=true},"
 _NVVM = (
     "check-gpu-recursion,"
     "lower-warp-reductions,lower-floor-divisions,arith-expand,lower-math-to-intrinsics,"

@@ -61,6 +61,20 @@ def test_decompositions(a: np.ndarray) -> None:
     np.testing.assert_allclose(w @ np.diag(values.to_numpy()) @ w.T, a + a.T, **close)
 
 
+def test_sweeps_are_made_by_one_thread() -> None:
+    """Eight threads of a GPU would all make the first: no order of threads shows it."""
+    square = ti.types.matrix(3, 3, ti.f64)
+    A, W = square.field(shape=()), square.field(shape=())
+
+    @ti.kernel
+    def run():
+        values, vectors = ti.sym_eig(A[None])
+        W[None] = vectors * values[0]
+
+    text = run.ptx(chip="sm_90")
+    assert ".maxntid 1, 1, 1" in text and "%tid" not in text
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 def test_linear_systems(n: int) -> None:
     a = RANDOM.uniform(-2, 2, (n, n))

@@ -47,8 +47,19 @@ func.func @reciprocals(%x: f32, %y: f32) -> (f32, f32, f32) {
 // CHECK-LABEL: func.func @doubles
 // CHECK: llvm.call_intrinsic "llvm.sqrt"
 // CHECK: arith.divf
-func.func @doubles(%x: f64) -> f64 {
+// CHECK: %[[ROOT:.*]] = llvm.call_intrinsic "llvm.sqrt"(%arg0) : (f64) -> f64
+// CHECK: arith.divf %{{.*}}, %[[ROOT]] : f64
+func.func @doubles(%x: f64) -> (f64, f64) {
   %0 = math.sqrt %x fastmath<afn> : f64
   %1 = arith.divf %x, %0 fastmath<arcp,afn> : f64
-  return %1 : f64
+  %2 = math.rsqrt %x fastmath<contract,afn> : f64
+  return %1, %2 : f64, f64
+}
+
+// CHECK-LABEL: func.func @exact_reciprocal_root
+// CHECK: llvm.call_intrinsic "llvm.sqrt"(%arg0) : (f32) -> f32
+// CHECK: arith.divf
+func.func @exact_reciprocal_root(%x: f32) -> f32 {
+  %0 = math.rsqrt %x : f32
+  return %0 : f32
 }
