@@ -13,6 +13,7 @@ from pkgutil import iter_modules
 from typing import Any
 
 import pytest
+from slices import WHOLE, leave_out, slice_of
 
 import mlirad as ti
 from mlirad.bindings import PROVIDER
@@ -47,12 +48,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--classes", action="store_true", help="import upstream's classes of ops, as users may"
     )
+    parser.addoption(
+        "--slice", type=slice_of, default=WHOLE, help="K/N: of other machines' and rotating tests"
+    )
     parser.addoption("--stub", action="store_true", help="of CUDA's driver: --arch=cuda has no GPU")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Have programs read the options, those that tests start as well."""
     config.addinivalue_line("markers", "cpu_code(why): looks at what is made for a CPU")
+    config.addinivalue_line("markers", "rotating: random; --slice takes a part of its cases")
     config.addinivalue_line("markers", "slow: left out of a quick run (tools/slow_tests.py)")
     for option, name in MACHINE_OPTIONS.items():
         if config.getoption(option):
@@ -86,6 +91,7 @@ def import_classes() -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what is slow. Skip what another machine has not: machine code of a CPU, its threads."""
     mark_slow(items)
+    leave_out(config, items)
     arch = config.getoption("--arch")
     for item in items if arch else []:
         if why := why_the_cpu_alone(item):

@@ -100,6 +100,7 @@ def compare(seed: int, folder: Path, dtype: Any) -> None:
     assert abs(tangent(program, seed) - along) <= tolerance * sizes + SIZE * moved, seed
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_ties_of_random_programs(seed: int, tmp_path: Path, dtype: Any) -> None:
     compare(seed, tmp_path, dtype)

@@ -19,6 +19,7 @@ PARTS = [
 UNCLEAR = 0.05  # of the functions, at most; as many may be refused
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(("kind", "part"), PARTS)
 def test_random_foreign_functions(kind: str, part: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VERIFY, raising=False)  # as users compile

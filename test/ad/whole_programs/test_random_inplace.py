@@ -107,6 +107,7 @@ def check_slope(
     raise Difference(f"{run.__name__}: tape {found!r}, finite differences {expected!r}")
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("part", range(PARTS))
 @settings(
     max_examples=COUNT,

@@ -15,6 +15,7 @@ COUNT = 8  # of 6, 11 and 21 iterations, with 4, 8 and 16 lanes each
 pytestmark = pytest.mark.cpu_code("lanes of its vectors")
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_random_lanes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     monkeypatch.delenv(VERIFY, raising=False)

@@ -15,6 +15,7 @@ PARTS, EACH = 15, 20
 REFUSED = 0.05  # of the programs, at most
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("part", range(PARTS))
 def test_random_meetings(part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VERIFY, raising=False)  # as users compile

@@ -34,6 +34,7 @@ def check_program(random: Random, folder: Path, threads: int = 1) -> None:
         raise
 
 
+@pytest.mark.rotating
 @settings(
     max_examples=COUNT,
     derandomize=True,

@@ -267,6 +267,7 @@ class Program:
             end_elements(own.x, own.y, own.ends)
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("number", range(TREES))
 def test_programs_over_sparse_trees_are_those_over_dense_fields(number: int) -> None:
     ti.init()
