@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -72,8 +73,17 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--stub"):
         from runtime.cuda.machine import stub_the_driver  # and an LLVM that few tests need
 
+        let_programs_have_the_stub()
         config.stash[STUB] = stub_the_driver
         config.stash[DRIVER] = stub_the_driver()
+
+
+def let_programs_have_the_stub() -> None:
+    """Those that tests start, with our environment or our path."""
+    here = Path(__file__).parent
+    paths = [str(here / "runtime" / "cuda" / "started"), str(here)]
+    sys.path[:0] = paths
+    os.environ["PYTHONPATH"] = os.pathsep.join([*paths, os.environ.get("PYTHONPATH", "")])
 
 
 def import_classes() -> None:

@@ -3,12 +3,13 @@ kernel's `gpu.func` before its PTX is loaded."""
 
 from __future__ import annotations
 
-import ctypes
+from collections.abc import Callable
 from typing import Any
 
+from runtime.cuda.device_space import run_guarded
 from runtime.cuda.stub import Kernel, Stub
 
-from mlirad.bindings import ExecutionEngine, ir
+from mlirad.bindings import ir
 from mlirad.ir.requirements import symbol_of
 from mlirad.ir.walk import block_operations, functions
 from mlirad.pipeline.mode import Mode
@@ -21,8 +22,7 @@ from mlirad.runtime.cuda.cuda_driver import CudaDriver
 from mlirad.runtime.cuda.cuda_executor import CudaExecutor, CudaKernel
 from mlirad.runtime.executor.executor import LaunchMemory, LoweredKernel
 from mlirad.runtime.executors import EXECUTORS
-
-_engines: list[Any] = []  # of kernels that stubs may still run
+from mlirad.runtime.native.engine import engine_of
 
 
 class StubbedExecutor(CudaExecutor):
@@ -65,9 +65,8 @@ def kernels_on_the_cpu(module: ir.Operation) -> dict[str, Kernel]:
         if "sym_name" in op.attributes and symbol_of(op) in wanted:
             del op.attributes["sym_visibility"]
     run_pipeline(copy.operation, join([target_stage(fast_math=False)]))
-    engine = ExecutionEngine(copy, opt_level=0)
+    engine = engine_of(copy, opt_level=0)
     engine.initialize()
-    _engines.append(engine)
     return {
         name: Kernel(given, _packed(engine, f"{holder}.{name}"))
         for (holder, name), given in types.items()
@@ -81,8 +80,14 @@ def _words(type_: ir.Type) -> list[str]:
     return ["!llvm.ptr", "!llvm.ptr", "i64", *["i64"] * 2 * ir.MemRefType(type_).rank]
 
 
-def _packed(engine: Any, name: str) -> Any:
-    return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(engine.raw_lookup(name))
+def _packed(engine: Any, name: str) -> Callable[[Any], None]:
+    code = engine.raw_lookup(name)
+
+    def run(arguments: Any) -> None:
+        run_guarded(code, arguments)
+        assert engine  # is there until its module is unloaded
+
+    return run
 
 
 def stub_the_driver(capability: tuple[int, int] = (9, 0)) -> Stub:

@@ -2,20 +2,25 @@
 
 Addresses of the device are those of the host plus an offset, so that nobody else can use them. What
 goes to the stream is done when somebody waits, as late as a GPU might: what Python sees before is
-garbage. A launch runs the kernel's `gpu.func` by simt, where the stub was told of it.
+garbage. What the stream still uses may not be given back: memory of the device and page-locked
+memory fault from then on, modules forget their code, and a copy finds its target as it left it. A
+launch runs the kernel's `gpu.func` by simt, where the stub was told of it; an address that is
+nobody's ends everything, as on a card.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from threading import RLock, get_ident
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
+from runtime.cuda.device_space import UNWRITTEN, Block, StrayError
 
 from mlirad.dialect.layout_rules import ELEMENT_SIZES
 from mlirad.runtime.cuda.constants import (
@@ -31,7 +36,6 @@ from mlirad.runtime.cuda.functions import PARAMETERS, Functions
 
 OFFSET = 1 << 56  # no address of the host, nor of any GPU
 _CONTEXT, _STREAM, _POOL = 0xC0, 0x57, 0x900
-_ALIGNMENT, _GUARD, _UNWRITTEN = 256, 0xFC, 0xFD
 _LONGEST = 1024  # launches that wait in the stream
 _SIZES = {"!llvm.ptr": 8, "index": 8, **ELEMENT_SIZES}  # of arguments
 R = CUresult
@@ -50,28 +54,16 @@ class Kernel:
     """A kernel that can be run: the types of its arguments, and what runs it on a CPU."""
 
     types: Sequence[str]
-    run: Callable[[Any], None]  # takes the addresses of six sizes, and of the arguments
+    # takes the addresses of six sizes, and of the arguments; raises StrayError
+    run: Callable[[Any], None]
 
 
-@dataclass
-class Block:
-    """An allocation between two guards."""
+class Work(NamedTuple):
+    """Something that the stream will do, and what must not be given back until then: modules, and
+    page-locked memory, by their handles and addresses."""
 
-    size: int
-    room: Any = field(init=False)
-    start: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.room = np.full(self.size + 3 * _ALIGNMENT, _GUARD, np.uint8)
-        first = self.room.ctypes.data
-        self.start = first + _ALIGNMENT + -first % _ALIGNMENT
-        ctypes.memset(self.start, _UNWRITTEN, self.size)
-
-    def is_damaged(self) -> bool:
-        """Whether somebody wrote to a guard."""
-        begin = self.start - self.room.ctypes.data
-        before, behind = self.room[:begin], self.room[begin + self.size :]
-        return bool((before != _GUARD).any() or (behind != _GUARD).any())
+    do: Callable[[], None]
+    uses: Collection[int] = ()
 
 
 class Stub:
@@ -85,6 +77,7 @@ class Stub:
         devices: int = 1,
         pools: bool = True,
         total: int = 1 << 30,
+        stray: int = R.CUDA_ERROR_ILLEGAL_ADDRESS,
     ) -> None:
         self.capability, self.version, self.devices, self.pools = (
             capability,
@@ -93,6 +86,7 @@ class Stub:
             pools,
         )
         self.total = total
+        self.stray = stray  # what is answered where an address is nobody's: by what lies there
         self.log: deque[str] = deque(maxlen=10_000)
         self.counts: Counter[str] = Counter()
         self.failing: dict[str, deque[int]] = {}
@@ -104,7 +98,7 @@ class Stub:
         self.handles: dict[int, tuple[int, str]] = {}
         self.next_kernels: dict[str, Kernel] = {}
         self.jit_log = b""
-        self._stream: deque[Callable[[], None]] = deque()
+        self._stream: deque[Work] = deque()
         self.contexts: dict[int, list[int]] = {}
         self._turn = RLock()
         self._texts: dict[int, Any] = {}
@@ -224,14 +218,20 @@ class Stub:
         assert stream == _STREAM
         self._drain()
 
-    def _later(self, what: Callable[[], None]) -> None:
-        self._stream.append(what)
+    def _later(self, what: Callable[[], None], uses: Collection[int] = ()) -> None:
+        self._stream.append(Work(what, uses))
         if len(self._stream) > _LONGEST:
             self._drain()
 
     def _drain(self) -> None:
         while self._stream:
-            self._stream.popleft()()
+            self._stream.popleft().do()
+
+    def _give_back(self, what: str, handle: int) -> None:
+        """Note a mistake if the stream still uses something that is given back."""
+        if any(handle in work.uses for work in self._stream):
+            self.mistakes.append(f"{what} is given back while the stream uses it")
+            self._drain()
 
     # Memory.
 
@@ -261,8 +261,12 @@ class Stub:
     def _free(self, address: int) -> None:
         if address not in self.blocks:
             raise Failure(R.CUDA_ERROR_INVALID_VALUE)
-        if self.blocks.pop(address).is_damaged():
-            self.mistakes.append("something wrote beyond an allocation")
+        self._end(self.blocks.pop(address), "an allocation")
+
+    def _end(self, block: Block, what: str) -> None:
+        if block.is_damaged():
+            self.mistakes.append(f"something wrote beyond {what}")
+        block.end()
 
     def cuMemAllocAsync(self, place: int, size: int, stream: int) -> None:
         assert self.pools and stream == _STREAM
@@ -293,9 +297,8 @@ class Stub:
 
     def cuMemFreeHost(self, address: int) -> None:
         self._in_context()
-        self._drain()
-        if self.locked.pop(address).is_damaged():
-            self.mistakes.append("something wrote beyond page-locked memory")
+        self._give_back("page-locked memory", address)
+        self._end(self.locked.pop(address), "page-locked memory")
 
     def cuPointerGetAttribute(self, place: int, which: int, address: int) -> None:
         self._in_context()
@@ -322,14 +325,33 @@ class Stub:
     def cuMemcpyHtoDAsync_v2(self, target: int, source: int, size: int, stream: int) -> None:
         self._in_context()
         assert stream == _STREAM
-        place, copy = self._host(target, size), ctypes.string_at(source, size)
-        self._later(lambda: _move(place, copy, size))
+        place = self._host(target, size)
+        if lock := self._lock_of(source):
+            self._later(lambda: _move(place, source, size), [lock])
+        else:  # it is taken over
+            copy = ctypes.string_at(source, size)
+            self._later(lambda: _move(place, copy, size))
 
     def cuMemcpyDtoHAsync_v2(self, target: int, source: int, size: int, stream: int) -> None:
         self._in_context()
         assert stream == _STREAM
         place = self._host(source, size)
-        self._later(lambda: _move(target, place, size))
+        ctypes.memset(target, UNWRITTEN, size)
+        self._later(lambda: self._answer_with(target, place, size), self._locks_of([target]))
+
+    def _answer_with(self, target: int, place: int, size: int) -> None:
+        """Write to the host's memory, which must be what it was when it was given."""
+        if _is_unwritten(target, size):
+            _move(target, place, size)
+        else:
+            self.mistakes.append("a copy finds its target freed, or written to")
+
+    def _locks_of(self, addresses: Sequence[int]) -> list[int]:
+        """The page-locked memory that they lie in."""
+        return [lock for lock in map(self._lock_of, addresses) if lock]
+
+    def _lock_of(self, address: int) -> int:
+        return next((start for start, block in self.locked.items() if block.has(address)), 0)
 
     def cuMemcpyDtoDAsync_v2(self, target: int, source: int, size: int, stream: int) -> None:
         self._in_context()
@@ -369,7 +391,7 @@ class Stub:
 
     def cuModuleUnload(self, module: int) -> None:
         self._in_context()
-        self._drain()
+        self._give_back("a module", module)
         del self.modules[module]
 
     def cuModuleGetFunction(self, place: int, module: int, name: bytes) -> None:
@@ -393,7 +415,7 @@ class Stub:
         module, name = self.handles[function]
         kernel = self.modules[module][1].get(name)
         if kernel is None:  # nobody told: it does nothing
-            self._later(lambda: None)
+            self._later(lambda: None, [module])
             return
         places = (
             (ctypes.c_void_p * len(kernel.types)).from_address(arguments) if kernel.types else ()
@@ -401,24 +423,36 @@ class Stub:
         given = [
             ctypes.string_at(place, _SIZES[type_]) for place, type_ in zip(places, kernel.types)
         ]
-        self._later(lambda: self._run(kernel, sizes, given))
+        addresses = [
+            int.from_bytes(value, "little")
+            for type_, value in zip(kernel.types, given)
+            if type_ == "!llvm.ptr"
+        ]
+        uses = [module, *self._locks_of(addresses)]
+        self._later(lambda: self._run(kernel, sizes, given), uses)
 
     def _run(self, kernel: Kernel, sizes: Sequence[int], given: Sequence[bytes]) -> None:
         values = [size.to_bytes(8, "little") for size in sizes]
         for type_, value in zip(kernel.types, given):
             values.append(self._reached(value) if type_ == "!llvm.ptr" else value)
         kept = [ctypes.create_string_buffer(value, len(value)) for value in values]
-        kernel.run((ctypes.c_void_p * len(kept))(*map(ctypes.addressof, kept)))
+        try:
+            kernel.run((ctypes.c_void_p * len(kept))(*map(ctypes.addressof, kept)))
+        except StrayError:
+            self._fail_for_good()
+
+    def _fail_for_good(self) -> NoReturn:
+        self.broken = self.stray
+        raise Failure(self.broken)
 
     def _reached(self, value: bytes) -> bytes:
         """An address on the host for one of the device, and of page-locked memory itself."""
         address = int.from_bytes(value, "little")
-        if address == 0 or any(s <= address < s + b.size for s, b in self.locked.items()):
+        if address == 0 or self._lock_of(address):
             return value
         found = self._find(address, 1)
         if found is None:
-            self.broken = R.CUDA_ERROR_ILLEGAL_ADDRESS
-            raise Failure(self.broken)
+            self._fail_for_good()
         return found.to_bytes(8, "little")
 
 
@@ -432,3 +466,15 @@ def _move(target: int, source: Any, size: int) -> None:
 
 def _set(target: int, byte: int, size: int) -> None:
     ctypes.memset(target, byte, size)
+
+
+def _is_unwritten(start: int, size: int) -> bool:
+    """Whether bytes are there, and hold what the stub left in them."""
+    memory = os.open("/proc/self/mem", os.O_RDONLY)
+    try:
+        held = os.pread(memory, size, start)
+    except OSError:  # nothing is mapped there any more
+        return False
+    finally:
+        os.close(memory)
+    return held.count(UNWRITTEN) == size

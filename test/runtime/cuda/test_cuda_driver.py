@@ -251,6 +251,7 @@ def run_with(folder: Path) -> subprocess.CompletedProcess[str]:
         check=False,
         env={
             **os.environ,
+            "MLIRAD_ARCH": "x64",  # no stub, with --stub
             "LD_LIBRARY_PATH": str(folder),
             "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[3]), *sys.path]),
         },
