@@ -1,7 +1,8 @@
 """Tell outlined kernels what the host's function knows of its arguments: pointers to fields do not
-alias, and are aligned."""
+alias, and are aligned, as is the memory that blocks share."""
 
 from mlirad.bindings import ir
+from mlirad.ir import build as b
 from mlirad.ir.memory.origins import Origins
 from mlirad.ir.ops import Gpu
 from mlirad.ir.requirements import launches_of_outlined_kernels, symbol_of
@@ -9,6 +10,9 @@ from mlirad.ir.signature import ALIGN, NOALIAS, Attributes, function_type, param
 from mlirad.ir.walk import block_operations, entry_of, functions, operations
 
 REQUIRES = (launches_of_outlined_kernels,)
+
+_SHARED = "workgroup_attributions"  # how many, of a kernel
+_WIDEST = 16  # bytes that an instruction loads or stores
 
 
 def mark_kernel_arguments(module: ir.Operation) -> None:
@@ -57,3 +61,7 @@ def _mark(
         for value, is_alone in zip(passed, Origins().are_alone(passed))
     ]
     kernel.attributes["arg_attrs"] = ir.ArrayAttr.get(list(map(ir.DictAttr.get, labels)))
+    if _SHARED in kernel.attributes:
+        shared = ir.IntegerAttr(kernel.attributes[_SHARED]).value
+        aligned = ir.DictAttr.get({ALIGN: ir.IntegerAttr.get(b.integer_type(64), _WIDEST)})
+        kernel.attributes["workgroup_attrib_attrs"] = ir.ArrayAttr.get([aligned] * shared)

@@ -12,7 +12,7 @@ _LOWER = (
     "inline-custom-gradients,insert-active-lists{{every-axis=true}},lower-ordered-loops,lower-field-random,lower-field-assert,lower-field-print{{gpu=true}},"
     "lower-block-threads,gather-pair-updates{{fast={fast}}},gather-shifted-updates,canonicalize,cse,mark-private-updates{{every-axis=true}},"
     "insert-size-counts,lower-logs-to-stacks,lower-thread-memory,func.func(mem2reg),canonicalize,cse,"
-    "split-serial-code,merge-iterations,split-reductions,split-axis-reductions,sink-updates,"
+    "split-serial-code,merge-iterations,{tiles}split-reductions,split-axis-reductions,sink-updates,"
     "insert-thread-copies,func.func(mem2reg),"
     "lower-parallel-to-gpu,lower-field-to-memref{{alignment=256}},hoist-buffers,canonicalize,cse"
 )
@@ -21,6 +21,7 @@ _OUTLINE = (
     "canonicalize,cse,narrow-inductions,canonicalize,cse"
 )
 _FAST = "merge-products,insert-fast-math{signed-divisors=true},"
+_TILES = "tile-block-contractions,"
 _NVVM = (
     "check-gpu-recursion,"
     "lower-warp-reductions,lower-floor-divisions,arith-expand,lower-math-to-intrinsics,"
@@ -37,7 +38,7 @@ def gpu_stages(
     launches of them."""
     return [
         *derivation(mode, check_bounds=check_bounds, store=False, keeps=keeps),
-        Stage("memref", _LOWER.format(fast=str(fast_math).lower())),
+        Stage("memref", _LOWER.format(fast=str(fast_math).lower(), tiles=_TILES * fast_math)),
         Stage(OUTLINED, _OUTLINE.format(fast=_FAST * fast_math)),
     ]
 

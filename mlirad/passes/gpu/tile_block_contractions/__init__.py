@@ -1,0 +1,55 @@
+"""Contractions by blocks of threads: of parallel loops in which an iteration adds up products of
+elements that others read too, as of a matrix product, a convolution and their gradients.
+
+A block makes a tile of the sums. Its threads bring a panel of each factor to the block's memory, a
+few trips of the sum at a time, while they multiply and add those that came before; each has some
+rows and some columns in registers. An index of each sum goes up, so that it comes out the same in
+every run. What the loop does with a sum is left as it is: a thread does it for each of its own. Ends
+are guarded, and extents that are known only at the launch are as good.
+
+Assumes that nothing a decision is made of is marked as rounded in any way, so a pipeline without
+`fast_math` leaves this out. A factor is 0 where a condition on it does not hold, and outside of the
+sum. Loops that ask for blocks of a size are left alone.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from mlirad.bindings import ir
+from mlirad.dialect.field import is_load
+from mlirad.ir.gpu.blocks import BLOCK_DIM, free_loops
+from mlirad.ir.limits import Range
+from mlirad.ir.ops import Arith
+from mlirad.ir.requirements import KERNELS, is_private
+from mlirad.ir.structured import is_for
+from mlirad.ir.walk import block_operations, entry_of, functions, operations
+
+REQUIRES = KERNELS
+
+
+def tile_block_contractions(
+    module: ir.Operation, *, least: Annotated[int, Range(0, 1 << 30)] = 1 << 18
+) -> None:
+    """Let blocks of threads make tiles of sums of products, where at least so many multiplications
+    are made."""
+    for function in functions(module):
+        if is_private(function):
+            continue
+        for loop in free_loops(block_operations(entry_of(function))):
+            if BLOCK_DIM not in loop.attributes and _may_be_one(loop):
+                from mlirad.passes.gpu.tile_block_contractions.block_tiles import (
+                    make_tiles,  # for few programs
+                )
+
+                make_tiles(loop, least)
+
+
+def _may_be_one(loop: ir.Operation) -> bool:
+    """Return whether a serial loop in an iteration multiplies numbers, and reads two at least."""
+    serial = (op for op in operations(loop) if is_for(op) and len(op.results) == 1)
+    for op in serial:
+        inner = list(operations(op))
+        if any(x.name == Arith.MULF for x in inner) and sum(map(is_load, inner)) > 1:
+            return True
+    return False

@@ -1,0 +1,143 @@
+"""Panels: what of a factor a block has in its memory, a few trips of the sum at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from mlirad.analysis.contractions.thread_products import Factor
+from mlirad.analysis.linear import extent_of, linear_form
+from mlirad.analysis.trips import span_of
+from mlirad.bindings import ir
+from mlirad.dialect import field
+from mlirad.dialect.field import array_of, array_type, split_access
+from mlirad.ir import build as b
+from mlirad.ir.walk import at_end
+from mlirad.passes.gpu.tile_block_contractions.box_points import Axis, Point
+
+TRIPS = 8  # of the sum, that a panel is of
+VECTOR = 4  # neighbours that are read at once; so many lie between rows, so that threads that store
+# to several rows meet no bank twice
+_BUFFERS = 2  # one is read while the other is written
+
+
+class Panel:
+    """The panels of one factor: `axis` are its rows, or its columns, of which a tile has `size`."""
+
+    def __init__(self, factor: Factor, axis: Axis, sums: Axis, size: int, threads: int) -> None:
+        self.factor, self.axis, self.sums, self.size, self.threads = (
+            factor,
+            axis,
+            sums,
+            size,
+            threads,
+        )
+        self.type = factor.load.results[0].type
+        if factor.widening is not None:
+            self.type = factor.widening.results[0].type
+        self.is_along_sum = _last_index(factor, sums.indices[-1:]) is not None
+        self.count = size * TRIPS // threads
+
+    def open(self, point: dict[ir.Value, ir.Value], first: ir.Value, thread: ir.Value) -> None:
+        """Make the memory, and what a thread knows in front of all panels: which rows it brings."""
+        extents = [_BUFFERS, TRIPS, self.size // VECTOR + 1, VECTOR]
+        self.memory = field.shared(array_type(self.type, extents))
+        width = TRIPS if self.is_along_sum else self.size
+        across = b.rem(thread, b.index(width))
+        down = b.div(thread, b.index(width))
+        step = self.threads // width
+        places = [down if q == 0 else b.add(down, b.index(q * step)) for q in range(self.count)]
+        self.places = [(across, p) if self.is_along_sum else (p, across) for p in places]
+        numbers = [self.axis.clamp(b.add(first, row), self.size) for _, row in self.places]
+        self.points = [{**point, **self.axis.at(number)} for number in numbers]
+
+    def read(self, loop: ir.Operation, first_trip: ir.Value) -> list[ir.Value]:
+        """What a thread brings of a panel, from memory."""
+        values = []
+        for (trip, _), point in zip(self.places, self.points):
+            number = b.add(first_trip, trip)
+            place = Point(loop, {**point, **self.sums.at(self.sums.clamp(number, TRIPS))})
+            value = self._element(place)
+            if not self.sums.fills(TRIPS):
+                value = b.select(self.sums.has(number), value, b.number(0.0, self.type))
+            values.append(value)
+        return values
+
+    def write(self, values: Sequence[ir.Value], buffer: ir.Value) -> None:
+        """Leave what a thread brings in a buffer of the block's memory."""
+        for value, (trip, row) in zip(values, self.places):
+            place = [b.div(row, b.index(VECTOR)), b.rem(row, b.index(VECTOR))]
+            field.store(value, self.memory, [buffer, trip, *place])
+
+    def vectors(self, buffer: ir.Value, trip: int, vectors: Sequence[ir.Value]) -> list[ir.Value]:
+        """The elements of a trip that a thread multiplies, by the numbers of their vectors."""
+        return [
+            field.load(self.memory, [buffer, b.index(trip), vector, b.index(lane)])
+            for vector in vectors
+            for lane in range(VECTOR)
+        ]
+
+    def _element(self, place: Point) -> ir.Value:
+        """An element of the factor; 0 where its conditions do not hold."""
+        conditions = []
+        for value, holds in self.factor.conditions:
+            condition = place.value(value)
+            conditions.append(condition if holds else b.xori(condition, _true()))
+        if not self.factor.is_always_read:
+            conditions += self._inside(place)
+        if not conditions:
+            return self._load(place)
+        return _where(b.all_of(conditions), self.type, lambda: self._load(place))
+
+    def _load(self, place: Point) -> ir.Value:
+        array, indices = split_access(self.factor.load)
+        value = field.load(array, [place.value(index) for index in indices])
+        return value if self.factor.widening is None else b.extf(value, self.type)
+
+    def _inside(self, place: Point) -> list[ir.Value]:
+        """Whether there is an element where the loop may not read one."""
+        array, indices = split_access(self.factor.load)
+        conditions = []
+        for axis, (index, extent) in enumerate(zip(indices, array_of(array.type)[1])):
+            if not _is_between(index, extent):
+                here = place.value(index)
+                size = field.dim(array, axis) if extent < 0 else b.index(extent)
+                conditions.append(b.compare(b.ULT, here, size))
+        return conditions
+
+
+def _true() -> ir.Value:
+    return b.number(1, b.integer_type(1))
+
+
+def _where(condition: ir.Value, type_: ir.Type, make: Callable[[], ir.Value]) -> ir.Value:
+    """A value where a condition holds, and 0 elsewhere."""
+    branch = b.if_else(condition, [type_])
+    with at_end(branch.then, ir.Location.current):
+        b.yield_([make()])
+    with at_end(branch.otherwise, ir.Location.current):
+        b.yield_([b.number(0.0, type_)])
+    return branch.results[0]
+
+
+def _last_index(factor: Factor, indices: Sequence[ir.Value]) -> ir.Value | None:
+    """The index of some along which the elements of a factor lie side by side."""
+    places = split_access(factor.load)[1]
+    form = linear_form(places[-1]) if places else None
+    return next((i for i in indices if form is not None and abs(form.coefficient(i)) == 1), None)
+
+
+def along_memory(factors: Sequence[Factor], indices: Sequence[ir.Value]) -> ir.Value | None:
+    """The index of some along which the elements of a factor lie side by side."""
+    return next((i for f in factors if (i := _last_index(f, indices)) is not None), None)
+
+
+def _is_between(index: ir.Value, extent: int) -> bool:
+    """Return whether an index certainly is below an extent, and not below 0."""
+    form, intervals = linear_form(index), {}
+    for name in form.names:
+        span = span_of(name)
+        if span is None or span.low is None or span.high is None or not span.runs:
+            return False
+        intervals[name] = (span.low, span.high - 1)
+    ends = extent_of(form, intervals)
+    return ends is not None and 0 <= ends[0] and ends[1] < extent
