@@ -36,7 +36,7 @@ def narrow(limits: LimitsOf, condition: ir.Value, nest: ir.Operation) -> bool:
     op = defining_op(condition)
     if op is not None and op.name == Arith.ANDI:
         return all(narrow(limits, operand, nest) for operand in op.operands)
-    gap = _gap(op)
+    gap = gap_of(op)
     if gap is None:
         return False
     inner_names = [name for name in gap.names if is_defined_in(name, nest)]
@@ -60,7 +60,7 @@ def narrow(limits: LimitsOf, condition: ir.Value, nest: ir.Operation) -> bool:
     return True
 
 
-def _gap(op: ir.Operation | None) -> Linear[ir.Value] | None:
+def gap_of(op: ir.Operation | None) -> Linear[ir.Value] | None:
     """What a comparison says is not negative."""
     if op is None or op.name != Arith.CMPI:
         return None

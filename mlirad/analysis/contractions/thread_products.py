@@ -12,6 +12,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from mlirad.analysis.contractions.limits import gap_of
+from mlirad.analysis.linear import Linear, extent_of
+from mlirad.analysis.trips import span_of
+from mlirad.analysis.zero_guards import guard_of
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_load, is_write, makes_array, split_access
 from mlirad.ir.marks.rounding import is_bound
@@ -23,6 +27,7 @@ from mlirad.ir.walk import (
     accesses,
     array_root,
     block_operations,
+    conjuncts,
     constant_integer,
     defining_op,
     is_defined_in,
@@ -64,6 +69,7 @@ class ThreadProducts(msgspec.Struct, frozen=True, eq=False):
     rows: list[int]
     columns: list[int]
     batches: list[int]
+    is_guarded: bool  # there are points at which an iteration multiplies nothing
 
     def swapped(self) -> ThreadProducts:
         """Return the same, the factors in the other order."""
@@ -107,6 +113,7 @@ class _Chain:
         self.conditions: list[Condition] = []
         self.product: ir.Operation | None = None
         self.step: ir.Operation | None = None
+        self.is_guarded = False
 
     def follow_loop(self, op: ir.Operation) -> bool:
         """Return whether a loop does nothing but add products to what it carries."""
@@ -152,6 +159,10 @@ class _Chain:
         op = defining_op(value)
         if op is None:
             return False
+        guard = guard_of(op)
+        if guard is not None and guard.witness is None:
+            self.is_guarded = True
+            return self._follow_addend(guard.value, step)
         if is_for(op):
             # a sum that is taken away is one of products that are
             return step.name == Arith.ADDF and is_zero(op.operands[3]) and self.follow_loop(op)
@@ -174,7 +185,7 @@ def _counted(value: ir.Value) -> tuple[ir.Value, list[Condition]]:
             return value, conditions
         if is_branch(op) and len(op.results) == 1 and len(If(op).blocks) == 2:
             choice = _branch_values(op)
-        elif op.name == Arith.SELECT:
+        elif op.name == Arith.SELECT and guard_of(op) is None:
             choice = list(op.operands)[1:]
         else:
             return value, conditions
@@ -223,7 +234,17 @@ class _Roles:
         if not self._share_conditions(left, right, (rows, columns)):
             return None
         return ThreadProducts(
-            self.loop, self.nest, self.chain.sums, product, step, left, right, rows, columns, batches
+            loop=self.loop,
+            nest=self.nest,
+            sums=self.chain.sums,
+            product=product,
+            step=step,
+            left=left,
+            right=right,
+            rows=rows,
+            columns=columns,
+            batches=batches,
+            is_guarded=self.chain.is_guarded or bool(left.conditions or right.conditions),
         )
 
     def _axes(self, names: set[ir.Value]) -> list[int]:
@@ -272,6 +293,8 @@ class _Roles:
         """Give each condition of the product to the factor that has all indices of it; False where
         none has."""
         for condition in self.chain.conditions:
+            if condition.holds and all(map(_always_holds, conjuncts(condition.value))):
+                continue
             names = self._names([condition.value])
             if names is None:
                 return False
@@ -293,6 +316,24 @@ class _Roles:
                 return True
             op = op.operation.parent
         return False
+
+
+def _always_holds(condition: ir.Value) -> bool:
+    """Return whether a comparison of indices holds for all of their values."""
+    gap = gap_of(defining_op(condition))
+    ends = None if gap is None else range_of(gap)
+    return ends is not None and ends[0] >= 0
+
+
+def range_of(form: Linear[ir.Value]) -> tuple[int, int] | None:
+    """The least and the greatest number that a sum of indices is; None where that is not known."""
+    intervals = {}
+    for name in form.names:
+        span = span_of(name)
+        if span is None or span.low is None or span.high is None or not span.runs:
+            return None
+        intervals[name] = (span.low, span.high - 1)
+    return extent_of(form, intervals)
 
 
 def _is_number(type_: ir.Type) -> bool:

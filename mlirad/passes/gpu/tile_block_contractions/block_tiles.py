@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import reduce
 
 from mlirad.analysis.contractions.thread_products import ThreadProducts, thread_products
 from mlirad.bindings import ir
@@ -110,7 +111,17 @@ class _Tiles:
         rows = _vectors(down, shape.rows, shape.thread_rows)
         columns = _vectors(across, shape.columns, shape.thread_columns)
         totals = self._sum(rows, columns)
-        self._finish(point, _numbers(first_row, rows), _numbers(first_column, columns), totals)
+        places = _numbers(first_row, rows), _numbers(first_column, columns)
+        if not self.products.is_guarded:
+            self._finish(point, *places, totals)
+            return
+        branch = b.if_else(_is_any_nan(totals), [])
+        with at_end(branch.then, self.loop.location):
+            self._run_iterations(point, (first_row, rows), (first_column, columns))
+            b.yield_()
+        with at_end(branch.otherwise, self.loop.location):
+            self._finish(point, *places, totals)
+            b.yield_()
 
     def _sum(self, rows: Sequence[ir.Value], columns: Sequence[ir.Value]) -> list[ir.Value]:
         """Return the sums of a thread: a panel is read while the one before it is used."""
@@ -196,6 +207,33 @@ class _Tiles:
         for number, row in enumerate(rows):
             _where_there(self.rows, row, self.shape.rows, lambda: finish_row(number))
 
+    def _run_iterations(
+        self,
+        point: dict[ir.Value, ir.Value],
+        rows: tuple[ir.Value, Sequence[ir.Value]],
+        columns: tuple[ir.Value, Sequence[ir.Value]],
+    ) -> None:
+        """Run the iterations of a thread as the loop does: 0 times an infinite number, where it
+        multiplies nothing, has made a NaN."""
+
+        def run(row: ir.Value, column: ir.Value) -> None:
+            values = {**point, **self.rows.at(row), **self.columns.at(column)}
+            for op in block_operations(Parallel(self.loop).body)[:-1]:
+                clone(op, values)
+
+        def run_row(row: ir.Value) -> None:
+            for_each_number(
+                *columns, lambda column: _where_there(
+                    self.columns, column, self.shape.columns, lambda: run(row, column)
+                )
+            )
+
+        for_each_number(
+            *rows, lambda row: _where_there(
+                self.rows, row, self.shape.rows, lambda: run_row(row)
+            )
+        )
+
     def _iteration(self, values: dict[ir.Value, ir.Value], total: ir.Value) -> None:
         nest = self.products.nest
         for op in block_operations(Parallel(self.loop).body)[:-1]:
@@ -208,7 +246,32 @@ class _Tiles:
             values[nest.results[0]] = total
 
 
-def _where_there(axis, number, covered, run) -> None:
+def _is_any_nan(values: Sequence[ir.Value]) -> ir.Value:
+    tests = [b.compare_floats(b.UNO, value, value) for value in values]
+    return reduce(b.ori, tests)
+
+
+def for_each_number(
+    first: ir.Value, vectors: Sequence[ir.Value], run: Callable[[ir.Value], None]
+) -> None:
+    """Run something for the numbers of the rows of a thread, which are in vectors a distance
+    apart."""
+    start = b.add(first, b.mul(vectors[0], b.index(VECTOR)))
+    groups = b.for_loop(b.index(0), b.index(len(vectors)), b.index(1))
+    with at_end(groups.body, ir.Location.current):
+        apart = b.sub(vectors[-1], vectors[0]) if len(vectors) > 1 else b.index(0)
+        group = b.add(start, b.mul(groups.induction, b.mul(apart, b.index(VECTOR))))
+        lanes = b.for_loop(b.index(0), b.index(VECTOR), b.index(1))
+        with at_end(lanes.body, ir.Location.current):
+            run(b.add(group, lanes.induction))
+            b.yield_()
+        b.yield_()
+
+
+def _where_there(
+    axis: Axis, number: ir.Value, covered: int, run: Callable[[], None]
+) -> None:
+    """Run something where an axis has a number."""
     if axis.fills(covered):
         run()
         return

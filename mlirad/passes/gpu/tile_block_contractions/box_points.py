@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
+from typing import NamedTuple
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
@@ -12,6 +13,21 @@ from mlirad.ir.box import Bounds, box_digits, product
 from mlirad.ir.walk import constant_integer, copy_with, is_defined_in, owner_operation
 
 _FEW = 1 << 31  # numbers that are counted in 32 bits
+
+
+class Start(NamedTuple):
+    """A point, and the index in which those behind it differ from it."""
+
+    indices: dict[ir.Value, ir.Value]
+    last: ir.Value
+    step: ir.Value
+
+    def behind(self, count: ir.Value) -> dict[ir.Value, ir.Value]:
+        """The indices of the point so many behind, made at the insertion point."""
+        return {
+            **self.indices,
+            self.last: b.add(self.indices[self.last], b.mul(count, self.step)),
+        }
 
 
 class Axis:
@@ -34,6 +50,14 @@ class Axis:
             index: bound.value(digit)
             for index, bound, digit in zip(self.indices, self.bounds, digits)
         }
+
+    def start(self, number: ir.Value, count: int) -> Start | None:
+        """A point with so many behind it that differ from it in the last index alone, where that is
+        true of each such number."""
+        last = constant_integer(self.trips[-1])
+        if last is None or last % count:
+            return None
+        return Start(self.at(number), self.indices[-1], self.bounds[-1].step)
 
     def clamp(self, number: ir.Value, covered: int) -> ir.Value:
         """The number of a point, or that of the last one, where the axis is counted up to a

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mlirad.analysis.contractions.thread_products import Factor
-from mlirad.analysis.linear import extent_of, linear_form
-from mlirad.analysis.trips import span_of
+from mlirad.analysis.contractions.thread_products import Factor, range_of
+from mlirad.analysis.linear import linear_form
 from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.dialect.field import array_of, array_type, split_access
@@ -53,9 +52,11 @@ class Panel:
     def read(self, loop: ir.Operation, first_trip: ir.Value) -> list[ir.Value]:
         """What a thread brings of a panel, from memory."""
         values = []
+        start = self.sums.start(first_trip, TRIPS)
         for (trip, _), point in zip(self.places, self.points):
             number = b.add(first_trip, trip)
-            place = Point(loop, {**point, **self.sums.at(self.sums.clamp(number, TRIPS))})
+            indices = start.behind(trip) if start else self.sums.at(self.sums.clamp(number, TRIPS))
+            place = Point(loop, {**point, **indices})
             value = self._element(place)
             if not self.sums.fills(TRIPS):
                 value = b.select(self.sums.has(number), value, b.number(0.0, self.type))
@@ -133,11 +134,5 @@ def along_memory(factors: Sequence[Factor], indices: Sequence[ir.Value]) -> ir.V
 
 def _is_between(index: ir.Value, extent: int) -> bool:
     """Return whether an index certainly is below an extent, and not below 0."""
-    form, intervals = linear_form(index), {}
-    for name in form.names:
-        span = span_of(name)
-        if span is None or span.low is None or span.high is None or not span.runs:
-            return False
-        intervals[name] = (span.low, span.high - 1)
-    ends = extent_of(form, intervals)
+    ends = range_of(linear_form(index))
     return ends is not None and 0 <= ends[0] and ends[1] < extent

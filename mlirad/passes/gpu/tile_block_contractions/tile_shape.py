@@ -37,6 +37,8 @@ class TileShape(NamedTuple):
 
 _SHAPES = (
     TileShape(128, 128, 8, 8, 0.88),
+    TileShape(128, 64, 8, 8, 0.85),
+    TileShape(64, 128, 8, 8, 0.85),
     TileShape(64, 64, 8, 4, 0.75),
     TileShape(32, 32, 4, 4, 0.6),
 )
