@@ -100,7 +100,9 @@ def _is_quiet(op: ir.Operation) -> bool:
 def _is_large(op: ir.Operation) -> bool:
     """Return whether an op is, or holds, what copies of are not made."""
     return any(
-        makes_array(inner) or (len(inner.regions) and not is_branch(inner)) or inner.name in _WAITING
+        makes_array(inner)
+        or (len(inner.regions) and not is_branch(inner))
+        or inner.name in _WAITING
         for inner in (op, *operations(op))
     )
 

@@ -4,12 +4,16 @@ elements that others read too, as of a matrix product, a convolution and their g
 A block makes a tile of the sums. Its threads bring a panel of each factor to the block's memory, a
 few trips of the sum at a time, while they multiply and add those that came before; each has some
 rows and some columns in registers. An index of each sum goes up, so that it comes out the same in
-every run. What the loop does with a sum is left as it is: a thread does it for each of its own. Ends
-are guarded, and extents that are known only at the launch are as good.
+every run; of few sums of many products, blocks make parts, which are added up in order. What the
+loop does with a sum is left as it is: a thread does it for each of its own, or, where that is long or
+a sum itself, a launch behind. Ends are guarded, and extents that are known only at the launch are as
+good, but for what takes memory.
+
+A factor counts as 0 where the loop multiplies nothing. Where the other one is infinite there, a
+thread makes its sums as the loop does.
 
 Assumes that nothing a decision is made of is marked as rounded in any way, so a pipeline without
-`fast_math` leaves this out. A factor is 0 where a condition on it does not hold, and outside of the
-sum. Loops that ask for blocks of a size are left alone.
+`fast_math` leaves this out. Loops that ask for blocks of a size are left alone.
 """
 
 from __future__ import annotations
@@ -42,7 +46,7 @@ def tile_block_contractions(
                     make_tiles,  # for few programs
                 )
 
-                make_tiles(loop, least)
+                make_tiles(module, loop, least)
 
 
 def _may_be_one(loop: ir.Operation) -> bool:

@@ -3,7 +3,7 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -12,17 +12,18 @@ from mlirad.ir import build as b
 from mlirad.ir.box import Bounds, box_digits, product
 from mlirad.ir.walk import constant_integer, copy_with, is_defined_in, owner_operation
 
+Values = dict[ir.Value, ir.Value]  # what stands for indices
 _FEW = 1 << 31  # numbers that are counted in 32 bits
 
 
 class Start(NamedTuple):
     """A point, and the index in which those behind it differ from it."""
 
-    indices: dict[ir.Value, ir.Value]
+    indices: Values
     last: ir.Value
     step: ir.Value
 
-    def behind(self, count: ir.Value) -> dict[ir.Value, ir.Value]:
+    def behind(self, count: ir.Value) -> Values:
         """The indices of the point so many behind, made at the insertion point."""
         return {
             **self.indices,
@@ -43,7 +44,7 @@ class Axis:
         """Return how many points there are, if that is known."""
         return constant_integer(self.extent)
 
-    def at(self, number: ir.Value) -> dict[ir.Value, ir.Value]:
+    def at(self, number: ir.Value) -> Values:
         """The indices of a point, made at the insertion point."""
         digits = _digits(number, self.trips)
         return {
@@ -92,7 +93,7 @@ def _digits(number: ir.Value, extents: Sequence[ir.Value]) -> list[ir.Value]:
 class Point:
     """What an iteration computes of its indices, made anew for others."""
 
-    def __init__(self, loop: ir.Operation, indices: Mapping[ir.Value, ir.Value]) -> None:
+    def __init__(self, loop: ir.Operation, indices: Values) -> None:
         self.loop, self.values = loop, dict(indices)
 
     def value(self, old: ir.Value) -> ir.Value:
@@ -101,5 +102,7 @@ class Point:
             if not is_defined_in(old, self.loop):
                 return old
             op = owner_operation(old)
-            self.values[old] = copy_with(op, [self.value(operand) for operand in op.operands]).result
+            self.values[old] = copy_with(
+                op, [self.value(operand) for operand in op.operands]
+            ).result
         return self.values[old]

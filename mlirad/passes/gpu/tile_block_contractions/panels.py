@@ -11,7 +11,7 @@ from mlirad.dialect import field
 from mlirad.dialect.field import array_of, array_type, split_access
 from mlirad.ir import build as b
 from mlirad.ir.walk import at_end
-from mlirad.passes.gpu.tile_block_contractions.box_points import Axis, Point
+from mlirad.passes.gpu.tile_block_contractions.box_points import Axis, Point, Values
 
 TRIPS = 8  # of the sum, that a panel is of
 VECTOR = 4  # neighbours that are read at once; so many lie between rows, so that threads that store
@@ -36,7 +36,7 @@ class Panel:
         self.is_along_sum = _last_index(factor, sums.indices[-1:]) is not None
         self.count = size * TRIPS // threads
 
-    def open(self, point: dict[ir.Value, ir.Value], first: ir.Value, thread: ir.Value) -> None:
+    def open(self, point: Values, first: ir.Value, thread: ir.Value) -> None:
         """Make the memory, and what a thread knows in front of all panels: which rows it brings."""
         extents = [_BUFFERS, TRIPS, self.size // VECTOR + 1, VECTOR]
         self.memory = field.shared(array_type(self.type, extents))
@@ -135,4 +135,4 @@ def along_memory(factors: Sequence[Factor], indices: Sequence[ir.Value]) -> ir.V
 def _is_between(index: ir.Value, extent: int) -> bool:
     """Return whether an index certainly is below an extent, and not below 0."""
     ends = range_of(linear_form(index))
-    return ends is not None and 0 <= ends[0] and ends[1] < extent
+    return ends is not None and ends[0] >= 0 and ends[1] < extent

@@ -8,15 +8,18 @@ from typing import NamedTuple
 from mlirad.analysis.contractions.thread_products import ThreadProducts
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
-from mlirad.dialect.field import is_access
 from mlirad.ir.structured import Parallel
 from mlirad.ir.walk import block_operations, operations
 
 _PROCESSORS = 128  # about as many as a large GPU has
 _UNKNOWN = 512  # values of an index of which nothing is known
 _LEAST = 16  # rows, columns, and trips of the sum that pay
-_MOST_COPIED = 2048  # operations of what is done with the sums of a thread
+_REGISTERS = 64  # for the sums of a thread
 _LEAST_USED = 0.3  # of the points of the tiles
+_LEAST_PART = 256  # trips of a part of a sum
+_MOST_PARTS = 64
+_MOST_SCRATCH = 1 << 26  # numbers in all parts of the sums
+_BYTES = 0.7  # multiplications of a processor in the time that a number goes to memory and back
 
 
 class TileShape(NamedTuple):
@@ -44,34 +47,52 @@ _SHAPES = (
 )
 
 
-def tile_shape(products: ThreadProducts, least: int) -> TileShape | None:
-    """The tiles that take the least time; None where none are worth it."""
+class Cut(NamedTuple):
+    """The shape of tiles, and how many parts a sum has, which are added up at last."""
+
+    shape: TileShape
+    parts: int
+
+
+def choose_cut(products: ThreadProducts, least: int) -> Cut | None:
+    """The cut that takes the least time; None where none is worth it."""
     trips = spans(products.loop)
     rows, columns, batches = (
         prod(_UNKNOWN if trips[axis].trips is None else trips[axis].trips or 0 for axis in axes)
         for axes in (products.rows, products.columns, products.batches)
     )
-    length = sum_length(products)
-    length = _UNKNOWN if length is None else length
+    known_length = sum_length(products)
+    length = _UNKNOWN if known_length is None else known_length
     if not products.rows or not products.columns or min(rows, columns, length) < _LEAST:
         return None
     if rows * columns * batches * length < least:
         return None
-    width = ir.FloatType(products.step.results[0].type).width
-    copied = _operations_of_a_sum(products)
+    registers = ir.FloatType(products.step.results[0].type).width // 32
     shapes = [
         shape
         for shape in _SHAPES
-        if shape.thread_rows * shape.thread_columns * max(copied, width * 16 // 32) <= _MOST_COPIED
+        if shape.thread_rows * shape.thread_columns * registers <= _REGISTERS
         and rows * columns >= _LEAST_USED * _covered(rows, columns, shape)
     ]
 
-    def time(shape: TileShape) -> float:
-        blocks = _covered(rows, columns, shape) // (shape.rows * shape.columns) * batches
-        waves = -(-blocks // _PROCESSORS)
-        return waves * shape.rows * shape.columns / shape.share
+    is_known = known_length is not None and None not in [span.trips for span in trips]
+    points = rows * columns * batches
+    most = min(_MOST_PARTS, length // _LEAST_PART, _MOST_SCRATCH // points) if is_known else 1
+    cuts = [Cut(shape, parts) for shape in shapes for parts in _powers_of_two(most)]
 
-    return min(shapes, key=time, default=None)
+    def time(cut: Cut) -> float:
+        shape, parts = cut
+        blocks = _covered(rows, columns, shape) // (shape.rows * shape.columns) * batches * parts
+        waves = -(-blocks // _PROCESSORS)
+        sums = waves * shape.rows * shape.columns / shape.share * (length / parts)
+        return sums + (points * parts * _BYTES if parts > 1 else 0)
+
+    return min(cuts, key=time, default=None)
+
+
+def _powers_of_two(most: int) -> list[int]:
+    """Return those up to a number, 1 at least."""
+    return [1 << bits for bits in range(max(1, most).bit_length())]
 
 
 def sum_length(products: ThreadProducts) -> int | None:
@@ -85,9 +106,8 @@ def _covered(rows: int, columns: int, shape: TileShape) -> int:
     return -(-rows // shape.rows) * shape.rows * -(-columns // shape.columns) * shape.columns
 
 
-def _operations_of_a_sum(products: ThreadProducts) -> int:
+def operations_of_a_sum(products: ThreadProducts) -> int:
+    """Return how many operations an iteration makes beside its sum."""
     body = block_operations(Parallel(products.loop).body)[:-1]
-    copied = [op for op in body if op != products.nest]
-    return sum(1 + len(list(operations(op))) for op in copied) + len(
-        [op for op in copied if is_access(op)]
-    )
+    ops = [op for op in body if op != products.nest]
+    return sum(1 + len(list(operations(op))) for op in ops)

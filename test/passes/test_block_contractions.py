@@ -1,0 +1,228 @@
+"""Sums of products that blocks of threads make tiles of: what a CPU leaves, a GPU's code leaves, in
+any order of its threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mlirad as ti
+
+Fields = list[Any]
+Program = Callable[[], tuple[Callable[[], None], Fields]]  # what is run; inputs, then the output
+
+
+def _field(*shape: int, dtype: Any = ti.f32) -> Any:
+    return ti.field(dtype, shape, needs_grad=True)
+
+
+def product(
+    rows: int, columns: int, length: int, transposed: str = "", dtype: Any = ti.f32
+) -> Program:
+    """A matrix product, with what is added and done behind."""
+
+    def build() -> tuple[Callable[[], None], Fields]:
+        left = _field(*((length, rows) if "a" in transposed else (rows, length)), dtype=dtype)
+        right = _field(
+            *((columns, length) if "b" in transposed else (length, columns)), dtype=dtype
+        )
+        bias, output = _field(columns, dtype=dtype), _field(rows, columns, dtype=dtype)
+
+        @ti.kernel
+        def run() -> None:
+            for i, j in output:
+                total = bias[j]
+                for k in range(length):
+                    x = left[k, i] if ti.static("a" in transposed) else left[i, k]
+                    y = right[j, k] if ti.static("b" in transposed) else right[k, j]
+                    total += x * y
+                output[i, j] = ti.tanh(total * 0.1)
+
+        return run, [left, right, bias, output]
+
+    return build
+
+
+def added(rows: int, columns: int, length: int) -> Program:
+    """A matrix product that is taken away from what is there."""
+
+    def build() -> tuple[Callable[[], None], Fields]:
+        left, right, output = _field(rows, length), _field(length, columns), _field(rows, columns)
+
+        @ti.kernel
+        def run() -> None:
+            for i, j in output:
+                for k in range(length):
+                    output[i, j] -= left[i, k] * right[k, j]
+
+        return run, [left, right, output]
+
+    return build
+
+
+def batched(count: int, size: int, length: int) -> Program:
+    """Products of queries and keys."""
+
+    def build() -> tuple[Callable[[], None], Fields]:
+        left, right = _field(count, size, length), _field(count, size, length)
+        output = _field(count, size, size)
+
+        @ti.kernel
+        def run() -> None:
+            for n, i, j in output:
+                total = 0.0
+                for k in range(length):
+                    total += left[n, i, k] * right[n, j, k]
+                output[n, i, j] = total
+
+        return run, [left, right, output]
+
+    return build
+
+
+def half(rows: int, columns: int, length: int) -> Program:
+    """Sums in f32 of f16."""
+
+    def build() -> tuple[Callable[[], None], Fields]:
+        left, right = (
+            _field(rows, length, dtype=ti.f16),
+            _field(length, columns, dtype=ti.f16),
+        )
+        output = _field(rows, columns)
+
+        @ti.kernel
+        def run() -> None:
+            for i, j in output:
+                total = 0.0
+                for k in range(length):
+                    total += ti.cast(left[i, k], ti.f32) * ti.cast(right[k, j], ti.f32)
+                output[i, j] = total
+
+        return run, [left, right, output]
+
+    return build
+
+
+def channels_last(size: int, inputs: int, outputs: int, stride: int = 1) -> Program:
+    """A convolution with a border of zeros."""
+    side = size // stride
+
+    def build() -> tuple[Callable[[], None], Fields]:
+        x, w = _field(2, size, size, inputs), _field(3, 3, inputs, outputs)
+        y = _field(2, side, side, outputs)
+
+        @ti.kernel
+        def run() -> None:
+            for n, i, j, o in y:
+                total = 0.0
+                for a, b, c in ti.ndrange(3, 3, inputs):
+                    row, column = stride * i + a - 1, stride * j + b - 1
+                    if 0 <= row < size and 0 <= column < size:
+                        total += x[n, row, column, c] * w[a, b, c, o]
+                y[n, i, j, o] = total
+
+        return run, [x, w, y]
+
+    return build
+
+
+def channels_first(size: int, inputs: int, outputs: int) -> Program:
+    """A convolution without a border."""
+
+    def build() -> tuple[Callable[[], None], Fields]:
+        x, w = _field(2, inputs, size, size), _field(outputs, inputs, 3, 3)
+        y = _field(2, outputs, size - 2, size - 2)
+
+        @ti.kernel
+        def run() -> None:
+            for n, o, i, j in y:
+                total = 0.0
+                for c, a, b in ti.ndrange(inputs, 3, 3):
+                    total += x[n, c, i + a, j + b] * w[o, c, a, b]
+                y[n, o, i, j] = total
+
+        return run, [x, w, y]
+
+    return build
+
+
+def summed(rows: int, columns: int, length: int) -> Program:
+    """A sum of what is made of each element of a product."""
+
+    def build() -> tuple[Callable[[], None], Fields]:
+        left, right, output = _field(rows, length), _field(length, columns), _field()
+
+        @ti.kernel
+        def run() -> None:
+            for i, j in ti.ndrange(rows, columns):
+                total = 0.0
+                for k in range(length):
+                    total += left[i, k] * right[k, j]
+                output[None] += ti.sin(total)
+
+        return run, [left, right, output]
+
+    return build
+
+
+PROGRAMS: dict[str, tuple[Program, int, int]] = {  # tiles of the primal and the reverse
+    "whole": (product(128, 128, 64), 1, 3),
+    "odd": (product(67, 130, 33), 1, 3),
+    "wide": (product(20, 600, 40, "a"), 1, 3),
+    "transposed": (product(100, 70, 50, "ab"), 1, 3),
+    "transposed-b": (product(64, 90, 65, "b"), 1, 3),
+    "long": (product(40, 33, 1100), 1, 3),
+    "f64": (product(64, 70, 66, dtype=ti.f64), 1, 3),
+    "f16": (half(64, 70, 66), 1, 0),
+    "added": (added(70, 65, 64), 0, 2),
+    "batched": (batched(3, 50, 40), 1, 2),
+    "channels-last": (channels_last(12, 24, 33), 1, 2),
+    "channels-first": (channels_first(13, 20, 36), 1, 2),
+    "strided": (channels_last(16, 24, 33, 2), 1, 2),
+    "summed": (summed(70, 65, 64), 1, 3),
+}
+ORDERS = ("ascending", "descending", "shuffled")
+
+
+def _left_by(program: Program, arch: Any, scale: float = 1.0) -> tuple[list[np.ndarray], list[int]]:
+    """The output and gradients, and the barriers of each mode's kernels in a loop."""
+    ti.init(arch=arch, random_seed=1)
+    run, fields = program()
+    *inputs, output = fields
+    loss, random = _field(dtype=output.dtype), np.random.default_rng(3)
+    for x in inputs:
+        x.from_numpy(random.standard_normal(x.shape).astype(x.to_numpy().dtype) * scale)
+
+    @ti.kernel
+    def measure() -> None:
+        for index in ti.grouped(output):
+            loss[None] += output[index] ** 2
+
+    with ti.ad.Tape(loss):
+        run()
+        measure()
+    texts = [str(run.ir(stage="memref", mode=mode)) for mode in ("primal", "reverse")]
+    tiles = [text.count("workgroup(") for text in texts]
+    return [output.to_numpy(), *(x.grad.to_numpy() for x in inputs)], tiles
+
+
+def _compare(name: str, order: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, *tiles = PROGRAMS[name]
+    monkeypatch.setenv("MLIRAD_SIMT_ORDER", order)
+    expected, _ = _left_by(program, ti.x64)
+    values, there = _left_by(program, ti.simt)
+    print(name, there)
+    for value, other in zip(values, expected):
+        tolerance = {2: 5e-3, 4: 2e-5, 8: 1e-12}[other.dtype.itemsize]
+        scale = float(np.abs(other).max())
+        np.testing.assert_allclose(value, other, rtol=tolerance, atol=tolerance * scale)
+    assert there == tiles
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_tiles(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums of all shapes, in one order."""
+    _compare(name, ORDERS[[*PROGRAMS].index(name) % 3], monkeypatch)
