@@ -63,6 +63,62 @@ def added(rows: int, columns: int, length: int) -> Program:
     return build
 
 
+def scattered(rows: int, columns: int, length: int) -> Program:
+    """A matrix product of which each iteration adds one number."""
+
+    def build() -> tuple[Callable[[], None], Fields]:
+        left, right, output = _field(rows, length), _field(length, columns), _field(rows, columns)
+
+        @ti.kernel
+        def run() -> None:
+            for i, j, k in ti.ndrange(rows, columns, length):
+                output[i, j] += left[i, k] * right[k, j]
+
+        return run, [left, right, output]
+
+    return build
+
+
+def arrays(rows: int, columns: int, length: int) -> Program:
+    """A matrix product of arrays, of which only the launch knows the extents."""
+
+    def build() -> tuple[Callable[[], None], Fields]:
+        most = max(1, length)
+        shapes = (rows, most), (most, columns), (rows, columns)
+        operands = [ti.ndarray(ti.f32, shape, needs_grad=True) for shape in shapes]
+
+        @ti.kernel
+        def multiply(
+            left: ti.types.ndarray(),
+            right: ti.types.ndarray(),
+            output: ti.types.ndarray(),
+            count: ti.i32,
+        ) -> None:
+            for i, j in ti.ndrange(output.shape[0], output.shape[1]):
+                total = 0.0
+                for k in range(count):
+                    total += left[i, k] * right[k, j]
+                output[i, j] = total
+
+        return _Launch(multiply, [*operands, length]), operands
+
+    return build
+
+
+class _Launch:
+    """A kernel with its arguments."""
+
+    def __init__(self, kernel: Any, operands: Fields) -> None:
+        self.kernel, self.operands = kernel, operands
+
+    def __call__(self) -> None:
+        self.kernel(*self.operands)
+
+    def ir(self, **options: Any) -> Any:
+        """Return the code."""
+        return self.kernel.ir(*self.operands, **options)
+
+
 def batched(count: int, size: int, length: int) -> Program:
     """Products of queries and keys."""
 
@@ -177,7 +233,11 @@ PROGRAMS: dict[str, tuple[Program, int, int]] = {  # tiles of the primal and the
     "long": (product(40, 33, 1100), 1, 3),
     "f64": (product(64, 70, 66, dtype=ti.f64), 1, 3),
     "f16": (half(64, 70, 66), 1, 0),
-    "added": (added(70, 65, 64), 0, 2),
+    "added": (added(70, 65, 64), 1, 2),
+    "scattered": (scattered(70, 65, 64), 1, 2),
+    "arrays": (arrays(70, 65, 64), 1, 2),
+    "few rows": (arrays(5, 65, 1000), 1, 2),
+    "no sum": (arrays(70, 65, 0), 1, 2),
     "batched": (batched(3, 50, 40), 1, 2),
     "channels-last": (channels_last(12, 24, 33), 1, 2),
     "channels-first": (channels_first(13, 20, 36), 1, 2),
@@ -192,18 +252,24 @@ def _left_by(program: Program, arch: Any, scale: float = 1.0) -> tuple[list[np.n
     ti.init(arch=arch, random_seed=1)
     run, fields = program()
     *inputs, output = fields
-    loss, random = _field(dtype=output.dtype), np.random.default_rng(3)
+    loss = _field(dtype=ti.f64 if output.to_numpy().dtype == np.float64 else ti.f32)
+    random = np.random.default_rng(3)
     for x in inputs:
         x.from_numpy(random.standard_normal(x.shape).astype(x.to_numpy().dtype) * scale)
 
     @ti.kernel
-    def measure() -> None:
-        for index in ti.grouped(output):
-            loss[None] += output[index] ** 2
+    def measure(values: ti.template()) -> None:
+        for index in ti.grouped(values):
+            loss[None] += values[index] ** 2
+
+    @ti.kernel
+    def measure_array(values: ti.types.ndarray()) -> None:
+        for index in ti.grouped(values):
+            loss[None] += values[index] ** 2
 
     with ti.ad.Tape(loss):
         run()
-        measure()
+        (measure_array if isinstance(run, _Launch) else measure)(output)
     texts = [str(run.ir(stage="memref", mode=mode)) for mode in ("primal", "reverse")]
     tiles = [text.count("workgroup(") for text in texts]
     return [output.to_numpy(), *(x.grad.to_numpy() for x in inputs)], tiles

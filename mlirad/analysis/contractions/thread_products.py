@@ -69,6 +69,7 @@ class ThreadProducts(msgspec.Struct, frozen=True, eq=False):
     rows: list[int]
     columns: list[int]
     batches: list[int]
+    is_negative: bool  # they are taken away
     is_guarded: bool  # there are points at which an iteration multiplies nothing
 
     def swapped(self) -> ThreadProducts:
@@ -82,7 +83,7 @@ def thread_products(loop: ir.Operation) -> ThreadProducts | None:
     """What a parallel loop is; None where it is anything else, or not certainly that."""
     body = block_operations(Parallel(loop).body)[:-1]
     nests = [op for op in body if is_for(op)]
-    if len(nests) != 1 or not all(map(_is_quiet, operations(nests[0]))):
+    if len(nests) != 1 or not is_quiet(nests[0]):
         return None
     if any(_is_large(op) for op in body if op != nests[0]):
         return None
@@ -92,9 +93,16 @@ def thread_products(loop: ir.Operation) -> ThreadProducts | None:
     return _Roles(loop, nests[0], chain).products()
 
 
-def _is_quiet(op: ir.Operation) -> bool:
-    """Return whether an op does nothing but compute, and read."""
-    return is_pure(op) or is_load(op) or is_for(op) or is_branch(op) or op.name == Scf.YIELD
+def is_quiet(op: ir.Operation) -> bool:
+    """Return whether an op, with all in it, does nothing but compute, and read."""
+    return all(
+        is_pure(inner)
+        or is_load(inner)
+        or is_for(inner)
+        or is_branch(inner)
+        or inner.name == Scf.YIELD
+        for inner in (op, *operations(op))
+    )
 
 
 def _is_large(op: ir.Operation) -> bool:
@@ -115,7 +123,7 @@ class _Chain:
         self.conditions: list[Condition] = []
         self.product: ir.Operation | None = None
         self.step: ir.Operation | None = None
-        self.is_guarded = False
+        self.is_negative = self.is_guarded = False
 
     def follow_loop(self, op: ir.Operation) -> bool:
         """Return whether a loop does nothing but add products to what it carries."""
@@ -125,6 +133,14 @@ class _Chain:
         self.sums.append(loop)
         (total,) = block_operations(loop.body)[-1].operands
         return self._follow_sum(total, loop.carried[0])
+
+    def without_sign(self, value: ir.Value) -> ir.Value:
+        """What a factor is the opposite of, if it is one."""
+        op = defining_op(value)
+        if op is None or op.name != Arith.NEGF or is_bound(op):
+            return value
+        self.is_negative = not self.is_negative
+        return op.operands[0]
 
     def _follow_sum(self, total: ir.Value, carried: ir.Value) -> bool:
         """Follow what is added to a value that is carried."""
@@ -138,6 +154,7 @@ class _Chain:
         if op.name not in _STEPS or is_bound(op):
             return False
         left, right = op.operands
+        self.is_negative ^= op.name == Arith.SUBF
         if left == carried:
             return self._follow_addend(right, op)
         return op.name == Arith.ADDF and right == carried and self._follow_addend(left, op)
@@ -165,9 +182,11 @@ class _Chain:
         if guard is not None and guard.witness is None:
             self.is_guarded = True
             return self._follow_addend(guard.value, step)
+        if op.name == Arith.NEGF and not is_bound(op):
+            self.is_negative = not self.is_negative
+            return self._follow_addend(op.operands[0], step)
         if is_for(op):
-            # a sum that is taken away is one of products that are
-            return step.name == Arith.ADDF and is_zero(op.operands[3]) and self.follow_loop(op)
+            return is_zero(op.operands[3]) and self.follow_loop(op)
         if op.name != Arith.MULF or is_bound(op):
             return False
         self.product, self.step = op, step
@@ -191,7 +210,7 @@ def _counted(value: ir.Value) -> tuple[ir.Value, list[Condition]]:
             choice = list(op.operands)[1:]
         else:
             return value, conditions
-        zeros = [is_zero(part) for part in choice]
+        zeros = [is_zero(value) for value in choice]
         if zeros not in ([False, True], [True, False]):
             return value, conditions
         conditions.append(Condition(op.operands[0], zeros[1]))
@@ -199,6 +218,7 @@ def _counted(value: ir.Value) -> tuple[ir.Value, list[Condition]]:
 
 
 def _factor(value: ir.Value) -> Factor | None:
+    """What an operand of a product is, but for its sign, which may be taken off it first."""
     value, conditions = _counted(value)
     op, widening = defining_op(value), None
     if op is not None and op.name == Arith.EXTF:
@@ -220,7 +240,7 @@ class _Roles:
         """Return what the loop is, with the factors as they stand."""
         product, step = self.chain.product, self.chain.step
         assert product is not None and step is not None
-        factors = [_factor(value) for value in product.operands]
+        factors = [_factor(self.chain.without_sign(value)) for value in product.operands]
         left, right = factors
         if left is None or right is None or not self._is_settled([left, right]):
             return None
@@ -246,6 +266,7 @@ class _Roles:
             rows=rows,
             columns=columns,
             batches=batches,
+            is_negative=self.chain.is_negative,
             is_guarded=self.chain.is_guarded or bool(left.conditions or right.conditions),
         )
 

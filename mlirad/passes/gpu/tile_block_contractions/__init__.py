@@ -5,8 +5,8 @@ A block makes a tile of the sums. Its threads bring a panel of each factor to th
 few trips of the sum at a time, while they multiply and add those that came before; each has some
 rows and some columns in registers. An index of each sum goes up, so that it comes out the same in
 every run; of few sums of many products, blocks make parts, which are added up in order. What the
-loop does with a sum is left as it is: a thread does it for each of its own, or, where that is long or
-a sum itself, a launch behind. Ends are guarded, and extents that are known only at the launch are as
+loop does with a sum is left as it is: a thread does it for each of its own, or, where that is long
+or a sum itself, a launch behind. Ends are guarded. Extents that are known only at the launch are as
 good, but for what takes memory.
 
 A factor counts as 0 where the loop multiplies nothing. Where the other one is infinite there, a
@@ -21,12 +21,12 @@ from __future__ import annotations
 from typing import Annotated
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import is_load
+from mlirad.dialect.field import LoadOp
 from mlirad.ir.gpu.blocks import BLOCK_DIM, free_loops
 from mlirad.ir.limits import Range
-from mlirad.ir.ops import Arith
+from mlirad.ir.ops import Arith, Scf
 from mlirad.ir.requirements import KERNELS, is_private
-from mlirad.ir.structured import is_for
+from mlirad.ir.structured import Parallel
 from mlirad.ir.walk import block_operations, entry_of, functions, operations
 
 REQUIRES = KERNELS
@@ -50,10 +50,10 @@ def tile_block_contractions(
 
 
 def _may_be_one(loop: ir.Operation) -> bool:
-    """Return whether a serial loop in an iteration multiplies numbers, and reads two at least."""
-    serial = (op for op in operations(loop) if is_for(op) and len(op.results) == 1)
-    for op in serial:
-        inner = list(operations(op))
-        if any(x.name == Arith.MULF for x in inner) and sum(map(is_load, inner)) > 1:
-            return True
-    return False
+    """Return whether an iteration multiplies elements, and sums or adds in a loop."""
+    names = [op.name for op in operations(loop)]
+    has_product = Arith.MULF in names and names.count(LoadOp.OPERATION_NAME) > 1
+    return has_product and (Scf.FOR in names or Parallel(loop).rank > _ELEMENT)
+
+
+_ELEMENT = 2  # axes that name an element

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mlirad.analysis.contractions.thread_products import ThreadProducts, thread_products
+from mlirad.analysis.contractions.thread_products import (
+    ThreadProducts,
+    is_quiet,
+    thread_products,
+)
 from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.dialect.field import is_atomic
@@ -12,6 +16,7 @@ from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of, box_size
 from mlirad.ir.marks.rounding import loose_mark
 from mlirad.ir.memory.launch_memory import scratch
+from mlirad.ir.pure_operations import is_integer_division, is_pure
 from mlirad.ir.reductions import PLAIN_MARK
 from mlirad.ir.structured import For, Parallel
 from mlirad.ir.walk import (
@@ -20,11 +25,13 @@ from mlirad.ir.walk import (
     block_operations,
     clone,
     constant_integer,
+    is_defined_in,
     is_zero,
     operations,
 )
 from mlirad.passes.gpu.tile_block_contractions.box_points import Values
 from mlirad.passes.gpu.tile_block_contractions.panels import along_memory
+from mlirad.passes.gpu.tile_block_contractions.product_updates import loops_of_updates
 from mlirad.passes.gpu.tile_block_contractions.shared_sums import unshared
 from mlirad.passes.gpu.tile_block_contractions.tile_code import TileCode
 from mlirad.passes.gpu.tile_block_contractions.tile_shape import choose_cut, operations_of_a_sum
@@ -34,7 +41,19 @@ _MOST_COPIED = 32  # operations that a thread does with each of its sums
 
 
 def make_tiles(module: ir.Operation, loop: ir.Operation, least: int) -> None:
-    """Put blocks that make tiles in the place of a loop, if it is a contraction and that pays."""
+    """Put blocks that make tiles in the place of a loop, or of its updates, if these are
+    contractions and that pays."""
+    _hoist_numbers(loop)
+    count = 0
+    for update, candidate in loops_of_updates(loop):
+        if _make_tiles(module, candidate, least):
+            update.erase()
+            count += 1
+        else:
+            candidate.erase()
+    if count and all(map(is_quiet, block_operations(Parallel(loop).body)[:-1])):
+        loop.erase()
+        return
     copy = unshared(loop)
     if copy is None:
         _make_tiles(module, loop, least)
@@ -42,6 +61,18 @@ def make_tiles(module: ir.Operation, loop: ir.Operation, least: int) -> None:
         loop.erase()
     else:
         copy.erase()
+
+
+def _hoist_numbers(loop: ir.Operation) -> None:
+    """Compute integers that are the same in all iterations, as bounds are, in front of a loop."""
+    for op in list(operations(loop)):
+        if (
+            is_pure(op)
+            and isinstance(op.results[0].type, ir.IndexType | ir.IntegerType)
+            and not is_integer_division(op)
+            and not any(is_defined_in(operand, loop) for operand in op.operands)
+        ):
+            op.move_before(loop)
 
 
 def _make_tiles(module: ir.Operation, loop: ir.Operation, least: int) -> bool:
@@ -59,7 +90,7 @@ def _make_tiles(module: ir.Operation, loop: ir.Operation, least: int) -> bool:
     if cut is None:
         return False
     with before(loop):
-        if cut.parts == 1 and not is_apart:
+        if cut.shares == 1 and not is_apart:
             TileCode(products, cut, sums, _Iterations(products)).emit()
             loop.erase()
             return True
@@ -67,10 +98,10 @@ def _make_tiles(module: ir.Operation, loop: ir.Operation, least: int) -> bool:
         count = constant_integer(size)
         if count is None:
             return False
-        buffer = scratch(module, products.step.results[0].type, [cut.parts * count])
-        parts = _Parts(products, cut.parts, extents, buffer)
-        TileCode(products, cut, sums, parts).emit()
-    parts.add_up()
+        buffer = scratch(module, products.step.results[0].type, [cut.shares * count])
+        use = _Parts(products, cut.shares, extents, buffer)
+        TileCode(products, cut, sums, use).emit()
+    use.add_up()
     return True
 
 
@@ -92,7 +123,7 @@ def _in_order(products: ThreadProducts) -> list[For]:
 
 
 def _meets_others(products: ThreadProducts) -> bool:
-    """Return whether iterations update what others update, which is not done here in any order."""
+    """Return whether iterations update what others update, which has an order elsewhere."""
     return any(
         is_atomic(op) and PLAIN_MARK not in op.attributes for op in operations(products.loop)
     )
@@ -107,19 +138,19 @@ class _Iterations:
 
     def finish(self, values: Values, total: ir.Value, _: ir.Value) -> None:
         """Do what an iteration does, in its place."""
-        nest, here = self.products.nest, dict(values)
+        nest, values_of = self.products.nest, dict(values)
         for op in block_operations(Parallel(self.products.loop).body)[:-1]:
             if op != nest:
-                clone(op, here)
+                clone(op, values_of)
                 continue
-            initial = here.get(nest.operands[3], nest.operands[3])
-            here[nest.results[0]] = _from_initial(initial, total)
+            initial = values_of.get(nest.operands[3], nest.operands[3])
+            values_of[nest.results[0]] = _from_initial(initial, total)
 
     def run(self, values: Values) -> None:
         """Run an iteration as it is."""
-        here = dict(values)
+        values_of = dict(values)
         for op in block_operations(Parallel(self.products.loop).body)[:-1]:
-            clone(op, here)
+            clone(op, values_of)
 
 
 class _Parts:
@@ -134,19 +165,19 @@ class _Parts:
         extents: Sequence[ir.Value],
         buffer: ir.Value,
     ) -> None:
-        self.products, self.parts, self.extents, self.buffer = products, count, extents, buffer
+        self.products, self.shares, self.extents, self.buffer = products, count, extents, buffer
 
-    def finish(self, values: Values, total: ir.Value, part: ir.Value) -> None:
+    def finish(self, values: Values, total: ir.Value, share: ir.Value) -> None:
         """Leave a part of a sum."""
-        field.store(total, self.buffer, [self._place(values, part)])
+        field.store(total, self.buffer, [self._place(values, share)])
 
     def run(self, values: Values) -> None:
         """What is never asked for."""
         raise AssertionError("parts are not checked")
 
-    def _place(self, values: Values, part: ir.Value) -> ir.Value:
+    def _place(self, values: Values, share: ir.Value) -> ir.Value:
         """Where a part of the sum of an iteration lies."""
-        number = part
+        number = share
         for index, bounds, extent in zip(
             Parallel(self.products.loop).indices, bounds_of(self.products.loop), self.extents
         ):
@@ -160,7 +191,7 @@ class _Parts:
         initial = nest.operands[3]
         with before(nest):
             zero = b.number(0.0, initial.type)
-            loop = b.for_loop(b.index(0), b.index(self.parts), b.index(1), [zero])
+            loop = b.for_loop(b.index(0), b.index(self.shares), b.index(1), [zero])
             with at_end(loop.body, nest.location):
                 value = field.load(self.buffer, [self._place({}, loop.induction)])
                 b.yield_([b.addf(loop.carried[0], value, **loose_mark())])

@@ -100,9 +100,9 @@ class Panel:
         conditions = []
         for axis, (index, extent) in enumerate(zip(indices, array_of(array.type)[1])):
             if not _is_between(index, extent):
-                here = place.value(index)
+                number = place.value(index)
                 size = field.dim(array, axis) if extent < 0 else b.index(extent)
-                conditions.append(b.compare(b.ULT, here, size))
+                conditions.append(b.compare(b.ULT, number, size))
         return conditions
 
 

@@ -38,7 +38,7 @@ def unshared(loop: ir.Operation) -> ir.Operation | None:
     marks = attributes_of(loop)
     del marks[_SEGMENTS]
     with before(loop):
-        zero, one = b.index(0), b.index(1)
+        zero, single = b.index(0), b.index(1)
         lower, upper, steps = (
             [values[a] for a in axes] for values in (box.lower, box.upper, box.steps)
         )
@@ -50,7 +50,7 @@ def unshared(loop: ir.Operation) -> ir.Operation | None:
             clone(op, values)
     for op in operations(copy.op):
         if is_for(op) and _adds(op.operands[0], zero):
-            op.operands[0], op.operands[2] = _without(op.operands[0], zero), one
+            op.operands[0], op.operands[2] = _without(op.operands[0], zero), single
     return copy.op
 
 

@@ -30,7 +30,7 @@ class Use(Protocol):
 
     is_checked: bool  # whether those that are no number are made anew
 
-    def finish(self, values: Values, total: ir.Value, part: ir.Value, /) -> None:
+    def finish(self, values: Values, total: ir.Value, number: ir.Value, /) -> None:
         """Do something with the sum of a point."""
 
     def run(self, values: Values, /) -> None:
@@ -59,13 +59,12 @@ class Lines(NamedTuple):
 
     def for_each(self, run: Callable[[ir.Value], None]) -> None:
         """Run something for the number of each, by a loop."""
-        zero, one = b.index(0), b.index(1)
-        apart = b.sub(self.vectors[-1], self.vectors[0])
-        groups = b.for_loop(zero, b.index(len(self.vectors)), one)
+        first, last = self.vectors[0], self.vectors[-1]
+        groups = b.for_loop(b.index(0), b.index(len(self.vectors)), b.index(1))
         with at_end(groups.body, ir.Location.current):
-            vector = b.add(self.vectors[0], b.mul(groups.induction, apart))
+            vector = b.add(first, b.mul(groups.induction, b.sub(last, first)))
             start = b.add(self.first, b.mul(vector, b.index(VECTOR)))
-            lanes = b.for_loop(zero, b.index(VECTOR), one)
+            lanes = b.for_loop(b.index(0), b.index(VECTOR), b.index(1))
             with at_end(lanes.body, ir.Location.current):
                 number = b.add(start, lanes.induction)
                 self.where_there(number, lambda: run(number))
@@ -78,7 +77,7 @@ class TileCode:
 
     def __init__(self, products: ThreadProducts, cut: Cut, sums: Sequence[For], use: Use) -> None:
         self.products, self.use, self.loop = products, use, products.loop
-        self.shape, self.parts = cut
+        self.shape, self.shares = cut
         self.rows, self.columns, self.batches = (
             self._axis(axes) for axes in (products.rows, products.columns, products.batches)
         )
@@ -98,7 +97,7 @@ class TileCode:
         """Make the blocks, in front of the loop."""
         shape = self.shape
         counts = [
-            b.index(self.parts),
+            b.index(self.shares),
             self.batches.extent,
             fold(Arith.CEILDIVSI, self.rows.extent, b.index(shape.rows)),
             fold(Arith.CEILDIVSI, self.columns.extent, b.index(shape.columns)),
@@ -115,7 +114,7 @@ class TileCode:
             b.end_parallel()
 
     def _block(self, block: ir.Value, counts: Sequence[ir.Value]) -> None:
-        part, batch, row_tile, column_tile = box_digits(block, counts)
+        share, batch, row_tile, column_tile = box_digits(block, counts)
         thread, shape = thread_number(), self.shape
         point = self.batches.at(batch)
         width = b.index(shape.columns // shape.thread_columns)
@@ -133,9 +132,9 @@ class TileCode:
         )
         for panel, lines in zip(self.panels, (rows, columns)):
             panel.open(point, lines.first, thread)
-        totals = self._sum(part, rows, columns)
+        totals = self._sum(share, rows, columns)
         if not self.use.is_checked:
-            self._finish(point, rows, columns, totals, part)
+            self._finish(point, rows, columns, totals, share)
             return
         # 0 times an infinite number, where the loop multiplies nothing
         branch = b.if_else(_is_any_nan(totals), [])
@@ -143,12 +142,12 @@ class TileCode:
             self._run(point, rows, columns)
             b.yield_()
         with at_end(branch.otherwise, self.loop.location):
-            self._finish(point, rows, columns, totals, part)
+            self._finish(point, rows, columns, totals, share)
             b.yield_()
 
-    def _sum(self, part: ir.Value, rows: Lines, columns: Lines) -> Sequence[ir.Value]:
+    def _sum(self, share: ir.Value, rows: Lines, columns: Lines) -> Sequence[ir.Value]:
         """Return the sums of a thread: a panel is read while the one before it is used."""
-        first, count = self._panels_of(part)
+        first, count = self._panels_of(share)
         self._bring_first(first)
         barrier()
         zero = b.number(0.0, self.products.step.results[0].type)
@@ -169,17 +168,17 @@ class TileCode:
             b.yield_(totals)
         return loop.results
 
-    def _panels_of(self, part: ir.Value) -> tuple[ir.Value, ir.Value]:
-        """The first panel of a part, and how many there are."""
+    def _panels_of(self, share: ir.Value) -> tuple[ir.Value, ir.Value]:
+        """The first panel of a share, and how many there are."""
         count = fold(Arith.CEILDIVSI, self.sums.extent, b.index(TRIPS))
         panels = constant_integer(count)
-        if self.parts == 1 or panels is None:
+        if self.shares == 1 or panels is None:
             return b.index(0), count
-        share = -(-panels // self.parts)
-        first = b.mul(part, b.index(share))
-        if share * self.parts == panels:
-            return first, b.index(share)
-        return first, b.maxsi(b.minsi(b.sub(count, first), b.index(share)), b.index(0))
+        length = -(-panels // self.shares)
+        first = b.mul(share, b.index(length))
+        if length * self.shares == panels:
+            return first, b.index(length)
+        return first, b.maxsi(b.minsi(b.sub(count, first), b.index(length)), b.index(0))
 
     def _bring_first(self, first: ir.Value) -> None:
         """Bring the first panels, where there are any."""
@@ -205,7 +204,7 @@ class TileCode:
     ) -> list[ir.Value]:
         """Add the products of a trip."""
         values = [copy_with(self.products.product, (x, y)).result for x in left for y in right]
-        add = b.subf if self.products.step.name == Arith.SUBF else b.addf
+        add = b.subf if self.products.is_negative else b.addf
         marks = attributes_of(self.products.step)
         return [add(total, value, **marks) for total, value in zip(totals, values)]
 
@@ -215,14 +214,14 @@ class TileCode:
         rows: Lines,
         columns: Lines,
         totals: Sequence[ir.Value],
-        part: ir.Value,
+        share: ir.Value,
     ) -> None:
         """Use each sum of a thread."""
         numbers = columns.numbers()
         points = [self.columns.at(self.columns.clamp(n, self.shape.columns)) for n in numbers]
 
         def finish(row: Values, column: Values, total: ir.Value) -> None:
-            self.use.finish({**point, **row, **column}, total, part)
+            self.use.finish({**point, **row, **column}, total, share)
 
         def finish_row(number: ir.Value, row_totals: Sequence[ir.Value]) -> None:
             row = self.rows.at(number)

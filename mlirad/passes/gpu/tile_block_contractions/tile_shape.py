@@ -12,7 +12,7 @@ from mlirad.ir.structured import Parallel
 from mlirad.ir.walk import block_operations, operations
 
 _PROCESSORS = 128  # about as many as a large GPU has
-_UNKNOWN = 512  # values of an index of which nothing is known
+_UNKNOWN = 1024  # values of an index of which nothing is known
 _LEAST = 16  # rows, columns, and trips of the sum that pay
 _REGISTERS = 64  # for the sums of a thread
 _LEAST_USED = 0.3  # of the points of the tiles
@@ -51,7 +51,7 @@ class Cut(NamedTuple):
     """The shape of tiles, and how many parts a sum has, which are added up at last."""
 
     shape: TileShape
-    parts: int
+    shares: int
 
 
 def choose_cut(products: ThreadProducts, least: int) -> Cut | None:
@@ -78,14 +78,14 @@ def choose_cut(products: ThreadProducts, least: int) -> Cut | None:
     is_known = known_length is not None and None not in [span.trips for span in trips]
     points = rows * columns * batches
     most = min(_MOST_PARTS, length // _LEAST_PART, _MOST_SCRATCH // points) if is_known else 1
-    cuts = [Cut(shape, parts) for shape in shapes for parts in _powers_of_two(most)]
+    cuts = [Cut(shape, shares) for shape in shapes for shares in _powers_of_two(most)]
 
     def time(cut: Cut) -> float:
-        shape, parts = cut
-        blocks = _covered(rows, columns, shape) // (shape.rows * shape.columns) * batches * parts
+        shape, shares = cut
+        blocks = _covered(rows, columns, shape) // (shape.rows * shape.columns) * batches * shares
         waves = -(-blocks // _PROCESSORS)
-        sums = waves * shape.rows * shape.columns / shape.share * (length / parts)
-        return sums + (points * parts * _BYTES if parts > 1 else 0)
+        sums = waves * shape.rows * shape.columns / shape.share * (length / shares)
+        return sums + (points * shares * _BYTES if shares > 1 else 0)
 
     return min(cuts, key=time, default=None)
 
