@@ -1,5 +1,5 @@
-"""Sums of products that blocks of threads make tiles of: what a CPU leaves, a GPU's code leaves, in
-any order of its threads."""
+"""Sums that blocks of threads make together, of products of elements and over pairs: what a CPU
+leaves, a GPU's code leaves, in any order of its threads."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import mlirad as ti
+from mlirad import te
 
 Fields = list[Any]
 Program = Callable[[], tuple[Callable[[], None], Fields]]  # what is run; inputs, then the output
@@ -224,6 +225,27 @@ def summed(rows: int, columns: int, length: int) -> Program:
     return build
 
 
+def pairs(bodies: int, sources: int, dtype: Any = ti.f32) -> Program:
+    """Forces of sources on bodies, along two axes, and what the bodies make of them."""
+
+    def build() -> tuple[Callable[[], None], Fields]:
+        place, source = (ti.Vector.field(2, dtype, n, needs_grad=True) for n in (bodies, sources))
+        weight, output = _field(sources, dtype=dtype), _field(bodies, 2, dtype=dtype)
+
+        @ti.kernel
+        def run() -> None:
+            for i in range(bodies):
+                force = ti.Vector([0.25, 0.0])
+                for j in range(sources):
+                    apart = place[i] - source[j]
+                    force += apart * (weight[j] / (apart.dot(apart) + 0.1))
+                output[i, 0], output[i, 1] = force[0], ti.sin(force[1])
+
+        return run, [place, source, weight, output]
+
+    return build
+
+
 PROGRAMS: dict[str, tuple[Program, int, int]] = {  # tiles of the primal and the reverse
     "whole": (product(128, 128, 64), 1, 3),
     "odd": (product(67, 130, 33), 1, 3),
@@ -242,6 +264,8 @@ PROGRAMS: dict[str, tuple[Program, int, int]] = {  # tiles of the primal and the
     "channels-last": (channels_last(12, 24, 33), 1, 2),
     "channels-first": (channels_first(13, 20, 36), 1, 2),
     "strided": (channels_last(16, 24, 33, 2), 1, 2),
+    "pairs": (pairs(1536, 3072), 1, 1),
+    "odd pairs": (pairs(1030, 4100, ti.f64), 1, 1),
     "summed": (summed(70, 65, 64), 1, 3),
 }
 ORDERS = ("ascending", "descending", "shuffled")
@@ -280,7 +304,6 @@ def _compare(name: str, order: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLIRAD_SIMT_ORDER", order)
     expected, _ = _left_by(program, ti.x64)
     values, there = _left_by(program, ti.simt)
-    print(name, there)
     for value, other in zip(values, expected):
         tolerance = {2: 5e-3, 4: 2e-5, 8: 1e-12}[other.dtype.itemsize]
         scale = float(np.abs(other).max())
@@ -292,3 +315,63 @@ def _compare(name: str, order: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_tiles(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sums of all shapes, in one order."""
     _compare(name, ORDERS[[*PROGRAMS].index(name) % 3], monkeypatch)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("name", ["odd", "pairs"])
+def test_orders(name: str, order: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every order leaves the same bits."""
+    program = PROGRAMS[name][0]
+    monkeypatch.setenv("MLIRAD_SIMT_ORDER", ORDERS[0])
+    expected, _ = _left_by(program, ti.simt)
+    monkeypatch.setenv("MLIRAD_SIMT_ORDER", order)
+    for value, other in zip(_left_by(program, ti.simt)[0], expected):
+        np.testing.assert_array_equal(value, other)
+
+
+@pytest.mark.parametrize("width", [np.inf, np.nan])
+def test_nothing_is_multiplied_at_the_border(width: float) -> None:
+    """A weight that is infinite counts only where the program multiplies it."""
+    results = []
+    for arch in (ti.x64, ti.simt):
+        ti.init(arch=arch)
+        run, (x, w, y) = channels_last(12, 24, 33)()
+        values = np.random.default_rng(5).standard_normal(w.shape).astype(np.float32)
+        values[0, 1, 3, 2] = width
+        x.from_numpy(np.ones(x.shape, np.float32))
+        w.from_numpy(values)
+        run()
+        results.append(y.to_numpy())
+    assert np.isfinite(results[0]).any(), "the first row"
+    np.testing.assert_array_equal(np.isnan(results[0]), np.isnan(results[1]))
+    np.testing.assert_allclose(results[1], results[0], rtol=1e-4, atol=1e-4)
+
+
+def _tensors(arch: Any) -> list[np.ndarray]:
+    """A product of matrices and its gradients, as definitions."""
+    ti.init(arch=arch)
+    left, right = (te.placeholder(shape, ti.f32) for shape in ((70, 66), (66, 65)))
+    k = te.reduce_axis(66)
+    output = te.compute((70, 65), lambda i, j: te.sum(left[i, k] * right[k, j], axis=k))
+    head = te.placeholder((70, 65), ti.f32)
+    gradients = te.differentiate(output, [left, right], head)
+    step = te.build([output, *gradients], [left, right, head])
+    random = np.random.default_rng(7)
+    shapes = (70, 66), (66, 65), (70, 65)
+    return list(step(*(random.standard_normal(shape).astype(np.float32) for shape in shapes)))
+
+
+def test_tensors() -> None:
+    """Definitions are loops, too."""
+    for value, other in zip(_tensors(ti.simt), _tensors(ti.x64)):
+        np.testing.assert_allclose(value, other, rtol=1e-4, atol=1e-4)
+
+
+def test_code() -> None:
+    """Panels are read 16 bytes at a time, and nothing lies in a thread's memory."""
+    ti.init(arch=ti.x64)
+    run, _ = product(1024, 1024, 1024)()
+    for mode in ("primal", "reverse"):
+        text = run.ptx(mode=mode, chip="sm_90")
+        assert "ld.shared.v4" in text and "ld.shared.b32" not in text
+        assert ".local" not in text

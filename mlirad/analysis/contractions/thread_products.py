@@ -85,7 +85,7 @@ def thread_products(loop: ir.Operation) -> ThreadProducts | None:
     nests = [op for op in body if is_for(op)]
     if len(nests) != 1 or not is_quiet(nests[0]):
         return None
-    if any(_is_large(op) for op in body if op != nests[0]):
+    if any(is_large(op) for op in body if op != nests[0]):
         return None
     chain = _Chain()
     if not chain.follow_loop(nests[0]) or chain.product is None or chain.step is None:
@@ -105,7 +105,7 @@ def is_quiet(op: ir.Operation) -> bool:
     )
 
 
-def _is_large(op: ir.Operation) -> bool:
+def is_large(op: ir.Operation) -> bool:
     """Return whether an op is, or holds, what copies of are not made."""
     return any(
         makes_array(inner)

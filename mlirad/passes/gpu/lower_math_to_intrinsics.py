@@ -4,17 +4,28 @@ Where `afn` allows it, roots of f32, their reciprocals and quotients are the GPU
 in the last place, and right for 0 and for infinities. Other reciprocal roots are quotients by a
 root, as on a CPU: the library's are its estimates. Of what is left, a library has exact and fast
 functions; the fast ones lose digits, not units in the last place, so that it loses the flag.
+
+A root of what certainly is a normal number takes one instruction: others make subnormal numbers
+larger first.
 """
+
+from math import inf
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.elementary.table import FUNCTIONS
 from mlirad.ir.marks.fast_math import allows, forbid
 from mlirad.ir.ops import Arith, Math
-from mlirad.ir.walk import before, defining_op, operations, replace
+from mlirad.ir.walk import before, constant_float, defining_op, operations, replace
 
 _ESTIMATES = {Math.SQRT: "nvvm.sqrt.approx.f", Math.RSQRT: "nvvm.rsqrt.approx.f"}
-_RECIPROCAL_ROOT, _QUOTIENT = "nvvm.rsqrt.approx.f", "nvvm.div.full"
+_QUOTIENT = "nvvm.div.full"
+_OF_NORMAL = {
+    "nvvm.sqrt.approx.f": "nvvm.sqrt.approx.ftz.f",
+    "nvvm.rsqrt.approx.f": "nvvm.rsqrt.approx.ftz.f",
+}
+_LEAST_NORMAL = 2.0**-126
+_MOST_STEPS = 8
 
 
 def lower_math_to_intrinsics(root: ir.Operation) -> None:
@@ -25,7 +36,7 @@ def lower_math_to_intrinsics(root: ir.Operation) -> None:
         with before(op):
             replace(op, [_quotient(op, op.operands[1] in shared and allows(op, "arcp"))])
     for op in [op for op in operations(root) if op.name.startswith("math.")]:
-        estimate = _ESTIMATES.get(op.name) if _may_estimate(op) else None
+        estimate = _estimate(op.name, op.operands[0]) if _may_estimate(op) else None
         function = FUNCTIONS.get(op.name)
         name = estimate or (function.intrinsic if function is not None else "")
         if name:
@@ -43,7 +54,9 @@ def _quotient(op: ir.Operation, is_shared: bool) -> ir.Value:
     (dividend, divisor), type_ = op.operands, op.results[0].type
     root = defining_op(divisor)
     if root is not None and root.name == Math.SQRT and _may_estimate(root):
-        reciprocal = b.call_intrinsic(_RECIPROCAL_ROOT, [root.operands[0]], type_)
+        name = _estimate(Math.RSQRT, root.operands[0])
+        assert name is not None
+        reciprocal = b.call_intrinsic(name, [root.operands[0]], type_)
     elif is_shared:
         reciprocal = b.call_intrinsic(_QUOTIENT, [b.number(1.0, type_), divisor], type_)
     else:
@@ -54,6 +67,31 @@ def _quotient(op: ir.Operation, is_shared: bool) -> ir.Value:
 def _reciprocal_root(radicand: ir.Value) -> ir.Value:
     root = b.call_intrinsic(FUNCTIONS[Math.SQRT].intrinsic, [radicand], radicand.type)
     return b.divf(b.number(1.0, radicand.type), root)
+
+
+def _estimate(name: str, argument: ir.Value) -> str | None:
+    """The intrinsic that estimates an op of an argument, if there is one."""
+    estimate = _ESTIMATES.get(name)
+    is_normal = _least(argument, _MOST_STEPS) >= _LEAST_NORMAL
+    return _OF_NORMAL.get(estimate or "", estimate) if is_normal else estimate
+
+
+def _least(value: ir.Value, steps: int) -> float:
+    """A number that a value is not below, unless it is NaN, as far as few steps show it."""
+    constant, op = constant_float(value), defining_op(value)
+    if constant is not None or op is None or not steps:
+        return -inf if constant is None else constant
+    operands = list(op.operands)
+    if op.name == Arith.MULF and operands[0] == operands[1]:
+        return 0.0
+    if op.name in (Math.ABSF, Math.EXP, Math.SQRT):
+        return 0.0
+    is_square = op.name == Math.FMA and operands[0] == operands[1]
+    if op.name != Arith.ADDF and not is_square:
+        return -inf
+    terms = [0.0] if is_square else []
+    terms += [_least(operand, steps - 1) for operand in operands[2 if is_square else 0 :]]
+    return max(terms) if min(terms) >= 0.0 else -inf
 
 
 def _divides(use: ir.OpOperand) -> bool:

@@ -21,7 +21,7 @@ _OUTLINE = (
     "canonicalize,cse,narrow-inductions,canonicalize,cse"
 )
 _FAST = "merge-products,insert-fast-math{signed-divisors=true},"
-_TILES = "tile-block-contractions,"
+_TILES = "tile-block-contractions,split-pair-sums,"
 _NVVM = (
     "check-gpu-recursion,"
     "lower-warp-reductions,lower-floor-divisions,arith-expand,lower-math-to-intrinsics,"

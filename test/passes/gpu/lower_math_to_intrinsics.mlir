@@ -63,3 +63,22 @@ func.func @exact_reciprocal_root(%x: f32) -> f32 {
   %0 = math.rsqrt %x : f32
   return %0 : f32
 }
+
+// What is not below a normal number needs no care.
+// CHECK-LABEL: func.func @normal
+// CHECK: llvm.call_intrinsic "llvm.nvvm.rsqrt.approx.ftz.f"
+// CHECK: llvm.call_intrinsic "llvm.nvvm.sqrt.approx.f"
+// CHECK: llvm.call_intrinsic "llvm.nvvm.sqrt.approx.f"
+func.func @normal(%x: f32, %y: f32) -> (f32, f32, f32) {
+  %small = arith.constant 1.0e-3 : f32
+  %tiny = arith.constant 1.0e-40 : f32
+  %0 = arith.mulf %x, %x : f32
+  %1 = math.fma %y, %y, %0 : f32
+  %2 = arith.addf %1, %small : f32
+  %3 = math.rsqrt %2 fastmath<afn> : f32
+  %4 = arith.addf %1, %tiny : f32
+  %5 = math.sqrt %4 fastmath<afn> : f32
+  %6 = arith.addf %x, %small : f32
+  %7 = math.sqrt %6 fastmath<afn> : f32
+  return %3, %5, %7 : f32, f32, f32
+}

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from mlirad.analysis.contractions.thread_products import (
     ThreadProducts,
     is_quiet,
     thread_products,
 )
+from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
-from mlirad.dialect import field
 from mlirad.dialect.field import is_atomic
-from mlirad.ir import build as b
-from mlirad.ir.box import bounds_of, box_size
-from mlirad.ir.marks.rounding import loose_mark
-from mlirad.ir.memory.launch_memory import scratch
+from mlirad.ir.gpu.box_points import Values
+from mlirad.ir.gpu.partial_sums import PartialSums, from_initial
 from mlirad.ir.pure_operations import is_integer_division, is_pure
 from mlirad.ir.reductions import PLAIN_MARK
 from mlirad.ir.structured import For, Parallel
 from mlirad.ir.walk import (
-    at_end,
     before,
     block_operations,
     clone,
     constant_integer,
     is_defined_in,
-    is_zero,
     operations,
 )
-from mlirad.passes.gpu.tile_block_contractions.box_points import Values
 from mlirad.passes.gpu.tile_block_contractions.panels import along_memory
 from mlirad.passes.gpu.tile_block_contractions.product_updates import loops_of_updates
 from mlirad.passes.gpu.tile_block_contractions.shared_sums import unshared
@@ -89,19 +82,17 @@ def _make_tiles(module: ir.Operation, loop: ir.Operation, least: int) -> bool:
     cut = choose_cut(products, least)
     if cut is None:
         return False
-    with before(loop):
-        if cut.shares == 1 and not is_apart:
+    if cut.shares == 1 and not is_apart:
+        with before(loop):
             TileCode(products, cut, sums, _Iterations(products)).emit()
-            loop.erase()
-            return True
-        extents, size = box_size(loop)
-        count = constant_integer(size)
-        if count is None:
-            return False
-        buffer = scratch(module, products.step.results[0].type, [cut.shares * count])
-        use = _Parts(products, cut.shares, extents, buffer)
-        TileCode(products, cut, sums, use).emit()
-    use.add_up()
+        loop.erase()
+    elif None in [span.trips for span in spans(loop)]:
+        return False
+    else:
+        partial_sums = PartialSums(module, loop, products.nest, cut.shares)
+        with before(loop):
+            TileCode(products, cut, sums, _Parts(partial_sums)).emit()
+        partial_sums.add_up(is_checked=products.is_guarded)
     return True
 
 
@@ -144,7 +135,7 @@ class _Iterations:
                 clone(op, values_of)
                 continue
             initial = values_of.get(nest.operands[3], nest.operands[3])
-            values_of[nest.results[0]] = _from_initial(initial, total)
+            values_of[nest.results[0]] = from_initial(initial, total)
 
     def run(self, values: Values) -> None:
         """Run an iteration as it is."""
@@ -154,60 +145,17 @@ class _Iterations:
 
 
 class _Parts:
-    """Leaves parts of sums in memory, and has the iterations of the loop add them up."""
+    """Leaves parts of sums in memory."""
 
     is_checked = False
 
-    def __init__(
-        self,
-        products: ThreadProducts,
-        count: int,
-        extents: Sequence[ir.Value],
-        buffer: ir.Value,
-    ) -> None:
-        self.products, self.shares, self.extents, self.buffer = products, count, extents, buffer
+    def __init__(self, sums: PartialSums) -> None:
+        self.sums = sums
 
     def finish(self, values: Values, total: ir.Value, share: ir.Value) -> None:
         """Leave a part of a sum."""
-        field.store(total, self.buffer, [self._place(values, share)])
+        self.sums.store(values, [total], share)
 
     def run(self, values: Values) -> None:
         """What is never asked for."""
         raise AssertionError("parts are not checked")
-
-    def _place(self, values: Values, share: ir.Value) -> ir.Value:
-        """Where a part of the sum of an iteration lies."""
-        number = share
-        for index, bounds, extent in zip(
-            Parallel(self.products.loop).indices, bounds_of(self.products.loop), self.extents
-        ):
-            trip = bounds.trip(values.get(index, index))
-            number = b.add(b.mul(number, extent), trip)
-        return number
-
-    def add_up(self) -> None:
-        """Let each iteration of the loop add up the parts of its sum, in the place of its own."""
-        nest = self.products.nest
-        initial = nest.operands[3]
-        with before(nest):
-            zero = b.number(0.0, initial.type)
-            loop = b.for_loop(b.index(0), b.index(self.shares), b.index(1), [zero])
-            with at_end(loop.body, nest.location):
-                value = field.load(self.buffer, [self._place({}, loop.induction)])
-                b.yield_([b.addf(loop.carried[0], value, **loose_mark())])
-            total = _from_initial(initial, loop.results[0])
-            if not self.products.is_guarded:
-                nest.results[0].replace_all_uses_with(total)
-                nest.erase()
-                return
-            branch = b.if_else(b.compare_floats(b.UNO, total, total), [initial.type])
-        nest.results[0].replace_all_uses_with(branch.results[0])
-        with at_end(branch.then, nest.location):
-            b.yield_([nest.results[0]])
-        nest.move_before(block_operations(branch.then)[0])
-        with at_end(branch.otherwise, nest.location):
-            b.yield_([total])
-
-
-def _from_initial(initial: ir.Value, total: ir.Value) -> ir.Value:
-    return total if is_zero(initial) else b.addf(initial, total, **loose_mark())

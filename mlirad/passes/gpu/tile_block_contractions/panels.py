@@ -10,8 +10,8 @@ from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.dialect.field import array_of, array_type, split_access
 from mlirad.ir import build as b
+from mlirad.ir.gpu.box_points import Axis, Point, Values
 from mlirad.ir.walk import at_end
-from mlirad.passes.gpu.tile_block_contractions.box_points import Axis, Point, Values
 
 TRIPS = 8  # of the sum, that a panel is of
 VECTOR = 4  # neighbours that are read at once; so many lie between rows, so that threads that store

@@ -22,6 +22,7 @@ from mlirad.dialect.field import (
 )
 from mlirad.ir import build as b
 from mlirad.ir.box import Bounds, bounds_of_index
+from mlirad.ir.gpu.box_points import Point, Values
 from mlirad.ir.marks.rounding import is_exact, update_marks
 from mlirad.ir.pure_operations import is_pure
 from mlirad.ir.reductions import PLAIN_MARK
@@ -38,7 +39,6 @@ from mlirad.ir.walk import (
     is_defined_in,
     operations,
 )
-from mlirad.passes.gpu.tile_block_contractions.box_points import Point, Values
 
 
 def loops_of_updates(loop: ir.Operation) -> Iterator[tuple[ir.Operation, ir.Operation]]:

@@ -7,6 +7,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicKind, atomic_kind, is_atomic, is_write
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of
+from mlirad.ir.gpu.box_points import Values
 from mlirad.ir.marks.rounding import is_bound
 from mlirad.ir.ops import Arith
 from mlirad.ir.structured import Parallel, is_for
@@ -22,7 +23,6 @@ from mlirad.ir.walk import (
     is_zero,
     operations,
 )
-from mlirad.passes.gpu.tile_block_contractions.box_points import Values
 
 _SEGMENTS = "operandSegmentSizes"
 

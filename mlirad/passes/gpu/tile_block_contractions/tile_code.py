@@ -17,10 +17,10 @@ from mlirad.ir.gpu.blocks import (
     thread_number,
     threads_in_blocks,
 )
+from mlirad.ir.gpu.box_points import Axis, Values
 from mlirad.ir.ops import Arith
 from mlirad.ir.structured import For, Parallel
 from mlirad.ir.walk import at_end, attributes_of, constant_integer, copy_with
-from mlirad.passes.gpu.tile_block_contractions.box_points import Axis, Values
 from mlirad.passes.gpu.tile_block_contractions.panels import TRIPS, VECTOR, Panel
 from mlirad.passes.gpu.tile_block_contractions.tile_shape import Cut
 

@@ -1,4 +1,4 @@
-"""Points of the box of a contraction, as the threads of a block count them, and what is computed of
+"""Points of the box of a loop, as the threads of a block count them, and what is computed of
 them."""
 
 from __future__ import annotations
