@@ -35,8 +35,9 @@ def lower_math_to_intrinsics(root: ir.Operation) -> None:
     for op in quotients:
         with before(op):
             replace(op, [_quotient(op, op.operands[1] in shared and allows(op, "arcp"))])
-    for op in [op for op in operations(root) if op.name.startswith("math.")]:
-        estimate = _estimate(op.name, op.operands[0]) if _may_estimate(op) else None
+    math = [op for op in operations(root) if op.name.startswith("math.")]
+    estimates = [_estimate(op.name, op.operands[0]) if _may_estimate(op) else None for op in math]
+    for op, estimate in zip(math, estimates):
         function = FUNCTIONS.get(op.name)
         name = estimate or (function.intrinsic if function is not None else "")
         if name:
