@@ -8,7 +8,7 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.box import Bounds, bounds_of, bounds_of_index
 from mlirad.ir.ops import Arith
-from mlirad.ir.structured import While, is_for
+from mlirad.ir.structured import While, is_for, is_while
 from mlirad.ir.walk import block_operations, conjuncts, constant_integer, defining_op
 
 UNKNOWN = 8  # trips that a loop is expected to make where nothing is known
@@ -69,6 +69,27 @@ def span_of(index: ir.Value) -> Span | None:
 def certainly_runs(op: ir.Operation) -> bool:
     """Return whether an operation is a `for` that is known to run at least once."""
     return is_for(op) and spans(op)[0].runs
+
+
+def longest_chain(op: ir.Operation) -> int | None:
+    """The trips of loops within one another, in an operation, that make most; None where it has one
+    of which nothing is known."""
+    most = 1
+    blocks = [block for region in op.regions for block in region.blocks]
+    for inner in (child for block in blocks for child in block_operations(block)):
+        chain = longest_chain(inner) if len(inner.regions) else 1
+        trips = _trips_at_most(inner) if is_for(inner) else 1
+        if chain is None or trips is None or is_while(inner):
+            return None
+        most = max(most, trips * chain)
+    return most
+
+
+def _trips_at_most(loop: ir.Operation) -> int | None:
+    """Return how many trips a `for` makes; it may begin at the index of another loop."""
+    span = spans(loop)[0]
+    first = span_of(bounds_of(loop)[0].lower) if span.low is None else None
+    return span.trips if first is None else Span(first.low, span.high, span.step).trips
 
 
 def most_trips(loop: ir.Operation) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mlirad.analysis.trips import UNKNOWN, Span, certainly_runs, span_of, spans
+from mlirad.analysis.trips import UNKNOWN, Span, certainly_runs, longest_chain, span_of, spans
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.ir import build as b
@@ -39,3 +39,26 @@ def test_unknown_loops() -> None:
     assert not Span(None, 4, 1).runs and not Span(None, 4, 1).is_single
     assert Span(0, 4, None).runs and not Span(0, 4, None).is_single
     assert Span(3, 4, None).is_single
+
+
+def test_loops_within_one_another() -> None:
+    """The longest of them counts; one that begins at another's index makes no more trips than from
+    that one's first value."""
+    with context(), ir.Location.unknown():
+        module = ir.Module.create()
+        index = ir.IndexType.get()
+        with ir.InsertionPoint(module.body):
+            unknown = ir.Operation.create("test.bound", [index]).result
+            outer = b.for_loop(b.index(0), b.index(4), b.index(1))
+        with ir.InsertionPoint(outer.body):
+            inner = b.for_loop(outer.induction, b.index(100), b.index(10))
+            short = b.for_loop(b.index(0), b.index(3), b.index(1))
+            b.yield_()
+        for loop in (inner, short):
+            with ir.InsertionPoint(loop.body):
+                b.yield_()
+        assert longest_chain(short.op) == 1
+        assert longest_chain(outer.op) == 10
+        assert longest_chain(module.operation) == 40
+        short.op.operands[1] = unknown
+        assert longest_chain(module.operation) is None

@@ -15,7 +15,7 @@ from math import prod
 
 from mlirad.analysis.cells import accesses_by_array, summed_cells
 from mlirad.analysis.meetings import Meetings
-from mlirad.analysis.trips import spans
+from mlirad.analysis.trips import longest_chain, spans
 from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.dialect.field import atomic_kind, split_access
@@ -152,7 +152,7 @@ class _Split:
 
     def _split_by_columns(self) -> None:
         """A thread for every element, or several; neighbours have neighbouring elements."""
-        part_count = _part_count(self.elements, self.length, _THREADS, _SHORT)
+        part_count = _part_count(self.elements, self.length, _THREADS, self._least_length())
         buffers = self._buffers(part_count, _THREADS)
         marks = {BLOCK_DIM: ir.IntegerAttr.get(b.integer_type(64), self.size)}
         elements, count = self.elements, product([self.elements, part_count])
@@ -167,6 +167,14 @@ class _Split:
             self._leave(totals, buffers, part_count, thread, cells, places)
             b.end_parallel()
         self._add_up(cells, buffers, part_count, places, lambda row, p: (p, self.elements, row))
+
+    def _least_length(self) -> int:
+        """Return how many iterations pay for a part: fewer, where each is a long loop, unless the
+        order of the sum has to be the same whatever an iteration does."""
+        if any(sum_.reduction.is_exact for sum_ in self.sums):
+            return _SHORT
+        chain = longest_chain(self.loop)
+        return 1 if chain is None else max(1, _SHORT // chain)
 
     def _buffers(self, part_count: ir.Value, most: int) -> list[ir.Value]:
         """Arrays for the parts of the sums, at most so many, where there may be several."""

@@ -159,3 +159,43 @@ func.func @open_columns(%x: !field.array<f32, [-1, 300000]>, %s: !field.array<f3
   }
   return
 }
+
+// Few iterations are shared out, too, where each is a long loop; those of a sum that decisions are made of are not, for they have to
+// be cut as in every mode.
+// CHECK-LABEL: func.func @long_iterations(
+// CHECK: %[[PARTS:.*]] = field.get @"$launch.{{.*}}" : !field.array<f32, [12800]>
+// CHECK: scf.parallel {{.*}} to (%c12800) step
+// CHECK-NOT: scf.for {{.*}} to %c64 step
+// CHECK: scf.for {{.*}} to %c4096 step %c64
+// CHECK: field.store %{{.*}}, %[[PARTS]]
+// CHECK: field.atomic add {{.*}} {field.derivative, field.plain}
+// CHECK: scf.parallel {{.*}} to (%c800) step
+// CHECK: scf.for {{.*}} to %c64 step %c4
+// CHECK: scf.for {{.*}} to %c4096 step %c64
+func.func @long_iterations(%x: !field.array<f32, [4096, 200]>, %s: !field.array<f32, [200]>, %t: !field.array<f32, [200]>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c200 = arith.constant 200 : index
+  %c4096 = arith.constant 4096 : index
+  %zero = arith.constant 0.0 : f32
+  scf.parallel (%i, %j) = (%c0, %c0) to (%c64, %c200) step (%c1, %c1) {
+    %v = scf.for %k = %i to %c4096 step %c64 iter_args(%sum = %zero) -> f32 {
+      %a = "field.load"(%x, %k, %j) : (!field.array<f32, [4096, 200]>, index, index) -> f32
+      %b = arith.addf %sum, %a {field.derivative} : f32
+      scf.yield %b : f32
+    }
+    %o = "field.atomic"(%v, %s, %j) {kind = "add", field.derivative} : (f32, !field.array<f32, [200]>, index) -> f32
+    scf.reduce
+  }
+  scf.parallel (%i, %j) = (%c0, %c0) to (%c64, %c200) step (%c1, %c1) {
+    %v = scf.for %k = %i to %c4096 step %c64 iter_args(%sum = %zero) -> f32 {
+      %a = "field.load"(%x, %k, %j) : (!field.array<f32, [4096, 200]>, index, index) -> f32
+      %b = arith.addf %sum, %a {field.exact} : f32
+      scf.yield %b : f32
+    }
+    %o = "field.atomic"(%v, %t, %j) {kind = "add", field.exact} : (f32, !field.array<f32, [200]>, index) -> f32
+    scf.reduce
+  }
+  return
+}

@@ -15,7 +15,7 @@ from mlirad.ir.structured import Parallel
 from mlirad.passes.gpu.gather_shifted_updates.solved_updates import Update
 
 FEWER = 4  # times fewer threads than the loop has iterations are still enough
-THREADS = 1 << 17  # that a GPU has, or less
+THREADS = 1 << 18  # about as many as a large GPU holds at once
 LEAST = 8  # iterations that pay for a thread, and threads that pay for its atomic
 
 
