@@ -15,15 +15,26 @@ from mlirad.ir.memory import large_arrays
 from mlirad.passes.memory import insert_first_updates, mark_touched_rows
 from mlirad.runtime.boxes import KnownBox
 from mlirad.runtime.memory.deferred_writes import Backlog, DeferredWrites, array_writes
+from mlirad.runtime.memory.device import deferred_zeros
+from mlirad.runtime.memory.device.deferred_zeros import DeferredZeros
 from mlirad.runtime.memory.values import Values, part
 
 _clear, _put_back = DeferredWrites.clear, DeferredWrites.put_back
+_clear_on_device = DeferredZeros.clear
 
 
 def _defer_zeros(self: DeferredWrites, backlog: Backlog) -> bool:
     is_deferred = _clear(self, backlog)
     if is_deferred:
         self._memory[...] = np.nan
+    return is_deferred
+
+
+def _defer_on_device(self: DeferredZeros, backlog: Backlog) -> bool:
+    is_deferred = _clear_on_device(self, backlog)
+    if is_deferred:
+        driver, place = self._transfers.driver, self._place
+        driver.fill(place.address, 0xFF, place.nbytes)  # of floats, NaNs
     return is_deferred
 
 
@@ -41,7 +52,9 @@ def defer_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on, until the test ends."""
     monkeypatch.setattr(DeferredWrites, "clear", _defer_zeros)
     monkeypatch.setattr(DeferredWrites, "put_back", _defer_copies)
-    for module in (insert_first_updates, mark_touched_rows, array_writes, large_arrays):
+    monkeypatch.setattr(DeferredZeros, "clear", _defer_on_device)
+    modules = insert_first_updates, mark_touched_rows, array_writes, deferred_zeros, large_arrays
+    for module in modules:
         monkeypatch.setattr(module, "LEAST", 1)
     for rows in ("LEAST_ROW", "LEAST_KEPT_ROW"):
         monkeypatch.setattr(large_arrays, rows, 1)

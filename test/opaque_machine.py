@@ -31,7 +31,7 @@ from mlirad.runtime.executor.executor import (
     PassedArray,
 )
 from mlirad.runtime.executors import EXECUTORS
-from mlirad.runtime.memory.deferred_writes import Backlog, DeferredWrites
+from mlirad.runtime.memory.deferred_writes import Backlog, LaterWrites
 from mlirad.runtime.memory.host.host_memory import HostMemory
 from mlirad.runtime.memory.memory import (
     Allocation,
@@ -266,7 +266,7 @@ class _RealMemory:
     def backlog(self) -> Backlog:
         return self.memory.backlog
 
-    def deferred_writes(self, symbol: str) -> DeferredWrites | None:
+    def deferred_writes(self, symbol: str) -> LaterWrites | None:
         return self.memory.deferred_writes(symbol)
 
     def check_bits(self, symbol: str) -> Addressable:

@@ -221,6 +221,11 @@ def marked_as_begun(symbol: str) -> Attributes:
     return {_BEGUN: ir.FlatSymbolRefAttr.get(symbol)}
 
 
+def is_begun(mark: Attributes) -> bool:
+    """Return whether a `snode.place` says whether a field counts as 0."""
+    return _BEGUN in mark
+
+
 def marked_as_result(number: int) -> Attributes:
     """What marks the `snode.place` of a result."""
     return {_RESULT: _integer(number)}

@@ -21,7 +21,7 @@ from mlirad.ir.signature import FieldAddress, Signature
 from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.config import Config
-from mlirad.runtime.memory.deferred_writes import NO_NOTES, Backlog, DeferredWrites, RowNotes
+from mlirad.runtime.memory.deferred_writes import NO_NOTES, Backlog, LaterWrites, RowNotes
 from mlirad.runtime.memory.memory import Memory
 from mlirad.runtime.memory.values import Values
 from mlirad.types import DataType
@@ -77,7 +77,7 @@ class LaunchMemory(Protocol):
     def backlog(self) -> Backlog:
         """The arrays that have deferred writes."""
 
-    def deferred_writes(self, symbol: str) -> DeferredWrites | None:
+    def deferred_writes(self, symbol: str) -> LaterWrites | None:
         """Those to a field, as long as the code is launched; None where there are never any."""
 
 

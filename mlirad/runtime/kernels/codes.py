@@ -19,7 +19,7 @@ from mlirad.runtime.footprints import Footprints
 from mlirad.runtime.kernels.kernel_ir import KernelIR, LoweredMode
 from mlirad.runtime.kernels.notes import Notes
 from mlirad.runtime.kernels.own_arrays import CodeWithOwnArrays
-from mlirad.runtime.memory.deferred_writes import Backlog, DeferredWrites
+from mlirad.runtime.memory.deferred_writes import Backlog, LaterWrites
 from mlirad.runtime.profile import COMPILING, ProfiledCode
 
 
@@ -200,7 +200,7 @@ class Codes:
         """The arrays of the program that have deferred writes."""
         return self.program.backlog
 
-    def deferred_writes(self, symbol: str) -> DeferredWrites | None:
+    def deferred_writes(self, symbol: str) -> LaterWrites | None:
         """Those to a field."""
         return self.program.fields[symbol].elements.deferred
 

@@ -19,7 +19,7 @@ import numpy as np
 from mlirad.dialect.field_layout import Kind
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.capacity import Capacity
-from mlirad.runtime.memory.deferred_writes import Backlog, DeferredWrites
+from mlirad.runtime.memory.deferred_writes import Backlog, LaterWrites
 from mlirad.runtime.memory.values import Values
 
 DType = np.dtype[Any]
@@ -147,7 +147,7 @@ class Elements(ABC):
     dtype: DType
     nbytes: int
     address: int  # of the first element, which launches take, and which names an array
-    deferred: DeferredWrites | None = None  # where there may be any
+    deferred: LaterWrites | None = None  # where there may be any
 
     # To the host and from it.
 

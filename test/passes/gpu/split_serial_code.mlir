@@ -7,6 +7,10 @@
   }) {axes = [0], extents = [16]} : () -> ()
 }) {sym_name = "S0"} : () -> ()
 
+"snode.root"() ({
+  "snode.place"() {sym_name = "$begun.x", element = i8, component_shape = [], field.begun = @x} : () -> ()
+}) {sym_name = "$begun.x"} : () -> ()
+
 // The cells that launches share, and the result.
 // CHECK: snode.place @"$launch.0" {field.scratch = 4 : i64} : f32
 // CHECK: snode.place @"$results.0" {field.result = 0 : i64} : f32
@@ -158,5 +162,32 @@ func.func @sized(%v: f32) {
   %heap = memref.alloc(%twice) : memref<?xf32>
   memref.store %v, %heap[%c0] : memref<?xf32>
   memref.dealloc %heap : memref<?xf32>
+  return
+}
+
+// The host reads what it tells a launch itself: loops take the value.
+// CHECK-LABEL: func.func @begun(
+// CHECK-NOT: scf.parallel
+// CHECK: %[[WORD:.*]] = field.load %{{.*}}[] : i8
+// CHECK: %[[BEGUN:.*]] = arith.cmpi ne, %[[WORD]], %{{.*}} : i8
+// CHECK: scf.parallel
+// CHECK: arith.select %[[BEGUN]]
+func.func @begun(%v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %zero = arith.constant 0.0 : f32
+  %none = arith.constant 0 : i8
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
+  %there = "field.get"() {field = @"$begun.x"} : () -> !field.array<i8, []>
+  %word = "field.load"(%there) : (!field.array<i8, []>) -> i8
+  %begun = arith.cmpi ne, %word, %none : i8
+  scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
+    %old = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32
+    %first = arith.select %begun, %zero, %old : f32
+    %sum = arith.addf %first, %v : f32
+    "field.store"(%sum, %x, %i) : (f32, !field.array<f32, [16]>, index) -> ()
+    scf.reduce
+  }
   return
 }

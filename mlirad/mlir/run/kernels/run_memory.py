@@ -10,7 +10,7 @@ import numpy as np
 from mlirad.bindings import ir
 from mlirad.dialect.field_layout import Activity, Digits, FieldLayout, Kind, layouts, root_sizes
 from mlirad.runtime.executor.executor import Addressable
-from mlirad.runtime.memory.deferred_writes import Backlog, DeferredWrites
+from mlirad.runtime.memory.deferred_writes import Backlog, LaterWrites
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Allocation, Memory
 from mlirad.runtime.memory.values import Values
@@ -52,7 +52,7 @@ class RunMemory:
         """The arrays that have deferred writes: none."""
         return self._backlog
 
-    def deferred_writes(self, symbol: str) -> DeferredWrites | None:
+    def deferred_writes(self, symbol: str) -> LaterWrites | None:
         """Those to a field: none."""
         return None
 

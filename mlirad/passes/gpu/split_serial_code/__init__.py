@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from mlirad.bindings import ir
 from mlirad.dialect import field
-from mlirad.dialect.field import DimOp, GetOp, array_of, element_type, is_array
+from mlirad.dialect.field import DimOp, GetOp, array_of, element_type, is_array, is_load
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.box import for_each_index
@@ -29,6 +29,7 @@ from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.signature import set_signature
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import (
+    array_root,
     at_start,
     before,
     block_operations,
@@ -44,6 +45,7 @@ from mlirad.passes.gpu.split_serial_code.host_work import (
     ends_use,
     is_host_work,
     unknown_operands,
+    words_of_host,
 )
 
 Uses = list[tuple[ir.Operation, int]]
@@ -65,6 +67,7 @@ class _Split:
     def __init__(self, module: ir.Operation, function: ir.Operation) -> None:
         self.module, self.function = module, function
         self.entry = entry_of(function)
+        self.words = words_of_host(module)
 
     def run(self) -> None:
         """Rewrite the function in place."""
@@ -99,11 +102,16 @@ class _Split:
                     stride(op, threads)
             elif is_host_work(op):
                 host.update(_leave_to_host(op, unknown_operands(op, host), serial, wrapped))
-            elif is_known and (_runs_on_host(op) or is_of_device_memory(op)):
+            elif is_known and (self._runs_on_host(op) or is_of_device_memory(op)):
                 host.update(op.results)
             else:
                 serial.append(op)
         return wrapped
+
+    def _runs_on_host(self, op: ir.Operation) -> bool:
+        if is_load(op):
+            return array_root(op.operands[0]) in self.words
+        return not op.regions and (is_arithmetic(op) or GetOp.holds(op) or DimOp.holds(op))
 
     # Values that cross.
 
@@ -189,10 +197,6 @@ def _make_in(
             value = make()
         for op, number in uses:
             op.operands[number] = value
-
-
-def _runs_on_host(op: ir.Operation) -> bool:
-    return not op.regions and (is_arithmetic(op) or GetOp.holds(op) or DimOp.holds(op))
 
 
 def _body(loop: ir.Operation) -> ir.Block:

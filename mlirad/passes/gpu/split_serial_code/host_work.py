@@ -7,16 +7,28 @@ from collections.abc import Sequence
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import FetchOp
+from mlirad.dialect.snode import places
 from mlirad.ir import build as b
 from mlirad.ir.gpu.device_memory import allocate, copy_to_host, release
 from mlirad.ir.ops import Memref
-from mlirad.ir.walk import before, owner_operation, replace
+from mlirad.ir.signature import is_begun
+from mlirad.ir.walk import attributes_of, before, owner_operation, replace
 
 
 def is_host_work(op: ir.Operation) -> bool:
     """Return whether an op at the top of a function is the host's, whatever its operands come
     from."""
     return FetchOp.holds(op) or op.name in (Memref.ALLOC, Memref.DEALLOC)
+
+
+def words_of_host(module: ir.Operation) -> set[str]:
+    """Return the names of what the host tells a launch, and reads for it: whether fields count as 0
+    (`insert-first-updates`)."""
+    return {
+        ir.StringAttr(place.attributes["sym_name"]).value
+        for place in places(module)
+        if is_begun(attributes_of(place))
+    }
 
 
 def ends_use(op: ir.Operation) -> bool:

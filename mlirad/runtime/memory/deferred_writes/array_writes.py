@@ -1,4 +1,4 @@
-"""Deferred writes to arrays."""
+"""Deferred writes to arrays of the host."""
 
 from __future__ import annotations
 
@@ -6,28 +6,13 @@ import ctypes
 from bisect import bisect_right
 from collections.abc import Mapping
 from itertools import pairwise
-from threading import Lock
 from typing import NamedTuple
 
-from mlirad.dialect.turn import free_in_forks
 from mlirad.ir.memory.large_arrays import LEAST
 from mlirad.runtime.boxes import Box, KnownBox, lies_in, within_shape
+from mlirad.runtime.memory.deferred_writes.later_writes import Backlog, LaterWrites
 from mlirad.runtime.memory.short_axes import assign, set_all
 from mlirad.runtime.memory.values import Values, part
-
-
-class Backlog:
-    """The arrays of a program that have deferred writes: a set that launches look at, empty most of
-    the time. `lock` is held while writes are deferred, and while they are done."""
-
-    def __init__(self) -> None:
-        self.arrays: set[DeferredWrites] = set()
-        self.lock = free_in_forks(Lock())
-
-    def release_copies(self) -> None:
-        """Do the writes of copies, whose memory is given back."""
-        for array in list(self.arrays):
-            array.release_copies()
 
 
 class Write(NamedTuple):
@@ -73,7 +58,7 @@ class Room:
 _NO_BACKLOG, _ALL = Backlog(), slice(None)
 
 
-class DeferredWrites:
+class DeferredWrites(LaterWrites):
     """Deferred writes to an array, no two of them to one row; until they are done, memory
     holds anything there. Whoever reads elements, or writes to them, calls one of these before."""
 

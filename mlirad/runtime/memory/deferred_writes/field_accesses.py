@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from mlirad.runtime.memory.deferred_writes.array_writes import Backlog, DeferredWrites
+from mlirad.runtime.memory.deferred_writes.later_writes import Backlog, LaterWrites
 from mlirad.runtime.memory.deferred_writes.row_notes import RowNotes
 
 Word = ctypes.Array[ctypes.c_int64]
@@ -18,7 +18,7 @@ class FieldAccesses:
     a launch may begin at 0: it takes a word for each that says whether it does."""
 
     def __init__(
-        self, fields: Mapping[str, DeferredWrites], notes: RowNotes, begun: Collection[str]
+        self, fields: Mapping[str, LaterWrites], notes: RowNotes, begun: Collection[str]
     ) -> None:
         self._fields = frozenset(fields.values())
         self._begun = {name: fields[name] for name in begun if name in fields}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mlirad.runtime.boxes import Box
+from mlirad.runtime.memory.device.deferred_zeros import DeferredZeros
 from mlirad.runtime.memory.device.device_allocation import DeviceAllocation
 from mlirad.runtime.memory.device.strided import Strided
 from mlirad.runtime.memory.device.transfers import Transfers
@@ -19,13 +20,29 @@ _FEW = 16  # components, which are filled one by one
 
 
 class DeviceElements(Elements):
-    """Elements somewhere in an allocation, or in memory of another library, which `owner` keeps."""
+    """Elements somewhere in an allocation, or in memory of another library, which `owner` keeps;
+    `zeros` may be deferred."""
 
-    __slots__ = ("_owner", "place", "transfers")
+    __slots__ = ("_owner", "_place", "_zeros", "deferred", "transfers")
 
-    def __init__(self, transfers: Transfers, place: Strided, dtype: DType, owner: object) -> None:
-        self.transfers, self.place, self.dtype, self._owner = transfers, place, dtype, owner
+    def __init__(
+        self,
+        transfers: Transfers,
+        place: Strided,
+        dtype: DType,
+        owner: object,
+        zeros: DeferredZeros | None = None,
+    ) -> None:
+        self.transfers, self._place, self.dtype, self._owner = transfers, place, dtype, owner
         self.shape, self.nbytes, self.address = place.shape, place.nbytes, place.address
+        self.deferred = self._zeros = zeros
+
+    @property
+    def place(self) -> Strided:
+        """Where the elements are, as they are."""
+        if self._zeros:
+            self._zeros.finish()
+        return self._place
 
     # To the host and from it.
 
@@ -44,7 +61,13 @@ class DeviceElements(Elements):
         return self.transfers.read(self.place.part(box), self.dtype)
 
     def write(self, values: Values, box: Box | None = None) -> None:
-        self._write(self.place.part(box), values)
+        self._write(self.place.part(box) if box is not None else self._place_to_set(), values)
+
+    def _place_to_set(self) -> Strided:
+        """Where the elements are, all of which are about to be set."""
+        if self._zeros and self.deferred is not None:
+            self._zeros.drop()
+        return self.place
 
     def _write(self, place: Strided, values: Any) -> None:
         if not (
@@ -70,8 +93,10 @@ class DeviceElements(Elements):
             self.transfers.fill(place.at((*every, *index)), number)
 
     def fill(self, value: Any, box: Box | None = None, where: Values | None = None) -> None:
-        number, place = np.empty(1, self.dtype), self.place.part(box)
+        number = np.empty(1, self.dtype)
         number[...] = value
+        is_whole = box is None and where is None
+        place = self._place_to_set() if is_whole else self.place.part(box)
         if where is None:
             self.transfers.fill(place, number)
         else:
@@ -115,12 +140,23 @@ class DeviceElements(Elements):
 
     def overlaps(self, other: Elements) -> bool:
         return isinstance(other, DeviceElements) and bool(
-            np.shares_memory(_unreadable(self.place), _unreadable(other.place))
+            np.shares_memory(_unreadable(self._place), _unreadable(other._place))
         )
+
+    @property
+    def key(self) -> Hashable:
+        """What elements these are."""
+        return self._place.key
+
+    def pack(self, address: int) -> Strided:
+        """As many elements side by side at an address."""
+        return self._place.pack(address)
 
     def part(self, box: Box | None) -> DeviceElements:
         """The elements of a box."""
-        return DeviceElements(self.transfers, self.place.part(box), self.dtype, self._owner)
+        elements = DeviceElements(self.transfers, self.place.part(box), self.dtype, self._owner)
+        elements._zeros = self._zeros
+        return elements
 
 
 class DeviceKept(Kept):
@@ -131,12 +167,12 @@ class DeviceKept(Kept):
 
     def __init__(self, elements: DeviceElements, block: DeviceAllocation, offset: int = 0) -> None:
         self._elements, self._block, self._transfers = elements, block, elements.transfers
-        self._copy = elements.place.pack(block.address + offset)
+        self._copy = elements.pack(block.address + offset)
         self.nbytes = elements.nbytes
 
     @property
     def place(self) -> Hashable:
-        return self._elements.place.key
+        return self._elements.key
 
     def renew(self) -> None:
         self._transfers.copy(self._copy, self._elements.place)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.capacity import Capacity
+from mlirad.runtime.memory.device.deferred_zeros import DeferredZeros
 from mlirad.runtime.memory.device.device_allocation import DeviceAllocation
 from mlirad.runtime.memory.device.device_elements import DeviceElements, DeviceKept
 from mlirad.runtime.memory.device.driver import Driver
@@ -50,7 +51,8 @@ class DeviceMemory(Memory):
         if nesting is not None:
             assert isinstance(allocation, DeviceAllocation)
             return SparseDeviceElements(self.transfers, place, dtype, allocation, nesting)
-        return DeviceElements(self.transfers, place, dtype, allocation)
+        zeros = DeferredZeros(self.transfers, place)
+        return DeviceElements(self.transfers, place, dtype, allocation, zeros)
 
     def wrap(self, values: Values) -> Elements:
         """The user's array, on the host: each launch takes it to the device, and what it wrote
