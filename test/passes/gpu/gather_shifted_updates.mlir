@@ -265,3 +265,43 @@ func.func @dear(%g: !field.array<f32, [16]>, %v: f32) {
   }
   return
 }
+
+// Of an extent that the launch tells the host chooses how many threads share the iterations of an element; what is dear is kept on
+// a stack as large as an array that the loop goes through.
+// CHECK-LABEL: func.func @open(
+// CHECK-SAME: %[[N:.*]]: index
+// CHECK: %[[SIZE:.*]] = arith.muli %[[ROWS:.*]], %c4{{.*}}
+// CHECK: %[[KEPT:.*]] = grad.alloc %[[SIZE]] : !grad.stack<f32>
+// CHECK: scf.parallel (%[[I:.*]], %[[J:.*]]) = (%c0, %c0) to (%[[N]], %c4)
+// CHECK: math.tanh
+// CHECK: %[[ROW:.*]] = arith.muli %[[I]], %c4
+// CHECK: %[[AT:.*]] = arith.addi %[[ROW]], %[[J]]
+// CHECK: grad.push %{{.*}}, %[[KEPT]][%[[AT]]]
+// CHECK: %[[EIGHTHS:.*]] = arith.ceildivsi %[[ROWS]], %c8
+// CHECK: %[[FEWER:.*]] = arith.minsi %[[EIGHTHS]], %c32768
+// CHECK: %[[SHARES:.*]] = arith.maxsi %[[FEWER]], %c1
+// CHECK: scf.parallel (%[[S:.*]], %{{.*}}, %{{.*}}) = (%c0, %c0, %c0) to (%[[SHARES]], %c4, %c2)
+// CHECK: scf.for %{{.*}} = %[[S]] to %[[N]] step %[[SHARES]]
+// CHECK: grad.pop %[[KEPT]]
+// CHECK: field.atomic add
+// CHECK-NOT: scf.parallel
+// CHECK: return
+func.func @open(%n: index, %y: !field.array<f32, [-1, 4]>, %x: !field.array<f32, [-1, 2]>, %g: !field.array<f32, [4, 2]>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  scf.parallel (%r, %h) = (%c0, %c0) to (%n, %c4) step (%c1, %c1) {
+    %v = "field.load"(%y, %r, %h) : (!field.array<f32, [-1, 4]>, index, index) -> f32
+    %t = math.tanh %v : f32
+    %u = math.exp %t : f32
+    %w = math.sin %u : f32
+    scf.for %k = %c0 to %c2 step %c1 {
+      %a = "field.load"(%x, %r, %k) : (!field.array<f32, [-1, 2]>, index, index) -> f32
+      %b = arith.mulf %w, %a : f32
+      %o = "field.atomic"(%b, %g, %h, %k) {kind = "add"} : (f32, !field.array<f32, [4, 2]>, index, index) -> f32
+    }
+    scf.reduce
+  }
+  return
+}

@@ -218,11 +218,12 @@ func.func @dear(%g: !field.array<f32, [16]>, %v: f32, %n: index) {
   %c100 = arith.constant 100 : index
   scf.parallel (%i) = (%c0) to (%n) step (%c1) {
     %j = arith.addi %i, %c1 : index
+    %l = arith.addi %j, %c1 : index
     %w = scf.for %k = %c0 to %c100 step %c1 iter_args(%s = %v) -> (f32) {
       %t = math.sin %s : f32
       scf.yield %t : f32
     }
-    %a = "field.atomic"(%w, %g, %i) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+    %a = "field.atomic"(%w, %g, %l) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
     %b = "field.atomic"(%w, %g, %j) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
   }
   return

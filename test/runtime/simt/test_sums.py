@@ -377,3 +377,58 @@ def test_more_sums_than_registers(order: str) -> None:
     also()
     np.testing.assert_allclose(sums.to_numpy(), 3 * v.sum() * (number + 1), rtol=1e-12)
     np.testing.assert_allclose(x.to_numpy(), 2 * v)
+
+
+@pytest.mark.parametrize("dtype", [ti.f32, ti.f64])
+@pytest.mark.parametrize("inputs, hidden", [(7, 5), (1, 40), (33, 2)])
+def test_weights_that_open_rows_read(order: str, dtype: Any, inputs: int, hidden: int) -> None:
+    """The adjoint of a weight is a sum over rows, of which the launch knows how many there are;
+    what each of them needs is kept."""
+
+    @ti.kernel
+    def layer(w: ti.types.ndarray(), x: ti.types.ndarray(), y: ti.types.ndarray()):
+        for r, h in ti.ndrange(x.shape[0], w.shape[0]):
+            total = x[r, 0] * 0.0
+            for k in range(w.shape[1]):
+                total += w[h, k] * x[r, k]
+            y[r, h] = ti.tanh(total)
+
+    @ti.kernel
+    def rows(n: int, w: ti.types.ndarray(), x: ti.types.ndarray(), y: ti.types.ndarray()):
+        for r, h in ti.ndrange((1, n), w.shape[0]):
+            total = x[r, 0] * 0.0
+            for k in range(inputs):
+                total += w[h, k] * x[r, k]
+            y[r, h] = ti.sin(total)
+
+    @ti.kernel
+    def measure(y: ti.types.ndarray(), loss: ti.types.ndarray()):
+        for r, h in y:
+            loss[0] += y[r, h] * (1 + r % 3)
+
+    random = np.random.default_rng(inputs)
+    for n in (0, 1, 2, 9, 300, 4001):
+        w = ti.ndarray(dtype, (hidden, inputs), needs_grad=True)
+        x = ti.ndarray(dtype, (max(n, 1), inputs), needs_grad=True)
+        y = ti.ndarray(dtype, (max(n, 1), hidden), needs_grad=True)
+        loss = ti.ndarray(dtype, 1, needs_grad=True)
+        u, v = random.normal(size=(hidden, inputs)), random.normal(size=(max(n, 1), inputs))
+        w.from_numpy(u.astype(w.to_numpy().dtype))
+        x.from_numpy(v.astype(x.to_numpy().dtype))
+        weight = 1 + np.arange(max(n, 1))[:, None] % 3
+        for kernel, before in ((layer, None), (rows, 1)):
+            with ti.ad.Tape(loss):
+                kernel(w, x, y) if before is None else kernel(n, w, x, y)
+                measure(y, loss)
+            total = v @ u.T
+            slope = weight * (1 - np.tanh(total) ** 2 if before is None else np.cos(total))
+            slope[:before] = slope[:before] if before is None else 0
+            slope[n:] = slope[n:] if before is None else 0
+            tolerance = 1e-10 if dtype is ti.f64 else 2e-4
+            np.testing.assert_allclose(
+                w.grad.to_numpy(), slope.T @ v, rtol=tolerance, atol=tolerance * max(n, 1)
+            )
+            np.testing.assert_allclose(
+                x.grad.to_numpy(), slope @ u, rtol=tolerance, atol=30 * tolerance
+            )
+    assert "atomic" not in str(layer.ir(w, x, y, stage="memref", mode="reverse"))

@@ -21,8 +21,9 @@ from mlirad.analysis.meetings import Meetings
 from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.ir import build as b
-from mlirad.ir.box import bounds_of_index
+from mlirad.ir.box import bounds_of_index, fold, product
 from mlirad.ir.gpu.blocks import free_loops
+from mlirad.ir.ops import Arith
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import Parallel
 from mlirad.ir.walk import at_end, attributes_of, before, block_operations, functions, operations
@@ -92,16 +93,18 @@ class _Elements:
         with before(loop):
             reaches = {v: reach(meetings, self.group, v) for v in self.variables}
             boxes = [(reaches[v].low, reaches[v].high) for v in self.variables]
-            for share in group.shared:
-                boxes.insert(len(boxes) if share.is_last else 0, (b.index(0), b.index(share.count)))
+            elements = product([fold(Arith.SUBI, high, low) for low, high in boxes])
+            counts = [share.threads(elements) for share in group.shared]
+            for share, count in zip(group.shared, counts):
+                boxes.insert(len(boxes) if share.is_last else 0, (b.index(0), count))
             lows, highs = zip(*boxes)
             ones = [b.index(1) for _ in boxes]
             marks = {**attributes_of(loop), _MADE: ir.UnitAttr.get()}
             self.element_loop = b.parallel_loop(lows, highs, ones, marks)
         indices = list(self.element_loop.indices)
         self.shares = {
-            share.index: (indices.pop(-1 if share.is_last else 0), share.count)
-            for share in group.shared
+            share.index: (indices.pop(-1 if share.is_last else 0), count)
+            for share, count in zip(group.shared, counts)
         }
         self.thread = Thread(meetings, reaches, dict(zip(self.variables, indices)))
 
@@ -148,7 +151,7 @@ class _Elements:
         if index not in self.shares:
             return bounds
         number, count = self.shares[index]
-        return b.add(bounds.lower, number), bounds.upper, b.index(count)
+        return b.add(bounds.lower, number), bounds.upper, count
 
     def _sum_iterations(self, iterations: list[Iteration]) -> list[ir.Value]:
         """Return what some iterations add: without a test for each, so that nothing waits for what

@@ -1,18 +1,23 @@
 """Values that updates of a parallel loop need and that are dear to compute again for each of them:
-kept in memory of the launch, an element an iteration, by a loop in front."""
+kept in memory of the launch, an element an iteration, by a loop in front. Of a box that is known at
+the launch only, on a stack that the host allocates."""
 
 from __future__ import annotations
 
 from math import prod
+from typing import NamedTuple
 
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
-from mlirad.dialect import field
+from mlirad.dialect import field, grad
 from mlirad.dialect.layout_rules import ELEMENT_SIZES
 from mlirad.ir import build as b
+from mlirad.ir.box import bounds_of, product
 from mlirad.ir.memory.launch_memory import scratch
+from mlirad.ir.ops import Func
 from mlirad.ir.structured import Parallel
 from mlirad.ir.walk import (
+    accesses,
     at_end,
     attributes_of,
     before,
@@ -44,13 +49,22 @@ class KeptValues:
 
     @property
     def is_possible(self) -> bool:
-        """Return whether there are any, all can be kept, and the loop's box is known."""
+        """Return whether there are any, all can be kept, and the loop's box is known, or that of an
+        array that the loop goes through."""
+        if not self.values or any(str(value.type) not in ELEMENT_SIZES for value in self.values):
+            return False
         trips = [span.trips for span in spans(self.loop)]
-        return (
-            bool(self.values)
-            and all(str(value.type) in ELEMENT_SIZES for value in self.values)
-            and all(count is not None and count > 0 for count in trips)
-            and 8 * prod(count or 0 for count in trips) <= LARGEST
+        if None in trips:
+            return self._goes_through_array()
+        return 0 < 8 * prod(count or 0 for count in trips) <= LARGEST
+
+    def _goes_through_array(self) -> bool:
+        """Return whether each iteration accesses an element of its own of an array, so that what is
+        kept takes no more memory than that; the function allocates it."""
+        box = set(Parallel(self.loop).indices)
+        return enclosing(self.loop).name == Func.FUNC and any(
+            enclosing(op) == self.loop and box <= set(indices)
+            for op, _, indices in accesses(self.loop)
         )
 
     def producers(self) -> set[ir.Operation]:
@@ -63,21 +77,28 @@ class KeptValues:
     def keep(self, module: ir.Operation) -> None:
         """Compute the values in front of the loop, and load them in it."""
         box, producers = Parallel(self.loop), self.producers()
-        extents = [span.trips or 0 for span in spans(self.loop)]
         with before(self.loop):
-            arrays = [scratch(module, value.type, extents) for value in self.values]
+            arrays = [self._array(module, value.type) for value in self.values]
             front = b.parallel_loop(box.lower, box.upper, box.steps, attributes_of(self.loop))
         values: Values = dict(zip(box.indices, front.indices))
         with at_end(front.body, self.loop.location):
             for op in [op for op in self.top if op in producers]:
                 clone(op, values)
             for array, value in zip(arrays, self.values):
-                field.store(values[value], array, _places(front))
+                array.store(values[value], _places(front))
             b.end_parallel()
         for array, value in zip(arrays, self.values):
             op = value.owner.operation
             with before(op):
-                value.replace_all_uses_with(field.load(array, _places(box)))
+                value.replace_all_uses_with(array.load(_places(box)))
+
+    def _array(self, module: ir.Operation, element: ir.Type) -> _FixedArray | _OpenArray:
+        trips = [span.trips for span in spans(self.loop)]
+        extents = [trip for trip in trips if trip is not None]
+        if len(extents) == len(trips):
+            return _FixedArray(scratch(module, element, extents))
+        counts = [bounds.trips() for bounds in bounds_of(self.loop)]
+        return _OpenArray(grad.alloc(element, product(counts)), counts)
 
     def _is_asked(self, value: ir.OpResult, updates: list[Update]) -> bool:
         """Return whether a dear value is an update's, or is used where one is made."""
@@ -104,6 +125,37 @@ class KeptValues:
                 producers.add(op)
                 inside = [operand for child in operations(op) for operand in child.operands]
                 pending += [*op.operands, *inside]
+
+
+class _FixedArray(NamedTuple):
+    """An element an iteration, in a field of the launch."""
+
+    memory: ir.Value
+
+    def store(self, value: ir.Value, places: list[ir.Value]) -> None:
+        field.store(value, self.memory, places)
+
+    def load(self, places: list[ir.Value]) -> ir.Value:
+        return field.load(self.memory, places)
+
+
+class _OpenArray(NamedTuple):
+    """The same on a stack, in row-major order."""
+
+    stack: ir.Value
+    extents: list[ir.Value]
+
+    def store(self, value: ir.Value, places: list[ir.Value]) -> None:
+        grad.push(value, self.stack, self._number(places))
+
+    def load(self, places: list[ir.Value]) -> ir.Value:
+        return grad.pop(self.stack, self._number(places))
+
+    def _number(self, places: list[ir.Value]) -> ir.Value:
+        number = places[0]
+        for place, extent in zip(places[1:], self.extents[1:]):
+            number = b.add(b.mul(number, extent), place)
+        return number
 
 
 def _places(box: Parallel) -> list[ir.Value]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_load
+from mlirad.dialect.grad import PopOp
 from mlirad.ir.elementary.table import INSTRUCTIONS
 from mlirad.ir.ops import Math
 from mlirad.ir.structured import is_for
@@ -21,7 +22,7 @@ def cost_of(op: ir.Operation) -> int:
         return spans(op)[0].expected_trips * _cost_inside(op)
     if len(op.regions):
         return _cost_inside(op)
-    if is_load(op):
+    if is_load(op) or PopOp.holds(op):
         return LOAD
     if op.name.startswith(_DIVISIONS):
         return DIVISION

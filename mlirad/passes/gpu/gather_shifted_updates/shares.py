@@ -10,7 +10,9 @@ import msgspec
 from mlirad.analysis.meetings import Meetings
 from mlirad.analysis.trips import span_of
 from mlirad.bindings import ir
-from mlirad.ir.box import bounds_of_index
+from mlirad.ir import build as b
+from mlirad.ir.box import bounds_of_index, fold
+from mlirad.ir.ops import Arith
 from mlirad.ir.structured import Parallel
 from mlirad.passes.gpu.gather_shifted_updates.solved_updates import Update
 
@@ -21,12 +23,22 @@ LEAST = 8  # iterations that pay for a thread, and threads that pay for its atom
 
 class Shares(msgspec.Struct, frozen=True):
     """The iterations of an index that the element does not tell are shared out to `count` threads,
-    each of which takes every so many-th; `is_last`: threads next to one another take neighbouring
-    ones."""
+    each of which takes every so many-th, or to as many as the host finds (None); `is_last`: threads
+    next to one another take neighbouring ones."""
 
     index: ir.Value
-    count: int
+    count: int | None
     is_last: bool
+
+    def threads(self, elements: ir.Value) -> ir.Value:
+        """The number of threads of each of so many elements, made at the insertion point."""
+        if self.count is not None:
+            return b.index(self.count)
+        bounds = bounds_of_index(self.index)
+        assert bounds is not None
+        free = fold(Arith.DIVUI, b.index(THREADS), fold(Arith.MAXSI, elements, b.index(1)))
+        most = fold(Arith.CEILDIVSI, bounds.trips(), b.index(LEAST))
+        return fold(Arith.MAXSI, fold(Arith.MINSI, free, most), b.index(1))
 
 
 def shares(meetings: Meetings, group: Sequence[Update]) -> list[Shares] | None:
@@ -45,8 +57,12 @@ def shares(meetings: Meetings, group: Sequence[Update]) -> list[Shares] | None:
     if iterations is None or inner_count is None:
         inner = [variable for variable in variables if variable not in indices]
         alike = len(missing) == len(inner) == 1
-        meet = alike and _ends(meetings, missing[0]) == _ends(meetings, inner[0])
-        return [] if meet else None
+        if alike and _ends(meetings, missing[0]) == _ends(meetings, inner[0]):
+            return []
+        if not inner:
+            return None
+        index = max(missing, key=lambda iv: _trips(iv) or THREADS)
+        return [Shares(index, None, index == indices[-1])]
     if FEWER * inner_count >= iterations:
         return []
     if elements is None or all(variable in indices for variable in variables):

@@ -22,7 +22,8 @@ from mlirad.dialect.field import (
     is_load,
     split_access,
 )
-from mlirad.ir.ops import Scf
+from mlirad.dialect.grad import PopOp, PushOp
+from mlirad.ir.ops import Func, Scf
 from mlirad.ir.pure_operations import is_arithmetic
 from mlirad.ir.structured import For, Parallel, is_branch, is_for
 from mlirad.ir.walk import (
@@ -30,9 +31,11 @@ from mlirad.ir.walk import (
     accesses,
     ancestors,
     constant_integer,
+    enclosing,
     has_uses,
     is_defined_in,
     operations,
+    owner_operation,
 )
 
 
@@ -225,7 +228,26 @@ def only_reads(op: ir.Operation) -> bool:
         or GetOp.holds(op)
         or DimOp.holds(op)
         or op.name == Scf.YIELD
+        or (PopOp.holds(op) and _was_filled(op))
     )
+
+
+def _was_filled(pop: ir.Operation) -> bool:
+    """Return whether the stack that a value is taken from belongs to the function, and was filled
+    by another loop of it (`kept_values.py`)."""
+    stack = pop.operands[0]
+    maker = owner_operation(stack)
+    if enclosing(maker).name != Func.FUNC:
+        return False
+    pushes = [use.owner.operation for use in stack.uses if PushOp.holds(use.owner)]
+    return not any(_top(push) == _top(pop) for push in pushes)
+
+
+def _top(op: ir.Operation) -> ir.Operation:
+    """The op at the top of the function that another stands in."""
+    while enclosing(op).name != Func.FUNC:
+        op = enclosing(op)
+    return op
 
 
 def _goes_round_once(solution: Solution) -> bool:

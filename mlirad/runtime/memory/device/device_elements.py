@@ -79,18 +79,10 @@ class DeviceElements(Elements):
             if source.size < min(_FEW + 1, place.nbytes // self.dtype.itemsize) and (
                 source.shape == place.shape[len(place.shape) - source.ndim :]
             ):
-                return self._spread(place, source)
+                return _spread(self.transfers, place, source.astype(self.dtype))
             values = np.empty(place.shape, self.dtype)
             values[...] = source
         self.transfers.write(place, values)
-
-    def _spread(self, place: Strided, values: Values) -> None:
-        """Set elements to a number, or vectors to one: by filling each component."""
-        every = (slice(None),) * (len(place.shape) - values.ndim)
-        for index in np.ndindex(values.shape):
-            number = np.empty(1, self.dtype)
-            number[...] = values[index]
-            self.transfers.fill(place.at((*every, *index)), number)
 
     def fill(self, value: Any, box: Box | None = None, where: Values | None = None) -> None:
         number = np.empty(1, self.dtype)
@@ -191,6 +183,13 @@ class DeviceKept(Kept):
 
     def present(self, arena: Arena, name: str) -> Kept:
         return arena.keep(self._elements, None, name)
+
+
+def _spread(transfers: Transfers, place: Strided, values: Values) -> None:
+    """Set elements to a number, or vectors to one: by filling each component."""
+    every = (slice(None),) * (len(place.shape) - values.ndim)
+    for index in np.ndindex(values.shape):
+        transfers.fill(place.at((*every, *index)), values[index].reshape(1))
 
 
 class _Unreadable:
