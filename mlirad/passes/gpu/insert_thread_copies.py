@@ -21,6 +21,7 @@ from mlirad.ir.box import box_digits
 from mlirad.ir.gpu.accumulator import LAST_BLOCK, Accumulator, first_thread, sums_of_parts
 from mlirad.ir.gpu.blocks import (
     FILLING_BLOCKS,
+    MOST_THREADS,
     WHOLE_BLOCKS,
     block_number,
     block_size,
@@ -48,6 +49,7 @@ from mlirad.ir.walk import (
 REQUIRES = KERNELS
 
 _THREADS = 1 << 15
+_MANY = 1 << 14  # copies, which a block of the most threads adds up
 _MOST_ELEMENTS = 1 << 24  # of all copies of an array
 _WORTH = 4  # updates for each element of the copies
 
@@ -141,15 +143,15 @@ class _CopiedArray:
 
     def _add_up(self, copies: ir.Value, array: ir.Value, count: ir.Value) -> None:
         """A launch of a block for every element, for so many copies."""
-        size = b.index(LAST_BLOCK)
-        threads = threads_in_blocks(b.index(prod(self.extents) * LAST_BLOCK), LAST_BLOCK)
+        width = LAST_BLOCK if self.threads < _MANY else MOST_THREADS
+        threads = threads_in_blocks(b.index(prod(self.extents) * width), width)
         with at_end(threads.body, ir.Location.current):
             number, thread = block_number(), thread_number()
             totals = sums_of_parts(
                 [self.sum],
                 thread,
                 count,
-                size,
+                b.index(width),
                 lambda k: [field.load(copies, [self._place_of(number, k)])],
             )
             with first_thread([self.sum], totals) as (total,):

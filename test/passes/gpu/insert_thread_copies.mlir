@@ -21,10 +21,10 @@
 // CHECK: %[[OLD:.*]] = field.load %[[COPIES]][%[[THERE:[0-9]+]]]
 // CHECK-NEXT: %[[NEW:.*]] = arith.addf %[[OLD]]
 // CHECK-NEXT: field.store %[[NEW]], %[[COPIES]][%[[THERE]]]
-// CHECK: scf.parallel {{.*}} to (%c1024) step
+// CHECK: scf.parallel {{.*}} to (%c4096) step
 // CHECK: gpu.all_reduce add
 // CHECK: field.atomic add {{.*}} {field.derivative, field.plain}
-// CHECK: {block_dim = 256 : i64, field.whole_blocks}
+// CHECK: {block_dim = 1024 : i64, field.whole_blocks}
 func.func @bins(%v: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
