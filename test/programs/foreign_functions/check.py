@@ -38,7 +38,7 @@ def outcome(function: Function, seed: int) -> Outcome:
         expected = upstream.outputs(function.text, function.arguments)
     except Exception as error:
         return Outcome("invalid", f"{type(error).__name__}: {error}")
-    machine = ti.simt if seed % 16 == 15 else ti.cpu
+    machine = ti.simt if seed % 16 == 15 else None  # what tests run on
     ti.init(machine, default_fp=ti.f64, log_level="error", offline_cache=False, opt_level=seed % 4)
     try:
         program = Program(ti.mlir.parse(function.text, "f"), function.arguments)
