@@ -14,7 +14,7 @@ from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 
 @pytest.fixture
 def chain() -> Chain:
-    ti.init(arch=ti.cpu, default_fp=ti.f64)
+    ti.init(default_fp=ti.f64)
     return Chain()
 
 

@@ -311,7 +311,7 @@ def test_templates_compile_once_for_each_value() -> None:
 
 
 def test_a_scalar_that_a_function_declares_is_the_type_of_entries() -> None:
-    ti.init(arch=ti.cpu)
+    ti.init()
 
     @ti.func
     def halves(v) -> ti.f64:
@@ -325,7 +325,7 @@ def test_a_scalar_that_a_function_declares_is_the_type_of_entries() -> None:
 
 
 def test_a_vector_type_without_a_type_of_entries_means_the_default_float() -> None:
-    ti.init(arch=ti.cpu, default_fp=ti.f64)
+    ti.init(default_fp=ti.f64)
 
     @ti.func
     def third(v) -> ti.math.vec2:

@@ -32,7 +32,7 @@ def wrapped(value: int, dtype: Any) -> int:
 def test_overflow_is_reported_where_it_happens(
     dtype: Any, symbol: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    ti.init(arch=ti.cpu, debug=True)
+    ti.init(debug=True)
     name, exact = OPERATORS[symbol]
 
     @ti.kernel
@@ -66,20 +66,20 @@ def test_nothing_is_reported_of_floats_negations_and_without_debug(
         y = x * x
         return -a + ti.cast(y > 1, ti.u32)
 
-    ti.init(arch=ti.cpu, debug=True)
+    ti.init(debug=True)
     assert run(3, 1e30) == 2**32 - 2
 
     @ti.kernel
     def wraps(a: int) -> int:
         return a * a
 
-    ti.init(arch=ti.cpu)
+    ti.init()
     assert wraps(1 << 20) == 0
     assert capfd.readouterr().out == ""
 
 
 def test_overflow_in_a_differentiated_loop(capfd: pytest.CaptureFixture[str]) -> None:
-    ti.init(arch=ti.cpu, debug=True, default_fp=ti.f64)
+    ti.init(debug=True, default_fp=ti.f64)
     x, y = ti.field(ti.f64, 4, needs_grad=True), ti.field(ti.f64, (), needs_grad=True)
 
     @ti.kernel
@@ -122,7 +122,7 @@ def test_shifts_by_any_number(dtype: Any) -> None:
 
 
 def test_shift_to_the_left_is_reported(capfd: pytest.CaptureFixture[str]) -> None:
-    ti.init(arch=ti.cpu, debug=True)
+    ti.init(debug=True)
 
     @ti.kernel
     def run(a: ti.i32, count: ti.i32) -> ti.i32:

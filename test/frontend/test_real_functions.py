@@ -102,7 +102,7 @@ def test_recursion_is_that_of_python() -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_recursion_in_a_parallel_loop(threads: int) -> None:
-    ti.init(arch=ti.cpu, cpu_max_num_threads=threads)
+    ti.init(cpu_max_num_threads=threads)
     n = 20_000
     x, y = ti.field(ti.f64, 64), ti.field(ti.f64, n)
     x.from_numpy(np.arange(64.0))
@@ -299,13 +299,13 @@ def recursion(name: str) -> Any:
 
 @pytest.mark.parametrize("name", ["chosen", "short", "unrolled", "listed"])
 def test_calls_that_cannot_be_taken_out(name: str) -> None:
-    ti.init(arch=ti.cpu)
+    ti.init()
     with pytest.raises(ti.TaichiSyntaxError, match="a function cannot call itself in"):
         recursion(name)()
 
 
 def test_what_real_functions_declare() -> None:
-    ti.init(arch=ti.cpu)
+    ti.init()
     with pytest.raises(ti.TaichiSyntaxError, match="must be type annotated: parameter 'a'"):
 
         @ti.real_func

@@ -17,7 +17,7 @@ import pytest
 import mlirad as ti
 
 PROGRAM = """import mlirad as ti
-ti.init(arch=ti.cpu, log_level=ti.ERROR)
+ti.init(log_level=ti.ERROR)
 @ti.kernel
 def run(n: int) -> int:
     return 2 * n
@@ -27,7 +27,7 @@ print(run(21))
 
 @pytest.fixture(autouse=True)
 def program() -> None:
-    ti.init(arch=ti.cpu, default_fp=ti.f64)
+    ti.init(default_fp=ti.f64)
 
 
 def test_the_standard_input_and_the_command_line(tmp_path: Path) -> None:

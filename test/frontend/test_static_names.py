@@ -8,7 +8,7 @@ import mlirad as ti
 
 
 def test_a_value_stays_known_where_it_is_passed_to_a_function_with_a_name_of_its_own() -> None:
-    ti.init(arch=ti.cpu)
+    ti.init()
     x = ti.field(ti.i32, shape=4)
 
     @ti.func
@@ -37,7 +37,7 @@ def test_a_value_stays_known_where_it_is_passed_to_a_function_with_a_name_of_its
 
 
 def test_a_name_that_two_static_assignments_give_each_other_is_no_circle() -> None:
-    ti.init(arch=ti.cpu)
+    ti.init()
 
     @ti.kernel
     def run(n: ti.i32) -> ti.i32:

@@ -8,7 +8,7 @@ import mlirad as ti
 
 @pytest.fixture(autouse=True)
 def program() -> None:
-    ti.init(arch=ti.cpu, default_fp=ti.f64)
+    ti.init(default_fp=ti.f64)
 
 
 @ti.kernel

@@ -151,7 +151,7 @@ def test_boundary_clamp() -> None:
 
 @pytest.mark.parametrize("debug", [False, True])
 def test_clamped_components(debug: bool) -> None:
-    ti.init(arch=ti.cpu, debug=debug)
+    ti.init(debug=debug)
 
     @ti.kernel
     def vector(x: ti.types.ndarray(ti.types.vector(2, ti.f64), boundary="clamp"), k: int) -> ti.f64:

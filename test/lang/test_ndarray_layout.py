@@ -234,7 +234,7 @@ def test_clamped_indices() -> None:
 
 
 def test_bounds_are_checked() -> None:
-    ti.init(arch=ti.cpu, debug=True)
+    ti.init(debug=True)
 
     @ti.kernel
     def read(x: ti.types.ndarray(), i: int) -> ti.f64:

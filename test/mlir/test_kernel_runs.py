@@ -254,7 +254,7 @@ func.func @pick(%x: !field.array<f32, [4]>, %y: !field.array<f32, [4]>, %n: inde
 @pytest.mark.parametrize("optimize", [False, True])
 def test_memory_on_the_stack_does_not_grow_with_iterations(opt_level: int, optimize: bool) -> None:
     """So many that all of it would be more than a stack."""
-    ti.init(arch=ti.cpu, opt_level=opt_level, cpu_max_num_threads=1)
+    ti.init(opt_level=opt_level, cpu_max_num_threads=1)
     with context():
         module = parsed(LOCALS)
         label_arguments(module.operation)

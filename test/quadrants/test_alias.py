@@ -10,7 +10,7 @@ import quadrants as qd
 from quadrants.lang import impl
 from quadrants._kernels import tensor_to_ext_arr
 import numpy as np
-qd.init(arch=qd.cpu)
+qd.init()
 x = qd.field(qd.f32, shape=3)
 @qd.kernel
 def fill():

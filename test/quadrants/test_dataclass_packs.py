@@ -45,7 +45,7 @@ def state_of(values: np.ndarray, *, flag: bool = True, needs_grad: bool = False)
 
 
 def test_members_are_read_and_written() -> None:
-    qd.init(arch=qd.cpu)
+    qd.init()
     state = state_of(np.arange(3.0))
     for factor in (2.0, 3.0):
         run(state, factor)
@@ -56,14 +56,14 @@ def test_members_are_read_and_written() -> None:
 
 
 def test_arrays_of_numpy_are_members_too() -> None:
-    qd.init(arch=qd.cpu)
+    qd.init()
     y = np.zeros(3)
     run(State(np.arange(3.0), Inner(y, 1), True), 2.0)
     np.testing.assert_array_equal(y, [1.0, 3.0, 5.0])
 
 
 def test_a_tape_sees_members() -> None:
-    qd.init(arch=qd.cpu)
+    qd.init()
     state = state_of(np.arange(3.0), needs_grad=True)
     loss = qd.field(qd.f64, (), needs_grad=True)
 
@@ -80,7 +80,7 @@ def test_a_tape_sees_members() -> None:
 
 
 def test_members_may_change_between_launches() -> None:
-    qd.init(arch=qd.cpu)
+    qd.init()
 
     @dataclasses.dataclass
     class Loose:
@@ -102,19 +102,19 @@ def test_members_may_change_between_launches() -> None:
 
 
 def test_an_object_of_another_class_is_refused() -> None:
-    qd.init(arch=qd.cpu)
+    qd.init()
     with pytest.raises(qd.QuadrantsRuntimeTypeError, match="State is needed, not a Inner"):
         run(Inner(np.zeros(3), 1), 2.0)
 
 
 def test_a_member_of_another_type_is_refused() -> None:
-    qd.init(arch=qd.cpu)
+    qd.init()
     with pytest.raises(qd.QuadrantsRuntimeTypeError, match=r"state\.x"):
         run(State(3.0, Inner(np.zeros(3), 1), True), 2.0)
 
 
 def test_launches_are_repeated_by_their_words_too() -> None:
-    qd.init(arch=qd.cpu)
+    qd.init()
     state, other = state_of(np.arange(3.0)), state_of(np.arange(4.0))
     for factor in (2.0, 3.0, 4.0):
         for pack in (state, other):
@@ -126,7 +126,7 @@ def test_launches_are_repeated_by_their_words_too() -> None:
 
 
 def test_a_tape_sees_launches_that_were_repeated_before() -> None:
-    qd.init(arch=qd.cpu)
+    qd.init()
     state = state_of(np.arange(3.0), needs_grad=True)
     for _ in range(3):
         run(state, 2.0)
@@ -146,7 +146,7 @@ def test_a_tape_sees_launches_that_were_repeated_before() -> None:
 
 
 def test_what_a_frozen_dataclass_holds_is_looked_at() -> None:
-    qd.init(arch=qd.cpu)
+    qd.init()
     state, y = state_of(np.arange(3.0)), qd.ndarray(qd.f64, 3)
     for _ in range(3):
         run(state, 2.0)
@@ -159,7 +159,7 @@ def test_what_a_frozen_dataclass_holds_is_looked_at() -> None:
 
 
 def test_unused_members_are_not_passed() -> None:
-    qd.init(arch=qd.cpu)
+    qd.init()
 
     @qd.kernel
     def fill(state: State):
@@ -174,7 +174,7 @@ def test_unused_members_are_not_passed() -> None:
 
 
 def test_one_array_that_is_two_members() -> None:
-    qd.init(arch=qd.cpu)
+    qd.init()
     x = qd.ndarray(qd.f64, 3)
     x.fill(1.0)
     for _ in range(3):
@@ -187,7 +187,7 @@ def test_one_array_that_is_two_members() -> None:
 
 
 def test_members_carry_tangents() -> None:
-    qd.init(arch=qd.cpu)
+    qd.init()
     state = state_of(np.arange(3.0), needs_grad=True)
     factor, loss = (qd.field(qd.f64, (), needs_dual=True) for _ in range(2))
 

@@ -27,7 +27,7 @@ def dispatcher(calls: list[str], **options: object) -> object:
 
 
 def test_each_is_tried_then_the_fastest_runs() -> None:
-    qd.init(arch=qd.cpu)
+    qd.init()
     calls: list[str] = []
     work = dispatcher(calls)
     results = [work(1) for _ in range(6)]  # type: ignore[operator]
@@ -36,14 +36,14 @@ def test_each_is_tried_then_the_fastest_runs() -> None:
 
 
 def test_what_is_not_compatible_does_not_run() -> None:
-    qd.init(arch=qd.cpu)
+    qd.init()
     calls: list[str] = []
     work = dispatcher(calls)
     assert [work(20) for _ in range(4)] == ["slow"] * 4  # type: ignore[operator]
 
 
 def test_geometries_are_tried_by_themselves_and_again() -> None:
-    qd.init(arch=qd.cpu)
+    qd.init()
     calls: list[str] = []
     work = dispatcher(calls, repeat_after_count=2, repeat_after_seconds=0)
     for n in (1, 2):
@@ -55,7 +55,7 @@ def test_geometries_are_tried_by_themselves_and_again() -> None:
 
 
 def test_none_that_is_compatible_is_an_error() -> None:
-    qd.init(arch=qd.cpu)
+    qd.init()
 
     @qd.perf_dispatch(get_geometry_hash=lambda: 0)
     def nothing() -> None: ...
@@ -94,7 +94,7 @@ def test_the_first_measurement_has_a_warm_up_of_its_own() -> None:
 def test_an_implementation_that_the_environment_forces(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    qd.init(arch=qd.cpu)
+    qd.init()
     monkeypatch.setenv("QD_PERFDISPATCH_FORCE", " work : slow , other:x,?")
     calls: list[str] = []
     work: Any = dispatcher(calls)

@@ -145,7 +145,7 @@ def test_a_graph_whose_arrays_are_gone_is_refused() -> None:
     with pytest.raises(qd.QuadrantsCompilationError, match="freed"):
         add(array)
     freed = present
-    qd.init(arch=qd.cpu)
+    qd.init()
     with pytest.raises(qd.QuadrantsRuntimeError, match="ended"):
         add(array)
 

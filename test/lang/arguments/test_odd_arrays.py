@@ -21,7 +21,7 @@ Array = np.ndarray[Any, Any]
 
 @pytest.fixture(autouse=True, scope="module")
 def program() -> None:
-    ti.init(arch=ti.cpu)
+    ti.init()
 
 
 @ti.kernel
@@ -141,6 +141,7 @@ def test_elements(what: str) -> None:
         assert copy.deepcopy(x).to_numpy().tolist() == [7.0, 2.5, 1.0]
 
 
+@pytest.mark.cpu_code("memory that NumPy sees")
 def test_the_interface_of_numpy_s_arrays() -> None:
     x, blocked = ti.field(ti.f32, 3), ti.field(ti.f32)
     ti.root.dense(ti.i, 2).dense(ti.i, 2).place(blocked)
@@ -158,11 +159,11 @@ def test_the_interface_of_numpy_s_arrays() -> None:
 
 
 def test_a_view_by_the_interface_outlives_its_program() -> None:
-    ti.init(arch=ti.cpu)
+    ti.init()
     x = ti.field(ti.f32, 100_000)
     x.fill(3)
     view = np.asarray(x)
-    ti.init(arch=ti.cpu)
+    ti.init()
     del x
     gc.collect()
     other = ti.field(ti.f32, 100_000)
@@ -178,7 +179,7 @@ def test_a_field_is_refused_with_its_cure() -> None:
 @pytest.mark.parametrize("way", ["array", "element", "slice", "fill"])
 def test_numbers_too_large_for_a_field_are_infinite(way: str) -> None:
     """So a reverse that multiplies them keeps adjoints of 0, as of infinities that are given."""
-    ti.init(arch=ti.cpu)
+    ti.init()
     x, w, mask, loss = (ti.field(ti.f32, n, needs_grad=True) for n in (2, 2, 2, ()))
 
     @ti.kernel

@@ -13,7 +13,7 @@ Pack = ti.types.argpack(x=ti.types.ndarray(ndim=1), inner=Inner, shift=vec2, bod
 
 @pytest.fixture(autouse=True)
 def program() -> None:
-    ti.init(arch=ti.cpu, default_fp=ti.f64)
+    ti.init(default_fp=ti.f64)
 
 
 @ti.kernel

@@ -482,7 +482,7 @@ def test_a_new_program_frees_the_code_of_the_last() -> None:
 
 
 def test_addresses_of_leaves_and_components() -> None:
-    ti.init(arch=ti.cpu)
+    ti.init()
     x = ti.Vector.field(3, ti.f32, (4, 5))
     second, found = x.get_scalar_field(1), ti.field(ti.u64, 2)
 

@@ -43,7 +43,7 @@ MAKERS = [flat, nested, array, vectors]
 
 @pytest.fixture(autouse=True)
 def program() -> None:
-    ti.init(arch=ti.cpu, default_fp=ti.f64)
+    ti.init(default_fp=ti.f64)
 
 
 @pytest.mark.parametrize("make", MAKERS)

@@ -57,7 +57,7 @@ Decompose = Callable[[np.ndarray], list[np.ndarray]]
 def function_of(name: str, n: int, precision: str, shapes: list[tuple[int, ...]]) -> Decompose:
     """A function of `ti` over an array of matrices, at a precision."""
     ftype = FLOATS[precision][0]
-    ti.init(arch=ti.cpu, default_fp=ftype)
+    ti.init(default_fp=ftype)
     given = ti.Matrix.field(n, n, ftype, shape=COUNT)
     fields = [
         ti.Matrix.field(*s, ftype, shape=COUNT)
@@ -168,7 +168,7 @@ def test_eigenvalues(precision: str) -> None:
 def test_linear_systems(n: int, precision: str) -> None:
     """Residuals beside the size of what was subtracted, as elimination with pivots keeps them."""
     ftype, dtype = FLOATS[precision]
-    ti.init(arch=ti.cpu, default_fp=ftype)
+    ti.init(default_fp=ftype)
     b = np.linspace(1, 2, n).astype(dtype)
     given, right = ti.Matrix.field(n, n, ftype, shape=COUNT), ti.Vector(list(b), dt=ftype)
     x = ti.Vector.field(n, ftype, shape=COUNT)
