@@ -93,6 +93,7 @@ class Llvm:
     """Ops of `llvm`."""
 
     ADD, ADDRSPACECAST, ALLOCA = "llvm.add", "llvm.addrspacecast", "llvm.alloca"
+    AND, LSHR, SHL = "llvm.and", "llvm.lshr", "llvm.shl"
     ATOMICRMW, BITCAST, BR, CALL = "llvm.atomicrmw", "llvm.bitcast", "llvm.br", "llvm.call"
     CALL_INTRINSIC, CMPXCHG, COND_BR = "llvm.call_intrinsic", "llvm.cmpxchg", "llvm.cond_br"
     EXTRACTELEMENT, EXTRACTVALUE, FENCE = "llvm.extractelement", "llvm.extractvalue", "llvm.fence"

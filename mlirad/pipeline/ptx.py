@@ -11,7 +11,7 @@ from mlirad.errors import SourceLocation, TaichiCompilationError
 from mlirad.ir.ops import Gpu
 from mlirad.ir.reports.location import nearest_location
 from mlirad.ir.walk import block_operations, operations
-from mlirad.passes.gpu.merge_atomics import INSTRUCTION, merge_atomics
+from mlirad.passes.gpu.merge_atomics import MERGED, merge_atomics
 from mlirad.pipeline.float_text import spell_floats_as_bits
 from mlirad.pipeline.libdevice import libdevice
 from mlirad.pipeline.llvm_form import check_llvm_form
@@ -57,7 +57,7 @@ def to_ptx(module: ir.Operation, chip: str) -> str:
     """
     machine = _machine(chip)
     written = _llvm_ir(module, str(machine.target_data), has_pairs=_number(chip) >= 90)
-    if INSTRUCTION in written and _number(chip) == 90:  # later chips have a later PTX
+    if MERGED in written and _number(chip) == 90:  # later chips have a later PTX
         machine = _machine(chip, "+ptx81")
     parsed = llvm.parse_assembly(written)
     _check_that_none_allocates(parsed)

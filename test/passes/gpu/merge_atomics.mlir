@@ -41,6 +41,137 @@ llvm.func @reversed(%p: !llvm.ptr {llvm.align = 8 : i64}, %i: i64, %v: f32, %w: 
   llvm.return
 }
 
+// Three cells in a row, of two components: an address of 8 aligned bytes, whose bit tells which two cells lie
+// in 16. What is read from another argument does not wait for them.
+// CHECK-LABEL: llvm.func @row
+// CHECK: %[[MOVED:.*]] = llvm.icmp "ne"
+// CHECK-COUNT-5: llvm.select %[[MOVED]]
+// CHECK: llvm.inline_asm {{.*}}add.v4.f32 [$0], {$1, $2, $3, $4};", "l,f,f,f,f,~{memory}"
+// CHECK-COUNT-3: llvm.select %[[MOVED]]
+// CHECK: llvm.inline_asm {{.*}}add.v2.f32
+// CHECK-NOT: llvm.atomicrmw
+// CHECK: llvm.return
+llvm.func @row(%p: !llvm.ptr {llvm.align = 256 : i64, llvm.noalias}, %q: !llvm.ptr {llvm.noalias}, %i: i32, %v: f32, %w: f32) {
+  %0 = llvm.mlir.constant(0 : i64) : i64
+  %1 = llvm.mlir.constant(1 : i64) : i64
+  %2 = llvm.mlir.constant(2 : i64) : i64
+  %one = llvm.mlir.constant(1 : i32) : i32
+  %i1 = llvm.add %i, %one : i32
+  %i2 = llvm.add %i1, %one : i32
+  %s0 = llvm.sext %i : i32 to i64
+  %s1 = llvm.sext %i1 : i32 to i64
+  %s2 = llvm.sext %i2 : i32 to i64
+  %m0 = llvm.mul %s0, %2 : i64
+  %m1 = llvm.mul %s1, %2 : i64
+  %m2 = llvm.mul %s2, %2 : i64
+  %n0 = llvm.add %m0, %1 : i64
+  %n1 = llvm.add %m1, %1 : i64
+  %n2 = llvm.add %m2, %1 : i64
+  %p0 = llvm.getelementptr %p[%m0] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %p1 = llvm.getelementptr %p[%n0] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %p2 = llvm.getelementptr %p[%m1] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %p3 = llvm.getelementptr %p[%n1] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %p4 = llvm.getelementptr %p[%m2] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %p5 = llvm.getelementptr %p[%n2] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %q0 = llvm.getelementptr %q[%s0] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %x = llvm.fmul %v, %w : f32
+  %a0 = llvm.atomicrmw fadd %p0, %v monotonic : !llvm.ptr, f32
+  %a1 = llvm.atomicrmw fadd %p1, %w monotonic : !llvm.ptr, f32
+  %a2 = llvm.atomicrmw fadd %p2, %x monotonic : !llvm.ptr, f32
+  %l = llvm.load %q0 : !llvm.ptr -> f32
+  %y = llvm.fadd %l, %v : f32
+  %a3 = llvm.atomicrmw fadd %p3, %y monotonic : !llvm.ptr, f32
+  %z = llvm.fadd %l, %w : f32
+  %a4 = llvm.atomicrmw fadd %p4, %z monotonic : !llvm.ptr, f32
+  %a5 = llvm.atomicrmw fadd %p5, %v monotonic : !llvm.ptr, f32
+  llvm.return
+}
+
+// Three numbers in a row: two of them are a pair.
+// CHECK-LABEL: llvm.func @numbers
+// CHECK: llvm.inline_asm {{.*}}add.v2.f32
+// CHECK: llvm.inline_asm {{.*}}global.add.f32 [$0], $1;"
+// CHECK-NOT: llvm.inline_asm
+// CHECK: llvm.return
+llvm.func @numbers(%p: !llvm.ptr {llvm.align = 256 : i64}, %i: i64, %v: f32, %w: f32) {
+  %1 = llvm.mlir.constant(1 : i64) : i64
+  %2 = llvm.mlir.constant(2 : i64) : i64
+  %i1 = llvm.add %i, %1 : i64
+  %i2 = llvm.add %i, %2 : i64
+  %p0 = llvm.getelementptr %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %p1 = llvm.getelementptr %p[%i1] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %p2 = llvm.getelementptr %p[%i2] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %x = llvm.fmul %v, %w : f32
+  %a2 = llvm.atomicrmw fadd %p2, %x monotonic : !llvm.ptr, f32
+  %a0 = llvm.atomicrmw fadd %p0, %v monotonic : !llvm.ptr, f32
+  %a1 = llvm.atomicrmw fadd %p1, %w monotonic : !llvm.ptr, f32
+  llvm.return
+}
+
+// A matrix lies in 16 aligned bytes; one more number behind it does not join.
+// CHECK-LABEL: llvm.func @matrix
+// CHECK: llvm.inline_asm {{.*}}add.v4.f32
+// CHECK-NOT: add.v
+// CHECK: llvm.return
+llvm.func @matrix(%p: !llvm.ptr {llvm.align = 16 : i64}, %i: i64, %v: f32, %w: f32) {
+  %1 = llvm.mlir.constant(1 : i64) : i64
+  %2 = llvm.mlir.constant(2 : i64) : i64
+  %3 = llvm.mlir.constant(3 : i64) : i64
+  %4 = llvm.mlir.constant(4 : i64) : i64
+  %k = llvm.mul %i, %4 : i64
+  %k1 = llvm.add %k, %1 : i64
+  %k2 = llvm.add %k, %2 : i64
+  %k3 = llvm.add %k, %3 : i64
+  %k4 = llvm.add %k, %4 : i64
+  %p0 = llvm.getelementptr %p[%k] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %p1 = llvm.getelementptr %p[%k1] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %p2 = llvm.getelementptr %p[%k2] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %p3 = llvm.getelementptr %p[%k3] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %p4 = llvm.getelementptr %p[%k4] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %a0 = llvm.atomicrmw fadd %p0, %v monotonic : !llvm.ptr, f32
+  %a1 = llvm.atomicrmw fadd %p1, %w monotonic : !llvm.ptr, f32
+  %a2 = llvm.atomicrmw fadd %p2, %v monotonic : !llvm.ptr, f32
+  %a3 = llvm.atomicrmw fadd %p3, %w monotonic : !llvm.ptr, f32
+  %a4 = llvm.atomicrmw fadd %p4, %w monotonic : !llvm.ptr, f32
+  llvm.return
+}
+
+// Halves, of which the assembler takes the bits.
+// CHECK-LABEL: llvm.func @halves
+// CHECK: llvm.bitcast %arg2 : f16 to i16
+// CHECK: llvm.inline_asm {{.*}}add.noftz.v2.f16 [$0], {$1, $2};", "l,h,h,~{memory}"
+// CHECK: llvm.return
+llvm.func @halves(%p: !llvm.ptr {llvm.align = 256 : i64}, %i: i64, %v: f16, %w: f16) {
+  %1 = llvm.mlir.constant(1 : i64) : i64
+  %2 = llvm.mlir.constant(2 : i64) : i64
+  %k = llvm.mul %i, %2 : i64
+  %k1 = llvm.add %k, %1 : i64
+  %p0 = llvm.getelementptr %p[%k] : (!llvm.ptr, i64) -> !llvm.ptr, f16
+  %p1 = llvm.getelementptr %p[%k1] : (!llvm.ptr, i64) -> !llvm.ptr, f16
+  %a0 = llvm.atomicrmw fadd %p0, %v monotonic : !llvm.ptr, f16
+  %a1 = llvm.atomicrmw fadd %p1, %w monotonic : !llvm.ptr, f16
+  llvm.return
+}
+
+// An element twice: what came before is merged first.
+// CHECK-LABEL: llvm.func @twice
+// CHECK: llvm.inline_asm {{.*}}%arg2, %arg3
+// CHECK: llvm.inline_asm {{.*}}%arg3, %arg2
+// CHECK: llvm.return
+llvm.func @twice(%p: !llvm.ptr {llvm.align = 8 : i64}, %i: i64, %v: f32, %w: f32) {
+  %1 = llvm.mlir.constant(1 : i64) : i64
+  %2 = llvm.mlir.constant(2 : i64) : i64
+  %k = llvm.mul %i, %2 : i64
+  %k1 = llvm.add %k, %1 : i64
+  %p0 = llvm.getelementptr %p[%k] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %p1 = llvm.getelementptr %p[%k1] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %a0 = llvm.atomicrmw fadd %p0, %v monotonic : !llvm.ptr, f32
+  %a1 = llvm.atomicrmw fadd %p1, %w monotonic : !llvm.ptr, f32
+  %a2 = llvm.atomicrmw fadd %p1, %v monotonic : !llvm.ptr, f32
+  %a3 = llvm.atomicrmw fadd %p0, %w monotonic : !llvm.ptr, f32
+  llvm.return
+}
+
 // Not where the first may be the second half of 8 bytes, where nothing is known of the pointer, where a
 // result is used, and where memory is read in between.
 // CHECK-LABEL: llvm.func @others
