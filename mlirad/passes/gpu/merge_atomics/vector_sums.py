@@ -41,17 +41,17 @@ def merge_run(run: list[ir.Operation], multiple: int, offset: int, last: ir.Oper
     """Merge sums that lie side by side, from `offset` elements behind a multiple of so many on, in
     front of the last that is made."""
     vector = VECTORS[str(run[0].results[0].type)]
-    known = next((n for n in vector.counts if multiple % n == 0), 1)
-    begin = -offset % known  # in front of it and behind `end` are sums that are no whole vectors
-    units = max(0, len(run) - begin) // known
-    is_odd = 2 * known in vector.counts and units > 2 and units % 2 == 1
-    if not is_odd and (known == 1 or units == 0):
+    aligned = next((n for n in vector.counts if multiple % n == 0), 1)
+    begin = -offset % aligned  # in front of it and behind `end` are sums that are no whole vectors
+    units = max(0, len(run) - begin) // aligned
+    is_odd = 2 * aligned in vector.counts and units > 2 and units % 2 == 1
+    if not is_odd and (aligned == 1 or units == 0):
         return
-    sums, end = [_Sum(op.operands[0], op.operands[1]) for op in run], begin + units * known
+    sums, end = [_Sum(op.operands[0], op.operands[1]) for op in run], begin + units * aligned
     with before(last):
         if is_odd:
             _add_each(vector, sums[:begin], offset, multiple)
-            _add_odd_units(vector, sums[begin:end], known)
+            _add_odd_units(vector, sums[begin:end], aligned)
             _add_each(vector, sums[end:], offset + end, multiple)
         else:
             _add_each(vector, sums, offset, multiple)
