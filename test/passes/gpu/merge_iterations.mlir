@@ -75,9 +75,9 @@ func.func @wide() {
 // CHECK-LABEL: func.func @stencil
 // CHECK: scf.parallel (%[[I:.*]], %[[J:.*]]) = (%c1, %c0{{[_0-9]*}}) to (%c511, %c256{{[_0-9]*}})
 // CHECK: %[[FIRST:.*]] = arith.muli %[[J]], %c4
-// CHECK: %[[RIGHT:.*]] = arith.cmpi sge, %{{.*}}, %c-1018
 // CHECK: %[[LEFT:.*]] = arith.cmpi sge, %[[FIRST]], %c1
-// CHECK: %[[BOTH:.*]] = arith.andi %[[RIGHT]], %[[LEFT]]
+// CHECK: %[[RIGHT:.*]] = arith.cmpi sge, %{{.*}}, %c-1018
+// CHECK: %[[BOTH:.*]] = arith.andi %[[LEFT]], %[[RIGHT]]
 // CHECK: scf.if %[[BOTH]]
 // CHECK: field.load %0[%[[I]]
 // CHECK-NEXT: field.load %0[%[[I]], %{{.*}}] {field.aligned = 16 : i64}

@@ -84,6 +84,74 @@ def test_every_mode_of_a_stencil(order: str, name: str, first: int, last: int, l
     assert (adjoint * values).sum() == (seed.astype(np.float64) * expected).sum()
 
 
+def test_a_periodic_grid(order: str) -> None:
+    """Neighbours around the ends of rows and columns, by both ways of writing a remainder."""
+    count = 512
+    x, y = (ti.field(ti.f32, (count, count), needs_grad=True) for _ in range(2))
+
+    @ti.kernel
+    def step():
+        for i, j in x:
+            around = x[(i + 1) % count, j] + 2.0 * x[(i - 1) % count, j]
+            y[i, j] = around + 4.0 * x[i, (j + 1) % count] - x[i, (j - 1 + count) % count]
+
+    values = np.random.default_rng(8).integers(-8, 8, (count, count)).astype(np.float32)
+    x.from_numpy(values)
+    step()
+    left, right = np.roll(values, 1, axis=1), np.roll(values, -1, axis=1)
+    expected = np.roll(values, -1, axis=0) + 2 * np.roll(values, 1, axis=0) + 4 * right - left
+    np.testing.assert_array_equal(y.to_numpy(), expected)
+    y.grad.from_numpy(values)
+    step.grad()
+    expected = np.roll(values, 1, axis=0) + 2 * np.roll(values, -1, axis=0) + 4 * left - right
+    np.testing.assert_array_equal(x.grad.to_numpy(), expected)
+    assert "alignment = 16" in step.ir(stage="memref")
+    assert "alignment = 16" in step.ir(stage="memref", mode="reverse")
+
+
+def test_a_rim_of_its_own(order: str) -> None:
+    """A branch that is taken at the rim only, by equality, and what it alone writes."""
+    count = 520
+    x, y, z = (ti.field(ti.f32, (count, count)) for _ in range(3))
+
+    @ti.kernel
+    def step():
+        for i, j in x:
+            if i == 0 or j == 0 or i == count - 1 or j == count - 1:
+                y[i, j] = -x[i, j]
+                z[j, i] = 3.0
+            else:
+                y[i, j] = x[i, j - 1] + x[i, j + 1]
+
+    values = np.random.default_rng(9).uniform(-1, 1, (count, count)).astype(np.float32)
+    x.from_numpy(values)
+    step()
+    expected, rim = -values, np.full((count, count), 3.0)
+    expected[1:-1, 1:-1] = values[1:-1, :-2] + values[1:-1, 2:]
+    rim[1:-1, 1:-1] = 0
+    np.testing.assert_array_equal(y.to_numpy(), expected)
+    np.testing.assert_array_equal(z.to_numpy(), rim)
+    assert "alignment = 16" in step.ir(stage="memref")
+
+
+def test_a_chessboard(order: str) -> None:
+    """What changes from one place to the next is left as it is."""
+    x, y = (ti.field(ti.f32, (512, 512)) for _ in range(2))
+
+    @ti.kernel
+    def step():
+        for i, j in x:
+            if j % 2 == 0:
+                y[i, j] = x[i, j]
+
+    values = np.random.default_rng(10).uniform(-1, 1, (512, 512)).astype(np.float32)
+    x.from_numpy(values)
+    step()
+    values[:, 1::2] = 0
+    np.testing.assert_array_equal(y.to_numpy(), values)
+    assert "alignment = 16" not in step.ir(stage="memref")
+
+
 def test_rows_that_are_no_whole_vectors(order: str) -> None:
     """Rows that begin at no multiple of 16 bytes are left as they are."""
     step, x, y = _stencil(ti.f32, 513, 1, 512)

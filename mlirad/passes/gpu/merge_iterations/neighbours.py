@@ -8,7 +8,6 @@ by side, and what two of them read is read once. Else they run one after another
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from mlirad.bindings import ir
@@ -19,14 +18,13 @@ from mlirad.ir.marks.loop_hints import keep_rolled
 from mlirad.ir.ops import Scf
 from mlirad.ir.pure_operations import is_arithmetic
 from mlirad.ir.reductions import PLAIN_MARK
-from mlirad.ir.structured import If, Parallel, is_branch
+from mlirad.ir.structured import Parallel, is_branch
 from mlirad.ir.walk import (
     at_end,
     at_start,
     before,
     block_operations,
     clone,
-    conjuncts,
     enclosing,
 )
 from mlirad.passes.gpu.merge_iterations.axis_places import Places
@@ -47,30 +45,34 @@ _Elements = dict[ir.Operation, _Element]
 
 def merge_neighbours(loop: Parallel, rows: Rows) -> None:
     """Let an iteration take the elements of 16 bytes, if all that it touches lies along rows."""
-    straight = list(_straight(loop.body))
-    if len(straight) > _MOST_OPS or not all(map(_is_plain, straight)):
-        return
     places = Places(loop)
+    straight = _straight(loop.body, places)
+    if straight is None or len(straight) > _MOST_OPS or not all(map(_is_plain, straight)):
+        return
     elements = _elements(straight, places, rows)
-    if elements and all(map(places.take, _conditions(loop.body))):
+    if elements:
         count = WIDEST // max(element.size for element in elements.values())
-        if count > 1:
+        if count > 1 and places.are_mostly_alike(count):
             _Merged(loop, places, elements, count).make(straight)
 
 
-def _straight(block: ir.Block) -> Iterator[ir.Operation]:
-    """Yield what runs if every condition holds, with the ends of branches."""
+def _straight(block: ir.Block, places: Places) -> list[ir.Operation] | None:
+    """Return what runs where everything is as it is in most places, with the ends of branches; None
+    if that is not known."""
+    straight: list[ir.Operation] = []
     for op in block_operations(block):
-        if is_branch(op):
-            yield from _straight(If(op).then)
-        else:
-            yield op
-
-
-def _conditions(block: ir.Block) -> Iterator[ir.Value]:
-    for op in filter(is_branch, block_operations(block)):
-        yield from conjuncts(op.operands[0])
-        yield from _conditions(If(op).then)
+        if not is_branch(op):
+            straight.append(op)
+            continue
+        holds = places.settle(op.operands[0])
+        if holds is None:
+            return None
+        region = op.regions[0 if holds else 1]
+        inside = _straight(region.blocks[0], places) if len(region.blocks) else []
+        if inside is None:
+            return None
+        straight += inside
+    return straight
 
 
 def _is_plain(op: ir.Operation) -> bool:
@@ -136,9 +138,19 @@ class _Merged:
                 for values in neighbours:
                     results = [values.get(value, value) for value in op.operands]
                     values.update(zip(enclosing(op).results, results))
+            elif op.results and op.results[0] in self.places.settled:
+                for values in neighbours:
+                    values[op.results[0]] = self._settled(op.results[0], values)
             elif op.name != Scf.REDUCE:
                 for number, values in enumerate(neighbours):
                     self._mark(clone(op, values), self.elements.get(op), number)
+
+    def _settled(self, value: ir.Value, values: dict[ir.Value, ir.Value]) -> ir.Value:
+        """What stands for a value that is settled."""
+        settled = self.places.settled[value]
+        if isinstance(settled, int):
+            return b.number(settled, value.type)
+        return values.get(settled, settled)
 
     def _mark(self, op: ir.Operation, element: _Element | None, number: int) -> None:
         """Say of the first access of an aligned vector where it is: LLVM may lose sight of it."""
