@@ -1,7 +1,8 @@
 """The driver's functions in the context of one GPU: every result is looked at.
 
-Everything goes to one stream that is ordered with the null stream, which other libraries use. The
-context is pushed for each call and popped behind it: threads, and other libraries, keep theirs.
+Everything goes to one stream that is ordered with the null stream, which other libraries use. A
+thread without a context gets the device's primary one and keeps it, as CUDA's runtime has it; where
+another library has put its own, ours is pushed for a call and popped behind it.
 """
 
 from __future__ import annotations
@@ -39,18 +40,35 @@ class Connection:
     @contextmanager
     def current(self) -> Iterator[None]:
         """Let the calling thread have the context. Raises TaichiRuntimeError where it is gone."""
-        self._check_is_there()
-        push, pop = self.functions["cuCtxPushCurrent_v2"], self.functions["cuCtxPopCurrent_v2"]
-        self.check(push(self.card.context), "use its context")
+        is_pushed = self._enter()
         try:
             yield
         finally:
-            pop(ctypes.byref(ctypes.c_void_p()))
+            if is_pushed:
+                self._leave()
+
+    def _enter(self) -> bool:
+        """Make the context the thread's; whether it has to be popped."""
+        self._check_is_there()
+        now, context = ctypes.c_void_p(), self.card.context
+        self.check(self.functions["cuCtxGetCurrent"](ctypes.byref(now)), "use its context")
+        if now.value == context:
+            return False
+        how = "cuCtxSetCurrent" if now.value is None else "cuCtxPushCurrent_v2"
+        self.check(self.functions[how](context), "use its context")
+        return now.value is not None
+
+    def _leave(self) -> None:
+        self.functions["cuCtxPopCurrent_v2"](ctypes.byref(ctypes.c_void_p()))
 
     def call(self, name: str, *arguments: Any) -> int:
         """What a function returns."""
-        with self.current():
+        is_pushed = self._enter()
+        try:
             return self.functions[name](*arguments)
+        finally:
+            if is_pushed:
+                self._leave()
 
     def ask(self, doing: str, name: str, *arguments: Any) -> None:
         """Call a function. Raises TaichiRuntimeError where it fails."""

@@ -27,6 +27,8 @@ PARAMETERS: Mapping[str, list[Any]] = {
     "cuDeviceGetName": [_GIVES, c_int, c_int],
     "cuDeviceGetAttribute": [_GIVES, c_int, c_int],
     "cuDevicePrimaryCtxRetain": _INFO,
+    "cuCtxGetCurrent": [_GIVES],
+    "cuCtxSetCurrent": [_HANDLE],
     "cuCtxPushCurrent_v2": [_HANDLE],
     "cuCtxPopCurrent_v2": [_GIVES],
     "cuStreamCreate": [_GIVES, c_uint],

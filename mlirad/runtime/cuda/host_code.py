@@ -29,6 +29,8 @@ _PIPELINE = (
     "convert-math-to-libm,gpu-to-llvm,reconcile-unrealized-casts,canonicalize,cse)"
 )
 
+_OF_THE_DRIVER = (Gpu.ALLOC, Gpu.DEALLOC, Gpu.MEMCPY, Gpu.LAUNCH_FUNC)
+
 Places = dict[str, SourceLocation | None]
 
 
@@ -72,9 +74,12 @@ def _binary(name: str, chip: str, text: str) -> ir.Operation:
 
 
 def _call_shims(function: ir.Operation) -> None:
-    """Have the context around all of a function, and its memory in the order of its launches: one
-    that names no stream goes to that of `mgpuStreamCreate`, which is always the same."""
+    """Have the context around all of a function that uses the driver, and its memory in the order
+    of its launches: one that names no stream goes to that of `mgpuStreamCreate`, which is always
+    the same."""
     entry = entry_of(function)
+    if not any(op.name in _OF_THE_DRIVER for op in operations(function)):
+        return
     with at_start(entry, function.location):
         b.llvm_call(ENTER, [])
         stream = b.llvm_call(STREAM, [], [pointer_type()]).result

@@ -17,6 +17,8 @@ from mlirad.runtime.cuda.report import During, Report
 ENTER, LEAVE, STREAM = "mgpuEnter", "mgpuLeave", "mgpuStreamCreate"
 ALLOCATE, FREE, READ = "mgpuMemAlloc", "mgpuMemFree", "mgpuMemcpy"
 _CALLED = (
+    "cuCtxGetCurrent",
+    "cuCtxSetCurrent",
     "cuCtxPushCurrent_v2",
     "cuCtxPopCurrent_v2",
     "cuModuleLoadDataEx",
@@ -102,26 +104,49 @@ llvm.func internal @shim.note(%result: i32, %during: i32) {
 )
 
 _CONTEXT = """
+llvm.mlir.global internal @shim.is_pushed(false) : i1
 llvm.func @mgpuEnter() {
   %during = $CONTEXT
   %success = llvm.mlir.constant(0 : i32) : i32
+  %no = llvm.mlir.constant(false) : i1
+  %null = llvm.mlir.zero : !llvm.ptr
   %place = llvm.call @report.result() : () -> !llvm.ptr
+  %given = llvm.call @report.given() : () -> !llvm.ptr
+  %is_pushed = llvm.mlir.addressof @shim.is_pushed : !llvm.ptr
   llvm.store %success, %place : i32, !llvm.ptr
+  llvm.store %no, %is_pushed : i1, !llvm.ptr
+  llvm.store %null, %given : !llvm.ptr, !llvm.ptr
   %context = llvm.call @get.context() : () -> !llvm.ptr
-  %push = llvm.call @get.cuCtxPushCurrent_v2() : () -> !llvm.ptr
-  %result = llvm.call %push(%context) : !llvm.ptr, (!llvm.ptr) -> i32
+  %get = llvm.call @get.cuCtxGetCurrent() : () -> !llvm.ptr
+  %asked = llvm.call %get(%given) : !llvm.ptr, (!llvm.ptr) -> i32
+  llvm.call @shim.note(%asked, %during) : (i32, i32) -> ()
+  %now = llvm.load %given : !llvm.ptr -> !llvm.ptr
+  %is_ours = llvm.icmp "eq" %now, %context : !llvm.ptr
+  %is_none = llvm.icmp "eq" %now, %null : !llvm.ptr
+  llvm.cond_br %is_ours, ^end, ^other
+^other:
+  llvm.cond_br %is_none, ^set, ^push
+^set:
+  %set = llvm.call @get.cuCtxSetCurrent() : () -> !llvm.ptr
+  %result = llvm.call %set(%context) : !llvm.ptr, (!llvm.ptr) -> i32
   llvm.call @shim.note(%result, %during) : (i32, i32) -> ()
+  llvm.br ^end
+^push:
+  %push = llvm.call @get.cuCtxPushCurrent_v2() : () -> !llvm.ptr
+  %pushed = llvm.call %push(%context) : !llvm.ptr, (!llvm.ptr) -> i32
+  %is_there = llvm.icmp "eq" %pushed, %success : i32
+  llvm.store %is_there, %is_pushed : i1, !llvm.ptr
+  llvm.call @shim.note(%pushed, %during) : (i32, i32) -> ()
+  llvm.br ^end
+^end:
   llvm.return
 }
 llvm.func @mgpuLeave() {
   %during = $CONTEXT
-  %failed = llvm.call @shim.has_failed() : () -> i1
-  %place = llvm.call @report.during() : () -> !llvm.ptr
-  %failed_during = llvm.load %place : !llvm.ptr -> i32
-  %there = llvm.icmp "eq" %failed_during, %during : i32
-  %outside = llvm.and %failed, %there : i1
-  llvm.cond_br %outside, ^end, ^inside
-^inside:
+  %place = llvm.mlir.addressof @shim.is_pushed : !llvm.ptr
+  %is_pushed = llvm.load %place : !llvm.ptr -> i1
+  llvm.cond_br %is_pushed, ^pop, ^end
+^pop:
   %given = llvm.call @report.given() : () -> !llvm.ptr
   %pop = llvm.call @get.cuCtxPopCurrent_v2() : () -> !llvm.ptr
   %result = llvm.call %pop(%given) : !llvm.ptr, (!llvm.ptr) -> i32

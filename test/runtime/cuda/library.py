@@ -26,6 +26,7 @@ _WORKING = {
         "%value = select i1 %major, i32 {major}, i32 %one\n"
         "store i32 %value, ptr %p",
     ),
+    "cuCtxGetCurrent": ("ptr %p", "store ptr null, ptr %p"),
     "cuGetErrorName": ("i32 %n, ptr %p", "store ptr @name, ptr %p"),
     "cuGetErrorString": ("i32 %n, ptr %p", "store ptr @name, ptr %p"),
     "cuMemGetInfo_v2": ("ptr %a, ptr %b", "store i64 1000000, ptr %a\nstore i64 1000000, ptr %b"),

@@ -200,6 +200,13 @@ class Stub:
     def cuDevicePrimaryCtxRetain(self, place: int, device: int) -> None:
         _give(place, ctypes.c_void_p, _CONTEXT)
 
+    def cuCtxGetCurrent(self, place: int) -> None:
+        _give(place, ctypes.c_void_p, ([0, *self.contexts.get(get_ident(), [])])[-1])
+
+    def cuCtxSetCurrent(self, context: int) -> None:
+        assert context == _CONTEXT and not self.contexts.get(get_ident()), "another's is lost"
+        self.contexts[get_ident()] = [context]
+
     def cuCtxPushCurrent_v2(self, context: int) -> None:
         assert context == _CONTEXT
         self.contexts.setdefault(get_ident(), []).append(context)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
-from threading import Thread
+from threading import Thread, get_ident
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from mlirad.runtime.cuda.constants import CUresult
 from mlirad.runtime.executors import EXECUTORS
 
 N = 100
+_ANOTHERS = 0xA0  # a context
 
 
 def fields() -> tuple[Any, Any]:
@@ -79,6 +80,9 @@ def test_a_kernel_that_does_nothing(cuda: Stub) -> None:
     nothing()
     nothing()
     assert not [call for call in cuda.log if "Launch" in str(call) or "Module" in str(call)]
+    cuda.counts.clear()
+    nothing()
+    assert not cuda.counts
 
 
 def test_kernels_are_called_anything(cuda: Stub) -> None:
@@ -325,7 +329,7 @@ def test_draws_are_those_of_the_cpu(cuda: Stub) -> None:
 
 
 def test_two_threads(cuda: Stub) -> None:
-    """Each launches, writes and reads; the context is current in each as long as it calls."""
+    """Each launches, writes and reads; each has the context, which it got once."""
     x = ti.field(ti.f64, (2, N))
 
     @ti.kernel
@@ -351,7 +355,27 @@ def test_two_threads(cuda: Stub) -> None:
         thread.join()
     for row in range(2):
         np.testing.assert_array_equal(found[row], N * (1.0 + row) * np.arange(1, 51))
-    assert not any(cuda.contexts.values())
+    assert set(map(len, cuda.contexts.values())) == {1}
+    assert not cuda.counts["cuCtxPushCurrent_v2"]
+
+
+def test_the_context_of_another_library(cuda: Stub) -> None:
+    """It is there again behind each launch, write and read."""
+    x, _ = fields()
+
+    @ti.kernel
+    def count():
+        for i in x:
+            x[i] += 1.0
+
+    count()
+    cuda.contexts[get_ident()][:] = [_ANOTHERS]
+    count()
+    x[1] = 5.0
+    count()
+    assert x[1] == 6.0 and x[0] == 3.0
+    assert cuda.contexts[get_ident()] == [_ANOTHERS]
+    assert cuda.counts["cuCtxPushCurrent_v2"] == cuda.counts["cuCtxPopCurrent_v2"] > 0
 
 
 class TestFailures:
