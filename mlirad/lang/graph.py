@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mlirad.checks import instance, integer, text
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError, did_you_mean
 from mlirad.lang.kernels.kernel import Kernel
+from mlirad.runtime.program import program
 
 if TYPE_CHECKING:
     from mlirad.types import TypeLike
@@ -91,13 +92,13 @@ class Graph:
             )
         for name in self._names - args.keys():
             raise TaichiRuntimeError(f"Missing runtime value for {name}: an argument of the graph")
-        for kernel, arguments in self._launches:
-            kernel(
-                *[
-                    args[argument.name] if isinstance(argument, Arg) else argument
-                    for argument in arguments
-                ]
-            )
+        executor = program().executor
+        executor.begin_sequence()
+        try:
+            for kernel, arguments in self._launches:
+                kernel(*[args[a.name] if isinstance(a, Arg) else a for a in arguments])
+        finally:
+            executor.end_sequence()
 
 
 __all__ = ["Arg", "ArgKind", "Graph", "GraphBuilder"]

@@ -12,6 +12,7 @@ from mlirad.frontend.python.source.function import Function
 from mlirad.frontend.python.values.annotations import evaluate_annotations
 from mlirad.lang.kernels.kernel import Kernel, real_func
 from mlirad.quadrants.dispatch import IS_IMPLEMENTATION
+from mlirad.runtime.program import program
 
 IS_FASTCACHE = "__is_fastcache__"  # of a function whose kernel says where its code came from
 
@@ -24,6 +25,18 @@ class QuadrantsKernel(Kernel):
         from mlirad.quadrants.statistics import KernelStatistics
 
         return KernelStatistics(self, is_fastcache=getattr(self.function, IS_FASTCACHE, False))
+
+
+class GraphKernel(QuadrantsKernel):
+    """A kernel whose loops a GPU is given together, once it has been launched before."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        executor = program().executor
+        executor.begin_sequence()
+        try:
+            return super().__call__(*args, **kwargs)
+        finally:
+            executor.end_sequence()
 
 
 def kernel(
@@ -56,7 +69,7 @@ def kernel(
             setattr(function, IS_GRAPH, True)
         setattr(function, IS_FASTCACHE, pure or fastcache)
         if not checkpoints:
-            return QuadrantsKernel(function)
+            return GraphKernel(function) if is_graph else QuadrantsKernel(function)
         from mlirad.quadrants.checkpoints import Checkpoints, PausingKernel
 
         passed = Checkpoints()

@@ -40,6 +40,7 @@ class Recording(Recorder):
 
     def begin(self) -> None:
         """Record from now on."""
+        self.program.executor.begin_sequence()
         self.program.threads.record_by(self)
         self.ledger.is_open = True
         self.ledger.validates = self._validation and self.program.config.debug
@@ -48,6 +49,7 @@ class Recording(Recorder):
         self.program.threads.record_by(None)
         self.ledger.is_open = self.ledger.validates = False
         self.closed_at = self.program.threads.changes
+        self.program.executor.end_sequence()
         self.finish_write()
 
     @property

@@ -27,9 +27,12 @@ def reverse(ledger: Ledger, outputs: Sequence[FlowArray]) -> None:
 
 
 def _run(ledger: Ledger) -> None:
+    executor = ledger.program.executor
+    executor.begin_sequence()
     try:
         ledger.keeper.reverse(ledger.entries)
     finally:
+        executor.end_sequence()
         ledger.program.settle()
 
 

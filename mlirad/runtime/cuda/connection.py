@@ -11,15 +11,15 @@ import ctypes
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
 from typing import Any
 
-from mlirad.dialect.turn import free_in_forks
 from mlirad.errors import TaichiRuntimeError
 from mlirad.runtime.cuda.card import Card, chip_of, first_card
 from mlirad.runtime.cuda.constants import CU_STREAM_DEFAULT, STICKY, CUfunction_attribute
 from mlirad.runtime.cuda.functions import Functions
+from mlirad.runtime.cuda.sequences.sequences import Sequences
 
+_GATHERED = "launch loops of kernels"
 _NAMED = 8  # launches that a failure which came late is said to be of
 
 
@@ -32,10 +32,11 @@ class Connection:
         self.chip = chip_of(self.card)
         self.gone = ""
         self.launched: deque[str] = deque(maxlen=_NAMED)  # since the last synchronisation
-        self.turn = free_in_forks(Lock())  # held by host code that launches
+        self.sequences = Sequences(functions)
+        self.turn = self.sequences.turn  # held by host code that launches
         stream = ctypes.c_void_p()
         self.ask("make a stream", "cuStreamCreate", ctypes.byref(stream), CU_STREAM_DEFAULT)
-        self.stream = stream.value or 0
+        self.stream = self.sequences.stream = stream.value or 0
 
     @contextmanager
     def current(self) -> Iterator[None]:
@@ -65,6 +66,8 @@ class Connection:
         """What a function returns."""
         is_pushed = self._enter()
         try:
+            if self.sequences.queue.used:
+                self.check(self.sequences.end(), _GATHERED)
             return self.functions[name](*arguments)
         finally:
             if is_pushed:
@@ -106,12 +109,33 @@ class Connection:
         self.ask(doing, "cuStreamSynchronize", self.stream)
         self.launched.clear()
 
+    # Sequences of launches.
+
+    def begin_sequence(self) -> None:
+        """Launch, from now on, what comes again as a graph."""
+        self.sequences.begin()
+
+    def end_sequence(self) -> None:
+        """Launch all that was asked for, and then each as it comes."""
+        if self.gone:
+            self.sequences.close()
+            return
+        with self.current():
+            self.check(self.sequences.close(), _GATHERED)
+
+    def share(self) -> None:
+        """Another library looks at what launches leave: hold nothing back."""
+        with self.current():
+            self.check(self.sequences.stop(), _GATHERED)
+
     # Modules.
 
-    def unload(self, module: int) -> None:
-        """Give back a module, when what runs has ended."""
+    def unload(self, module: int, kernels: set[int]) -> None:
+        """Give back a module with its kernels, when what runs has ended."""
         if not self.gone:
             self.call("cuStreamSynchronize", self.stream)
+            with self.current():
+                self.sequences.forget(kernels)
             self.give_back("unload a module", "cuModuleUnload", module)
 
     def kernel_fact(self, function: int, which: CUfunction_attribute) -> int:

@@ -109,12 +109,16 @@ class CudaDriver(Driver):
         return free.value, total.value
 
     def holds(self, address: int) -> bool:
-        """By what the driver knows of an address: that of others it does not know."""
+        """By what the driver knows of an address: that of others it does not know. From then on
+        launches are seen at once by whom it is of."""
         wanted = {
             CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE: CU_MEMORYTYPE_DEVICE,
             CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: self.connection.card.number,
         }
-        return all(self._fact(which, address) == value for which, value in wanted.items())
+        is_here = all(self._fact(which, address) == value for which, value in wanted.items())
+        if is_here and self.connection.sequences.is_usable:
+            self.connection.share()
+        return is_here
 
     def _fact(self, which: CUpointer_attribute, address: int) -> int | None:
         found = ctypes.c_int()

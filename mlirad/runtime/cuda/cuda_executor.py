@@ -7,10 +7,11 @@ from mlirad.pipeline.stages.gpu import cuda_stages
 from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.config import Config
 from mlirad.runtime.cuda.cuda_driver import CudaDriver, cuda_driver
-from mlirad.runtime.cuda.host_code import kernel_places, lower_host_code
+from mlirad.runtime.cuda.host_code import kernel_masks, kernel_places, lower_host_code
 from mlirad.runtime.cuda.host_function import HostFunction
 from mlirad.runtime.cuda.kept_ptx import ptx
 from mlirad.runtime.cuda.report import Report
+from mlirad.runtime.cuda.sequences.known_kernels import KnownKernels
 from mlirad.runtime.cuda.shims import shims
 from mlirad.runtime.device.compiled_services import CompiledServices
 from mlirad.runtime.device.launch_space import DeviceLaunchSpace
@@ -28,13 +29,14 @@ class CudaKernel(CompiledKernel):
     def __init__(
         self, lowered: LoweredKernel, memory: LaunchMemory, device: DeviceMemory, driver: CudaDriver
     ) -> None:
-        report = Report()
+        report, kernels = Report(), KnownKernels()
         module, chip = lowered.module.operation, driver.connection.chip
         places = kernel_places(module)
         text = ptx(module, chip, lowered.code)
-        lower_host_code(module, chip, text, shims(driver.connection, report))
+        kernels.masks = kernel_masks(module)
+        lower_host_code(module, chip, text, shims(driver.connection, report, kernels))
         engine = engine_of(lowered.module, opt_level=_HOST_OPT_LEVEL)
-        function = HostFunction(engine, lowered.name, driver, report, places)
+        function = HostFunction(engine, lowered.name, driver, report, places, kernels)
         super().__init__(lowered, function, memory, DeviceLaunchSpace(device), engine)
 
 
@@ -54,6 +56,14 @@ class CudaExecutor(Executor):
     def compile(self, lowered: LoweredKernel, memory: LaunchMemory, config: Config) -> CudaKernel:
         """PTX, loaded, and machine code."""
         return CudaKernel(lowered, memory, self.memory, self.driver)
+
+    def begin_sequence(self) -> None:
+        """See `Executor.begin_sequence`."""
+        self.driver.connection.begin_sequence()
+
+    def end_sequence(self) -> None:
+        """See `Executor.end_sequence`."""
+        self.driver.connection.end_sequence()
 
     def synchronize(self) -> None:
         """Wait for the stream."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping
-from ctypes import c_char_p, c_int, c_size_t, c_ubyte, c_uint, c_uint64, c_void_p
+from ctypes import c_char_p, c_int, c_size_t, c_ubyte, c_uint, c_uint64, c_ulonglong, c_void_p
 from typing import Any
 
 from mlirad.runtime.executor.executor import UnavailableError
@@ -17,7 +17,7 @@ _GIVES = c_void_p  # where a result goes
 _INFO = [_GIVES, c_int]
 
 # The names are those of the symbols, of which some have versions (cuda.h defines them as macros).
-PARAMETERS: Mapping[str, list[Any]] = {
+PARAMETERS: dict[str, list[Any]] = {
     "cuInit": [c_uint],
     "cuDriverGetVersion": [_GIVES],
     "cuGetErrorName": [c_int, _GIVES],
@@ -54,18 +54,34 @@ PARAMETERS: Mapping[str, list[Any]] = {
     "cuFuncGetAttribute": [_GIVES, c_int, _HANDLE],
     "cuLaunchKernel": [_HANDLE, *[c_uint] * 7, _HANDLE, c_void_p, c_void_p],
 }
+# What older drivers lack.
+GRAPHS: dict[str, list[Any]] = {
+    "cuGraphCreate": [_GIVES, c_uint],
+    "cuGraphAddKernelNode_v2": [_GIVES, _HANDLE, c_void_p, c_size_t, c_void_p],
+    "cuGraphInstantiateWithFlags": [_GIVES, _HANDLE, c_ulonglong],
+    "cuGraphExecKernelNodeSetParams_v2": [_HANDLE, _HANDLE, c_void_p],
+    "cuGraphLaunch": [_HANDLE, _HANDLE],
+    "cuGraphExecDestroy": [_HANDLE],
+    "cuGraphDestroy": [_HANDLE],
+}
 
 
 class Functions:
-    """Every function of `PARAMETERS`, to be called from Python, and its address for compiled
-    code."""
+    """Every function of `PARAMETERS`, and of what the driver has of the others, to be called from
+    Python, and its address for compiled code."""
 
     def __init__(self, addresses: Mapping[str, int]) -> None:
         self.addresses = dict(addresses)
         self._callable: dict[str, Callable[..., int]] = {
             name: ctypes.CFUNCTYPE(c_int, *parameters)(addresses[name])
-            for name, parameters in PARAMETERS.items()
+            for name, parameters in (PARAMETERS | GRAPHS).items()
+            if name in PARAMETERS or name in addresses
         }
+
+    @property
+    def has_graphs(self) -> bool:
+        """Whether the driver makes graphs of launches."""
+        return self.addresses.keys() >= GRAPHS.keys()
 
     def __getitem__(self, name: str) -> Callable[..., int]:
         return self._callable[name]
@@ -92,5 +108,9 @@ def driver_functions(library: str = LIBRARY) -> Functions:
     if missing:
         raise UnavailableError(f"the driver is too old: {library} has no {', '.join(missing[:3])}")
     return Functions(
-        {name: ctypes.cast(getattr(loaded, name), c_void_p).value or 0 for name in PARAMETERS}
+        {
+            name: ctypes.cast(getattr(loaded, name), c_void_p).value or 0
+            for name in PARAMETERS | GRAPHS
+            if hasattr(loaded, name)
+        }
     )

@@ -4,6 +4,7 @@ upstream's `gpu-to-llvm`, over the shims."""
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.dialect.layout_rules import ELEMENT_SIZES
@@ -22,6 +23,7 @@ from mlirad.ir.walk import (
     operations,
 )
 from mlirad.pipeline.runner import run_pipeline
+from mlirad.runtime.cuda.sequences.queue import masks
 from mlirad.runtime.cuda.shims import ALLOCATE, ENTER, FREE, LEAVE, READ, STREAM
 
 _PIPELINE = (
@@ -38,6 +40,16 @@ def kernel_places(module: ir.Operation) -> Places:
     """The line of the loop of every GPU kernel of a module behind `cuda_stages`, by its name."""
     return {
         symbol_of(op): nearest_location(op)
+        for holder in _gpu_modules(module)
+        for op in operations(holder)
+        if "nvvm.kernel" in op.attributes
+    }
+
+
+def kernel_masks(module: ir.Operation) -> dict[str, Any]:
+    """The masks of the arguments of every GPU kernel of such a module, by its name."""
+    return {
+        symbol_of(op): masks([argument.type for argument in entry_of(op).arguments])
         for holder in _gpu_modules(module)
         for op in operations(holder)
         if "nvvm.kernel" in op.attributes

@@ -13,6 +13,7 @@ from mlirad.runtime.cuda.constants import CUfunction_attribute, CUresult
 from mlirad.runtime.cuda.cuda_driver import CudaDriver
 from mlirad.runtime.cuda.host_code import Places
 from mlirad.runtime.cuda.report import During, Report
+from mlirad.runtime.cuda.sequences.known_kernels import KnownKernels
 
 
 class HostFunction:
@@ -26,7 +27,9 @@ class HostFunction:
         driver: CudaDriver,
         report: Report,
         places: Places,
+        kernels: KnownKernels,
     ) -> None:
+        self._kernels = kernels
         self.name, self._driver, self._report, self._places = name, driver, report, places
         self._connection = connection = driver.connection
         with connection.current():
@@ -34,7 +37,7 @@ class HostFunction:
         if report.result:
             self._raise()
         if report.module is not None:  # there are loops
-            finalize(self, connection.unload, report.module).atexit = False
+            finalize(self, connection.unload, report.module, kernels.handles).atexit = False
         self._run: Callable[[Any], None] = engine.lookup(name)
         place = next(iter(places.values()), None)
         self._title = f"'{name}'" if place is None else f"'{name}' ({place})"

@@ -3,16 +3,20 @@ functions.
 
 Their addresses are constants of the module: no symbol is looked up, so that nothing loads the
 driver but a program that asks for a GPU. The first failure is left in a `Report`; what comes behind
-it in the same call is not done. A kernel is looked up once, by the address of its name.
+it in the same call is not done. A kernel is looked up once, by the address of its name; its first
+launch is made at once, later ones may be noted (`sequences`).
 """
 
 from __future__ import annotations
 
 import ctypes
 from string import Template
+from typing import Any
 
 from mlirad.runtime.cuda.connection import Connection
 from mlirad.runtime.cuda.report import During, Report
+from mlirad.runtime.cuda.sequences.known_kernels import KnownKernels
+from mlirad.runtime.cuda.sequences.noting_shims import NOTING
 
 ENTER, LEAVE, STREAM = "mgpuEnter", "mgpuLeave", "mgpuStreamCreate"
 ALLOCATE, FREE, READ = "mgpuMemAlloc", "mgpuMemFree", "mgpuMemcpy"
@@ -38,7 +42,7 @@ _PLAIN = {
 }
 
 
-def shims(connection: Connection, report: Report) -> str:
+def shims(connection: Connection, report: Report, kernels: KnownKernels) -> str:
     """The text of a module of them, for the host code of one kernel."""
     addresses = connection.functions.addresses
     scratch = _POOL if connection.card.has_pools else _PLAIN
@@ -48,6 +52,9 @@ def shims(connection: Connection, report: Report) -> str:
         "report": ctypes.addressof(report),
         "context": connection.card.context,
         "stream": connection.stream,
+        "queue": ctypes.addressof(connection.sequences.queue),
+        "finish": _address(connection.sequences.finish),
+        "noted": _address(kernels.noted),
     }
     constants = [
         f"llvm.mlir.global internal constant @shim.{name}({value} : i64) : i64\n"
@@ -59,8 +66,22 @@ def shims(connection: Connection, report: Report) -> str:
     ]
     numbers = {during.name: f"llvm.mlir.constant({during:d} : i32) : i32" for during in During}
     calls = dict(zip(("allocate", "free"), scratch.values()))
-    pieces = [*constants, _REPORT, _CONTEXT, _MODULES, _LAUNCH, _ALLOCATION, _READING, _STREAMS]
+    pieces = [
+        *constants,
+        _REPORT,
+        NOTING,
+        _CONTEXT,
+        _MODULES,
+        _LAUNCH,
+        _ALLOCATION,
+        _READING,
+        _STREAMS,
+    ]
     return Template("\n".join(pieces)).substitute(numbers, **calls)
+
+
+def _address(callback: Any) -> int:
+    return ctypes.cast(callback, ctypes.c_void_p).value or 0
 
 
 _STRUCT = "!llvm.struct<(i32, i32, ptr, ptr, ptr, i64, ptr, array<2 x i32>, array<2 x ptr>)>"
@@ -174,9 +195,9 @@ llvm.func @mgpuModuleLoadJIT(%image: !llvm.ptr, %level: i32, %size: i64) -> !llv
 llvm.func @mgpuModuleUnload(%module: !llvm.ptr) {
   llvm.return
 }
-llvm.mlir.global internal @shim.known() : !llvm.array<256 x struct<(ptr, ptr)>> {
-  %none = llvm.mlir.zero : !llvm.array<256 x struct<(ptr, ptr)>>
-  llvm.return %none : !llvm.array<256 x struct<(ptr, ptr)>>
+llvm.mlir.global internal @shim.known() : !llvm.array<256 x struct<(ptr, ptr, ptr)>> {
+  %none = llvm.mlir.zero : !llvm.array<256 x struct<(ptr, ptr, ptr)>>
+  llvm.return %none : !llvm.array<256 x struct<(ptr, ptr, ptr)>>
 }
 llvm.func @mgpuModuleGetFunction(%module: !llvm.ptr, %name: !llvm.ptr) -> !llvm.ptr {
   %during = $LOOKUP
@@ -191,14 +212,20 @@ llvm.func @mgpuModuleGetFunction(%module: !llvm.ptr, %name: !llvm.ptr) -> !llvm.
   %slot = llvm.and %number, %mask : i64
   %all = llvm.mlir.addressof @shim.known : !llvm.ptr
   %entry = llvm.getelementptr %all[0, %slot]
-    : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<256 x struct<(ptr, ptr)>>
+    : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<256 x struct<(ptr, ptr, ptr)>>
   %entry_function = llvm.getelementptr %entry[0, 1]
-    : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr)>
+    : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr, ptr)>
+  %entry_masks = llvm.getelementptr %entry[0, 2]
+    : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr, ptr)>
+  %masks_place = llvm.mlir.addressof @shim.masks : !llvm.ptr
+  %known_masks = llvm.load %entry_masks : !llvm.ptr -> !llvm.ptr
+  llvm.store %known_masks, %masks_place : !llvm.ptr, !llvm.ptr
   %known_name = llvm.load %entry : !llvm.ptr -> !llvm.ptr
   %known_function = llvm.load %entry_function : !llvm.ptr -> !llvm.ptr
   %is_known = llvm.icmp "eq" %known_name, %name : !llvm.ptr
   llvm.cond_br %is_known, ^end(%known_function : !llvm.ptr), ^ask
 ^ask:
+  llvm.store %null, %masks_place : !llvm.ptr, !llvm.ptr
   %given = llvm.call @report.given() : () -> !llvm.ptr
   %get = llvm.call @get.cuModuleGetFunction() : () -> !llvm.ptr
   %result = llvm.call %get(%given, %module, %name)
@@ -208,7 +235,10 @@ llvm.func @mgpuModuleGetFunction(%module: !llvm.ptr, %name: !llvm.ptr) -> !llvm.
   llvm.cond_br %again, ^end(%null : !llvm.ptr), ^keep
 ^keep:
   %function = llvm.load %given : !llvm.ptr -> !llvm.ptr
+  %noted = llvm.call @get.noted() : () -> !llvm.ptr
+  %masks = llvm.call %noted(%function, %name) : !llvm.ptr, (!llvm.ptr, !llvm.ptr) -> !llvm.ptr
   llvm.store %name, %entry : !llvm.ptr, !llvm.ptr
+  llvm.store %masks, %entry_masks : !llvm.ptr, !llvm.ptr
   llvm.store %function, %entry_function : !llvm.ptr, !llvm.ptr
   llvm.br ^end(%function : !llvm.ptr)
 ^end(%found: !llvm.ptr):
@@ -232,6 +262,11 @@ llvm.func @mgpuLaunchKernel(%function: !llvm.ptr, %grid_x: i64, %grid_y: i64, %g
   %bx = llvm.trunc %block_x : i64 to i32
   %by = llvm.trunc %block_y : i64 to i32
   %bz = llvm.trunc %block_z : i64 to i32
+  %is_gathered = llvm.call @shim.note_launch(%function, %gx, %gy, %gz, %bx, %by, %bz, %shared,
+      %arguments, %count)
+    : (!llvm.ptr, i32, i32, i32, i32, i32, i32, i32, !llvm.ptr, i64) -> i1
+  llvm.cond_br %is_gathered, ^end, ^now
+^now:
   %launch = llvm.call @get.cuLaunchKernel() : () -> !llvm.ptr
   %result = llvm.call %launch(%function, %gx, %gy, %gz, %bx, %by, %bz, %shared, %stream,
       %arguments, %extra)
@@ -272,6 +307,7 @@ llvm.func @mgpuMemFree(%address: !llvm.ptr, %stream: !llvm.ptr) {
   %none = llvm.icmp "eq" %address, %null : !llvm.ptr
   llvm.cond_br %none, ^end, ^go
 ^go:
+  llvm.call @shim.settle() : () -> ()
   %free = llvm.call @get.free() : () -> !llvm.ptr
   %result = llvm.call %free($free) -> i32
   llvm.call @shim.note(%result, %during) : (i32, i32) -> ()
@@ -291,6 +327,7 @@ llvm.func @mgpuMemcpy(%target: !llvm.ptr, %source: !llvm.ptr, %size: i64, %strea
 ^go:
   %place = llvm.call @report.size() : () -> !llvm.ptr
   llvm.store %size, %place : i64, !llvm.ptr
+  llvm.call @shim.settle() : () -> ()
   %copy = llvm.call @get.cuMemcpyDtoHAsync_v2() : () -> !llvm.ptr
   %copied = llvm.call %copy(%target, %source, %size, %stream)
     : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> i32

@@ -154,6 +154,13 @@ class Executor(ABC):
         Raises TaichiRuntimeError for what failed meanwhile.
         """
 
+    def begin_sequence(self) -> None:
+        """Launches that come now, until `end_sequence`, may come again in the same order, which a
+        machine may have a faster way for; sequences lie inside one another."""
+
+    def end_sequence(self) -> None:
+        """All launches are on their way."""
+
 
 class Code(ABC):
     """Compiled code of one kernel, which any number of threads may launch."""

@@ -16,11 +16,13 @@ import re
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from itertools import count
 from threading import RLock, get_ident
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from runtime.cuda.device_space import UNWRITTEN, Block, StrayError
+from runtime.cuda.stub_graphs import Graphs
 
 from mlirad.dialect.layout_rules import ELEMENT_SIZES
 from mlirad.runtime.cuda.constants import (
@@ -32,7 +34,7 @@ from mlirad.runtime.cuda.constants import (
     CUpointer_attribute,
     CUresult,
 )
-from mlirad.runtime.cuda.functions import PARAMETERS, Functions
+from mlirad.runtime.cuda.functions import GRAPHS, PARAMETERS, Functions
 
 OFFSET = 1 << 56  # no address of the host, nor of any GPU
 _CONTEXT, _STREAM, _POOL = 0xC0, 0x57, 0x900
@@ -100,11 +102,12 @@ class Stub:
         self.jit_log = b""
         self._stream: deque[Work] = deque()
         self.contexts: dict[int, list[int]] = {}
+        self.graphs = Graphs(self)
         self._turn = RLock()
         self._texts: dict[int, Any] = {}
         self._callbacks = {
             name: ctypes.CFUNCTYPE(ctypes.c_int, *parameters)(self._answer(name))
-            for name, parameters in PARAMETERS.items()
+            for name, parameters in (PARAMETERS | GRAPHS).items()
         }
 
     def functions(self) -> Functions:
@@ -391,7 +394,7 @@ class Stub:
             raise Failure(R.CUDA_ERROR_INVALID_PTX)
         if int(wanted[1]) > 10 * self.capability[0] + self.capability[1]:
             raise Failure(R.CUDA_ERROR_NO_BINARY_FOR_GPU)
-        handle = 0x1000 + len(self.handles) + self.counts["cuModuleLoadDataEx"]
+        handle = 0x1000 + self.counts["cuModuleLoadDataEx"]
         self.modules[handle] = text, self.next_kernels
         self.next_kernels = {}
         _give(place, ctypes.c_void_p, handle)
@@ -400,12 +403,16 @@ class Stub:
         self._in_context()
         self._give_back("a module", module)
         del self.modules[module]
+        left = {handle for handle, (owner, _) in self.handles.items() if owner == module}
+        assert left.isdisjoint(self.graphs.kernels()), "a graph has kernels that are gone"
+        for handle in left:  # which the next module may have
+            del self.handles[handle]
 
     def cuModuleGetFunction(self, place: int, module: int, name: bytes) -> None:
         self._in_context()
         if f".entry {name.decode()}(" not in self.modules[module][0]:
             raise Failure(500)  # CUDA_ERROR_NOT_FOUND
-        handle = 0x100000 + len(self.handles)
+        handle = next(free for free in count(0x100000) if free not in self.handles)
         self.handles[handle] = module, name.decode()
         _give(place, ctypes.c_void_p, handle)
 
@@ -415,28 +422,83 @@ class Stub:
 
     def cuLaunchKernel(self, function: int, *rest: Any) -> None:
         self._in_context()
-        *sizes, shared, stream, arguments, extra = rest
-        assert stream == _STREAM and not extra and not shared
-        if not all(sizes) or np.prod(sizes[3:]) > 1024:
+        *sizes, stream, arguments, extra = rest
+        assert stream == _STREAM and not extra
+        self.check_sizes(sizes)
+        self.launch_later(function, sizes, self.arguments_of(function, arguments))
+
+    def check_sizes(self, sizes: Sequence[int]) -> None:
+        """Three of a grid, three of a block, and shared memory."""
+        *extents, shared = sizes
+        assert not shared
+        if not all(extents) or np.prod(extents[3:]) > 1024:
             raise Failure(R.CUDA_ERROR_INVALID_VALUE)
+
+    def _kernel(self, function: int) -> Kernel | None:
         module, name = self.handles[function]
-        kernel = self.modules[module][1].get(name)
-        if kernel is None:  # nobody told: it does nothing
-            self._later(lambda: None, [module])
-            return
-        places = (
-            (ctypes.c_void_p * len(kernel.types)).from_address(arguments) if kernel.types else ()
-        )
-        given = [
+        return self.modules[module][1].get(name)
+
+    def arguments_of(self, function: int, arguments: int) -> list[bytes]:
+        """Copies of what a launch is given."""
+        kernel = self._kernel(function)
+        if kernel is None or not kernel.types:
+            return []
+        places = (ctypes.c_void_p * len(kernel.types)).from_address(arguments)
+        return [
             ctypes.string_at(place, _SIZES[type_]) for place, type_ in zip(places, kernel.types)
         ]
+
+    def launch_later(self, function: int, sizes: Sequence[int], given: Sequence[bytes]) -> None:
+        """Run a kernel, if somebody has told of it, when somebody waits."""
+        kernel, (module, _) = self._kernel(function), self.handles[function]
+        types = [] if kernel is None else kernel.types
         addresses = [
             int.from_bytes(value, "little")
-            for type_, value in zip(kernel.types, given)
+            for type_, value in zip(types, given)
             if type_ == "!llvm.ptr"
         ]
         uses = [module, *self._locks_of(addresses)]
-        self._later(lambda: self._run(kernel, sizes, given), uses)
+        self._later(
+            lambda: None if kernel is None else self._run(kernel, sizes[:6], given), uses
+        )
+
+    def refuse(self, result: int) -> None:
+        """Have the call that is being made return this."""
+        raise Failure(result)
+
+    # Graphs.
+
+    def cuGraphCreate(self, place: int, flags: int) -> None:
+        assert flags == 0
+        _give(place, ctypes.c_void_p, self.graphs.create())
+
+    def cuGraphAddKernelNode_v2(
+        self, place: int, graph: int, before: int, count: int, parameters: int
+    ) -> None:
+        self._in_context()
+        _give(place, ctypes.c_void_p, self.graphs.add(graph, before, count, parameters))
+
+    def cuGraphInstantiateWithFlags(self, place: int, graph: int, flags: int) -> None:
+        self._in_context()
+        assert flags == 0
+        _give(place, ctypes.c_void_p, self.graphs.instantiate(graph))
+
+    def cuGraphExecKernelNodeSetParams_v2(
+        self, executable: int, node: int, parameters: int
+    ) -> None:
+        self._in_context()
+        self.graphs.set_parameters(executable, node, parameters)
+
+    def cuGraphLaunch(self, executable: int, stream: int) -> None:
+        self._in_context()
+        assert stream == _STREAM
+        self.graphs.launch(executable)
+
+    def cuGraphExecDestroy(self, executable: int) -> None:
+        del self.graphs.executables[executable]
+
+    def cuGraphDestroy(self, graph: int) -> None:
+        del self.graphs.graphs[graph]
 
     def _run(self, kernel: Kernel, sizes: Sequence[int], given: Sequence[bytes]) -> None:
         values = [size.to_bytes(8, "little") for size in sizes]

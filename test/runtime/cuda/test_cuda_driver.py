@@ -23,11 +23,13 @@ from mlirad.pipeline.ptx import CHIPS
 from mlirad.runtime.cuda import constants
 from mlirad.runtime.cuda.card import OLDEST_DRIVER
 from mlirad.runtime.cuda.cuda_driver import CudaDriver
-from mlirad.runtime.cuda.functions import PARAMETERS, driver_functions
+from mlirad.runtime.cuda.functions import GRAPHS, PARAMETERS, driver_functions
+from mlirad.runtime.cuda.sequences.driver_graph import NodeParameters
 from mlirad.runtime.executor.executor import UnavailableError
 from mlirad.runtime.executors import EXECUTORS
 from mlirad.runtime.program import program
 
+DECLARED = PARAMETERS | GRAPHS
 INIT = """
 import mlirad as ti
 ti.init(arch=ti.cuda)
@@ -58,16 +60,20 @@ def header() -> str:
 
 # What the header says of a parameter, as ctypes has it.
 TYPES: list[tuple[str, Any]] = [
-    (r".*\*\*?\s*\w+|(CUcontext|CUstream|CUmodule|CUfunction|CUmemoryPool) \w+", None),
+    (
+        r".*\*\*?\s*\w+|(CUcontext|CUstream|CUmodule|CUfunction|CUmemoryPool|CUgraph\w*|CUevent) \w+",
+        None,
+    ),
     (r"CUdeviceptr .*", ctypes.c_uint64),
     (r"size_t .*", ctypes.c_size_t),
+    (r"unsigned long long .*", ctypes.c_ulonglong),
     (r"unsigned int .*", ctypes.c_uint),
     (r"unsigned char .*", ctypes.c_ubyte),
     (r"int .*|CUdevice .*|CUresult .*|CU\w+_attribute .*", ctypes.c_int),
 ]
 
 
-@pytest.mark.parametrize("name", PARAMETERS)
+@pytest.mark.parametrize("name", DECLARED)
 def test_functions_are_declared_like_this(name: str) -> None:
     """The symbol is the one that the macros of the header choose, and takes these parameters."""
     base = re.sub(r"_v\d+$", "", name)
@@ -76,13 +82,29 @@ def test_functions_are_declared_like_this(name: str) -> None:
     chosen = re.search(rf"define {base}\s+(?:__CUDA_API_PT[SD][ZS]\()?(\w+)\)?$", header(), re.M)
     assert (chosen[1] if chosen is not None else base) == name
     declared = [piece.strip() for piece in text[1].split(",")]
-    assert len(declared) == len(PARAMETERS[name])
-    for parameter, type_ in zip(declared, PARAMETERS[name]):
+    assert len(declared) == len(DECLARED[name])
+    for parameter, type_ in zip(declared, DECLARED[name]):
         wanted = next(found for pattern, found in TYPES if re.fullmatch(pattern, parameter))
         if wanted is None:  # an address of the host's
             assert ctypes.sizeof(type_) == 8 and type_ in (ctypes.c_void_p, ctypes.c_char_p)
         else:
             assert type_ is wanted
+
+
+def test_the_parameters_of_a_node() -> None:
+    """Its fields are those of the header, in order; the sizes are seven of them."""
+    text = re.search(r"CUDA_KERNEL_NODE_PARAMS_v2_st \{(.*?)\n\}", header(), re.DOTALL)
+    assert text is not None
+    declared = re.findall(r"(.*?)\s*(\w+);", _plain(text[1]))
+    sizes = [name for type_, name in declared if type_.strip() == "unsigned int"]
+    assert len(sizes) == 7 and sizes[-1] == "sharedMemBytes"
+    names = [name for _, name in declared if name not in sizes]
+    assert names == [name for name, *_ in NodeParameters._fields_ if name != "sizes"]
+    assert all(kind.strip() in _HANDLES for kind, name in declared if name in names)
+    assert ctypes.sizeof(NodeParameters) == 72  # as C lays it out
+
+
+_HANDLES = ("CUfunction", "void **", "CUkernel", "CUcontext")
 
 
 def test_numbers_are_those_of_the_header() -> None:
@@ -221,7 +243,7 @@ class TestMemory:
         stub.counts.clear()
         driver.free(address)
         driver.free_page_locked(locked)
-        driver.connection.unload(1)
+        driver.connection.unload(1, set())
         with pytest.raises(ti.TaichiRuntimeError, match=r"LAUNCH_TIMEOUT.*process is started anew"):
             driver.fill(address, 0, 10)
         assert not stub.counts

@@ -1,0 +1,1 @@
+"""Launches that come again in the same order, as graphs of the driver."""
