@@ -11,6 +11,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 from benchmarks.systems import System
@@ -73,8 +74,10 @@ class Failure(Exception):
 class Worker:
     """A running process that measures."""
 
-    def __init__(self, system: System, case: Case) -> None:
+    def __init__(self, system: System, case: Case, limit: float | None = None) -> None:
         self.spent = 0.0
+        self.is_late = False
+        self._limit = self._left = limit
         self.errors = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self.process = subprocess.Popen(
             [
@@ -101,6 +104,10 @@ class Worker:
             self.end()
             raise
 
+    def _kill(self) -> None:
+        self.is_late = True
+        self.process.kill()
+
     def sample(self) -> dict[str, float]:
         """One sample. Raises Failure."""
         start = time.perf_counter()
@@ -115,6 +122,18 @@ class Worker:
         return answer
 
     def _read(self) -> dict[str, Any]:
+        """What it says next; it is killed when it has taken longer than it may, all together."""
+        if self._left is None:
+            return self._next()
+        alarm, start = Timer(self._left, self._kill), time.perf_counter()
+        alarm.start()
+        try:
+            return self._next()
+        finally:
+            alarm.cancel()
+            self._left = max(0.0, self._left - (time.perf_counter() - start))
+
+    def _next(self) -> dict[str, Any]:
         assert self.process.stdout is not None
         for line in self.process.stdout:
             if line.startswith(PREFIX):
@@ -124,6 +143,8 @@ class Worker:
 
     def _reason(self) -> str:
         status = self.process.wait(timeout=READY_SECONDS)
+        if self.is_late:
+            return f"not done in {self._limit:g} s"
         self.errors.seek(0)
         lines = [line.strip() for line in self.errors if line.strip()]
         return f"exit status {status}: {lines[-1] if lines else 'no message'}"
@@ -139,21 +160,25 @@ class Worker:
         self.errors.close()
 
 
-def measure(case: Case, systems: list[System], rounds: int) -> dict[str, Measured]:
-    """Samples of all systems, in turn."""
+def measure(
+    case: Case, systems: list[System], rounds: int, limit: float | None = None
+) -> dict[str, Measured]:
+    """Samples of all systems, in turn; of each what it gives within `limit` seconds."""
     return (
         _measure_fresh(case, systems, rounds)
         if case.fresh
-        else _measure_running(case, systems, rounds)
+        else _measure_running(case, systems, rounds, limit)
     )
 
 
-def _measure_running(case: Case, systems: list[System], rounds: int) -> dict[str, Measured]:
+def _measure_running(
+    case: Case, systems: list[System], rounds: int, limit: float | None
+) -> dict[str, Measured]:
     results = {system.name: Measured() for system in systems}
     workers: dict[str, Worker] = {}
     for system in systems:
         try:
-            workers[system.name] = Worker(system, case)
+            workers[system.name] = Worker(system, case, limit)
             results[system.name].found = workers[system.name].found
         except Failure as failure:
             results[system.name].error = str(failure)
@@ -164,7 +189,8 @@ def _measure_running(case: Case, systems: list[System], rounds: int) -> dict[str
             try:
                 results[name].samples.append(worker.sample())
             except Failure as failure:
-                results[name].error = str(failure)
+                if not (worker.is_late and results[name].samples):
+                    results[name].error = str(failure)
                 workers.pop(name).end()
     for worker in workers.values():
         worker.end()

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from typing import Any
 
 STARTED = time.time()
+OTHERWISE = ("warp", "jax", "torch", "by_hand")  # written for each in `benchmarks.gpu`
+STUBBED = "MLIRAD_BENCHMARKS_STUB"
 PREFIX = "@@"  # marks our lines among what systems print
 SAMPLE_SECONDS, MOST_REPEATS = 0.02, 200
 
@@ -100,8 +102,8 @@ def _repeats(function: Callable[[], None]) -> int:
 def _workload(settings: argparse.Namespace) -> tuple[Callable[[], Sample], dict[str, Any]]:
     """Primal and gradient of one of `benchmarks.workloads`, in milliseconds, and a digest of the
     gradient."""
-    if settings.system == "warp":
-        return _of_warp(settings)
+    if settings.system in OTHERWISE:
+        return _of_another(settings)
     ti = _start(settings)
     build = importlib.import_module(f"benchmarks.workloads.{settings.case}").build
     steps = {"steps": settings.steps} if settings.steps else {}
@@ -131,16 +133,16 @@ def _workload(settings: argparse.Namespace) -> tuple[Callable[[], Sample], dict[
     }, found | first
 
 
-def _of_warp(settings: argparse.Namespace) -> tuple[Callable[[], Sample], dict[str, Any]]:
-    """The same by Warp, which has no module with Taichi's names."""
-    from benchmarks.gpu.warp_programs import build
-
-    made = build(settings.case, settings.size, settings.arch, settings.steps)
+def _of_another(settings: argparse.Namespace) -> tuple[Callable[[], Sample], dict[str, Any]]:
+    """The same by a system that has no module with Taichi's names."""
+    programs = importlib.import_module(f"benchmarks.gpu.{settings.system}_programs")
+    arch = "cpu" if STUBBED in os.environ else settings.arch
+    made = programs.build(settings.case, settings.size, arch, settings.steps)
     first = {
         "first_primal": _per_call(made.primal, 1),
         "first_gradient": _per_call(made.gradient, 1),
     }
-    found = {"loss": float(made.loss.numpy()[0]), "gradient": _digest(made.gradients())}
+    found = {"loss": made.value(), "gradient": _digest(made.gradients())}
     counts = _repeats(made.primal), _repeats(made.gradient)
     return lambda: {
         "primal": _per_call(made.primal, counts[0]),

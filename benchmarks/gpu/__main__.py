@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import argparse
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.driver import Case, Measured, measure
 from benchmarks.gpu.card import Card, find_card
 from benchmarks.gpu.cases import CASES, GpuCase, Least
+from benchmarks.gpu.peers import find_gpu_systems, has_case
 from benchmarks.gpu.rehearsal import rehearse
 from benchmarks.gpu.tests import run_tests
 from benchmarks.report import disagreements
 from benchmarks.report import table as launch_table
-from benchmarks.systems import OURS, PEERS, System, find_systems
+from benchmarks.systems import OURS, System, find_systems
+from benchmarks.worker import OTHERWISE
 
-WARP = "warp"
 COPIED = 1 << 30  # bytes, for the copy bandwidth
 
 
@@ -44,9 +46,10 @@ def main() -> int:
     print(lines[-2], flush=True)
     wrong: list[str] = []
     kept = []
-    systems = find_systems(settings.peer, (*PEERS, WARP))
+    systems = find_gpu_systems(settings.peer, alone=settings.stub)
     for case in (one for one in CASES if not settings.only or one.name in settings.only):
-        text, results = _measured(case, card, systems, settings)
+        with_case = [system for system in systems if has_case(system, case.name)]
+        text, results = _measured(case, card, with_case, settings)
         lines += [text, ""]
         print(text, flush=True)
         wrong += disagreements(Case(case.name, case.size(settings.quick)), results)
@@ -54,9 +57,10 @@ def main() -> int:
         settings.output.write_text("\n".join([*lines, *wrong, ""]))
         settings.output.with_suffix(".json").write_text(json.dumps([asdict(card), *kept], indent=1))
     if not settings.only or "launch" in settings.only:
-        with_launches = [system for system in systems if system.name != WARP]
+        with_launches = [system for system in systems if system.name not in OTHERWISE]
         launch = Case("launch", 16, fresh=False, arch=settings.arch)
-        text = launch_table(launch, measure(launch, with_launches, settings.rounds))
+        measured = measure(launch, with_launches, settings.rounds, settings.limit)
+        text = launch_table(launch, measured)
         lines.append(text)
         print(text, flush=True)
     settings.output.write_text("\n".join([*lines, *wrong, ""]))
@@ -73,6 +77,7 @@ def _settings() -> argparse.Namespace:
     parser.add_argument("--tests", nargs="*", default=[], help="files of tests; default: all")
     parser.add_argument("--only", nargs="*", default=[], help="cases")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--limit", type=float, default=60, help="seconds of a system on a case")
     parser.add_argument("--peer", action="append", default=[], help="NAME=PYTHON")
     parser.add_argument("--output", type=Path, default=Path("gpu_table.txt"))
     return parser.parse_args()
@@ -86,7 +91,9 @@ def _measured(
     size = case.size(settings.quick)
     steps = min(case.steps, 4) if settings.quick else case.steps
     one = Case(case.name, size, arch=settings.arch, steps=steps)
-    results = measure(one, systems, settings.rounds)
+    with ThreadPoolExecutor(1) as pool:
+        here = pool.submit(_on, "cpu", case, settings) if settings.quick else None
+        results = measure(one, systems, settings.rounds, settings.limit)
     ceilings = [case.primal(size), case.gradient(size)]
     rows = [
         ["system", "primal, ms", "of the ceiling", "primal and gradient, ms", "of the ceiling"],
@@ -95,7 +102,14 @@ def _measured(
     ]
     shown = ["| " + " | ".join(row) + " |" for row in rows]
     shown.insert(1, "|" + "---|" * len(rows[0]))
-    shown.append(_small(case, settings))
+    small = (
+        {OURS: _on("cpu", case, settings), settings.arch: _on(settings.arch, case, settings)}
+        if here is None
+        else {OURS: here.result(), settings.arch: results[OURS]}
+    )
+    differing = disagreements(Case(case.name, case.quick), small)
+    agrees = "the gradient is that of the CPU"
+    shown.append(f"\nat {case.quick}: {'; '.join(differing) or agrees}")
     return "\n".join([f"{case.name}, {size}", "", *shown]), results
 
 
@@ -117,17 +131,10 @@ def _row(name: str, measured: Measured, ceilings: list[Least], card: Card) -> li
     return row
 
 
-def _small(case: GpuCase, settings: argparse.Namespace) -> str:
-    """Whether the gradient at the quick size is that of the CPU."""
-    ours = [system for system in find_systems([]) if system.name == OURS]
-    steps = min(case.steps, 4)
-    there, here = (
-        measure(Case(case.name, case.quick, arch=arch, steps=steps), ours, 1)
-        for arch in (settings.arch, "cpu")
-    )
-    both = {OURS: here[OURS], settings.arch: there[OURS]}
-    found = disagreements(Case(case.name, case.quick), both)
-    return f"\nat {case.quick}: {'; '.join(found) or 'the gradient is that of the CPU'}"
+def _on(arch: str, case: GpuCase, settings: argparse.Namespace) -> Measured:
+    """What we give at the quick size."""
+    one = Case(case.name, case.quick, arch=arch, steps=min(case.steps, 4))
+    return measure(one, find_systems([], ()), 1, settings.limit)[OURS]
 
 
 if __name__ == "__main__":

@@ -7,8 +7,7 @@ import os
 import sys
 
 from benchmarks.driver import ROOT
-
-STUBBED = "MLIRAD_BENCHMARKS_STUB"
+from benchmarks.worker import STUBBED
 
 
 def rehearse() -> None:

@@ -10,7 +10,7 @@ import sys
 import time
 
 from benchmarks.driver import ROOT
-from benchmarks.gpu.rehearsal import STUBBED
+from benchmarks.worker import STUBBED
 
 SECONDS = 1500.0
 

@@ -40,6 +40,10 @@ class Program:
         self._tape.backward(self.loss)
         wp.synchronize()
 
+    def value(self) -> float:
+        """The loss."""
+        return float(self.loss.numpy()[0])
+
     def gradients(self) -> list[Any]:
         """Those of the last time, then all are cleared."""
         found = [one.grad.numpy().copy() for one in self.inputs]

@@ -9,7 +9,7 @@ from benchmarks.workload import Workload
 STEPS, STIFFNESS, STEP, DRAG, GRAVITY = 100, 40.0, 0.01, 0.99, -2.0
 
 
-def _cloth(side: int) -> tuple[np.ndarray, np.ndarray]:
+def cloth(side: int) -> tuple[np.ndarray, np.ndarray]:
     """Places of the bodies, and which pairs of them a spring joins, in random order."""
     grid = np.arange(side * side).reshape(side, side)
     joined = [(grid[1:], grid[:-1]), (grid[:, 1:], grid[:, :-1]), (grid[1:, 1:], grid[:-1, :-1])]
@@ -25,7 +25,7 @@ def _cloth(side: int) -> tuple[np.ndarray, np.ndarray]:
 
 def build(ti: Any, size: int) -> Workload:
     """`size` x `size` bodies."""
-    places, pairs = _cloth(size)
+    places, pairs = cloth(size)
     bodies, springs = len(places), len(pairs)
     place = ti.Vector.field(2, ti.f32, (STEPS + 1, bodies), needs_grad=True)
     speed = ti.Vector.field(2, ti.f32, (STEPS + 1, bodies), needs_grad=True)

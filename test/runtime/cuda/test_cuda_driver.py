@@ -60,10 +60,7 @@ def header() -> str:
 
 # What the header says of a parameter, as ctypes has it.
 TYPES: list[tuple[str, Any]] = [
-    (
-        r".*\*\*?\s*\w+|(CUcontext|CUstream|CUmodule|CUfunction|CUmemoryPool|CUgraph\w*|CUevent) \w+",
-        None,
-    ),
+    (r".*\*\*?\s*\w+|CU(context|stream|module|function|memoryPool|graph\w*|event) \w+", None),
     (r"CUdeviceptr .*", ctypes.c_uint64),
     (r"size_t .*", ctypes.c_size_t),
     (r"unsigned long long .*", ctypes.c_ulonglong),
@@ -76,7 +73,7 @@ TYPES: list[tuple[str, Any]] = [
 @pytest.mark.parametrize("name", DECLARED)
 def test_functions_are_declared_like_this(name: str) -> None:
     """The symbol is the one that the macros of the header choose, and takes these parameters."""
-    base = re.sub(r"_v\d+$", "", name)
+    base = re.sub(r"(_v\d+|WithFlags)$", "", name)
     text = re.search(rf"CUresult CUDAAPI {base}\(([^)]*)\);", header())
     assert text is not None
     chosen = re.search(rf"define {base}\s+(?:__CUDA_API_PT[SD][ZS]\()?(\w+)\)?$", header(), re.M)
