@@ -3,7 +3,7 @@ of its kernel, before anything is put into lanes or tiles."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -20,8 +20,7 @@ from mlirad.lang.transfer import Transfer
 from mlirad.pipeline.mode import PRIMAL, REVERSE, Mode
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.stage import join
-from mlirad.runtime.boxes import Box, hull
-from mlirad.runtime.footprints import Footprint
+from mlirad.runtime.kernels.touched_bytes import launch_bytes
 from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.program import program
 
@@ -95,11 +94,7 @@ class Counter:
 
     def primal(self, variant: Variant, values: Sequence[Any]) -> Work:
         """A launch."""
-        accesses = variant.notes.accesses()
-        return Work(
-            self._of(variant, PRIMAL),
-            _bytes(accesses.read, values) + _bytes(accesses.written, values),
-        )
+        return Work(self._of(variant, PRIMAL), _bytes(variant, None, values))
 
     def reverse(self, variant: Variant, values: Sequence[Any]) -> Work:
         """Its reverse: what it needs is read, adjoints of what was read are updated, those of what
@@ -107,13 +102,7 @@ class Counter:
         adjoints = program().derivatives.adjoints
         work = Work()
         for part in variant.pieces():
-            accesses, needed = part.notes.accesses(), part.notes.footprints().needed
-            read, written = (
-                [one for one in found if one.array in adjoints]
-                for found in (accesses.read, accesses.written)
-            )
-            touched = _bytes(needed, values) + 2 * _bytes(read, values) + _bytes(written, values)
-            work += Work(self._of(part, REVERSE), touched)
+            work += Work(self._of(part, REVERSE), _bytes(part, adjoints, values))
         return work
 
     def _of(self, variant: Variant, mode: Mode) -> float:
@@ -159,20 +148,8 @@ def _of_one(name: str) -> float:
     return float((group == "arith" and rest in _FLOATS) or name == "field.atomic")
 
 
-def _bytes(found: Sequence[Footprint], values: Sequence[Any]) -> float:
-    """Bytes of the elements that lie in the hulls of some accesses, an array each."""
-    boxes: dict[str, list[Box]] = {}
-    for one in found:
-        if isinstance(one.array, int):
-            raise UncountedError("an array argument")
-        boxes.setdefault(one.array, []).append(one.box(values))
-    return sum(_size(array, hull(own)) for array, own in boxes.items())
-
-
-def _size(symbol: str, box: Box) -> float:
-    memory = program().fields[symbol]
-    lengths = [
-        (extent if last is None else last + 1) - (first or 0)
-        for (first, last), extent in zip(box, memory.layout.shape)
-    ]
-    return prod(lengths) * memory.layout.size
+def _bytes(variant: Variant, adjoints: Mapping[str, str] | None, values: Sequence[Any]) -> float:
+    touched = launch_bytes(variant.notes, adjoints, values, program().fields)
+    if touched is None:
+        raise UncountedError("an array argument")
+    return touched

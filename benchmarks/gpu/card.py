@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import ctypes
 import math
-import time
 from dataclasses import dataclass
 
 import mlirad as ti
 from mlirad.runtime.cuda.constants import CUdevice_attribute
 from mlirad.runtime.cuda.cuda_driver import CudaDriver
+from mlirad.runtime.device.copy_rate import copy_seconds
 from mlirad.runtime.memory.device.device_memory import DeviceMemory
 from mlirad.runtime.memory.device.driver import Driver
 from mlirad.runtime.program import program
@@ -44,14 +44,7 @@ def find_card(arch: str, size: int) -> Card:
 
 def _copy_seconds(driver: Driver, size: int) -> float:
     source, target = driver.allocate(size), driver.allocate(size)
-    driver.fill(source, 1, size)
-    driver.copy(target, source, size)
-    driver.synchronize()
-    start = time.perf_counter()
-    for _ in range(REPEATS):
-        driver.copy(target, source, size)
-    driver.synchronize()
-    seconds = (time.perf_counter() - start) / REPEATS
+    seconds = copy_seconds(driver, target, source, size, REPEATS)
     for address in (source, target):
         driver.free(address)
     return seconds

@@ -22,8 +22,13 @@ def _profile() -> Profile | None:
 def print_kernel_profiler_info(mode: str = "count") -> None:
     """Print a table of kernels and, below each, of its loops with names (`count`: shares, seconds,
     launches, milliseconds of the shortest, the mean and the longest), or of launches one by one
-    (`trace`). Raises ValueError for another mode; like the others of this module, warns where
-    launches are not timed, which is asked for by `ti.init(kernel_profiler=True)`."""
+    (`trace`).
+
+    On CUDA the times are those of the driver's events, a loop without a name has its line, and the
+    row of a kernel ends with the bytes that it touches at least in a second, beside a copy by the
+    driver, where they are known. Raises ValueError for another mode; like the others of this
+    module, warns where launches are not timed, which is asked for by
+    `ti.init(kernel_profiler=True)`."""
     if text(mode, "mode") not in ("count", "trace"):
         raise ValueError(f"mode is 'count' or 'trace', not {mode!r}")
     profile = _profile()
@@ -36,27 +41,32 @@ def print_kernel_profiler_info(mode: str = "count") -> None:
             print(f"{milliseconds:10.3f} ms  {name}")
     else:
         print("     %     total    count        min        avg        max   kernel")
+        peak = program().executor.copy_rate()
         for kernel in sorted(profile.kernels.values(), key=lambda one: -one.total):
-            _print_row(kernel, total)
+            _print_row(kernel, total, peak)
             for name, loop in profile.loops.items():
                 if name.startswith(f"{kernel.name}: "):
-                    _print_row(loop, total)
+                    _print_row(loop, total, peak)
     print(f"{total / 1000:.3f} s in {len(profile.kernels)} kernels")
 
 
-def _print_row(row: Launches, total: float) -> None:
+def _print_row(row: Launches, total: float, peak: float | None) -> None:
     share = 100 * row.total / total if total else 0
+    rate = ""
+    if row.bytes and peak:
+        rate = f", {row.rate / 1e9:.0f} GB/s, {row.rate / peak:.0%} of a copy"
     print(
         f"{share:6.2f} {row.total / 1000:7.3f} s {row.counter:7d}x "
-        f"{row.min:10.3f} {row.avg:10.3f} {row.max:10.3f} ms {row.name}"
+        f"{row.min:10.3f} {row.avg:10.3f} {row.max:10.3f} ms {row.name}{rate}"
     )
 
 
 def query_kernel_profiler_info(name: str) -> Launches:
     """Return how often a kernel was launched (`counter`), and for how many milliseconds (`min`,
     `max`, `avg`, floats); a derivative has the name of its kernel with the mode behind a dot, such
-    as `step.reverse`, and a loop that `ti.loop_config(name="sum")` names `step: sum`, but on CUDA.
-    All are 0 for a name that was not launched, which is no error."""
+    as `step.reverse`, and a loop that `ti.loop_config(name="sum")` names `step: sum`, on CUDA one
+    without a name `step: line 12`. All are 0 for a name that was not launched, which is no
+    error."""
     text(name, "name")
     profile = _profile()
     rows = {} if profile is None else profile.loops | profile.kernels

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 from time import perf_counter
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from mlirad.dialect.turn import free_in_forks
-from mlirad.runtime.executor.executor import Code, PassedArray
+from mlirad.runtime.executor.executor import Code, LaunchTimer, LoopTime, PassedArray
 
 _KEPT = 100_000  # launches that can be told one by one
 
@@ -25,6 +25,12 @@ class Launches(msgspec.Struct):
     total: float = 0.0
     min: float = 0.0
     max: float = 0.0
+    bytes: float = 0.0  # that were touched at least, where that is known of each
+
+    @property
+    def rate(self) -> float:
+        """Bytes of a second."""
+        return 1000 * self.bytes / self.total if self.total else 0.0
 
     @property
     def avg(self) -> float:
@@ -55,12 +61,14 @@ class Profile(msgspec.Struct):
     last: deque[tuple[str, float]] = msgspec.field(default_factory=lambda: deque(maxlen=_KEPT))
     _lock: Any = msgspec.field(default_factory=lambda: free_in_forks(Lock()))
 
-    def note(self, name: str, milliseconds: float, times: LoopTimes | None = None) -> None:
-        """Count a launch, and its loops."""
+    def note(
+        self, name: str, milliseconds: float, loops: Iterable[LoopTime] = (), touched: float = 0.0
+    ) -> None:
+        """Count a launch, its loops, and bytes that it touched."""
         with self._lock:
-            _count(self.kernels, name, milliseconds)
+            _count(self.kernels, name, milliseconds, touched)
             self.last.append((name, milliseconds))
-            for loop, spent in () if times is None else times.take():
+            for loop, spent in loops:
                 _count(self.loops, f"{name}: {loop}", spent)
 
     def clear(self) -> None:
@@ -76,12 +84,15 @@ class Profile(msgspec.Struct):
         return sum(launches.total for launches in self.kernels.values())
 
 
-def _count(table: dict[str, Launches], name: str, milliseconds: float) -> None:
+def _count(
+    table: dict[str, Launches], name: str, milliseconds: float, touched: float = 0.0
+) -> None:
     launches = table.get(name)
     if launches is None:
         launches = table[name] = Launches(name, min=milliseconds)
     launches.counter += 1
     launches.total += milliseconds
+    launches.bytes += touched
     launches.min = min(launches.min, milliseconds)
     launches.max = max(launches.max, milliseconds)
 
@@ -96,16 +107,35 @@ class ProfiledCode(Code):
         profile: Profile,
         wait: Callable[[], None],
         times: LoopTimes | None = None,
+        timer: LaunchTimer | None = None,
+        touched: Callable[[Sequence[Any]], float] = lambda values: 0.0,
     ) -> None:
         self.messages = code.messages
         self._code, self._name, self._profile, self._wait = code, name, profile, wait
-        self._times = times
+        self._times, self._timer, self._touched = times, timer, touched
 
     def launch(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> tuple[Any, ...]:
+        if self._timer is not None:
+            with self._timer.turn:
+                return self._launch_timed(self._timer, values, arrays)
         begun = perf_counter()
         results = self._code.launch(values, arrays)
         self._wait()
-        self._profile.note(self._name, 1000 * (perf_counter() - begun), self._times)
+        loops = () if self._times is None else self._times.take()
+        self._profile.note(self._name, 1000 * (perf_counter() - begun), loops)
+        return results
+
+    def _launch_timed(
+        self, timer: LaunchTimer, values: Sequence[Any], arrays: Sequence[PassedArray]
+    ) -> tuple[Any, ...]:
+        begun = perf_counter()
+        timer.begin()
+        try:
+            results = self._code.launch(values, arrays)
+        finally:
+            spent = timer.end(self._code.loop_names())
+        milliseconds, loops = spent or (1000 * (perf_counter() - begun), ())
+        self._profile.note(self._name, milliseconds, loops, self._touched(values))
         return results
 
     def ran_last_with(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> bool:

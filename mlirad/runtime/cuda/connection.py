@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -111,6 +111,11 @@ class Connection:
 
     # Sequences of launches.
 
+    def flush(self) -> None:
+        """Launch what is gathered."""
+        with self.current():
+            self.check(self.sequences.end(), _GATHERED)
+
     def begin_sequence(self) -> None:
         """Launch, from now on, what comes again as a graph."""
         self.sequences.begin()
@@ -130,7 +135,7 @@ class Connection:
 
     # Modules.
 
-    def unload(self, module: int, kernels: set[int]) -> None:
+    def unload(self, module: int, kernels: Collection[int]) -> None:
         """Give back a module with its kernels, when what runs has ended."""
         if not self.gone:
             self.call("cuStreamSynchronize", self.stream)

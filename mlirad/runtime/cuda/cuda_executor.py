@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.gpu import cuda_stages
 from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.config import Config
 from mlirad.runtime.cuda.cuda_driver import CudaDriver, cuda_driver
-from mlirad.runtime.cuda.host_code import kernel_masks, kernel_places, lower_host_code
+from mlirad.runtime.cuda.host_code import (
+    kernel_masks,
+    kernel_places,
+    kernel_titles,
+    lower_host_code,
+)
 from mlirad.runtime.cuda.host_function import HostFunction
 from mlirad.runtime.cuda.kept_ptx import ptx
 from mlirad.runtime.cuda.report import Report
+from mlirad.runtime.cuda.sequences.event_timer import EventTimer
 from mlirad.runtime.cuda.sequences.known_kernels import KnownKernels
 from mlirad.runtime.cuda.shims import shims
 from mlirad.runtime.device.compiled_services import CompiledServices
+from mlirad.runtime.device.copy_rate import copy_rate
 from mlirad.runtime.device.launch_space import DeviceLaunchSpace
 from mlirad.runtime.executor.compiled import CompiledKernel
-from mlirad.runtime.executor.executor import Executor, LaunchMemory, LoweredKernel
+from mlirad.runtime.executor.executor import Executor, LaunchMemory, LaunchTimer, LoweredKernel
 from mlirad.runtime.memory.device.device_memory import DeviceMemory
 from mlirad.runtime.native.engine import engine_of
 
@@ -31,13 +40,19 @@ class CudaKernel(CompiledKernel):
     ) -> None:
         report, kernels = Report(), KnownKernels()
         module, chip = lowered.module.operation, driver.connection.chip
-        places = kernel_places(module)
+        places, titles = kernel_places(module), kernel_titles(module)
         text = ptx(module, chip, lowered.code)
         kernels.masks = kernel_masks(module)
         lower_host_code(module, chip, text, shims(driver.connection, report, kernels))
         engine = engine_of(lowered.module, opt_level=_HOST_OPT_LEVEL)
         function = HostFunction(engine, lowered.name, driver, report, places, kernels)
         super().__init__(lowered, function, memory, DeviceLaunchSpace(device), engine)
+        self._kernels, self._titles = kernels, titles
+
+    def loop_names(self) -> Mapping[int, str]:
+        """Those that programs give, else lines."""
+        handles = self._kernels.handles
+        return {handle: self._titles[name] for handle, name in handles.items()}
 
 
 class CudaExecutor(Executor):
@@ -56,6 +71,15 @@ class CudaExecutor(Executor):
     def compile(self, lowered: LoweredKernel, memory: LaunchMemory, config: Config) -> CudaKernel:
         """PTX, loaded, and machine code."""
         return CudaKernel(lowered, memory, self.memory, self.driver)
+
+    def timer(self) -> LaunchTimer | None:
+        """Events of the driver, where it has them."""
+        connection = self.driver.connection
+        return EventTimer(connection) if connection.functions.has_events else None
+
+    def copy_rate(self) -> float | None:
+        """See `Executor.copy_rate`."""
+        return copy_rate(self.driver)
 
     def begin_sequence(self) -> None:
         """See `Executor.begin_sequence`."""

@@ -64,6 +64,12 @@ GRAPHS: dict[str, list[Any]] = {
     "cuGraphExecDestroy": [_HANDLE],
     "cuGraphDestroy": [_HANDLE],
 }
+# What times launches.
+EVENTS: dict[str, list[Any]] = {
+    "cuEventCreate": [_GIVES, c_uint],
+    "cuEventRecord": [_HANDLE, _HANDLE],
+    "cuEventElapsedTime_v2": [_GIVES, _HANDLE, _HANDLE],
+}
 
 
 class Functions:
@@ -74,7 +80,7 @@ class Functions:
         self.addresses = dict(addresses)
         self._callable: dict[str, Callable[..., int]] = {
             name: ctypes.CFUNCTYPE(c_int, *parameters)(addresses[name])
-            for name, parameters in (PARAMETERS | GRAPHS).items()
+            for name, parameters in (PARAMETERS | GRAPHS | EVENTS).items()
             if name in PARAMETERS or name in addresses
         }
 
@@ -82,6 +88,11 @@ class Functions:
     def has_graphs(self) -> bool:
         """Whether the driver makes graphs of launches."""
         return self.addresses.keys() >= GRAPHS.keys()
+
+    @property
+    def has_events(self) -> bool:
+        """Whether the driver times launches."""
+        return self.addresses.keys() >= EVENTS.keys()
 
     def __getitem__(self, name: str) -> Callable[..., int]:
         return self._callable[name]
@@ -110,7 +121,7 @@ def driver_functions(library: str = LIBRARY) -> Functions:
     return Functions(
         {
             name: ctypes.cast(getattr(loaded, name), c_void_p).value or 0
-            for name in PARAMETERS | GRAPHS
+            for name in PARAMETERS | GRAPHS | EVENTS
             if hasattr(loaded, name)
         }
     )

@@ -13,6 +13,7 @@ from mlirad.ir import build as b
 from mlirad.ir.memory.descriptor import memref_at, pointer_of, pointer_type
 from mlirad.ir.ops import Func, Gpu
 from mlirad.ir.reports.location import nearest_location
+from mlirad.ir.reports.loop_names import name_at
 from mlirad.ir.requirements import symbol_of
 from mlirad.ir.walk import (
     at_start,
@@ -54,6 +55,23 @@ def kernel_masks(module: ir.Operation) -> dict[str, Any]:
         for op in operations(holder)
         if "nvvm.kernel" in op.attributes
     }
+
+
+def kernel_titles(module: ir.Operation) -> dict[str, str]:
+    """What the loop of every GPU kernel of such a module is called, by its name: as the program
+    has it, else by its line."""
+    return {
+        symbol_of(op): _title(op)
+        for holder in _gpu_modules(module)
+        for op in operations(holder)
+        if "nvvm.kernel" in op.attributes
+    }
+
+
+def _title(op: ir.Operation) -> str:
+    place = nearest_location(op)
+    name = name_at(op.location)
+    return name or ("" if place is None else f"line {place.line}")
 
 
 def lower_host_code(module: ir.Operation, chip: str, ptx: str, shims: str) -> None:

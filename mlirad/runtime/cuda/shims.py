@@ -17,6 +17,7 @@ from mlirad.runtime.cuda.connection import Connection
 from mlirad.runtime.cuda.report import During, Report
 from mlirad.runtime.cuda.sequences.known_kernels import KnownKernels
 from mlirad.runtime.cuda.sequences.noting_shims import NOTING
+from mlirad.runtime.cuda.sequences.queue import State
 
 ENTER, LEAVE, STREAM = "mgpuEnter", "mgpuLeave", "mgpuStreamCreate"
 ALLOCATE, FREE, READ = "mgpuMemAlloc", "mgpuMemFree", "mgpuMemcpy"
@@ -64,7 +65,8 @@ def shims(connection: Connection, report: Report, kernels: KnownKernels) -> str:
         "  llvm.return %value : !llvm.ptr\n}"
         for name, value in table.items()
     ]
-    numbers = {during.name: f"llvm.mlir.constant({during:d} : i32) : i32" for during in During}
+    numbers: dict[str, object] = {"TIMED": State.TIMED.value}
+    numbers |= {during.name: f"llvm.mlir.constant({during:d} : i32) : i32" for during in During}
     calls = dict(zip(("allocate", "free"), scratch.values()))
     pieces = [
         *constants,
@@ -239,6 +241,12 @@ llvm.func @mgpuModuleGetFunction(%module: !llvm.ptr, %name: !llvm.ptr) -> !llvm.
   %masks = llvm.call %noted(%function, %name) : !llvm.ptr, (!llvm.ptr, !llvm.ptr) -> !llvm.ptr
   llvm.store %name, %entry : !llvm.ptr, !llvm.ptr
   llvm.store %masks, %entry_masks : !llvm.ptr, !llvm.ptr
+  %state_place = llvm.call @queue.state() : () -> !llvm.ptr
+  %state = llvm.load %state_place : !llvm.ptr -> i64
+  %timed = llvm.mlir.constant($TIMED : i64) : i64
+  %is_timed = llvm.icmp "eq" %state, %timed : i64
+  %masks_now = llvm.select %is_timed, %masks, %null : i1, !llvm.ptr
+  llvm.store %masks_now, %masks_place : !llvm.ptr, !llvm.ptr
   llvm.store %function, %entry_function : !llvm.ptr, !llvm.ptr
   llvm.br ^end(%function : !llvm.ptr)
 ^end(%found: !llvm.ptr):

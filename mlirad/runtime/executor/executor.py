@@ -7,7 +7,7 @@ own (`runtime/memory/memory.py`), and is named in `runtime/executors.py`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -107,6 +107,24 @@ class KeptCode(NamedTuple):
 NOT_KEPT = KeptCode()
 
 
+LoopTime = tuple[str, float]  # a loop's name, and milliseconds
+
+
+class LaunchTimer(ABC):
+    """Times launches, one after the other: `turn` is held around each."""
+
+    turn: Any
+
+    @abstractmethod
+    def begin(self) -> None:
+        """A launch comes."""
+
+    @abstractmethod
+    def end(self, names: Mapping[int, str]) -> tuple[float, list[LoopTime]] | None:
+        """The milliseconds that it took, and those of its loops, by the names that its parts have;
+        None if it had none."""
+
+
 class LoweredKernel(msgspec.Struct, frozen=True, dict=True):
     """A kernel at the last stage of its pipeline, and what its launches need to know."""
 
@@ -154,6 +172,15 @@ class Executor(ABC):
         Raises TaichiRuntimeError for what failed meanwhile.
         """
 
+    def timer(self) -> LaunchTimer | None:
+        """What times launches on the machine; None if a clock of the host does."""
+        return None
+
+    def copy_rate(self) -> float | None:
+        """Bytes that the machine's memory reads and writes in a second, together, where that is
+        measured."""
+        return None
+
     def begin_sequence(self) -> None:
         """Launches that come now, until `end_sequence`, may come again in the same order, which a
         machine may have a faster way for; sequences lie inside one another."""
@@ -166,6 +193,10 @@ class Code(ABC):
     """Compiled code of one kernel, which any number of threads may launch."""
 
     messages: Sequence[Message]
+
+    def loop_names(self) -> Mapping[int, str]:
+        """The names of loops, by what a `LaunchTimer` knows them by."""
+        return {}
 
     @abstractmethod
     def launch(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> tuple[Any, ...]:

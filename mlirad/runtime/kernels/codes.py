@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from time import perf_counter
 from typing import Any
 from weakref import WeakSet
@@ -19,6 +19,7 @@ from mlirad.runtime.footprints import Footprints
 from mlirad.runtime.kernels.kernel_ir import KernelIR, LoweredMode
 from mlirad.runtime.kernels.notes import Notes
 from mlirad.runtime.kernels.own_arrays import CodeWithOwnArrays
+from mlirad.runtime.kernels.touched_bytes import launch_bytes
 from mlirad.runtime.memory.deferred_writes import Backlog, LaterWrites
 from mlirad.runtime.profile import COMPILING, ProfiledCode
 
@@ -110,13 +111,22 @@ class Codes:
                 memory = self.program.executor.memory
                 code = CodeWithOwnArrays(code, lowered.own_arrays, memory)
             if self.program.profile is not None:
-                wait = self.program.executor.synchronize
-                code = ProfiledCode(code, name, self.program.profile, wait, lowered.times)
+                executor, profile = self.program.executor, self.program.profile
+                wait, timer = executor.synchronize, executor.timer()
+                touched = partial(self._touched, mode)
+                code = ProfiledCode(code, name, profile, wait, lowered.times, timer, touched)
             COMPILING.note(name, perf_counter() - begun)
             self.compiled[mode], self.origins[mode] = code, lowered.kernel.code.origin
             self._made.add(code)
             self._may_collide[mode] = lowered.may_collide
         return code
+
+    def _touched(self, mode: Mode, values: Sequence[Any]) -> float:
+        """Bytes that a launch touches at least, 0 where that is not known."""
+        if not mode.is_reverse and mode != PRIMAL:
+            return 0.0
+        adjoints = self.program.derivatives.adjoints if mode.is_reverse else None
+        return launch_bytes(self._notes, adjoints, values, self.program.fields) or 0.0
 
     def _name(self, mode: Mode) -> str:
         return f"{self.stages.kernel.name}{mode.suffix}"

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from runtime.cuda.device_space import UNWRITTEN, Block, StrayError
+from runtime.cuda.stub_events import Events
 from runtime.cuda.stub_graphs import Graphs
 
 from mlirad.dialect.layout_rules import ELEMENT_SIZES
@@ -34,7 +35,7 @@ from mlirad.runtime.cuda.constants import (
     CUpointer_attribute,
     CUresult,
 )
-from mlirad.runtime.cuda.functions import GRAPHS, PARAMETERS, Functions
+from mlirad.runtime.cuda.functions import EVENTS, GRAPHS, PARAMETERS, Functions
 
 OFFSET = 1 << 56  # no address of the host, nor of any GPU
 _CONTEXT, _STREAM, _POOL = 0xC0, 0x57, 0x900
@@ -103,11 +104,12 @@ class Stub:
         self._stream: deque[Work] = deque()
         self.contexts: dict[int, list[int]] = {}
         self.graphs = Graphs(self)
+        self.events = Events()
         self._turn = RLock()
         self._texts: dict[int, Any] = {}
         self._callbacks = {
             name: ctypes.CFUNCTYPE(ctypes.c_int, *parameters)(self._answer(name))
-            for name, parameters in (PARAMETERS | GRAPHS).items()
+            for name, parameters in (PARAMETERS | GRAPHS | EVENTS).items()
         }
 
     def functions(self) -> Functions:
@@ -458,9 +460,7 @@ class Stub:
             if type_ == "!llvm.ptr"
         ]
         uses = [module, *self._locks_of(addresses)]
-        self._later(
-            lambda: None if kernel is None else self._run(kernel, sizes[:6], given), uses
-        )
+        self._later(lambda: self._run(kernel, sizes[:6], given), uses)
 
     def refuse(self, result: int) -> None:
         """Have the call that is being made return this."""
@@ -500,7 +500,26 @@ class Stub:
     def cuGraphDestroy(self, graph: int) -> None:
         del self.graphs.graphs[graph]
 
-    def _run(self, kernel: Kernel, sizes: Sequence[int], given: Sequence[bytes]) -> None:
+    # Events.
+
+    def cuEventCreate(self, place: int, flags: int) -> None:
+        self._in_context()
+        assert flags == 0
+        _give(place, ctypes.c_void_p, self.events.create())
+
+    def cuEventRecord(self, event: int, stream: int) -> None:
+        self._in_context()
+        assert stream == _STREAM
+        self._later(self.events.record(event))
+
+    def cuEventElapsedTime_v2(self, place: int, first: int, second: int) -> None:
+        self._in_context()
+        _give(place, ctypes.c_float, self.events.between(first, second))
+
+    def _run(self, kernel: Kernel | None, sizes: Sequence[int], given: Sequence[bytes]) -> None:
+        self.events.clock += 1.0
+        if kernel is None:  # nobody told: it does nothing
+            return
         values = [size.to_bytes(8, "little") for size in sizes]
         for type_, value in zip(kernel.types, given):
             values.append(self._reached(value) if type_ == "!llvm.ptr" else value)

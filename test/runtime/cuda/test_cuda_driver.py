@@ -23,13 +23,13 @@ from mlirad.pipeline.ptx import CHIPS
 from mlirad.runtime.cuda import constants
 from mlirad.runtime.cuda.card import OLDEST_DRIVER
 from mlirad.runtime.cuda.cuda_driver import CudaDriver
-from mlirad.runtime.cuda.functions import GRAPHS, PARAMETERS, driver_functions
+from mlirad.runtime.cuda.functions import EVENTS, GRAPHS, PARAMETERS, driver_functions
 from mlirad.runtime.cuda.sequences.driver_graph import NodeParameters
 from mlirad.runtime.executor.executor import UnavailableError
 from mlirad.runtime.executors import EXECUTORS
 from mlirad.runtime.program import program
 
-DECLARED = PARAMETERS | GRAPHS
+DECLARED = PARAMETERS | GRAPHS | EVENTS
 INIT = """
 import mlirad as ti
 ti.init(arch=ti.cuda)

@@ -14,10 +14,10 @@ class KnownKernels:
 
     def __init__(self) -> None:
         self.masks: dict[str, Any] = {}
-        self.handles: set[int] = set()
+        self.handles: dict[int, str] = {}  # the name of each
         self.noted = NOTED(self._note)
 
     def _note(self, handle: int, name: bytes) -> int | None:
-        self.handles.add(handle)
+        self.handles[handle] = name.decode()
         masks = self.masks.get(name.decode())
         return None if masks is None else ctypes.addressof(masks)

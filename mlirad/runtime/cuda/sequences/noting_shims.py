@@ -129,7 +129,7 @@ llvm.func internal @shim.note_launch(%function: !llvm.ptr, %gx: i32, %gy: i32, %
   llvm.br ^copy(%next : i64)
 ^noted:
   %state_now = llvm.load %state_place : !llvm.ptr -> i64
-  %is_gathered = llvm.icmp "eq" %state_now, %gathered : i64
+  %is_gathered = llvm.icmp "uge" %state_now, %gathered : i64
   llvm.return %is_gathered : i1
 ^launch:
   llvm.return %false : i1

@@ -28,6 +28,7 @@ class State(IntEnum):
     CLOSED = 0  # launches
     WATCHED = 1  # launches, and notes
     GATHERED = 2  # notes
+    TIMED = 3  # notes, so that the launch has events around it
 
 
 class Queue(ctypes.Structure):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from threading import RLock
 from typing import Any
@@ -40,6 +40,7 @@ class Sequences:
         self.queue = Queue()
         self.finish = FINISH(self.end)  # for host code
         self._functions = functions
+        self.launch_timed: Callable[[list[Noted]], int] = self._launch_each
         self._open = 0
         self._next = State.WATCHED
         self.is_usable = functions.has_graphs
@@ -81,6 +82,8 @@ class Sequences:
             if not queue.used:
                 return 0
             try:
+                if queue.state == State.TIMED:
+                    return self.launch_timed(launches(queue))
                 return self._end(queue.state == State.GATHERED)
             finally:
                 queue.clear()
@@ -148,7 +151,7 @@ class Sequences:
 
     # What is no longer right.
 
-    def forget(self, kernels: set[int]) -> None:
+    def forget(self, kernels: Collection[int]) -> None:
         """Kernels are about to be unloaded; the driver has the context."""
         with self.turn:
             self._seen.clear()
