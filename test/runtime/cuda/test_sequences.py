@@ -85,28 +85,29 @@ class Steps:
 @pytest.mark.parametrize("dtype", [ti.f32, ti.f64])
 def test_a_tape_that_repeats(cuda: Stub, dtype: Any) -> None:
     """It becomes graphs, and then nothing is launched but those."""
-    steps, factors = Steps(dtype), [1.01] * 9
+    steps, factors = Steps(dtype), [1.01] * 10  # rows of 8 launches and of 3
     for number in range(5):
         cuda.counts.clear()
         steps.gradient(factors)
         counts = dict(cuda.counts)
         steps.check(factors, 1e-5 if dtype == ti.f32 else 1e-12)
         if number > 2:  # the first launch of a kernel is made at once
-            assert counts[GRAPH] == 2 and MADE not in counts
+            assert counts[GRAPH] == 4 and MADE not in counts
             assert counts[LAUNCHED] == 1  # the seed
 
 
 def test_rows_are_cut(cuda: Stub) -> None:
-    """A GPU has something to do behind so many launches; equal rows are one graph."""
+    """Each is twice as long as the one before, up to a limit; equal rows are one graph."""
     steps, factors = Steps(), [1.001] * (4 * LONGEST)
-    for _ in range(2):
+    for _ in range(3):
         steps.gradient(factors)
         steps.check(factors)
     cuda.counts.clear()
     steps.gradient(factors)
-    assert cuda.counts[GRAPH] >= 8
-    assert cuda.counts[LAUNCHED] == 3  # the seed, and what is left of rows
-    assert len(cuda.graphs.executables) < 8
+    rows = [8, 16, 32, 64, 64, 64, 9]
+    assert cuda.counts[GRAPH] == 2 * len(rows) and cuda.counts[LAUNCHED] == 1  # the seed
+    lengths = {len(graph.nodes) for graph in cuda.graphs.executables.values()}
+    assert {8, 16, 32, 64} <= lengths and max(lengths) == LONGEST
     steps.check(factors)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mlirad.runtime.cuda.sequences.queue import CAPACITY, HEAD, LONGEST, State
+from mlirad.runtime.cuda.sequences.queue import CAPACITY, HEAD, State
 
-_QUEUE = f"!llvm.struct<(i64, i64, i64, i64, array<{CAPACITY} x i64>)>"
+_QUEUE = f"!llvm.struct<(i64, i64, i64, i64, i64, array<{CAPACITY} x i64>)>"
 _SIZES = ("gx", "gy", "gz", "bx", "by", "bz", "shared")
 _FACTOR = 0x9E3779B97F4A7C15 - (1 << 64)
 
@@ -30,7 +30,7 @@ llvm.func internal @queue.{name}() -> !llvm.ptr {{
   %place = llvm.getelementptr %queue[0, {number}] : (!llvm.ptr) -> !llvm.ptr, {_QUEUE}
   llvm.return %place : !llvm.ptr
 }}"""
-    for number, name in enumerate(("state", "used", "count", "shape", "words"))
+    for number, name in enumerate(("state", "used", "count", "shape", "limit", "words"))
 )
 
 # A launch whose arguments nobody knows is made at once, behind those that are noted.
@@ -64,7 +64,6 @@ llvm.func internal @shim.note_launch(%function: !llvm.ptr, %gx: i32, %gy: i32, %
   %one = llvm.mlir.constant(1 : i64) : i64
   %zero = llvm.mlir.constant(0 : i64) : i64
   %capacity = llvm.mlir.constant({CAPACITY} : i64) : i64
-  %longest = llvm.mlir.constant({LONGEST} : i64) : i64
   %head = llvm.mlir.constant({HEAD} : i64) : i64
   %factor = llvm.mlir.constant({_FACTOR} : i64) : i64
   %state_place = llvm.call @queue.state() : () -> !llvm.ptr
@@ -90,7 +89,9 @@ llvm.func internal @shim.note_launch(%function: !llvm.ptr, %gx: i32, %gy: i32, %
   %count_before = llvm.load %count_place : !llvm.ptr -> i64
   %used_then = llvm.add %used_before, %size : i64
   %is_wide = llvm.icmp "ugt" %used_then, %capacity : i64
-  %is_long = llvm.icmp "uge" %count_before, %longest : i64
+  %limit_place = llvm.call @queue.limit() : () -> !llvm.ptr
+  %limit = llvm.load %limit_place : !llvm.ptr -> i64
+  %is_long = llvm.icmp "uge" %count_before, %limit : i64
   %is_full = llvm.or %is_wide, %is_long : i1
   llvm.cond_br %is_full, ^full, ^append
 ^full:

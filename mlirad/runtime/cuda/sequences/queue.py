@@ -18,7 +18,7 @@ from mlirad.dialect.layout_rules import ELEMENT_SIZES
 WORD = 8
 HEAD = 9  # words in front of the addresses
 CAPACITY = 1 << 15  # words
-LONGEST = 64  # launches: so soon a GPU has something to do
+SHORTEST, LONGEST = 8, 64  # launches of a row: the first is short, so that a GPU begins soon
 _SIZES = {"!llvm.ptr": WORD, **ELEMENT_SIZES}
 
 
@@ -39,17 +39,20 @@ class Queue(ctypes.Structure):
         ("used", ctypes.c_int64),  # words
         ("count", ctypes.c_int64),  # launches
         ("shape", ctypes.c_int64),  # a hash of all but the arguments
+        ("limit", ctypes.c_int64),  # launches of this row
         ("words", ctypes.c_int64 * CAPACITY),
     ]
     state: int
     used: int
     count: int
     shape: int
+    limit: int
     words: ctypes.Array[ctypes.c_int64]
 
     def clear(self) -> None:
-        """Forget what is noted."""
+        """Forget what is noted: the next row may be twice as long."""
         self.used = self.count = self.shape = 0
+        self.limit = min(LONGEST, 2 * self.limit)
 
     def content(self) -> bytes:
         """A copy of the words."""

@@ -21,7 +21,7 @@ from mlirad.dialect.turn import free_in_forks
 from mlirad.runtime.cuda.constants import STICKY
 from mlirad.runtime.cuda.functions import Functions
 from mlirad.runtime.cuda.sequences.driver_graph import DriverGraph, RefusedError
-from mlirad.runtime.cuda.sequences.queue import Noted, Queue, State, launches
+from mlirad.runtime.cuda.sequences.queue import SHORTEST, Noted, Queue, State, launches
 
 LEAST = 3  # launches of a graph
 _GRAPHS = 32  # of each kind
@@ -37,7 +37,7 @@ class Sequences:
 
     def __init__(self, functions: Functions) -> None:
         self.turn = free_in_forks(RLock())
-        self.queue = Queue()
+        self.queue = Queue(limit=SHORTEST)
         self.finish = FINISH(self.end)  # for host code
         self._functions = functions
         self.launch_timed: Callable[[list[Noted]], int] = self._launch_each
@@ -55,7 +55,7 @@ class Sequences:
         with self.turn:
             self._open += 1
             if self._open == 1 and self.is_usable:
-                self.queue.state = self._next
+                self.queue.state, self.queue.limit = self._next, SHORTEST
 
     def close(self) -> int:
         """Note them no more; what the driver returned, which has the context."""
