@@ -32,13 +32,12 @@ def test_bytes_and_operations_of_a_stream() -> None:
 
 
 @pytest.mark.parametrize("size", [4096, 65_536])
-def test_long_sums_into_few_elements_have_many_threads(size: int) -> None:
-    """Each weight's adjoint is a sum over all rows."""
+def test_long_sums_into_few_elements_are_cut(size: int) -> None:
+    """Each weight's adjoint is a sum over all rows, of which a thread takes few."""
     ti.init(arch=ti.cpu)
     workload = network.build(ti, size)
     with ti.ad.Tape(workload.loss):
         workload.forward()
     works = launches(REVERSE)
     assert all(work.is_exact for work in works)
-    assert max(work.trips for work in works) <= max(64, size // 128)
-    assert all(work.threads >= 30_000 for work in works if work.trips > 16)
+    assert max(work.trips for work in works) <= max(128, size // 512)
