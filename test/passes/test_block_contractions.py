@@ -235,7 +235,7 @@ def pairs(bodies: int, sources: int, dtype: Any = ti.f32) -> Program:
         @ti.kernel
         def run() -> None:
             for i in range(bodies):
-                force = ti.Vector([0.25, 0.0])
+                force = place[i]
                 for j in range(sources):
                     apart = place[i] - source[j]
                     force += apart * (weight[j] / (apart.dot(apart) + 0.1))
@@ -319,15 +319,17 @@ def test_tiles(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("name", ["odd", "pairs"])
+@pytest.mark.parametrize("name", ["scattered", "pairs"])
 def test_orders(name: str, order: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every order leaves the same bits."""
+    """Threads of any order leave the same sums."""
     program = PROGRAMS[name][0]
     monkeypatch.setenv("MLIRAD_SIMT_ORDER", ORDERS[0])
     expected, _ = _left_by(program, ti.simt)
     monkeypatch.setenv("MLIRAD_SIMT_ORDER", order)
-    for value, other in zip(_left_by(program, ti.simt)[0], expected):
-        np.testing.assert_array_equal(value, other)
+    values, _ = _left_by(program, ti.simt)
+    np.testing.assert_array_equal(values[0], expected[0])
+    for value, other in zip(values, expected):
+        np.testing.assert_allclose(value, other, rtol=2e-5, atol=2e-5 * np.abs(other).max())
 
 
 @pytest.mark.parametrize("width", [np.inf, np.nan])
