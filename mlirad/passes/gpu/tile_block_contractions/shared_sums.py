@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from mlirad.analysis.linear import linear_form
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
-from mlirad.dialect.field import AtomicKind, atomic_kind, is_atomic, is_write
+from mlirad.dialect.field import AtomicKind, atomic_kind, is_atomic, is_write, split_access
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of
 from mlirad.ir.gpu.box_points import Values
 from mlirad.ir.marks.rounding import is_bound
 from mlirad.ir.ops import Arith
+from mlirad.ir.reductions import PLAIN_MARK
 from mlirad.ir.structured import Parallel, is_for
 from mlirad.ir.walk import (
     at_end,
@@ -51,20 +55,32 @@ def unshared(loop: ir.Operation) -> ir.Operation | None:
     for op in operations(copy.op):
         if is_for(op) and _adds(op.operands[0], zero):
             op.operands[0], op.operands[2] = _without(op.operands[0], zero), single
+        elif is_atomic(op) and _is_alone(op, copy.indices):
+            op.attributes[PLAIN_MARK] = ir.UnitAttr.get()
     return copy.op
+
+
+def _is_alone(update: ir.Operation, indices: Sequence[ir.Value]) -> bool:
+    """Return whether each iteration updates another element."""
+    places = split_access(update)[1]
+    forms = [linear_form(place) for place in places]
+    return all(
+        any(form.coefficient(index) and len(form.terms) == 1 for form in forms) for index in indices
+    )
 
 
 def _is_share(loop: ir.Operation, index: ir.BlockArgument) -> bool:
     """Return whether an index is that of a share: the first trip of one serial loop, which takes as
     many trips at once as there are shares; what it sums is added to elements, and nothing else is
     written."""
-    span = spans(loop)[index.arg_number]
+    span, count = spans(loop)[index.arg_number], Parallel(loop).upper[index.arg_number]
     sums = [op for op in operations(loop) if is_for(op) and _adds(op.operands[0], index)]
     is_used_once = len(list(index.uses)) == len(sums) == 1
-    if not is_used_once or span.low != 0 or span.step != 1 or not span.trips:
+    if not is_used_once or span.low != 0 or span.step != 1:
         return False
-    is_every = constant_integer(bounds_of(sums[0])[0].step) == span.trips
-    return is_every and all(_adds_sum(op, loop) for op in operations(loop) if is_write(op))
+    step = bounds_of(sums[0])[0].step
+    is_every = step == count or (span.trips and constant_integer(step) == span.trips)
+    return bool(is_every) and all(_adds_sum(op, loop) for op in operations(loop) if is_write(op))
 
 
 def _adds_sum(update: ir.Operation, loop: ir.Operation) -> bool:
