@@ -120,6 +120,26 @@ class _Launch:
         return self.kernel.ir(*self.operands, **options)
 
 
+def computed(rows: int, columns: int, length: int) -> Program:
+    """A product of what is made of the elements of two matrices."""
+
+    def build() -> tuple[Callable[[], None], Fields]:
+        left, right, output = _field(rows, length), _field(length, columns), _field(rows, columns)
+        scale = _field(length)
+
+        @ti.kernel
+        def run() -> None:
+            for i, j in output:
+                total = 0.0
+                for k in range(length):
+                    total += (left[i, k] * scale[k]) * ti.exp(0.1 * right[k, j])
+                output[i, j] = total
+
+        return run, [left, right, scale, output]
+
+    return build
+
+
 def batched(count: int, size: int, length: int) -> Program:
     """Products of queries and keys."""
 
@@ -260,6 +280,8 @@ PROGRAMS: dict[str, tuple[Program, int, int]] = {  # tiles of the primal and the
     "arrays": (arrays(70, 65, 64), 1, 2),
     "few rows": (arrays(5, 65, 1000), 1, 2),
     "no sum": (arrays(70, 65, 0), 1, 2),
+    "computed": (computed(70, 65, 64), 1, 0),
+    "narrow": (product(500, 30, 40), 1, 3),
     "batched": (batched(3, 50, 40), 1, 2),
     "channels-last": (channels_last(12, 24, 33), 1, 2),
     "channels-first": (channels_first(13, 20, 36), 1, 2),

@@ -31,11 +31,13 @@ from mlirad.ir.walk import (
     constant_integer,
     defining_op,
     is_defined_in,
+    is_inside,
     is_zero,
     operations,
 )
 
 _STEPS = (Arith.ADDF, Arith.SUBF)
+_MOST_STEPS = 12  # from elements to a factor, which each block of its row or column takes anew
 _WAITING = (Gpu.BARRIER, Gpu.SHUFFLE, Gpu.ALL_REDUCE, Gpu.THREAD_ID, Gpu.BLOCK_ID)
 
 
@@ -47,10 +49,11 @@ class Condition(NamedTuple):
 
 
 class Factor(msgspec.Struct, eq=False):
-    """An element that is read, the op that widens it, and where it counts; elsewhere it is 0."""
+    """A number that is computed of elements that are read, and where it counts; elsewhere it is
+    0."""
 
-    load: ir.Operation
-    widening: ir.Operation | None
+    value: ir.Value
+    loads: list[ir.Operation]
     conditions: list[Condition]
     is_always_read: bool = True  # where its conditions hold, whatever those of the other say
 
@@ -217,15 +220,24 @@ def _counted(value: ir.Value) -> tuple[ir.Value, list[Condition]]:
         value = choice[zeros.index(False)]
 
 
-def _factor(value: ir.Value) -> Factor | None:
+def _factor(value: ir.Value, loop: ir.Operation) -> Factor | None:
     """What an operand of a product is, but for its sign, which may be taken off it first."""
     value, conditions = _counted(value)
-    op, widening = defining_op(value), None
-    if op is not None and op.name == Arith.EXTF:
-        widening, op = op, defining_op(op.operands[0])
-    if op is None or not is_load(op):
-        return None
-    return Factor(op, widening, conditions)
+    loads: list[ir.Operation] = []
+    pending, done = [value], {value}
+    while pending:
+        op = defining_op(pending.pop())
+        if op is None or not is_inside(op, loop):
+            continue
+        if is_load(op):
+            loads.append(op)
+            continue
+        if not is_pure(op) or len(done) > _MOST_STEPS:
+            return None
+        operands = [operand for operand in op.operands if operand not in done]
+        done.update(operands)
+        pending += operands
+    return Factor(value, loads, conditions) if loads else None
 
 
 class _Roles:
@@ -240,7 +252,7 @@ class _Roles:
         """Return what the loop is, with the factors as they stand."""
         product, step = self.chain.product, self.chain.step
         assert product is not None and step is not None
-        factors = [_factor(self.chain.without_sign(value)) for value in product.operands]
+        factors = [_factor(self.chain.without_sign(value), self.loop) for value in product.operands]
         left, right = factors
         if left is None or right is None or not self._is_settled([left, right]):
             return None
@@ -275,7 +287,8 @@ class _Roles:
 
     def _is_settled(self, factors: Sequence[Factor]) -> bool:
         """Return whether the loop leaves the factors as they are, and writes behind the sum."""
-        roots = {array_root(split_access(factor.load)[0]) for factor in factors}
+        loads = [load for factor in factors for load in factor.loads]
+        roots = {array_root(split_access(load)[0]) for load in loads}
         body = block_operations(Parallel(self.loop).body)
         in_front = body[: body.index(self.nest)]
         written: set[Array] = {root for op, root, _ in accesses(self.loop) if is_write(op)}
@@ -283,12 +296,17 @@ class _Roles:
 
     def _names_of_factor(self, factor: Factor) -> set[ir.Value] | None:
         """The indices that a factor depends on; None where it depends on anything else."""
-        array, indices = split_access(factor.load)
-        if is_defined_in(array, self.loop):
+        if any(is_defined_in(split_access(load)[0], self.loop) for load in factor.loads):
             return None
-        return self._names([*indices, *(condition.value for condition in factor.conditions)])
+        names = self._names([factor.value], factor.loads)
+        limits = self._names([condition.value for condition in factor.conditions])
+        return None if names is None or limits is None else names | limits
 
-    def _names(self, values: Sequence[ir.Value]) -> set[ir.Value] | None:
+    def _names(
+        self, values: Sequence[ir.Value], loads: Sequence[ir.Operation] = ()
+    ) -> set[ir.Value] | None:
+        """The indices that values depend on, which are computed of them and of some loads; None
+        where they depend on anything else."""
         names: set[ir.Value] = set()
         pending, done = list(values), set(values)
         while pending:
@@ -301,11 +319,12 @@ class _Roles:
                     return None
                 names.add(value)
                 continue
-            if not is_pure(op) or not all(_is_number(v.type) for v in op.operands):
+            if not is_pure(op) and op not in loads:
                 return None
             if is_integer_division(op) and not constant_integer(op.operands[1]):
                 return None  # it is computed where the program does not
-            new_values = [operand for operand in op.operands if operand not in done]
+            operands = split_access(op)[1] if op in loads else list(op.operands)
+            new_values = [operand for operand in operands if operand not in done]
             done.update(new_values)
             pending += new_values
         return names
@@ -327,7 +346,7 @@ class _Roles:
             for factor, has_all in ((left, not has_columns), (right, not has_rows)):
                 if has_all:
                     factor.conditions.append(condition)
-                elif self._is_under(factor.load, condition):
+                elif any(self._is_under(load, condition) for load in factor.loads):
                     factor.is_always_read = False
         return True
 
@@ -357,7 +376,3 @@ def range_of(form: Linear[ir.Value]) -> tuple[int, int] | None:
             return None
         intervals[name] = (span.low, span.high - 1)
     return extent_of(form, intervals)
-
-
-def _is_number(type_: ir.Type) -> bool:
-    return isinstance(type_, ir.IndexType | ir.IntegerType)

@@ -30,9 +30,7 @@ class Panel:
             size,
             threads,
         )
-        self.type = factor.load.results[0].type
-        if factor.widening is not None:
-            self.type = factor.widening.results[0].type
+        self.type = factor.value.type
         self.is_along_sum = _last_index(factor, sums.indices[-1:]) is not None
         self.count = size * TRIPS // threads
 
@@ -86,23 +84,18 @@ class Panel:
         if not self.factor.is_always_read:
             conditions += self._inside(place)
         if not conditions:
-            return self._load(place)
-        return _where(b.all_of(conditions), self.type, lambda: self._load(place))
-
-    def _load(self, place: Point) -> ir.Value:
-        array, indices = split_access(self.factor.load)
-        value = field.load(array, [place.value(index) for index in indices])
-        return value if self.factor.widening is None else b.extf(value, self.type)
+            return place.value(self.factor.value)
+        return _where(b.all_of(conditions), self.type, lambda: place.value(self.factor.value))
 
     def _inside(self, place: Point) -> list[ir.Value]:
         """Whether there is an element where the loop may not read one."""
-        array, indices = split_access(self.factor.load)
         conditions = []
-        for axis, (index, extent) in enumerate(zip(indices, array_of(array.type)[1])):
-            if not _is_between(index, extent):
-                number = place.value(index)
-                size = field.dim(array, axis) if extent < 0 else b.index(extent)
-                conditions.append(b.compare(b.ULT, number, size))
+        for array, indices in map(split_access, self.factor.loads):
+            for axis, (index, extent) in enumerate(zip(indices, array_of(array.type)[1])):
+                if not _is_between(index, extent):
+                    number = place.value(index)
+                    size = field.dim(array, axis) if extent < 0 else b.index(extent)
+                    conditions.append(b.compare(b.ULT, number, size))
         return conditions
 
 
@@ -122,9 +115,13 @@ def _where(condition: ir.Value, type_: ir.Type, make: Callable[[], ir.Value]) ->
 
 def _last_index(factor: Factor, indices: Sequence[ir.Value]) -> ir.Value | None:
     """The index of some along which the elements of a factor lie side by side."""
-    places = split_access(factor.load)[1]
-    form = linear_form(places[-1]) if places else None
-    return next((i for i in indices if form is not None and abs(form.coefficient(i)) == 1), None)
+    for load in factor.loads:
+        places = split_access(load)[1]
+        form = linear_form(places[-1]) if places else None
+        for index in indices:
+            if form is not None and abs(form.coefficient(index)) == 1:
+                return index
+    return None
 
 
 def along_memory(factors: Sequence[Factor], indices: Sequence[ir.Value]) -> ir.Value | None:

@@ -43,6 +43,8 @@ _SHAPES = (
     TileShape(128, 64, 8, 8, 0.85),
     TileShape(64, 128, 8, 8, 0.85),
     TileShape(64, 64, 8, 4, 0.75),
+    TileShape(128, 32, 8, 4, 0.72),
+    TileShape(32, 128, 4, 8, 0.72),
     TileShape(32, 32, 4, 4, 0.6),
 )
 
