@@ -194,6 +194,31 @@ def test_neighbouring_sums_are_one_instruction(assemble: Callable[[str], list[As
         assemble(text)
 
 
+def test_sums_of_rows_are_vectors(assemble: Callable[[str], list[Assembled]]) -> None:
+    """Matrices, halves, and cells side by side: as wide as 16 bytes."""
+    where, cell = ti.field(ti.i32, 100), ti.Vector.field(2, ti.f32, 10)
+    matrix, half = ti.Matrix.field(2, 2, ti.f32, 10), ti.Vector.field(8, ti.f16, 10)
+
+    @ti.kernel
+    def run():
+        for i in where:
+            k = where[i]
+            matrix[k] += ti.Matrix([[1.0, 2.0], [3.0, 4.0]])
+            half[k] += ti.Vector([ti.cast(1.0, ti.f16)] * 8)
+            for j in ti.static(range(3)):
+                cell[k + j] += ti.Vector([j * 1.0, 2.0])
+
+    texts = {chip: made(lambda: (run, ()), chip=chip) for chip in CHIPS}
+    assert len(atomics(texts["sm_80"])) == 4 + 8 + 6
+    names = ["v4.f32", "noftz.v8.f16", "v4.f32", "v2.f32"]
+    for chip in ("sm_90", "sm_100"):
+        assert sorted(atomics(texts[chip])) == sorted(
+            f"red.relaxed.gpu.global.add.{n}" for n in names
+        )
+    for text in texts.values():
+        assemble(text)
+
+
 def test_atomics_keep_no_order() -> None:
     """No fence, no scope beyond the device."""
     for make in (saxpy, scatter, integers):

@@ -109,6 +109,42 @@ def test_a_periodic_grid(order: str) -> None:
     assert "alignment = 16" in step.ir(stage="memref", mode="reverse")
 
 
+@pytest.mark.parametrize(("low", "high"), [(1, 1451), (2, 1450)])
+def test_two_rows(order: str, low: int, high: int) -> None:
+    """A grid so large that a thread takes two rows, of which the box has an odd or an even
+    number."""
+    x, y = (ti.field(ti.f32, (1452, 1456), needs_grad=True) for _ in range(2))
+
+    @ti.kernel
+    def step(t: ti.i32):
+        for i, j in ti.ndrange((low, high), (1, 1455)):
+            y[i, j] = 2.0 * x[i - 1, j] - x[i + 1, j] + x[i, j - 1] + t * x[i, j]
+
+    random, inside = np.random.default_rng(11), slice(low, high)
+    values, seed = (random.integers(-8, 8, x.shape).astype(np.float32) for _ in range(2))
+    x.from_numpy(values)
+    step(3)
+    expected = np.zeros_like(values)
+    expected[inside, 1:-1] = (
+        2 * values[low - 1 : high - 1, 1:-1]
+        - values[low + 1 : high + 1, 1:-1]
+        + values[inside, :-2]
+        + 3 * values[inside, 1:-1]
+    )
+    np.testing.assert_array_equal(y.to_numpy(), expected)
+    y.grad.from_numpy(seed)
+    step.grad(3)
+    adjoint = x.grad.to_numpy().astype(np.float64)
+    assert (adjoint * values).sum() == (seed.astype(np.float64) * expected).sum()
+    for mode in ("primal", "reverse"):
+        assert _wide_stores(step.ir(3, stage="memref", mode=mode)) >= 2
+
+
+def _wide_stores(text: str) -> int:
+    lines = [line for line in text.splitlines() if "alignment = 16" in line]
+    return sum("store" in line for line in lines)
+
+
 def test_a_rim_of_its_own(order: str) -> None:
     """A branch that is taken at the rim only, by equality, and what it alone writes."""
     count = 520

@@ -36,16 +36,17 @@ def merge_iterations(module: ir.Operation) -> None:
     for function in functions(module):
         if not is_private(function):
             for op in free_loops(block_operations(entry_of(function))):
-                if _trips(op) >= _LEAST_TRIPS:
-                    _merge(Parallel(op), rows)
+                trips = _trips(op)
+                if trips >= _LEAST_TRIPS:
+                    _merge(Parallel(op), rows, trips)
 
 
-def _merge(loop: Parallel, rows: Rows) -> None:
+def _merge(loop: Parallel, rows: Rows, trips: int) -> None:
     count = Stream(loop, rows).count()
     if count > 1:
         merge_stream(loop, count)
     else:
-        merge_neighbours(loop, rows)
+        merge_neighbours(loop, rows, trips)
 
 
 def _trips(loop: ir.Operation) -> int:

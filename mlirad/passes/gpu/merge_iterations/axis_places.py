@@ -32,6 +32,7 @@ _SIGNED = {b.SGE: (1, 0), b.SGT: (1, -1), b.SLE: (-1, 0), b.SLT: (-1, -1)}
 _TRUTH = {Arith.ANDI: True, Arith.ORI: False}  # for which both operands have to be so
 
 Sum = Linear[ir.Value]
+Group = dict[ir.Value, int]  # how many places along some axes are taken together
 
 
 class Places:
@@ -42,14 +43,16 @@ class Places:
         self.loop, self.index = loop, loop.indices[-1]
         self.settled: dict[ir.Value, ir.Value | int] = {}  # what stands for a value
         self._forms = LinearForms()
-        self._spans = [(s.low or 0, s.high or 0) for s in spans(loop.op)]
-        self._middle: dict[ir.Value, int] = {
-            index: (low + high) // 2 for index, (low, high) in zip(loop.indices, self._spans)
+        self._spans: dict[ir.Value, tuple[int, int]] = {
+            index: (span.low or 0, span.high or 0)
+            for index, span in zip(loop.indices, spans(loop.op))
         }
+        self._middle = {axis: (low + high) // 2 for axis, (low, high) in self._spans.items()}
         # constants that, with these terms, make a sum that is not below 0: the least says most
         self._least: dict[frozenset[tuple[ir.Value, int]], int] = {}
-        for bound in self._bounds():
-            self._add(bound)
+        for axis, (low, high) in self._spans.items():
+            self._add(unknown(axis).plus(number(-low)))
+            self._add(unknown(axis).times(-1).plus(number(high - 1)))
 
     def are_shared(self, indices: Sequence[ir.Value]) -> bool:
         """Return whether some indices are the same all along the axis."""
@@ -62,6 +65,15 @@ class Places:
             return None
         form = self._form(indices[-1])
         return form.constant if form.terms == unknown(self.index).terms else None
+
+    def row(self, indices: Sequence[ir.Value]) -> tuple[tuple[Sum, ...], int] | None:
+        """Return where an element lies but for the row and the place in it, and how many rows from
+        that of the iteration; None if it is not known."""
+        if len(indices) < 2 or self.loop.rank < 2:
+            return None
+        *outer, form = map(self._form, indices[:-1])
+        is_near = form.terms == unknown(self.loop.indices[-2]).terms
+        return (tuple(outer), form.constant) if is_near else None
 
     # Decisions.
 
@@ -143,62 +155,56 @@ class Places:
             return None
         if isinstance(value.type, ir.IndexType) or form == unknown(value):
             return form
-        extent = extent_of(form, self._intervals(1))
+        extent = extent_of(form, self._intervals({}))
         return form if extent and extent[0] >= _LEAST and extent[1] <= _GREATEST else None
 
     # Groups of places.
 
-    def chunks(self, count: int) -> tuple[int, int]:
-        """Return the first and the end of the groups of `count` places that the axis needs."""
-        low, high = self._spans[-1]
+    def chunks(self, axis: ir.Value, count: int) -> tuple[int, int]:
+        """Return the first and the end of the groups of `count` places that an axis needs."""
+        low, high = self._spans[axis]
         return low // count, -(-high // count)
 
-    def are_mostly_alike(self, count: int) -> bool:
-        """Return whether most groups of `count` places are such that all is as it is settled; what
-        is known at the launch only counts as so."""
-        totals = [t for t in self._tested(count) if all(name in self._middle for name in t.names)]
-        axes = [_samples(interval) for interval in self._intervals(count).values()]
-        samples = [dict(zip(self._middle, point)) for point in product(*axes)]
-        for place in samples:
-            place[self.index] -= place[self.index] % count
+    def are_mostly_alike(self, group: Group) -> bool:
+        """Return whether most groups of places are such that all is as it is settled; what is known
+        at the launch only counts as so."""
+        totals = [t for t in self._tested(group) if all(name in self._spans for name in t.names)]
+        axes = [_samples(interval) for interval in self._intervals(group).values()]
+        samples = [dict(zip(self._spans, point)) for point in product(*axes)]
+        for place, (axis, count) in product(samples, group.items()):
+            place[axis] -= place[axis] % count
         alike = sum(all(evaluate_sum(t, place) >= 0 for t in totals) for place in samples)
         return alike >= _MOSTLY * len(samples)
 
-    def tests(self, count: int, first: ir.Value) -> list[ir.Value]:
-        """Make the conditions under which all of `count` places from the first on are places of the
+    def tests(self, group: Group, firsts: dict[ir.Value, ir.Value]) -> list[ir.Value]:
+        """Make the conditions under which all places of a group from the first on are places of the
         loop, and what is settled is so."""
-        intervals = self._intervals(count)
-        values: dict[ir.Value, ir.Value] = {self.index: first}
-        tested = [total for total in self._tested(count) if _may_be_negative(total, intervals)]
-        return [_is_not_negative(total, values) for total in tested]
+        intervals = self._intervals(group)
+        tested = [total for total in self._tested(group) if _may_be_negative(total, intervals)]
+        return [_is_not_negative(total, firsts) for total in tested]
 
-    def _tested(self, count: int) -> Iterable[Sum]:
+    def _tested(self, group: Group) -> Iterable[Sum]:
         """The sums that are not below 0 in groups of which all is settled, by where they begin."""
         for terms, constant in self._least.items():
             total = Linear(terms, constant)
-            yield total.plus(number(min(0, total.coefficient(self.index)) * (count - 1)))
+            steps = (min(0, total.coefficient(axis)) * (n - 1) for axis, n in group.items())
+            yield total.plus(number(sum(steps)))
 
-    def bounds(self, first: ir.Value, count: int) -> tuple[ir.Value, ir.Value]:
+    def bounds(self, axis: ir.Value, first: ir.Value, count: int) -> tuple[ir.Value, ir.Value]:
         """Make the first and the end of the loop's places among `count` from one on."""
-        low, high = self._spans[-1]
+        low, high = self._spans[axis]
         end = b.add(first, b.index(count))
         return b.maxsi(first, b.index(low)), b.minsi(end, b.index(high))
-
-    def _bounds(self) -> Iterable[Sum]:
-        low, high = self._spans[-1]
-        along: Sum = unknown(self.index)
-        return along.plus(number(-low)), along.times(-1).plus(number(high - 1))
 
     def _add(self, total: Sum) -> None:
         self._least[total.terms] = min(total.constant, self._least.get(total.terms, total.constant))
 
-    def _intervals(self, count: int) -> dict[ir.Value, tuple[int, int]]:
-        """The indices of the loop, the last where groups begin."""
-        intervals: dict[ir.Value, tuple[int, int]] = {
-            index: (low, high - 1) for index, (low, high) in zip(self.loop.indices, self._spans)
-        }
-        first, end = self.chunks(count)
-        intervals[self.index] = (first * count, (end - 1) * count)
+    def _intervals(self, group: Group) -> dict[ir.Value, tuple[int, int]]:
+        """The indices of the loop, those of a group where it begins."""
+        intervals = {axis: (low, high - 1) for axis, (low, high) in self._spans.items()}
+        for axis, count in group.items():
+            first, end = self.chunks(axis, count)
+            intervals[axis] = first * count, (end - 1) * count
         return intervals
 
     def _is_invariant(self, form: Sum) -> bool:

@@ -1,13 +1,15 @@
 """Loops whose iterations touch elements of one row that are some steps apart, as a stencil's do.
 
 Before: an iteration an element, of rows that begin and end anywhere. After: an iteration has the
-elements of 16 aligned bytes, `count` of them. If all of these are in the box, and whatever they ask
-of their places is so, each step is done for all of them before the next: what they read lies side
-by side, and what two of them read is read once. Else they run one after another.
+elements of 16 aligned bytes; of large boxes those of two rows, if neighbouring rows read the same.
+If all of these are in the box, and whatever they ask of their places is as in most places, each
+step is done for all of them before the next: what they read lies side by side, and what two of them
+read is read once, and stays in registers. Else they run one after another.
 """
 
 from __future__ import annotations
 
+from itertools import product
 from typing import NamedTuple
 
 from mlirad.bindings import ir
@@ -20,17 +22,21 @@ from mlirad.ir.pure_operations import is_arithmetic
 from mlirad.ir.reductions import PLAIN_MARK
 from mlirad.ir.structured import Parallel, is_branch
 from mlirad.ir.walk import (
+    array_root,
     at_end,
     at_start,
     before,
     block_operations,
     clone,
+    constant_integer,
     enclosing,
 )
-from mlirad.passes.gpu.merge_iterations.axis_places import Places
+from mlirad.passes.gpu.merge_iterations.axis_places import Group, Places
 from mlirad.passes.gpu.merge_iterations.whole_rows import WIDEST, Rows
 
 _MOST_OPS = 128
+ROWS = 2  # that a thread takes, if iterations of neighbouring ones read the same
+_LEAST_FOR_ROWS = 1 << 20  # iterations: with four a thread, as many threads as a large GPU holds
 
 
 class _Element(NamedTuple):
@@ -41,9 +47,10 @@ class _Element(NamedTuple):
 
 
 _Elements = dict[ir.Operation, _Element]
+_Values = dict[ir.Value, ir.Value]
 
 
-def merge_neighbours(loop: Parallel, rows: Rows) -> None:
+def merge_neighbours(loop: Parallel, rows: Rows, trips: int) -> None:
     """Let an iteration take the elements of 16 bytes, if all that it touches lies along rows."""
     places = Places(loop)
     straight = _straight(loop.body, places)
@@ -52,8 +59,12 @@ def merge_neighbours(loop: Parallel, rows: Rows) -> None:
     elements = _elements(straight, places, rows)
     if elements:
         count = WIDEST // max(element.size for element in elements.values())
-        if count > 1 and places.are_mostly_alike(count):
-            _Merged(loop, places, elements, count).make(straight)
+        group: Group = {loop.indices[-1]: count}
+        is_long = trips >= ROWS * _LEAST_FOR_ROWS and len(straight) <= _MOST_OPS // ROWS
+        if is_long and _shares_rows(elements, places) and constant_integer(loop.steps[-2]) == 1:
+            group = {loop.indices[-2]: ROWS, **group}
+        if count > 1 and places.are_mostly_alike(group):
+            _Merged(loop, places, elements, group).make(straight)
 
 
 def _straight(block: ir.Block, places: Places) -> list[ir.Operation] | None:
@@ -97,41 +108,55 @@ def _elements(straight: list[ir.Operation], places: Places, rows: Rows) -> _Elem
     return elements
 
 
-class _Merged:
-    """A loop of which an iteration takes `count` neighbours."""
+def _shares_rows(elements: _Elements, places: Places) -> bool:
+    """Return whether iterations of neighbouring rows read the same elements."""
+    rows: dict[object, set[int]] = {}
+    for op in elements:
+        array, indices = split_access(op)
+        row = places.row(indices)
+        if row is not None and is_load(op):
+            rows.setdefault((array_root(array), row[0]), set()).add(row[1])
+    return any(len(distances) > 1 for distances in rows.values())
 
-    def __init__(self, loop: Parallel, places: Places, elements: _Elements, count: int) -> None:
-        self.loop, self.places, self.elements, self.count = loop, places, elements, count
+
+class _Merged:
+    """A loop of which an iteration takes a group of neighbours, `count` of a row."""
+
+    def __init__(self, loop: Parallel, places: Places, elements: _Elements, group: Group) -> None:
+        self.loop, self.places, self.elements, self.group = loop, places, elements, group
+        self.count = group[loop.indices[-1]]
 
     def make(self, straight: list[ir.Operation]) -> None:
         """Change the loop."""
         loop, location = self.loop, self.loop.op.location
         ops = block_operations(loop.body)[:-1]
         with before(loop.op):
-            lower, upper = self.places.chunks(self.count)
-            loop.op.operands[loop.rank - 1] = b.index(lower)
-            loop.op.operands[2 * loop.rank - 1] = b.index(upper)
+            for axis, index in enumerate(loop.indices):
+                if index in self.group:
+                    lower, upper = self.places.chunks(index, self.group[index])
+                    loop.op.operands[axis] = b.index(lower)
+                    loop.op.operands[loop.rank + axis] = b.index(upper)
         with at_start(loop.body, location):
-            first = b.mul(loop.indices[-1], b.index(self.count))
-            tests = self.places.tests(self.count, first)
+            firsts = {axis: b.mul(axis, b.index(n)) for axis, n in self.group.items()}
+            tests = self.places.tests(self.group, firsts)
             if not tests:
-                self._together(straight, first)
+                self._together(straight, firsts)
             else:
                 branch = b.if_else(b.all_of(tests), [])
                 with at_end(branch.then, location):
-                    self._together(straight, first)
+                    self._together(straight, firsts)
                     b.yield_()
                 with at_end(branch.otherwise, location):
-                    self._one_by_one(ops, first)
+                    self._one_by_one(ops, firsts, {})
                     b.yield_()
         for op in reversed(ops):
             op.erase()
 
-    def _together(self, straight: list[ir.Operation], first: ir.Value) -> None:
+    def _together(self, straight: list[ir.Operation], firsts: _Values) -> None:
         """Do every step for all neighbours before the next."""
-        index = self.loop.indices[-1]
-        neighbours: list[dict[ir.Value, ir.Value]] = [
-            {index: b.add(first, b.index(number))} for number in range(self.count)
+        neighbours: list[_Values] = [
+            {axis: b.add(firsts[axis], b.index(n)) for axis, n in zip(self.group, numbers)}
+            for numbers in product(*map(range, self.group.values()))
         ]
         for op in straight:
             if op.name == Scf.YIELD:
@@ -143,9 +168,9 @@ class _Merged:
                     values[op.results[0]] = self._settled(op.results[0], values)
             elif op.name != Scf.REDUCE:
                 for number, values in enumerate(neighbours):
-                    self._mark(clone(op, values), self.elements.get(op), number)
+                    self._mark(clone(op, values), self.elements.get(op), number % self.count)
 
-    def _settled(self, value: ir.Value, values: dict[ir.Value, ir.Value]) -> ir.Value:
+    def _settled(self, value: ir.Value, values: _Values) -> ir.Value:
         """What stands for a value that is settled."""
         settled = self.places.settled[value]
         if isinstance(settled, int):
@@ -157,13 +182,16 @@ class _Merged:
         if element is not None and (element.distance + number) % self.count == 0:
             mark_aligned(op, element.size * self.count)
 
-    def _one_by_one(self, ops: list[ir.Operation], first: ir.Value) -> None:
+    def _one_by_one(self, ops: list[ir.Operation], firsts: _Values, values: _Values) -> None:
         """Run one iteration after another, of those that the loop had."""
-        low, high = self.places.bounds(first, self.count)
-        loop = b.for_loop(low, high, b.index(1))
-        keep_rolled(loop.op)
-        values: dict[ir.Value, ir.Value] = {self.loop.indices[-1]: loop.induction}
-        with at_end(loop.body, self.loop.op.location):
+        axis = next((axis for axis in firsts if axis not in values), None)
+        if axis is None:
             for op in ops:
                 clone(op, values)
+            return
+        low, high = self.places.bounds(axis, firsts[axis], self.group[axis])
+        loop = b.for_loop(low, high, b.index(1))
+        keep_rolled(loop.op)
+        with at_end(loop.body, self.loop.op.location):
+            self._one_by_one(ops, firsts, {**values, axis: loop.induction})
             b.yield_()
