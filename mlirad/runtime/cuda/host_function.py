@@ -53,6 +53,7 @@ class HostFunction:
 
     def _raise(self) -> NoReturn:
         report, connection = self._report, self._connection
+        connection.sequences.raise_failure()
         during = During(report.during)
         if during == During.ALLOCATION and report.result == CUresult.CUDA_ERROR_OUT_OF_MEMORY:
             raise self._driver.no_room(

@@ -18,6 +18,7 @@ import mlirad.quadrants as qd
 from mlirad.runtime.cuda.constants import CUresult
 from mlirad.runtime.cuda.functions import GRAPHS
 from mlirad.runtime.cuda.sequences.queue import LONGEST
+from mlirad.runtime.cuda.sequences.sequences import Sequences
 from mlirad.runtime.executors import EXECUTORS
 from mlirad.runtime.program import program
 
@@ -425,6 +426,34 @@ def test_kernels_that_are_graphs(cuda: Stub) -> None:
         expected[0] += expected[-1]
         np.testing.assert_array_equal(x.to_numpy(), 2.0 * expected)
     assert counts[GRAPH] == 1 and LAUNCHED not in counts
+
+
+@pytest.mark.parametrize("length", [5, 40])
+def test_an_interrupt(cuda: Stub, monkeypatch: pytest.MonkeyPatch, length: int) -> None:
+    """In the middle of a row's end, in Python or below host code: what was asked for is launched,
+    and the program hears of it."""
+    graph = ti.graph.GraphBuilder()
+    steps = Steps()
+    for _ in range(length):
+        graph.dispatch(steps.scale, 1.0, 1)
+    compiled = graph.compile()
+    steps.x.fill(0.0)
+    for _ in range(4):
+        compiled.run({})
+    find = Sequences._find
+
+    def interrupted(self: Sequences, *arguments: Any) -> Any:
+        monkeypatch.setattr(Sequences, "_find", find)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Sequences, "_find", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        compiled.run({})
+    done = 4 * length + min(length, 8)
+    values = steps.x.to_numpy()
+    assert set(values) <= {float(done), float(done + 1)}
+    compiled.run({})
+    np.testing.assert_array_equal(steps.x.to_numpy(), values + length)
 
 
 class TestRefusals:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -87,9 +88,9 @@ class DriverGraph:
             self._ask(name, self._executable, node, parameters)
         self.words = words
 
-    def launch(self, stream: int) -> None:
-        """Launch all."""
-        self._ask("cuGraphLaunch", self._executable, stream)
+    def launch_call(self, stream: int) -> Callable[[], int]:
+        """Return the call that launches all."""
+        return partial(self._functions["cuGraphLaunch"], self._executable, stream)
 
     def destroy(self) -> None:
         """Give it back: what runs ends before."""

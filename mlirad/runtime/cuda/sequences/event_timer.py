@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from mlirad.runtime.cuda.connection import Connection
 from mlirad.runtime.cuda.sequences.queue import Noted, State
+from mlirad.runtime.cuda.sequences.sequences import Call
 from mlirad.runtime.executor.executor import LaunchTimer, LoopTime
 
 _DEFAULT = 0  # flags of an event: with its time
@@ -29,21 +31,21 @@ class EventTimer(LaunchTimer):
         if queue.used:
             self._connection.flush()
         self._state = State(queue.state)
-        queue.state, self._sequences.launch_timed = State.TIMED, self._launch
+        queue.state, self._sequences.timed_calls = State.TIMED, self._calls
 
-    def _launch(self, noted: Sequence[Noted]) -> int:
+    def _calls(self, noted: Sequence[Noted]) -> list[Call]:
         functions, stream = self._connection.functions, self._connection.stream
+        launch, record = functions["cuLaunchKernel"], functions["cuEventRecord"]
+        calls: list[Call] = []
         for row in noted:
             before, behind = self._event(), self._event()
             self._spans.append((row.function, before, behind))
-            for name, arguments in (
-                ("cuEventRecord", (before, stream)),
-                ("cuLaunchKernel", (row.function, *row.sizes, stream, row.arguments, None)),
-                ("cuEventRecord", (behind, stream)),
-            ):
-                if result := functions[name](*arguments):
-                    return result
-        return 0
+            calls += (
+                partial(record, before, stream),
+                partial(launch, row.function, *row.sizes, stream, row.arguments, None),
+                partial(record, behind, stream),
+            )
+        return calls
 
     def _event(self) -> ctypes.c_void_p:
         if self._idle:

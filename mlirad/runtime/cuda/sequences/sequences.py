@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import ctypes
 import gc
-from collections.abc import Callable, Collection, Iterator
+import operator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from threading import RLock
 from typing import Any
 
@@ -27,6 +29,8 @@ LEAST = 3  # launches of a graph
 _GRAPHS = 32  # of each kind
 _SEEN = 4096
 
+INTERRUPTED = -1  # none of the driver's results
+Call = Callable[[], int]
 FINISH = ctypes.CFUNCTYPE(ctypes.c_int)
 
 
@@ -38,9 +42,11 @@ class Sequences:
     def __init__(self, functions: Functions) -> None:
         self.turn = free_in_forks(RLock())
         self.queue = Queue(limit=SHORTEST)
-        self.finish = FINISH(self.end)  # for host code
+        self.finish = FINISH(self._finish)  # for host code
+        self._failure: BaseException | None = None
+        self._results: list[int] = []  # of calls for a row
         self._functions = functions
-        self.launch_timed: Callable[[list[Noted]], int] = self._launch_each
+        self.timed_calls: Callable[[Sequence[Noted]], list[Call]] = self._launch_calls
         self._open = 0
         self._next = State.WATCHED
         self.is_usable = functions.has_graphs
@@ -76,33 +82,76 @@ class Sequences:
     # Rows.
 
     def end(self) -> int:
-        """Launch what is gathered; what the driver returned."""
+        """Launch what is gathered, whatever interrupts it; what the driver returned."""
         queue = self.queue
         with self.turn, _without_finalizers():
             if not queue.used:
                 return 0
+            state = State(queue.state)
+            self._results.clear()
             try:
-                if queue.state == State.TIMED:
-                    return self.launch_timed(launches(queue))
-                return self._end(queue.state == State.GATHERED)
+                self._end(state)
+            except BaseException:
+                if state >= State.GATHERED and not self._results:
+                    self._call(self._launch_calls(launches(queue)))
+                raise
             finally:
                 queue.clear()
+            return next((result for result in self._results if result), 0)
 
-    def _end(self, is_gathered: bool) -> int:
+    def _finish(self) -> int:
+        """`end`, for host code, through which nothing is raised."""
+        try:
+            return self.end()
+        except BaseException as failure:
+            self._failure = failure
+            return INTERRUPTED
+
+    def raise_failure(self) -> None:
+        """Raise what host code was interrupted by, if anything."""
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+    def _call(self, calls: Sequence[Call]) -> None:
+        """Make calls of the driver, all of them: no signal is seen in between."""
+        self._results.extend(map(operator.call, calls))
+
+    def _launch_calls(self, noted: Sequence[Noted]) -> list[Call]:
+        launch, stream = self._functions["cuLaunchKernel"], self.stream
+        return [
+            partial(launch, row.function, *row.sizes, stream, row.arguments, None) for row in noted
+        ]
+
+    def _end(self, state: State) -> None:
         queue = self.queue
+        if state == State.TIMED:
+            self._call(self.timed_calls(launches(queue)))
+            return
         noted: list[Noted] = []
         if queue.count >= LEAST:
             try:
-                graph = self._find(noted, is_gathered)
-                queue.state = self._next = State.WATCHED if graph is None else State.GATHERED
-                if graph is not None and is_gathered:
-                    graph.launch(self.stream)
-                    return 0
+                if self._end_by_graph(noted, is_gathered=state == State.GATHERED):
+                    return
             except RefusedError as refused:
+                self._results.clear()
                 if refused.result in STICKY:
-                    return refused.result
+                    self._results.append(refused.result)
+                    return
                 self._give_up()
-        return self._launch_each(noted or launches(queue)) if is_gathered else 0
+        if state == State.GATHERED:
+            self._call(self._launch_calls(noted or launches(queue)))
+
+    def _end_by_graph(self, noted: list[Noted], *, is_gathered: bool) -> bool:
+        """Return whether there was a graph, and was launched. Raises RefusedError."""
+        graph = self._find(noted, is_gathered)
+        self.queue.state = self._next = State.WATCHED if graph is None else State.GATHERED
+        if graph is None or not is_gathered:
+            return False
+        self._call([graph.launch_call(self.stream)])
+        if self._results[0]:
+            raise RefusedError(self._results[0])
+        return True
 
     def _find(self, noted: list[Noted], is_gathered: bool) -> DriverGraph | None:
         """A graph of what is noted, if it came before, else one that has taken its arguments; for
@@ -140,14 +189,6 @@ class Sequences:
         if len(self._seen) >= _SEEN:
             self._seen.clear()
         self._seen.add(key)
-
-    def _launch_each(self, noted: list[Noted]) -> int:
-        launch = self._functions["cuLaunchKernel"]
-        for row in noted:
-            result = launch(row.function, *row.sizes, self.stream, row.arguments, None)
-            if result:
-                return result
-        return 0
 
     # What is no longer right.
 
