@@ -71,7 +71,8 @@ class Gpu:
 
     ALLOC, ALL_REDUCE, BARRIER = "gpu.alloc", "gpu.all_reduce", "gpu.barrier"
     BLOCK_DIM, BLOCK_ID, DEALLOC, FUNC = "gpu.block_dim", "gpu.block_id", "gpu.dealloc", "gpu.func"
-    GRID_DIM, LAUNCH, LAUNCH_FUNC = "gpu.grid_dim", "gpu.launch", "gpu.launch_func"
+    GRID_DIM, LANE_ID, LAUNCH = "gpu.grid_dim", "gpu.lane_id", "gpu.launch"
+    LAUNCH_FUNC = "gpu.launch_func"
     MEMCPY, MODULE, PRINTF, SHUFFLE = "gpu.memcpy", "gpu.module", "gpu.printf", "gpu.shuffle"
     TERMINATOR, THREAD_ID = "gpu.terminator", "gpu.thread_id"
 
@@ -121,6 +122,7 @@ class Math:
     CTPOP, EXP, EXPM1, FLOOR = "math.ctpop", "math.exp", "math.expm1", "math.floor"
     FMA, IPOWI, ISFINITE, ISINF = "math.fma", "math.ipowi", "math.isfinite", "math.isinf"
     ISNAN, ISNORMAL, POWF, RSQRT = "math.isnan", "math.isnormal", "math.powf", "math.rsqrt"
+    EXP2, LOG, LOG2, LOG10 = "math.exp2", "math.log", "math.log2", "math.log10"
     COS, FPOWI, SIN, SINCOS = "math.cos", "math.fpowi", "math.sin", "math.sincos"
     SQRT, TANH = "math.sqrt", "math.tanh"
 

@@ -34,18 +34,24 @@ MACHINES: dict[str, dict[str, int]] = {
 }
 ANNOTATE_OR_REJECT = ("check-", "mark-", "report-")  # the verbs of passes that change nothing
 _GPU = "of GPU code alone, which no CPU runs: test/runtime/cuda, and on a card"
+_AMD = "of code for AMD's GPUs, which nothing here runs: test/pipeline/test_amdgpu.py"
 EXEMPT = {
     "differentiate-forward": "is another program: compared with differences below",
     "differentiate-reverse": "is another program: compared with differences below",
     "differentiate-te": "is another program: compared with differences in test/te",
     "inline-foreign-calls": "calls lowerings of other dialects, which its tests define: test/mlir",
+    "insert-address-spaces": _AMD,
     "insert-collision-checks": "is a check in place of the kernel",
     "insert-depth-checks": "of functions that call themselves: test/mlir/test_recursion.py",
     "insert-thread-copies": _GPU,
     "keep-launch": "is one loop of several: test/ad/tape runs all of them",
+    "lower-block-reductions": "is run thread by thread: test/passes/test_block_reductions.py",
+    "lower-grid-sizes": _AMD,
+    "lower-group-shuffles": _AMD,
     "lower-half-casts": "has no code without it: numbers in its lit test",
     "lower-foreign-ops": "lowers ops of other dialects, which its tests define: test/mlir",
     "lower-math-to-intrinsics": _GPU,
+    "lower-reciprocal-roots": _AMD,
     "lower-warp-reductions": _GPU,
     "merge-atomics": _GPU,
     "widen-bf16-memory": "of 8 bits, for which differences are too coarse: test/mlir",

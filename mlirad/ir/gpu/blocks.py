@@ -3,7 +3,7 @@ of one do together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicKind
@@ -64,12 +64,19 @@ def threads_in_blocks(count: ir.Value, size: int) -> Parallel:
 
 def thread_number() -> ir.Value:
     """The number of a thread in its block, where blocks have one axis."""
-    return b.make(Gpu.THREAD_ID, b.index_type(), [], dimension=_along_x())
+    return _thread_id("x")
+
+
+def number_in_block(extents: Sequence[ir.Value]) -> ir.Value:
+    """The number of a thread in its block, of which x runs fastest, y next."""
+    x, y = extents[:2]
+    rows = b.add(_thread_id("y"), b.mul(_thread_id("z"), y))
+    return b.add(thread_number(), b.mul(rows, x))
 
 
 def block_number() -> ir.Value:
     """The number of a block, where the grid has one axis."""
-    return b.make(Gpu.BLOCK_ID, b.index_type(), [], dimension=_along_x())
+    return b.make(Gpu.BLOCK_ID, b.index_type(), [], dimension=_along("x"))
 
 
 def barrier() -> None:
@@ -99,5 +106,36 @@ def reduction_kind(op: ir.Operation) -> str | None:
     return next((kind for kind, operator in kinds.items() if operator == name), None)
 
 
-def _along_x() -> ir.Attribute:
-    return ir.Attribute.parse("#gpu<dim x>")
+def combine_in_block(kind: str, left: ir.Value, right: ir.Value) -> ir.Value:
+    """What a reduction of a block makes of the values of two threads."""
+    if b.is_float(left.type) and kind in (AtomicKind.MIN, AtomicKind.MAX):
+        return b.make(f"arith.{kind}numf", left.type, [left, right])
+    return b.combine(kind, left, right)
+
+
+def warp_shuffle(mode: str, value: ir.Value, number: ir.Value) -> ir.Value:
+    """The value of another thread of a warp, named by `mode` and a number."""
+    operands = [value, number, b.number(WARP, b.integer_type(32))]
+    attributes = {"mode": ir.Attribute.parse(f"#gpu<shuffle_mode {mode}>")}
+    types = [value.type, b.integer_type(1)]
+    return ir.Operation.create(Gpu.SHUFFLE, types, operands, attributes).results[0]
+
+
+def shuffle_mode(op: ir.Operation) -> str:
+    """How a `gpu.shuffle` names the other thread: `idx`, `xor`, `up` or `down`."""
+    return str(op.attributes["mode"]).rpartition(" ")[2].rstrip(">")
+
+
+def known_block_size(kernel: ir.Operation) -> list[int] | None:
+    """The threads of a kernel's blocks along x, y, z, if that is known."""
+    if kernel.name != Gpu.FUNC or "known_block_size" not in kernel.attributes:
+        return None
+    return list(ir.DenseI32ArrayAttr(kernel.attributes["known_block_size"]))
+
+
+def _thread_id(axis: str) -> ir.Value:
+    return b.make(Gpu.THREAD_ID, b.index_type(), [], dimension=_along(axis))
+
+
+def _along(axis: str) -> ir.Attribute:
+    return ir.Attribute.parse(f"#gpu<dim {axis}>")

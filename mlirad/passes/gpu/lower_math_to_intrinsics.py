@@ -6,17 +6,20 @@ root, as on a CPU: the library's are its estimates. Of what is left, a library h
 functions; the fast ones lose digits, not units in the last place, so that it loses the flag.
 
 A root of what certainly is a normal number takes one instruction: others make subnormal numbers
-larger first.
+larger first. These estimates are NVIDIA's (AMD's: `lower-reciprocal-roots`). Of exponential
+functions and logarithms of f32 LLVM has accurate code for AMD.
 """
 
-from math import inf
+from typing import Annotated
 
+from mlirad.analysis.normal_numbers import is_normal
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.elementary.table import FUNCTIONS
+from mlirad.ir.limits import OneOf
 from mlirad.ir.marks.fast_math import allows, forbid
 from mlirad.ir.ops import Arith, Math
-from mlirad.ir.walk import before, constant_float, defining_op, operations, replace
+from mlirad.ir.walk import before, defining_op, operations, replace
 
 _ESTIMATES = {Math.SQRT: "nvvm.sqrt.approx.f", Math.RSQRT: "nvvm.rsqrt.approx.f"}
 _QUOTIENT = "nvvm.div.full"
@@ -24,12 +27,19 @@ _OF_NORMAL = {
     "nvvm.sqrt.approx.f": "nvvm.sqrt.approx.ftz.f",
     "nvvm.rsqrt.approx.f": "nvvm.rsqrt.approx.ftz.f",
 }
-_LEAST_NORMAL = 2.0**-126
-_MOST_STEPS = 8
+_EXPONENTIALS = (Math.EXP, Math.EXP2, Math.LOG, Math.LOG2, Math.LOG10)
+_TARGETS = ("nvptx", "amdgpu")
 
 
-def lower_math_to_intrinsics(root: ir.Operation) -> None:
+def lower_math_to_intrinsics(
+    root: ir.Operation, *, target: Annotated[str, OneOf(_TARGETS)] = "nvptx"
+) -> None:
     """Replace math ops that a GPU has an instruction for by calls of LLVM's intrinsics."""
+    if target == "amdgpu":
+        for op in operations(root):
+            if op.name in (Arith.DIVF, *_ESTIMATES):
+                forbid(op, "afn")
+                forbid(op, "arcp")
     quotients = [op for op in operations(root) if op.name == Arith.DIVF and _may_estimate(op)]
     shared = {op.operands[1] for op in quotients if sum(map(_divides, op.operands[1].uses)) > 1}
     for op in quotients:
@@ -40,6 +50,8 @@ def lower_math_to_intrinsics(root: ir.Operation) -> None:
     for op, estimate in zip(math, estimates):
         function = FUNCTIONS.get(op.name)
         name = estimate or (function.intrinsic if function is not None else "")
+        if target == "amdgpu" and op.name in _EXPONENTIALS and _is_short(op):
+            name = op.name.partition(".")[2]
         if name:
             with before(op):
                 replace(op, [b.call_intrinsic(name, list(op.operands), op.results[0].type)])
@@ -73,26 +85,7 @@ def _reciprocal_root(radicand: ir.Value) -> ir.Value:
 def _estimate(name: str, argument: ir.Value) -> str | None:
     """The intrinsic that estimates an op of an argument, if there is one."""
     estimate = _ESTIMATES.get(name)
-    is_normal = _least(argument, _MOST_STEPS) >= _LEAST_NORMAL
-    return _OF_NORMAL.get(estimate or "", estimate) if is_normal else estimate
-
-
-def _least(value: ir.Value, steps: int) -> float:
-    """A number that a value is not below, unless it is NaN, as far as few steps show it."""
-    constant, op = constant_float(value), defining_op(value)
-    if constant is not None or op is None or not steps:
-        return -inf if constant is None else constant
-    operands = list(op.operands)
-    if op.name == Arith.MULF and operands[0] == operands[1]:
-        return 0.0
-    if op.name in (Math.ABSF, Math.EXP, Math.SQRT):
-        return 0.0
-    is_square = op.name == Math.FMA and operands[0] == operands[1]
-    if op.name != Arith.ADDF and not is_square:
-        return -inf
-    terms = [0.0] if is_square else []
-    terms += [_least(operand, steps - 1) for operand in operands[2 if is_square else 0 :]]
-    return max(terms) if min(terms) >= 0.0 else -inf
+    return _OF_NORMAL.get(estimate or "", estimate) if is_normal(argument) else estimate
 
 
 def _divides(use: ir.OpOperand) -> bool:
@@ -103,3 +96,7 @@ def _divides(use: ir.OpOperand) -> bool:
 def _may_estimate(op: ir.Operation) -> bool:
     """Return whether the GPU has an approximation of an op, and the op may be approximated."""
     return isinstance(op.results[0].type, ir.F32Type) and allows(op, "afn")
+
+
+def _is_short(op: ir.Operation) -> bool:
+    return isinstance(op.results[0].type, ir.F16Type | ir.F32Type)

@@ -1,5 +1,6 @@
 // RUN: mlirad-opt %s --lower-math-to-intrinsics | filecheck %s
 // RUN: mlirad-opt %s --lower-math-to-intrinsics --lower-math-to-intrinsics | filecheck %s
+// RUN: mlirad-opt %s --lower-math-to-intrinsics=target=amdgpu | filecheck %s --check-prefix=AMD
 
 // CHECK-LABEL: func.func @exact
 // CHECK: %[[ROOT:.*]] = llvm.call_intrinsic "llvm.sqrt"(%arg0) : (f32) -> f32
@@ -23,6 +24,10 @@ func.func @left_for_a_library(%x: f32) -> f32 {
 // CHECK: llvm.call_intrinsic "llvm.nvvm.sqrt.approx.f"(%arg0)
 // CHECK: llvm.call_intrinsic "llvm.nvvm.rsqrt.approx.f"(%arg0)
 // CHECK: llvm.call_intrinsic "llvm.nvvm.div.full"(%arg0, %arg1)
+// AMD-LABEL: func.func @estimates
+// AMD-NOT: afn
+// AMD: llvm.call_intrinsic "llvm.sqrt"(%arg0)
+// AMD: arith.divf %arg0, %arg1 : f32
 func.func @estimates(%x: f32, %y: f32) -> (f32, f32, f32) {
   %0 = math.sqrt %x fastmath<afn> : f32
   %1 = math.rsqrt %x fastmath<fast> : f32
@@ -81,4 +86,18 @@ func.func @normal(%x: f32, %y: f32) -> (f32, f32, f32) {
   %6 = arith.addf %x, %small : f32
   %7 = math.sqrt %6 fastmath<afn> : f32
   return %3, %5, %7 : f32, f32, f32
+}
+
+// LLVM has code for exponential functions of f32 for AMD's GPUs, and none for those of f64.
+// CHECK-LABEL: func.func @exponentials
+// CHECK-NOT: call_intrinsic
+// AMD-LABEL: func.func @exponentials
+// AMD: llvm.call_intrinsic "llvm.exp"(%arg0)
+// AMD: llvm.call_intrinsic "llvm.log2"(%arg0)
+// AMD: math.exp %arg1 : f64
+func.func @exponentials(%x: f32, %y: f64) -> (f32, f32, f64) {
+  %0 = math.exp %x fastmath<afn> : f32
+  %1 = math.log2 %x fastmath<afn> : f32
+  %2 = math.exp %y fastmath<afn> : f64
+  return %0, %1, %2 : f32, f32, f64
 }

@@ -1,5 +1,8 @@
 // RUN: mlirad-opt %s --mark-relaxed-atomics | filecheck %s
 // RUN: mlirad-opt %s --mark-relaxed-atomics --mark-relaxed-atomics | filecheck %s
+// RUN: mlirad-opt %s --mark-relaxed-atomics=scope=agent | filecheck %s --check-prefix=AMD
+
+// AMD: llvm.atomicrmw fadd %{{.*}}, %{{.*}} syncscope("agent") monotonic
 
 // CHECK-LABEL: llvm.func @on_the_device
 // CHECK: llvm.atomicrmw fadd %{{.*}}, %{{.*}} syncscope("device") monotonic

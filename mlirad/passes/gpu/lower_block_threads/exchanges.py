@@ -6,8 +6,8 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.dialect.field import GROUP, element_type, is_load, is_store, split_access
 from mlirad.ir import build as b
-from mlirad.ir.gpu.blocks import has_threads
-from mlirad.ir.ops import Arith, Func, Gpu, Scf
+from mlirad.ir.gpu.blocks import has_threads, warp_shuffle
+from mlirad.ir.ops import Arith, Func, Scf
 from mlirad.ir.pure_operations import is_integer_division, is_pure
 from mlirad.ir.structured import For, is_branch, is_for
 from mlirad.ir.walk import (
@@ -120,10 +120,7 @@ def shuffle(load: ir.Operation, slot: ir.Value, segment: For) -> ir.Value:
         narrow = value.type if _width(value.type) < 32 else None
         if narrow is not None:
             value = b.extui(_as_bits(value), i32)
-        operands = [value, number, b.number(GROUP, i32)]
-        mode = ir.Attribute.parse("#gpu<shuffle_mode idx>")
-        types = [value.type, b.integer_type(1)]
-        result = ir.Operation.create(Gpu.SHUFFLE, types, operands, {"mode": mode}).results[0]
+        result = warp_shuffle("idx", value, number)
         return result if narrow is None else _from_bits(result, narrow)
 
 

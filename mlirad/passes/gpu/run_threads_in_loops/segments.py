@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.gpu.blocks import WARP, thread_number
+from mlirad.ir.gpu.blocks import WARP, number_in_block, shuffle_mode
 from mlirad.ir.gpu.thread_loops import Box, BoxLoop
 from mlirad.ir.ops import Gpu, Scf
 from mlirad.ir.pure_operations import is_pure
@@ -116,7 +116,7 @@ class Segments:
     def _shuffle(
         self, op: ir.Operation, pending: Sequence[ir.Operation], end: ir.Operation
     ) -> None:
-        if "idx" not in str(op.attributes["mode"]) or constant_integer(op.operands[2]) != WARP:
+        if shuffle_mode(op) not in ("idx", "xor") or constant_integer(op.operands[2]) != WARP:
             refuse(op, "a shuffle by other numbers than those of threads of a warp")
         self._shuffled = self._buffers.make(op.operands[0].type, op)
         self._flush(pending, end, [(op.operands[0], self._shuffled)])
@@ -125,8 +125,12 @@ class Segments:
         """The operations, in front of a shuffle, that read what it gives."""
         first = len(block_operations(op.block))
         with before(op):
-            warp = b.mul(b.div(thread_number(), b.index(WARP)), b.index(WARP))
-            place = b.add(warp, b.to_index(op.operands[1]))
+            number = number_in_block(self._threads.extents)
+            other = b.to_index(op.operands[1])
+            if shuffle_mode(op) == "xor":
+                place = b.xori(number, other)
+            else:
+                place = b.add(b.mul(b.div(number, b.index(WARP)), b.index(WARP)), other)
             value, always = b.read(self._shuffled, [place]), b.number(1, b.integer_type(1))
         for result, new in zip(op.results, (value, always)):
             result.replace_all_uses_with(new)
