@@ -79,18 +79,30 @@ def _texts(settings: argparse.Namespace, chip: str) -> Iterator[Text]:
 
 def workload_texts(name: str, chip: str) -> Iterator[Text]:
     """Every kernel of a workload at its full size, primal and reverse."""
+    for title, codes, mode in run_workload(name):
+        yield Text(title, codes.stages.ptx(mode, chip))
+
+
+def run_workload(name: str) -> Iterator[tuple[str, ti.runtime.codes.Codes, Mode]]:
+    """Launch a workload at its full size, with its gradient: its kernels, and their modes."""
     ti.init(random_seed=1)
     workload = importlib.import_module(f"benchmarks.workloads.{name}").build(
         ti, GRADIENT_SIZES[name].full
     )
     with ti.ad.Tape(workload.loss):
         workload.forward()
-    yield from compiled_texts(name, chip)
+    yield from compiled_modes(name)
     ti.reset()
 
 
 def compiled_texts(title: str, chip: str) -> Iterator[Text]:
     """Every kernel that the program has compiled, in the modes that were asked for."""
+    for heading, codes, mode in compiled_modes(title):
+        yield Text(heading, codes.stages.ptx(mode, chip))
+
+
+def compiled_modes(title: str) -> Iterator[tuple[str, ti.runtime.codes.Codes, Mode]]:
+    """What the program has compiled, with a title each."""
     modes: list[tuple[str, Mode, ti.runtime.codes.Codes]] = [
         (codes.stages.kernel.name, mode, codes)
         for codes in program().compiled
@@ -98,7 +110,7 @@ def compiled_texts(title: str, chip: str) -> Iterator[Text]:
         if not mode.is_check
     ]
     for kernel, mode, codes in sorted(modes, key=lambda known: (known[0], str(known[1]))):
-        yield Text(f"{title} {kernel} {mode}", codes.stages.ptx(mode, chip))
+        yield f"{title} {kernel} {mode}", codes, mode
 
 
 def row(text: Text, kernel: Assembled) -> list[str]:

@@ -12,7 +12,7 @@ PROVIDER = "torch_mlir" if find_spec("torch_mlir") else "mlir"
 # upstream's that passes of ours make ops of
 DIALECTS = (
     *("func", "arith", "math", "scf", "cf", "memref", "affine", "vector", "index", "ub"),
-    *("llvm", "omp", "gpu", "nvvm", "irdl"),
+    *("llvm", "omp", "gpu", "nvvm", "rocdl", "irdl"),
 )
 _LATER = {
     "ExecutionEngine": "execution_engine",

@@ -13,7 +13,7 @@ from mlirad.ir.ops import Llvm
 from mlirad.ir.reports.location import nearest_location
 from mlirad.ir.walk import operations
 
-DIALECTS = ("llvm.", "omp.", "nvvm.")
+DIALECTS = ("llvm.", "omp.", "nvvm.", "rocdl.")
 _SCALAR = r"(?:i\d+|f16|bf16|f32|f64|f80|f128)"
 _TYPE = re.compile(
     rf"{_SCALAR}|vector<(?:\[?\d+\]?x)+(?:{_SCALAR}|!llvm\.ptr(?:<\d+>)?)>|!llvm\..*|!omp\..*",

@@ -13,7 +13,7 @@ from mlirad.ir.limits import OneOf, Range, Threads, Worth
 from mlirad.pipeline.mode import COLLISIONS, PRIMAL, REVERSE, TANGENT_COLLISIONS, Check, Kind, Mode
 from mlirad.pipeline.stages.cpu import VectorLibrary, cpu_stages
 from mlirad.pipeline.stages.functions import function_stages
-from mlirad.pipeline.stages.gpu import cuda_stages, simt_stages
+from mlirad.pipeline.stages.gpu import cuda_stages, rocm_stages, simt_stages
 from mlirad.pipeline.stages.stage import Stage
 
 
@@ -74,6 +74,15 @@ def cuda(
     return cuda_stages(mode, fast_math=fast_math, check_bounds=check_bounds)
 
 
+def rocm(
+    *, reverse: bool = False, fast_math: bool = True, check_bounds: bool = False
+) -> list[Stage]:
+    """The stages behind `field` on the way to code of AMD's GPUs; `target` holds the kernels as
+    ROCDL, and the host's launches."""
+    mode = REVERSE if reverse else PRIMAL
+    return rocm_stages(mode, fast_math=fast_math, check_bounds=check_bounds)
+
+
 def simt(
     *,
     reverse: bool = False,
@@ -93,4 +102,4 @@ def function(*, gradients: bool = False) -> list[Stage]:
     return function_stages(gradients=gradients)
 
 
-PIPELINES: tuple[Callable[..., list[Stage]], ...] = (cpu, collision, cuda, simt, function)
+PIPELINES: tuple[Callable[..., list[Stage]], ...] = (cpu, collision, cuda, rocm, simt, function)

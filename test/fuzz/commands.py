@@ -43,7 +43,7 @@ def arguments(chance: random.Random) -> list[str]:
         )
     else:
         text = ",".join(_step(chance) for _ in range(chance.choice((1, 1, 2, 3))))
-    form = chance.choices(("mlir", "llvm", "ptx", "bytecode"), (20, 3, 1, 1))[0]
+    form = chance.choices(("mlir", "llvm", "ptx", "amdgpu", "bytecode"), (20, 3, 1, 1, 1))[0]
     extra = [
         "--mlir-print-op-generic",
         "--mlir-print-debuginfo",

@@ -69,7 +69,7 @@ def commands_of_tests() -> dict[str, Command]:
     """What tests may run, loaded."""
     load_compiler()
     from mlirad.dialect import context
-    from mlirad.pipeline import opt, ptx  # noqa: F401  (loaded here, not in every fork)
+    from mlirad.pipeline import amdgpu, opt, ptx  # noqa: F401  (loaded here, not in every fork)
     from mlirad.pipeline.registry import find_pass, pass_names
 
     for name in pass_names():

@@ -36,6 +36,7 @@ from mlirad.lang.kernels.reverse_alone import launch_reverse_alone
 from mlirad.pipeline.mode import PRIMAL, REVERSE, Mode, parse_mode
 from mlirad.runtime.explanation import Explanation, explain_footprints
 from mlirad.runtime.html import code_block, heading
+from mlirad.runtime.kernels.kernel_ir import KernelIR
 from mlirad.runtime.kernels.variant import RECORDED
 from mlirad.runtime.program import Program, program
 
@@ -211,9 +212,8 @@ class Kernel:
         and the text is for reading only. A `generic` text has all ops in MLIR's generic form, which
         any parser of MLIR takes.
         """
-        stages = self.prepare(program(), args, {}).variant.stages
         form = TextForm(locations=locations, trees=trees, generic=generic)
-        return stages.dump(stage, parse_mode(mode), form)
+        return _stages(self, args).dump(stage, parse_mode(mode), form)
 
     def def_vjp(self, rule: object) -> None:
         """Raise TaichiTypeError: a kernel's own derivative is that of a Python function that
@@ -224,8 +224,7 @@ class Kernel:
         )
 
     def explain(self, *args: Any) -> Explanation:
-        """What the reverse of this kernel reads again, with the source lines, and what the compiler
-        chose; see `ti.ad.Tape.explain` for bytes."""
+        """What the reverse reads again, and the compiler's choices; bytes: `ti.ad.Tape.explain`."""
         variant = self.prepare(program(), args, {}).variant
         variant.refresh()
         pieces = variant.pieces()
@@ -237,8 +236,16 @@ class Kernel:
 
     def ptx(self, *args: Any, mode: str = "primal", chip: str = "sm_90") -> str:
         """The kernel as PTX for an NVIDIA GPU."""
-        variant = self.prepare(program(), args, {}).variant
-        return variant.stages.ptx(parse_mode(mode), chip)
+        return _stages(self, args).ptx(parse_mode(mode), chip)
+
+    def amdgpu(self, *args: Any, mode: str = "primal", chip: str = "gfx942") -> str:
+        """The kernel as assembly for an AMD GPU."""
+        return _stages(self, args).amdgpu(parse_mode(mode), chip)
+
+
+def _stages(kernel: Kernel, args: tuple[Any, ...]) -> KernelIR:
+    """Return the stages of a kernel for arguments like these."""
+    return kernel.prepare(program(), args, {}).variant.stages
 
 
 def _without_derivatives(kernel: Kernel, current: Program, mode: Mode) -> KernelDeclaration:

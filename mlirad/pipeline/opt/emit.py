@@ -1,4 +1,4 @@
-"""A module as text: MLIR, LLVM IR or PTX; or as bytecode."""
+"""A module as text: MLIR, LLVM IR, PTX or AMD's assembly; or as bytecode."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ def emit(module: ir.Operation, form: Form, *, chip: str, style: Style) -> str | 
     if form is Form.LLVM:
         return _llvm(module)
     if form is Form.PTX:
-        return _ptx(module, chip)
+        return _ptx(module, chip or "sm_90")
+    if form is Form.AMDGPU:
+        return _amdgpu(module, chip or "gfx942")
     return _bytecode(module) if form is Form.BYTECODE else style.text(module)
 
 
@@ -36,3 +38,9 @@ def _ptx(module: ir.Operation, chip: str) -> str:
     from mlirad.pipeline.ptx import to_ptx  # llvmlite is wanted for nothing else
 
     return to_ptx(module, chip)
+
+
+def _amdgpu(module: ir.Operation, chip: str) -> str:
+    from mlirad.pipeline.amdgpu import to_amdgpu
+
+    return to_amdgpu(module, chip)

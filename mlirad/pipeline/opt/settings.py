@@ -12,7 +12,7 @@ import msgspec
 class Form(StrEnum):
     """The form in which a module is written."""
 
-    MLIR, BYTECODE, LLVM, PTX = "mlir", "bytecode", "llvm", "ptx"
+    MLIR, BYTECODE, LLVM, PTX, AMDGPU = "mlir", "bytecode", "llvm", "ptx", "amdgpu"
 
 
 class Settings(msgspec.Struct):
@@ -22,7 +22,7 @@ class Settings(msgspec.Struct):
     output: str = "-"
     pipeline: str | None = None
     emit: Form = Form.MLIR
-    chip: str = "sm_90"
+    chip: str = ""
     split_input_file: bool = False
     verify_diagnostics: bool = False
     verify_each: bool = True
@@ -90,7 +90,7 @@ FLAGS = (
     ),
     Flag(("emit",), "emit", f"what to write: {', '.join(Form)}", Form, "FORM", tuple(Form)),
     Flag(("emit-bytecode",), "emit", "write bytecode", value=Form.BYTECODE),
-    Flag(("chip",), "chip", "the processor for --emit=ptx", str, "NAME"),
+    Flag(("chip",), "chip", "the processor for --emit=ptx (sm_90) or amdgpu (gfx942)", str, "NAME"),
     Flag(
         ("split-input-file",),
         "split_input_file",

@@ -1,4 +1,4 @@
-"""The stages on the way to GPU code: as PTX, and as the same kernels run by a CPU."""
+"""The stages on the way to GPU code: as PTX, as AMD's, and as the same kernels run by a CPU."""
 
 from __future__ import annotations
 
@@ -29,6 +29,15 @@ _NVVM = (
     "canonicalize,cse,reconcile-unrealized-casts),"
     "hoist-allocas,mark-relaxed-atomics"
 )
+_ROCDL = (
+    "check-gpu-recursion,"
+    "check-printed-text,lower-block-reductions,lower-group-shuffles,lower-grid-sizes,"
+    "lower-floor-divisions,arith-expand,"
+    "lower-reciprocal-roots,lower-math-to-intrinsics{target=amdgpu},convert-math-to-rocdl,"
+    "gpu.module(convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-gpu-to-rocdl,"
+    "convert-to-llvm,canonicalize,cse,reconcile-unrealized-casts),"
+    "hoist-allocas,insert-address-spaces,mark-relaxed-atomics{scope=agent},mark-device-atomics"
+)
 
 
 def gpu_stages(
@@ -50,6 +59,16 @@ def cuda_stages(
     return [
         *gpu_stages(mode, fast_math=fast_math, check_bounds=check_bounds, keeps=keeps),
         Stage("target", _NVVM),
+    ]
+
+
+def rocm_stages(
+    mode: Mode = PRIMAL, *, fast_math: bool = True, check_bounds: bool = False
+) -> list[Stage]:
+    """The stages behind `field`; `target` holds the kernels as ROCDL, and the host's launches."""
+    return [
+        *gpu_stages(mode, fast_math=fast_math, check_bounds=check_bounds),
+        Stage("target", _ROCDL),
     ]
 
 

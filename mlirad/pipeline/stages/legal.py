@@ -37,8 +37,9 @@ _HOST = {Builtin.MODULE, Builtin.UNREALIZED_CONVERSION_CAST, "func", "arith", "m
 LEGAL: dict[str, dict[str, set[str]]] = {
     "cpu": {**_SHARED, "memref": _LOWERED | {"vector"}, "target": {Builtin.MODULE, "llvm"}},
     "simt": {**_GPU, "target": {Builtin.MODULE, "llvm"}},
-    # the kernels are lowered, the host's function waits for their PTX
+    # the kernels are lowered, the host's function waits for their code
     "cuda": {**_GPU, "target": _HOST | {"gpu", "llvm", "nvvm"}},
+    "rocm": {**_GPU, "target": _HOST | {"gpu", "llvm", "rocdl"}},
 }
 
 

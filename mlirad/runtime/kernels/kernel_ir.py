@@ -25,7 +25,7 @@ from mlirad.kernel.module import KernelModule, OwnArray
 from mlirad.pipeline.mode import REVERSE, Kind, Mode
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.derivation import MARKED, NORMALISE, NORMALISE_REVERSE
-from mlirad.pipeline.stages.gpu import cuda_stages
+from mlirad.pipeline.stages.gpu import cuda_stages, rocm_stages
 from mlirad.pipeline.stages.stage import Stage, behind, join, up_to
 from mlirad.runtime.executor.executor import NOT_KEPT, KeptCode, LoweredKernel
 from mlirad.runtime.kernels.kept_notes import KeptNotes, NotesSlot
@@ -34,6 +34,8 @@ from mlirad.runtime.poles import mark_infinite
 from mlirad.runtime.profile import LoopTimes
 from mlirad.runtime.program import Program
 
+GpuStages = Callable[..., list[Stage]]
+GpuWriter = Callable[[ir.Operation, str], str]  # of a module, for a chip
 _KEEP = "builtin.module(keep-launch{{number={number}}},canonicalize,cse)"
 
 
@@ -89,12 +91,22 @@ class KernelIR:
         """The kernel as PTX. Raises TaichiCompilationError for an unknown chip."""
         from mlirad.pipeline.ptx import to_ptx  # loads an LLVM of its own, which few programs need
 
+        return self._for_gpu(cuda_stages, to_ptx, mode, chip)
+
+    @in_turn
+    def amdgpu(self, mode: Mode, chip: str) -> str:
+        """The kernel as assembly. Raises TaichiCompilationError for an unknown chip."""
+        from mlirad.pipeline.amdgpu import to_amdgpu
+
+        return self._for_gpu(rocm_stages, to_amdgpu, mode, chip)
+
+    def _for_gpu(self, stages: GpuStages, write: GpuWriter, mode: Mode, chip: str) -> str:
         config = self.program.config
-        stages = cuda_stages(mode, fast_math=config.fast_math, check_bounds=config.debug)
         with context(), self.kernel.module.operation.location:
             module = copy_of(self.kernel.module)
-            self._run(module, stages, mode)
-            return to_ptx(module.operation, chip)
+            flags = {"fast_math": config.fast_math, "check_bounds": config.debug}
+            self._run(module, stages(mode, **flags), mode)
+            return write(module.operation, chip)
 
     # On the way to code.
 
@@ -129,23 +141,8 @@ class KernelIR:
 
         code = _kept_code(slot, keep) if times is None else NOT_KEPT
         may_collide = any("grad.collisions" in op.attributes for op in notes.body.operations)
-        lowered = self._lowered_kernel(notes, mode, finish, code)
+        lowered = _lowered_kernel(self.kernel, notes, mode, finish, code)
         return LoweredMode(lowered, may_collide, self.kernel.own_arrays, times)
-
-    def _lowered_kernel(
-        self, notes: ir.Module, mode: Mode, finish: Callable[[], ir.Module], code: KeptCode
-    ) -> LoweredKernel:
-        return LoweredKernel(
-            finish,
-            self.kernel.name,
-            signature_of(notes.operation, self.kernel.name),
-            self.kernel.results,
-            _messages(notes, MESSAGES),
-            TaichiRuntimeError if mode.is_check else TaichiAssertionError,
-            code,
-            read_row_notes(notes),
-            f"{self.kernel.name}{mode.suffix}",
-        )
 
     def _before_last(self, mode: Mode, stages: Sequence[Stage]) -> ir.Module:
         """The module of a mode that waits for its last stage."""
@@ -287,6 +284,26 @@ class GivenKernels:
     def forget(self) -> None:
         """What derivatives the kernel's fields have has changed."""
         self._known = {}
+
+
+def _lowered_kernel(
+    kernel: KernelModule,
+    notes: ir.Module,
+    mode: Mode,
+    finish: Callable[[], ir.Module],
+    code: KeptCode,
+) -> LoweredKernel:
+    return LoweredKernel(
+        finish,
+        kernel.name,
+        signature_of(notes.operation, kernel.name),
+        kernel.results,
+        _messages(notes, MESSAGES),
+        TaichiRuntimeError if mode.is_check else TaichiAssertionError,
+        code,
+        read_row_notes(notes),
+        f"{kernel.name}{mode.suffix}",
+    )
 
 
 def _kept_code(slot: NotesSlot, keep: Callable[[bytes], None]) -> KeptCode:
