@@ -4,6 +4,7 @@ library ocml of ROCm has what LLVM lacks."""
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from mlirad.bindings import ir
 from mlirad.errors import SourceLocation, TaichiCompilationError
@@ -36,14 +37,27 @@ def to_amdgpu(module: ir.Operation, chip: str) -> str:
     Raises TaichiCompilationError for an unknown chip, for kernels that are not lowered yet, or
     that allocate memory, and where a kernel calls a function that is not here.
     """
-    machine = target_machine(TRIPLE, chip, CHIPS)
+    machine = _machine(chip)
     return str(machine.emit_assembly(_optimized(module, chip, machine)))
 
 
 def to_amdgpu_object(module: ir.Operation, chip: str) -> bytes:
     """The same as an ELF file, assembled by LLVM."""
-    machine = target_machine(TRIPLE, chip, CHIPS)
+    machine = _machine(chip)
     return bytes(machine.emit_object(_optimized(module, chip, machine)))
+
+
+def _machine(chip: str) -> llvm.TargetMachine:
+    machine = target_machine(TRIPLE, chip, CHIPS)
+    _bound_unrolling()
+    return machine
+
+
+@cache
+def _bound_unrolling() -> None:
+    """Have loops over a block's memory unrolled as others are: LLVM would unroll tiles whole, which
+    have no space in the registers of gfx1100. It takes an option once in a process."""
+    llvm.set_option("mlirad", "-amdgpu-unroll-threshold-local=300")
 
 
 def _optimized(module: ir.Operation, chip: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:

@@ -158,6 +158,24 @@ def test_threads_that_exchange_values() -> None:
         assert kernel.instructions.count("ds_bpermute_b32") == 3
 
 
+def test_tiles_have_space_in_registers() -> None:
+    """Of sums of products, which threads read from a memory of their block."""
+    x, y, z = (ti.field(ti.f32, shape) for shape in ((4096, 64), (64, 64), (4096, 64)))
+
+    @ti.kernel
+    def run():
+        for i, j in z:
+            s = 0.0
+            for k in range(64):
+                s += x[i, k] * y[k, j]
+            z[i, j] = s
+
+    for chip in CHIPS:
+        kernels = kernels_of(run.amdgpu(chip=chip))
+        assert any(kernel.shared for kernel in kernels)
+        assert all(kernel.spilled == kernel.scratch == 0 for kernel in kernels)
+
+
 def test_checks_of_a_debug_program() -> None:
     """Failures go to the record that the host reads."""
     ti.init(debug=True)
