@@ -9,7 +9,7 @@ is in other fields, the `activities` of a layout.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
 from math import prod
@@ -298,4 +298,13 @@ def root_sizes(module: ir.Operation) -> dict[str, int]:
     return {
         ir.StringAttr(op.attributes["sym_name"]).value: _measure(op, {}).size
         for op in roots(module)
+    }
+
+
+def sparse_roots(by_name: Mapping[str, FieldLayout]) -> set[str]:
+    """The trees that have sparse blocks, or say which of their cells are active."""
+    sparse = [layout for layout in by_name.values() if layout.activities]
+    activities = {activity.field for layout in sparse for activity in layout.activities}
+    return {layout.root for layout in sparse} | {
+        by_name[name].root for name in activities if name in by_name
     }

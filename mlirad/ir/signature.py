@@ -29,6 +29,9 @@ _FIELD, _CHECKS = "field.symbol", "field.checks"
 NEEDS_GRAD = "field.needs_grad"  # an array with an adjoint
 _SCRATCH, _RESULT, _BEGUN = "field.scratch", "field.result", "field.begun"
 _WORKERS, _OWN, _SHARED = "field.workers", "field.own", "field.shared"
+_PAGES = "field.pages"
+# of a `snode.place` and of an address: one of paged memory (see `ir/memory/pages.py`)
+PAGED = "field.paged"
 
 # of a field's address: how many elements lie between those of one number of its first axis and the
 # next, where no other number's are among them
@@ -55,9 +58,10 @@ class Argument(msgspec.Struct, frozen=True):
 
 
 class FieldAddress(msgspec.Struct, frozen=True):
-    """The address of a field."""
+    """The address of a field, perhaps one of paged memory."""
 
     symbol: str
+    is_paged: bool = False
 
 
 class CheckBits(msgspec.Struct, frozen=True):
@@ -98,8 +102,23 @@ class WorkersState(msgspec.Struct, frozen=True):
     """The address of the state of the threads that share parallel loops."""
 
 
+class Pages(msgspec.Struct, frozen=True):
+    """The address of the header of all pages; whether the launch `may_take` some."""
+
+    may_take: bool
+
+
 Label = (
-    Argument | FieldAddress | CheckBits | Begun | Results | Errors | Result | Scratch | WorkersState
+    Argument
+    | FieldAddress
+    | CheckBits
+    | Begun
+    | Results
+    | Errors
+    | Result
+    | Scratch
+    | WorkersState
+    | Pages
 )
 
 
@@ -178,11 +197,12 @@ def tangent_label(array: Attributes, number: int) -> Attributes:
 def field_label(place: ir.Operation) -> Attributes:
     """The label of the address of a field, by its `snode.place`: that may be marked as memory of
     the launch, which the runtime has no field for."""
+    paged = {PAGED: place.attributes[PAGED]} if PAGED in place.attributes else {}
     for name in (_ERRORS, _CHECKS, _BEGUN, _RESULT, _SCRATCH):
         if name in place.attributes:
-            return {name: place.attributes[name]}
+            return {name: place.attributes[name], **paged}
     symbol = ir.StringAttr(place.attributes["sym_name"]).value
-    return {_FIELD: ir.FlatSymbolRefAttr.get(symbol)}
+    return {_FIELD: ir.FlatSymbolRefAttr.get(symbol), **paged}
 
 
 def is_field(label: Attributes) -> bool:
@@ -204,6 +224,21 @@ def result_types_of(label: Attributes) -> list[ir.Type]:
 def workers_label() -> Attributes:
     """The label of the address of the state of the threads that share parallel loops."""
     return {_WORKERS: ir.UnitAttr.get()}
+
+
+def pages_label(*, may_take: bool) -> Attributes:
+    """The label of the address of the header of all pages, for a launch that may take some."""
+    return {_PAGES: ir.BoolAttr.get(may_take)}
+
+
+def paged_label() -> Attributes:
+    """What is added to the label of an address of paged memory."""
+    return {PAGED: ir.UnitAttr.get()}
+
+
+def checked_symbol(mark: Attributes) -> str | None:
+    """Return the field whose check bits a `snode.place` is marked as."""
+    return ir.FlatSymbolRefAttr(mark[_CHECKS]).value if _CHECKS in mark else None
 
 
 def marked_as_errors() -> Attributes:
@@ -335,6 +370,8 @@ def _label(attributes: Mapping[str, ir.Attribute]) -> Label:
         return Errors()
     if _WORKERS in attributes:
         return WorkersState()
+    if _PAGES in attributes:
+        return Pages(ir.BoolAttr(attributes[_PAGES]).value)
     if _CHECKS in attributes:
         return CheckBits(ir.FlatSymbolRefAttr(attributes[_CHECKS]).value)
     if _BEGUN in attributes:
@@ -344,7 +381,7 @@ def _label(attributes: Mapping[str, ir.Attribute]) -> Label:
     if _SCRATCH in attributes:
         return Scratch(ir.IntegerAttr(attributes[_SCRATCH]).value)
     assert _FIELD in attributes, f"a parameter of a kernel has no label: {dict(attributes)}"
-    return FieldAddress(ir.FlatSymbolRefAttr(attributes[_FIELD]).value)
+    return FieldAddress(ir.FlatSymbolRefAttr(attributes[_FIELD]).value, PAGED in attributes)
 
 
 def _number(attributes: Mapping[str, ir.Attribute], name: str) -> int | None:

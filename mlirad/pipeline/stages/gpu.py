@@ -8,18 +8,21 @@ from mlirad.pipeline.stages.derivation import derivation
 from mlirad.pipeline.stages.stage import Stage
 
 OUTLINED = "outlined"  # the last stage that all GPU targets share
+PAGED_FROM = 1 << 26  # bytes of a sparse tree that a GPU has in pages
 _LOWER = (
     "inline-custom-gradients,insert-active-lists{{every-axis=true}},lower-ordered-loops,lower-field-random,lower-field-assert,lower-field-print{{gpu=true}},"
     "lower-block-threads,gather-pair-updates{{fast={fast}}},gather-shifted-updates,canonicalize,cse,mark-private-updates{{every-axis=true}},"
     "insert-size-counts,lower-logs-to-stacks,lower-thread-memory,func.func(mem2reg),canonicalize,cse,"
     "insert-first-updates,split-serial-code,merge-iterations,{tiles}split-reductions,split-axis-reductions,sink-updates,"
     "insert-thread-copies,func.func(mem2reg),sink-unused-loads,"
-    "lower-parallel-to-gpu,lower-field-to-memref{{alignment=256}},hoist-buffers,canonicalize,cse"
+    "lower-parallel-to-gpu,{paged}lower-field-to-memref{{alignment=256}},hoist-buffers,canonicalize,cse"
 )
+_MARK_PAGED = "mark-paged-fields{{least={}}},"
 _OUTLINE = (
     "{fast}convert-math-to-funcs,sink-descriptors,gpu-kernel-outlining,mark-kernel-arguments,"
-    "canonicalize,cse,narrow-inductions,canonicalize,cse"
+    "canonicalize,cse,narrow-inductions{paged},canonicalize,cse"
 )
+_LOWER_PAGED = ",lower-paged-fields"
 _FAST = "merge-products,insert-fast-math{signed-divisors=true},"
 _TILES = "tile-block-contractions,split-pair-sums,"
 _NVVM = (
@@ -41,23 +44,45 @@ _ROCDL = (
 
 
 def gpu_stages(
-    mode: Mode = PRIMAL, *, fast_math: bool = True, check_bounds: bool = False, keeps: bool = False
+    mode: Mode = PRIMAL,
+    *,
+    fast_math: bool = True,
+    check_bounds: bool = False,
+    keeps: bool = False,
+    paged_from: int | None = None,
 ) -> list[Stage]:
     """The stages behind `field`; `outlined` holds the kernels as `gpu.func`, and the host's
-    launches of them."""
+    launches of them. Sparse trees of `paged_from` bytes or more are in pages, if any are."""
+    mark, lower = "", ""
+    if paged_from is not None:
+        mark, lower = _MARK_PAGED.format(paged_from), _LOWER_PAGED
     return [
         *derivation(mode, check_bounds=check_bounds, store=False, keeps=keeps),
-        Stage("memref", _LOWER.format(fast=str(fast_math).lower(), tiles=_TILES * fast_math)),
-        Stage(OUTLINED, _OUTLINE.format(fast=_FAST * fast_math)),
+        Stage(
+            "memref",
+            _LOWER.format(fast=str(fast_math).lower(), tiles=_TILES * fast_math, paged=mark),
+        ),
+        Stage(OUTLINED, _OUTLINE.format(fast=_FAST * fast_math, paged=lower)),
     ]
 
 
 def cuda_stages(
-    mode: Mode = PRIMAL, *, fast_math: bool = True, check_bounds: bool = False, keeps: bool = False
+    mode: Mode = PRIMAL,
+    *,
+    fast_math: bool = True,
+    check_bounds: bool = False,
+    keeps: bool = False,
+    paged_from: int | None = PAGED_FROM,
 ) -> list[Stage]:
     """The stages behind `field`; `target` holds the kernels as NVVM, and the host's launches."""
     return [
-        *gpu_stages(mode, fast_math=fast_math, check_bounds=check_bounds, keeps=keeps),
+        *gpu_stages(
+            mode,
+            fast_math=fast_math,
+            check_bounds=check_bounds,
+            keeps=keeps,
+            paged_from=paged_from,
+        ),
         Stage("target", _NVVM),
     ]
 

@@ -8,7 +8,15 @@ from math import prod
 import numpy as np
 
 from mlirad.bindings import ir
-from mlirad.dialect.field_layout import Activity, Digits, FieldLayout, Kind, layouts, root_sizes
+from mlirad.dialect.field_layout import (
+    Activity,
+    Digits,
+    FieldLayout,
+    Kind,
+    layouts,
+    root_sizes,
+    sparse_roots,
+)
 from mlirad.runtime.executor.executor import Addressable
 from mlirad.runtime.memory.deferred_writes import Backlog, LaterWrites
 from mlirad.runtime.memory.field import FieldMemory
@@ -22,7 +30,7 @@ class RunMemory:
 
     def __init__(self, trees: ir.Operation, memory: Memory) -> None:
         self.layouts, self._memory = layouts(trees), memory
-        sparse = {layout.root for layout in self.layouts.values() if layout.activities}
+        self._sparse = sparse = sparse_roots(self.layouts)
         self._allocations = {
             name: memory.allocate(size, lazily=name in sparse)
             for name, size in root_sizes(trees).items()
@@ -44,7 +52,9 @@ class RunMemory:
     def check_bits(self, symbol: str) -> Addressable:
         """A byte for each element of a field."""
         if symbol not in self._checks:
-            self._checks[symbol] = self._memory.allocate(prod(self.layouts[symbol].shape))
+            layout = self.layouts[symbol]
+            lazily = layout.root in self._sparse
+            self._checks[symbol] = self._memory.allocate(prod(layout.shape), lazily=lazily)
         return self._checks[symbol]
 
     @property
