@@ -23,6 +23,7 @@ class Card(msgspec.Struct, frozen=True):
     name: str
     capability: tuple[int, int]
     has_pools: bool  # memory in the order of a stream
+    has_addresses: bool  # that are reserved without memory
     context: int
     driver: str  # what CUDA it is for
 
@@ -64,6 +65,7 @@ def first_card(functions: Functions) -> Card:
             attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR),
         ),
         bool(attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)),
+        bool(attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED)),
         context.value or 0,
         f"a driver for CUDA {_version(version)}",
     )

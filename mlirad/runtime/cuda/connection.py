@@ -77,11 +77,11 @@ class Connection:
         """Call a function. Raises TaichiRuntimeError where it fails."""
         self.check(self.call(name, *arguments), doing)
 
-    def give_back(self, doing: str, name: str, handle: int) -> None:
+    def give_back(self, doing: str, name: str, *handle: int) -> None:
         """Call a function that takes something back: where the GPU is gone, it has."""
         if self.gone:
             return
-        result = self.call(name, handle)
+        result = self.call(name, *handle)
         if result not in STICKY:  # which says what failed before, and is said by what waits for it
             self.check(result, doing)
 

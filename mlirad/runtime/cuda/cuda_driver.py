@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import gc
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 
 from mlirad.errors import TaichiMemoryError
 from mlirad.runtime.cuda.connection import Connection
@@ -17,6 +18,7 @@ from mlirad.runtime.cuda.constants import (
     CUresult,
 )
 from mlirad.runtime.cuda.functions import Functions, driver_functions
+from mlirad.runtime.cuda.reserved_addresses import ReservedAddresses
 from mlirad.runtime.memory.device.driver import Driver
 
 _CUDA = 2  # DLPack's kDLCUDA
@@ -30,6 +32,8 @@ class CudaDriver(Driver):
     def __init__(self, functions: Functions) -> None:
         self.connection = Connection(functions)
         self._pool = self._scratch_pool() if self.connection.card.has_pools else None
+        if self.connection.card.has_addresses:
+            self.addresses = ReservedAddresses(self.connection, partial(_take, self))
 
     def _scratch_pool(self) -> int:
         """Where launches find memory of their own: it keeps some from one to the next."""
@@ -45,18 +49,12 @@ class CudaDriver(Driver):
 
     def allocate(self, size: int) -> int:
         """By `cuMemAlloc`."""
-        found = ctypes.c_uint64()
-        for is_last in (False, True):
-            result = self.connection.call("cuMemAlloc_v2", ctypes.byref(found), size)
-            if result != CUresult.CUDA_ERROR_OUT_OF_MEMORY:
-                break
-            if is_last:
-                raise self.no_room(f"{size} bytes ({_shown(size)})")
-            self._make_room()
-        self.connection.check(result, f"allocate {size} bytes")
-        return found.value
+        address = ctypes.c_uint64()
+        place = ctypes.byref(address)
+        _take(self, size, lambda: self.connection.call("cuMemAlloc_v2", place, size))
+        return address.value
 
-    def _make_room(self) -> None:
+    def make_room(self) -> None:
         """Give back what nobody can reach, and what the pool keeps."""
         gc.collect()
         self.synchronize()
@@ -179,6 +177,17 @@ class CudaDriver(Driver):
     def stream(self) -> int:
         """Its handle."""
         return self.connection.stream
+
+
+def _take(driver: CudaDriver, size: int, allocate: Callable[[], int]) -> None:
+    """Allocate, if need be what the pool keeps. Raises TaichiMemoryError where there is less."""
+    result = allocate()
+    if result == CUresult.CUDA_ERROR_OUT_OF_MEMORY:
+        driver.make_room()
+        result = allocate()
+    if result == CUresult.CUDA_ERROR_OUT_OF_MEMORY:
+        raise driver.no_room(f"{size} bytes ({_shown(size)})")
+    driver.connection.check(result, f"allocate {size} bytes")
 
 
 @cache

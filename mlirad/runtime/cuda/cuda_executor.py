@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from mlirad.ir.memory.pages import is_paged
+from mlirad.ir.signature import FieldAddress
 from mlirad.pipeline.mode import Mode
-from mlirad.pipeline.stages.gpu import cuda_stages
+from mlirad.pipeline.stages.gpu import PAGED_FROM, cuda_stages
 from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.config import Config
 from mlirad.runtime.cuda.cuda_driver import CudaDriver, cuda_driver
@@ -46,6 +48,10 @@ class CudaKernel(CompiledKernel):
         lower_host_code(module, chip, text, shims(driver.connection, report, kernels))
         engine = engine_of(lowered.module, opt_level=_HOST_OPT_LEVEL)
         function = HostFunction(engine, lowered.name, driver, report, places, kernels)
+        for label in (parameter.label for parameter in lowered.signature):
+            if isinstance(label, FieldAddress):
+                address = memory.field(label.symbol).address
+                assert is_paged(address) == label.is_paged, f"pages of '{label.symbol}'"
         super().__init__(lowered, function, memory, DeviceLaunchSpace(device), engine)
         self._kernels, self._titles = kernels, titles
 
@@ -60,13 +66,22 @@ class CudaExecutor(Executor):
 
     is_synchronous = False
 
-    def __init__(self, driver: CudaDriver | None = None) -> None:
+    def __init__(self, driver: CudaDriver | None = None, *, paged_from: int = PAGED_FROM) -> None:
         self.driver = cuda_driver() if driver is None else driver
-        self.memory: DeviceMemory = DeviceMemory(self.driver, CompiledServices(self))
+        self.paged_from = paged_from if self.driver.addresses else None
+        self.memory: DeviceMemory = DeviceMemory(
+            self.driver, CompiledServices(self), paged_from=self.paged_from
+        )
 
     def stages(self, mode: Mode, config: Config, *, keeps: bool = False) -> list[Stage]:
         """The pipeline to the `nvvm` dialect, and the host's launches."""
-        return cuda_stages(mode, fast_math=config.fast_math, check_bounds=config.debug, keeps=keeps)
+        return cuda_stages(
+            mode,
+            fast_math=config.fast_math,
+            check_bounds=config.debug,
+            keeps=keeps,
+            paged_from=self.paged_from,
+        )
 
     def compile(self, lowered: LoweredKernel, memory: LaunchMemory, config: Config) -> CudaKernel:
         """PTX, loaded, and machine code."""

@@ -47,6 +47,14 @@ PARAMETERS: dict[str, list[Any]] = {
     "cuMemcpyDtoHAsync_v2": [c_void_p, _ADDRESS, c_size_t, _HANDLE],
     "cuMemcpyDtoDAsync_v2": [_ADDRESS, _ADDRESS, c_size_t, _HANDLE],
     "cuMemsetD8Async": [_ADDRESS, c_ubyte, c_size_t, _HANDLE],
+    "cuMemGetAllocationGranularity": [_GIVES, c_void_p, c_int],
+    "cuMemAddressReserve": [_GIVES, c_size_t, c_size_t, _ADDRESS, c_ulonglong],
+    "cuMemAddressFree": [_ADDRESS, c_size_t],
+    "cuMemCreate": [_GIVES, c_size_t, c_void_p, c_ulonglong],
+    "cuMemRelease": [c_uint64],
+    "cuMemMap": [_ADDRESS, c_size_t, c_size_t, c_uint64, c_ulonglong],
+    "cuMemSetAccess": [_ADDRESS, c_size_t, c_void_p, c_size_t],
+    "cuMemUnmap": [_ADDRESS, c_size_t],
     "cuPointerGetAttribute": [_GIVES, c_int, _ADDRESS],
     "cuModuleLoadDataEx": [_GIVES, c_void_p, c_uint, _GIVES, _GIVES],
     "cuModuleUnload": [_HANDLE],
@@ -75,6 +83,8 @@ EVENTS: dict[str, list[Any]] = {
 class Functions:
     """Every function of `PARAMETERS`, and of what the driver has of the others, to be called from
     Python, and its address for compiled code."""
+
+    owner: object = None  # of the code at the addresses, if it is not a library
 
     def __init__(self, addresses: Mapping[str, int]) -> None:
         self.addresses = dict(addresses)

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from typing import Any
 from weakref import finalize
 
+from mlirad.ir.memory.pages import is_paged
 from mlirad.runtime.executor.executor import Addressable, PassedArray
 from mlirad.runtime.executor.frame import WORD, Frame, PassedSlot, SeparateLaunchSpace
 from mlirad.runtime.memory.device.device_allocation import DeviceAllocation
@@ -20,6 +21,7 @@ class DeviceLaunchSpace(SeparateLaunchSpace):
 
     def __init__(self, memory: DeviceMemory) -> None:
         self._driver, self._transfers = memory.driver, memory.transfers
+        self._pages = memory.pages
 
     def words(self, count: int) -> ctypes.Array[ctypes.c_int64]:
         """Zeroed words, given back with the array."""
@@ -40,12 +42,26 @@ class DeviceLaunchSpace(SeparateLaunchSpace):
     ) -> None:
         on_host = _on_host(frame, arrays) if frame.arrays else ()
         try:
-            if on_host:
+            if frame.pages is not None:
+                self._run_in_pages(function, frame, on_host)
+            elif on_host:
                 self._run_with_copies(function, frame, on_host)
             else:
                 function(frame.packed)
         finally:
             self._transfers.changes += 1
+
+    def _run_in_pages(
+        self,
+        function: Callable[[Any], None],
+        frame: Frame,
+        on_host: Sequence[tuple[PassedSlot, Values]],
+    ) -> None:
+        with ExitStack() as stack:
+            if frame.takes_pages:
+                stack.enter_context(self._pages.taking(_paged_fields(frame)))
+            frame.pages.value = self._pages.address
+            self._run_with_copies(function, frame, on_host)
 
     def _run_with_copies(
         self,
@@ -66,6 +82,11 @@ class DeviceLaunchSpace(SeparateLaunchSpace):
                 if argument.is_written and host.nbytes:
                     self._driver.read(host.ctypes.data, argument.slot.value, host.nbytes)
                 argument.slot.value = host.ctypes.data  # which tells arguments apart
+
+
+def _paged_fields(frame: Frame) -> list[str]:
+    """The fields of a launch that lie in pages."""
+    return [symbol for slot, symbol in frame.fields if is_paged(slot.value)]
 
 
 def _on_host(frame: Frame, arrays: Sequence[PassedArray]) -> list[tuple[PassedSlot, Values]]:

@@ -17,6 +17,7 @@ from mlirad.ir.signature import (
     CheckBits,
     Errors,
     FieldAddress,
+    Pages,
     Result,
     Results,
     Scratch,
@@ -112,6 +113,8 @@ class Frame:
         self.begun: list[tuple[str, Word]] = []  # fields that count as 0 where a word is 1
         self.results: Any = None
         self.record: Any = None
+        self.pages: Any = None  # the slot of the header of all pages
+        self.takes_pages = False
         self.arrays: list[PassedSlot] = []
         self.passed: LastingArrays | None = None  # the arrays that the slots have, if they stay
         slots: list[Any] = [_CTYPES[parameter.type]() for parameter in signature]
@@ -143,6 +146,8 @@ class Frame:
                     slot.value = piece.address
                 case WorkersState():
                     slot.value = room.workers().address
+                case Pages(may_take=may_take):
+                    self.pages, self.takes_pages = slot, may_take
                 case Errors():
                     self.record = room.words(RECORD_SIZE)
                     slot.value = ctypes.addressof(self.record)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from typing import Protocol
 from weakref import finalize
 
 from mlirad.errors import TaichiMemoryError
@@ -14,24 +15,51 @@ from mlirad.runtime.memory.memory import Allocation
 _PADDING = 16  # bytes: what updates small elements, updates words
 
 
-class DeviceAllocation(Allocation):
-    """Bytes of a device, which hold anything until they are cleared; those that are committed
-    `lazily` hold zeros."""
+class Source(Protocol):
+    """Where allocations get their bytes."""
 
-    def __init__(self, transfers: Transfers, size: int, *, lazily: bool = False) -> None:
-        self.size, self._transfers, self._lazily = size, transfers, lazily
+    def obtain(self, size: int) -> int:
+        """The address of so many bytes."""
+
+    def release(self, address: int) -> None:
+        """Take back what `obtain` gave."""
+
+    def clear(self, address: int, size: int) -> None:
+        """Set bytes to 0."""
+
+
+class DeviceAllocation(Allocation):
+    """Bytes of a device, which hold anything until they are cleared; those of a source of their own
+    hold zeros."""
+
+    def __init__(self, transfers: Transfers, size: int, source: Source | None = None) -> None:
+        self.size, self._transfers = size, transfers
+        self._source = source = Plain(transfers) if source is None else source
         self.nbytes = max(1, -(-size // _PADDING)) * _PADDING
-        driver = transfers.driver
-        self.address = _obtain(
-            transfers, driver.reserve if lazily else driver.allocate, self.nbytes
-        )
-        finalize(self, transfers.driver.free, self.address).atexit = False
+        self.address = _obtain(transfers, source.obtain, self.nbytes)
+        finalize(self, source.release, self.address).atexit = False
         self.read_ahead = ReadAhead(transfers, self.address, self.nbytes)
 
     def discard(self, start: int, size: int) -> None:
         """Set bytes to 0."""
-        clear = self._transfers.discard if self._lazily else self._transfers.clear
-        clear(self.address + start, size)
+        self._source.clear(self.address + start, size)
+        self._transfers.changes += 1
+
+
+class Plain:
+    """Memory as the driver allocates it."""
+
+    def __init__(self, transfers: Transfers) -> None:
+        driver = transfers.driver
+        self.obtain, self.release, self.clear = driver.allocate, driver.free, transfers.clear
+
+
+class Reserving:
+    """Memory that the driver has where something was written."""
+
+    def __init__(self, transfers: Transfers) -> None:
+        driver = transfers.driver
+        self.obtain, self.release, self.clear = driver.reserve, driver.free, driver.discard
 
 
 def _obtain(transfers: Transfers, obtain: Callable[[int], int], size: int) -> int:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mlirad.ir.memory.pages import BYTE_BITS
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.capacity import Capacity
 from mlirad.runtime.memory.device.deferred_zeros import DeferredZeros
-from mlirad.runtime.memory.device.device_allocation import DeviceAllocation
+from mlirad.runtime.memory.device.device_allocation import DeviceAllocation, Reserving
 from mlirad.runtime.memory.device.device_elements import DeviceElements, DeviceKept
 from mlirad.runtime.memory.device.driver import Driver
+from mlirad.runtime.memory.device.pages.page_pool import PagePool
 from mlirad.runtime.memory.device.services import Services
 from mlirad.runtime.memory.device.sparse_device import SparseDeviceElements
 from mlirad.runtime.memory.device.strided import Strided, contiguous
@@ -26,16 +28,29 @@ _LINE, _ALIGNMENT = 256, 16  # bytes, where copies begin: large ones, small ones
 
 
 class DeviceMemory(Memory):
-    """What a driver allocates. `small`: bytes that are not worth a launch."""
+    """What a driver allocates. `small`: bytes that are not worth a launch. What is committed
+    lazily, and has `paged_from` bytes or more, lies in pages, if that is given."""
 
-    def __init__(self, driver: Driver, services: Services, *, small: int = SMALL) -> None:
+    def __init__(
+        self,
+        driver: Driver,
+        services: Services,
+        *,
+        small: int = SMALL,
+        paged_from: int | None = None,
+    ) -> None:
         self.driver = driver
         self.transfers = Transfers(driver, services, small)
+        self.pages = PagePool(self.transfers)
+        self._paged_from = paged_from
 
     def allocate(self, size: int, *, lazily: bool = False) -> DeviceAllocation:
-        allocation = DeviceAllocation(self.transfers, size, lazily=lazily)
-        if not lazily:
-            allocation.clear()
+        if lazily and self._paged_from is not None and size >= self._paged_from:
+            return DeviceAllocation(self.transfers, size, self.pages)
+        if lazily:
+            return DeviceAllocation(self.transfers, size, Reserving(self.transfers))
+        allocation = DeviceAllocation(self.transfers, size)
+        allocation.clear()
         return allocation
 
     def elements(
@@ -85,11 +100,12 @@ class DeviceMemory(Memory):
 
     def capacity(self) -> Capacity:
         """What the device has."""
+        paged = None if self._paged_from is None else 1 << BYTE_BITS
         return Capacity(
             self.driver.total_memory,
             self.driver.free_memory,
             "the device's memory",
-            address_space=self.driver.address_space,
+            address_space=self.driver.address_space or paged,
         )
 
 

@@ -10,9 +10,30 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 
+class Addresses(ABC):
+    """Addresses of a device where nothing is, and memory that is put there piece by piece."""
+
+    granule: int  # the bytes of a piece at least
+
+    @abstractmethod
+    def reserve(self, size: int) -> int:
+        """The first of `size` addresses, a multiple of `granule`."""
+
+    @abstractmethod
+    def commit(self, address: int, size: int) -> None:
+        """Have memory at reserved addresses, from a multiple of `granule` on, until they are
+        released; it is not cleared. Raises TaichiMemoryError as `Driver.allocate` does."""
+
+    @abstractmethod
+    def release(self, address: int) -> None:
+        """Give back what `reserve` gave, with all memory there, as `Driver.free` does."""
+
+
 class Driver(ABC):
     """A device. Any thread may call; what fails raises TaichiRuntimeError, which says what was
     asked for, and whether the process can go on."""
+
+    addresses: Addresses | None = None  # without memory, on a device that has any
 
     # Memory.
 

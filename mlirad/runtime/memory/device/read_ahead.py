@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlirad.runtime.memory.device.strided import Strided
+from mlirad.runtime.memory.device.strided import Strided, contiguous
 from mlirad.runtime.memory.device.transfers import Transfers
 from mlirad.runtime.memory.memory import DType
 from mlirad.runtime.memory.values import Values
 
+_BYTE = np.dtype(np.uint8)
 _WINDOW = 1 << 14  # bytes, which come about as fast as one
 
 
@@ -37,7 +38,6 @@ class ReadAhead:
         if start + span > first + _WINDOW:
             first = start
         size = min(_WINDOW, self._size - first)
-        data = np.empty(size, np.uint8)
-        self._transfers.driver.read(data.ctypes.data, self._address + first, size)
+        data = self._transfers.read(contiguous(self._address + first, (size,), 1), _BYTE)
         self._seen = when, first, data
         return first, data

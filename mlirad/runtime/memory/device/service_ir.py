@@ -16,7 +16,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.dialect.field import array_type, element_type
 from mlirad.ir import build as b
-from mlirad.ir.signature import argument_label, label_parameters
+from mlirad.ir.signature import argument_label, label_parameters, paged_label
 from mlirad.ir.walk import at_end, entry_of
 
 
@@ -35,16 +35,19 @@ class Operation(Enum):
 
 
 class Service(msgspec.Struct, frozen=True):
-    """A kernel: what it does, to what, in how many loops. Words are integers, but for sums."""
+    """A kernel: what it does, to what, in how many loops. Words are integers, but for sums.
+    `paged`: whether arrays are, the first ones of all, in paged memory."""
 
     operation: Operation
     word: str
     rank: int
+    paged: tuple[bool, ...] = ()
 
     @property
     def name(self) -> str:
         """The name of its function."""
-        return f"{self.operation.value}_{self.word}_{self.rank}"
+        pages = "".join(f"_{number}" for number, is_paged in enumerate(self.paged) if is_paged)
+        return f"{self.operation.value}_{self.word}_{self.rank}{pages and '_pages'}{pages}"
 
     @property
     def words(self) -> list[str]:
@@ -77,7 +80,11 @@ def build(service: Service) -> ir.Module:
     places = [b.index_type()] * (service.rank * (1 + len(boxed)))
     numbers = [word] * (service.operation in _WITH_NUMBER)
     inputs = [*arrays, *places, *numbers]
-    labels = label_parameters(map(argument_label, range(len(inputs))))
+    paged = [*service.paged, *[False] * (len(inputs) - len(service.paged))]
+    labels = label_parameters(
+        {**argument_label(number), **(paged_label() if is_paged else {})}
+        for number, is_paged in enumerate(paged)
+    )
     with ir.InsertionPoint(module.body):
         function = b.function(service.name, inputs, [], labels, is_private=False)
     entry = entry_of(function)

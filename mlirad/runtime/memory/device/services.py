@@ -9,6 +9,7 @@ import msgspec
 
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError
+from mlirad.ir.memory.pages import is_paged
 from mlirad.runtime.memory.device.service_ir import Operation, Service
 from mlirad.runtime.memory.device.strided import Loops
 from mlirad.runtime.memory.values import Values
@@ -56,7 +57,9 @@ class Services(ABC):
         """Run a kernel on arrays at addresses; `flag` is the address of a byte, `word` the type of
         elements that are more than bits."""
         extents = loops.extents or (1,)
-        service = Service(operation, word or f"i{8 * loops.width}", len(extents))
+        paged = tuple(map(is_paged, addresses))
+        word = word or f"i{8 * loops.width}"
+        service = Service(operation, word, len(extents), paged if any(paged) else ())
         launch = self._launches.get(service) or self._launch_of(service)
         steps = [
             step // (int(name[1:]) // 8)

@@ -8,6 +8,7 @@ from math import prod
 
 import numpy as np
 
+from mlirad.ir.memory.pages import is_paged
 from mlirad.runtime.memory.device.driver import Driver
 from mlirad.runtime.memory.device.pool import Pool
 from mlirad.runtime.memory.device.service_ir import Operation
@@ -36,18 +37,25 @@ class Transfers:
 
     def read(self, elements: Strided, dtype: DType) -> Values:
         """A copy on the host, in the order of its axes."""
-        if elements.is_packed or not elements.nbytes:
+        if not elements.nbytes:
+            return np.empty(elements.shape, dtype)
+        if is_paged(elements.address):
+            return self._read_copy(elements, dtype)
+        if elements.is_packed:
             values = np.empty(elements.shape, dtype)
-            if values.size:
-                self.driver.read(_address(values), elements.address, elements.nbytes)
+            self.driver.read(_address(values), elements.address, elements.nbytes)
             return values
         if elements.span <= max(2 * elements.nbytes, self._small):
             values = self._read_span(elements, dtype)
         else:
-            with self.pool.lent(elements.nbytes) as address:
-                packed = elements.pack(address)
-                self.copy(packed, elements)
-                values = self._read_span(packed, dtype)
+            return self._read_copy(elements, dtype)
+        return values if values.flags.c_contiguous else values.copy()
+
+    def _read_copy(self, elements: Strided, dtype: DType) -> Values:
+        with self.pool.lent(elements.nbytes) as address:
+            packed = elements.pack(address)
+            self.copy(packed, elements)
+            values = self._read_span(packed, dtype)
         return values if values.flags.c_contiguous else values.copy()
 
     def _read_span(self, elements: Strided, dtype: DType) -> Values:
@@ -59,7 +67,8 @@ class Transfers:
         """Set elements to values of the host, of their shape and type."""
         if not elements.nbytes:
             return
-        if elements.is_packed and values.flags.c_contiguous:
+        is_run = elements.is_packed and values.flags.c_contiguous
+        if is_run and not is_paged(elements.address):
             self.driver.write(elements.address, _address(values), elements.nbytes)
         else:
             with self.pool.lent(elements.nbytes) as address:
@@ -77,20 +86,16 @@ class Transfers:
         self.driver.fill(address, 0, size)
         self.changes += 1
 
-    def discard(self, address: int, size: int) -> None:
-        """Set reserved bytes to 0."""
-        self.driver.discard(address, size)
-        self.changes += 1
-
     def copy(self, target: Strided, source: Strided) -> None:
         """Set elements to others, which they do not overlap."""
         if not target.nbytes:
             return
-        if target.is_packed and source.is_packed:
+        is_plain = not (is_paged(target.address) or is_paged(source.address))
+        if is_plain and target.is_packed and source.is_packed:
             self.driver.copy(target.address, source.address, target.nbytes)
         else:
             joint = loops([target, source])
-            if not self._copy_runs(joint, target.address, source.address):
+            if not (is_plain and self._copy_runs(joint, target.address, source.address)):
                 self.launch(Operation.COPY, joint, [target, source])
         self.changes += 1
 
@@ -108,7 +113,8 @@ class Transfers:
         """Swap elements with others, which they do not overlap."""
         if not left.nbytes:
             return
-        if left.nbytes <= self._small and loops([left, right]).is_flat:
+        is_plain = not (is_paged(left.address) or is_paged(right.address))
+        if is_plain and left.nbytes <= self._small and loops([left, right]).is_flat:
             with self.pool.lent(left.nbytes) as address:
                 self.driver.copy(address, left.address, left.nbytes)
                 self.driver.copy(left.address, right.address, left.nbytes)
@@ -130,7 +136,8 @@ class Transfers:
         if not elements.nbytes:
             return
         joint, pattern = loops([elements]), value.tobytes()
-        if joint.is_flat and len(set(pattern)) == 1:  # as 0 is
+        is_run = joint.is_flat and not is_paged(elements.address)
+        if is_run and len(set(pattern)) == 1:  # as 0 is
             self.driver.fill(elements.address, pattern[0], elements.nbytes)
         else:
             if joint.width < elements.itemsize:
