@@ -8,6 +8,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -53,6 +54,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--slice", type=slice_of, default=WHOLE, help="K/N: of other machines' and rotating tests"
     )
     parser.addoption("--stub", action="store_true", help="of CUDA's driver: --arch=cuda has no GPU")
+    parser.addoption("--pages", action="store_true", help="there, for all sparse trees")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -74,8 +76,9 @@ def pytest_configure(config: pytest.Config) -> None:
         from runtime.cuda.machine import stub_the_driver  # and an LLVM that few tests need
 
         let_programs_have_the_stub()
-        config.stash[STUB] = stub_the_driver
-        config.stash[DRIVER] = stub_the_driver()
+        least = {"paged_from": 0} if config.getoption("--pages") else {}
+        config.stash[STUB] = partial(stub_the_driver, **least)
+        config.stash[DRIVER] = config.stash[STUB]()
 
 
 def let_programs_have_the_stub() -> None:

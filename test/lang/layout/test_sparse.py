@@ -408,7 +408,6 @@ def test_a_tree_of_many_cells(debug: bool) -> None:
     assert x.grad[2000, 8191 - 1500, 7] == 36.0
 
 
-@pytest.mark.cpu_code("trees that are larger than memory")
 def test_a_serial_loop_over_too_many_cells_is_refused() -> None:
     """It would test each."""
     ti.init()

@@ -15,7 +15,7 @@ from mlirad.ir.walk import block_operations, functions
 from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.cpu import target_stage
-from mlirad.pipeline.stages.gpu import cuda_stages, gpu_stages
+from mlirad.pipeline.stages.gpu import PAGED_FROM, cuda_stages, gpu_stages
 from mlirad.pipeline.stages.stage import Stage, join
 from mlirad.runtime.config import Config
 from mlirad.runtime.cuda.cuda_driver import CudaDriver
@@ -28,13 +28,17 @@ from mlirad.runtime.native.engine import engine_of
 class StubbedExecutor(CudaExecutor):
     """The GPU's, over a stub."""
 
-    def __init__(self, stub: Stub, driver: CudaDriver) -> None:
-        super().__init__(driver)
+    def __init__(self, stub: Stub, driver: CudaDriver, paged_from: int = PAGED_FROM) -> None:
+        super().__init__(driver, paged_from=paged_from)
         self._stub = stub
 
     def stages(self, mode: Mode, config: Config, *, keeps: bool = False) -> list[Stage]:
         shared = gpu_stages(
-            mode, fast_math=config.fast_math, check_bounds=config.debug, keeps=keeps
+            mode,
+            fast_math=config.fast_math,
+            check_bounds=config.debug,
+            keeps=keeps,
+            paged_from=self.paged_from,
         )
         return [*shared, Stage("target", "canonicalize")]
 
@@ -90,9 +94,12 @@ def _packed(engine: Any, name: str) -> Callable[[Any], None]:
     return run
 
 
-def stub_the_driver(capability: tuple[int, int] = (9, 0)) -> Stub:
-    """Have `arch=ti.cuda` run on a stub from now on."""
-    made = Stub(capability=capability)
+def stub_the_driver(
+    capability: tuple[int, int] = (9, 0), *, paged_from: int = PAGED_FROM, **options: Any
+) -> Stub:
+    """Have `arch=ti.cuda` run on a stub from now on, with sparse trees of so many bytes in
+    pages."""
+    made = Stub(capability=capability, **options)
     driver = CudaDriver(made.functions())
-    EXECUTORS["cuda"] = lambda: StubbedExecutor(made, driver)
+    EXECUTORS["cuda"] = lambda: StubbedExecutor(made, driver, paged_from)
     return made

@@ -22,10 +22,12 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from runtime.cuda.device_space import UNWRITTEN, Block, StrayError
+from runtime.cuda.reserved_ranges import OFFSET, AddressCalls, Failure
 from runtime.cuda.stub_events import Events
 from runtime.cuda.stub_graphs import Graphs
 
 from mlirad.dialect.layout_rules import ELEMENT_SIZES
+from mlirad.ir.memory.pages import is_paged
 from mlirad.runtime.cuda.constants import (
     CU_MEMORYTYPE_DEVICE,
     CUdevice_attribute,
@@ -37,19 +39,10 @@ from mlirad.runtime.cuda.constants import (
 )
 from mlirad.runtime.cuda.functions import EVENTS, GRAPHS, PARAMETERS, Functions
 
-OFFSET = 1 << 56  # no address of the host, nor of any GPU
 _CONTEXT, _STREAM, _POOL = 0xC0, 0x57, 0x900
 _LONGEST = 1024  # launches that wait in the stream
 _SIZES = {"!llvm.ptr": 8, "index": 8, **ELEMENT_SIZES}  # of arguments
 R = CUresult
-
-
-class Failure(Exception):
-    """A result other than success."""
-
-    def __init__(self, result: int) -> None:
-        super().__init__(result)
-        self.result = result
 
 
 @dataclass(frozen=True)
@@ -69,7 +62,7 @@ class Work(NamedTuple):
     uses: Collection[int] = ()
 
 
-class Stub:
+class Stub(AddressCalls):
     """A driver with one GPU, or so many."""
 
     def __init__(
@@ -79,6 +72,7 @@ class Stub:
         version: int = 13000,
         devices: int = 1,
         pools: bool = True,
+        addresses: bool = True,
         total: int = 1 << 30,
         stray: int = R.CUDA_ERROR_ILLEGAL_ADDRESS,
     ) -> None:
@@ -88,7 +82,8 @@ class Stub:
             devices,
             pools,
         )
-        self.total = total
+        super().__init__()
+        self.total, self.addresses = total, addresses
         self.stray = stray  # what is answered where an address is nobody's: by what lies there
         self.log: deque[str] = deque(maxlen=10_000)
         self.counts: Counter[str] = Counter()
@@ -114,12 +109,14 @@ class Stub:
 
     def functions(self) -> Functions:
         """By the addresses of callbacks."""
-        return Functions(
+        functions = Functions(
             {
                 name: ctypes.cast(callback, ctypes.c_void_p).value or 0
                 for name, callback in self._callbacks.items()
             }
         )
+        functions.owner = self
+        return functions
 
     def fail(self, name: str, result: int, *, behind: int = 0) -> None:
         """Have a function fail once, after so many calls that do not."""
@@ -128,7 +125,8 @@ class Stub:
     @property
     def allocations(self) -> int:
         """How many are not freed, with page-locked ones and modules."""
-        return len(self.blocks) + len(self.locked) + len(self.modules)
+        memory = len(self.blocks) + len(self.locked) + len(self.ranges) + len(self.created)
+        return memory + len(self.modules)
 
     def _answer(self, name: str) -> Callable[..., int]:
         method = getattr(self, name)
@@ -197,6 +195,9 @@ class Stub:
             CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: self.capability[0],
             CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: self.capability[1],
             CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED: int(self.pools),
+            CUdevice_attribute.CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: int(
+                self.addresses
+            ),
         }
         _give(place, ctypes.c_int, known[CUdevice_attribute(which)])
 
@@ -249,17 +250,18 @@ class Stub:
 
     def cuMemGetInfo_v2(self, free: int, total: int) -> None:
         self._in_context()
-        _give(free, ctypes.c_size_t, self.total - self._used())
+        _give(free, ctypes.c_size_t, self.total - self.used())
         _give(total, ctypes.c_size_t, self.total)
 
-    def _used(self) -> int:
-        return sum(block.size for block in self.blocks.values())
+    def used(self) -> int:
+        memory = sum(created.size for created in self.created.values())
+        return sum(block.size for block in self.blocks.values()) + memory
 
     def cuMemAlloc_v2(self, place: int, size: int) -> None:
         self._in_context()
         if size == 0:
             raise Failure(R.CUDA_ERROR_INVALID_VALUE)
-        if self._used() + size > self.total:
+        if self.used() + size > self.total:
             raise Failure(R.CUDA_ERROR_OUT_OF_MEMORY)
         block = Block(size)
         self.blocks[block.start + OFFSET] = block
@@ -324,7 +326,7 @@ class Stub:
         for start, block in self.blocks.items():
             if start <= address and address + size <= start + block.size:
                 return address - OFFSET
-        return None
+        return self.reserved(address, size)
 
     def _host(self, address: int, size: int) -> int:
         found = self._find(address, size)
@@ -537,6 +539,8 @@ class Stub:
         """An address on the host for one of the device, and of page-locked memory itself."""
         address = int.from_bytes(value, "little")
         if address == 0 or self._lock_of(address):
+            return value
+        if is_paged(address):  # which is a number to kernels
             return value
         found = self._find(address, 1)
         if found is None:

@@ -61,12 +61,12 @@ def header() -> str:
 # What the header says of a parameter, as ctypes has it.
 TYPES: list[tuple[str, Any]] = [
     (r".*\*\*?\s*\w+|CU(context|stream|module|function|memoryPool|graph\w*|event) \w+", None),
-    (r"CUdeviceptr .*", ctypes.c_uint64),
+    (r"(CUdeviceptr|CUmemGenericAllocationHandle) .*", ctypes.c_uint64),
     (r"size_t .*", ctypes.c_size_t),
     (r"unsigned long long .*", ctypes.c_ulonglong),
     (r"unsigned int .*", ctypes.c_uint),
     (r"unsigned char .*", ctypes.c_ubyte),
-    (r"int .*|CUdevice .*|CUresult .*|CU\w+_attribute .*", ctypes.c_int),
+    (r"int .*|CUdevice .*|CUresult .*|CU\w+_(attribute|flags) .*", ctypes.c_int),
 ]
 
 
