@@ -87,7 +87,7 @@ def test_a_module_whose_kernel_is_launched(stub: Stub, driver: CudaDriver) -> No
     assert stub.mistakes == [f"a module {IN_USE}"]
     module, function = load(stub, driver, Kernel([], lambda places: None))
     launch(driver, function)
-    driver.connection.unload(module)
+    driver.connection.unload(module, [function])
     assert len(stub.mistakes) == 1 and stub.modules == {}
 
 
