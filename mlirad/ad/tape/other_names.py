@@ -1,8 +1,10 @@
-"""Names that a tape has in other systems."""
+"""Names and arguments that a tape has in other systems."""
 
 from __future__ import annotations
 
 from typing import NoReturn
+
+from mlirad.errors import TaichiTypeError
 
 _AT_ITS_END = "the end of its block computes all gradients, and x.grad has that of x"
 _FROM_ELSEWHERE = {  # names in torch, Warp, and TensorFlow
@@ -11,6 +13,15 @@ _FROM_ELSEWHERE = {  # names in torch, Warp, and TensorFlow
     "zero": "each tape sets all gradients to 0 when it begins",
     "watch": "needs_grad=True, where a field is declared, gives it a gradient",
 }
+
+
+def check_is_flag(clear_gradients: object) -> None:
+    """Raise TaichiTypeError for an input in the place of the option: a tape takes one loss."""
+    if not isinstance(clear_gradients, int):
+        raise TaichiTypeError(
+            "ti.ad.Tape takes one loss: gradients of all fields with needs_grad=True are computed, "
+            "and x.grad has that of x"
+        )
 
 
 class OtherNames:

@@ -16,7 +16,7 @@ from mlirad.ad.recording.order import FirstOrder, Order
 from mlirad.ad.recording.sizes import kept_within
 from mlirad.ad.tape.differences import check_loss_type, compare, fields_of, repeat
 from mlirad.ad.tape.inner_tape import InnerTape
-from mlirad.ad.tape.other_names import OtherNames
+from mlirad.ad.tape.other_names import OtherNames, check_is_flag
 from mlirad.ad.tape.reverse import contents, reverse_loss, reverse_present, reverse_seeds
 from mlirad.ad.tape.seeds import check_loss
 from mlirad.ad.tape.snapshot import Snapshot
@@ -93,11 +93,7 @@ class Tape(OtherNames):
         anomaly: bool = False,
         memory: int | float | str | None = None,
     ) -> None:
-        if not isinstance(clear_gradients, int):
-            raise TaichiTypeError(
-                "ti.ad.Tape takes one loss: gradients of all fields with needs_grad=True are "
-                "computed, and x.grad has that of x"
-            )
+        check_is_flag(clear_gradients)
         if rules not in RULES:
             raise ValueError(f"rules of a tape are one of {', '.join(RULES)}, not {rules!r}")
         if loss is None and grad_check is not None:

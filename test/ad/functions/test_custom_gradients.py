@@ -425,8 +425,6 @@ def test_functions_in_kernels_are_refused() -> None:
         ti.ad.grad_replaced(square)
     with pytest.raises(ti.TaichiRuntimeError, match="def_vjp"):
         ti.ad.grad_for(square)(lambda a: None)
-    with pytest.raises(ti.TaichiRuntimeError, match="def_vjp"):
-        ti.ad.no_grad(square)
 
 
 def test_kernels_without_a_gradient() -> None:
