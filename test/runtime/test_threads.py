@@ -221,6 +221,27 @@ def test_a_tape_clears_gradients_of_another_thread_when_it_uses_them() -> None:
     assert not x.grad.to_numpy().any()
 
 
+def test_gradients_outlive_the_threads_that_computed_them() -> None:
+    """Whichever of two threads ends first: a later tape of the main thread clears both."""
+    pairs = [differentiable() for _ in range(2)]
+
+    def work(k: int) -> None:
+        x, loss = pairs[k]
+        with ti.ad.Tape(loss):
+            square(x, loss, 1.0)
+
+    for k in range(2):
+        work(k)
+    for k in range(2):
+        thread = Thread(target=work, args=(k,))
+        thread.start()
+        thread.join()
+    for x, _ in pairs:
+        np.testing.assert_array_equal(x.grad.to_numpy(), 2.0 * np.arange(SIZE))
+    work(0)
+    assert not pairs[1][0].grad.to_numpy().any()
+
+
 def test_a_closed_tape_is_disturbed_by_its_own_thread_only() -> None:
     """And by the one that asks for gradients."""
     (x, loss), (y, other) = differentiable(), differentiable()

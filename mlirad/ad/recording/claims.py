@@ -4,6 +4,7 @@ uses it itself."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from threading import main_thread
 
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.kernels.variant import Variant
@@ -14,8 +15,10 @@ from mlirad.runtime.program import Program
 class Claims:
     """The gradients and duals that one recorder clears and uses.
 
-    What is cleared when it begins are those that no other living thread's recorder used last; such
-    a one is cleared when this recorder comes to use it, and is then this thread's.
+    When it begins, it clears those that no other thread's recorder used last. One of another thread
+    is cleared when this recorder comes to use it, and is then this thread's: until then the program
+    may still read what that thread computed, even if it has ended. The main thread, which waits for
+    others, clears those of threads that have ended.
     """
 
     def __init__(self, program: Program) -> None:
@@ -27,7 +30,9 @@ class Claims:
     def may_clear(self, name: str | int) -> bool:
         """Return whether a derivative is this thread's, or nobody's."""
         user = self.program.derivatives.users.get(name)
-        return user is None or user is self.state or not user.is_alive
+        if user is None or user is self.state:
+            return True
+        return self.state.thread is main_thread() and not user.is_alive
 
     def clear(self, derivatives: Mapping[str, FieldMemory]) -> None:
         """Set derivatives to 0, by name of their fields: now, or when they are used."""
