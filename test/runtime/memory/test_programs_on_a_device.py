@@ -35,7 +35,7 @@ N = 1 << 15
 def program(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A program in double precision, compiled fast."""
     monkeypatch.setitem(EXECUTORS, "x64", DeviceCpu)
-    ti.init(default_fp=ti.f64, cpu_max_num_threads=1, random_seed=3, opt_level=0)
+    ti.init(arch=ti.cpu, default_fp=ti.f64, cpu_max_num_threads=1, random_seed=3, opt_level=0)
     yield ti.f64
     ti.reset()
 
