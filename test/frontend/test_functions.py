@@ -215,7 +215,7 @@ def test_static_loops_and_conditions() -> None:
             extra = 10000
         else:
             extra = 0.5
-        return total + extra
+        return int(total + extra)
 
     expected = 1 + 300 + 12 + 11 + 3 + 3000
     assert run(True) == expected + 10000

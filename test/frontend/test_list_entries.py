@@ -198,7 +198,7 @@ def test_what_is_refused() -> None:
         items = (1.0, 2.0)
         items[0] = 3.0
 
-    refused(at_run_time, "a list needs an index known at compile time", 1)
+    refused(at_run_time, "a list is part of the compiled kernel, so it needs an index", 1)
     refused(beyond, "IndexError: list index out of range")
     refused(longer, "keeps its length in a kernel: 'append' is not for it", 1)
     refused(replaced, "keeps its length in a kernel: 3 cannot replace 2 entries")

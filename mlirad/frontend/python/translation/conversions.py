@@ -15,8 +15,9 @@ from mlirad.frontend.python.values.struct_type import StructType
 from mlirad.types import u1
 
 
-def convert_result(t: Translator, declared: Any, value: object) -> Any:
-    """Convert a value to the declared type. Raises TaichiSyntaxError if its shape differs."""
+def convert_result(t: Translator, declared: Any, value: object, *, warns: bool = False) -> Any:
+    """Convert a value to the declared type. Raises TaichiSyntaxError if its shape differs; warns,
+    if it shall, where an integer loses a fraction."""
     if isinstance(declared, StructType):
         reason = declared.mismatch(value)
         if reason is not None:
@@ -32,10 +33,10 @@ def convert_result(t: Translator, declared: Any, value: object) -> Any:
     if isinstance(declared, tuple):
         if not isinstance(value, tuple) or len(value) != len(declared):
             raise TaichiSyntaxError(f"the kernel returns {len(declared)} values")
-        return tuple(convert_result(t, d, v) for d, v in zip(declared, value))
+        return tuple(convert_result(t, d, v, warns=warns) for d, v in zip(declared, value))
     if not ex.is_scalar(value):
         raise TaichiSyntaxError(f"the kernel returns a scalar, not a {type(value).__name__}")
-    return cast_for_store(value, t.resolve(declared))
+    return (cast_for_store if warns else ex.cast)(value, t.resolve(declared))
 
 
 def convert(t: Translator, dtype: Any, arguments: list[Any]) -> Any:

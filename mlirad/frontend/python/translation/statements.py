@@ -361,7 +361,7 @@ def _typed_result(t: Translator, value: object) -> Any:
         raise TaichiSyntaxError("A kernel with a return value must be annotated with a return type")
     if isinstance(value, Matrix) and not t.frame.is_kernel and _is_scalar_type(declared):
         return value.cast(t.resolve(declared))  # a @ti.func declares the type of the entries
-    return convert_result(t, declared, value)
+    return convert_result(t, declared, value, warns=t.frame.is_kernel)
 
 
 def _is_scalar_type(declared: object) -> bool:
