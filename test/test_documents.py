@@ -251,10 +251,10 @@ def test_code_names_documents_that_exist() -> None:
 
 WORTH = signature(split_parallel_loops.split_parallel_loops).parameters["worth"].default
 NUMBERS = (
-    ("architecture", r"on the stack up to ([\d,]+) slots", lower_grad_to_memref.ON_STACK),
-    ("architecture", r"summed in blocks of ([\d,]+)", chunk.BLOCK),
-    ("architecture", r"in blocks of ([\d,]+) iterations", chunk.BLOCK),
-    ("architecture", r"loop of fewer than ([\d,]+) operations", WORTH),
+    ("inside/stages", r"on the stack up to ([\d,]+) slots", lower_grad_to_memref.ON_STACK),
+    ("inside/parallel-loops", r"summed in blocks of ([\d,]+)", chunk.BLOCK),
+    ("inside/stages", r"in blocks of ([\d,]+) iterations", chunk.BLOCK),
+    ("inside/parallel-loops", r"loop of fewer than ([\d,]+) operations", WORTH),
     ("architecture", r"holds functions to ([\d,]+) lines", test_structure.LONGEST_FUNCTION),
     ("architecture", r"classes to ([\d,]+) lines", test_structure.LONGEST_CLASS),
     ("gradients", r"sum over a loop of more than ([\d,]+) trips", loop_sums._SHORT_LANES),
