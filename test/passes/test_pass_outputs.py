@@ -49,6 +49,7 @@ EXEMPT = {
     "lower-grid-sizes": _AMD,
     "lower-group-shuffles": _AMD,
     "lower-half-casts": "has no code without it: numbers in its lit test",
+    "lower-paged-fields": "looks for pages, which a GPU has: test/runtime/cuda/test_pages.py",
     "lower-foreign-ops": "lowers ops of other dialects, which its tests define: test/mlir",
     "lower-math-to-intrinsics": _GPU,
     "lower-reciprocal-roots": _AMD,

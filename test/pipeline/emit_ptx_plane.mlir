@@ -36,7 +36,7 @@ func.func @shift() {
 
 // By the root of a sum: one instruction in place of a root and a quotient.
 // CHECK-LABEL: .visible .entry inverse_0(
-// CHECK: rsqrt.approx.f32
+// CHECK: rsqrt.approx{{(.ftz)?}}.f32
 // CHECK-NOT: {{(div|sqrt)\.(rn|full)}}
 // CHECK: st.global.b32
 func.func @inverse() {

@@ -11,11 +11,11 @@ from mlirad.bindings import ir
 from mlirad.dialect import snode
 from mlirad.dialect.field_layout import layouts, root_sizes, sparse_roots
 from mlirad.ir.limits import Range
-from mlirad.ir.requirements import KERNELS, symbol_of
+from mlirad.ir.requirements import known_arrays, symbol_of
 from mlirad.ir.signature import PAGED, checked_symbol
 from mlirad.ir.walk import attributes_of
 
-REQUIRES = KERNELS
+REQUIRES = (known_arrays,)
 
 
 def mark_paged_fields(
