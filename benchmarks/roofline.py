@@ -20,7 +20,7 @@ import numpy as np
 
 import mlirad as ti
 from benchmarks.work import Counter, Launches, UncountedError, Work
-from benchmarks.workload import SIZES, Workload
+from benchmarks.workload import SIZES, Workload, passes_of
 from mlirad.runtime.program import program
 
 LARGE, SMALL = 1 << 25, 1 << 15  # floats: many times the last cache; in the second
@@ -125,16 +125,7 @@ def measured(name: str, size: int, rounds: int) -> list[Point]:
 
 
 def _points(name: str, workload: Workload, rounds: int) -> list[Point]:
-    def primal() -> None:
-        workload.reset()
-        workload.loss[None] = 0.0
-        workload.forward()
-
-    def gradient() -> None:
-        workload.reset()
-        with ti.ad.Tape(workload.loss):
-            workload.forward()
-
+    primal, gradient = passes_of(ti, workload)
     primal(), gradient()
     seconds = least(primal, rounds)
     both = least(gradient, rounds)

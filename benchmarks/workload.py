@@ -23,6 +23,22 @@ class Workload:
     reset: Callable[[], None] = _nothing
 
 
+def passes_of(ti: Any, workload: Workload) -> tuple[Callable[[], None], Callable[[], None]]:
+    """Return the primal of a workload, and its primal with the gradient, from the same start."""
+
+    def primal() -> None:
+        workload.reset()
+        workload.loss[None] = 0.0
+        workload.forward()
+
+    def gradient() -> None:
+        workload.reset()
+        with ti.ad.Tape(workload.loss):
+            workload.forward()
+
+    return primal, gradient
+
+
 @dataclass(frozen=True)
 class Sizes:
     """How large a workload is, and how many trips its longest inner loop makes (which some systems

@@ -18,6 +18,7 @@ import numpy as np
 import mlirad as ti
 from benchmarks.gpu.rehearsal import rehearse
 from benchmarks.ptx_table import compiled_texts
+from benchmarks.workload import passes_of
 from benchmarks.workloads import mpm2d
 from mlirad.runtime.cuda.cuda_driver import CudaDriver
 from mlirad.runtime.memory.device.device_memory import DeviceMemory
@@ -87,18 +88,7 @@ def _rate(arch: str, places: np.ndarray, width: int) -> float:
 def _particles(arch: str, size: int, rates: Rates) -> list[str]:
     """What mpm2d takes, and how much of that its atomics take at the card's rate."""
     ti.init(arch=arch, enable_fallback=False, random_seed=1)
-    workload = mpm2d.build(ti, size)
-
-    def primal() -> None:
-        workload.reset()
-        workload.loss[None] = 0.0
-        workload.forward()
-
-    def gradient() -> None:
-        workload.reset()
-        with ti.ad.Tape(workload.loss):
-            workload.forward()
-
+    primal, gradient = passes_of(ti, mpm2d.build(ti, size))
     lines, passes = [], [("primal", primal, ["primal"]), ("gradient", gradient, ["primal", "rev"])]
     for name, run, modes in passes:
         seconds = _seconds(run, 3)

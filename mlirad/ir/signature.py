@@ -232,7 +232,7 @@ def pages_label(*, may_take: bool) -> Attributes:
 
 
 def paged_label() -> Attributes:
-    """What is added to the label of an address of paged memory."""
+    """Return the addition to the label of an address of paged memory."""
     return {PAGED: ir.UnitAttr.get()}
 
 

@@ -42,7 +42,7 @@ def to_amdgpu(module: ir.Operation, chip: str) -> str:
 
 
 def to_amdgpu_object(module: ir.Operation, chip: str) -> bytes:
-    """The same as an ELF file, assembled by LLVM."""
+    """Return the code as an ELF file, assembled by LLVM."""
     machine = _machine(chip)
     return bytes(machine.emit_object(_optimized(module, chip, machine)))
 

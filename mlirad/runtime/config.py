@@ -110,10 +110,15 @@ class Config(msgspec.Struct):
     ignored: dict[str, Any] = msgspec.field(default_factory=dict)
 
     @classmethod
+    def option_names(cls) -> set[str]:
+        """Return the names of the options that have an effect."""
+        return set(cls.__struct_fields__) - {"ignored", "thread_worth", "asks_for_cache"}
+
+    @classmethod
     def from_options(cls, options: dict[str, Any]) -> Config:
         """A configuration from the keyword arguments of `ti.init`. Raises KeyError for unknown
         names."""
-        names = set(cls.__struct_fields__) - {"ignored", "thread_worth", "asks_for_cache"}
+        names = cls.option_names()
         unknown = [name for name in options if name not in names | IGNORED]
         if unknown:
             raise KeyError(

@@ -10,8 +10,7 @@ from typing import Any
 from mlirad import types
 from mlirad.runtime.config import FLAGS, Config
 
-# what is no option, and the folder of dumps, which has variables of its own
-_OTHERWISE = {"ignored", "thread_worth", "asks_for_cache", "dump_ir"}
+_OTHER_VARIABLES = {"dump_ir"}  # of MLIRAD_DUMP_IR and QD_DUMP_IR
 
 
 def with_environment(prefix: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -22,7 +21,7 @@ def with_environment(prefix: str, options: dict[str, Any]) -> dict[str, Any]:
     Raises ValueError for a variable that is not a value of its option.
     """
     merged = dict(options)
-    for name in sorted(set(Config.__struct_fields__) - _OTHERWISE):
+    for name in sorted(Config.option_names() - _OTHER_VARIABLES):
         variable = f"{prefix}{name.upper()}"
         text = os.environ.get(variable, "")
         if not text:

@@ -42,7 +42,7 @@ _WAITING = (Gpu.BARRIER, Gpu.SHUFFLE, Gpu.ALL_REDUCE, Gpu.THREAD_ID, Gpu.BLOCK_I
 
 
 class Condition(NamedTuple):
-    """What has to hold, or not to hold."""
+    """A condition, or its negation."""
 
     value: ir.Value
     holds: bool
@@ -83,7 +83,7 @@ class ThreadProducts(msgspec.Struct, frozen=True, eq=False):
 
 
 def thread_products(loop: ir.Operation) -> ThreadProducts | None:
-    """What a parallel loop is; None where it is anything else, or not certainly that."""
+    """Return the contraction that a parallel loop is, or None if that is not certain."""
     body = block_operations(Parallel(loop).body)[:-1]
     nests = [op for op in body if is_for(op)]
     if len(nests) != 1 or not is_quiet(nests[0]):
@@ -138,7 +138,7 @@ class _Chain:
         return self._follow_sum(total, loop.carried[0])
 
     def without_sign(self, value: ir.Value) -> ir.Value:
-        """What a factor is the opposite of, if it is one."""
+        """Return a factor without its sign, which the chain takes."""
         op = defining_op(value)
         if op is None or op.name != Arith.NEGF or is_bound(op):
             return value
@@ -221,7 +221,7 @@ def _counted(value: ir.Value) -> tuple[ir.Value, list[Condition]]:
 
 
 def _factor(value: ir.Value, loop: ir.Operation) -> Factor | None:
-    """What an operand of a product is, but for its sign, which may be taken off it first."""
+    """Return the factor that an operand of a product is, without its sign."""
     value, conditions = _counted(value)
     loads: list[ir.Operation] = []
     pending, done = [value], {value}
@@ -241,7 +241,7 @@ def _factor(value: ir.Value, loop: ir.Operation) -> Factor | None:
 
 
 class _Roles:
-    """What the axes of a loop are to the factors."""
+    """The roles of the axes of a loop for the factors."""
 
     def __init__(self, loop: ir.Operation, nest: ir.Operation, chain: _Chain) -> None:
         self.loop, self.nest, self.chain = loop, nest, chain

@@ -107,7 +107,7 @@ def reduction_kind(op: ir.Operation) -> str | None:
 
 
 def combine_in_block(kind: str, left: ir.Value, right: ir.Value) -> ir.Value:
-    """What a reduction of a block makes of the values of two threads."""
+    """Combine the values of two threads as a reduction of a block does."""
     if b.is_float(left.type) and kind in (AtomicKind.MIN, AtomicKind.MAX):
         return b.make(f"arith.{kind}numf", left.type, [left, right])
     return b.combine(kind, left, right)

@@ -72,7 +72,7 @@ class Axis:
         return self.count is not None and self.count % covered == 0
 
     def has(self, number: ir.Value) -> ir.Value:
-        """Whether there is a point of a number."""
+        """Return whether the axis has a point of a number."""
         return b.compare(b.SLT, number, self.extent)
 
 
@@ -91,13 +91,13 @@ def _digits(number: ir.Value, extents: Sequence[ir.Value]) -> list[ir.Value]:
 
 
 class Point:
-    """What an iteration computes of its indices, made anew for others."""
+    """The values that an iteration computes from its indices, computed for other indices."""
 
     def __init__(self, loop: ir.Operation, indices: Values) -> None:
         self.loop, self.values = loop, dict(indices)
 
     def value(self, old: ir.Value) -> ir.Value:
-        """What stands for a value of the loop, made at the insertion point."""
+        """Return the value that replaces one of the loop, computed at the insertion point."""
         if old not in self.values:
             if not is_defined_in(old, self.loop):
                 return old

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from mlirad.errors import TaichiSyntaxError, TaichiTypeError
+from mlirad.errors import TaichiSyntaxError
 from mlirad.frontend.python.values.annotations import (
     FieldOrArray,
     MatrixType,
@@ -88,7 +88,7 @@ def _type_instead(annotation: object) -> str:
     if annotation is np.ndarray or (module, getattr(annotation, "__name__", "")) in _TENSORS:
         return ": an array is an argument of type ti.types.ndarray()"
     if isinstance(annotation, type) and issubclass(annotation, np.generic):
-        with suppress(TaichiTypeError, KeyError, TypeError, ValueError):
+        with suppress(TypeError):  # a type without a counterpart
             return f": write ti.{from_numpy(annotation)}"
     if annotation in (list, tuple, dict):
         return ": ti.template() takes Python objects, as constants of the compiled kernel"

@@ -48,6 +48,6 @@ def _cast(pointer: ir.Value, space: int) -> None:
 
 
 def _direct_users(pointer: ir.Value, cast: ir.Operation) -> list[ir.Operation]:
-    """What uses the memory itself: marks of its lifetime have to."""
+    """Return the ops that use the memory itself, as marks of its lifetime must."""
     users = [use.owner.operation for use in pointer.uses]
     return [cast, *(op for op in users if op.name in _LIFETIMES)]

@@ -32,7 +32,7 @@ def lower_group_shuffles(module: ir.Operation) -> None:
 
 
 class _Exchange:
-    """What other thread of its group a thread reads, at the insertion point."""
+    """The number of the thread of its group that a thread reads, at the insertion point."""
 
     def __init__(self, number: ir.Value, *, is_distance: bool) -> None:
         self.i32 = b.integer_type(_WORD)

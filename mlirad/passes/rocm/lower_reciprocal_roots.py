@@ -28,7 +28,7 @@ def lower_reciprocal_roots(root: ir.Operation) -> None:
 
 
 def _radicand(op: ir.Operation) -> ir.Value | None:
-    """What a reciprocal root is taken of; None for another op."""
+    """Return the radicand of a reciprocal root, None for another op."""
     if op.name == Math.RSQRT:
         return op.operands[0]
     root = defining_op(op.operands[1]) if op.name == Arith.DIVF else None

@@ -96,12 +96,12 @@ class Functions:
 
     @property
     def has_graphs(self) -> bool:
-        """Whether the driver makes graphs of launches."""
+        """Return whether the driver makes graphs of launches."""
         return self.addresses.keys() >= GRAPHS.keys()
 
     @property
     def has_events(self) -> bool:
-        """Whether the driver times launches."""
+        """Return whether the driver times launches."""
         return self.addresses.keys() >= EVENTS.keys()
 
     def __getitem__(self, name: str) -> Callable[..., int]:

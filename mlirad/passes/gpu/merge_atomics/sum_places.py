@@ -1,4 +1,4 @@
-"""Where the sums of a kernel go: behind which argument, and how far from one another."""
+"""The addresses of the sums of a kernel: their argument, and their distances."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ _LEAST_FOR_ROWS = 1 << 20  # iterations: with four a thread, as many threads as 
 
 
 class _Element(NamedTuple):
-    """What an access touches: bytes, and how far along the axis from the place of its iteration."""
+    """The element of an access: its bytes, and its distance along the axis from the iteration."""
 
     size: int
     distance: int
@@ -171,7 +171,7 @@ class _Merged:
                     self._mark(clone(op, values), self.elements.get(op), number % self.count)
 
     def _settled(self, value: ir.Value, values: _Values) -> ir.Value:
-        """What stands for a value that is settled."""
+        """Return the constant that replaces a settled value."""
         settled = self.places.settled[value]
         if isinstance(settled, int):
             return b.number(settled, value.type)

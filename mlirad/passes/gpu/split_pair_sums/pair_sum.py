@@ -63,7 +63,7 @@ def split_sums(module: ir.Operation, loop: ir.Operation, least: int) -> None:
 
 
 def pair_sum(loop: ir.Operation) -> PairSum | None:
-    """What a loop sums; None where it does anything else, or not certainly that."""
+    """Return the sum over pairs that a loop is, or None if that is not certain."""
     body = block_operations(Parallel(loop).body)[:-1]
     nest = next(op for op in body if is_for(op))
     in_front = body[: body.index(nest)]

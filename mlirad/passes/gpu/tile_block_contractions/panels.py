@@ -48,7 +48,7 @@ class Panel:
         self.points = [{**point, **self.axis.at(number)} for number in numbers]
 
     def read(self, loop: ir.Operation, first_trip: ir.Value) -> list[ir.Value]:
-        """What a thread brings of a panel, from memory."""
+        """Load the part of a panel that a thread brings."""
         values = []
         start = self.sums.start(first_trip, TRIPS)
         for (trip, _), point in zip(self.places, self.points):
@@ -88,7 +88,7 @@ class Panel:
         return _where(b.all_of(conditions), self.type, lambda: place.value(self.factor.value))
 
     def _inside(self, place: Point) -> list[ir.Value]:
-        """Whether there is an element where the loop may not read one."""
+        """Return the conditions for elements to exist, where the loop might not read them."""
         conditions = []
         for array, indices in map(split_access, self.factor.loads):
             for axis, (index, extent) in enumerate(zip(indices, array_of(array.type)[1])):

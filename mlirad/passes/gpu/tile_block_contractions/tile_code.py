@@ -26,7 +26,7 @@ from mlirad.passes.gpu.tile_block_contractions.tile_shape import Cut
 
 
 class Use(Protocol):
-    """What is done with sums."""
+    """The use of the sums."""
 
     is_checked: bool  # whether those that are no number are made anew
 

@@ -112,7 +112,7 @@ def _address(op: ir.Operation, memory: ir.Value, indices: list[ir.Value]) -> ir.
 
 
 def _is_zero(op: ir.Operation) -> ir.Value:
-    """Whether an access leaves only zeros, as far as is known: then it needs no page."""
+    """Return whether an access certainly leaves only zeros, so that it needs no page."""
     if op.name != Memref.STORE:
         return b.number(0, b.integer_type(1))
     value = op.operands[0]

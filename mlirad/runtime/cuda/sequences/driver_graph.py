@@ -26,7 +26,7 @@ class NodeParameters(ctypes.Structure):
 
 
 class RefusedError(Exception):
-    """What the driver returned."""
+    """The result of the driver."""
 
     def __init__(self, result: int) -> None:
         super().__init__(result)

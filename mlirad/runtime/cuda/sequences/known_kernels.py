@@ -1,4 +1,4 @@
-"""What of a module's kernels is known to those who launch them."""
+"""Facts about the kernels of a module, for launches."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _SIZES = {"!llvm.ptr": WORD, **ELEMENT_SIZES}
 
 
 class State(IntEnum):
-    """What host code does with a launch."""
+    """How host code treats a launch."""
 
     CLOSED = 0  # launches
     WATCHED = 1  # launches, and notes
@@ -71,12 +71,12 @@ class Noted(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Where the next one begins."""
+        """Return where the next launch begins."""
         return self.at + HEAD + 2 * self.arity
 
 
 def launches(queue: Queue) -> list[Noted]:
-    """Those that are noted."""
+    """Return the noted launches."""
     words, base = queue.words, ctypes.addressof(queue.words)
     noted, at = [], 0
     while at < queue.used:

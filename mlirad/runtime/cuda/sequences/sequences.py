@@ -35,7 +35,7 @@ FINISH = ctypes.CFUNCTYPE(ctypes.c_int)
 
 
 class Sequences:
-    """What is noted goes to one stream; `turn` is held by host code that launches."""
+    """The sequences of launches to one stream; host code that launches holds `turn`."""
 
     stream = 0
 

@@ -31,12 +31,12 @@ class LaterWrites(ABC):
 
     @abstractmethod
     def __bool__(self) -> bool:
-        """Whether there are any."""
+        """Return whether there are deferred writes."""
 
     @property
     @abstractmethod
     def are_possible(self) -> bool:
-        """Whether there may ever be any."""
+        """Return whether there may ever be deferred writes."""
 
     @abstractmethod
     def clear(self, backlog: Backlog) -> bool:
