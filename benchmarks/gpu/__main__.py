@@ -46,7 +46,7 @@ def main() -> int:
     print(lines[-2], flush=True)
     wrong: list[str] = []
     kept = []
-    systems = find_gpu_systems(settings.peer, alone=settings.stub)
+    systems = find_gpu_systems(settings.peer, alone=settings.stub or settings.alone)
     for case in (one for one in CASES if not settings.only or one.name in settings.only):
         with_case = [system for system in systems if has_case(system, case.name)]
         text, results = _measured(case, card, with_case, settings)
@@ -78,6 +78,7 @@ def _settings() -> argparse.Namespace:
     parser.add_argument("--only", nargs="*", default=[], help="cases")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--limit", type=float, default=60, help="seconds of a system on a case")
+    parser.add_argument("--alone", action="store_true", help="mlirad and the peers named only")
     parser.add_argument("--peer", action="append", default=[], help="NAME=PYTHON")
     parser.add_argument("--output", type=Path, default=Path("gpu_table.txt"))
     return parser.parse_args()

@@ -68,7 +68,7 @@ def _attention(size: int) -> Least:
 # result (read, and cleared where the primal replaced an element) and of each input (read, written).
 CASES = (
     GpuCase("copy", 10**8, 10**5, lambda n: Least(8 * n), lambda n: Least((8 + 16) * n)),
-    GpuCase("saxpy_sum", 10**8, 10**5, lambda n: Least(8 * n), lambda n: Least((8 + 24) * n)),
+    GpuCase("saxpy_sum", 10**8, 10**5, lambda n: Least(8 * n), lambda n: Least((8 + 16) * n)),
     GpuCase(
         "stencil2d",
         4096,

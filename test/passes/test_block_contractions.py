@@ -282,12 +282,15 @@ PROGRAMS: dict[str, tuple[Program, int, int]] = {  # tiles of the primal and the
     "no sum": (arrays(70, 65, 0), 1, 2),
     "computed": (computed(70, 65, 64), 1, 0),
     "narrow": (product(500, 30, 40), 1, 3),
+    "eight columns": (product(900, 8, 70), 1, 3),
+    "nine rows": (product(9, 900, 40, "a"), 1, 3),
+    "ten of f64": (product(600, 10, 70, "b", ti.f64), 1, 3),
     "batched": (batched(3, 50, 40), 1, 2),
     "channels-last": (channels_last(12, 24, 33), 1, 2),
     "channels-first": (channels_first(13, 20, 36), 1, 2),
     "strided": (channels_last(16, 24, 33, 2), 1, 2),
-    "pairs": (pairs(1536, 3072), 1, 1),
-    "odd pairs": (pairs(1030, 4100, ti.f64), 1, 1),
+    "pairs": (pairs(1536, 3072), 1, 2),
+    "odd pairs": (pairs(1030, 4100, ti.f64), 1, 2),
     "summed": (summed(70, 65, 64), 1, 3),
 }
 ORDERS = ("ascending", "descending", "shuffled")

@@ -13,7 +13,7 @@ _LOWER = (
     "inline-custom-gradients,insert-active-lists{{every-axis=true}},lower-ordered-loops,lower-field-random,lower-field-assert,lower-field-print{{gpu=true}},"
     "lower-block-threads,gather-pair-updates{{fast={fast}}},gather-shifted-updates,canonicalize,cse,mark-private-updates{{every-axis=true}},"
     "insert-size-counts,lower-logs-to-stacks,lower-thread-memory,func.func(mem2reg),canonicalize,cse,"
-    "insert-first-updates,split-serial-code,merge-iterations,{tiles}split-reductions,split-axis-reductions,sink-updates,"
+    "insert-first-updates,split-serial-code,sink-clears,merge-iterations,{tiles}split-reductions,split-axis-reductions,sink-updates,"
     "insert-thread-copies,func.func(mem2reg),sink-unused-loads,"
     "lower-parallel-to-gpu,{paged}lower-field-to-memref{{alignment=256}},hoist-buffers,canonicalize,cse"
 )

@@ -29,7 +29,7 @@ from mlirad.passes.gpu.split_pair_sums.pair_code import Cut, PairCode
 
 _ROWS = 4  # iterations of a thread
 _MOST_OPERATIONS = 80  # of a term
-_BLOCKS = 1024  # about as many as keep a large GPU busy
+_BLOCKS = 4096  # some for each place that a large GPU has for them
 _LEAST_PART = 1024  # trips of a part of a sum
 _MOST_PARTS = 32
 _LEAST_ITERATIONS = 1024

@@ -10,16 +10,22 @@ from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.ir.structured import Parallel
 from mlirad.ir.walk import block_operations, operations
+from mlirad.passes.gpu.tile_block_contractions.panels import TRIPS
 
 _PROCESSORS = 128  # about as many as a large GPU has
 _UNKNOWN = 1024  # values of an index of which nothing is known
-_LEAST = 16  # rows, columns, and trips of the sum that pay
+_LEAST_SIDE, _LEAST_LENGTH = 8, 16  # rows or columns, and trips of the sum that pay
 _REGISTERS = 64  # for the sums of a thread
 _LEAST_USED = 0.3  # of the points of the tiles
 _LEAST_PART = 256  # trips of a part of a sum
-_MOST_PARTS = 64
+_MOST_PARTS = 512
 _MOST_SCRATCH = 1 << 26  # numbers in all parts of the sums
 _BYTES = 0.7  # multiplications of a processor in the time that a number goes to memory and back
+# Multiplications of a processor (128 in each cycle) between two panels of a block: on an H200,
+# 0.66 microseconds, whether a block has few threads or many.
+_LATENCY = 128 * 1300
+_FILE = 1 << 16  # registers of a processor
+_REGISTERS_BESIDE = 45  # of a thread, beside its sums and what it multiplies
 
 
 class TileShape(NamedTuple):
@@ -37,6 +43,11 @@ class TileShape(NamedTuple):
         """The threads of a block."""
         return self.rows // self.thread_rows * (self.columns // self.thread_columns)
 
+    def resident(self, registers: int) -> int:
+        """Return how many blocks a processor holds, if a number takes so many registers."""
+        sums = self.thread_rows * self.thread_columns + self.thread_rows + self.thread_columns
+        return max(1, _FILE // (self.threads * (sums * registers + _REGISTERS_BESIDE)))
+
 
 _SHAPES = (
     TileShape(128, 128, 8, 8, 0.88),
@@ -46,6 +57,10 @@ _SHAPES = (
     TileShape(128, 32, 8, 4, 0.72),
     TileShape(32, 128, 4, 8, 0.72),
     TileShape(32, 32, 4, 4, 0.6),
+    TileShape(256, 8, 8, 4, 0.6),
+    TileShape(8, 256, 4, 8, 0.6),
+    TileShape(128, 8, 4, 4, 0.45),
+    TileShape(8, 128, 4, 4, 0.45),
 )
 
 
@@ -65,7 +80,9 @@ def choose_cut(products: ThreadProducts, least: int) -> Cut | None:
     )
     known_length = sum_length(products)
     length = _UNKNOWN if known_length is None else known_length
-    if not products.rows or not products.columns or min(rows, columns, length) < _LEAST:
+    if not products.rows or not products.columns:
+        return None
+    if min(rows, columns) < _LEAST_SIDE or length < _LEAST_LENGTH:
         return None
     if rows * columns * batches * length < least:
         return None
@@ -82,12 +99,15 @@ def choose_cut(products: ThreadProducts, least: int) -> Cut | None:
     most = min(_MOST_PARTS, length // _LEAST_PART, _MOST_SCRATCH // points) if is_known else 1
     cuts = [Cut(shape, shares) for shape in shapes for shares in _powers_of_two(most)]
 
-    def time(cut: Cut) -> float:
+    def time(cut: Cut) -> tuple[float, float]:
+        """Return what decides: the time of the slowest processor, then its multiplications."""
         shape, shares = cut
         blocks = _covered(rows, columns, shape) // (shape.rows * shape.columns) * batches * shares
-        waves = -(-blocks // _PROCESSORS)
-        sums = waves * shape.rows * shape.columns / shape.share * (length / shares)
-        return sums + (points * shares * _BYTES if shares > 1 else 0)
+        together = min(shape.resident(registers), -(-blocks // _PROCESSORS))
+        panel = together * shape.rows * shape.columns * TRIPS / shape.share
+        panels = -(-blocks // (_PROCESSORS * together)) * -(-length // (shares * TRIPS))
+        stored = points * shares * _BYTES if shares > 1 else 0
+        return panels * max(panel, _LATENCY) + stored, panels * panel
 
     return min(cuts, key=time, default=None)
 
