@@ -39,13 +39,19 @@ class Panel:
         extents = [_BUFFERS, TRIPS, self.size // VECTOR + 1, VECTOR]
         self.memory = field.shared(array_type(self.type, extents))
         width = TRIPS if self.is_along_sum else self.size
-        across = b.rem(thread, b.index(width))
-        down = b.div(thread, b.index(width))
-        step = self.threads // width
-        places = [down if q == 0 else b.add(down, b.index(q * step)) for q in range(self.count)]
-        self.places = [(across, p) if self.is_along_sum else (p, across) for p in places]
+        places = [self._place(thread, q, width) for q in range(self.count)]
+        self.places = [(c, d) if self.is_along_sum else (d, c) for c, d in places]
         numbers = [self.axis.clamp(b.add(first, row), self.size) for _, row in self.places]
         self.points = [{**point, **self.axis.at(number)} for number in numbers]
+
+    def _place(self, thread: ir.Value, q: int, width: int) -> tuple[ir.Value, ir.Value]:
+        """Return where the element `q` of a thread lies in rows of `width` elements, and in which
+        row. Neighbouring threads have neighbouring elements."""
+        if width <= self.threads:
+            across, row = b.rem(thread, b.index(width)), b.div(thread, b.index(width))
+            return across, b.add(row, b.index(q * (self.threads // width))) if q else row
+        row, turn = divmod(q, width // self.threads)
+        return b.add(thread, b.index(turn * self.threads)) if turn else thread, b.index(row)
 
     def read(self, loop: ir.Operation, first_trip: ir.Value) -> list[ir.Value]:
         """Load the part of a panel that a thread brings."""
