@@ -48,8 +48,8 @@ class Panel:
         """Return where the element `q` of a thread lies in rows of `width` elements, and in which
         row. Neighbouring threads have neighbouring elements."""
         if width <= self.threads:
-            across, row = b.rem(thread, b.index(width)), b.div(thread, b.index(width))
-            return across, b.add(row, b.index(q * (self.threads // width))) if q else row
+            across, down = b.rem(thread, b.index(width)), b.div(thread, b.index(width))
+            return across, b.add(down, b.index(q * (self.threads // width))) if q else down
         row, turn = divmod(q, width // self.threads)
         return b.add(thread, b.index(turn * self.threads)) if turn else thread, b.index(row)
 
