@@ -296,3 +296,23 @@ def test_a_constant_divisor_costs_nothing() -> None:
     text = run.ir()
     assert "arith.floordivsi" in text
     assert "arith.select" not in text and "arith.cmpi" not in text
+
+
+@pytest.mark.parametrize("step", [1, -1])
+def test_eight_bits_by_constants(step: int) -> None:
+    """All numbers of 8 bits, in loops that run forward and backward."""
+    numbers_of_8_bits, divisors = np.arange(-128, 128), (1, 3, 5, 7, 10, 100, 127)
+    x = ti.field(ti.i8, 256)
+    quotient = ti.field(ti.i8, (len(divisors), 256))
+    x.from_numpy(numbers_of_8_bits.astype(np.int8))
+
+    @ti.kernel
+    def divide() -> None:
+        for n in range(256):
+            i = n if ti.static(step > 0) else 255 - n
+            for d in ti.static(range(len(divisors))):
+                quotient[d, i] = x[i] // ti.cast(ti.static(divisors[d]), ti.i8)
+
+    divide()
+    for row, divisor in zip(quotient.to_numpy(), divisors):
+        np.testing.assert_array_equal(row, numbers_of_8_bits // divisor)

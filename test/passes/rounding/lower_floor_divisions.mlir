@@ -34,3 +34,15 @@ func.func @others(%x: i32, %y: i32) -> (i32, i32) {
   %r = arith.floordivsi %x, %y : i32
   return %q, %r : i32, i32
 }
+
+// Of 8 bits, by the reciprocal: 2097152 / 3, rounded up, of what is no longer negative.
+// CHECK-LABEL: func.func @narrow
+// CHECK: %[[W:.*]] = arith.extsi %arg0 : i8 to i32
+// CHECK-NEXT: arith.constant 384 : i32
+// CHECK: arith.constant 699051 : i32
+// CHECK: arith.trunci %{{.*}} : i32 to i8
+func.func @narrow(%x: i8) -> i8 {
+  %c3 = arith.constant 3 : i8
+  %q = arith.floordivsi %x, %c3 : i8
+  return %q : i8
+}
