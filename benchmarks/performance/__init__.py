@@ -1,0 +1,1 @@
+"""The page docs/performance.md: its figures, and the command that writes it."""
