@@ -18,7 +18,7 @@ _ACCESSES = (
     "check-recursion,check-gradient-arguments,check-races,check-access-rules,mark-collisions,"
     "mark-footprints,mark-flows"
 )
-_REVERSE = "differentiate-reverse{option},canonicalize{{top-down=false}},cse"
+_REVERSE = "differentiate-reverse{option},canonicalize{{top-down=false}},cse,track-choices"
 # of a reverse that is differentiated as a kernel is
 REVERSE_AGAIN = f"{_REVERSE.format(option='{again=true}')},hoist-loads,canonicalize,cse"
 _COLLISIONS = (
