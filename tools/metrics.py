@@ -105,7 +105,15 @@ def of_functions(sources: list[Source]) -> Table:
 
 
 def length(node: Function | ast.ClassDef) -> int:
-    """Return the number of lines of a function or class, without its decorators."""
+    """Return the number of lines of a function or class, without decorators and docstrings."""
+    documented = [child for child in ast.walk(node) if isinstance(child, Function | ast.ClassDef)]
+    return lines_of(node) - sum(
+        lines_of(child.body[0]) for child in documented if ast.get_docstring(child) is not None
+    )
+
+
+def lines_of(node: ast.stmt) -> int:
+    """Return the number of lines of a statement, without its decorators."""
     return (node.end_lineno or node.lineno) - node.lineno + 1
 
 
