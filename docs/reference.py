@@ -171,7 +171,7 @@ def _described(level: int, name: str, value: object) -> Iterator[str]:
     yield f"{'#' * level} `{name}`"
     if callable(value) and not _is_enum(value):
         yield f"```python\n{name}{_signature(value)}\n```"
-    yield inspect.getdoc(value) or ""
+    yield with_lists(inspect.getdoc(value) or "")
     if name in EXAMPLES:
         yield f"```python\n{EXAMPLES[name].strip()}\n```"
     if _is_enum(value):
@@ -179,6 +179,23 @@ def _described(level: int, name: str, value: object) -> Iterator[str]:
     for part, found in sorted(vars(value).items()) if inspect.isclass(value) else ():
         if not part.startswith("_") and (inspect.isroutine(found) or isinstance(found, property)):
             yield from _described(level + 1, f"{name.rpartition('.')[2]}.{part}", found)
+
+
+def with_lists(docstring: str) -> str:
+    """Return a docstring with its sections of arguments and errors as lists in Markdown."""
+    docstring = re.sub(
+        r"^(Returns|Yields|Example):\n {4}", r"**\1**\n\n", docstring, flags=re.MULTILINE
+    )
+    return re.sub(
+        r"^(Args|Raises):\n((?:    .*(?:\n|$))+)", _as_list, docstring, flags=re.MULTILINE
+    )
+
+
+def _as_list(section: re.Match[str]) -> str:
+    entries = re.sub(r"\n {8,}", " ", section[2]).strip("\n").split("\n")
+    described = [entry.strip().partition(": ") for entry in entries]
+    lines = [f"- `{name}`: {text}" for name, _, text in described]
+    return "\n".join([f"**{section[1]}**", "", *lines, ""])
 
 
 def _is_enum(value: object) -> TypeGuard[type[Enum]]:

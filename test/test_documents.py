@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
-from inspect import getsource, isfunction, signature, unwrap
+from inspect import getdoc, getsource, isfunction, signature, unwrap
 from pathlib import Path
 from textwrap import dedent
 from types import ModuleType
@@ -183,6 +183,20 @@ def test_errors_are_documented() -> None:
             silent += [f"{space}.{name}: {function.__name__} raises {one}" for one in lost]
     assert seen > 500
     assert not silent, "\n".join(silent)
+
+
+def test_documented_arguments_are_parameters() -> None:
+    """An entry of `Args` names a parameter, or an option where a function takes any."""
+    wrong, seen = [], 0
+    for space, name, value in public_names():
+        section = re.search(r"^Args:\n((?:    .*(?:\n|$))+)", getdoc(value) or "", re.MULTILINE)
+        entries = re.findall(r"^    (\w+):", section[1], re.MULTILINE) if section else []
+        parameters = {**signature(value).parameters} if entries else {}
+        seen += len(entries)
+        if not any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
+            wrong += [f"{space}.{name}: {entry}" for entry in entries if entry not in parameters]
+    assert seen > 100
+    assert not wrong, "\n".join(wrong)
 
 
 def written(value: Any) -> Any:
