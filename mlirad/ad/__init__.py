@@ -1,4 +1,4 @@
-"""Derivatives of programs: the tape, and derivatives as functions."""
+"""Derivatives of programs: the tape, forward mode, and derivatives as functions."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -29,29 +29,35 @@ def checkpointed(
     memory: int | str | None = None,
     scratch: Target | Sequence[Target] = (),
 ) -> CheckpointedSteps:
-    """A loop over time whose gradient keeps `snapshots` states, and runs steps again for the
+    """Loop over time steps so that the gradient keeps `snapshots` states, and recomputes the
     others.
 
-    Inside a tape: `for t in ti.ad.checkpointed(range(T), state=[x, v], snapshots=20):` with any
-    body of kernel launches and writes from Python; or `ti.ad.checkpointed(step, range(T),
+    Write `for t in ti.ad.checkpointed(range(T), state=[x, v], snapshots=20):` inside a tape, with
+    kernel launches and writes from Python in the body; or call `ti.ad.checkpointed(step, range(T),
     state=...)`, which calls `step(t)`. Launches are recorded with their arguments and random seeds,
-    writes from Python with what they wrote: these are done again, the body is not.
+    and writes from Python with the values written. When a step is recomputed, these are repeated;
+    the Python body is not.
 
-    `state` are the fields and ti.ndarrays that steps write; `scratch` are fields of floats that
-    each step writes before it reads them. What steps only add to (`loss[None] += ...`) and never
-    read needs neither. `memory`, in place of `snapshots`, is a number of bytes or a text like
-    "512MB", for the snapshots, for a copy of what the program leaves, and for what the reverses of
-    two steps keep, each of which is taken to be as large as state and scratch. Over something with
-    a length steps are run as seldom as they can be (see docs/checkpointing.md); over anything else,
-    hardly more often.
+    If the iterable has a length, the number of recomputed steps is minimal (see
+    docs/checkpointing.md); otherwise it is slightly higher. The loop is an ordinary loop if nothing
+    is recorded, in forward mode (`FwdMode`, `hvp`), in a tape with `memory=`, which covers all that
+    it records, and in functions with their own gradient.
 
-    Where nothing is recorded, in forward mode (`FwdMode`, `hvp`), in a tape with `memory=`, which
-    is for all that it records, and inside functions with a gradient of their own it is a loop like
-    any other.
+    Args:
+        steps: the iterable, or the function that does one step.
+        over: the iterable, if `steps` is a function.
+        state: the fields and ti.ndarrays that steps write. A field that steps only add to
+            (`loss[None] += ...`) and never read need not be listed.
+        snapshots: the number of states to keep.
+        memory: the memory limit, instead of `snapshots`: bytes, or a text such as "512MB". It
+            covers the snapshots, a copy of what the program leaves, and what the reverses of two
+            steps keep, each of which is estimated as the size of state and scratch.
+        scratch: float fields that each step writes before it reads them.
 
-    Raises TaichiRuntimeError in a tape with `rules="refuse"`, for `snapshots`
-    below 1, for a memory that is too small, and where a step writes a field that was not declared,
-    naming it; TaichiTypeError for a state that is not fields.
+    Raises:
+        TaichiRuntimeError: the tape has `rules="refuse"`, `snapshots` is below 1, the memory limit
+            is too low, or a step writes a field that is not listed.
+        TaichiTypeError: the state is not a list of fields and ti.ndarrays.
     """
     tape = _tape()
     declared = declared_of(state, scratch, snapshots, memory)

@@ -22,21 +22,27 @@ Array = np.ndarray[Any, Any]
 
 
 class FwdMode:
-    """Launch the kernels of a `with` block with tangents: `loss.dual` is J v, at the end of the
-    block.
+    """Launch the kernels of a `with` block in forward mode. At the end of the block `loss.dual` is
+    the Jacobian times `seed`.
 
-    `loss` is a float field or ndarray, or a list of them; `param` is what derivatives are taken in,
-    of any shape, or a list. `seed` is v: numbers in the shape of `param` or in one list, 1 where
-    `param` has one element; for a list of parameters a list of these. A seed of shape `(k, *shape)`
-    or `(k, size)` gives k directions, which are done in one pass; `tangents` has their results.
-    Duals are allocated where they are needed; with `clear_gradients` all are set to 0 before.
-    Derivatives that pass through fields without duals go on in hidden ones, with a warning where a
-    field has no gradient either.
+    Duals are allocated when they are needed. A derivative that passes through a field without a
+    dual is carried in a hidden one, with a warning if the field has no gradient either.
 
-    Raises RuntimeError without a seed where there are several elements, TaichiTypeError for a seed
-    of another shape and for what is no float field, TaichiRuntimeError within a tape or another
-    forward mode, and at a launch that calls a function with a reverse gradient of its own, or
-    passes derivatives to arrays without duals.
+    Args:
+        loss: a float field or ndarray, or a list of them, of any shape.
+        param: the float field or ndarray with respect to which you differentiate, or a list.
+        seed: the direction: numbers in the shape of `param`, or in one list; 1 by default if
+            `param` has one element. For a list of parameters, a list of seeds. A seed of shape `(k,
+            *shape)` or `(k, size)` holds k directions, which run in one pass; `tangents` returns
+            their results.
+        clear_gradients: set all duals to 0 first.
+
+    Raises:
+        RuntimeError: there is no seed, and `param` has several elements.
+        TaichiTypeError: a seed has the wrong shape, or an argument is not a float field or ndarray.
+        TaichiRuntimeError: the block is inside a tape or another forward mode; or a launch calls a
+            function with its own reverse gradient, or passes a derivative to an array without a
+            dual.
     """
 
     def __init__(
@@ -66,17 +72,17 @@ class FwdMode:
 
     @property
     def program(self) -> Program:
-        """The program whose launches are run."""
+        """Return the program whose launches run."""
         return self.recorder.program
 
     @property
     def calls(self) -> list[LaunchedKernel]:
-        """The kernels that were launched."""
+        """Return the kernels that were launched."""
         return self.recorder.calls
 
     @property
     def modes(self) -> list[AutodiffMode]:
-        """Return how each of `calls` was launched."""
+        """Return the mode in which each of `calls` was launched."""
         return [AutodiffMode.FORWARD for _ in self.calls]
 
     def __enter__(self) -> FwdMode:
@@ -117,7 +123,8 @@ class FwdMode:
         self._warn_of_hidden()
 
     def tangents(self, output: Target) -> Array:
-        """The tangents of a field or ndarray, of shape `(k, *shape)`: a row for each direction."""
+        """Return the tangents of a field or ndarray, of shape `(k, *shape)`: one row for each
+        direction."""
         rows = [self.recorder.tangent(output, number) for number in range(self.count)]
         return np.stack([row.to_numpy() for row in rows])
 

@@ -31,17 +31,25 @@ def hvp(
     v: Any,
     memory: int | float | str | None = None,
 ) -> Any:
-    """The product of the Hessian of `loss` in `wrt` with `v`.
+    """Return the Hessian of `loss` times a vector.
 
-    `computation` launches the kernels that add up `loss`, a 0-D field, which is set to 0 before.
-    `wrt` is a float field and `v` an array of its shape (with the shape of its elements), or both
-    are lists. The result has the shape of `v`. `memory` is a budget for what is kept, tangents
-    included, as `Tape` has it. A large `v` is read where it lies, so nobody else may write to it
-    meanwhile. Afterwards the gradients of `loss` are in `wrt.grad`; all other fields, but for
-    `loss` and what holds derivatives, are what they were before, and so are arrays.
+    Afterwards `wrt.grad` holds the gradients of `loss`. All other fields, except `loss` and fields
+    that hold derivatives, keep their values, and so do arrays.
 
-    Raises TaichiTypeError for a `wrt` or a `v` of another type or shape, TaichiRuntimeError where
-    the program calls a function with a gradient of its own, or runs in a tape.
+    Args:
+        computation: a function that launches the kernels that compute `loss`.
+        loss: a 0-D field. It is set to 0 first.
+        wrt: a float field, or a list of fields.
+        v: an array with the shape of `wrt`, including the shape of its elements, or a list of
+            arrays. A large array is not copied, so do not write to it during the call.
+        memory: a memory limit for what is kept, tangents included, as in `Tape`.
+
+    Returns:
+        An array with the shape of `v`, or a list.
+
+    Raises:
+        TaichiTypeError: `wrt` or `v` has the wrong type or shape.
+        TaichiRuntimeError: the program calls a function with its own gradient, or runs in a tape.
     """
     fields, several = _fields(wrt)
     vectors = list(v) if several else [v]
@@ -53,10 +61,11 @@ def hvp(
 
 
 def hessian(computation: Callable[[], Any], loss: Field, wrt: Field | Sequence[Field]) -> Any:
-    """The matrix of second derivatives of `loss` in `wrt`, of shape `shape + shape`; see `hvp`.
+    """Return the matrix of second derivatives of `loss` with respect to `wrt`, of shape `shape +
+    shape`; see `hvp`.
 
-    For a list of fields, a list of lists: entry (i, j) has the shape of field i and then that of
-    field j. The program is run once for every eight elements.
+    For a list of fields the result is a list of lists: entry (i, j) has the shape of field i, then
+    that of field j. The program runs once for every eight elements.
     """
     fields, several = _fields(wrt)
     shapes = [(*field.shape, *field.element_shape) for field in fields]

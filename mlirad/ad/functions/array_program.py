@@ -134,11 +134,16 @@ def program(
     inputs: Target | Sequence[Target],
     output: Target | Sequence[Target],
 ) -> ArrayProgram:
-    """A program, a kernel or a Python function without arguments that launches kernels, as a
-    function of arrays: of NumPy, of torch (`.torch()`) or of JAX (`.jax()`), with derivatives.
+    """Return a program as a function of arrays, with derivatives: of NumPy arrays, of torch tensors
+    (`.torch()`) or of JAX arrays (`.jax()`).
 
-    It computes the fields or ndarrays `output` from `inputs`, which have gradients. Raises
-    TaichiTypeError for what is no program, for fields without gradients.
+    Args:
+        function: a kernel, or a Python function without arguments that launches kernels.
+        inputs: the fields or ndarrays that the program reads, with gradients.
+        output: the fields or ndarrays that the program computes, with gradients.
+
+    Raises:
+        TaichiTypeError: `function` is not a program, or a field has no gradient.
     """
     run = ProgramFunction("ti.ad.program", function, inputs, output)
     return ArrayProgram(run, getattr(function, "__name__", "program"))

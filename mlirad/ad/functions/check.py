@@ -21,17 +21,25 @@ def check(
     *,
     rel: float = 1e-5,
 ) -> None:
-    """Compare the gradients of a loss in one field or several, in f64, with finite differences.
+    """Compare the gradients of a loss with finite differences, in f64.
 
-    `loss` is a 0-D field that `run()` computes, which a tape then differentiates; or it is a tape
-    that has run its reverses, whose launches are repeated from the present fields. Elements are
-    changed one by one; of more than 32 a sample, and all of them along a random direction. Fields
-    hold afterwards what the forward program left there.
+    Elements are changed one at a time. Of more than 32 elements a sample is changed, and all of
+    them along a random direction. Afterwards the fields hold what the forward program left there.
 
-    Raises TaichiAssertionError where they disagree by more than `rel`, naming the element, and the
-    kernel whose reverse disagrees with differences of that kernel alone; TaichiTypeError where
-    `wrt` is no field in f64 with a gradient; TaichiRuntimeError where the program gives another
-    loss from the same fields, or writes to ndarrays.
+    Args:
+        loss: a 0-D field that `run()` computes, or a tape that has run its reverses; its launches
+            are then repeated from the present values of the fields.
+        wrt: the field or fields, in f64 and with gradients, with respect to which the loss is
+            differentiated.
+        run: the function that computes the loss. A tape differentiates it.
+        rel: the largest relative difference that is accepted.
+
+    Raises:
+        TaichiAssertionError: a gradient and its difference disagree. The message names the element,
+            and the kernel whose reverse disagrees with the differences of that kernel alone.
+        TaichiTypeError: `wrt` is not a field in f64 with a gradient.
+        TaichiRuntimeError: the program computes another loss from the same fields, or writes to
+            ndarrays.
     """
     fields = fields_of(wrt, "ti.ad.check")
     for field in fields:

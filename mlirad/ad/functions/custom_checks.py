@@ -29,14 +29,18 @@ def check_custom(function: Any, *args: Any, rel: float = 1e-6) -> None:
     """Compare the derivatives that `def_vjp` and `def_jvp` gave a `@ti.func` with central
     differences, in f64.
 
-    Arguments are numbers, lists, NumPy arrays, `ti.Vector` and `ti.Matrix`, of which those of
-    floats are varied, one component at a time; everything else is a compile-time value. Results are
-    weighted with random numbers.
+    Args:
+        function: the function.
+        args: numbers, lists, NumPy arrays, `ti.Vector` or `ti.Matrix`; arguments of floats are
+            varied one component at a time. Anything else is a compile-time value. Results are
+            weighted with random numbers.
+        rel: the largest relative difference that is accepted.
 
-    Raises TaichiAssertionError where they disagree by more than `rel`, naming the argument, the
-    component and both numbers; TaichiTypeError for anything but a function with a derivative of its
-    own, for wrong arguments, and where none is a float or the function computes in another type
-    than f64.
+    Raises:
+        TaichiAssertionError: they disagree. The message names the argument, the component and both
+            numbers.
+        TaichiTypeError: the function has no derivative of its own or computes in another type than
+            f64, the arguments do not fit, or no argument is a float.
     """
     if not isinstance(function, Function) or (function.vjp is None and function.jvp is None):
         name = getattr(function, "__name__", type(function).__name__)

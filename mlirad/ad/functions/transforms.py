@@ -27,22 +27,32 @@ def grad(
     head: object = None,
     override: Mapping[Field, Callable[[Any], Any]] | None = None,
 ) -> Any:
-    """The gradient of a `@ti.func` that returns a scalar: a function of the same arguments.
+    """Return a function that computes the gradient of a `@ti.func` with a scalar result, or of a
+    program.
 
-    It has the shape of the argument that `argnums` names, or is a tuple of such for a tuple.
-    Kernels and functions can call it, and Python. Raises TaichiTypeError for anything but a
-    function, for parameters that it does not have; where it is called, for arguments that are no
-    floats, for results that are no scalar, for functions with side effects.
+    For a `@ti.func`, the returned function takes the same arguments. You can call it in kernels, in
+    other functions and in Python.
 
-    With `inputs` and `output`, the gradient of a program: a kernel or Python function without
-    arguments, which computes the field `output` from the fields `inputs` (or a list of outputs). It
-    is a Python function of an array for each input, and gives as many arrays of the same kind
-    (NumPy, torch, numbers): a tuple, or one for a single field. `head` is the output's adjoint, an
-    array of its shape; by default 1 for an output of shape (). `override` is a dictionary of
-    functions by field: the adjoint that arrives at a field, an array of its shape, is replaced by
-    what the function makes of it. Fields other than inputs, outputs and gradients are afterwards
-    what they were before. Raises TaichiTypeError for fields without gradients, arrays and adjoints
-    of another shape, and for overrides of fields that several launches write.
+    For a program, give `inputs` and `output`. The returned Python function takes one array for each
+    input and returns arrays of the same kind (NumPy, torch, numbers): one for a single field,
+    otherwise a tuple. All fields except inputs, outputs and gradients keep their values.
+
+    Args:
+        function: a `@ti.func`; or a program, which is a kernel or a Python function without
+            arguments that computes `output` from `inputs`.
+        argnums: the argument, or a tuple of arguments, with respect to which a `@ti.func` is
+            differentiated.
+        inputs: the field or fields with respect to which a program is differentiated.
+        output: the field or fields that the program computes.
+        head: the adjoint of the output, an array of its shape; 1 by default if its shape is ().
+        override: functions by field. The adjoint that arrives at the field, an array of its shape,
+            is replaced by the result of the function.
+
+    Raises:
+        TaichiTypeError: `function` is neither; a parameter does not exist; a field has no gradient;
+            an overridden field is written by several launches. In a call: an argument is not a
+            float, the result is not a scalar, the function has side effects, or an array has the
+            wrong shape.
     """
     if _is_program(function, "grad", argnums, inputs, output, head, override):
         called = value_and_grad(
@@ -66,8 +76,8 @@ def value_and_grad(
     head: object = None,
     override: Mapping[Field, Callable[[Any], Any]] | None = None,
 ) -> Any:
-    """A function that gives the result of a `@ti.func`, or the outputs of a program, and the
-    gradient; see `grad`."""
+    """Return a function that computes both the result of a `@ti.func`, or the outputs of a program,
+    and the gradient; see `grad`."""
     if not _is_program(function, "value_and_grad", argnums, inputs, output, head, override):
         return Derivative("value_and_grad", function, argnums)
     program = ProgramFunction("ti.ad.grad", function, inputs, output)
@@ -86,12 +96,13 @@ def jvp(
     inputs: Targets | None = None,
     output: Targets | None = None,
 ) -> Any:
-    """A function that gives the result of a `@ti.func` and its tangent (Jacobian times vector), in
-    its structure.
+    """Return a function that computes the result of a `@ti.func` and its tangent (Jacobian times
+    vector).
 
-    It takes the arguments of the function, then `tangent`: of the shape of the argument that
-    `argnums` names, or a tuple. With `inputs` and `output`, that of a program: it takes an array
-    for each input, then `tangent`, one or a tuple too.
+    The returned function takes the arguments of `function`, then `tangent`, which has the shape of
+    the argument that `argnums` names, or is a tuple. The tangent of the result has the structure of
+    the result. For a program, give `inputs` and `output`: the returned function takes an array for
+    each input, then `tangent`, one array or a tuple.
     """
     if not _is_program(function, "jvp", argnums, inputs, output):
         return Derivative("jvp", function, argnums)
@@ -112,12 +123,12 @@ def vjp(
     output: Targets | None = None,
     override: Mapping[Field, Callable[[Any], Any]] | None = None,
 ) -> Any:
-    """A function that gives the result of a `@ti.func` and the adjoint of its argument (vector
-    times Jacobian).
+    """Return a function that computes the result of a `@ti.func` and the adjoint of its argument
+    (vector times Jacobian).
 
-    It takes the arguments of the function, then `adjoint`, which has the structure of the result.
-    With `inputs` and `output`, that of a program: it takes an array for each input, then `adjoint`,
-    one for the output or a tuple.
+    The returned function takes the arguments of `function`, then `adjoint`, which has the structure
+    of the result. For a program, give `inputs` and `output`: the returned function takes an array
+    for each input, then `adjoint`, one array for the output or a tuple.
     """
     if not _is_program(function, "vjp", argnums, inputs, output, None, override):
         return Derivative("vjp", function, argnums)
@@ -141,7 +152,8 @@ def jacobian(function: Any, argnums: int | Sequence[int] = 0) -> Any:
 
 
 def forward(function: Any, argnums: int | Sequence[int] = 0) -> Any:
-    """The derivative of a `@ti.func` in a scalar argument, of the shape of its result."""
+    """Return a function that computes the derivative of a `@ti.func` with respect to a scalar
+    argument. It has the shape of the result."""
     return Derivative("forward", function, argnums)
 
 

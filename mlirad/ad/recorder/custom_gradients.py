@@ -21,15 +21,17 @@ _NOT_A_KERNEL = (
 
 
 def grad_replaced(function: Callable[..., Any]) -> Any:
-    """Decorate a Python function that launches kernels: a tape records its calls instead of those
-    launches.
+    """Decorate a Python function that launches kernels so that a tape records its calls instead of
+    those launches.
 
-    In reverse the tape calls the function that `ti.ad.grad_for` gave for it, with the same
-    arguments. Memory that the call only read is as it was then; what the call wrote may have been
-    overwritten by other such calls (under `rules="refuse"` everything by later launches), and what
-    that function writes is its own affair. Within a tape, a call of a
-    function that was given no gradient raises TaichiRuntimeError. Raises TaichiRuntimeError for a
-    kernel and for a `@ti.func`.
+    The reverse calls the function that `ti.ad.grad_for` registered, with the same arguments. Memory
+    that the call only read then holds the values of that time. Memory that the call wrote may have
+    been overwritten by later calls of such functions (under `rules="refuse"`, by any later launch).
+    The tape does not manage what the gradient function writes.
+
+    Raises:
+        TaichiRuntimeError: the function is a kernel or a `@ti.func`; or a tape records a call of a
+            function without a gradient.
     """
     _check_primal(function)
 
@@ -57,11 +59,12 @@ def _check_primal(function: object) -> None:
 
 
 def grad_for(primal: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate the function that computes the gradient of another, which `ti.ad.grad_replaced`
-    decorates.
+    """Decorate the function that computes the gradient of `primal`, a function decorated with
+    `ti.ad.grad_replaced`.
 
-    Raises TaichiRuntimeError where that is a kernel, is a `@ti.func`, is not decorated, or has a
-    gradient already.
+    Raises:
+        TaichiRuntimeError: `primal` is a kernel or a `@ti.func`, is not decorated, or already has a
+            gradient.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
@@ -86,7 +89,7 @@ def no_grad(function: Callable[..., Any]) -> Any:
     """Decorate a kernel, a `@ti.func`, or a Python function that launches kernels: no derivative
     passes through its calls.
 
-    What they store is constant. Write it above `@ti.kernel` or `@ti.func`.
+    Everything that they store is a constant. Write the decorator above `@ti.kernel` or `@ti.func`.
     """
     if isinstance(function, Function):
         return function.without_derivative()

@@ -54,33 +54,43 @@ _GRADIENT_INSIDE = (
 
 
 class Tape(OtherNames):
-    """Record the kernels launched in a `with` block; at its end, or by `grad()`, run their
-    reverses.
+    """Record the kernels launched in a `with` block. At the end of the block, or when you call
+    `grad()`, run their reverses.
 
-    `loss` is a 0-D field, or an ndarray or a tensor of torch of one element, with a gradient. On
-    entry it is set to 0 and, with `clear_gradients`, the gradients of all fields and ndarrays are
-    cleared, but for those that a tape of another thread used last: such a one is cleared when this
-    tape uses it; those of torch's tensors add up, as in torch. Raises RuntimeError for a loss that
-    cannot be differentiated.
+    A tape records the launches of the thread that entered it, and must be left in that thread.
+    Without a loss nothing is set to 0 and no reverse runs at the end: call `grad` with the outputs
+    and their adjoints. A value that a reverse needs is saved when a later launch, the same launch,
+    or Python overwrites it.
 
-    A tape records what the thread launches that entered it, and is left in that thread.
-    Without a loss nothing is set to 0 and no reverse runs at the end: `grad` is given the outputs
-    with their seeds.
+    Args:
+        loss: a 0-D field, an ndarray with one element, or a torch tensor with one element, with a
+            gradient. It is set to 0 when the tape is entered.
+        clear_gradients: on entry, set the gradients of all fields and ndarrays to 0. A gradient
+            that a tape of another thread used last is cleared when this tape uses it. Gradients of
+            torch tensors accumulate, as in torch.
+        validation: with `ti.init(debug=True)`, apply Taichi's rule: a launch must not write an
+            element of a field with a gradient that was read since the tape was entered. Without
+            debug there is a warning.
+        grad_check: fields whose gradients are compared with finite differences. The loss must be in
+            f64.
+        rules: "save" keeps overwritten values that a reverse needs; "refuse" raises an error that
+            names the read and the write.
+        anomaly: raise an error at the first NaN or infinity that a launch or its reverse writes,
+            naming the kernel, field, index and source line.
+        memory: a memory limit for what is kept: bytes, a text such as "512MB", or a fraction such
+            as `0.25` of what would be kept without a limit. Launches run again to stay within it
+            (docs/checkpointing.md).
 
-    Values that reverses need and that later launches, the same one, or Python overwrite are kept
-    (`rules="save"`); with `rules="refuse"` the launch raises TaichiRuntimeError or
-    TaichiCompilationError, naming the read and the write.
-
-    With `validation` and `ti.init(debug=True)` a launch raises TaichiAssertionError where it writes
-    an element of a field with a gradient that was read since the tape was entered, which is
-    Taichi's rule; without debug there is a warning. With `anomaly`, a launch or its reverse raises
-    TaichiAssertionError at the first NaN or infinity that it writes, naming kernel, field, index
-    and source line. With `grad_check`, a list of fields, their gradients are compared with finite
-    differences; a loss that is not in f64, or a difference of more than a hundredth, raises
-    TaichiAssertionError, what is no field with a gradient TaichiTypeError.
-    With `memory`, bytes, a text like "512MB", or a part of what would be kept (`0.25`), no more is
-    ever kept: launches run again (docs/checkpointing.md). Raises TaichiMemoryError, naming the
-    least, where that cannot be, ValueError for other `rules`.
+    Raises:
+        RuntimeError: the loss cannot be differentiated.
+        TaichiRuntimeError, TaichiCompilationError: a launch overwrites a value that is needed,
+            under `rules="refuse"`.
+        TaichiAssertionError: `validation`, `anomaly` or `grad_check` (a relative difference of more
+            than a hundredth, or a loss that is not in f64) found an error.
+        TaichiTypeError: an entry of `grad_check` is not a field with a gradient.
+        TaichiMemoryError: the memory limit is too low; the message gives the lowest limit that
+            works.
+        ValueError: `rules` has another value.
     """
 
     def __init__(
@@ -122,7 +132,7 @@ class Tape(OtherNames):
 
     @property
     def program(self) -> Program:
-        """The program whose launches are recorded."""
+        """Return the program whose launches are recorded."""
         return self.recording.program
 
     @property
@@ -192,8 +202,8 @@ class Tape(OtherNames):
 
     @property
     def calls(self) -> list[tuple[LaunchedKernel | GivenGradient, tuple[Any, ...]]]:
-        """Return what was recorded, with its arguments: kernels, and functions with a gradient of
-        their own."""
+        """Return what was recorded, with its arguments: kernels, and functions with their own
+        gradient."""
         return [
             (e.call.function, e.call.args)
             if isinstance(e, RecordedCall)
@@ -204,7 +214,7 @@ class Tape(OtherNames):
 
     @property
     def modes(self) -> list[AutodiffMode]:
-        """The mode of each of `calls` while it was recorded."""
+        """Return the mode in which each of `calls` was recorded."""
         checked = self.validation and self.program.config.debug
         return [
             AutodiffMode.VALIDATION if checked and isinstance(kernel, Kernel) else AutodiffMode.NONE
@@ -212,27 +222,31 @@ class Tape(OtherNames):
         ]
 
     def explain(self) -> Explanation:
-        """Explain what the tape keeps, a row for each array with its bytes; within a budget, what
-        it gave up and launched again."""
+        """Explain what the tape keeps: one row for each array, with its bytes. With a memory limit,
+        also say what was discarded and which launches ran again."""
         return self.ledger.keeper.explain(self.entries)
 
     def grad(
         self, seeds: Mapping[Target, Any] | None = None, clear_gradients: bool | None = None
     ) -> None:
-        """Run the reverses of what was recorded, last first; on a closed tape, as often as is
-        wanted.
+        """Run the reverses of what was recorded, last first. You may call it several times on a
+        closed tape.
 
-        `seeds` gives for each output, a field or ndarray with a gradient, its adjoint: an array of
-        its shape, or a number for one of 0 dimensions, where None stands for 1. Without `seeds` the
-        loss is seeded with 1; a tape without a loss goes on from the adjoints that lie in the
-        gradient fields. `clear_gradients` (by default as the tape has it) says whether gradients,
-        those of recorded ndarrays too, are set to 0 before, or added to: each is then the sum of
-        what it was and of what these seeds give. Those of torch's tensors are always added to.
+        Afterwards, and also if a reverse raises an error, every primal field holds what the forward
+        program left there.
 
-        Afterwards, and where a reverse raises an error, every primal field holds again what the
-        forward program left there. Raises TaichiTypeError for seeds of another shape or type and
-        for outputs without a gradient, TaichiRuntimeError where memory has changed since the tape
-        was closed.
+        Args:
+            seeds: the adjoint of each output, by output (a field or ndarray with a gradient): an
+                array of its shape, or a number for an output of 0 dimensions; None stands for 1.
+                Without `seeds` the adjoint of the loss is 1, and a tape without a loss starts from
+                the values in the gradient fields.
+            clear_gradients: set gradients, also those of recorded ndarrays, to 0 first; otherwise
+                add to them. The default is the setting of the tape. Gradients of torch tensors are
+                always added to.
+
+        Raises:
+            TaichiTypeError: a seed has the wrong shape or type, or an output has no gradient.
+            TaichiRuntimeError: memory has changed since the tape was closed.
         """
         _check_closed(self)
         self.ledger.arrays.unseen.check_gradient_arrays()
@@ -249,7 +263,7 @@ class Tape(OtherNames):
             self.recording.closed_at = self.program.threads.changes
 
     def has_changed(self) -> bool:
-        """Return whether the thread that recorded, or the one that asks, changed memory after the
+        """Return whether the thread that recorded, or the calling thread, changed memory after the
         tape was closed."""
         thread = self.ledger.claims.state
         return max(thread.changed, self.program.threads.state.changed) > self.recording.closed_at
