@@ -53,7 +53,7 @@ def _lines(file: str) -> list[str]:
 
 
 class TaichiCompilationError(Exception):
-    """A kernel cannot be compiled; the message names the file, the line and the reason."""
+    """A kernel cannot be compiled. The message names the file, the line and the reason."""
 
     def __init__(
         self, message: str = "", location: SourceLocation | None = None, related: Related = ()
@@ -65,24 +65,24 @@ class TaichiCompilationError(Exception):
         super().__init__("\n".join([text, *[_shown(place, label) for place, label in related]]))
 
     def at(self, place: SourceLocation) -> TaichiCompilationError:
-        """The same error with its place."""
+        """Return the same error with a location."""
         return type(self)(self.reason, place, self.related)
 
 
 class TaichiSyntaxError(TaichiCompilationError, SyntaxError):
-    """A statement or an expression that the language does not have."""
+    """A statement or an expression is not part of the language."""
 
 
 class TaichiNameError(TaichiCompilationError, NameError):
-    """A name that is not defined where it is used."""
+    """A name is not defined where it is used."""
 
 
 class TaichiTypeError(TaichiCompilationError, TypeError):
-    """An operation on values whose types do not allow it."""
+    """An operation does not apply to values of these types."""
 
 
 class TaichiIndexError(TaichiCompilationError, IndexError):
-    """A constant index out of range, or an index of the wrong rank."""
+    """A constant index is out of range, or the number of indices is wrong."""
 
 
 class TaichiDerivativeError(TaichiCompilationError, RuntimeError):
@@ -90,19 +90,19 @@ class TaichiDerivativeError(TaichiCompilationError, RuntimeError):
 
 
 class TaichiRuntimeError(RuntimeError):
-    """A request that cannot be met when the program runs."""
+    """An operation is not possible at this point of the program."""
 
 
 class TaichiRuntimeTypeError(TaichiRuntimeError, TypeError, ValueError):
-    """An argument of the wrong type or shape in a launch."""
+    """An argument of a launch has the wrong type or shape."""
 
 
 class TaichiMemoryError(TaichiRuntimeError, MemoryError):
-    """More memory was asked for than the machine has."""
+    """The program asked for more memory than the machine has."""
 
 
 class TaichiAssertionError(TaichiRuntimeError, AssertionError):
-    """An assertion, or an index check in debug mode, that failed inside a kernel."""
+    """A failed assertion in a kernel, or in debug mode an index out of range."""
 
 
 class SplitError(TaichiCompilationError):

@@ -11,9 +11,19 @@ from mlirad.errors import TaichiTypeError
 
 
 def rgb_to_hex(c: Sequence[Any]) -> Any:
-    """Return a colour of three components, each cut to 0 to 1, as an integer; of arrays of
-    components, an array of integers. Raises TaichiTypeError for what are no numbers, ValueError for
-    less than three of them; what is no number between is 0."""
+    """Return a color as an integer `0xRRGGBB`.
+
+    Args:
+        c: three components, which are clipped to the range 0 to 1, or three arrays of components.
+            NaN counts as 0.
+
+    Returns:
+        An integer, or an array of integers.
+
+    Raises:
+        TaichiTypeError: the components are not numbers.
+        ValueError: there are fewer than three components.
+    """
     if isinstance(c, str | bytes) or not hasattr(c, "__getitem__") or not hasattr(c, "__len__"):
         raise TaichiTypeError(f"a colour must be three components, not {type(c).__name__}")
     if len(c) < 3 or isinstance(c, Mapping):
@@ -31,8 +41,14 @@ def rgb_to_hex(c: Sequence[Any]) -> Any:
 
 
 def hex_to_rgb(color: Any) -> tuple[Any, Any, Any]:
-    """Return the three components of a colour that is an integer, or an array of integers. Raises
-    TaichiTypeError for anything else."""
+    """Return the three components, 0 to 1, of a color.
+
+    Args:
+        color: an integer `0xRRGGBB`, or an array of integers.
+
+    Raises:
+        TaichiTypeError: `color` is anything else.
+    """
     if hasattr(color, "to_numpy"):
         color = color.to_numpy()
     kind = getattr(getattr(color, "dtype", None), "kind", "i")

@@ -1,4 +1,4 @@
-"""`ti.graph`: sequences of launches, built once and run with arguments by name."""
+"""`ti.graph`: sequences of launches that are built once and run with named arguments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ArgKind(Enum):
-    """What an argument is: a number, a matrix or an array."""
+    """The kind of an argument: a number, a matrix or an array."""
 
     SCALAR = 0
     MATRIX = 1
@@ -24,9 +24,11 @@ class ArgKind(Enum):
 
 
 class Arg:
-    """An argument of a graph by name, which launches of it share: a number, a matrix or an array.
-    The types that it declares are not looked at: those of the kernels' parameters are, in each
-    run."""
+    """A named argument of a graph, which its launches share: a number, a matrix or an array.
+
+    The declared types are not checked. Each run checks its arguments against the parameters of the
+    kernels.
+    """
 
     def __init__(
         self,
@@ -62,29 +64,36 @@ class Sequential:
 
 
 class GraphBuilder(Sequential):
-    """A graph under construction: `dispatch(kernel, *args)` adds a launch, `append` those of a
-    sequence; arguments are values, or `Arg` for what `run` is given."""
+    """A graph under construction. `dispatch(kernel, *args)` adds a launch, `append(sequence)` adds
+    the launches of a sequence. An argument is a value, or an `Arg` that stands for one that `run`
+    is given."""
 
     def create_sequential(self) -> Sequential:
-        """A sequence that can be added several times."""
+        """Return an empty sequence, which can be added several times."""
         return Sequential()
 
     def compile(self) -> Graph:
-        """The graph of what was added."""
+        """Return the graph of the launches added so far."""
         return Graph(self.launches)
 
 
 class Graph:
-    """Launches in order that `run` repeats; in a tape they are recorded as others are."""
+    """A sequence of launches that `run` repeats. A tape records them like any others."""
 
     def __init__(self, launches: list[tuple[Kernel, tuple[Any, ...]]]) -> None:
         self._launches = list(launches)
         self._names = {a.name for _, args in launches for a in args if isinstance(a, Arg)}
 
     def run(self, args: Mapping[str, Any]) -> None:
-        """Launch all kernels with arguments by name. Raises TaichiRuntimeError for names that are
-        missing or unknown, TaichiTypeError for what are no arguments by name, and what launches
-        raise."""
+        """Launch all kernels.
+
+        Args:
+            args: the arguments by name.
+
+        Raises:
+            TaichiRuntimeError: a name is missing or unknown.
+            TaichiTypeError: `args` is not a dictionary of arguments by name.
+        """
         instance(args, Mapping, "the arguments of a graph", "a dictionary by name")
         for name in args.keys() - self._names:
             raise TaichiRuntimeError(

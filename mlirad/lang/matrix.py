@@ -13,47 +13,51 @@ from mlirad.types import TypeLike
 
 
 class Matrix(fm.Matrix):
-    """An n×m matrix of scalars, in kernels and in Python scope; `ti.Matrix([[1, 2], [3, 4]])`.
+    """An n×m matrix of scalars, in kernels and in Python: `ti.Matrix([[1, 2], [3, 4]])`.
 
-    `dt` is the type of its entries, by default that of what is given. In kernels sizes are known
-    when it is compiled: it is for small ones. Raises TaichiTypeError for what is no list of
-    numbers, TaichiCompilationError for rows of different lengths, and operations for shapes that do
-    not fit.
+    In kernels, operations on matrices are unrolled, so matrices should be small.
+
+    Args:
+        rows: a list of rows, or a list of numbers.
+        dt: the type of the entries, by default the type of the given numbers.
+
+    Raises:
+        TaichiTypeError: `rows` is not a list of numbers.
+        TaichiCompilationError: the rows differ in length, or (in operations) the shapes do not fit.
     """
 
     @staticmethod
     def field(n: int, m: int, dtype: TypeLike, shape: Shape | None = None, **options: Any) -> Any:
-        """A field of n×m matrices of a scalar type; see `ti.field`."""
+        """Declare a field of n×m matrices of a scalar type; see `ti.field`."""
         return _makers["field"]((n, m), dtype, shape, **options)
 
     @staticmethod
     def ndarray(n: int, m: int, dtype: TypeLike, shape: Shape, **options: Any) -> Any:
-        """An ndarray of n×m matrices of a scalar type; see `ti.ndarray`."""
+        """Make an ndarray of n×m matrices of a scalar type; see `ti.ndarray`."""
         return _makers["ndarray"]((n, m), dtype, shape, **options)
 
     @staticmethod
     def tensor(n: int, m: int, dtype: TypeLike, shape: Shape, **options: Any) -> Any:
-        """A field or an ndarray of n×m matrices; see `qd.tensor`."""
+        """Make a field or an ndarray of n×m matrices; see `qd.tensor`."""
         return _makers["tensor"]((n, m), dtype, shape, **options)
 
 
 class Vector(Matrix):
-    """A vector of n scalars, in kernels and in Python scope; `ti.Vector([1, 2, 3])`. See
-    `Matrix`."""
+    """A vector of n scalars, in kernels and in Python: `ti.Vector([1, 2, 3])`. See `Matrix`."""
 
     @staticmethod
     def field(n: int, dtype: TypeLike, shape: Shape | None = None, **options: Any) -> Any:  # type: ignore[override]
-        """A field of vectors of n entries of a scalar type; see `ti.field`."""
+        """Declare a field of vectors of n entries of a scalar type; see `ti.field`."""
         return _makers["field"]((n,), dtype, shape, **options)
 
     @staticmethod
     def ndarray(n: int, dtype: TypeLike, shape: Shape, **options: Any) -> Any:  # type: ignore[override]
-        """An ndarray of vectors of n entries of a scalar type; see `ti.ndarray`."""
+        """Make an ndarray of vectors of n entries of a scalar type; see `ti.ndarray`."""
         return _makers["ndarray"]((n,), dtype, shape, **options)
 
     @staticmethod
     def tensor(n: int, dtype: TypeLike, shape: Shape, **options: Any) -> Any:  # type: ignore[override]
-        """A field or an ndarray of vectors of n entries; see `qd.tensor`."""
+        """Make a field or an ndarray of vectors of n entries; see `qd.tensor`."""
         return _makers["tensor"]((n,), dtype, shape, **options)
 
 

@@ -73,7 +73,8 @@ class Ndarray(AsArray):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The extents of the index axes. Raises TaichiTypeError while a kernel is compiled."""
+        """Return the extents of the index axes. Raises TaichiTypeError while a kernel is
+        compiled."""
         if being_built:
             refuse_in_kernel("an ndarray is read", "x[i] is an element, x.shape the extents there")
         return self._shape
@@ -83,7 +84,7 @@ class Ndarray(AsArray):
         return current().capture(self, NdarrayArgument(*self.form))
 
     def tangent(self, number: int) -> Ndarray:
-        """The tangents in one direction; zeros at first."""
+        """Return the tangents in one direction; they are 0 at first."""
         while len(self.tangents) <= number:
             tangent = Ndarray(self.dtype, self._shape, self.element_shape, False, self.layout)
             tangent.is_gradient = True
@@ -92,24 +93,24 @@ class Ndarray(AsArray):
 
     @property
     def dual(self) -> Ndarray | None:
-        """The tangents in the first direction; None for arrays without a gradient."""
+        """Return the tangents in the first direction, or None if the array has no gradient."""
         return self.tangent(0) if self.grad is not None or self.is_gradient else None
 
     @property
     def element_type(self) -> DataType:
-        """The scalar type."""
+        """Return the scalar type of the elements."""
         return self.dtype
 
     def has_grad(self) -> bool:
-        """Return whether it has a gradient."""
+        """Return whether the array has a gradient."""
         return self.grad is not None
 
     def has_dual(self) -> bool:
-        """Return whether it has tangents."""
+        """Return whether the array has tangents."""
         return bool(self.tangents)
 
     def clear_gradient(self) -> None:
-        """Set the gradient to 0, where there is one."""
+        """Set the gradient to 0, if there is one."""
         if self.grad is not None:
             self.grad.elements.fill(0)
 
@@ -124,7 +125,7 @@ class Ndarray(AsArray):
 
     @property
     def is_derivative(self) -> bool:
-        """Return whether it is the gradient or the tangents of another."""
+        """Return whether this array holds the gradient or the tangents of another array."""
         return self.is_gradient
 
     def _locate(self, key: object) -> tuple[Elements, tuple[int, ...]]:
@@ -158,22 +159,22 @@ class Ndarray(AsArray):
         elements.put(index, values)
 
     def fill(self, value: object) -> None:
-        """Set every element."""
+        """Set every element to a value."""
         values = self.fit(array_of(value, self.description))
         check_element(values, self.element_shape)
         self.note_write()
         self.elements.write(values)
 
     def to_numpy(self, dtype: DTypeLike | None = None, *, copy: bool | None = True) -> Values:
-        """A copy, of shape `shape + element_shape`, or (`copy=False`) an array of the same memory,
-        of which tapes take no launch as long as it exists."""
+        """Return a NumPy array of shape `shape + element_shape`: a copy, or with `copy=False` a
+        view of the same memory. While a view exists, a tape refuses launches that use the array."""
         self.note_read()
         values: Values | None = self.shared_array(copy)
         values = self._ordered_elements().read() if values is None else values
         return converted(values, dtype, copy)
 
     def from_numpy(self, values: object) -> None:
-        """Set all elements. Raises ValueError for another shape."""
+        """Set all elements from a NumPy array. Raises ValueError if the shapes differ."""
         array = array_of(values, self.description)
         if array.shape != (shape := self._shape + self.element_shape):
             raise ValueError(f"from_numpy: the ndarray has shape {shape}, the array {array.shape}")
@@ -182,10 +183,12 @@ class Ndarray(AsArray):
         self._ordered_elements().write(array)
 
     def copy_from(self, other: object) -> None:
-        """Set all elements from an ndarray or a field of the same shape; a tape differentiates
-        that.
+        """Copy all elements from an ndarray or a field of the same shape. A tape differentiates the
+        copy.
 
-        Raises ValueError for another shape, TypeError for what is neither.
+        Raises:
+            ValueError: the shapes differ.
+            TypeError: the source is neither an ndarray nor a field.
         """
         if other is self:
             return
@@ -274,14 +277,23 @@ def ndarray(
     layout: Sequence[int] | None = None,
     **unknown: object,
 ) -> Ndarray:
-    """An array of zeros, without gaps, which kernels take as `ti.types.ndarray()`.
+    """Make a contiguous array of zeros, which a kernel takes as a `ti.types.ndarray()` argument.
 
-    `dtype` is a scalar type, or that of a vector or matrix; `shape` an extent or a tuple of
-    extents. With `needs_grad` (of floats) it has an ndarray `grad`. `layout`
-    lists the axes as they lie in memory, the outermost first. Raises TaichiRuntimeError if integers
-    need a gradient, and for extents that are no positive integers, TaichiTypeError for a type of
-    structs and for keywords that it does not have, ValueError for a layout that is no permutation
-    of the axes, TaichiMemoryError for more than there is.
+    Args:
+        dtype: a scalar, vector or matrix type.
+        shape: an extent or a tuple of extents.
+        needs_grad: give a float array an ndarray `grad`.
+        layout: the axes in the order in which they are stored, outermost first.
+
+    Returns:
+        The ndarray.
+
+    Raises:
+        TaichiRuntimeError: `needs_grad` is set for integers, or an extent is not a positive
+            integer.
+        TaichiTypeError: the type is a struct type, or a keyword is unknown.
+        ValueError: the layout is not a permutation of the axes.
+        TaichiMemoryError: the machine has too little memory.
     """
     refuse_unknown("ti.ndarray", unknown, ndarray)
     if isinstance(dtype, StructType):

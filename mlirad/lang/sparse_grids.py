@@ -1,4 +1,4 @@
-"""`ti.sparse`: grids of structs of which only the cells that are written to are active."""
+"""`ti.sparse`: grids of structs in which only cells that were written are active."""
 
 from __future__ import annotations
 
@@ -23,8 +23,15 @@ def __dir__() -> list[str]:
 
 
 def grid(field_dict: Mapping[str, Any], shape: Shape) -> StructField:
-    """A field of structs, by names and types of members, in a bitmasked block of two or three axes
-    of some extents. Raises TaichiRuntimeError for another number of them."""
+    """Return a field of structs in a bitmasked block.
+
+    Args:
+        field_dict: the types of the members, by name.
+        shape: two or three extents.
+
+    Raises:
+        TaichiRuntimeError: the number of extents is not two or three.
+    """
     sizes = sizes_of(shape)
     if len(sizes) not in (2, 3):
         raise TaichiRuntimeError(f"a sparse grid has two or three axes, not {len(sizes)}")
@@ -34,7 +41,7 @@ def grid(field_dict: Mapping[str, Any], shape: Shape) -> StructField:
 
 
 def usage(x: StructField) -> float:
-    """How many cells of a sparse grid are active, of all: 0 to 1."""
+    """Return the fraction of cells of a sparse grid that are active, 0 to 1."""
     block = x.parent()
     assert isinstance(block, SNode)
     count: int = _count_active(block)

@@ -39,26 +39,42 @@ def init(
     debug: bool | None = None,
     **options: object,
 ) -> None:
-    """Start a program; fields and compiled kernels of the last one are gone.
+    """Start a program. Fields and compiled kernels of the previous program are discarded.
 
-    Options: arch (else the environment's MLIRAD_ARCH, else the CPU), default_fp, default_ip,
-    debug (indices and assertions are checked), debug_info (kernels have names and lines in gdb
-    and perf, see docs/debuggers.md; else the environment's MLIRAD_DEBUG_INFO), random_seed,
-    cpu_max_num_threads, fast_math, opt_level,
-    kernel_profiler (launches are timed, for `ti.profiler`), lanes (iterations of
-    parallel loops that run together: None, as many as the processor's vectors hold where that
-    pays; 1, none; 4, 8 or 16, wherever possible; else the environment's MLIRAD_LANES),
-    print_ir, dump_ir (a folder where every stage of what is compiled is written; else the
-    environment's MLIRAD_DUMP_IR), simt_order (of the threads of arch=ti.simt: ascending,
-    descending or shuffled; else the environment's MLIRAD_SIMT_ORDER, else ascending),
-    enable_fallback (to the CPU, where no machine of `arch` is there: else that raises
-    UnavailableError), offline_cache, offline_cache_file_path, offline_cache_max_size_of_files,
-    offline_cache_cleaning_policy and offline_cache_cleaning_factor (see docs/cache.md); Taichi's
-    other options are accepted.
-    The environment sets what no argument does: `TI_DEBUG=1`, `TI_DEFAULT_FP=f64`, the prefix and
-    the option in capitals; `TI_ARCH` overrides the argument.
-    Raises KeyError for unknown ones, ValueError for a value in the environment that is none of its
-    option, OSError for a folder that cannot be made.
+    Args:
+        arch: the machine to run on: `ti.cpu`, `ti.cuda`, ...; or a list to try in order. The
+            default is MLIRAD_ARCH in the environment, then the CPU.
+        default_fp: the type of float literals and of `float`, f32 by default.
+        default_ip: the type of integer literals and of `int`, i32 by default.
+        debug: check indices and assertions in kernels.
+        options: further options, listed below.
+
+    Options:
+
+    - `debug_info`: give kernels names and lines in gdb and perf (see docs/debuggers.md); default
+      MLIRAD_DEBUG_INFO.
+    - `random_seed`, `cpu_max_num_threads`, `fast_math`, `opt_level`.
+    - `kernel_profiler`: time launches, for `ti.profiler`.
+    - `lanes`: how many iterations of a parallel loop run together in SIMD lanes. None uses the
+      vector width of the processor if that pays, 1 uses no lanes; 4, 8 or 16 are used wherever
+      possible. Default MLIRAD_LANES.
+    - `print_ir`: print every stage of compilation.
+    - `dump_ir`: a folder to which every stage of compilation is written; default MLIRAD_DUMP_IR.
+    - `simt_order`: the order of threads with `arch=ti.simt`: ascending, descending or shuffled;
+      default MLIRAD_SIMT_ORDER, then ascending.
+    - `enable_fallback`: use the CPU if the machine that `arch` names is not available.
+    - `offline_cache`, `offline_cache_file_path`, `offline_cache_max_size_of_files`,
+      `offline_cache_cleaning_policy`, `offline_cache_cleaning_factor`: see docs/cache.md.
+
+    Taichi's other options are accepted. An environment variable sets an option that no argument
+    sets: `TI_DEBUG=1`, `TI_DEFAULT_FP=f64` (the prefix, then the option in capitals). `TI_ARCH`
+    overrides the argument.
+
+    Raises:
+        KeyError: an option is unknown.
+        ValueError: an environment variable has a value that its option does not allow.
+        OSError: a folder cannot be made.
+        UnavailableError: the machine is not available, and `enable_fallback` is off.
     """
     named = {"arch": arch, "default_fp": default_fp, "default_ip": default_ip, "debug": debug}
     begin(with_environment("TI_", {**named, **options}))
@@ -101,15 +117,17 @@ def _start_first(archs: Sequence[str], config: Config) -> pm.Program:
 
 
 def reset() -> None:
-    """End the program; the next one begins with `ti.init`."""
+    """End the program. The next one begins with `ti.init`."""
     pm.stop()
     Function.run = None
 
 
 def sync() -> None:
-    """Wait for launched kernels; on the CPU a launch has ended when it returns.
+    """Wait until all launched kernels have finished. On the CPU a launch has finished when it
+    returns.
 
-    Raises TaichiRuntimeError if one failed meanwhile.
+    Raises:
+        TaichiRuntimeError: a launch has failed.
     """
     if pm.is_started():
         pm.program().executor.synchronize()

@@ -22,11 +22,20 @@ def struct(**members: Any) -> StructType:
 
 
 def dataclass(cls: type) -> StructType:
-    """The type of structs with the members that a class annotates, and its methods.
+    """Return the struct type with the annotated members of a class, and its methods.
 
-    Members and methods of the classes that it inherits from come first. Raises TaichiSyntaxError
-    for a member with a default value, TaichiCompilationError for one that is declared twice,
-    TaichiTypeError for what is no class.
+    Members and methods of base classes come first.
+
+    Args:
+        cls: the class.
+
+    Returns:
+        The struct type.
+
+    Raises:
+        TaichiSyntaxError: a member has a default value.
+        TaichiCompilationError: a member is declared twice.
+        TaichiTypeError: `cls` is not a class.
     """
     instance(cls, type, "what ti.dataclass marks", "a class")
     _refuse_twice(cls)

@@ -30,7 +30,7 @@ extension = Enum(
     "extension",
     ["sparse", "quant", "quant_basic", "data64", "adstack", "bls", "assertion", "extfunc", "mesh"],
 )
-extension.__doc__ = """What Taichi's backends may have, by the names that programs for it use."""
+extension.__doc__ = """Optional features of Taichi's backends, under Taichi's names."""
 
 
 _REAL = [*(t for t in ALL if t.is_float), float]

@@ -1,4 +1,4 @@
-"""`ti.types`: makers of argument and element types."""
+"""`ti.types`: types of arguments and elements."""
 
 from __future__ import annotations
 
@@ -16,35 +16,54 @@ from mlirad.types import ALL, DataType, TypeLike, resolve
 
 
 class _Type(MatrixType):
-    """A type of vectors or matrices, for parameters, results, fields and ndarrays; called with
-    entries, shorter vectors or one number for all it makes one. Raises TaichiCompilationError for
-    another number of entries."""
+    """A vector or matrix type, for parameters, results, fields and ndarrays.
+
+    Call the type to make a value: with its entries, with shorter vectors, or with one number for
+    all entries. Raises TaichiCompilationError if the number of entries is wrong.
+    """
 
     def matrix_class(self) -> type[Any]:
         return Matrix
 
     def field(self, *args: Any, **kwargs: Any) -> Any:
-        """A field of this type."""
+        """Declare a field of this type."""
         return lf.matrix_field(self.shape, self.dtype, *args, **kwargs)
 
     def ndarray(self, *args: Any, **kwargs: Any) -> Any:
-        """An ndarray of this type."""
+        """Make an ndarray of this type."""
         return ln.make(self.shape, self.dtype, *args, **kwargs)
 
 
 def vector(n: int | None = None, dtype: TypeLike | None = None) -> MatrixType:
-    """The type of vectors of n entries of a scalar type (by default the default float type), for
-    parameters, results and fields; called, it makes a vector. Without n, of any vector. Raises
-    TaichiTypeError for a size that is no integer, ValueError for one that is not positive."""
+    """Return the type of vectors, for parameters, results and fields. Call the type to make a
+    vector.
+
+    Args:
+        n: the number of entries; None stands for any vector.
+        dtype: the scalar type, by default the default float type.
+
+    Raises:
+        TaichiTypeError: n is not an integer.
+        ValueError: n is not positive.
+    """
     if n is not None:
         (n,) = element_sizes([n])
     return _Type(n, None, dtype, 1)
 
 
 def matrix(n: int | None = None, m: int | None = None, dtype: TypeLike | None = None) -> MatrixType:
-    """The type of n×m matrices of a scalar type (by default the default float type), for
-    parameters, results and fields; called, it makes a matrix. Without sizes, of any matrix. Raises
-    TaichiTypeError for a size that is no integer, ValueError for one that is not positive."""
+    """Return the type of n×m matrices, for parameters, results and fields. Call the type to make a
+    matrix.
+
+    Args:
+        n: the number of rows; None stands for any matrix.
+        m: the number of columns.
+        dtype: the scalar type, by default the default float type.
+
+    Raises:
+        TaichiTypeError: a size is not an integer.
+        ValueError: a size is not positive.
+    """
     if n is not None or m is not None:
         n, m = element_sizes([n, m])
     return _Type(n, m, dtype, 2)
@@ -59,13 +78,23 @@ def ndarray(
     element_shape: tuple[int, ...] | None = None,
     field_dim: int | None = None,
 ) -> NdarrayType:
-    """The type of array arguments: ndarrays, NumPy's, torch's and JAX's arrays, and whatever speaks
-    DLPack; what is None is left open. Launches raise TaichiRuntimeTypeError for others.
+    """Return the type of array arguments: ndarrays, arrays of NumPy, torch and JAX, and other
+    objects that support DLPack. What is None is left open.
 
-    `dtype` is a scalar type, or that of a vector or matrix, `ndim` the number of index axes.
-    `boundary="clamp"` has indices beyond an end read and write the last element.
-    `element_dim` and `element_shape` say how many axes an element has, and of which extents;
-    `field_dim` is another name of `ndim`. Raises ValueError if these contradict one another.
+    A launch raises TaichiRuntimeTypeError if its argument does not have the declared type.
+
+    Args:
+        dtype: a scalar, vector or matrix type.
+        ndim: the number of index axes.
+        needs_grad: whether the array has a gradient.
+        boundary: "unsafe", or "clamp": an index beyond an end then reads and writes the last
+            element.
+        element_dim: the number of axes of an element.
+        element_shape: the extents of an element.
+        field_dim: another name for `ndim`.
+
+    Raises:
+        ValueError: the arguments contradict each other.
     """
     if ndim is not None and field_dim not in (None, ndim):
         raise ValueError(f"ndim={ndim} and field_dim={field_dim}, which are names of one thing")
@@ -97,30 +126,37 @@ def _element_type(
 
 
 def argpack(**members: Any) -> ArgPackType:
-    """The type of several arguments that are passed as one, by names and types: called with values,
-    it makes an `ArgPack`."""
+    """Return the type of a named group of arguments that is passed as one.
+
+    Args:
+        members: the types by name.
+
+    Returns:
+        The type. Call it with values to make an `ArgPack`.
+    """
     return ArgPackType(members)
 
 
 def sparse_matrix_builder() -> ArgPackType:
-    """The type of builders of sparse matrices: `A[i, j] += v` in a kernel adds a triplet."""
+    """Return the type of a sparse matrix builder argument: in a kernel, `A[i, j] += v` adds a
+    triplet."""
     return TRIPLETS
 
 
 def is_integral(dtype: TypeLike) -> bool:
-    """Return whether a scalar type (`ti.i32`, `int`, one of NumPy's) is one of integers. Raises
-    TypeError for what is none."""
+    """Return whether a scalar type (`ti.i32`, `int`, or a NumPy type) is an integer type. Raises
+    TypeError if it is not a scalar type."""
     return resolve(dtype).is_integer
 
 
 def is_signed(dtype: DataType) -> bool:
-    """Return whether one of mlirad's scalar types is of integers with a sign."""
+    """Return whether a scalar type of mlirad is a signed integer type."""
     return dtype.is_integer and dtype.is_signed
 
 
 def is_real(dtype: TypeLike) -> bool:
-    """Return whether a scalar type (`ti.f32`, `float`, one of NumPy's) is one of floats. Raises
-    TypeError for what is none."""
+    """Return whether a scalar type (`ti.f32`, `float`, or a NumPy type) is a float type. Raises
+    TypeError if it is not a scalar type."""
     return resolve(dtype).is_float
 
 

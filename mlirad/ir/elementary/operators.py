@@ -37,13 +37,13 @@ def _rounding(
     )
 
 
-_NEAREST = "The nearest integer, as a float, halves "
+_NEAREST = "The nearest integer, as a float; halves round "
 ROUNDINGS = (
-    _rounding("ceil", math.ceil, "The least integer from x on, as a float"),
-    _rounding("floor", math.floor, "The greatest integer up to x, as a float"),
+    _rounding("ceil", math.ceil, "The smallest integer that is at least x, as a float"),
+    _rounding("floor", math.floor, "The largest integer that is at most x, as a float"),
     _rounding("round", _round, f"{_NEAREST}away from 0", is_instruction=False),
     _rounding("roundeven", round, f"{_NEAREST}to the even one"),
-    _rounding("trunc", math.trunc, "The integer part towards 0, as a float"),
+    _rounding("trunc", math.trunc, "The integer part, rounded towards 0, as a float"),
 )
 OPERATORS = (
     Function(

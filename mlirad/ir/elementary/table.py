@@ -96,7 +96,7 @@ ELEMENTARY = (
     _call(
         "acos",
         -(t / sqrt(1.0 - x * x)),
-        "The angle in radians, from 0 to π, of a cosine from -1 to 1",
+        "The arccosine, in radians from 0 to π, of a number from -1 to 1",
         domain=UNIT,
         range=(0.0, pi),
         shape=Shape.DECREASING,
@@ -105,7 +105,7 @@ ELEMENTARY = (
     _call(
         "acosh",
         t / (sqrt(x - 1.0) * sqrt(x + 1.0)),
-        "The number, from 0 on, of a hyperbolic cosine from 1 on",
+        "The inverse hyperbolic cosine of a number of at least 1, at least 0",
         domain=(1.0, inf),
         range=NOT_NEGATIVE,
         shape=Shape.INCREASING,
@@ -114,7 +114,7 @@ ELEMENTARY = (
     _call(
         "asin",
         t / sqrt(1.0 - x * x),
-        "The angle in radians, from -π/2 to π/2, of a sine from -1 to 1",
+        "The arcsine, in radians from -π/2 to π/2, of a number from -1 to 1",
         domain=UNIT,
         range=(-pi / 2, pi / 2),
         shape=Shape.INCREASING,
@@ -123,13 +123,13 @@ ELEMENTARY = (
     _call(
         "asinh",
         t / cosh(r),  # x * x may overflow
-        "The number of a hyperbolic sine",
+        "The inverse hyperbolic sine",
         shape=Shape.INCREASING,
     ),
     _call(
         "atan",
         t / (x * x + 1.0),
-        "The angle in radians, from -π/2 to π/2, of a tangent",
+        "The arctangent, in radians from -π/2 to π/2",
         range=(-pi / 2, pi / 2),
         shape=Shape.INCREASING,
     ),
@@ -143,7 +143,7 @@ ELEMENTARY = (
     _call(
         "atanh",
         t / ((1.0 - x) * (x + 1.0)),
-        "The number of a hyperbolic tangent between -1 and 1",
+        "The inverse hyperbolic tangent of a number between -1 and 1",
         domain=INSIDE_UNIT,
         shape=Shape.INCREASING,
         slope=Slope.POLE,
@@ -151,7 +151,7 @@ ELEMENTARY = (
     _call(
         "cbrt",
         t / (r * r * 3.0),
-        "The cube root, also of what is below 0",
+        "The cube root, for negative numbers too",
         shape=Shape.INCREASING,
         slope=Slope.POLE,
     ),
@@ -165,7 +165,7 @@ ELEMENTARY = (
         intrinsic="copysign",
         jumps=True,
     ),
-    _call("cos", -(t * sin(x)), "The cosine of radians", range=UNIT),
+    _call("cos", -(t * sin(x)), "The cosine of an angle in radians", range=UNIT),
     _call(
         "cosh",
         t * sinh(x),
@@ -178,7 +178,7 @@ ELEMENTARY = (
     _call(
         "erfc",
         -(t * _BELL),
-        "`1 - erf(x)`, exact also where that is small",
+        "`1 - erf(x)`, accurate even if the result is small",
         range=(0.0, 2.0),
         shape=Shape.DECREASING,
     ),
@@ -201,7 +201,7 @@ ELEMENTARY = (
     _call(
         "expm1",
         t * exp(x),
-        "`exp(x) - 1`, exact also where x is small",
+        "`exp(x) - 1`, accurate even if x is small",
         range=(-1.0, inf),
         shape=Shape.INCREASING,
         slope=Slope.OVERFLOW,
@@ -210,7 +210,7 @@ ELEMENTARY = (
         "hypot",
         math.hypot,
         (),
-        "`sqrt(x * x + y * y)`, also where a square overflows",
+        "`sqrt(x * x + y * y)`, even if a square overflows",
         "x, y",
         range=NOT_NEGATIVE,
         expansion=_HYPOTENUSE,
@@ -234,7 +234,7 @@ ELEMENTARY = (
     _call(
         "log1p",
         t / (x + 1.0),
-        "`log(1 + x)`, exact also where x is small",
+        "`log(1 + x)`, accurate even if x is small",
         domain=ABOVE_MINUS_ONE,
         shape=Shape.INCREASING,
         slope=Slope.POLE,
@@ -258,7 +258,7 @@ ELEMENTARY = (
         shape=Shape.DECREASING,
         slope=Slope.POLE,
     ),
-    _call("sin", t * cos(x), "The sine of radians", range=UNIT),
+    _call("sin", t * cos(x), "The sine of an angle in radians", range=UNIT),
     _call("sinh", t * cosh(x), "The hyperbolic sine", shape=Shape.INCREASING, slope=Slope.OVERFLOW),
     Function(
         "sqrt",
@@ -272,7 +272,13 @@ ELEMENTARY = (
         slope=Slope.POLE,
         intrinsic="sqrt",
     ),
-    _call("tan", t * (r * r + 1.0), "The tangent of radians", domain=NOWHERE, slope=Slope.OVERFLOW),
+    _call(
+        "tan",
+        t * (r * r + 1.0),
+        "The tangent of an angle in radians",
+        domain=NOWHERE,
+        slope=Slope.OVERFLOW,
+    ),
     _call("tanh", t * (1.0 - r * r), "The hyperbolic tangent", range=UNIT, shape=Shape.INCREASING),
 )
 

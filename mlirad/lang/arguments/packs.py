@@ -98,8 +98,11 @@ def pack_type(declared: object) -> ArgPackType | None:
 
 
 class ArgPack:
-    """Arguments by name, which can be set between launches. Raises TaichiRuntimeTypeError for names
-    that are missing or unknown."""
+    """A named group of arguments. You can set its values between launches.
+
+    Raises:
+        TaichiRuntimeTypeError: a name is missing or unknown.
+    """
 
     def __init__(self, kind: ArgPackType, values: dict[str, Any]) -> None:
         object.__setattr__(self, "_kind", kind)
@@ -126,15 +129,15 @@ class ArgPack:
     __setitem__ = __setattr__
 
     def keys(self) -> KeysView[str]:
-        """The names."""
+        """Return the names."""
         return self._values.keys()
 
     def items(self) -> ItemsView[str, Any]:
-        """Names and values."""
+        """Return the names and values."""
         return self._values.items()
 
     def to_dict(self) -> dict[str, Any]:
-        """The values by name, those of packs too."""
+        """Return the values as a dictionary, with packs inside it as dictionaries too."""
         return {k: v.to_dict() if isinstance(v, ArgPack) else v for k, v in self.items()}
 
 

@@ -135,18 +135,30 @@ def field(
     needs_dual: bool = False,
     **unknown: object,
 ) -> Field:
-    """A field of scalars, or of vectors or matrices where `dtype` is the type of one.
+    """Declare a field: an array of scalars, vectors or matrices that kernels read and write. All
+    numbers are 0 at first.
 
-    `dtype` is f16, f32, f64, u1, i8 to i64 or u8 to u64, or `int` and `float` for the default
-    types. `shape` is an extent or a tuple of extents, `()` for a single element, which is
-    `f[None]`; without it the field is placed by hand. `order` says which axis is the outermost in
-    memory ("ji": the second), `offset` is the first index along each axis. All numbers are 0 at
-    first. `needs_grad` and `needs_dual` (of floats) give it a field `grad` for reverse mode, and
-    `dual` for forward mode.
+    Args:
+        dtype: the type of an element: f16, f32, f64, u1, i8 to i64 or u8 to u64, a vector or matrix
+            type, or `int` and `float` for the default types.
+        shape: an extent or a tuple of extents; `()` declares a single element, `f[None]`. Without a
+            shape, you place the field in a layout tree yourself.
+        order: the order of the axes in memory, outermost first: "ji" puts the second axis
+            outermost.
+        name: a name for messages.
+        offset: the first index along each axis, 0 by default.
+        needs_grad: give a float field a field `grad`, for reverse mode.
+        needs_dual: give a float field a field `dual`, for forward mode.
 
-    Raises TaichiRuntimeError if gradients are asked of integers, and for extents that are no
-    positive integers, TaichiCompilationError for an order or an offset that does not fit,
-    TaichiTypeError for keywords that it does not have, TaichiMemoryError for more than there is.
+    Returns:
+        The field.
+
+    Raises:
+        TaichiRuntimeError: `needs_grad` or `needs_dual` is set for integers, or an extent is not a
+            positive integer.
+        TaichiCompilationError: the order or the offset does not fit the shape.
+        TaichiTypeError: a keyword is unknown.
+        TaichiMemoryError: the machine has too little memory.
     """
     refuse_unknown("ti.field", unknown, field)
     element_shape: tuple[int, ...] = ()

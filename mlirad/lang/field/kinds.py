@@ -25,7 +25,7 @@ class Field(metaclass=_Kind):
 
 
 class ScalarField(Field):
-    """A field of scalars, or a component of another one."""
+    """A field of scalars, or one component of a field of vectors or matrices."""
 
     @classmethod
     def holds(cls, element_shape: tuple[int, ...]) -> bool:

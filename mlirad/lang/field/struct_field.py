@@ -41,9 +41,9 @@ _OF_LISTS = ("append", "length", "deactivate", "loop_range")  # which all member
 
 
 class StructField(FieldGroup):
-    """Structs over index axes: `f.a` is the field of a member, `f[i].a` a member of an element.
+    """A field of structs: `f.a` is the field of a member, and `f[i].a` is a member of an element.
 
-    Names of members go before those of this class.
+    A member hides an attribute of this class with the same name.
     """
 
     def __init__(
@@ -90,30 +90,30 @@ class StructField(FieldGroup):
 
     @property
     def keys(self) -> list[str]:
-        """The names of the members."""
+        """Return the names of the members."""
         return list(_fields(self))
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Cells along each index axis."""
+        """Return the number of cells along each index axis."""
         return _first(self).shape
 
     @property
     def dtype(self) -> DataType:
-        """The type of the first scalar."""
+        """Return the type of the first scalar."""
         return _first(self).dtype
 
     @property
     def snode(self) -> PlacedField:
-        """The first member as a leaf of its layout tree."""
+        """Return the first member as a leaf of its layout tree."""
         return _first(self).snode
 
     def parent(self, n: int = 1) -> PlacedField | SNode | None:
-        """The block `n` levels up."""
+        """Return the block `n` levels up."""
         return _first(self).parent(n)
 
     def get_member_field(self, key: str) -> Any:
-        """The field of a member."""
+        """Return the field of a member."""
         return _fields(self)[key]
 
     def __getitem__(self, key: object) -> Struct:
@@ -124,14 +124,14 @@ class StructField(FieldGroup):
             _fields(self)[name][key] = member
 
     def fill(self, value: Any) -> None:
-        """Set every element: all its numbers, or to a struct."""
+        """Set every element: to one number in all members, or to a struct."""
         members = matching_members(value, _fields(self)) if not ex.is_scalar(value) else None
         for name, field in _fields(self).items():
             field.fill(value if members is None else members[name])
 
     def copy_from(self, other: StructField) -> None:
-        """Set all elements from a field of the same shape and members. Raises TypeError for what is
-        no field of structs."""
+        """Copy all elements from a field of the same shape and members. Raises TypeError if the
+        source is not a field of structs."""
         if not isinstance(other, StructField):
             raise TypeError(f"copy_from: a field of structs is needed, not a {type(other)}")
         for name, field in matching_members(_fields(other), _fields(self)).items():
@@ -144,29 +144,31 @@ class StructField(FieldGroup):
         )
 
     def to_numpy(self, *, copy: bool | None = True) -> dict[str, Any]:
-        """Copies of the members, by name, or (`copy=False`) arrays of the same memory."""
+        """Return the members as NumPy arrays, by name: copies, or with `copy=False` views of the
+        same memory."""
         return {name: field.to_numpy(copy=copy) for name, field in _fields(self).items()}
 
     def from_numpy(self, arrays: Mapping[str, Any]) -> None:
-        """Set all members from arrays by name."""
+        """Set all members from a dictionary of NumPy arrays."""
         for name, array in matching_members(arrays, _fields(self)).items():
             _fields(self)[name].from_numpy(array)
 
     def to_torch(self, device: object = None, *, copy: bool | None = True) -> dict[str, Any]:
-        """Copies of the members as torch tensors, by name, or tensors of the same memory."""
+        """Return the members as torch tensors, by name: copies, or with `copy=False` views of the
+        same memory."""
         return {name: field.to_torch(device, copy=copy) for name, field in _fields(self).items()}
 
     def from_torch(self, tensors: Mapping[str, Any]) -> None:
-        """Set all members from torch tensors by name."""
+        """Set all members from a dictionary of torch tensors."""
         for name, tensor in matching_members(tensors, _fields(self)).items():
             _fields(self)[name].from_torch(tensor)
 
     def to_jax(self) -> dict[str, Any]:
-        """Copies of the members as JAX's arrays, by name."""
+        """Return copies of the members as JAX arrays, by name."""
         return {name: field.to_jax() for name, field in _fields(self).items()}
 
     def from_jax(self, arrays: Mapping[str, Any]) -> None:
-        """Set all members from JAX's arrays by name."""
+        """Set all members from a dictionary of JAX arrays."""
         for name, array in matching_members(arrays, _fields(self)).items():
             _fields(self)[name].from_jax(array)
 

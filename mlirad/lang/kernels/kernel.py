@@ -305,17 +305,25 @@ def _shorten_trace(error: TaichiCompilationError) -> TaichiCompilationError:
 
 
 def kernel(function: Any = None) -> Any:
-    """Compile a function when it is called: its outermost loops run in parallel.
+    """Compile a function when it is called. Its outermost loops run in parallel.
 
-    Every parameter has a type: a scalar type, `ti.template()`, or one of `ti.types`; so has the
-    result, if there is one. A function, or a method of a `ti.data_oriented` class. It is compiled
-    again for each choice of template arguments and of types of arrays.
+    Each parameter needs a type: a scalar type, `ti.template()`, or a type from `ti.types`. A result
+    needs one too. The function may be a method of a `ti.data_oriented` class. A kernel is compiled
+    again for each combination of template arguments and array types.
 
-    What cannot be compiled raises TaichiCompilationError, or one of its kinds (TaichiSyntaxError,
-    for parameters without a type and another number of arguments too, TaichiTypeError,
-    TaichiNameError, TaichiIndexError), with the line. A call raises TaichiRuntimeTypeError for
-    arguments that are not of their types, TaichiAssertionError for assertions, and, with
-    `ti.init(debug=True)`, for indices that are out of range.
+    Args:
+        function: the Python function to compile.
+
+    Returns:
+        The kernel. Call it with arguments to launch it.
+
+    Raises:
+        TaichiCompilationError: the function cannot be compiled; the message names the line.
+            Subclasses are TaichiSyntaxError (also for a parameter without a type, and a wrong
+            number of arguments), TaichiTypeError, TaichiNameError and TaichiIndexError.
+        TaichiRuntimeTypeError: an argument of a launch does not have the declared type.
+        TaichiAssertionError: an assertion fails, or, with `ti.init(debug=True)`, an index is out of
+            range.
     """
     if function is None:  # `@ti.kernel()`
         return kernel
@@ -324,11 +332,12 @@ def kernel(function: Any = None) -> Any:
 
 
 def func(function: Any = None) -> Any:
-    """Mark a function for use in kernels, and in other such functions, where it is inlined.
+    """Mark a function that kernels, and other such functions, call. It is inlined into its caller.
 
-    Parameters need no types: they are passed by value, fields and what is `ti.template()` by
-    reference. It may return several values, from any place. Outside of kernels it is an ordinary
-    function of Python's. What cannot be translated raises what kernels raise that call it.
+    Parameters need no types. Arguments are passed by value; fields and parameters declared as
+    `ti.template()` are passed by reference. The function may return several values, from any point.
+    Python can call it as an ordinary function. If it cannot be compiled, the kernel that calls it
+    raises the error.
     """
     if function is None:  # `@ti.func()`
         return func
@@ -337,10 +346,12 @@ def func(function: Any = None) -> Any:
 
 
 def real_func(function: Callable[..., Any]) -> Function:
-    """Mark a function for use in kernels that declares the types of its parameters and its result,
-    and may call itself. Its loops run in order.
+    """Mark a function that kernels call and that may call itself.
 
-    Raises TaichiSyntaxError if a parameter has no type.
+    The types of its parameters and of its result must be declared. Its loops run serially.
+
+    Raises:
+        TaichiSyntaxError: a parameter has no type.
     """
     evaluate_annotations(function, sys._getframe(1))
     marked = Function(function, is_real=True)
@@ -349,10 +360,19 @@ def real_func(function: Callable[..., Any]) -> Function:
 
 
 def data_oriented(cls: type | None = None, *, template_primitives: bool = True) -> Any:
-    """Mark a class whose methods may be kernels; `self` is a compile-time value in them: its
-    fields are fields, its numbers are constants of the compiled kernel, and its ndarrays are found
-    anew at each launch. Without `template_primitives` numbers are, too: a launch that finds another
-    number is compiled for it. Raises TaichiTypeError for what is no class."""
+    """Mark a class whose methods may be kernels.
+
+    `self` is a compile-time value in those kernels: fields among its attributes are fields, and
+    numbers become constants of the compiled kernel. Its ndarrays are looked up at each launch.
+
+    Args:
+        cls: the class.
+        template_primitives: if False, numbers are looked up at each launch too, and the kernel is
+            compiled again when one has changed.
+
+    Raises:
+        TaichiTypeError: `cls` is not a class.
+    """
 
     def mark(cls: type) -> type:
         marked: type = instance(cls, type, "what ti.data_oriented marks", "a class")

@@ -40,7 +40,8 @@ def order_of(layout: Sequence[int] | None) -> str | None:
 
 
 def axes(*numbers: int) -> Axes:
-    """Axes by number, from 0. Raises TaichiTypeError and ValueError for anything else."""
+    """Return axes by number, counted from 0. Raises TaichiTypeError or ValueError for anything
+    else."""
     return Axes(tuple(integer(axis, "an axis", low=0) for axis in numbers))
 
 

@@ -11,7 +11,7 @@ from mlirad.runtime.program import program
 
 
 class FieldsBuilder:
-    """A set of trees with a life of its own: fields are placed, then `finalize()` allocates
+    """A set of layout trees with its own lifetime: place fields, then call `finalize()` to allocate
     them."""
 
     def __init__(self) -> None:
@@ -25,8 +25,11 @@ class FieldsBuilder:
 
     @in_turn
     def finalize(self, raise_warning: bool = True) -> Trees:
-        """Allocate the trees. Raises TaichiRuntimeError when called twice, or with nothing
-        placed."""
+        """Allocate the trees.
+
+        Raises:
+            TaichiRuntimeError: `finalize` was called before, or nothing is placed.
+        """
         if self._finalized:
             raise TaichiRuntimeError("FieldsBuilder finalized")
         if not list(self._root.fields()):

@@ -117,5 +117,5 @@ def _give_back(tree: SNode) -> None:
 
 
 def deactivate_all_snodes() -> None:
-    """Make all cells of all sparse blocks of the program inactive."""
+    """Deactivate all cells of all sparse blocks of the program."""
     deactivate_all(program().trees.root)

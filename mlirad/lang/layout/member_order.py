@@ -6,8 +6,8 @@ from enum import Enum
 
 
 class Layout(Enum):
-    """How the components of a matrix field, or the members of a field of structs, lie: together, or
-    each on its own."""
+    """The storage of the components of a matrix field, or of the members of a struct field:
+    together (AOS), or each in its own array (SOA)."""
 
     AOS = 0
     SOA = 1

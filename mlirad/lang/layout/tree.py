@@ -24,7 +24,7 @@ Offset = int | Sequence[int] | None  # of indices, as users give it
 
 
 class SNode:
-    """A block of a layout tree: the root, or cells over some axes."""
+    """A block of a layout tree: the root, or cells along some axes."""
 
     def __init__(
         self,
@@ -41,24 +41,24 @@ class SNode:
         self.children: list[SNode | Leaf] = []
 
     def dense(self, axes_: Axes | Sequence[Axes], dimensions: Shape) -> SNode:
-        """A dense block over some axes. `dimensions` is one extent for all of them, or one for
-        each."""
+        """Return a new dense block along some axes. `dimensions` is one extent for all axes, or one
+        for each."""
         return self._block(Kind.DENSE, axes_, dimensions)
 
     def pointer(self, axes_: Axes | Sequence[Axes], dimensions: Shape) -> SNode:
-        """A block whose cells are inactive, and 0, until they are written to."""
+        """Return a new block whose cells are inactive, and 0, until they are written."""
         return self._block(Kind.POINTER, axes_, dimensions)
 
     def bitmasked(self, axes_: Axes | Sequence[Axes], dimensions: Shape) -> SNode:
-        """A block whose cells are inactive until they are written to; a cell that is deactivated
-        keeps what it holds."""
+        """Return a new block whose cells are inactive until they are written. A deactivated cell
+        keeps its values."""
         return self._block(Kind.BITMASKED, axes_, dimensions)
 
     def dynamic(
         self, axis: Axes | Sequence[Axes], dimension: Shape, chunk_size: int | None = None
     ) -> SNode:
-        """A list along one axis of at most `dimension` items, in each cell. `chunk_size` has no
-        effect: memory is taken page by page."""
+        """Return a new block that holds a list of at most `dimension` items in each cell, along one
+        axis. `chunk_size` has no effect: memory is allocated in pages."""
         return self._block(Kind.DYNAMIC, axis, dimension)
 
     @in_turn
@@ -87,10 +87,11 @@ class SNode:
     def place(
         self, *fields: Leaf | LeafGroup | Sequence[Leaf | LeafGroup], offset: Offset = None
     ) -> SNode:
-        """Put fields, or their gradients, into every cell. `offset` shifts their indices.
+        """Place fields, or their gradients, in every cell. `offset` shifts their indices.
 
-        A gradient of a field that may be inactive lies where the gradients are that have no place:
-        it is not 0 only where its field is active."""
+        The gradient of a field that may be inactive is stored with the gradients that you did not
+        place. It can be nonzero only at elements whose field is active.
+        """
         for field in [leaf for argument in fields for leaf in _leaves_of(argument)]:
             if self.is_sparse and isinstance(field, Leaf) and field.primal is not None:
                 field.primal.want(field.kind)
@@ -101,17 +102,17 @@ class SNode:
         return self
 
     def lazy_grad(self) -> None:
-        """Give every float field below that has none a gradient, laid out as the field is."""
+        """Give every float field below that has no gradient one with the layout of the field."""
         for field in self.fields():
             field.want(ADJOINT)
 
     def lazy_dual(self) -> None:
-        """Give every float field below that has none a dual, laid out as the field is."""
+        """Give every float field below that has no dual one with the layout of the field."""
         for field in self.fields():
             field.want(tangent(0))
 
     def fields(self) -> Iterator[Leaf]:
-        """The fields placed below."""
+        """Yield the fields placed below this block."""
         for child in self.children:
             if isinstance(child, SNode):
                 yield from child.fields()
@@ -119,7 +120,7 @@ class SNode:
                 yield child
 
     def sparse_blocks(self) -> Iterator[SNode]:
-        """This block and those below that have an activity, outermost first."""
+        """Yield this block and those below it that track activity, outermost first."""
         if self.activity is not None:
             yield self
         for child in self.children:
@@ -127,7 +128,7 @@ class SNode:
                 yield from child.sparse_blocks()
 
     def parent(self, n: int = 1) -> SNode | None:
-        """The block `n` levels up, or None above the root."""
+        """Return the block `n` levels up, or None above the root."""
         node: SNode = self
         for _ in range(n):
             if node.parent_node is None:
@@ -136,33 +137,34 @@ class SNode:
         return node
 
     def path(self) -> list[SNode]:
-        """The blocks from below the root to this one."""
+        """Return the blocks from below the root down to this one."""
         above = [] if self.parent_node is None else self.parent_node.path()
         return above + ([] if self.parent_node is None else [self])
 
     @property
     def is_sparse(self) -> bool:
-        """Return whether this block, or one around it, may have inactive cells."""
+        """Return whether this block, or a block around it, may have inactive cells."""
         return any(node.kind.is_sparse for node in self.path())
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Cells along each index axis, down to this block."""
+        """Return the number of cells along each index axis, down to this block."""
         sizes = extents_along((node.axes, node.extents) for node in self.path())
         return tuple(sizes[axis] for axis in sorted(sizes))
 
     @property
     def root(self) -> SNode:
-        """The block above all others."""
+        """Return the root of the tree."""
         return self if self.parent_node is None else self.parent_node.root
 
     def loop_range(self) -> Self:
-        """What a loop over the active cells of this block goes over: itself."""
+        """Return what a loop over the active cells of this block iterates over: the block
+        itself."""
         return self
 
     def deactivate_all(self) -> None:
-        """Make all cells of this block and of those below inactive; what lies in cells of pointer
-        and dynamic blocks becomes 0."""
+        """Deactivate all cells of this block and of the blocks below it. The values in cells of
+        pointer and dynamic blocks become 0."""
         self.program.trees.deactivate(self)
 
     def __kernel_block__(self) -> BlockRef:
@@ -184,7 +186,7 @@ class SNode:
         return " => ".join(["ti.root", *blocks])
 
     def schedule(self) -> None:
-        """Have what is new below allocated before the next access: of a root."""
+        """Allocate what is new below this root before the next access."""
 
 
 class Leaf(ABC):

@@ -11,37 +11,38 @@ from mlirad.lang.matrix import Vector
 
 
 def cmul(left: Matrix, right: Matrix) -> Any:
-    """The product of two complex numbers, vectors of 2 entries (real and imaginary part)."""
+    """Return the product of two complex numbers: vectors of 2 entries, the real and the imaginary
+    part."""
     return Vector(
         [left[0] * right[0] - left[1] * right[1], left[0] * right[1] + left[1] * right[0]]
     )
 
 
 def cconj(z: Matrix) -> Any:
-    """The conjugate of a complex number; see `cmul`."""
+    """Return the conjugate of a complex number; see `cmul`."""
     return Vector([z[0], -z[1]])
 
 
 def cdiv(left: Matrix, right: Matrix) -> Any:
-    """The quotient of two complex numbers; see `cmul`. By 0 it is NaN in kernels, ZeroDivisionError
-    in Python scope."""
+    """Return the quotient of two complex numbers; see `cmul`. Division by 0 gives NaN in kernels
+    and raises ZeroDivisionError in Python."""
     return cmul(left, cconj(right)) / right.dot(right)
 
 
 def cinv(z: Matrix) -> Any:
-    """The reciprocal of a complex number; see `cdiv`."""
+    """Return the reciprocal of a complex number; see `cdiv`."""
     return cconj(z) / z.dot(z)
 
 
 def csqrt(z: Matrix) -> Any:
-    """The square root of a complex number that lies in the right half plane; see `cmul`."""
+    """Return the square root of a complex number in the right half plane; see `cmul`."""
     radius, angle = fn.sqrt(z.norm()), fn.atan2(z[1], z[0]) * 0.5
     return Vector([radius * fn.cos(angle), radius * fn.sin(angle)])
 
 
 def cpow(z: Matrix, exponent: Scalar) -> Any:
-    """A power with a real exponent of a complex number, by its angle from -π to π; 0 stays 0. See
-    `cmul`."""
+    """Return a complex number to a real power, computed with its angle from -π to π. A power of 0
+    is 0. See `cmul`."""
     square = z.dot(z)
     angle = fn.atan2(z[1], z[0]) * exponent
     radius = fn.pow(fn.select(square > 0, square, 1.0), 0.5 * exponent)
@@ -51,12 +52,12 @@ def cpow(z: Matrix, exponent: Scalar) -> Any:
 
 
 def cexp(z: Matrix) -> Any:
-    """The exponential of a complex number; see `cmul`."""
+    """Return the exponential of a complex number; see `cmul`."""
     radius = fn.exp(z[0])
     return Vector([radius * fn.cos(z[1]), radius * fn.sin(z[1])])
 
 
 def clog(z: Matrix) -> Any:
-    """The logarithm of a complex number, whose imaginary part is from -π to π; see `cmul`. Of 0 its
-    real part is -inf in kernels; ValueError in Python scope."""
+    """Return the logarithm of a complex number, with an imaginary part from -π to π; see `cmul`.
+    The real part of the logarithm of 0 is -inf in kernels; in Python it raises ValueError."""
     return Vector([fn.log(z.norm()), fn.atan2(z[1], z[0])])

@@ -52,10 +52,20 @@ def _magnitude(M: fm.Matrix) -> tuple[Any, Any]:
 
 
 def solve(A: fm.Matrix, b: fm.Matrix, dt: TypeLike | None = None) -> Any:
-    """The vector x of `A @ x == b`, for an n×n matrix and a vector of n entries, by elimination
-    with row pivoting, which is written out: for small n. `dt` is the float type to compute in, by
-    default that of `A * 1.0`. Raises TaichiCompilationError for other shapes; a singular A gives
-    infinities or NaN."""
+    """Solve `A @ x == b` by Gaussian elimination with row pivoting. The code is unrolled, so n
+    should be small.
+
+    Args:
+        A: an n×n matrix.
+        b: a vector of n entries.
+        dt: the float type to compute in, by default the type of `A * 1.0`.
+
+    Returns:
+        The vector x. If A is singular, its entries are infinite or NaN.
+
+    Raises:
+        TaichiCompilationError: the shapes do not fit.
+    """
     if A.ndim != 2 or A.n != A.m or b.n != A.n:
         raise TaichiCompilationError(
             f"ti.solve needs a square matrix and a vector, not shapes {A.shape} and {b.shape}"
@@ -106,9 +116,19 @@ def _eig2(M):  # type: ignore[no-untyped-def]
 
 @func
 def eig(A, dt=None):  # type: ignore[no-untyped-def]
-    """Eigenvalues (a 2×2 matrix: rows of real and imaginary part) and eigenvectors (the columns of
-    a 4×2 matrix, real and imaginary parts in turn) of a 2×2 matrix, in a kernel, in the float type
-    `dt` (by default that of `A * 1.0`). Raises TaichiCompilationError for other shapes."""
+    """Compute the eigenvalues and eigenvectors of a 2×2 matrix, in a kernel.
+
+    Args:
+        A: the matrix.
+        dt: the float type to compute in, by default the type of `A * 1.0`.
+
+    Returns:
+        The eigenvalues, a 2×2 matrix whose rows are real and imaginary part; and the eigenvectors,
+        the columns of a 4×2 matrix in which real and imaginary parts alternate.
+
+    Raises:
+        TaichiCompilationError: the matrix has another shape.
+    """
     static_assert(A.n == 2 and A.m == 2, "Eigen solver only supports 2D matrices.")
     return _eig2(_cast(A, dt))
 
@@ -161,9 +181,19 @@ def _sym_eig3(M):  # type: ignore[no-untyped-def]
 
 @func
 def sym_eig(A, dt=None):  # type: ignore[no-untyped-def]
-    """Eigenvalues (a vector, the largest first) and eigenvectors (columns of a matrix) of a
-    symmetric 2×2 or 3×3 matrix, in a kernel, in the float type `dt` (by default that of
-    `A * 1.0`). Raises TaichiCompilationError for other shapes."""
+    """Compute the eigenvalues and eigenvectors of a symmetric 2×2 or 3×3 matrix, in a kernel.
+
+    Args:
+        A: the matrix.
+        dt: the float type to compute in, by default the type of `A * 1.0`.
+
+    Returns:
+        The eigenvalues, a vector with the largest first; and the eigenvectors, the columns of a
+        matrix.
+
+    Raises:
+        TaichiCompilationError: the matrix has another shape.
+    """
     static_assert(
         A.n == A.m and A.n in (2, 3), "Symmetric eigen solver only supports 2D and 3D matrices."
     )
@@ -276,12 +306,21 @@ def _svd_jvp(M, result, tangent):  # type: ignore[no-untyped-def]
 
 @func
 def svd(A, dt=None):  # type: ignore[no-untyped-def]
-    """`U, S, V` with `A == U @ S @ V.transpose()` of a 2×2 or 3×3 matrix, in a kernel, in the float
-    type `dt` (by default that of `A * 1.0`): U and V rotations, S diagonal; the last value has the
-    determinant's sign. Raises TaichiCompilationError for other shapes.
+    """Compute the singular value decomposition of a 2×2 or 3×3 matrix, in a kernel.
 
-    Where two singular values coincide, U and V have no derivative; `lang/decomposition_rules.py`
-    says what stands for it.
+    If two singular values coincide, U and V have no derivative; `lang/math/decomposition_rules.py`
+    says what is used instead.
+
+    Args:
+        A: the matrix.
+        dt: the float type to compute in, by default the type of `A * 1.0`.
+
+    Returns:
+        U, S and V with `A == U @ S @ V.transpose()`. U and V are rotations, and S is diagonal; its
+        last value has the sign of the determinant.
+
+    Raises:
+        TaichiCompilationError: the matrix has another shape.
     """
     static_assert(A.n == A.m and A.n in (2, 3), "SVD only supports 2D and 3D matrices.")
     if static(A.n == 2):
@@ -316,12 +355,20 @@ for _function in (_polar2, _polar3):
 
 @func
 def polar_decompose(A, dt=None):  # type: ignore[no-untyped-def]
-    """`R, S` with `A == R @ S` of a 2×2 or 3×3 matrix, in a kernel, in the float type `dt` (by
-    default that of `A * 1.0`): R a rotation and S symmetric. Raises TaichiCompilationError for
-    other shapes.
+    """Compute the polar decomposition of a 2×2 or 3×3 matrix, in a kernel.
 
-    Its derivatives are infinite or NaN where two singular values (the last one has the
-    determinant's sign) add up to 0.
+    The derivatives are infinite or NaN if two singular values add up to 0. (The last singular value
+    has the sign of the determinant.)
+
+    Args:
+        A: the matrix.
+        dt: the float type to compute in, by default the type of `A * 1.0`.
+
+    Returns:
+        R and S with `A == R @ S`, where R is a rotation and S is symmetric.
+
+    Raises:
+        TaichiCompilationError: the matrix has another shape.
     """
     static_assert(
         A.n == A.m and A.n in (2, 3), "Polar decomposition only supports 2D and 3D matrices."

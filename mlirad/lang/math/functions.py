@@ -1,4 +1,4 @@
-"""`ti.math`: GLSL-style vector types and functions."""
+"""`ti.math`: vector types and functions in the style of GLSL."""
 
 from __future__ import annotations
 
@@ -60,87 +60,101 @@ _TOOLS = (
 
 
 def clamp(value: Value, low: Value, high: Value) -> Any:
-    """The value, or the bound that it passes, elementwise; the upper one where they cross."""
+    """Return the value limited to the range from `low` to `high`, elementwise; `high` if the bounds
+    cross."""
     return fn.min(high, fn.max(low, value))
 
 
 def mix(left: Value, right: Value, weight: Value) -> Any:
-    """`left * (1 - weight) + right * weight` of numbers, or elementwise of vectors; a weight for
-    all, or one each."""
+    """Return `left * (1 - weight) + right * weight`, elementwise. The weight is a number, or a
+    vector with one weight for each entry."""
     a, b, w = (fn.as_floats(argument) for argument in (left, right, weight))
     return a * (1.0 - w) + b * w
 
 
 def step(edge: Value, value: Value) -> Any:
-    """0.0 below the edge, 1.0 from it on, elementwise; its derivative is 0."""
+    """Return 0.0 below the edge and 1.0 from the edge on, elementwise. The derivative is 0."""
     return fn.cast(value >= edge, float)
 
 
 def fract(value: Value) -> Any:
-    """`value - floor(value)`, from 0 up to 1, elementwise."""
+    """Return `value - floor(value)`, at least 0 and below 1, elementwise."""
     return value - fn.floor(value)
 
 
 def smoothstep(low: Value, high: Value, value: Value) -> Any:
-    """A cubic rise from 0 at `low` to 1 at `high`, constant beyond, elementwise. Where `low` equals
-    `high` it is NaN in kernels, ZeroDivisionError in Python scope."""
+    """Return a cubic that rises from 0 at `low` to 1 at `high` and is constant outside,
+    elementwise. If `low` equals `high`, the result is NaN in kernels; in Python it raises
+    ZeroDivisionError."""
     first, last, x = (fn.as_floats(argument) for argument in (low, high, value))
     t = clamp((x - first) / (last - first), 0.0, 1.0)
     return t * t * (3.0 - 2.0 * t)
 
 
 def mod(value: Value, modulus: Value) -> Any:
-    """`value - modulus * floor(value / modulus)`, with the sign of the modulus, elementwise."""
+    """Return `value - modulus * floor(value / modulus)`, elementwise. It has the sign of the
+    modulus."""
     return value - modulus * fn.floor(value / modulus)
 
 
 def degrees(value: Value) -> Any:
-    """Radians as degrees, a float, elementwise."""
+    """Convert radians to degrees, a float, elementwise."""
     return value * (180.0 / pi)
 
 
 def radians(value: Value) -> Any:
-    """Degrees as radians, a float, elementwise."""
+    """Convert degrees to radians, a float, elementwise."""
     return value * (pi / 180.0)
 
 
 def dot(left: fm.Matrix, right: fm.Matrix) -> Any:
-    """The inner product of two vectors of one length, a number. Raises TaichiCompilationError for
-    other shapes, also in Python scope."""
+    """Return the inner product of two vectors of the same length, a number. Raises
+    TaichiCompilationError for other shapes, in Python too."""
     return left.dot(right)
 
 
 def cross(left: fm.Matrix, right: fm.Matrix) -> Any:
-    """The cross product of two vectors of 3 entries, a vector, or of 2, a number. Raises
-    TaichiCompilationError for others, also in Python scope."""
+    """Return the cross product of two vectors: a vector for 3 entries, a number for 2. Raises
+    TaichiCompilationError for other shapes, in Python too."""
     return left.cross(right)
 
 
 def length(value: fm.Matrix) -> Any:
-    """The Euclidean norm of a vector, or of all entries of a matrix. Its derivative at 0 is NaN:
-    `value.norm(eps)` is `sqrt(norm² + eps)`."""
+    """Return the Euclidean norm of a vector, or of all entries of a matrix. Its derivative at 0 is
+    NaN; `value.norm(eps)` is `sqrt(norm² + eps)`, which has one."""
     return value.norm()
 
 
 def distance(left: fm.Matrix, right: fm.Matrix) -> Any:
-    """The norm of the difference of two vectors of one length. Raises TaichiCompilationError for
-    others."""
+    """Return the norm of the difference of two vectors of the same length. Raises
+    TaichiCompilationError for other shapes."""
     return (fn.as_floats(left) - fn.as_floats(right)).norm()
 
 
 def normalize(value: fm.Matrix) -> Any:
-    """The vector over its norm: NaN for 0 in kernels, ZeroDivisionError in Python scope."""
+    """Return the vector divided by its norm. For the zero vector the result is NaN in kernels; in
+    Python it raises ZeroDivisionError."""
     return value.normalized()
 
 
 def reflect(value: fm.Matrix, normal: fm.Matrix) -> Any:
-    """The direction mirrored at a plane, by the plane's normal of length 1."""
+    """Return a direction reflected at a plane.
+
+    Args:
+        value: the direction.
+        normal: the normal of the plane, of length 1.
+    """
     return value - 2.0 * value.dot(normal) * normal
 
 
 def refract(value: fm.Matrix, normal: fm.Matrix, eta: Scalar) -> Any:
-    """A direction of length 1 behind a surface with a normal of length 1 that looks against it, or
-    zero at total reflection. `eta` is the index of refraction in front of it, over that behind."""
+    """Return a direction refracted at a surface, or zero in case of total reflection.
+
+    Args:
+        value: the incoming direction, of length 1.
+        normal: the normal of the surface, of length 1, on the incoming side.
+        eta: the index of refraction on the incoming side, divided by that on the other side.
+    """
     projected = value.dot(normal)
     k = 1.0 - eta * eta * (1.0 - projected * projected)
     bent = eta * value - (eta * projected + fn.sqrt(fn.max(k, 0.0))) * normal
@@ -148,30 +162,31 @@ def refract(value: fm.Matrix, normal: fm.Matrix, eta: Scalar) -> Any:
 
 
 def inverse(value: fm.Matrix) -> Any:
-    """The inverse of a square matrix of up to 4 rows. Raises TaichiCompilationError for others; of
-    a singular one it is infinite or NaN in kernels, ZeroDivisionError in Python scope."""
+    """Return the inverse of a square matrix of at most 4 rows. Raises TaichiCompilationError for
+    other shapes. The inverse of a singular matrix is infinite or NaN in kernels; in Python it
+    raises ZeroDivisionError."""
     return value.inverse()
 
 
 def determinant(value: fm.Matrix) -> Any:
-    """The determinant of a square matrix of up to 4 rows. Raises TaichiCompilationError for
-    others."""
+    """Return the determinant of a square matrix of at most 4 rows. Raises TaichiCompilationError
+    for other shapes."""
     return value.determinant()
 
 
 def eye(n: int) -> Any:
-    """The n×n identity, of floats."""
+    """Return the n×n identity matrix of floats."""
     return Matrix.identity(float, n)
 
 
 def rotation2d(angle: Scalar) -> Any:
-    """The 2×2 matrix that turns vectors (columns) against the clock by an angle in radians."""
+    """Return the 2×2 matrix that rotates column vectors counterclockwise by an angle in radians."""
     c, s = fn.cos(angle), fn.sin(angle)
     return Matrix([[c, -s], [s, c]])
 
 
 def vdir(angle: Scalar) -> Any:
-    """The vector of 2 entries and length 1 at an angle in radians from the first axis."""
+    """Return the unit vector of 2 entries at an angle in radians from the first axis."""
     return Vector([fn.cos(angle), fn.sin(angle)])
 
 

@@ -11,22 +11,23 @@ from mlirad.lang.matrix import Matrix, Vector
 
 
 def translate(dx: Scalar, dy: Scalar, dz: Scalar) -> Any:
-    """The 4×4 matrix of homogeneous coordinates that moves points (columns) by a vector."""
+    """Return the 4×4 matrix, in homogeneous coordinates, that translates points (column
+    vectors)."""
     return Matrix(
         [[1.0, 0.0, 0.0, dx], [0.0, 1.0, 0.0, dy], [0.0, 0.0, 1.0, dz], [0.0, 0.0, 0.0, 1.0]]
     )
 
 
 def scale(sx: Scalar, sy: Scalar, sz: Scalar) -> Any:
-    """The 4×4 matrix of homogeneous coordinates that scales along the axes."""
+    """Return the 4×4 matrix, in homogeneous coordinates, that scales along the axes."""
     return Matrix(
         [[sx, 0.0, 0.0, 0.0], [0.0, sy, 0.0, 0.0], [0.0, 0.0, sz, 0.0], [0.0, 0.0, 0.0, 1.0]]
     )
 
 
 def rot_by_axis(axis: fm.Matrix, angle: Scalar) -> Any:
-    """The 4×4 rotation by an angle in radians about an axis, a vector of 3 entries and any length
-    but 0, for vectors that are rows (transpose it for columns)."""
+    """Return the 4×4 rotation by an angle in radians about an axis, for row vectors; transpose it
+    for column vectors. The axis is a vector of 3 entries of any length except 0."""
     c, s = fn.cos(angle), fn.sin(angle)
     x, y, z = axis.normalized().entries
     k = 1.0 - c
@@ -41,13 +42,13 @@ def rot_by_axis(axis: fm.Matrix, angle: Scalar) -> Any:
 
 
 def rot_yaw_pitch_roll(yaw: Scalar, pitch: Scalar, roll: Scalar) -> Any:
-    """The 4×4 rotation about z by `roll`, x by `pitch`, then y by `yaw`, in radians, for vectors
-    that are rows."""
+    """Return the 4×4 rotation about z by `roll`, then about x by `pitch`, then about y by `yaw`, in
+    radians, for row vectors."""
     x, y, z = Vector([1.0, 0.0, 0.0]), Vector([0.0, 1.0, 0.0]), Vector([0.0, 0.0, 1.0])
     return rot_by_axis(z, roll) @ rot_by_axis(x, pitch) @ rot_by_axis(y, yaw)
 
 
 def rotation3d(angle_x: Scalar, angle_y: Scalar, angle_z: Scalar) -> Any:
-    """The 4×4 rotation by Euler angles in radians, `rot_yaw_pitch_roll(angle_z, angle_x,
-    angle_y)`: about z by `angle_y`, x by `angle_x`, then y by `angle_z`."""
+    """Return the 4×4 rotation by Euler angles in radians, `rot_yaw_pitch_roll(angle_z, angle_x,
+    angle_y)`: about z by `angle_y`, about x by `angle_x`, then about y by `angle_z`."""
     return rot_yaw_pitch_roll(angle_z, angle_x, angle_y)

@@ -54,24 +54,32 @@ def _block(value: object, special_: str) -> BlockRef:
 
 @special(takes="block, index")
 def activate(t: Translator, node: ast.Call) -> None:
-    """Make a cell of a pointer or bitmasked block active, and the cells around it. `index` is a
-    vector, or a list, of an integer for each axis. These functions are for kernels; they raise
-    TaichiTypeError for what is no block."""
+    """Activate a cell of a pointer or bitmasked block, and the cells that contain it.
+
+    This function and those that refer to it are for kernels.
+
+    Args:
+        block: the block.
+        index: a vector, or a list, with one integer for each axis.
+
+    Raises:
+        TaichiTypeError: `block` is not a block.
+    """
     block, key = _operands(t, node, "activate", 2)
     effects.activate(block.activity.field, block.cell(key))
 
 
 @special(takes="block, index")
 def deactivate(t: Translator, node: ast.Call) -> None:
-    """Make a cell of a block inactive: what lies below one of a pointer block becomes 0. Of a
-    dynamic block, empty the list. See `activate`."""
+    """Deactivate a cell of a block. Values below a cell of a pointer block become 0. For a dynamic
+    block, empty the list. See `activate`."""
     block, key = _operands(t, node, "deactivate", 2)
     block.deactivate(block.list_or_cell(key))
 
 
 @special(takes="block, index")
 def deactivate_fields(t: Translator, node: ast.Call) -> None:
-    """Do what `deactivate` does, for a caller that clears derivatives itself."""
+    """Deactivate a cell as `deactivate` does, for a caller that clears derivatives itself."""
     block, key = _operands(t, node, "deactivate", 2)
     block.deactivate(block.list_or_cell(key), with_derivatives=False)
 
@@ -86,23 +94,30 @@ def is_active(t: Translator, node: ast.Call) -> Expr:
 
 @special(takes="block, index")
 def length(t: Translator, node: ast.Call) -> Expr:
-    """How many items the list of a dynamic block has, in a kernel; `index` is that of the cell that
-    the list lies in. Raises TaichiTypeError for another block."""
+    """Return the number of items in the list of a dynamic block, in a kernel.
+
+    Args:
+        block: the dynamic block.
+        index: the index of the cell that contains the list.
+
+    Raises:
+        TaichiTypeError: `block` is not a dynamic block.
+    """
     block, key = _operands(t, node, "length", 2)
     return block.list(key).length()
 
 
 @special(takes="block, index, item")
 def append(t: Translator, node: ast.Call) -> Expr:
-    """Add an item to the list of a dynamic block, in a kernel; its number. A list that is full
-    raises TaichiRuntimeError where the kernel ends. See `length`."""
+    """Append an item to the list of a dynamic block, in a kernel, and return its position. If the
+    list is full, TaichiRuntimeError is raised when the kernel ends. See `length`."""
     block, key, item = _operands(t, node, "append", 3)
     return block.list(key).append(item)
 
 
 @special(takes="*blocks")
 def no_activate(t: Translator, node: ast.Call) -> None:
-    """Say that the kernel writes to active cells only: a hint, without effect."""
+    """Promise that the kernel writes to active cells only. This is a hint without effect."""
     for argument in node.args:
         value = t.visit_value(argument)
         if array_ref(value) is None:
@@ -111,9 +126,12 @@ def no_activate(t: Translator, node: ast.Call) -> None:
 
 @special(takes="field, index")
 def get_addr(t: Translator, node: ast.Call) -> Expr:
-    """Where the element of a field lies in memory, a u64, in a kernel; of a vector or matrix its
-    first component, or that of a field of one component. Raises TaichiTypeError for what is no
-    field."""
+    """Return the address of an element of a field as a u64, in a kernel. For a vector or matrix it
+    is the address of the first component.
+
+    Raises:
+        TaichiTypeError: the first argument is not a field.
+    """
     arguments = [t.visit_value(argument) for argument in node.args]
     arrays = array_ref(arguments[0]) if len(arguments) == 2 else None
     if arrays is None:
@@ -125,8 +143,20 @@ def get_addr(t: Translator, node: ast.Call) -> Expr:
 
 
 def _rescale_index(t: Translator, node: ast.Call) -> Matrix:
-    """An index of a field, or of a block, as one of another field or block that lies around or
-    below it: a vector of i32. Raises TaichiTypeError for another number of arguments."""
+    """Convert an index of a field or block to an index of another field or block, around it or
+    below it.
+
+    Args:
+        old: the field or block that the index belongs to.
+        new: the field or block to convert to.
+        index: the index.
+
+    Returns:
+        A vector of i32.
+
+    Raises:
+        TaichiTypeError: the number of arguments is wrong.
+    """
     arguments = [t.visit_value(argument) for argument in node.args]
     arguments += [t.visit_value(keyword.value) for keyword in node.keywords]
     if len(arguments) != 3:
@@ -138,7 +168,7 @@ rescale_index = Special("rescale_index", _rescale_index, takes="old, new, index"
 
 
 def rescale(old: tuple[int, ...], new: tuple[int, ...], index: Any) -> Matrix:
-    """An index among so many cells as one among others."""
+    """Convert an index among some numbers of cells to an index among other numbers of cells."""
     indices = list(flat_indices(index))
     for axis, (before, after) in enumerate(zip(old[: len(indices)], new)):
         if before > after:

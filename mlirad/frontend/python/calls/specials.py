@@ -95,9 +95,14 @@ def _static_values(t: Translator, node: ast.Call) -> list[Any]:
 
 @special(python=_first, takes="*values")
 def static(t: Translator, node: ast.Call) -> Any:
-    """Evaluate while compiling: loops over it are unrolled, conditions on it choose a branch.
+    """Evaluate while the kernel is compiled: a loop over the result is unrolled, and an `if` on it
+    chooses its branch.
 
-    Several values give a list. Raises TaichiTypeError for what is known only at run time.
+    Args:
+        values: a compile-time value. Several values give a list.
+
+    Raises:
+        TaichiTypeError: a value is known only at run time.
     """
     values = _static_values(t, node)
     if any(isinstance(value, Expr) for value in values):
@@ -107,8 +112,16 @@ def static(t: Translator, node: ast.Call) -> Any:
 
 @special(takes="condition, message=")
 def static_assert(t: Translator, node: ast.Call) -> None:
-    """Raise TaichiCompilationError, with the message, while compiling, where a condition does not
-    hold. Raises TaichiTypeError for a condition that is known only at run time."""
+    """Check a condition while the kernel is compiled.
+
+    Args:
+        condition: a compile-time value.
+        message: the text of the error.
+
+    Raises:
+        TaichiCompilationError: the condition does not hold.
+        TaichiTypeError: the condition is known only at run time.
+    """
     condition = t.visit_value(node.args[0])
     if isinstance(condition, Expr):
         raise TaichiTypeError("Static assert with non-static condition")
@@ -119,17 +132,26 @@ def static_assert(t: Translator, node: ast.Call) -> None:
 
 @special(python=print, takes="*values")
 def static_print(t: Translator, node: ast.Call) -> None:
-    """Print values, and the types of what is known only at run time, while compiling: once for each
-    choice of argument types."""
+    """Print values while the kernel is compiled, once for each combination of argument types. For a
+    value that is known only at run time, print its type."""
     print(*_static_values(t, node))
 
 
 @special(takes="serialize=, parallelize=, block_dim=, block_dim_adaptive=, bit_vectorize=, name=")
 def loop_config(t: Translator, node: ast.Call) -> None:
-    """Options of the next loop: `serialize=True` has its iterations run in order, `parallelize` is
-    how many threads share it at most, `block_dim` how many threads a block has on a GPU, `name` (of
-    an outermost loop) is what it is called in `kernel.ir()`; the others have no effect. Raises
-    TaichiSyntaxError for unknown ones, and in Python scope."""
+    """Set options of the next loop in a kernel.
+
+    Args:
+        serialize: True runs the iterations in order.
+        parallelize: the maximum number of threads that share the loop.
+        block_dim: the number of threads per block on a GPU.
+        block_dim_adaptive: has no effect.
+        bit_vectorize: has no effect.
+        name: the name of an outermost loop in `kernel.ir()` and in profiles.
+
+    Raises:
+        TaichiSyntaxError: an option is unknown, or the call is not in a kernel.
+    """
     options = {
         *("serialize", "parallelize", "block_dim", "block_dim_adaptive", "bit_vectorize", "name"),
     }
@@ -149,14 +171,14 @@ def _hint(name: str, effect: str) -> Special:
                 raise TaichiSyntaxError(f"ti.{name} takes fields")
 
     translate.__doc__ = (
-        f"Ask that the next loop keeps fields {effect}: a hint for GPUs, without effect on the "
-        "CPU. Raises TaichiSyntaxError for what is no field."
+        f"Ask the compiler to keep fields {effect} during the next loop. This is a hint for GPUs; "
+        "it has no effect on the CPU. Raises TaichiSyntaxError if an argument is not a field."
     )
     return Special(name, translate, takes="*fields")
 
 
 block_local = _hint("block_local", "in memory shared by a block of threads")
-cache_read_only = _hint("cache_read_only", "in the cache for what is not written")
+cache_read_only = _hint("cache_read_only", "in the read-only cache")
 
 
 def _atomic(kind: Update, python_operator: Combine) -> Special:
@@ -174,13 +196,15 @@ def _atomic(kind: Update, python_operator: Combine) -> Special:
             python_operator, kind, Matrix(value) if isinstance(value, list | tuple) else value
         )
 
-    of = ", of integers," if kind in ON_INTEGERS else ""
-    raised = "TaichiTypeError for floats, " if of else ""
+    of = " of integer type" if kind in ON_INTEGERS else ""
+    raised = "    TaichiTypeError: the place has a float type.\n" if of else ""
     translate.__doc__ = (
-        f"Update a place{of} in a kernel by `{kind}` in one step: a variable, or an element of a "
-        "field or an array, a vector and a matrix too; gives the value before. The value is "
-        f"converted to the type of the place. Raises {raised}TaichiSyntaxError for what cannot be "
-        "written."
+        f"Update a place by `{kind}` atomically, in a kernel.\n\nArgs:\n"
+        f"    place: a variable, or an element of a field or an array{of}. It may be a vector or a "
+        "matrix.\n"
+        "    value: the other operand, which is converted to the type of the place.\n\n"
+        "Returns:\n    The value of the place before the update.\n\n"
+        f"Raises:\n{raised}    TaichiSyntaxError: the place cannot be written."
     )
     atomic = Special(f"atomic_{kind}", translate, takes="place, value")
     atomic.update = kind
@@ -206,14 +230,22 @@ def _value_itself(value: Any) -> Any:
 
 @special(python=_value_itself, takes="value")
 def stop_grad(t: Translator, node: ast.Call) -> Any:
-    """Return a value through which no derivative passes: a scalar, a vector, a matrix, a struct or
-    a tuple. JAX calls this `stop_gradient`, torch `detach`.
+    """Return a value through which no derivative passes. JAX calls this `stop_gradient`, torch
+    `detach`.
 
-    Given a field or an array argument, loads of it carry no derivative in the rest of the block.
-    Raises TaichiSyntaxError for several arguments, TaichiTypeError for other objects.
+    Args:
+        value: a scalar, a vector, a matrix, a struct or a tuple. For a field or an array argument,
+            loads from it carry no derivative in the rest of the block.
 
-    Example: `loss[None] += weight[i] * ti.stop_grad(x[i])` has no derivative with respect to
-    `x[i]`.
+    Returns:
+        The value.
+
+    Raises:
+        TaichiSyntaxError: there are several arguments.
+        TaichiTypeError: the argument is anything else.
+
+    Example:
+        `loss[None] += weight[i] * ti.stop_grad(x[i])` has no derivative with respect to `x[i]`.
     """
     if len(node.args) != 1 or node.keywords:
         raise TaichiSyntaxError("ti.stop_grad takes one value, or one field")
@@ -243,10 +275,15 @@ def print_special(t: Translator, node: ast.Call) -> None:
 
 @special(python=NdRange, takes="*ranges, axes=")
 def ndrange(t: Translator, node: ast.Call) -> NdRange:
-    """A box of indices, for the outermost loop or another: for each axis an extent, or a pair
-    `(first, end)`, of integers. `for i, j in ti.ndrange(n, (1, m))`: the last index is the
-    fastest, or the last of `axes`, which lists the axes, the outermost first. Raises
-    TaichiSyntaxError for an unknown option."""
+    """A box of indices to loop over: `for i, j in ti.ndrange(n, (1, m))`.
+
+    Args:
+        ranges: for each axis an integer extent, or a pair `(first, end)` of integers.
+        axes: the order of the axes, outermost first. By default the last index changes fastest.
+
+    Raises:
+        TaichiSyntaxError: an option is unknown.
+    """
     keywords = {str(keyword.arg): t.visit_value(keyword.value) for keyword in node.keywords}
     if unknown := keywords.keys() - {"axes"}:
         raise TaichiSyntaxError(f"ti.ndrange has no option {', '.join(sorted(unknown))}")
@@ -255,5 +292,5 @@ def ndrange(t: Translator, node: ast.Call) -> NdRange:
 
 @special(python=GroupedDomain, takes="domain")
 def grouped(t: Translator, node: ast.Call) -> GroupedDomain:
-    """Loop over a field, an array or an `ndrange` with one vector of i32 for an index."""
+    """Loop over a field, an array or an `ndrange` with a single index, a vector of i32."""
     return GroupedDomain(t.visit_value(node.args[0]))

@@ -20,14 +20,14 @@ from mlirad.types import DataType, TypeLike, resolve
 
 
 class Template:
-    """`ti.template()`: a parameter taken as it is when the kernel is compiled, by reference."""
+    """A parameter that is a compile-time constant, passed by reference: `ti.template()`."""
 
     def __init__(self, element_type: TypeLike | None = None, dim: int | None = None) -> None:
         self.element_type, self.dim = element_type, dim
 
 
 class Reference(msgspec.Struct, frozen=True):
-    """`ti.ref(dtype)`: a parameter of a function that stands for the variable of a call."""
+    """A parameter of a function that refers to the variable of its caller: `ti.ref(dtype)`."""
 
     dtype: TypeLike | MatrixType
 

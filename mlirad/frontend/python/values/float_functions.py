@@ -48,9 +48,11 @@ def on_floats(row: Function) -> Callable[..., Any]:
     function.__signature__ = signature_of(f"{row.parameters}, /")  # type: ignore[attr-defined]
     function.__name__ = function.__qualname__ = row.name
     function.__doc__ = (
-        f"{row.sentence}, elementwise, in the type of the argument; "
-        "integers become floats of the default type. Where it is not defined, it is NaN or "
-        "infinite in kernels, and raises ValueError in Python scope. Raises TaichiTypeError for "
-        "another number of arguments, and in kernels for what is no number, vector or matrix."
+        f"{row.sentence}, elementwise. The result has the type of the argument; integers "
+        "are first converted to the default float type.\n\nRaises:\n"
+        "    TaichiTypeError: the number of arguments is wrong, or in a kernel an argument is not "
+        "a number, a vector or a matrix.\n"
+        "    ValueError: in Python, the function is not defined at the argument. In a kernel the "
+        "result is then NaN or infinite."
     )
     return function

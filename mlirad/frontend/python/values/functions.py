@@ -37,7 +37,9 @@ def _rounding(row: Function) -> Callable[..., Any]:
         return rounded if dtype is None else cast(rounded, dtype)
 
     apply.__name__ = row.name
-    apply.__doc__ = f"{row.sentence}, or converted to `dtype`, elementwise."
+    apply.__doc__ = (
+        f"{row.sentence}, elementwise. With `dtype`, the result is converted to that type."
+    )
     return apply
 
 
@@ -45,23 +47,26 @@ ceil, floor, round, _, trunc = map(_rounding, ROUNDINGS)
 
 
 def zero(value: Operand) -> Any:
-    """The zero of the type and shape of a number, a vector or a matrix."""
+    """Return zero, in the type and shape of a number, a vector or a matrix."""
     return map_scalars(lambda v: ex.cast(0, v.dtype) if isinstance(v, Expr) else type(v)(0), value)
 
 
 def one(value: Operand) -> Any:
-    """The one of the type and shape of a number, a vector or a matrix: all its entries are 1."""
+    """Return one, in the type and shape of a number, a vector or a matrix: all entries are 1."""
     return map_scalars(lambda v: ex.cast(1, v.dtype) if isinstance(v, Expr) else type(v)(1), value)
 
 
 def abs(value: Operand) -> Any:
-    """Absolute value of integers and floats, elementwise; its derivative at 0 is 0."""
+    """Return the absolute value of integers or floats, elementwise. Its derivative at 0 is 0."""
     return map_scalars(lambda v: ex.absolute(v) if isinstance(v, Expr) else v.__abs__(), value)
 
 
 def pow(base: Scalar | Elementwise, exponent: Scalar | Elementwise) -> Any:
-    """`base ** exponent`, elementwise. In kernels integers give an integer (2 ** -1 is 0), and a
-    negative base to a power that is no integer is NaN."""
+    """Return `base ** exponent`, elementwise.
+
+    In kernels, integers give an integer (`2 ** -1` is 0), and a negative base with a fractional
+    exponent gives NaN.
+    """
     return base**exponent
 
 
@@ -77,9 +82,12 @@ def as_floats(value: Operand) -> Any:
 
 
 def cast(value: Operand, dtype: TypeLike) -> Any:
-    """Convert to a scalar type, elementwise: floats to integers towards 0, anything that is not 0
-    to the boolean 1. What the type cannot hold is unspecified in kernels; in Python scope it raises
-    OverflowError, NaN ValueError."""
+    """Convert to a scalar type, elementwise. Floats are truncated towards 0 for integer types; for
+    u1 every number except 0 gives 1.
+
+    If the type cannot hold the value, the result is unspecified in kernels. In Python it raises
+    OverflowError, and ValueError for NaN.
+    """
     return map_scalars(lambda v: _cast(v, dtype), value)
 
 
@@ -91,8 +99,8 @@ def _cast(value: Scalar, dtype: TypeLike) -> Any:
 
 
 def bit_cast(value: Scalar, dtype: DataType) -> Any:
-    """The bits of a number, in a kernel, read as another type. Raises TaichiTypeError for a type of
-    another size."""
+    """Reinterpret the bits of a number as another type, in a kernel. Raises TaichiTypeError if the
+    types differ in size."""
     source = ex.expression(value)
     if source.dtype.bits != dtype.bits:
         raise TaichiTypeError(f"bit_cast from {source.dtype} to {dtype}: sizes differ")
@@ -127,14 +135,14 @@ def _pairwise(function: Callable[[Scalar, Scalar], Scalar], arguments: tuple[Ope
 
 
 def max(first: Operand, *more: Operand) -> Any:
-    """The largest argument, elementwise, in the type that all have together, or the largest entry
-    of a single vector, matrix or list; a tie's derivative goes to the second operand."""
+    """Return the largest argument, elementwise, in the common type, or the largest entry of a
+    single vector, matrix or list. In a tie the derivative goes to the second operand."""
     return _pairwise(_max, (first, *more))
 
 
 def min(first: Operand, *more: Operand) -> Any:
-    """The smallest argument, elementwise, in the type that all have together, or the smallest entry
-    of a single vector, matrix or list; a tie's derivative goes to the second operand."""
+    """Return the smallest argument, elementwise, in the common type, or the smallest entry of a
+    single vector, matrix or list. In a tie the derivative goes to the second operand."""
     return _pairwise(_min, (first, *more))
 
 
@@ -153,8 +161,8 @@ def any(values: Elementwise | Iterable[Scalar]) -> Any:
 
 
 def select(condition: Operand, left: Operand, right: Operand) -> Any:
-    """`left` where the condition is not 0, else `right`, elementwise, in the type that both have
-    together; both are computed."""
+    """Return `left` where the condition is nonzero and `right` elsewhere, elementwise, in the
+    common type. Both operands are evaluated."""
 
     def scalar(test: Scalar, a: Scalar, b: Scalar) -> Any:
         if builtins.any(isinstance(v, Expr) for v in (test, a, b)):
@@ -165,28 +173,28 @@ def select(condition: Operand, left: Operand, right: Operand) -> Any:
 
 
 def logical_not(value: Operand) -> Any:
-    """`not value` as a boolean, elementwise."""
+    """Return `not value` as a boolean, elementwise."""
     return map_scalars(ex.logical_not, value)
 
 
 def bit_not(value: Expr | int | Elementwise) -> Any:
-    """`~value`, elementwise. Raises TaichiTypeError for floats in a kernel."""
+    """Return `~value`, elementwise. Raises TaichiTypeError for floats in a kernel."""
     return ~value
 
 
 def logical_and(left: Operand, right: Operand) -> Any:
-    """`left and right` as a boolean, elementwise; both are computed."""
+    """Return `left and right` as a boolean, elementwise. Both operands are evaluated."""
     return map_scalars(lambda a, b: ex.truth(a) & ex.truth(b), left, right)
 
 
 def logical_or(left: Operand, right: Operand) -> Any:
-    """`left or right` as a boolean, elementwise; both are computed."""
+    """Return `left or right` as a boolean, elementwise. Both operands are evaluated."""
     return map_scalars(lambda a, b: ex.truth(a) | ex.truth(b), left, right)
 
 
 def bit_shr(left: Operand, right: Operand) -> Any:
-    """Integers, in a kernel, shifted to the right, elementwise, with zeros from the left whatever
-    their sign."""
+    """Shift integers to the right, elementwise, in a kernel. Zeros are shifted in, whatever the
+    sign."""
     return map_scalars(_bit_shr, left, right)
 
 
@@ -197,13 +205,14 @@ def _bit_shr(left: Scalar, right: Scalar) -> Expr:
 
 
 def raw_div(left: Operand, right: Operand) -> Any:
-    """Division of C, in kernels, elementwise: integers give an integer, truncated towards zero; by
-    0, 0."""
+    """Divide as C does, elementwise, in kernels: integers give an integer, truncated towards zero,
+    and 0 if the divisor is 0."""
     return map_scalars(_raw("divf", division.raw_quotient), left, right)
 
 
 def raw_mod(left: Operand, right: Operand) -> Any:
-    """Remainder of C, in kernels, elementwise: the sign of the dividend; of integers by 0, 0."""
+    """Return the remainder as C does, elementwise, in kernels: it has the sign of the dividend, and
+    is 0 for integers if the divisor is 0."""
     return map_scalars(_raw("remf", division.raw_remainder), left, right)
 
 
@@ -221,13 +230,14 @@ def _raw(
 
 
 def clz(value: Operand) -> Any:
-    """Zero bits before the highest one of integers, in kernels, elementwise. Raises TaichiTypeError
-    for floats."""
+    """Count the zero bits above the highest one bit of integers, elementwise, in kernels. Raises
+    TaichiTypeError for floats."""
     return map_scalars(lambda v: _bits(Math.CTLZ, v), value)
 
 
 def popcnt(value: Operand) -> Any:
-    """Bits that are one of integers, in kernels, elementwise. Raises TaichiTypeError for floats."""
+    """Count the one bits of integers, elementwise, in kernels. Raises TaichiTypeError for
+    floats."""
     return map_scalars(lambda v: _bits(Math.CTPOP, v), value)
 
 
@@ -244,7 +254,7 @@ def _bits(name: str, value: Scalar) -> Expr:
 
 
 def isnan(value: Operand) -> Any:
-    """Return whether a number is NaN, elementwise; integers never are."""
+    """Return whether a number is NaN, elementwise. Integers never are."""
     return map_scalars(
         _test_of_floats(
             math.isnan, lambda v: Expr(build.make(Math.ISNAN, mlir_type(u1), [v.value]), u1)
@@ -254,7 +264,7 @@ def isnan(value: Operand) -> Any:
 
 
 def isinf(value: Operand) -> Any:
-    """Return whether a number is infinite, elementwise; integers never are."""
+    """Return whether a number is infinite, elementwise. Integers never are."""
     return map_scalars(
         _test_of_floats(math.isinf, lambda v: ex.comparison("==")(ex.absolute(v), math.inf)), value
     )
@@ -270,7 +280,7 @@ def _test_of_floats(python: Callable[[Any], bool], test: Callable[[Expr], Expr])
 
 
 def sign(value: Operand) -> Any:
-    """-1, 0 or 1 as a float, elementwise; its derivative is 0."""
+    """Return -1, 0 or 1 as a float, elementwise. The derivative is 0."""
     return map_scalars(lambda v: select(v > 0, 1.0, select(v < 0, -1.0, 0.0)), value)
 
 
@@ -280,9 +290,12 @@ def floor_remainder(value: Scalar | Elementwise, modulus: Scalar | Elementwise) 
 
 
 def random(dtype: TypeLike = float) -> Any:
-    """A draw, in a kernel, of any scalar type: uniform in [0, 1) for floats, over all values for
-    integers. It is counter-based: reverses repeat it, and `random_seed` of `ti.init` says which
-    draws there are. Raises TaichiTypeError in Python scope."""
+    """Return a random number of a scalar type, in a kernel: uniform in [0, 1) for floats, uniform
+    over all values for integers.
+
+    The generator is counter-based: the reverse pass draws the same numbers again. `random_seed` of
+    `ti.init` chooses the sequence. Raises TaichiTypeError in Python.
+    """
     if not in_kernel():
         raise TaichiTypeError("ti.random() can only be drawn inside a kernel")
     builder = current()
@@ -291,8 +304,8 @@ def random(dtype: TypeLike = float) -> Any:
 
 
 def randn(dtype: TypeLike = float) -> Any:
-    """A draw of floats, in a kernel, from the standard normal distribution (Box and Muller 1958);
-    see `random`. Raises TaichiTypeError for integers, and in Python scope."""
+    """Return a random float from the standard normal distribution, in a kernel, by the method of
+    Box and Muller (1958); see `random`. Raises TaichiTypeError for integers, and in Python."""
     if in_kernel() and not resolve(dtype, current().default_fp, current().default_ip).is_float:
         raise TaichiTypeError("ti.randn draws floats: use ti.cast for an integer")
     first, second = random(dtype), random(dtype)

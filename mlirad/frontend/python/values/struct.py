@@ -18,8 +18,8 @@ METHODS = "__struct_methods"
 
 
 class Struct:
-    """Values by name: `ti.Struct(a=1, v=ti.Vector([1.0, 2.0]))`, or from a dictionary. Raises
-    TaichiSyntaxError for anything else."""
+    """A struct: named values, from keywords as in `ti.Struct(a=1, v=ti.Vector([1.0, 2.0]))`, or
+    from a dictionary. Raises TaichiSyntaxError for anything else."""
 
     def __init__(self, *args: Mapping[str, Any], **members: Any) -> None:
         if len(args) == 1 and not members and isinstance(args[0], Mapping):
@@ -66,26 +66,26 @@ class Struct:
 
     @property
     def keys(self) -> list[str]:
-        """The names of the members."""
+        """Return the names of the members."""
         return list(members_of(self))
 
     @property
     def items(self) -> ItemsView[str, Any]:
-        """Names and values of the members."""
+        """Return the names and values of the members."""
         return dict(members_of(self)).items()
 
     @property
     def entries(self) -> dict[str, Any]:
-        """The values of the members by name."""
+        """Return the values of the members by name."""
         return dict(members_of(self))
 
     @property
     def methods(self) -> Mapping[str, Any]:
-        """The functions that belong to the struct, by name."""
+        """Return the functions of the struct by name."""
         return methods_of(self)
 
     def to_dict(self, include_methods: bool = False, include_ndim: bool = False) -> dict[str, Any]:
-        """The members as a dictionary, matrices as lists."""
+        """Return the members as a dictionary, with matrices as lists."""
         values = members_of(self)
         result: dict[str, Any] = {
             name: to_dict(value, include_methods, include_ndim)
