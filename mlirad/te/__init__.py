@@ -1,11 +1,12 @@
-"""Tensor expressions: tensors by the expressions of their elements, compiled and differentiated.
+"""Tensor expressions: define each tensor by an expression for its elements; mlirad compiles and
+differentiates it.
 
-from mlirad import te
+    from mlirad import te
 
-x, w = te.placeholder((32, 64), name="x"), te.placeholder((64, 8), name="w")
-k = te.reduce_axis(64)
-y = te.compute((32, 8), lambda i, j: te.sum(x[i, k] * w[k, j], axis=k))
-step = te.build([y], [x, w])
+    x, w = te.placeholder((32, 64), name="x"), te.placeholder((64, 8), name="w")
+    k = te.reduce_axis(64)
+    y = te.compute((32, 8), lambda i, j: te.sum(x[i, k] * w[k, j], axis=k))
+    step = te.build([y], [x, w])
 """
 
 from mlirad.loading import public_names as _public_names

@@ -32,9 +32,9 @@ _MOST = (1 << 63) // 16  # elements that memory has addresses for
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """Numbers by their indices: given by a call, or defined by an expression.
+    """A tensor: an argument of a call, or one that an expression defines.
 
-    `shape` has integers, and expressions of sizes (`te.var`) where a call decides.
+    `shape` has integers, and expressions of sizes (`te.var`) that a call determines.
     """
 
     value: ir.Value
@@ -47,7 +47,7 @@ class Tensor:
 
     @property
     def ndim(self) -> int:
-        """The number of axes."""
+        """Return the number of axes."""
         return len(self.shape)
 
     def __getitem__(self, indices: Any) -> Expr:

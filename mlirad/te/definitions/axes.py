@@ -14,19 +14,17 @@ _numbers = count(1)
 
 @check_arguments
 def var(name: str = "n") -> Expr:
-    """A size that is known when a built function is called: `n = te.var("n")`.
+    """Return a size that is known when the built function is called: `n = te.var("n")`.
 
-    Every call of `var` makes another size, also of the same name.
+    Every call returns a new size, even if the name is the same.
     """
     return Size(INDEX, f"{name}.{next(_numbers)}")
 
 
 @check_arguments
 def reduce_axis(extent: Any, name: str = "k") -> Axis:
-    """An index for a reduction, from 0 up to `extent` (an integer, or an expression of sizes).
-
-    Raises TaichiTypeError for an extent that is neither.
-    """
+    """Return an index for a reduction, from 0 to `extent - 1`. Raises TaichiTypeError if the extent
+    is neither an integer nor an expression of sizes."""
     if isinstance(extent, tuple | list):
         refuse("reduce_axis", "extent", f"is {shown_value(extent)}: it is one; ranges begin at 0")
     return Axis(INDEX, name, checked_extent(extent, "reduce_axis: extent"), is_reduced=True)

@@ -47,10 +47,16 @@ from mlirad.types import DataType, TypeLike, i64
 @check_arguments
 @in_turn
 def placeholder(shape: Any, dtype: TypeLike = float, name: str = "placeholder") -> Tensor:
-    """A tensor that a call is given: `x = te.placeholder((n, 3), name="x")`.
+    """Declare a tensor that is an argument of the built function: `x = te.placeholder((n, 3),
+    name="x")`.
 
-    `shape` has integers from 0 on, and sizes made by `te.var`; `()` is a number. `dtype` is a
-    scalar type, by default `default_fp` of `ti.init`. Raises TaichiTypeError for what is none.
+    Args:
+        shape: integers of at least 0, and sizes made by `te.var`; `()` declares a number.
+        dtype: a scalar type, by default `default_fp` of `ti.init`.
+        name: a name for messages.
+
+    Raises:
+        TaichiTypeError: `dtype` is not a scalar type.
     """
     extents, resolved, at = (
         checked_shape(shape, "placeholder: shape", f" of tensor '{name}'"),
@@ -67,10 +73,17 @@ def placeholder(shape: Any, dtype: TypeLike = float, name: str = "placeholder") 
 @check_arguments
 @in_turn
 def compute(shape: Any, element: Callable[..., Any], name: str = "") -> Tensor:
-    """A tensor of some shape, whose element at indices i, j, ... is `element(i, j, ...)`.
+    """Define a tensor by its elements.
 
-    Raises TaichiTypeError for an element that is no number, for a reduction axis that is used
-    outside of its reduction or twice, TaichiIndexError for reads that are out of bounds.
+    Args:
+        shape: the extents.
+        element: a function of the indices i, j, ... that returns the element there.
+        name: a name for messages.
+
+    Raises:
+        TaichiTypeError: an element is not a number, or a reduction axis is used twice or outside
+            its reduction.
+        TaichiIndexError: a read is out of bounds.
     """
     extents, at = (
         checked_shape(shape, "compute: shape", f" of tensor '{name}'" * bool(name)),

@@ -14,12 +14,19 @@ from mlirad.te.tensor import Tensor
 
 @check_arguments
 def einsum(formula: str, *tensors: Tensor) -> Tensor:
-    """A sum of products by a formula such as NumPy's: `te.einsum("ij,jk->ik", a, b)`.
+    """Return a sum of products, by a formula as in NumPy: `te.einsum("ij,jk->ik", a, b)`.
 
-    A letter stands for an axis, one that an input has twice for its diagonal; the result has the
-    axes behind the arrow, which is needed, and letters that it has not are summed over. Its type is
-    the one that all tensors have together. Raises TaichiTypeError for a formula that does not fit
-    their axes and extents, for "...", and for a letter that the result has twice.
+    Each letter is an axis. A letter that occurs twice in one input selects its diagonal. The result
+    has the axes after the arrow, which is required; other letters are summed over. The result has
+    the common type of the tensors.
+
+    Args:
+        formula: the axes of each tensor and of the result.
+        tensors: the tensors.
+
+    Raises:
+        TaichiTypeError: the formula does not fit the axes and extents, contains "...", or has a
+            letter twice in the result.
     """
     operands, arrow, result = formula.replace(" ", "").partition("->")
     inputs = operands.split(",")

@@ -31,7 +31,7 @@ from mlirad.types import TypeLike
 
 @check_arguments
 def abs(value: Operand) -> Expr:
-    """The absolute value; its derivative at 0 is 0."""
+    """Return the absolute value. Its derivative at 0 is 0."""
     number = expr(value)
     if number.dtype.is_float:
         return Call(number.dtype, Math.ABSF, (number,))
@@ -40,42 +40,44 @@ def abs(value: Operand) -> Expr:
 
 @check_arguments
 def cast(value: Operand, dtype: TypeLike) -> Expr:
-    """A number in another scalar type (`te.cast(x[i], ti.f64)`); from floats to integers towards 0.
-    Raises TaichiTypeError for what is no type, and for a number that the type has not."""
+    """Convert a number to another scalar type: `te.cast(x[i], ti.f64)`. Floats are truncated
+    towards 0 for integer types. Raises TaichiTypeError if `dtype` is not a type, or cannot hold a
+    constant."""
     return cast_of(value, scalar_type(dtype, "cast: dtype"))
 
 
 @check_arguments
 def select(condition: Condition, then: Operand, otherwise: Operand) -> Expr:
-    """A number chosen by a condition, in the type that both have together; what is not chosen is
-    not computed, and reads nothing. Raises TaichiTypeError for a number as the condition."""
+    """Return `then` or `otherwise`, as a condition says, in the common type. The operand that is
+    not chosen is not evaluated, and reads nothing. Raises TaichiTypeError if the condition is a
+    number."""
     return select_of(condition, then, otherwise)
 
 
 @check_arguments
 def pow(base: Operand, exponent: Operand) -> Expr:
-    """`base ** exponent`. Raises TaichiTypeError for what is no number."""
+    """Return `base ** exponent`. Raises TaichiTypeError if an argument is not a number."""
     return power(base, exponent)
 
 
 @check_arguments
 def maximum(left: Operand, right: Operand) -> Expr:
-    """The greater one, in the type that both have together; of equal numbers the second one gets
-    the derivative."""
+    """Return the greater of two numbers, in the common type. In a tie the second one gets the
+    derivative."""
     return arithmetic("max", left, right)
 
 
 @check_arguments
 def minimum(left: Operand, right: Operand) -> Expr:
-    """The smaller one, in the type that both have together; of equal numbers the second one gets
-    the derivative."""
+    """Return the smaller of two numbers, in the common type. In a tie the second one gets the
+    derivative."""
     return arithmetic("min", left, right)
 
 
 @check_arguments
 def clip(value: Operand, low: Operand, high: Operand) -> Expr:
-    """A number between two others, in the type that the three have together; at them its derivative
-    is 1, beyond them 0."""
+    """Return a number limited to the range from `low` to `high`, in the common type. The derivative
+    is 1 at the bounds and 0 beyond them."""
     number, least, most = common((value, low, high))
     inside = select_of(comparison("gt", number, most), most, number)
     return select_of(comparison("lt", number, least), least, inside)
@@ -83,7 +85,8 @@ def clip(value: Operand, low: Operand, high: Operand) -> Expr:
 
 @check_arguments
 def sigmoid(value: Operand) -> Expr:
-    """`1 / (1 + exp(-x))`, without overflow, and as exact for small results as for others."""
+    """Return `1 / (1 + exp(-x))`, without overflow, and with full relative accuracy for small
+    results."""
     number = as_float(expr(value))
     is_small = comparison("lt", number, 0)
     power_of_e = exp(select_of(is_small, number, -number))
@@ -93,14 +96,15 @@ def sigmoid(value: Operand) -> Expr:
 
 @check_arguments
 def relu(value: Operand) -> Expr:
-    """x where it is greater than 0, else 0, in its type; its derivative at 0 is 0."""
+    """Return x if it is greater than 0, otherwise 0, in the type of x. The derivative at 0 is 0."""
     number = expr(value)
     return select_of(comparison("gt", number, 0), number, 0)
 
 
 @check_arguments
 def softplus(value: Operand) -> Expr:
-    """`log(1 + exp(x))`, without overflow, and as exact for small results as for others."""
+    """Return `log(1 + exp(x))`, without overflow, and with full relative accuracy for small
+    results."""
     number = as_float(expr(value))
     is_large = comparison("gt", number, 0)
     return relu(number) + log1p(exp(select_of(is_large, -number, number)))
@@ -108,28 +112,30 @@ def softplus(value: Operand) -> Expr:
 
 @check_arguments
 def gelu(value: Operand) -> Expr:
-    """`x Φ(x)`, Φ the normal distribution (Hendrycks and Gimpel, 2016); integers become floats."""
+    """Return `x Φ(x)`, where Φ is the normal distribution function (Hendrycks and Gimpel, 2016).
+    Integers are converted to floats."""
     number = as_float(expr(value))
     return 0.5 * number * erfc(number * -(2**-0.5))
 
 
 @check_arguments
 def normal_density(value: Operand) -> Expr:
-    """The density of the standard normal distribution at x; integers become floats."""
+    """Return the density of the standard normal distribution at x. Integers are converted to
+    floats."""
     number = as_float(expr(value))
     return exp(number * number * -0.5) * (2 * pi) ** -0.5
 
 
 @check_arguments
 def all(*conditions: Condition) -> Expr:
-    """Return whether all of some conditions, comparisons and booleans, hold: what a `te.select` or
-    a `where=` takes. Raises TaichiTypeError for numbers, and without any condition."""
+    """Return whether all conditions (comparisons and booleans) hold, for `te.select` or `where=`.
+    Raises TaichiTypeError for a number, and if there is no condition."""
     return _join("and", "all", conditions)
 
 
 @check_arguments
 def any(*conditions: Condition) -> Expr:
-    """Return whether one of some conditions holds; see `all`. Raises TaichiTypeError as it does."""
+    """Return whether at least one condition holds; see `all`. Raises TaichiTypeError as it does."""
     return _join("or", "any", conditions)
 
 

@@ -30,8 +30,8 @@ from mlirad.te.expressions.normal_form import replace_nodes
 def logsumexp(
     value: Operand, axis: Axes, where: Condition | None = None, init: Operand | None = None
 ) -> Expr:
-    """`log(exp(init) + sum(exp(value)))`, without overflow: the greatest one is taken out first.
-    See `sum`; integers become floats."""
+    """Return `log(exp(init) + sum(exp(value)))`, without overflow, because the maximum is
+    subtracted first. See `sum`. Integers are converted to floats."""
     axes = checked_axes("logsumexp", axis)
     summand, start = with_start(expr(as_float(expr(value))), init)
     other = {axis: Axis(INDEX, axis.name, axis.extent, is_reduced=True) for axis in axes}

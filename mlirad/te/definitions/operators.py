@@ -71,8 +71,8 @@ def _result(result: Any, function: Callable[..., Any]) -> Tensor:
 
 @check_arguments
 def operator(function: Callable[..., Tensor]) -> Operator:
-    """Make an operator of a function from tensors to a tensor. Raises TaichiTypeError for what has
-    no signature."""
+    """Make an operator of a function that takes tensors and returns a tensor. Raises
+    TaichiTypeError if the function has no signature."""
     try:
         return Operator(function)
     except ValueError as error:

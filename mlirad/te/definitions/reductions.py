@@ -75,12 +75,18 @@ class Combiner:
 def sum(
     value: Operand, axis: Axes, where: Condition | None = None, init: Operand | None = None
 ) -> Expr:
-    """The sum over one `te.reduce_axis`, or several; `where` says which points count, `init` what
-    to begin with.
+    """Return the sum over one or several axes, in the type of the value. Sums of f16 are
+    accumulated in f32.
 
-    The result has the type of the value; sums of f16 are kept in f32. Over no points it is `init`,
-    else 0. Raises TaichiTypeError for an axis that is none, or is named twice, and for a `where`
-    that is no condition.
+    Args:
+        value: the expression to sum.
+        axis: a `te.reduce_axis`, or several.
+        where: a condition that says which points count.
+        init: the value to start from. A sum over no points is `init`, or 0.
+
+    Raises:
+        TaichiTypeError: `axis` is not a reduction axis or occurs twice, or `where` is not a
+            condition.
     """
     return _simple(ReduceKind.SUM, value, axis, where, init)
 
@@ -89,7 +95,7 @@ def sum(
 def prod(
     value: Operand, axis: Axes, where: Condition | None = None, init: Operand | None = None
 ) -> Expr:
-    """The product over axes, in the type of the value; see `sum`."""
+    """Return the product over axes, in the type of the value; see `sum`."""
     return _simple(ReduceKind.PROD, value, axis, where, init)
 
 
@@ -106,15 +112,18 @@ def least(value: Operand, axis: Any, where: Operand | None = None) -> Expr:
 
 @check_arguments
 def argmax(value: Operand, axis: Axes, where: Condition | None = None) -> Expr:
-    """The first position of the maximum, an i32: along one axis, or counted over several, the last
-    one fastest. NaN is greater than numbers. 0 where no point counts. It has no derivative. Raises
-    TaichiTypeError for an axis of extent 0."""
+    """Return the position of the first maximum, an i32. For several axes, positions are counted
+    with the last axis fastest.
+
+    NaN counts as greater than any number. The result is 0 if no point counts. It has no derivative.
+    Raises TaichiTypeError for an axis of extent 0.
+    """
     return _position(ReduceKind.ARGMAX, value, axis, where)
 
 
 @check_arguments
 def argmin(value: Operand, axis: Axes, where: Condition | None = None) -> Expr:
-    """The first position of the minimum, an i32; see `argmax`."""
+    """Return the position of the first minimum, an i32; see `argmax`."""
     return _position(ReduceKind.ARGMIN, value, axis, where)
 
 
@@ -125,8 +134,9 @@ def max(
     where: Condition | None = None,
     init: Operand | None = None,
 ) -> Expr:
-    """`te.max(x, axis=k)`: the maximum over axes, of which the first one gets the derivative (see
-    `sum`); `te.max(a, b)`: the greater one (see `maximum`). Raises TaichiTypeError for others."""
+    """Return a maximum: `te.max(x, axis=k)` over axes, where the first maximum gets the derivative
+    (see `sum`), or `te.max(a, b)` of two numbers (see `maximum`). Raises TaichiTypeError for other
+    arguments."""
     return _either("max", greatest, values, axis, where, init)
 
 
@@ -137,8 +147,9 @@ def min(
     where: Condition | None = None,
     init: Operand | None = None,
 ) -> Expr:
-    """`te.min(x, axis=k)`: the minimum over axes, of which the first one gets the derivative (see
-    `sum`); `te.min(a, b)`: the smaller one (see `minimum`). Raises TaichiTypeError for others."""
+    """Return a minimum: `te.min(x, axis=k)` over axes, where the first minimum gets the derivative
+    (see `sum`), or `te.min(a, b)` of two numbers (see `minimum`). Raises TaichiTypeError for other
+    arguments."""
     return _either("min", least, values, axis, where, init)
 
 
@@ -259,12 +270,17 @@ def _in_signed_order(value: Expr) -> Expr:
 def comm_reducer(
     combine: Callable[..., Any], identity: Callable[..., Any], name: str = "reduce"
 ) -> Callable[..., Any]:
-    """A reduction by a function of two values, or of two tuples of values, that is associative.
+    """Return a reduction by an associative function of two values, or of two tuples of values.
 
-    The values of a tuple are converted to the type that they have together, floats without one to
-    `default_fp`. `identity` gives, for their types, what changes none. The reduction is called with
-    a value or a tuple of values, `axis=`, `where=` and `init=`; it raises TaichiTypeError for no
-    value, and for functions that do not give as many values as they take.
+    Call the reduction with a value or a tuple of values, `axis=`, `where=` and `init=`. The values
+    of a tuple are converted to their common type; floats without a type have the type `default_fp`.
+    The call raises TaichiTypeError if there is no value, and if a function does not return as many
+    values as it takes.
+
+    Args:
+        combine: the associative function.
+        identity: a function that returns, for the types of the values, the neutral element.
+        name: a name for messages.
     """
 
     def reduction(

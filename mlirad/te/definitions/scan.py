@@ -48,14 +48,27 @@ UNROLLED = 64  # steps of recurrences that go from all states to all
 def scan(
     length: Any, initial: Tensor | Sequence[Tensor], update: Callable[..., Any], name: str = "scan"
 ) -> Any:
-    """The states of a recurrence: `h = te.scan(T, h0, lambda t, h, i: 0.9 * h[i] + x[t, i])`.
+    """Return the states of a recurrence: `h = te.scan(T, h0, lambda t, h, i: 0.9 * h[i] + x[t,
+    i])`.
 
-    `initial` is a tensor, or a list of tensors of one shape and type, the states before the first
-    step. `update(t, state, *indices)` gives an element of the state behind step t (or as many as
-    there are states). The result has the shape `(length + 1, *initial.shape)`, a tensor for each
-    state, and begins with the initial one. Where an element depends on the same element of the
-    state before alone, steps are a loop, and `length` may be a size; else they are definitions of
-    their own, of which there may be 64. Raises TaichiTypeError if there are more, or sizes.
+    If each element depends only on the same element of the previous state, the steps become a loop,
+    and `length` may be a size. Otherwise each step is a definition, and at most 64 steps are
+    possible.
+
+    Args:
+        length: the number of steps.
+        initial: the state before the first step: a tensor, or a list of tensors of the same shape
+            and type.
+        update: `update(t, state, *indices)` returns an element of the state after step t, or as
+            many as there are states.
+        name: a name for messages.
+
+    Returns:
+        A tensor of shape `(length + 1, *initial.shape)` that starts with the initial state, or one
+        for each state.
+
+    Raises:
+        TaichiTypeError: there are more than 64 such steps, or their number is a size.
     """
     states = [initial] if isinstance(initial, Tensor) else list(initial)
     steps = checked_extent(length, "scan: length")

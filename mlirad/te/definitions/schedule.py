@@ -26,14 +26,18 @@ _LARGEST_TILE = 1 << 31
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """A way to compute a definition, in place of what the compiler would choose.
+    """How to compute a definition, instead of what the compiler would choose. The results are the
+    same, except for the order of sums.
 
-    Axes are named as the function of the definition names them (`"j"`; a reduction axis by its own
-    name, or that of the variable that holds it), or given themselves. `tile`: how many values of an
-    axis a tile holds: of registers in sums of products, of loops elsewhere; `lanes`: the axis that
-    vectors lie along; `unroll`: axes that are written out; `parallel`: axes that threads share, all
-    others of the definition are not. Results are those of any other schedule, but for the order of
-    sums.
+    Name an axis as the function of the definition names it (`"j"`), or pass the axis itself. A
+    reduction axis has its own name, or that of the variable that holds it.
+
+    Args:
+        tile: the number of values of each axis in a tile: of registers for sums of products, of
+            loops otherwise.
+        lanes: the axis along which vectors are formed.
+        unroll: the axes that are unrolled.
+        parallel: the axes that threads share; no other axis of the definition is shared.
     """
 
     tile: Mapping[AxisName, int] = field(default_factory=dict)

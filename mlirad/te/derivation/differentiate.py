@@ -24,8 +24,9 @@ Step = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 class Differentiation(Sequence[Tensor]):
-    """The adjoints of the inputs, as a list; `adjoints` are those of all tensors between, and
-    `adjoint_summands[tensor][consumer]` what each consumer of one gave."""
+    """The adjoints of the inputs, as a list. `adjoints` has the adjoints of all intermediate
+    tensors, and `adjoint_summands[tensor][consumer]` the contribution of each consumer of a
+    tensor."""
 
     def __init__(
         self,
@@ -65,15 +66,25 @@ def differentiate(
     override: Mapping[Tensor, Override] | None = None,
     fdiff: Step | None = None,
 ) -> Differentiation:
-    """The adjoints of some tensors, for that of an output: reverse mode.
+    """Return the adjoints of tensors, given the adjoint of an output (reverse mode).
 
-    `head` is the adjoint of the output, of shape `prefix + output.shape`; the results have
-    `prefix + input.shape`. Without one, an output without axes has its gradient, another one its
-    Jacobian. Several outputs take a list of heads. `override={t: ([inputs], f)}` says that the
-    adjoint of t flows to some tensors by `f(t, inputs, head)`, which gives an adjoint for each;
-    `fdiff(output, input, head)` takes the place of `te.adjoint_step` everywhere else. Raises
-    TaichiTypeError for a head that does not fit, for inputs of integers and for an override of what
-    no adjoint flows to, TaichiDerivativeError for what has no derivative.
+    Args:
+        output: the tensor to differentiate, or several.
+        inputs: the tensors with respect to which the output is differentiated.
+        head: the adjoint of the output, of shape `prefix + output.shape`; the results have shape
+            `prefix + input.shape`. Without a head, the result is the gradient of an output without
+            axes, and the Jacobian of any other. Several outputs take a list of heads.
+        override: `{t: ([inputs], f)}` replaces the derivative of t: `f(t, inputs, head)` returns an
+            adjoint for each of the listed tensors.
+        fdiff: `fdiff(output, input, head)` replaces `te.adjoint_step` everywhere else.
+
+    Returns:
+        A list of adjoints; see `Differentiation`.
+
+    Raises:
+        TaichiTypeError: a head does not fit, an input has an integer type, or no adjoint reaches an
+            overridden tensor.
+        TaichiDerivativeError: an expression has no derivative.
     """
     derivative = adjoints_of(output, inputs, head, override, fdiff)
     for tensor in override or ():
@@ -188,12 +199,20 @@ class _Sweep:
 @check_arguments
 @in_turn
 def adjoint_step(output: Tensor, tensor: Tensor, head: Tensor) -> Tensor:
-    """The contribution of the definition of `output` alone to the adjoint of a tensor that it
-    reads: `head`, of shape `prefix + output.shape`, times its derivative, of shape `prefix +
-    tensor.shape`.
+    """Return the contribution of the definition of `output` alone to the adjoint of a tensor that
+    it reads.
 
-    Raises TaichiTypeError for a head of another shape or type, TaichiDerivativeError for what has
-    no derivative.
+    Args:
+        output: the tensor whose definition is differentiated.
+        tensor: a tensor that the definition reads.
+        head: the adjoint of the output, of shape `prefix + output.shape`.
+
+    Returns:
+        `head` times the derivative, of shape `prefix + tensor.shape`.
+
+    Raises:
+        TaichiTypeError: the head has the wrong shape or type.
+        TaichiDerivativeError: an expression has no derivative.
     """
     check_float("adjoint_step", "tensor", tensor)
     _heads("adjoint_step", [output], head)
@@ -212,10 +231,23 @@ def adjoint_step(output: Tensor, tensor: Tensor, head: Tensor) -> Tensor:
 @check_arguments
 @in_turn
 def jacobian(output: Tensor, tensor: Tensor) -> Tensor:
-    """The derivative of the definition of `output` alone in a tensor that it reads, of shape
-    `output.shape + tensor.shape`: other tensors between the two count as constants, and what is not
-    read has zeros. See `differentiate` for whole programs. Raises TaichiTypeError for tensors of
-    integers, TaichiDerivativeError for what has no derivative."""
+    """Return the derivative of the definition of `output` alone with respect to a tensor that it
+    reads.
+
+    Tensors between the two count as constants. If the definition does not read the tensor, the
+    result is 0. For the derivative of a whole program, see `differentiate`.
+
+    Args:
+        output: the tensor whose definition is differentiated.
+        tensor: the tensor with respect to which it is differentiated.
+
+    Returns:
+        A tensor of shape `output.shape + tensor.shape`.
+
+    Raises:
+        TaichiTypeError: a tensor has an integer type.
+        TaichiDerivativeError: an expression has no derivative.
+    """
     check_float("jacobian", "output", output)
     check_float("jacobian", "tensor", tensor)
     return adjoint_step(output, tensor, _identity(output))

@@ -20,9 +20,15 @@ from mlirad.te.tensor import Tensor, same_shape
 def jvp(
     outputs: Tensor | Sequence[Tensor], inputs: Sequence[Tensor], tangents: Sequence[Tensor]
 ) -> Any:
-    """The tangents of outputs, for those of some inputs, which have their shapes: forward mode.
+    """Return the tangents of outputs, given the tangents of inputs (forward mode).
 
-    Raises TaichiTypeError for a tangent of another shape or type, and for integers.
+    Args:
+        outputs: a tensor, or several.
+        inputs: the tensors with respect to which the outputs are differentiated.
+        tangents: the tangents of the inputs, with the same shapes.
+
+    Raises:
+        TaichiTypeError: a tangent has the wrong shape or type, or an input has an integer type.
     """
     results = [outputs] if isinstance(outputs, Tensor) else list(outputs)
     for tensor in results:
@@ -69,10 +75,20 @@ def _pair_with_tangents(
 @check_arguments
 @in_turn
 def hvp(output: Tensor, inputs: Sequence[Tensor], directions: Sequence[Tensor]) -> list[Tensor]:
-    """The product of the second derivative of an output without axes with directions, which have
-    the shapes and types of the inputs: for each input a tensor of its shape. Raises TaichiTypeError
-    for an output with axes and for other directions, TaichiDerivativeError for what has no
-    derivative."""
+    """Return the second derivative of an output times directions.
+
+    Args:
+        output: a tensor without axes.
+        inputs: the tensors with respect to which it is differentiated.
+        directions: tensors with the shapes and types of the inputs.
+
+    Returns:
+        For each input a tensor of its shape.
+
+    Raises:
+        TaichiTypeError: the output has axes, or a direction does not fit.
+        TaichiDerivativeError: an expression has no derivative.
+    """
     if output.ndim:
         refuse("hvp", "output", f"is {output!r}, expected one without axes")
     check_float("hvp", "output", output)

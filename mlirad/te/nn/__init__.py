@@ -1,7 +1,8 @@
-"""Operators of neural networks: each is a few lines of `te.compute`, and may be given a gradient.
+"""Operators of neural networks. Each is a few lines of `te.compute`, and you can give it your own
+gradient.
 
-y = te.nn.max_pool2d(te.nn.relu(te.nn.conv2d(x, weight, padding=1)), 2)
-te.nn.max_pool2d.def_gradient(f)
+    y = te.nn.max_pool2d(te.nn.relu(te.nn.conv2d(x, weight, padding=1)), 2)
+    te.nn.max_pool2d.def_gradient(f)
 """
 
 from mlirad.loading import public_names as _public_names

@@ -25,41 +25,44 @@ def _of_elements(name: str, function: Callable[[Expr], Expr], sentence: str) -> 
     def apply(x: Tensor) -> Tensor:
         return compute(x.shape, lambda *i: function(x[i]), name)
 
-    doc = f"{sentence} The result has the shape and the type of x, `default_fp` for integers."
+    doc = f"{sentence} The result has the shape and type of x; integers give `default_fp`."
     return named_operator(apply, name, doc)
 
 
-relu = _of_elements("relu", relu_of, "x where it is greater than 0, else 0.")
-relu6 = _of_elements("relu6", lambda x: clip(x, 0, 6), "x between 0 and 6.")
-sigmoid = _of_elements("sigmoid", sigmoid_of, "`1 / (1 + exp(-x))`.")
-tanh = _of_elements("tanh", tanh_of, "The hyperbolic tangent.")
-exp = _of_elements("exp", exp_of, "The exponential function.")
-gelu = _of_elements("gelu", gelu_of, "`x Φ(x)` (Hendrycks and Gimpel, 2016).")
-softplus = _of_elements("softplus", softplus_of, "`log(1 + exp(x))`, without overflow.")
-softsign = _of_elements("softsign", lambda x: x / (1.0 + abs_of(x)), "`x / (1 + |x|)`.")
-silu = _of_elements("silu", lambda x: x * sigmoid_of(x), "`x / (1 + exp(-x))`.")
-mish = _of_elements("mish", lambda x: x * tanh_of(softplus_of(x)), "`x tanh(softplus(x))`.")
+relu = _of_elements("relu", relu_of, "Return x if it is greater than 0, otherwise 0.")
+relu6 = _of_elements("relu6", lambda x: clip(x, 0, 6), "Return x limited to the range from 0 to 6.")
+sigmoid = _of_elements("sigmoid", sigmoid_of, "Return `1 / (1 + exp(-x))`.")
+tanh = _of_elements("tanh", tanh_of, "Return the hyperbolic tangent.")
+exp = _of_elements("exp", exp_of, "Return the exponential function.")
+gelu = _of_elements("gelu", gelu_of, "Return `x Φ(x)` (Hendrycks and Gimpel, 2016).")
+softplus = _of_elements("softplus", softplus_of, "Return `log(1 + exp(x))`, without overflow.")
+softsign = _of_elements("softsign", lambda x: x / (1.0 + abs_of(x)), "Return `x / (1 + |x|)`.")
+silu = _of_elements("silu", lambda x: x * sigmoid_of(x), "Return `x / (1 + exp(-x))`.")
+mish = _of_elements("mish", lambda x: x * tanh_of(softplus_of(x)), "Return `x tanh(softplus(x))`.")
 log_sigmoid = _of_elements(
-    "log_sigmoid", lambda x: -softplus_of(-x), "`-log(1 + exp(-x))`, without overflow."
+    "log_sigmoid", lambda x: -softplus_of(-x), "Return `-log(1 + exp(-x))`, without overflow."
 )
 hard_sigmoid = _of_elements(
-    "hard_sigmoid", lambda x: clip(x / 6 + 0.5, 0.0, 1.0), "`x / 6 + 1/2` between 0 and 1."
+    "hard_sigmoid",
+    lambda x: clip(x / 6 + 0.5, 0.0, 1.0),
+    "Return `x / 6 + 1/2`, limited to the range from 0 to 1.",
 )
 hard_swish = _of_elements(
-    "hard_swish", lambda x: x * clip(x / 6 + 0.5, 0.0, 1.0), "`x hard_sigmoid(x)`."
+    "hard_swish", lambda x: x * clip(x / 6 + 0.5, 0.0, 1.0), "Return `x hard_sigmoid(x)`."
 )
 
 
 @operator
 def leaky_relu(x: Tensor, slope: float = 0.01) -> Tensor:
-    """x where it is greater than 0, else x times a number."""
+    """Return x if it is greater than 0, otherwise x times `slope`."""
     return compute(x.shape, lambda *i: select(x[i] > 0, x[i], x[i] * slope), "leaky_relu")
 
 
 @operator
 def prelu(x: Tensor, slope: Tensor) -> Tensor:
-    """x (batch, channels, ...) where it is greater than 0, else x times the slope (channels,) of
-    its channel (He et al., 2015). Raises TaichiTypeError for another number of slopes."""
+    """Return x (batch, channels, ...) if it is greater than 0, otherwise x times the slope of its
+    channel, of shape (channels,) (He et al., 2015). Raises TaichiTypeError if the number of slopes
+    differs from the number of channels."""
     check_least_rank("prelu", "x", x, 2, "a tensor (batch, channels, ...)")
     check_extents("prelu", "slope", slope, x.shape[1:2])
     return compute(x.shape, lambda *i: select(x[i] > 0, x[i], x[i] * slope[i[1]]), "prelu")
@@ -67,13 +70,13 @@ def prelu(x: Tensor, slope: Tensor) -> Tensor:
 
 @operator
 def elu(x: Tensor, alpha: float = 1.0) -> Tensor:
-    """x where it is greater than 0, else `alpha (exp(x) - 1)` (Clevert et al., 2016)."""
+    """Return x if it is greater than 0, otherwise `alpha (exp(x) - 1)` (Clevert et al., 2016)."""
     return compute(x.shape, lambda *i: select(x[i] > 0, x[i], expm1(x[i]) * alpha), "elu")
 
 
 @operator
 def selu(x: Tensor) -> Tensor:
-    """`elu` by the numbers of Klambauer et al., 2017."""
+    """Return a scaled `elu` with the constants of Klambauer et al., 2017."""
     alpha, scale = 1.6732632423543772, 1.0507009873554805
     return compute(
         x.shape, lambda *i: select(x[i] > 0, x[i] * scale, expm1(x[i]) * (alpha * scale)), "selu"
@@ -82,8 +85,8 @@ def selu(x: Tensor) -> Tensor:
 
 @operator
 def dropout(x: Tensor, mask: Tensor, rate: float) -> Tensor:
-    """x where a mask of its shape is not 0, divided by `1 - rate`, else 0 (Srivastava et al.,
-    2014). Raises TaichiTypeError for a mask of another shape, and a rate of 1."""
+    """Return `x / (1 - rate)` where the mask is nonzero, and 0 elsewhere (Srivastava et al., 2014).
+    Raises TaichiTypeError if the mask has another shape, or the rate is 1."""
     check_extents("dropout", "mask", mask, x.shape)
     if not 0 <= rate < 1:
         refuse("dropout", f"rate={rate!r}", "is not from 0 up to 1")

@@ -1,5 +1,5 @@
-"""Arithmetic of two tensors, element by element: axes of extent 1, and missing ones in front, go on
-and on."""
+"""Elementwise arithmetic of two tensors with broadcasting: axes of extent 1 and missing leading
+axes are repeated."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def _of_two(name: str, function: Callable[[Expr, Expr], Expr], sentence: str) ->
     return named_operator(
         apply,
         name,
-        f"{sentence}, of tensors whose shapes are the same behind axes of extent 1 and those in "
-        "front that one of them lacks. Raises TaichiTypeError for others.",
+        f"Return {sentence} of two tensors, elementwise, broadcast as in NumPy: axes of extent 1 "
+        "and missing leading axes are repeated. Raises TaichiTypeError if the shapes do not fit.",
     )
 
 
@@ -46,9 +46,9 @@ def _together(caller: str, left: Sequence[Extent], right: Sequence[Extent]) -> t
     return tuple(shape)
 
 
-add = _of_two("add", lambda a, b: a + b, "The sum")
-subtract = _of_two("subtract", lambda a, b: a - b, "The difference")
-multiply = _of_two("multiply", lambda a, b: a * b, "The product")
-divide = _of_two("divide", lambda a, b: a / b, "The quotient")
-maximum = _of_two("maximum", maximum_of, "The greater one, the second of equal ones")
-minimum = _of_two("minimum", minimum_of, "The smaller one, the second of equal ones")
+add = _of_two("add", lambda a, b: a + b, "the sum")
+subtract = _of_two("subtract", lambda a, b: a - b, "the difference")
+multiply = _of_two("multiply", lambda a, b: a * b, "the product")
+divide = _of_two("divide", lambda a, b: a / b, "the quotient")
+maximum = _of_two("maximum", maximum_of, "the maximum (in a tie the second element)")
+minimum = _of_two("minimum", minimum_of, "the minimum (in a tie the second element)")

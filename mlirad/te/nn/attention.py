@@ -17,14 +17,21 @@ from mlirad.te.tensor import Tensor
 def attention(
     query: Tensor, key: Tensor, value: Tensor, causal: bool = False, scale: float | None = None
 ) -> Tensor:
-    """`softmax(query @ key.T * scale) @ value`.
+    """Return `softmax(query @ key.T * scale) @ value` (Vaswani et al., "Attention is all you need",
+    2017).
 
-    query is (batch, heads, queries, width), key (batch, heads, keys, width), value (batch, heads,
-    keys, columns), the result (batch, heads, queries, columns). `scale` is `1 / sqrt(width)` if it
-    is not given. With `causal`, query i sees keys up to i. Raises TaichiTypeError if shapes do
-    not fit.
+    Args:
+        query: of shape (batch, heads, queries, width).
+        key: of shape (batch, heads, keys, width).
+        value: of shape (batch, heads, keys, columns).
+        causal: query i uses keys 0 to i only.
+        scale: `1 / sqrt(width)` by default.
 
-    Vaswani et al., "Attention is all you need", 2017.
+    Returns:
+        A tensor of shape (batch, heads, queries, columns).
+
+    Raises:
+        TaichiTypeError: the shapes do not fit.
     """
     _check(query, key, value)
     batch, heads, rows, width = query.shape

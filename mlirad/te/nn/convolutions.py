@@ -12,7 +12,7 @@ from mlirad.te.definitions.operators import Operator, named_operator
 from mlirad.te.definitions.reductions import sum as sum_over
 from mlirad.te.expressions import Expr, Extent
 from mlirad.te.nn.geometry.per_axis import check_extents, check_rank, check_same, fixed_extent
-from mlirad.te.nn.geometry.windows import Padding, PerAxis, Windows, windows
+from mlirad.te.nn.geometry.windows import PADDINGS, Padding, PerAxis, Windows, windows
 from mlirad.te.tensor import Tensor
 
 SPACE = {1: "W", 2: "HW", 3: "DHW"}
@@ -145,23 +145,36 @@ def check_groups(
     )
 
 
-conv1d = _convolution(1, 'A convolution along one axis; see `conv2d`. Layouts are "NCW" and "NWC".')
+conv1d = _convolution(
+    1, 'Return a convolution along one axis; see `conv2d`. Layouts are "NCW" and "NWC".'
+)
 conv2d = _convolution(
     2,
-    """A convolution (a correlation: the window is not turned) of images with windows.
-
-x is (batch, channels, height, width), weight (outputs, channels / groups, kernel height,
-kernel width), bias (outputs,), the result (batch, outputs, height, width). With
-`layout="NHWC"` x and the result have channels last, and weight is (kernel height, kernel width,
-channels / groups, outputs). Outputs of a group see the channels of that group; as many groups
-as channels are a depthwise convolution. `padding`: see `windows`; `mode` says what stands
-there, "zeros", or with "circular" what stands at the other end, whose extents are numbers.
-Results have the type of x and weight. Raises TaichiTypeError where channels, groups and shapes
-do not fit, and where no window does.
-
+    f"""Return a convolution of images; strictly a correlation, as the kernel is not flipped. See
 Dumoulin and Visin, "A guide to convolution arithmetic for deep learning", 2016.
+
+Args:
+    x: of shape (batch, channels, height, width), or with `layout="NHWC"` (batch, height, width,
+        channels).
+    weight: of shape (outputs, channels / groups, kernel height, kernel width), or with
+        `layout="NHWC"` (kernel height, kernel width, channels / groups, outputs).
+    bias: of shape (outputs,).
+    stride: the distance between windows.
+    padding: {PADDINGS}
+    dilation: the distance between the points of a window.
+    groups: outputs of a group use the channels of that group only. With as many groups as
+        channels, this is a depthwise convolution.
+    layout: "NCHW" or "NHWC".
+    mode: the values in the padding: "zeros", or "circular" for those of the opposite end, which
+        needs integer extents.
+
+Returns:
+    A tensor of shape (batch, outputs, height, width), in the layout and the type of x.
+
+Raises:
+    TaichiTypeError: the shapes and groups do not fit, or no window fits.
 """,
 )
 conv3d = _convolution(
-    3, 'A convolution along three axes; see `conv2d`. Layouts are "NCDHW" and "NDHWC".'
+    3, 'Return a convolution along three axes; see `conv2d`. Layouts are "NCDHW" and "NDHWC".'
 )

@@ -13,8 +13,19 @@ from mlirad.te.tensor import Tensor
 
 @operator
 def dense(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """`x @ weight.T + bias`: x is (..., inputs), weight (outputs, inputs), bias (outputs,), the
-    result (..., outputs). Raises TaichiTypeError if these do not fit."""
+    """Return `x @ weight.T + bias`.
+
+    Args:
+        x: of shape (..., inputs).
+        weight: of shape (outputs, inputs).
+        bias: of shape (outputs,).
+
+    Returns:
+        A tensor of shape (..., outputs).
+
+    Raises:
+        TaichiTypeError: the shapes do not fit.
+    """
     check_least_rank("dense", "x", x, 1, "a tensor (..., inputs)")
     check_rank("dense", "weight", weight, 2, "a matrix (outputs, inputs)")
     check_same("dense", "x and weight", x.shape[-1], weight.shape[1], "inputs of x and of weight")
@@ -32,8 +43,17 @@ def dense(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 @operator
 def matmul(a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
-    """`a @ b` of (n, k) and (k, m); a is (k, n) and b (m, k) where they are transposed. Raises
-    TaichiTypeError if these do not fit."""
+    """Return `a @ b`.
+
+    Args:
+        a: of shape (n, k), or (k, n) if transposed.
+        b: of shape (k, m), or (m, k) if transposed.
+        transpose_a: a is transposed.
+        transpose_b: b is transposed.
+
+    Raises:
+        TaichiTypeError: the shapes do not fit.
+    """
     return _product("matmul", a, b, transpose_a, transpose_b, 0)
 
 
@@ -41,7 +61,7 @@ def matmul(a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool = 
 def batch_matmul(
     a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool = False
 ) -> Tensor:
-    """`matmul` of each of a batch, the first axis."""
+    """Return `matmul` of each pair of matrices in a batch, the first axis."""
     return _product("batch_matmul", a, b, transpose_a, transpose_b, 1)
 
 

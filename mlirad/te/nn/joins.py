@@ -27,8 +27,8 @@ MOST_PARTS = 1024  # of no elements
 
 @operator
 def concat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
-    """Tensors one behind the other along an axis, in the type that they have together. Raises
-    TaichiTypeError for none, and for other extents along other axes."""
+    """Join tensors along an axis, in their common type. Raises TaichiTypeError if there are none,
+    or if they differ in the extents of other axes."""
     first, *following = _several("concat", tensors)
     k = axis_of("concat", axis, first.ndim)
     for tensor in following:
@@ -56,8 +56,8 @@ def _less(index: Expr, start: Extent) -> Expr:
 
 @operator
 def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
-    """Tensors of one shape along an axis of their own. Raises TaichiTypeError for none, and for
-    other shapes."""
+    """Join tensors of the same shape along a new axis. Raises TaichiTypeError if there are none, or
+    if the shapes differ."""
     first, *following = _several("stack", tensors)
     k = axis_of("stack", axis, first.ndim + 1)
     for tensor in following:
@@ -73,8 +73,8 @@ def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
 
 @check_arguments
 def split(x: Tensor, parts: int | Sequence[int], axis: int = 0) -> list[Tensor]:
-    """Split x along an axis into equal parts, or into parts of the extents that are listed. Raises
-    TaichiTypeError if these are not all of it."""
+    """Split x along an axis into equal parts, or into parts of the given extents. Raises
+    TaichiTypeError if the parts do not add up to the extent."""
     k = axis_of("split", axis, x.ndim)
     extent = fixed_extent("split", "x", x.shape[k], "as it is split")
     is_count = isinstance(parts, int) and 0 < parts <= max(extent, MOST_PARTS)
@@ -91,8 +91,8 @@ def split(x: Tensor, parts: int | Sequence[int], axis: int = 0) -> list[Tensor]:
 
 @operator
 def part(x: Tensor, start: int, size: int, axis: int = 0) -> Tensor:
-    """The elements of x along an axis from `start` on. Raises TaichiTypeError for what x has
-    not."""
+    """Return `size` elements of x along an axis, from `start` on. Raises TaichiTypeError if x does
+    not have them."""
     k = axis_of("part", axis, x.ndim)
     extent = fixed_extent("part", "x", x.shape[k], "as a part is taken")
     if start < 0 or size < 0 or start + size > extent:
@@ -104,9 +104,9 @@ def part(x: Tensor, start: int, size: int, axis: int = 0) -> Tensor:
 
 @operator
 def slices(x: Tensor, *which: Any) -> Tensor:
-    """`x[which]` as NumPy writes it: a `slice` for each of the first axes, also backwards, or an
-    integer, which takes the axis away. Raises TaichiTypeError for other things, and for slices of
-    extents that a call decides which are not all of them."""
+    """Return `x[which]` as in NumPy: a `slice` for each of the first axes, which may run backwards,
+    or an integer, which removes the axis. Raises TaichiTypeError for other indices, and for a
+    partial slice of an axis whose extent a call determines."""
     entries = [*which, *[slice(None)] * (x.ndim - len(which))]
     if len(entries) > x.ndim:
         refuse("slices", "which", f"has {len(entries)} entries for {x.ndim} axes")

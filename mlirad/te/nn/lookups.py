@@ -23,8 +23,18 @@ from mlirad.types import TypeLike
 
 @operator
 def embedding(indices: Tensor, table: Tensor) -> Tensor:
-    """The row of a table (rows, width) for each of some integers below the number of rows, of any
-    shape: (..., width). Raises TaichiTypeError for others."""
+    """Return rows of a table.
+
+    Args:
+        indices: integers of any shape, below the number of rows.
+        table: of shape (rows, width).
+
+    Returns:
+        A tensor of shape (..., width).
+
+    Raises:
+        TaichiTypeError: the arguments do not fit.
+    """
     check_rank("embedding", "table", table, 2, "2 axes (rows, width)")
     check_indices("embedding", indices, "table", table.shape[0])
     shape = (*indices.shape, table.shape[1])
@@ -33,9 +43,12 @@ def embedding(indices: Tensor, table: Tensor) -> Tensor:
 
 @operator
 def take(x: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
-    """The elements of x at integers, of any shape, along an axis: their axes take its place. They
-    are from 0 up to the extent, which is not looked at. Raises TaichiTypeError for floats, and
-    if there is no such axis."""
+    """Return the elements of x at integer indices along an axis. The axes of the indices replace
+    that axis.
+
+    Indices must be at least 0 and below the extent; this is not checked. Raises TaichiTypeError for
+    float indices, and if the axis does not exist.
+    """
     k = axis_of("take", axis, x.ndim)
     check_indices("take", indices, "x", x.shape[k])
     end = k + indices.ndim
@@ -48,8 +61,8 @@ def take(x: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
 
 @operator
 def gather(x: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
-    """For each place of the indices, which have as many axes as x, what is at their integer along
-    an axis, and at their place along the others; see `take`."""
+    """Return, for each position in the indices, the element of x at that position, with the index
+    in place of the coordinate along `axis`; see `take`. The indices have as many axes as x."""
     k = axis_of("gather", axis, x.ndim)
     check_rank("gather", "indices", indices, x.ndim, f"{x.ndim} axes, as x has")
     check_indices("gather", indices, "x", x.shape[k])
@@ -61,9 +74,16 @@ def gather(x: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
 
 @operator
 def scatter_add(x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """x, and row n of the updates added to its row `indices[n]`: the other way round of `take`. The
-    indices (count,) are from 0 up to the rows of x, updates are (count, *x.shape[1:]). Raises
-    TaichiTypeError for others."""
+    """Return x with row n of the updates added to its row `indices[n]`: the adjoint of `take`.
+
+    Args:
+        x: the tensor to add to.
+        indices: integers of shape (count,), below the number of rows of x.
+        updates: of shape (count, *x.shape[1:]).
+
+    Raises:
+        TaichiTypeError: the arguments do not fit.
+    """
     check_least_rank("scatter_add", "x", x, 1, "rows")
     check_rank("scatter_add", "indices", indices, 1, "one axis: a row of x for each update")
     check_extents("scatter_add", "updates", updates, (*indices.shape, *x.shape[1:]))
@@ -75,8 +95,16 @@ def scatter_add(x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
 
 @operator
 def segment_sum(x: Tensor, segments: Tensor, count: Extent) -> Tensor:
-    """The sums of the rows of x by the number of their segment, (rows,) integers below `count`:
-    (count, *x.shape[1:]). Raises TaichiTypeError for another number of segments."""
+    """Return the sums of the rows of x in each segment, of shape (count, *x.shape[1:]).
+
+    Args:
+        x: the rows.
+        segments: the segment of each row: integers of shape (rows,), below `count`.
+        count: the number of segments.
+
+    Raises:
+        TaichiTypeError: the number of entries of `segments` differs from the number of rows.
+    """
     check_least_rank("segment_sum", "x", x, 1, "rows")
     check_rank("segment_sum", "segments", segments, 1, "one axis: a segment for each row")
     check_same("segment_sum", "segments and x", segments.shape[0], x.shape[0], "rows and segments")
@@ -96,8 +124,8 @@ def _scatter(updates: Tensor, indices: Tensor, rows: Extent) -> Tensor:
 
 @operator
 def one_hot(indices: Tensor, depth: Extent, dtype: TypeLike = float) -> Tensor:
-    """1 where the last axis, of extent `depth`, is the integer, else 0; by default of
-    `default_fp`."""
+    """Return a tensor with a new last axis of extent `depth` that is 1 at the index and 0
+    elsewhere; its type is `default_fp` by default."""
     _check_integers("one_hot", "indices", indices)
     extent, type_ = extent_of("one_hot", "depth", depth), scalar_type(dtype, "one_hot: dtype")
     return compute(

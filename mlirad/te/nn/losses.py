@@ -25,9 +25,15 @@ def _mean(caller: str, shape: Sequence[object], element: Callable[..., Expr]) ->
 
 @operator
 def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
-    """The mean of `-log(softmax(logits))` of the labels: logits are (batch, classes), labels
-    (batch,) integers below the number of classes, the result a number. Raises TaichiTypeError for
-    other shapes, and for labels of floats."""
+    """Return the mean of `-log(softmax(logits))` at the labels, a number.
+
+    Args:
+        logits: of shape (batch, classes).
+        labels: integers of shape (batch,), below the number of classes.
+
+    Raises:
+        TaichiTypeError: the shapes do not fit, or the labels are floats.
+    """
     check_rank("cross_entropy", "logits", logits, 2, "2 axes (batch, classes)")
     check_extents("cross_entropy", "labels", labels, logits.shape[:1])
     check_indices("cross_entropy", labels, "logits", logits.shape[1], "labels")
@@ -37,8 +43,8 @@ def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
 
 @operator
 def soft_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
-    """The mean over rows of `-sum(targets * log(softmax(logits)))`, both (batch, classes). Raises
-    TaichiTypeError for other shapes."""
+    """Return the mean over rows of `-sum(targets * log(softmax(logits)))`. Both arguments have
+    shape (batch, classes). Raises TaichiTypeError if the shapes do not fit."""
     check_rank("soft_cross_entropy", "logits", logits, 2, "2 axes (batch, classes)")
     check_extents("soft_cross_entropy", "targets", targets, logits.shape)
     logarithms, classes = log_softmax.function(logits), logits.shape[1]
@@ -51,8 +57,8 @@ def soft_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
 
 @operator
 def binary_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
-    """The mean of `-t log(sigmoid(x)) - (1 - t) log(1 - sigmoid(x))`, without overflow, of tensors
-    of one shape. Raises TaichiTypeError for others."""
+    """Return the mean of `-t log(sigmoid(x)) - (1 - t) log(1 - sigmoid(x))`, without overflow, of
+    tensors of the same shape. Raises TaichiTypeError if the shapes differ."""
     check_extents("binary_cross_entropy", "targets", targets, logits.shape)
 
     def element(*i: Expr) -> Expr:
@@ -63,23 +69,23 @@ def binary_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
 
 @operator
 def mse_loss(x: Tensor, targets: Tensor) -> Tensor:
-    """The mean of squared differences of tensors of one shape. Raises TaichiTypeError for
-    others."""
+    """Return the mean of the squared differences of tensors of the same shape. Raises
+    TaichiTypeError if the shapes differ."""
     check_extents("mse_loss", "targets", targets, x.shape)
     return _mean("mse_loss", x.shape, lambda *i: (x[i] - targets[i]) ** 2)
 
 
 @operator
 def l1_loss(x: Tensor, targets: Tensor) -> Tensor:
-    """The mean of absolute differences of tensors of one shape; see `mse_loss`."""
+    """Return the mean of the absolute differences of tensors of the same shape; see `mse_loss`."""
     check_extents("l1_loss", "targets", targets, x.shape)
     return _mean("l1_loss", x.shape, lambda *i: abs_of(x[i] - targets[i]))
 
 
 @operator
 def huber_loss(x: Tensor, targets: Tensor, delta: float = 1.0) -> Tensor:
-    """The mean of half the squares of differences up to delta, and of lines beyond (Huber, 1964);
-    see `mse_loss`."""
+    """Return the mean of the Huber loss of the differences: half the square up to `delta`, linear
+    beyond (Huber, 1964); see `mse_loss`."""
     check_extents("huber_loss", "targets", targets, x.shape)
 
     def element(*i: Expr) -> Expr:
@@ -91,6 +97,6 @@ def huber_loss(x: Tensor, targets: Tensor, delta: float = 1.0) -> Tensor:
 
 @operator
 def hinge_loss(x: Tensor, targets: Tensor) -> Tensor:
-    """The mean of `relu(1 - x t)`, with targets of -1 and 1; see `mse_loss`."""
+    """Return the mean of `relu(1 - x t)`, for targets t of -1 and 1; see `mse_loss`."""
     check_extents("hinge_loss", "targets", targets, x.shape)
     return _mean("hinge_loss", x.shape, lambda *i: relu(1.0 - x[i] * targets[i]))

@@ -33,11 +33,19 @@ def batch_norm(
     variance: Tensor | None = None,
     epsilon: float = EPSILON,
 ) -> Tensor:
-    """x (batch, channels, ...) by the mean and variance of each channel, times `scale` plus `shift`
-    (channels,). Means and variances (channels,) that are given are taken instead of those of the
-    batch, as behind training. Raises TaichiTypeError for other shapes, or one without the other.
+    """Normalize x by the mean and variance of each channel, then multiply by `scale` and add
+    `shift` (Ioffe and Szegedy, 2015).
 
-    Ioffe and Szegedy, 2015.
+    Args:
+        x: of shape (batch, channels, ...).
+        scale: of shape (channels,).
+        shift: of shape (channels,).
+        mean: of shape (channels,), for use instead of the mean of the batch, as after training.
+        variance: of shape (channels,), for use with `mean`.
+        epsilon: a number that is added to the variance.
+
+    Raises:
+        TaichiTypeError: the shapes do not fit, or only one of mean and variance is given.
     """
     check_least_rank("batch_norm", "x", x, 2, CHANNELS)
     for tensor, named in (
@@ -69,11 +77,9 @@ def layer_norm(
     axes: int = 1,
     epsilon: float = EPSILON,
 ) -> Tensor:
-    """x by the mean and variance over its last axes, times `scale` plus `shift`, which have these
-    axes. Raises TaichiTypeError for other shapes.
-
-    Ba, Kiros and Hinton, 2016.
-    """
+    """Normalize x by the mean and variance over its last axes, then multiply by `scale` and add
+    `shift`, which have the shape of these axes (Ba, Kiros and Hinton, 2016). Raises TaichiTypeError
+    if the shapes do not fit."""
     last = _last("layer_norm", x, axes, scale, shift)
     middle, spread = mean_over(x, last, True), variance_over(x, last, True)
 
@@ -89,11 +95,9 @@ def layer_norm(
 def rms_norm(
     x: Tensor, scale: Tensor | None = None, axes: int = 1, epsilon: float = EPSILON
 ) -> Tensor:
-    """x by the root of the mean of its squares over its last axes, times `scale`, which has these
-    axes. Raises TaichiTypeError for another shape.
-
-    Zhang and Sennrich, 2019.
-    """
+    """Divide x by the root of the mean of its squares over its last axes, then multiply by `scale`,
+    which has the shape of these axes (Zhang and Sennrich, 2019). Raises TaichiTypeError if the
+    shapes do not fit."""
     last = _last("rms_norm", x, axes, scale, None)
     spread = over("rms", x, last, True, lambda value, k: average(value * value, k))
 
@@ -112,11 +116,9 @@ def group_norm(
     shift: Tensor | None = None,
     epsilon: float = EPSILON,
 ) -> Tensor:
-    """x (batch, channels, ...) by the mean and variance of each group of channels, times `scale`
-    plus `shift` (channels,). Raises TaichiTypeError if groups do not divide channels.
-
-    Wu and He, 2018.
-    """
+    """Normalize x (batch, channels, ...) by the mean and variance of each group of channels, then
+    multiply by `scale` and add `shift`, both (channels,) (Wu and He, 2018). Raises TaichiTypeError
+    if the number of groups does not divide the number of channels."""
     check_least_rank("group_norm", "x", x, 2, CHANNELS)
     channels = fixed_extent("group_norm", "x", x.shape[1], "as groups divide it")
     if groups < 1 or channels % groups:
@@ -146,7 +148,7 @@ def _by_groups(
 def instance_norm(
     x: Tensor, scale: Tensor | None = None, shift: Tensor | None = None, epsilon: float = EPSILON
 ) -> Tensor:
-    """`group_norm` with a group for each channel (Ulyanov et al., 2016)."""
+    """Return `group_norm` with one group for each channel (Ulyanov et al., 2016)."""
     check_least_rank("instance_norm", "x", x, 2, CHANNELS)
     channels = fixed_extent("instance_norm", "x", x.shape[1], "as channels are groups")
     return _by_groups("instance_norm", x, max(channels, 1), scale, shift, epsilon)

@@ -33,11 +33,18 @@ MODES: dict[str, Inside] = {
 def pad(
     x: Tensor, widths: Sequence[int | Sequence[int]], mode: str = "constant", value: float = 0.0
 ) -> Tensor:
-    """x with elements before and behind it: a pair of numbers for each axis, or one for both.
+    """Return x with elements added before and after it along each axis.
 
-    `mode` says what they are: "constant" (a value), "edge" (the nearest element), "reflect" (as in
-    a mirror in which the last element lies; at most `extent - 1` of them), or "wrap" (from the
-    other end); extents of the last two are numbers. Raises TaichiTypeError for others.
+    Args:
+        x: the tensor.
+        widths: for each axis a pair of numbers, or one number for both sides.
+        mode: the values of the new elements: "constant" (`value`), "edge" (the nearest element),
+            "reflect" (mirrored at the last element; at most `extent - 1`), or "wrap" (from the
+            other end). The last two need integer extents.
+        value: the constant.
+
+    Raises:
+        TaichiTypeError: the arguments do not fit.
     """
     ends = [tuple(width) if isinstance(width, tuple | list) else (width, width) for width in widths]
     if len(ends) != x.ndim or not all(len(end) == 2 and min(end) >= 0 for end in ends):

@@ -16,7 +16,7 @@ from mlirad.te.derivation.differentiate import check_float, differentiate
 from mlirad.te.expressions import Axis, Expr
 from mlirad.te.nn.convolutions import SPACE, has_channels_last, put_together, taken_apart
 from mlirad.te.nn.geometry.per_axis import check_elements, check_extents, check_rank
-from mlirad.te.nn.geometry.windows import Padding, PerAxis, Windows, windows
+from mlirad.te.nn.geometry.windows import PADDINGS, Padding, PerAxis, Windows, windows
 from mlirad.te.nn.statistics import count_of
 from mlirad.te.tensor import Tensor
 
@@ -75,11 +75,13 @@ def _as_operator(function: Callable[..., Tensor], name: str, rank: int, sentence
     return named_operator(
         function,
         name,
-        f"{sentence} of windows of x, (batch, channels, {', '.join(SPACE[rank])}), or with "
-        "channels "
-        f"last by `layout='N{SPACE[rank]}C'`. `stride=None` is the kernel: windows side by side. "
-        "`padding`: see `windows`. Raises TaichiTypeError where no window fits, or one is padding "
-        "alone.",
+        f"Return {sentence}\n\nArgs:\n"
+        f"    x: of shape (batch, channels, {', '.join(SPACE[rank])}); channels come last with "
+        f"`layout='N{SPACE[rank]}C'`.\n"
+        "    kernel: the extents of a window.\n"
+        "    stride: the distance between windows, by default the kernel.\n"
+        f"    padding: {PADDINGS}\n\n"
+        "Raises:\n    TaichiTypeError: no window fits, or a window has padding only.",
     )
 
 
@@ -98,7 +100,10 @@ def _max_pool(rank: int) -> Operator:
         return pool.reduce(lambda value, inside, _: greatest(value, pool.axes, inside))
 
     return _as_operator(
-        apply, name, rank, "The maxima, of which the first one gets the derivative,"
+        apply,
+        name,
+        rank,
+        "the maximum of each window. In a tie the first maximum gets the derivative.",
     )
 
 
@@ -122,7 +127,11 @@ def _avg_pool(rank: int) -> Operator:
         return pool.reduce(mean)
 
     return _as_operator(
-        apply, name, rank, "The means, in which padding counts as zeros, or not at all,"
+        apply,
+        name,
+        rank,
+        "the mean of each window. Padding counts as zeros, or with "
+        "`count_padding=False` not at all.",
     )
 
 
@@ -153,7 +162,9 @@ def _l2_pool(rank: int) -> Operator:
             lambda value, inside, _: sqrt(sum_over(value * value, pool.axes, inside))
         )
 
-    return _as_operator(apply, name, rank, "The Euclidean norms, whose derivatives at 0 are NaN,")
+    return _as_operator(
+        apply, name, rank, "the Euclidean norm of each window. Its derivative at 0 is NaN."
+    )
 
 
 max_pool1d, max_pool2d, max_pool3d = map(_max_pool, (1, 2, 3))
@@ -165,12 +176,9 @@ l2_pool1d, l2_pool2d, l2_pool3d = map(_l2_pool, (1, 2, 3))
 def max_unpool2d(
     x: Tensor, images: Tensor, kernel: PerAxis, stride: PerAxis | None = None, padding: Padding = 0
 ) -> Tensor:
-    """Each element of x where the images, whose pool by `max_pool2d` has the shape of x, were
-    greatest in its window, and 0 elsewhere; elements that meet are added. Raises TaichiTypeError
-    for images whose pool has another shape.
-
-    Zeiler and Fergus, 2014.
-    """
+    """Put each element of x where `images` has the maximum of its window, and 0 elsewhere (Zeiler
+    and Fergus, 2014). `max_pool2d` of the images has the shape of x. Elements that fall on one
+    position are added. Raises TaichiTypeError if the shapes do not fit."""
     check_rank("max_unpool2d", "images", images, 4, "images of 4 axes (NCHW)")
     check_float("max_unpool2d", "images", images)
     pool = _pool("max_unpool2d", 2, images, kernel, stride, padding, 1, "NCHW", "images")

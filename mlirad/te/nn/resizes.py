@@ -18,8 +18,8 @@ NO_IMAGES = "images without elements have no other size"
 
 @operator
 def resize_nearest(x: Tensor, size: PerAxis) -> Tensor:
-    """Images (batch, channels, height, width) of another size: element i is the one at `i * extent
-    // size`. Height and width are numbers. Raises TaichiTypeError for others."""
+    """Resize images (batch, channels, height, width): element i is the one at `i * extent // size`.
+    Raises TaichiTypeError if height or width is not an integer."""
     extents, sizes = _sizes("resize_nearest", x, size)
 
     def element(n: Expr, c: Expr, *at: Expr) -> Expr:
@@ -30,8 +30,8 @@ def resize_nearest(x: Tensor, size: PerAxis) -> Tensor:
 
 @operator
 def resize_bilinear(x: Tensor, size: PerAxis, align_corners: bool = False) -> Tensor:
-    """Images of another size, between four elements each: at `(i + 1/2) extent / size - 1/2`, or,
-    where corners are aligned, at `i (extent - 1) / (size - 1)`. See `resize_nearest`."""
+    """Resize images by interpolation between four elements: at `(i + 1/2) extent / size - 1/2`, or
+    with aligned corners at `i (extent - 1) / (size - 1)`. See `resize_nearest`."""
     extents, sizes = _sizes("resize_bilinear", x, size)
 
     def element(n: Expr, c: Expr, *at: Expr) -> Expr:
@@ -61,8 +61,8 @@ def _between(
 
 @operator
 def upsample(x: Tensor, factor: int, method: str = "nearest") -> Tensor:
-    """Images (batch, channels, height, width) several times as large, by `method="nearest"` or
-    "bilinear"; see `resize_bilinear`. Raises TaichiTypeError for others."""
+    """Enlarge images (batch, channels, height, width) by a factor, by `method="nearest"` or
+    "bilinear"; see `resize_bilinear`. Raises TaichiTypeError for other arguments."""
     methods = {"nearest": resize_nearest, "bilinear": resize_bilinear}
     if method not in methods:
         refuse("upsample", "method", f"is {method!r}, expected one of {list(methods)}")
@@ -77,8 +77,9 @@ def upsample(x: Tensor, factor: int, method: str = "nearest") -> Tensor:
 
 @operator
 def pixel_shuffle(x: Tensor, factor: int) -> Tensor:
-    """(batch, channels * factor², height, width) as (batch, channels, height * factor, width *
-    factor) (Shi et al., 2016). Raises TaichiTypeError if channels are no such multiple."""
+    """Rearrange (batch, channels * factor², height, width) to (batch, channels, height * factor,
+    width * factor) (Shi et al., 2016). Raises TaichiTypeError if the number of channels is not a
+    multiple of factor²."""
     check_rank("pixel_shuffle", "x", x, 4, IMAGES)
     batch, channels, height, width = x.shape
     count = fixed_extent("pixel_shuffle", "x", channels, "as it is split")
@@ -98,8 +99,8 @@ def pixel_shuffle(x: Tensor, factor: int) -> Tensor:
 
 @operator
 def pixel_unshuffle(x: Tensor, factor: int) -> Tensor:
-    """The other way round of `pixel_shuffle`. Raises TaichiTypeError if the factor does not
-    divide height and width."""
+    """Do the reverse of `pixel_shuffle`. Raises TaichiTypeError if the factor does not divide
+    height and width."""
     check_rank("pixel_unshuffle", "x", x, 4, IMAGES)
     batch, channels, *space = x.shape
     sizes = [fixed_extent("pixel_unshuffle", "x", extent, "as it is split") for extent in space]

@@ -35,11 +35,11 @@ _FAR = 1 << 62  # no diagonal of a tensor
 
 @operator
 def reshape(x: Tensor, shape: Any) -> Tensor:
-    """The elements in the same order, the last axis fastest, in another shape; an extent of -1 is
-    what is left of them.
+    """Return the elements in the same order, the last axis fastest, in another shape. An extent of
+    -1 is computed from the number of elements.
 
-    A size that a call decides stays an axis of its own, or is joined with extents behind it. Raises
-    TaichiTypeError for a shape of another number of elements, and for -1 twice.
+    A size that a call determines stays an axis, or is merged with the extents after it. Raises
+    TaichiTypeError if the number of elements differs, or -1 occurs twice.
     """
     return reshape_elements("reshape", x, complete_shape("reshape", x, shape))
 
@@ -105,8 +105,8 @@ def _split(index_of_run: Expr, extents: Sequence[Extent]) -> list[Expr]:
 
 @operator
 def flatten(x: Tensor, start: int = 1) -> Tensor:
-    """Join all axes from `start` on to one. Raises TaichiTypeError if there is none, and
-    for a size of a call behind the first of them."""
+    """Merge all axes from `start` on. Raises TaichiTypeError if there is no such axis, and if an
+    axis after the first of them has a size that a call determines."""
     first = axis_of("flatten", start, x.ndim, "start")
     behind = [fixed_extent("flatten", "x", n, "behind another") for n in x.shape[first + 1 :]]
     return reshape_elements("flatten", x, (*x.shape[:first], times(x.shape[first], prod(behind))))
@@ -114,8 +114,8 @@ def flatten(x: Tensor, start: int = 1) -> Tensor:
 
 @operator
 def transpose(x: Tensor, axes: Sequence[int] | None = None) -> Tensor:
-    """Axis k of the result is axis `axes[k]` of x; without `axes`, their order is turned. Raises
-    TaichiTypeError for what is no order of the axes."""
+    """Permute the axes: axis k of the result is axis `axes[k]` of x. By default the order is
+    reversed. Raises TaichiTypeError if `axes` is not a permutation."""
     order = list(range(x.ndim))[::-1] if axes is None else list(axes)
     if len(order) != x.ndim:
         refuse("transpose", "axes", f"is {shown_value(axes)}, expected an order of {x.ndim} axes")
@@ -128,7 +128,7 @@ def transpose(x: Tensor, axes: Sequence[int] | None = None) -> Tensor:
 
 @operator
 def expand_dims(x: Tensor, axis: int) -> Tensor:
-    """An axis more, of extent 1, which is `axis` in the result."""
+    """Insert an axis of extent 1, which is axis `axis` of the result."""
     at = axis_of("expand_dims", axis, x.ndim + 1)
     shape = (*x.shape[:at], 1, *x.shape[at:])
     return compute(shape, lambda *i: x[i[:at] + i[at + 1 :]], "expand_dims")
@@ -136,7 +136,8 @@ def expand_dims(x: Tensor, axis: int) -> Tensor:
 
 @operator
 def squeeze(x: Tensor, axis: Any = None) -> Tensor:
-    """Without some axes of extent 1, or all of them. Raises TaichiTypeError for another extent."""
+    """Remove some axes of extent 1, or all of them. Raises TaichiTypeError for an axis of another
+    extent."""
     ones = [k for k in range(x.ndim) if isinstance(x.shape[k], int) and x.shape[k] == 1]
     gone = ones if axis is None else axes_of("squeeze", axis, x.ndim)
     for k in gone:
@@ -154,8 +155,8 @@ def squeeze(x: Tensor, axis: Any = None) -> Tensor:
 
 @operator
 def broadcast_to(x: Tensor, shape: Any) -> Tensor:
-    """x again and again along axes in front, and along those of extent 1. Raises TaichiTypeError
-    for a shape that does not end in that of x."""
+    """Repeat x along new leading axes, and along axes of extent 1. Raises TaichiTypeError if
+    `shape` does not end in the shape of x."""
     target = checked_shape(shape, "broadcast_to: shape")
     front = len(target) - x.ndim
     is_one = [is_number(extent, 1) for extent in x.shape]
@@ -174,8 +175,8 @@ def broadcast_to(x: Tensor, shape: Any) -> Tensor:
 
 @operator
 def roll(x: Tensor, shift: int, axis: int = 0) -> Tensor:
-    """The elements moved along an axis, those beyond the end to the beginning. Its extent is a
-    number; raises TaichiTypeError otherwise."""
+    """Shift the elements along an axis; those that leave at the end enter at the start. Raises
+    TaichiTypeError if the extent is not an integer."""
     k = axis_of("roll", axis, x.ndim)
     extent = fixed_extent("roll", "x", x.shape[k], "as what is beyond the end begins again")
     turns = max(extent, 1)
@@ -185,7 +186,7 @@ def roll(x: Tensor, shift: int, axis: int = 0) -> Tensor:
 
 @operator
 def repeat(x: Tensor, times: int, axis: int = 0) -> Tensor:
-    """Each element along an axis several times, one after the other."""
+    """Repeat each element along an axis."""
     k = axis_of("repeat", axis, x.ndim)
     count = max(_times("repeat", times), 1)
     shape = (*x.shape[:k], extent_of("repeat", "times", x.shape[k] * times), *x.shape[k + 1 :])
@@ -194,8 +195,8 @@ def repeat(x: Tensor, times: int, axis: int = 0) -> Tensor:
 
 @operator
 def tile(x: Tensor, times: Sequence[int]) -> Tensor:
-    """The whole tensor several times along each axis, whose extents are numbers. Raises
-    TaichiTypeError for another number of axes."""
+    """Repeat the whole tensor along each axis; the extents must be integers. Raises TaichiTypeError
+    if the number of axes differs."""
     if len(times) != x.ndim:
         refuse("tile", "times", f"is {shown_value(times)}, expected one for each of {x.ndim} axes")
     extents = [
@@ -221,8 +222,8 @@ def _times(caller: str, count: Any) -> int:
 
 @operator
 def triangle(x: Tensor, diagonal: int = 0, is_upper: bool = False) -> Tensor:
-    """The last two axes with zeros above a diagonal, or below it; diagonal k is where the column is
-    the row plus k."""
+    """Set the elements above a diagonal of the last two axes to zero, or with `is_upper` those
+    below it. On diagonal k the column is the row plus k."""
     check_least_rank("triangle", "x", x, 2, "2 axes at least")
     least = max(min(diagonal, _FAR), -_FAR)
 

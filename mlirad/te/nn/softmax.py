@@ -19,7 +19,8 @@ from mlirad.te.tensor import Tensor
 
 @operator
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """`exp(x) / sum(exp(x))` along an axis. Raises TaichiTypeError for what is none."""
+    """Return `exp(x) / sum(exp(x))` along an axis. Raises TaichiTypeError if the axis does not
+    exist."""
     chosen = [axis_of("softmax", axis, x.ndim)]
     most = stop_gradient(over("softmax.max", x, chosen, True, greatest))
     weights = compute(x.shape, lambda *i: exp(x[i] - most[at_kept(i, chosen)]), "softmax.exp")
@@ -29,7 +30,8 @@ def softmax(x: Tensor, axis: int = -1) -> Tensor:
 
 @operator
 def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """`x - log(sum(exp(x)))` along an axis. Raises TaichiTypeError for what is none."""
+    """Return `x - log(sum(exp(x)))` along an axis. Raises TaichiTypeError if the axis does not
+    exist."""
     chosen = [axis_of("log_softmax", axis, x.ndim)]
     most = stop_gradient(over("log_softmax.max", x, chosen, True, greatest))
     shifted = compute(x.shape, lambda *i: x[i] - most[at_kept(i, chosen)], "log_softmax.shifted")
@@ -41,7 +43,7 @@ def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
 
 @operator
 def logsumexp(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """`log(sum(exp(x)))`; see `te.nn.sum`."""
+    """Return `log(sum(exp(x)))`; see `te.nn.sum`."""
 
     def function(value: Expr, axes: Any) -> Expr:
         return logsumexp_over(value, axes)

@@ -69,42 +69,44 @@ def at_kept(indices: Sequence[Expr], axes: Sequence[int]) -> tuple[Any, ...]:
 
 @operator
 def sum(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The sum over an axis, some, or all (None), which are left out, or kept with an extent of 1.
-    Raises TaichiTypeError for what is no axis."""
+    """Return the sum over an axis, over several, or over all (None). The axes are removed, or with
+    `keepdims` kept with extent 1. Raises TaichiTypeError if an axis does not exist."""
     return over("sum", x, axis, keepdims, sum_over)
 
 
 @operator
 def prod(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The product; see `sum`."""
+    """Return the product; see `sum`."""
     return over("prod", x, axis, keepdims, product_over)
 
 
 @operator
 def max(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The maximum, of which the first one gets the derivative; see `sum`. Raises TaichiTypeError
-    for axes without elements."""
+    """Return the maximum; see `sum`. In a tie the first maximum gets the derivative. Raises
+    TaichiTypeError for axes without elements."""
     check_elements("max", x, axes_of("max", axis, x.ndim), "a maximum of nothing")
     return over("max", x, axis, keepdims, greatest)
 
 
 @operator
 def min(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The minimum, of which the first one gets the derivative; see `sum`. Raises TaichiTypeError
-    for axes without elements."""
+    """Return the minimum; see `sum`. In a tie the first minimum gets the derivative. Raises
+    TaichiTypeError for axes without elements."""
     check_elements("min", x, axes_of("min", axis, x.ndim), "a minimum of nothing")
     return over("min", x, axis, keepdims, least)
 
 
 @operator
 def mean(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The mean, NaN of nothing; see `sum`. Integers become floats of `default_fp`."""
+    """Return the mean; see `sum`. The mean of no elements is NaN. Integers are converted to
+    `default_fp`."""
     return over("mean", x, axis, keepdims, average)
 
 
 @operator
 def variance(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The mean of squared distances from the mean, which is taken first; see `sum`."""
+    """Return the mean of the squared deviations from the mean, which is computed first; see
+    `sum`."""
     chosen = axes_of("variance", axis, x.ndim)
     middle = over("mean", x, axis, True, average)
 
@@ -116,13 +118,13 @@ def variance(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
 
 @operator
 def norm(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The Euclidean norm, whose derivative at 0 is NaN; see `sum`."""
+    """Return the Euclidean norm; see `sum`. Its derivative at 0 is NaN."""
     return over("norm", x, axis, keepdims, lambda value, axes: sqrt(sum_over(value * value, axes)))
 
 
 @operator
 def l2_normalize(x: Tensor, axis: Any = None, epsilon: float = 1e-12) -> Tensor:
-    """x divided by the root of its sum of squares over some axes plus a number."""
+    """Divide x by the root of its sum of squares over some axes plus `epsilon`."""
     chosen = axes_of("l2_normalize", axis, x.ndim)
     total = over("squares", x, axis, True, lambda value, axes: sum_over(value * value, axes))
     return compute(

@@ -114,19 +114,31 @@ def _outputs(caller: str, x: Tensor, weight: Tensor, groups: int) -> Extent:
 
 
 conv1d_transpose = _transposed_convolution(
-    1, "A transposed convolution along one axis; see `conv2d_transpose`."
+    1, "Return a transposed convolution along one axis; see `conv2d_transpose`."
 )
 conv2d_transpose = _transposed_convolution(
     2,
-    """The adjoint of `conv2d` in its images: x is (batch, channels, height, width), weight
-(channels, outputs / groups, kernel height, kernel width), bias (outputs,), the result (batch,
-outputs, ...), with extents `(extent - 1) * stride - 2 * padding + dilation * (kernel - 1) +
-output_padding + 1`; `output_padding` is less than the stride, or than the dilation. Raises
-TaichiTypeError where channels, groups and shapes do not fit.
+    """Return the adjoint of `conv2d` with respect to its images (Zeiler et al., "Deconvolutional
+networks", 2010).
 
-Zeiler et al., "Deconvolutional networks", 2010.
+Args:
+    x: of shape (batch, channels, height, width).
+    weight: of shape (channels, outputs / groups, kernel height, kernel width).
+    bias: of shape (outputs,).
+    stride: the distance between windows.
+    padding: the padding of the convolution.
+    output_padding: additional extents of the result, less than the stride or the dilation.
+    dilation: the distance between the points of a window.
+    groups: the number of groups of channels.
+
+Returns:
+    A tensor of shape (batch, outputs, ...) with extents `(extent - 1) * stride - 2 * padding +
+    dilation * (kernel - 1) + output_padding + 1`.
+
+Raises:
+    TaichiTypeError: the shapes and groups do not fit.
 """,
 )
 conv3d_transpose = _transposed_convolution(
-    3, "A transposed convolution along three axes; see `conv2d_transpose`."
+    3, "Return a transposed convolution along three axes; see `conv2d_transpose`."
 )

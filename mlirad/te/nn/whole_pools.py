@@ -22,15 +22,16 @@ IMAGES = "images (batch, channels, ...)"
 
 @operator
 def global_avg_pool(x: Tensor) -> Tensor:
-    """The mean of each channel of x (batch, channels, ...), NaN of nothing: (batch, channels)."""
+    """Return the mean of each channel of x (batch, channels, ...), of shape (batch, channels). The
+    mean of no elements is NaN."""
     check_least_rank("global_avg_pool", "x", x, 3, IMAGES)
     return over("global_avg_pool", x, list(range(2, x.ndim)), False, average)
 
 
 @operator
 def global_max_pool(x: Tensor) -> Tensor:
-    """The maximum of each channel of x (batch, channels, ...), of which the first one gets the
-    derivative: (batch, channels)."""
+    """Return the maximum of each channel of x (batch, channels, ...), of shape (batch, channels).
+    In a tie the first maximum gets the derivative."""
     check_least_rank("global_max_pool", "x", x, 3, IMAGES)
     check_elements("global_max_pool", x, range(2, x.ndim), "a maximum of nothing")
     return over("global_max_pool", x, list(range(2, x.ndim)), False, greatest)
@@ -38,9 +39,12 @@ def global_max_pool(x: Tensor) -> Tensor:
 
 @operator
 def adaptive_avg_pool(x: Tensor, size: PerAxis) -> Tensor:
-    """Means over windows of x (batch, channels, ...), so many along each axis behind channels:
-    window i of n goes from `i * extent // n` up to `(i + 1) * extent / n`, rounded up. Extents are
-    numbers. Raises TaichiTypeError for others."""
+    """Return means over windows of x (batch, channels, ...), `size` of them along each axis after
+    the channels.
+
+    Window i of n covers `i * extent // n` up to `(i + 1) * extent / n`, rounded up. Raises
+    TaichiTypeError if an extent is not an integer.
+    """
 
     def combine(
         value: Expr, axes: tuple[Axis, ...], inside: Expr | None, counts: list[Expr]
@@ -52,7 +56,7 @@ def adaptive_avg_pool(x: Tensor, size: PerAxis) -> Tensor:
 
 @operator
 def adaptive_max_pool(x: Tensor, size: PerAxis) -> Tensor:
-    """Maxima over windows; see `adaptive_avg_pool`."""
+    """Return maxima over windows; see `adaptive_avg_pool`."""
     return _adaptive(
         "adaptive_max_pool", x, size, lambda value, axes, inside, _: greatest(value, axes, inside)
     )

@@ -25,13 +25,22 @@ def build(
     inline: Sequence[Tensor] = (),
     materialise: Sequence[Tensor] = (),
 ) -> TensorFunction:
-    """A function that takes an array for each input and gives one for each output.
+    """Compile a function that takes an array for each input and returns one for each output.
 
-    A call takes NumPy's and torch's arrays, `ti.ndarray`s and fields, and gives NumPy arrays, or
-    what `out=` names. `schedule` says how to compute some definitions; those of `inline` are
-    written into what reads them, those of `materialise`, and all that are scheduled, have arrays.
-    Raises TaichiTypeError if outputs are made of a placeholder that is no input, or a schedule
-    does not fit.
+    A call takes NumPy arrays, torch tensors, `ti.ndarray`s and fields. It returns NumPy arrays, or
+    writes the arrays passed as `out=`.
+
+    Args:
+        outputs: a tensor, or several.
+        inputs: the placeholders, in the order of the arguments.
+        name: the name of the function.
+        schedule: how to compute some definitions; each of them gets an array.
+        inline: definitions that are substituted into the expressions that read them.
+        materialise: definitions that are stored in an array.
+
+    Raises:
+        TaichiTypeError: the outputs depend on a placeholder that is not an input, or a schedule
+            does not fit.
     """
     results = [outputs] if isinstance(outputs, Tensor) else list(outputs)
     if not results:

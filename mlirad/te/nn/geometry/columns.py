@@ -16,9 +16,9 @@ from mlirad.te.tensor import Tensor
 def im2col(
     x: Tensor, kernel: PerAxis, stride: PerAxis = 1, padding: Padding = 0, dilation: PerAxis = 1
 ) -> Tensor:
-    """The windows of images (batch, channels, height, width), whose height and width are numbers:
-    (batch, channels * points of a window, windows). See `windows`; raises TaichiTypeError if
-    none fits."""
+    """Return the windows of images (batch, channels, height, width) with integer height and width,
+    as columns: (batch, channels * points of a window, windows). Raises TaichiTypeError if no window
+    fits."""
     check_rank("im2col", "x", x, 4, "images (batch, channels, height, width)")
     space = [fixed_extent("im2col", "x", n, "as windows are counted") for n in x.shape[2:]]
     slid = windows("im2col", space, kernel, stride, dilation, padding)

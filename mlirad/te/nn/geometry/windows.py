@@ -14,6 +14,10 @@ from mlirad.te.nn.geometry.per_axis import extent_of
 
 PerAxis = int | Sequence[int]  # one for all axes, or one for each
 Padding = str | int | Sequence[int | Sequence[int]]  # at both ends, or before and behind
+PADDINGS = (  # of operators that have windows, for their docstrings
+    'a number, one for each axis, or for each axis a pair: before and after; or "valid" (none), '
+    '"same" (as many windows as points, at a stride of 1), or "causal" (all before).'
+)
 
 
 @dataclass(frozen=True)
@@ -92,9 +96,8 @@ def windows(
 ) -> Windows:
     """Windows over some axes, for the operator `caller`, whose `argument` says the kernel.
 
-    `padding` is a number, one for each axis, or a pair for each, before and behind; or "valid"
-    (none), "same" (as many windows as points, at a stride of 1), or "causal" (all of it before).
-    Raises TaichiTypeError for what is none of these, and if no window fits.
+    `padding` has the values that `PADDINGS` describes. Raises TaichiTypeError for other values, and
+    if no window fits.
     """
     rank = len(extents)
     sizes, steps, gaps = (
