@@ -1,4 +1,20 @@
-"""mlirad: plain loops over fields, and their derivatives, compiled through MLIR."""
+"""mlirad: differentiable programming for simulation in Python, compiled through MLIR.
+
+import mlirad as ti
+
+ti.init()
+x = ti.field(ti.f32, shape=16, needs_grad=True)
+loss = ti.field(ti.f32, shape=(), needs_grad=True)
+
+@ti.kernel
+def compute():
+    for i in x:  # the outermost loop runs in parallel
+        loss[None] += (x[i] - 1.0) ** 2
+
+with ti.ad.Tape(loss):
+    compute()
+print(x.grad.to_numpy())  # the derivative of the loss with respect to each x[i]: -2
+"""
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any

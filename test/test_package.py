@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import runpy
 from importlib.metadata import metadata, version
 from importlib.resources import files
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -20,6 +22,15 @@ SPECIALS = [name for name in ti.__all__ if isinstance(getattr(ti, name), Special
 
 def test_the_version_is_the_distribution_s() -> None:
     assert ti.__version__ == version("mlirad")
+
+
+def test_help_begins_with_a_program_that_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "first.py"
+    file.write_text(inspect.cleandoc((ti.__doc__ or "").partition("\n\n")[2]))
+    runpy.run_path(str(file))
+    assert capsys.readouterr().out.split()[1] == "-2."
 
 
 def test_types_dialects_and_licence_are_shipped() -> None:

@@ -1,4 +1,4 @@
-"""`ti.algorithms`: sorting, and running sums."""
+"""`ti.algorithms`: sorting and prefix sums."""
 
 from mlirad.algorithms.prefix_sum import PrefixSumExecutor
 from mlirad.algorithms.sorting import parallel_sort

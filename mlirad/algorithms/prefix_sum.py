@@ -9,15 +9,15 @@ from mlirad.errors import TaichiTypeError
 
 
 class PrefixSumExecutor:
-    """Replaces each number of a field or ndarray of so many, of any scalar type, by the sum of
-    those up to it, in that type. No derivative passes through it."""
+    """An in-place inclusive prefix sum of a field or ndarray of `length` numbers, in their type. No
+    derivative passes through it."""
 
     def __init__(self, length: int) -> None:
         self.length = length
 
     def run(self, input_arr: object) -> None:
-        """Add up in place, by NumPy. Raises TaichiTypeError for what has not one axis of so many
-        numbers."""
+        """Compute the sums in place, by NumPy. Raises TaichiTypeError unless the argument has one
+        axis of `length` numbers."""
         sums = in_a_row(input_arr, "input_arr")
         if len(sums) != self.length:
             raise TaichiTypeError(f"input_arr has {len(sums)} numbers, not {self.length}")

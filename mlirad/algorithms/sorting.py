@@ -9,10 +9,14 @@ from mlirad.errors import TaichiTypeError
 
 
 def parallel_sort(keys: object, values: object = None) -> None:
-    """Sort a field or ndarray of one axis, of any scalar type, in place and the least first, by
-    NumPy, and another one by the order of the first. No derivative passes through it.
+    """Sort in place and in ascending order, by NumPy. No derivative passes through the sort.
 
-    Raises TaichiTypeError for what has not one axis of numbers, or not as many as there are keys.
+    Args:
+        keys: a field or ndarray of one axis, of any scalar type.
+        values: another one of the same length, which is put in the order of the keys.
+
+    Raises:
+        TaichiTypeError: an argument does not have one axis of numbers, or the lengths differ.
     """
     array = in_a_row(keys, "keys")
     if values is None:

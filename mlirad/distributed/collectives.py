@@ -26,13 +26,20 @@ OPERATIONS = ("sum", "max", "min")
 
 
 def allreduce(source: Target, target: Target | None = None, op: str = "sum") -> None:
-    """Set `target`, in every rank, to the sum of `source` of all ranks, element by element; to the
-    largest or smallest elements with `op="max"` or `"min"`. `source` itself without a `target`.
+    """Set `target` on every rank to the sum of `source` over all ranks, elementwise.
 
-    Sums are the same bits in every rank. All of this module: takes dense fields and ndarrays, of
-    the same shape and type in every rank; every rank calls it; tapes, forward mode and second
-    derivatives pass through it. Raises TaichiTypeError for something else, TaichiRuntimeError if
-    ranks are not about to do the same.
+    Sums are bitwise identical on all ranks. All functions of this module take dense fields and
+    ndarrays of the same shape and type on every rank, and every rank must call them. Tapes, forward
+    mode and second derivatives pass through them.
+
+    Args:
+        source: the field or ndarray to reduce.
+        target: the result, by default `source`.
+        op: "sum", "max" or "min".
+
+    Raises:
+        TaichiTypeError: an argument is anything else.
+        TaichiRuntimeError: the ranks do not call the same function with the same shapes.
     """
     target = source if target is None else target
     check("allreduce", source, target)
@@ -41,11 +48,11 @@ def allreduce(source: Target, target: Target | None = None, op: str = "sum") -> 
 
 
 def reduce(source: Target, target: Target, root: int = 0, op: str = "sum") -> None:
-    """Set `target`, in the rank `root` only, to the sum of `source` of all ranks, or to the largest
-    or smallest elements.
+    """Set `target` on the rank `root` to the sum of `source` over all ranks, or to the maximum or
+    minimum; see `allreduce`.
 
-    A loss that is a sum over ranks comes together so: a tape in every rank differentiates the sum
-    of the losses of all ranks, and that of the others is 0 then.
+    Use it for a loss that is a sum over ranks: a tape on every rank then differentiates the sum of
+    the losses of all ranks, because the loss of the other ranks is 0.
     """
     check("reduce", source, target)
     _check_same("reduce", source, target)
@@ -53,8 +60,8 @@ def reduce(source: Target, target: Target, root: int = 0, op: str = "sum") -> No
 
 
 def bcast(target: Target, root: int = 0) -> None:
-    """Set `target` in all other ranks to what it is in the rank `root`. Its adjoint is the sum of
-    theirs."""
+    """Set `target` on all other ranks to its value on the rank `root`. The adjoint on `root` is the
+    sum of all adjoints."""
     check("bcast", target)
     is_root = ranks().rank == _root("bcast", root)
     sources, targets = ([target], []) if is_root else ([], [target])
@@ -63,8 +70,8 @@ def bcast(target: Target, root: int = 0) -> None:
 
 
 def gather(source: Target, target: Target | None, root: int = 0) -> None:
-    """Set `target` in the rank `root`, of shape `(size * n, ...)`, to what `source`, of shape
-    `(n, ...)`, is in all ranks, the lowest first. In other ranks `target` may be None."""
+    """Set `target` on the rank `root`, of shape `(size * n, ...)`, to the values of `source`, of
+    shape `(n, ...)`, on all ranks in order. On other ranks `target` may be None."""
     check("gather", source, *([] if target is None else [target]))
     all_ranks = ranks()
     is_root = all_ranks.rank == _root("gather", root)
@@ -76,8 +83,8 @@ def gather(source: Target, target: Target | None, root: int = 0) -> None:
 
 
 def scatter(source: Target | None, target: Target, root: int = 0) -> None:
-    """Set `target`, of shape `(n, ...)`, in every rank to its part of `source`, of shape
-    `(size * n, ...)`, of the rank `root`. In other ranks `source` may be None."""
+    """Set `target`, of shape `(n, ...)`, on every rank to its part of `source`, of shape `(size *
+    n, ...)`, on the rank `root`. On other ranks `source` may be None."""
     check("scatter", target, *([] if source is None else [source]))
     all_ranks = ranks()
     is_root = all_ranks.rank == _root("scatter", root)
@@ -91,12 +98,15 @@ def scatter(source: Target | None, target: Target, root: int = 0) -> None:
 def sendrecv(
     source: Target | None, target: Target | None, to: int | None, origin: int | None
 ) -> None:
-    """Send `source` to the rank `to`, and set `target` to what the rank `origin` sends; with None
-    for both of a pair nothing is sent, or received.
+    """Send `source` to the rank `to`, and receive `target` from the rank `origin`. If both of a
+    pair are None, nothing is sent, or received.
 
-    Every rank calls it, so that a message that nobody waits for is an error and not a hang. Raises
-    TaichiRuntimeError, in all ranks, if a rank sends what the other does not wait for, or
-    something of another shape or type, TaichiTypeError for one of a pair without the other.
+    Every rank must call it, so a message that no rank receives is an error, not a deadlock.
+
+    Raises:
+        TaichiRuntimeError: on all ranks, if a rank sends what the other does not receive, or
+            another shape or type.
+        TaichiTypeError: only one of a pair is given.
     """
     for end, peer, verb in ((source, to, "send to"), (target, origin, "receive from")):
         if (end is None) != (peer is None):

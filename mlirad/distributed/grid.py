@@ -38,17 +38,24 @@ class Cut(msgspec.Struct, frozen=True):
 
 
 class Grid:
-    """Cells in one to three dimensions, of which each rank owns a block, and knows a `halo` of so
-    many cells around it.
+    """A grid of cells in one to three dimensions, of which each rank owns a block. A rank also
+    holds a halo of cells around its block.
 
-    Fields on it (`field`, `vector`) have the indices of the whole grid, from `start - halo` on:
-    kernels go over `local`, the ranges of cells that a rank owns, and may read the halo, which
-    `exchange` fills. Beyond the ends of an axis that is not `periodic` (a bool, or one for each
-    axis) nothing fills it. `cuts` are the numbers of ranks along the axes; without, blocks are as
-    near to cubes as can be.
+    Fields of the grid (`field`, `vector`) are indexed with the indices of the whole grid. Kernels
+    loop over `local`, the ranges of cells that a rank owns, and may read the halo, which `exchange`
+    fills.
 
-    Raises TaichiTypeError for a shape of no or more than three axes, TaichiRuntimeError if
-    blocks would be smaller than the halo.
+    Args:
+        shape: the extents of the whole grid.
+        halo: the width of the halo in cells.
+        periodic: whether the axes are periodic: a bool, or one for each axis. The halo beyond the
+            ends of other axes is never filled.
+        cuts: the number of ranks along each axis. By default blocks are as close to cubes as
+            possible.
+
+    Raises:
+        TaichiTypeError: the shape does not have one to three axes.
+        TaichiRuntimeError: a block would be smaller than the halo.
     """
 
     def __init__(
@@ -93,11 +100,11 @@ class Grid:
         return tuple(int(index) for index in np.unravel_index(rank, self.cuts))
 
     def block_of(self, rank: int) -> tuple[Range, ...]:
-        """The cells of a rank: for each axis the first, and the one behind the last."""
+        """Return the cells of a rank: for each axis the first index and the one after the last."""
         return tuple(axis.block(position) for axis, position in zip(self.axes, self.place_of(rank)))
 
     def owner(self, *cell: int) -> int:
-        """The rank that owns a cell."""
+        """Return the rank that owns a cell."""
         blocks = []
         for axis, index in zip(self.axes, cell, strict=True):
             size, more = divmod(axis.cells, axis.parts)
@@ -107,24 +114,24 @@ class Grid:
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """The shape of a rank's fields: its block, with the halo."""
+        """Return the shape of the fields of a rank: its block with the halo."""
         return tuple(end - begin + 2 * self.halo for begin, end in self.local)
 
     @property
     def offset(self) -> tuple[int, ...]:
-        """The first index of a rank's fields along each axis."""
+        """Return the first index of the fields of a rank along each axis."""
         return tuple(begin - self.halo for begin, _ in self.local)
 
     @property
     def inner(self) -> tuple[Range, ...]:
-        """The cells of this rank that see none of the halo, however far they look within it; those
-        may be computed between `begin` and `finish`."""
+        """Return the cells of this rank that do not read the halo at any distance up to its width.
+        You can compute them between `begin` and `finish`."""
         halo = self.halo
         return tuple((begin + halo, max(begin + halo, end - halo)) for begin, end in self.local)
 
     @property
     def rim(self) -> list[tuple[Range, ...]]:
-        """The other cells of this rank, as boxes."""
+        """Return the cells of this rank that are not in `inner`, as boxes."""
         boxes: list[tuple[Range, ...]] = []
         for axis, ((begin, end), (low, high)) in enumerate(zip(self.local, self.inner)):
             high = max(low, high)
@@ -138,7 +145,7 @@ class Grid:
     # Fields.
 
     def field(self, dtype: TypeLike, needs_grad: bool = False, needs_dual: bool = False) -> Any:
-        """A field of scalars on this rank's cells and its halo."""
+        """Declare a field of scalars on the cells of this rank and its halo."""
         return field(
             dtype,
             shape=self.extents,
@@ -148,25 +155,25 @@ class Grid:
         )
 
     def vector(self, n: int, dtype: TypeLike, needs_grad: bool = False) -> Any:
-        """A field of vectors."""
+        """Declare a field of vectors on the cells of this rank and its halo."""
         return Vector.field(n, dtype, shape=self.extents, offset=self.offset, needs_grad=needs_grad)
 
     # Communication.
 
     def exchange(self, *fields: Field) -> None:
-        """Fill the halo of fields with what their owners have. In reverse, what came back to the
-        halo is added to its owner, and the halo cleared."""
+        """Fill the halo of fields with the values of their owners. In the reverse, adjoints in the
+        halo are added to their owners, and the halo is cleared."""
         carry_out(self._transfer("exchange", fields, Exchange))
 
     def collect(self, *fields: Field) -> None:
-        """Add what is in the halo to its owner's cells, and set the halo to 0: for kernels that
-        scatter beyond their block. It is the transpose of `exchange`."""
+        """Add the values in the halo to the cells of their owners, and set the halo to 0, for
+        kernels that scatter beyond their block. This is the transpose of `exchange`."""
         carry_out(self._transfer("collect", fields, Collection))
 
     def begin(self, *fields: Field) -> Flight:
-        """Begin to exchange: `finish()` of the result fills the halo. Between them kernels may
-        compute what does not need it (`inner`), and must neither write these fields' cells beside
-        the halo, nor read the halo."""
+        """Begin an exchange; `finish()` of the result fills the halo. In between, kernels may
+        compute cells that do not need the halo (`inner`). They must not read the halo, nor write
+        cells next to the halo."""
         return Flight(self._transfer("exchange", fields, Exchange))
 
     def _transfer(self, name: str, fields: Sequence[Field], kind: Any) -> Any:
@@ -180,7 +187,7 @@ class Grid:
         return self._transfers[key]
 
     def check(self, name: str, one: Field) -> None:
-        """Raise TaichiTypeError for what is no field of this grid."""
+        """Raise TaichiTypeError if a field does not belong to this grid."""
         check(f"Grid.{name}", one)
         if not isinstance(one, Field) or one.shape != self.extents:
             raise TaichiTypeError(
@@ -189,8 +196,8 @@ class Grid:
             )
 
     def links(self) -> list[Link]:
-        """The neighbours of this rank, and what it shares with each: of what it owns, and of its
-        halo."""
+        """Return the neighbors of this rank, and for each the cells that they share: in its block
+        and in its halo."""
         neighbours = []
         for step in product((-1, 0, 1), repeat=len(self.shape)):
             if any(step) and (peer := self._neighbour(step)) is not None:
@@ -215,25 +222,25 @@ class Grid:
     # The whole, outside of derivatives.
 
     def to_numpy(self, one: Field, root: int = 0) -> Any:
-        """A field of the whole grid as an array, in one rank; None in others."""
+        """Return a field of the whole grid as an array on one rank, and None on the others."""
         self.check("to_numpy", one)
         return WholeArrays(self).gather(one, root)
 
     def from_numpy(self, one: Field, values: Any, root: int = 0) -> None:
-        """Set a field to an array of the whole grid, which one rank has; others give None."""
+        """Set a field from an array of the whole grid on one rank; other ranks pass None."""
         self.check("from_numpy", one)
         WholeArrays(self).scatter(one, values, root)
 
     def save(self, one: Field, path: str, name: str = "data") -> None:
-        """Write a field of the whole grid to a file, which all ranks write at once, each its block,
-        on a file system that they share: a new file of NumPy's (`.npy`), or the data set `name` of
-        one of HDF5 (`.h5`), new or there."""
+        """Write a field of the whole grid to a file. All ranks write their blocks at the same time,
+        on a shared file system: to a new NumPy file (`.npy`), or to the data set `name` of a new or
+        existing HDF5 file (`.h5`)."""
         self.check("save", one)
         WholeArrays(self).save(one, path, name)
 
     def load(self, one: Field, path: str, name: str = "data") -> None:
-        """Set a field to what `save` wrote, with however many ranks, or to any array of these
-        formats. Raises ValueError for another shape."""
+        """Set a field from a file that `save` wrote with any number of ranks, or from any array in
+        these formats. Raises ValueError if the shapes differ."""
         self.check("load", one)
         WholeArrays(self).load(one, path, name)
 

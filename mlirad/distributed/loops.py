@@ -20,11 +20,12 @@ def checkpointed(
     snapshots: int | None = None,
     memory: int | str | None = None,
 ) -> CheckpointedSteps:
-    """`ti.ad.checkpointed` for steps that communicate: with one schedule in all ranks.
+    """Loop like `ti.ad.checkpointed` over steps that communicate, with the same schedule on all
+    ranks.
 
-    Every rank keeps as many snapshots as the one with the least room for them, of `memory` bytes
-    in each. Raises TaichiRuntimeError, in all ranks, if they are not about to do as many steps;
-    what is communicated when steps are done again is compared by its number.
+    Every rank keeps as many snapshots as the rank with the lowest memory limit (`memory` bytes per
+    rank). When steps are recomputed, their messages are matched by number. Raises
+    TaichiRuntimeError on all ranks if the numbers of steps differ.
     """
     all_ranks = ranks()
     count = declared_of(state, scratch, snapshots, memory).snapshots

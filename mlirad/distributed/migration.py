@@ -19,15 +19,19 @@ Array = np.ndarray[Any, Any]
 
 
 def migrate(count: Field, destination: Field, *fields: Field) -> None:
-    """Move particles to the ranks that `destination` says.
+    """Move particles to the ranks that `destination` names. Derivatives move with the particles;
+    the destinations have none.
 
-    Fields have a row for each particle, of which the first `count[None]` are there; `destination`
-    is a field of integers with one. Afterwards `count` and the fields are those of the particles
-    that are here then, by the rank that they come from and their order there; the other rows are 0.
-    Derivatives move with the particles; who moves where carries none.
+    Args:
+        count: a field; the first `count[None]` rows of each field are particles. It is updated.
+        destination: an integer field with a rank for each particle.
+        fields: the data of the particles, one row for each. Afterwards they hold the particles on
+            this rank, ordered by the rank that they came from, then as before; other rows are 0.
 
-    Raises TaichiTypeError for fields of other lengths, TaichiRuntimeError, in all ranks, if a
-    destination is no rank or a rank has too few rows.
+    Raises:
+        TaichiTypeError: the fields differ in length.
+        TaichiRuntimeError: on all ranks, if a destination is not a rank, or a rank has too few
+            rows.
     """
     check("migrate", count, destination, *fields)
     rows = destination.shape

@@ -7,9 +7,9 @@ from mlirad.lang.start import init as start
 
 
 def init(random_seed: int = 0, cpu_max_num_threads: int | None = None, **options: object) -> None:
-    """`ti.init` in a rank: with its share of the machine's processors, unless
-    `cpu_max_num_threads` says otherwise, and a seed of its own, `random_seed * size + rank`, so
-    that ranks draw different random numbers."""
+    """Call `ti.init` on a rank, with its share of the processors of the machine, unless
+    `cpu_max_num_threads` is given, and with the seed `random_seed * size + rank`, so that each rank
+    draws different random numbers."""
     start(
         random_seed=random_seed * ranks().size + ranks().rank,
         cpu_max_num_threads=cpu_max_num_threads or processors(),
@@ -18,12 +18,12 @@ def init(random_seed: int = 0, cpu_max_num_threads: int | None = None, **options
 
 
 def rank() -> int:
-    """The number of this process among the ranks, from 0 on."""
+    """Return the number of this process among the ranks, from 0."""
     return ranks().rank
 
 
 def size() -> int:
-    """The number of ranks."""
+    """Return the number of ranks."""
     return ranks().size
 
 

@@ -1,6 +1,6 @@
-"""Ensembles: one program over many scenes, in Ray's workers: see docs/distributed.md.
+"""`mlirad.ensemble`: one program over many scenes, in Ray workers; see docs/distributed.md.
 
-Importing this needs ray (`pip install 'mlirad[ray]'`); nothing else does.
+Importing this module needs ray (`pip install 'mlirad[ray]'`); nothing else does.
 """
 
 from mlirad.ensemble.ensemble import Ensemble, Found

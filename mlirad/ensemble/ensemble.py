@@ -24,8 +24,8 @@ Program = Callable[[Array, Scene], tuple[float, Array]]
 
 
 class Found(msgspec.Struct, frozen=True):
-    """The sum of the losses of all scenes and its gradient, the loss of each, and how many workers
-    died meanwhile."""
+    """The sum of the losses of all scenes and its gradient, the loss of each scene, and the number
+    of workers that died."""
 
     loss: float
     gradient: Array
@@ -46,16 +46,20 @@ class _Worker:
 
 
 class Ensemble:
-    """A program that Ray's workers have, each made by `make()` in its process, one a processor.
+    """A program on Ray workers, one for each processor. Each worker builds the program by `make()`
+    in its own process.
 
-    `make` starts mlirad (`ti.init(cpu_max_num_threads=1)`), declares fields and kernels, and gives
-    a function: of parameters and a scene, to a loss and its gradient in the parameters. It goes to
-    the workers by pickle, so kernels are imported or made within it. A worker that dies is
-    replaced, and its scene run again, `retries` times for a scene; an exception of the program ends
-    all, as Ray raises it.
+    A worker that dies is replaced, and its scene runs again. An exception in the program ends the
+    call, as Ray raises it. Losses and gradients are added in the order of the scenes, so the bits
+    do not depend on the number of workers, nor on which of them died.
 
-    Losses and gradients are added up in the order of the scenes, whoever ran them: the bits do not
-    depend on how many workers there are, or on which died.
+    Args:
+        make: a function that starts mlirad (`ti.init(cpu_max_num_threads=1)`), declares fields and
+            kernels, and returns a function of parameters and a scene that returns a loss and its
+            gradient with respect to the parameters. It is sent to the workers by pickle, so import
+            or define kernels inside it.
+        workers: the number of workers.
+        retries: how often a scene may run again.
     """
 
     def __init__(self, make: Callable[[], Program], workers: int, retries: int = 3) -> None:
@@ -77,7 +81,8 @@ class Ensemble:
         self._workers = [self._kind.remote(make) for _ in range(workers)]
 
     def gradient(self, parameters: Array, scenes: Sequence[Scene]) -> Found:
-        """The sum over scenes. Raises TaichiRuntimeError if a scene's workers died too often."""
+        """Return the sums over all scenes. Raises TaichiRuntimeError if the workers of a scene died
+        too often."""
         shared = ray.put(np.asarray(parameters))
         waiting, idle = list(range(len(scenes)))[::-1], list(range(len(self._workers)))
         tries = [0] * len(scenes)

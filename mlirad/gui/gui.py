@@ -37,10 +37,10 @@ class Keys:
 
 
 class GUI(Shapes, Keys):
-    """A window of a resolution, whose picture is drawn anew for each frame.
+    """A window whose picture is drawn anew for each frame.
 
-    Without a display nothing is shown, `running` stays true, and `show(file)` writes pictures;
-    `MLIRAD_FRAMES=n` in the environment ends the program behind n frames.
+    Without a display nothing is shown, `running` stays true, and `show(file)` writes pictures.
+    `MLIRAD_FRAMES=n` in the environment ends the program after n frames.
     """
 
     def __init__(
@@ -74,20 +74,20 @@ class GUI(Shapes, Keys):
         self.close()
 
     def close(self) -> None:
-        """End it."""
+        """Close the window."""
         self._running = False
         self._display.close()
 
     # Images.
 
     def clear(self, color: int | None = None) -> None:
-        """Give all pixels one colour, the background's if none is given."""
+        """Set all pixels to a color, by default the background color."""
         chosen = self.background_color if color is None else color
         self.picture.fill(colours_of_integers(chosen, 1)[0])
 
     def set_image(self, img: object) -> None:
-        """Draw an image `[x, y]`, grey or with up to four channels, from 0 to 1 or of unsigned
-        integers. Raises ValueError for one of another size."""
+        """Draw an image `[x, y]`, gray or with up to four channels: floats from 0 to 1, or unsigned
+        integers. Raises ValueError if its size differs from that of the window."""
         image = as_rgb(image_bytes(img))
         if image.shape[:2] != self.res:
             raise ValueError(
@@ -97,12 +97,13 @@ class GUI(Shapes, Keys):
         self.picture.pixels[..., :3] = rows_from_top(image)
 
     def get_image(self) -> Any:
-        """The picture as an array `[x, y, channel]` of f32 from 0 to 1, with four channels."""
+        """Return the picture as an array `[x, y, channel]` of f32 from 0 to 1, with four
+        channels."""
         return from_rows(self.picture.pixels).astype(np.float32) / np.float32(255)
 
     def contour(self, scalar_field: object, normalize: bool = False) -> None:
-        """Draw a field of numbers `[x, y]` in colours, as large as the window. Raises ValueError
-        for what is no grid."""
+        """Draw a field of numbers `[x, y]` by a color map, over the whole window. Raises ValueError
+        if it is not a grid."""
         values = as_array(scalar_field, "scalar_field")
         if values.ndim != 2:
             raise ValueError(f"scalar_field must be a grid, not of shape {values.shape}")
@@ -114,8 +115,12 @@ class GUI(Shapes, Keys):
         self.picture.pixels[..., :3] = rows_from_top(map_colours(values[np.ix_(rows, columns)]))
 
     def show(self, file: str | PathLike[str] | None = None) -> None:
-        """Show the picture, write it to a file where one is named, and begin the next. Raises
-        OSError if the file cannot be written, ValueError for an unknown kind of file."""
+        """Show the picture, or write it to a file, and begin the next.
+
+        Raises:
+            OSError: the file cannot be written.
+            ValueError: the suffix of the file is unknown.
+        """
         name = None if file is None or (isinstance(file, str) and not file) else file_name(file)
         self._widgets.draw()
         if name is not None:
@@ -138,17 +143,17 @@ class GUI(Shapes, Keys):
     # Widgets.
 
     def slider(self, text: str, minimum: float, maximum: float, step: float = 1) -> WidgetValue:
-        """Add a slider; its value."""
+        """Add a slider and return its value."""
         return self._widgets.slider(
             text, number(minimum, "minimum"), number(maximum, "maximum"), number(step, "step")
         )
 
     def label(self, text: str) -> WidgetValue:
-        """Add a number that is shown; its value."""
+        """Add a number to the panel and return its value."""
         return self._widgets.label(text)
 
     def button(self, text: str, event_name: str | None = None) -> str:
-        """Add a button; the name of the event that it sends."""
+        """Add a button and return the name of the event that it sends."""
         default = f"WidgetButton_{text}"
         name = default if event_name is None else one_text(event_name, "event_name") or default
         self._widgets.button(text, name)
@@ -157,14 +162,14 @@ class GUI(Shapes, Keys):
     # Events.
 
     def get_event(self, *e_filter: object) -> bool:
-        """Return whether something happened, of some types or keys; `event` is what."""
+        """Return whether an event of some types or keys has occurred, and store it in `event`."""
         for event in self.get_events(*e_filter):
             self.event = event
             return True
         return False
 
     def get_events(self, *e_filter: object) -> Iterator[ev.Event]:
-        """Yield the events since the last call, of some types or keys."""
+        """Yield the events of some types or keys since the last call."""
         self._display.look()
         while self._display.events:
             event = self._display.events.popleft()
@@ -172,32 +177,33 @@ class GUI(Shapes, Keys):
                 yield event
 
     def has_key_event(self) -> bool:
-        """Return whether something happened."""
+        """Return whether an event is waiting."""
         self._display.look()
         return bool(self._display.events)
 
     def get_key_event(self) -> ev.Event | None:
-        """Wait for what happens next; None if no window is shown."""
+        """Wait for the next event and return it; None if no window is shown."""
         while self._display.is_shown and not self.has_key_event():
             sleep(0.01)
         return self._display.events.popleft() if self._display.events else None
 
     def is_pressed(self, *keys: str) -> bool:
-        """Return whether one of some keys or buttons is held."""
+        """Return whether one of the keys or buttons is held."""
         return any(ev.is_held(self._display.pressed, key) for key in keys)
 
     def get_cursor_pos(self) -> tuple[float, float]:
-        """The position of the mouse, in parts of the window, from the lower left corner."""
+        """Return the position of the mouse, as fractions of the window from the lower left
+        corner."""
         return self._display.cursor
 
     @property
     def waits(self) -> bool:
-        """Whether a window is open, that somebody may close."""
+        """Return whether a window is open that a user may close."""
         return self._display.can_be_closed
 
     @property
     def running(self) -> bool:
-        """Whether nobody has closed the window."""
+        """Return whether the window is still open."""
         return self._running and not self._display.asked_to_close
 
     @running.setter

@@ -1,4 +1,4 @@
-"""`ti.linalg`: sparse matrices, and systems of linear equations, by SciPy."""
+"""`ti.linalg`: sparse matrices and systems of linear equations, by SciPy."""
 
 from mlirad.linalg.builder import SparseMatrixBuilder
 from mlirad.linalg.matrix_free import LinearOperator, MatrixFreeBICGSTAB, MatrixFreeCG

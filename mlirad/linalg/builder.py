@@ -20,14 +20,21 @@ from mlirad.types import TypeLike, f32, i32, i64, resolve
 
 
 class SparseMatrixBuilder:
-    """Takes triplets of row, column and value: kernels that declare it as
-    `A: ti.types.sparse_matrix_builder()` do `A[i, j] += v`, also from many threads at once.
+    """A collection of triplets (row, column, value) for a sparse matrix. Kernels that declare it as
+    `A: ti.types.sparse_matrix_builder()` add triplets by `A[i, j] += v`, from several threads too.
 
-    With `needs_grad` derivatives pass through the values on a tape; the loops of kernels that fill
-    it then run in order.
+    Args:
+        num_rows: the number of rows.
+        num_cols: the number of columns, by default that of rows.
+        max_num_triplets: the maximum number of triplets.
+        dtype: f32 or f64.
+        storage_format: has no effect.
+        needs_grad: on a tape, derivatives pass through the values. The loops of kernels that fill
+            the builder then run serially.
 
-    Raises TaichiRuntimeError if sizes are not positive, TaichiTypeError for another type than
-    f32 and f64.
+    Raises:
+        TaichiRuntimeError: a size is not positive.
+        TaichiTypeError: the type is not f32 or f64.
     """
 
     def __init__(
@@ -58,8 +65,7 @@ class SparseMatrixBuilder:
         )
 
     def print_triplets(self) -> None:
-        """Print how large the matrix is, and all triplets, in the order in which they were added.
-
+        """Print the size of the matrix, and all triplets in the order in which they were added.
         Raises TaichiRuntimeError if there are too many."""
         rows, columns, values = self._triplets()
         print(f"n={self.num_rows}, m={self.num_cols}, num_triplets={len(rows)}")
@@ -67,10 +73,12 @@ class SparseMatrixBuilder:
             print(f"({row}, {column}) val={value}")
 
     def build(self, dtype: TypeLike | None = None, _format: str = "CSR") -> SparseMatrix:
-        """The matrix of the triplets, equal entries added up in f64; the builder is empty then.
+        """Return the matrix and empty the builder. Duplicate entries are added up in f64.
 
-        Raises TaichiRuntimeError if more were added than it takes, TaichiIndexError for one
-        outside of the matrix; the builder is empty then, too.
+        Raises:
+            TaichiRuntimeError: more triplets were added than the builder holds; it is empty
+                afterwards.
+            TaichiIndexError: a triplet is outside the matrix; the builder is empty afterwards.
         """
         carries = self.values.grad is not None and is_recording()
         matrix_and_keys: list[tuple[StoredEntries, Indices]] = []

@@ -28,8 +28,8 @@ _IDLE: WeakKeyDictionary[Program, dict[_Key, list[Any]]] = WeakKeyDictionary()
 
 
 class LinearOperator:
-    """A square matrix: `matvec_kernel(x, Ax)` sets the field Ax to its product with the field x.
-    Raises TaichiTypeError for what cannot be called."""
+    """A square matrix given by a product: `matvec_kernel(x, Ax)` sets the field Ax to the matrix
+    times the field x. Raises TaichiTypeError if the argument cannot be called."""
 
     def __init__(self, matvec_kernel: Callable[[Any, Any], None]) -> None:
         if not callable(matvec_kernel):
@@ -39,7 +39,7 @@ class LinearOperator:
         self._matvec: Any = matvec_kernel
 
     def matvec(self, x: Any, Ax: Any) -> None:
-        """Multiply. Raises TaichiRuntimeError if shapes differ."""
+        """Multiply. Raises TaichiRuntimeError if the shapes differ."""
         if x.shape != Ax.shape:
             raise TaichiRuntimeError(f"x has the shape {x.shape}, and Ax {Ax.shape}")
         self._matvec(x, Ax)
@@ -48,12 +48,27 @@ class LinearOperator:
 def MatrixFreeCG(
     A: LinearOperator, b: Any, x: Any, tol: float = 1e-6, maxiter: int = 5000, quiet: bool = True
 ) -> bool:
-    """Solve A x = b by conjugate gradients, beginning with x, until the residual's norm is below
-    `tol`; whether it is. A is symmetric and positive definite.
+    """Solve A x = b by the method of conjugate gradients. A must be symmetric and positive
+    definite.
 
-    On a tape derivatives pass to b, and to what A's kernel reads, as of the exact solution. Raises
-    TaichiTypeError for what are no fields of scalars of f32 or f64, TaichiRuntimeError if shapes
-    differ, where A's kernel is none on a tape, and in the reverse where its iterations do not end.
+    On a tape, derivatives are those of the exact solution. They pass to b and to what the kernel of
+    A reads.
+
+    Args:
+        A: the linear operator.
+        b: the right-hand side, a field of f32 or f64.
+        x: the start vector, a field that is set to the solution.
+        tol: the iteration stops when the norm of the residual is below it.
+        maxiter: the maximum number of iterations.
+        quiet: print nothing.
+
+    Returns:
+        Whether the residual is below `tol`.
+
+    Raises:
+        TaichiTypeError: b or x is not a field of scalars of f32 or f64.
+        TaichiRuntimeError: the shapes differ; on a tape, A is not given by a kernel; in the
+            reverse, the iteration does not converge.
     """
     tol, maxiter, quiet = _check(A, b, x, tol, maxiter, quiet)
     if not (is_recording() and x.grad is not None):
@@ -91,12 +106,23 @@ def MatrixFreeCG(
 def MatrixFreeBICGSTAB(
     A: LinearOperator, b: Any, x: Any, tol: float = 1e-6, maxiter: int = 5000, quiet: bool = True
 ) -> bool:
-    """Solve A x = b by stabilized biconjugate gradients, beginning with x, until the residual's
-    norm is below `tol`; whether it is. A is any matrix.
+    """Solve A x = b by the stabilized method of biconjugate gradients, for any square A.
 
-    Raises TaichiTypeError for what are no fields of scalars of f32 or f64, TaichiRuntimeError if
-    shapes differ, and if a tape would need its derivative, for which A would have to be
-    transposed.
+    Args:
+        A: the linear operator.
+        b: the right-hand side, a field of f32 or f64.
+        x: the start vector, a field that is set to the solution.
+        tol: the iteration stops when the norm of the residual is below it.
+        maxiter: the maximum number of iterations.
+        quiet: print nothing.
+
+    Returns:
+        Whether the residual is below `tol`.
+
+    Raises:
+        TaichiTypeError: b or x is not a field of scalars of f32 or f64.
+        TaichiRuntimeError: the shapes differ, or a tape needs the derivative, which would need the
+            transpose of A.
     """
     tol, maxiter, quiet = _check(A, b, x, tol, maxiter, quiet)
     if is_recording() and x.grad is not None:

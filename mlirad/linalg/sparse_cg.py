@@ -24,11 +24,18 @@ from mlirad.linalg.vectors import (
 
 
 class SparseCG:
-    """Conjugate gradients for A x = b, with A symmetric and positive definite.
+    """A solver for A x = b by the method of conjugate gradients.
 
-    They begin with `x0`, and end where the residual's norm is below `atol` or behind `max_iter`
-    iterations. Raises TaichiTypeError for what is no sparse matrix, TaichiRuntimeError for one that
-    is not square and symmetric.
+    Args:
+        A: a symmetric, positive definite sparse matrix.
+        b: the right-hand side.
+        x0: the start vector.
+        max_iter: the maximum number of iterations.
+        atol: the iteration stops when the norm of the residual is below it.
+
+    Raises:
+        TaichiTypeError: A is not a sparse matrix.
+        TaichiRuntimeError: A is not square and symmetric.
     """
 
     def __init__(
@@ -43,13 +50,18 @@ class SparseCG:
         self.atol = number(atol, "atol", low=0)
 
     def solve(self, x: Any = None) -> tuple[Any, bool]:
-        """The solution, and whether the residual is below `atol`. It is `x` where that is given, a
-        field or an ndarray; else, outside of tapes, an array of NumPy's, and on a tape an ndarray
-        where `b` is one.
+        """Return the solution, and whether the residual is below `atol`.
 
-        Derivatives are those of the exact solution, by conjugate gradients too. Raises
-        TaichiRuntimeError for wrong lengths, where the derivative would be lost, and in the reverse
-        where its iterations do not end in `max_iter`; TaichiTypeError for other types.
+        Derivatives are those of the exact solution, also computed by conjugate gradients.
+
+        Args:
+            x: a field or an ndarray for the solution. Without it, the solution is a NumPy array, or
+                on a tape an ndarray if `b` is one.
+
+        Raises:
+            TaichiRuntimeError: a length is wrong, a derivative would be lost, or in the reverse the
+                iteration does not converge within `max_iter`.
+            TaichiTypeError: an argument has the wrong type.
         """
         matrix, b, length = self.matrix, self.b, self.matrix.shape[0]
         carries = is_recording() and (matrix.carries or gradient_of(b) is not None)

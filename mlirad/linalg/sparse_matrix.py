@@ -22,10 +22,18 @@ LARGEST = 2**31 - 1  # rows or columns
 
 
 class SparseMatrix:
-    """An n×m matrix of f32 or f64 of which some entries are stored; `m` is n where it is left out.
+    """An n×m sparse matrix of f32 or f64.
 
-    `sm`: a matrix of SciPy's to copy. `storage_format` has no effect: entries lie column by column.
-    Raises TaichiTypeError for another type, TaichiRuntimeError without a size.
+    Args:
+        n: the number of rows.
+        m: the number of columns, n by default.
+        sm: a SciPy matrix to copy.
+        dtype: f32 or f64.
+        storage_format: has no effect; entries are stored column by column.
+
+    Raises:
+        TaichiTypeError: the type is not f32 or f64.
+        TaichiRuntimeError: there is no size.
     """
 
     def __init__(
@@ -58,22 +66,22 @@ class SparseMatrix:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Numbers of rows and columns."""
+        """Return the numbers of rows and columns."""
         return self.stored.shape
 
     @property
     def n(self) -> int:
-        """The number of rows."""
+        """Return the number of rows."""
         return self.shape[0]
 
     @property
     def m(self) -> int:
-        """The number of columns."""
+        """Return the number of columns."""
         return self.shape[1]
 
     @property
     def dtype(self) -> Any:
-        """f32 or f64."""
+        """Return f32 or f64."""
         return self.stored.dtype
 
     def __add__(self, other: SparseMatrix) -> SparseMatrix:
@@ -102,12 +110,12 @@ class SparseMatrix:
         return self.holding(product(self.stored, other.stored))
 
     def transpose(self) -> SparseMatrix:
-        """The transposed matrix."""
+        """Return the transpose."""
         return self.holding(transpose(self.stored))
 
     @property
     def T(self) -> SparseMatrix:
-        """The transposed matrix."""
+        """Return the transpose."""
         return self.transpose()
 
     def _alike(self, other: object) -> StoredEntries:
@@ -142,11 +150,12 @@ class SparseMatrix:
         return row, column
 
     def build_from_ndarray(self, array: Ndarray) -> None:
-        """Take row, column and value of each entry from an ndarray of floats, three by three; equal
-        entries are added up.
+        """Set the entries from an ndarray of floats: row, column and value, three by three.
+        Duplicate entries are added up.
 
-        Raises TaichiRuntimeError for anything else, TaichiIndexError for an entry outside of the
-        matrix.
+        Raises:
+            TaichiRuntimeError: the argument is anything else.
+            TaichiIndexError: an entry is outside the matrix.
         """
         if not isinstance(array, Ndarray) or int(np.prod(array.dims)) % 3:
             raise TaichiRuntimeError(
@@ -183,16 +192,16 @@ class SparseMatrix:
         return values.astype(np.int64)
 
     def mmwrite(self, filename: str | PathLike[str]) -> None:
-        """Write a file in Matrix Market's format. Raises OSError if it cannot."""
+        """Write a file in Matrix Market format. Raises OSError if it cannot be written."""
         with open(file_name(filename, "filename"), "wb") as file:
             scipy_module("io").mmwrite(file, self.stored.columns)
 
     def to_scipy(self) -> Any:
-        """A copy as SciPy's csc_matrix."""
+        """Return a copy as a SciPy csc_matrix."""
         return self.stored.columns.copy()
 
     def to_numpy(self) -> Values:
-        """A copy with all entries."""
+        """Return a dense copy."""
         array: Values = self.stored.columns.toarray()
         return array
 

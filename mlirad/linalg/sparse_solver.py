@@ -26,11 +26,19 @@ _KINDS, _ORDERINGS = ("LLT", "LDLT", "LU"), ("AMD", "COLAMD")
 
 
 class SparseSolver:
-    """Solves A x = b, in f64 by SuperLU whatever the type of the matrix.
+    """A direct solver for A x = b. It computes in f64 by SuperLU, whatever the type of the matrix.
 
-    "LLT" wants a symmetric positive definite matrix, "LDLT" a symmetric one, "LU" any square one.
-    On a tape derivatives pass through `solve`, by the adjoint method. Raises TaichiRuntimeError for
-    another kind or ordering, TaichiTypeError for another type than f32 and f64.
+    On a tape, derivatives pass through `solve` by the adjoint method.
+
+    Args:
+        dtype: f32 or f64.
+        solver_type: "LLT" for a symmetric positive definite matrix, "LDLT" for a symmetric one,
+            "LU" for any square one.
+        ordering: "AMD" or another ordering of Taichi.
+
+    Raises:
+        TaichiRuntimeError: the solver type or the ordering is unknown.
+        TaichiTypeError: the type is not f32 or f64.
     """
 
     def __init__(
@@ -48,33 +56,36 @@ class SparseSolver:
         self._factors: Factorization | None = None
 
     def analyze_pattern(self, sparse_matrix: SparseMatrix) -> None:
-        """Take a matrix; `factorize` orders its columns. Raises like `factorize`."""
+        """Set the matrix; `factorize` orders its columns. Raises what `factorize` raises."""
         self._matrix = self._checked(sparse_matrix)
 
     def factorize(self, sparse_matrix: SparseMatrix) -> None:
-        """Factorize a matrix; `info` says whether that succeeded.
-
-        Raises TaichiRuntimeError for anything else than a square sparse matrix of the solver's
-        type.
-        """
+        """Factorize a matrix; `info` returns whether that succeeded. Raises TaichiRuntimeError
+        unless it is a square sparse matrix of the type of the solver."""
         self._matrix = self._checked(sparse_matrix)
         self._factors = Factorization(self._matrix, self.kind, self.ordering)
 
     def compute(self, sparse_matrix: SparseMatrix) -> None:
-        """Do both. Raises like `factorize`."""
+        """Call `analyze_pattern` and `factorize`. Raises what `factorize` raises."""
         self.factorize(sparse_matrix)
 
     def info(self) -> bool:
-        """Return whether the matrix was factorized. Raises TaichiRuntimeError if none was
+        """Return whether the matrix was factorized. Raises TaichiRuntimeError if no matrix was
         given."""
         return self._ready()[1].problem is None
 
     def solve(self, b: Any, x: Any = None) -> Any:
-        """The solution: `x`, a field or an ndarray that is set to it; without one a new ndarray
-        where `b` is one, else an array of NumPy's.
+        """Return the solution.
 
-        Raises TaichiRuntimeError if the matrix was not factorized or cannot be, where lengths
-        differ, and on a tape where the derivative would be lost; TaichiTypeError for other types.
+        Args:
+            b: the right-hand side.
+            x: a field or an ndarray for the solution. Without it, the solution is a new ndarray if
+                `b` is one, otherwise a NumPy array.
+
+        Raises:
+            TaichiRuntimeError: the matrix was not factorized or cannot be, a length is wrong, or on
+                a tape a derivative would be lost.
+            TaichiTypeError: an argument has the wrong type.
         """
         matrix, factors = self._ready()
         carries = is_recording() and (matrix.carries or gradient_of(b) is not None)

@@ -1,4 +1,4 @@
-"""Functions in MLIR's textual form, called and differentiated from Python."""
+"""`ti.mlir`: call and differentiate functions in the textual form of MLIR."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -41,14 +41,18 @@ from mlirad.te.programs.programs import TensorModule
 
 
 class MlirFunction:
-    """A function that takes what its MLIR does, and gives its results as arrays.
+    """A function in MLIR: call it as `function(*arguments, out=None)`.
 
-    `function(*arguments, out=None)`: a memref or a tensor is an array of its shape and element
-    type (NumPy's, torch's, a `ti.ndarray`), which the function may write to; a float is a Python
-    float, or an array of no axes, through which derivatives pass; an integer is an integer. No two
-    arrays may share memory. Results are NumPy arrays, of no axes for numbers, or what `out` names:
-    a list for several. Tapes, forward mode and checkpointed loops record calls as those of kernels.
-    Raises TaichiRuntimeTypeError if an argument does not fit.
+    A memref or tensor argument is an array of its shape and element type (NumPy, torch, or
+    `ti.ndarray`), which the function may write. A float argument is a Python float, or an array
+    without axes if derivatives pass through it. An integer argument is an integer. No two arrays
+    may share memory. Results are NumPy arrays (without axes for numbers), or the arrays passed as
+    `out`, in a list if there are several.
+
+    Tapes, forward mode and checkpointed loops record calls like those of kernels.
+
+    Raises:
+        TaichiRuntimeTypeError: an argument does not fit.
     """
 
     def __init__(
@@ -66,12 +70,12 @@ class MlirFunction:
 
     @property
     def place(self) -> str:
-        """The line where it is defined."""
+        """Return the file and line where the function is defined."""
         return str(self._function.location)
 
     @property
     def line(self) -> SourceLocation | None:
-        """The line where it is defined, if it has one."""
+        """Return the line where the function is defined, if there is one."""
         return source_location(self._function.location)
 
     def __call__(self, *arguments: Any, out: Any = None) -> Any:
@@ -98,9 +102,17 @@ class MlirFunction:
         return results[0] if len(results) == 1 else results or None
 
     def ir(self, stage: str = "field", *, reverse: bool = False, **form: bool) -> str:
-        """Return the function at a stage of kernels, as text that `mlirad-opt` reads. `form` has
-        the keywords of kernels' `ir`, as `locations`. Raises ValueError for an unknown stage. One
-        that is definitions of tensors has them as its stage "te"."""
+        """Return the function at a stage of compilation, as text that `mlirad-opt` reads.
+
+        Args:
+            stage: a stage of kernels; a function that consists of definitions of tensors also has
+                the stage "te".
+            reverse: the reverse of the function.
+            form: the keywords of `kernel.ir`, such as `locations`.
+
+        Raises:
+            ValueError: the stage is unknown.
+        """
         if stage == "te" and self.definitions is not None:
             return module_text(self.module.operation, TextForm(**form))
         mode = REVERSE if reverse else PRIMAL

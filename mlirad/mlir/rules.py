@@ -34,21 +34,28 @@ def derivative(
     partials: Code | None = None,
     replace: bool = False,
 ) -> Any:
-    """Register the derivative of an op.
-
-    `rule` is a tuple of terms (`ti.mlir.terms`), one for each operand, of an op of one result, or a
-    linear map: a function that gets the op and tangents of its operands of floats, and returns
-    tangents of its results of floats, or the name of a `func.func` of operands, results and
-    tangents. Its transpose is derived, or given as `transposed`, of adjoints of results. `partials`
-    is code for the derivative of each result in each operand, result by result. None is the
-    derivative of a constant: zero. Without a rule, this is a decorator of a linear map.
-
-    An op has one derivative; `replace=True` puts another in its place, which modules see that are
-    read from then on. Raises TaichiCompilationError for what cannot be a derivative.
+    """Register the derivative of an op. Without a rule, this is a decorator of a linear map.
 
         @ti.mlir.derivative("geometry.scale")
         def scale(op, tangents):
             return arith.mulf(op.operands[1], tangents[0])
+
+    An op has one derivative. A replacement applies to modules that are read after it.
+
+    Args:
+        name: the name of the op.
+        rule: for an op with one result, a tuple with a term (`ti.mlir.terms`) for each operand.
+            Otherwise a linear map: a function that takes the op and the tangents of its float
+            operands and returns the tangents of its float results, or the name of a `func.func` of
+            operands, results and tangents. None is the derivative of a constant, zero.
+        transposed: the transpose of the linear map, a function of adjoints of results; by default
+            it is derived.
+        partials: code for the derivative of each result with respect to each operand, result by
+            result.
+        replace: replace the derivative that the op has.
+
+    Raises:
+        TaichiCompilationError: the rule cannot be a derivative.
     """
     if rule is _Absent.RULE and partials is None:
 
@@ -83,15 +90,22 @@ def _rule(place: SourceLocation, rule: Any, transposed: Any, partials: Any) -> R
 def lowering(
     name: str, code: Any = _Absent.RULE, *, elementwise: bool = False, replace: bool = False
 ) -> Any:
-    """Register what computes the results of an op, so that it can run.
-
-    `code` is a term, or a tuple of terms for several results; a function that gets the op and
-    returns values; or the name of a `func.func` of its operands. Without `code`, this is a
-    decorator. `elementwise`: an op of vectors or tensors is the op of their elements. An op that
-    has a lowering and no derivative has that of its lowering. Raises TaichiCompilationError for
-    what cannot be a lowering.
+    """Register code that computes the results of an op, so that the op can run. Without `code`,
+    this is a decorator.
 
         ti.mlir.lowering("activation.swish", x / (exp(-x) + 1.0))
+
+    If an op has a lowering and no derivative, its lowering is differentiated.
+
+    Args:
+        name: the name of the op.
+        code: a term, or a tuple of terms for several results; a function that takes the op and
+            returns values; or the name of a `func.func` of its operands.
+        elementwise: apply the code to each element of vectors or tensors.
+        replace: replace the lowering that the op has.
+
+    Raises:
+        TaichiCompilationError: the code cannot be a lowering.
     """
     if code is _Absent.RULE:
 
@@ -133,11 +147,14 @@ def _place(code: object) -> SourceLocation:
 
 
 def load_dialects(path: str | PathLike[str]) -> list[str]:
-    """Load the dialects of a file in IRDL's textual form, and return their names.
+    """Load the dialects in a file in the textual form of IRDL, and return their names.
 
-    From then on every module of the process may use them; the same text may be loaded again. Raises
-    OSError if the file cannot be read, MLIRError, with the line, if it is not IRDL, and
-    TaichiCompilationError if there is another dialect of the name.
+    Every module of the process can use them from then on. The same text may be loaded again.
+
+    Raises:
+        OSError: the file cannot be read.
+        MLIRError: the text is not IRDL; the message has the line.
+        TaichiCompilationError: another dialect has the same name.
     """
     file = fspath(path)
     with open(file, "rb") as opened:
@@ -145,7 +162,7 @@ def load_dialects(path: str | PathLike[str]) -> list[str]:
 
 
 def parse_dialects(text: str) -> list[str]:
-    """Load the dialects of a text; see `load_dialects`."""
+    """Load the dialects in a text; see `load_dialects`."""
     return _load(text, None)
 
 

@@ -28,15 +28,20 @@ from mlirad.te.programs.functions_in_ir import module_of_function
 
 
 def load(path: str | PathLike[str], entry: str | None = None) -> MlirFunction:
-    """Return a function of a module in a file, textual MLIR.
-
-    `entry` is the name of a public function; it may be left out if there is only one. Raises
-    OSError if the file cannot be read, MLIRError or TaichiCompilationError, with the line, if it
-    is no program or a function that has no counterpart on arrays, and TaichiNameError if there is
-    no such function.
+    """Return a function of a module in a file, in the textual form of MLIR.
 
         f = ti.mlir.load("rosenbrock.mlir")
         value = f(np.array([1.0, 2.0]))
+
+    Args:
+        path: the file.
+        entry: the name of a public function, which may be omitted if there is only one.
+
+    Raises:
+        OSError: the file cannot be read.
+        MLIRError, TaichiCompilationError: the text is not a valid program, or the function cannot
+            be called with arrays; the message has the line.
+        TaichiNameError: the function does not exist.
     """
     return function_of(read_module(path), fspath(path), entry)
 

@@ -1,4 +1,4 @@
-"""`ti.profiler`: how long launches took, with `ti.init(kernel_profiler=True)`, and compiling."""
+"""`ti.profiler`: the time of launches, with `ti.init(kernel_profiler=True)`, and of compilation."""
 
 from mlirad.loading import public_names as _public_names
 from mlirad.profiler.compiling import (

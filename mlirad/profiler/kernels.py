@@ -20,15 +20,21 @@ def _profile() -> Profile | None:
 
 
 def print_kernel_profiler_info(mode: str = "count") -> None:
-    """Print a table of kernels and, below each, of its loops with names (`count`: shares, seconds,
-    launches, milliseconds of the shortest, the mean and the longest), or of launches one by one
-    (`trace`).
+    """Print a table of kernels and their named loops, or of launches.
 
-    On CUDA the times are those of the driver's events, a loop without a name has its line, and the
-    row of a kernel ends with the bytes that it touches at least in a second, beside a copy by the
-    driver, where they are known. Raises ValueError for another mode; like the others of this
-    module, warns where launches are not timed, which is asked for by
-    `ti.init(kernel_profiler=True)`."""
+    On CUDA the times are those of driver events, a loop without a name is shown by its line, and
+    the row of a kernel ends with a lower bound of its bytes per second, if it is known,
+    next to that of a copy by the driver. Like all functions of this module, it warns if launches
+    are not timed; `ti.init(kernel_profiler=True)` times them.
+
+    Args:
+        mode: "count" prints, for each kernel and named loop, the share of time, seconds, number of
+            launches, and minimum, mean and maximum time in milliseconds; "trace" prints each
+            launch.
+
+    Raises:
+        ValueError: the mode is unknown.
+    """
     if text(mode, "mode") not in ("count", "trace"):
         raise ValueError(f"mode is 'count' or 'trace', not {mode!r}")
     profile = _profile()
@@ -62,11 +68,14 @@ def _print_row(row: Launches, total: float, peak: float | None) -> None:
 
 
 def query_kernel_profiler_info(name: str) -> Launches:
-    """Return how often a kernel was launched (`counter`), and for how many milliseconds (`min`,
-    `max`, `avg`, floats); a derivative has the name of its kernel with the mode behind a dot, such
-    as `step.reverse`, and a loop that `ti.loop_config(name="sum")` names `step: sum`, on CUDA one
-    without a name `step: line 12`. All are 0 for a name that was not launched, which is no
-    error."""
+    """Return the number of launches of a kernel (`counter`), and their times in milliseconds
+    (`min`, `max`, `avg`). All are 0 for a name that was not launched.
+
+    Args:
+        name: the name of a kernel. A derivative has the name of its kernel with its mode, such as
+            `step.reverse`; a loop with `ti.loop_config(name="sum")` is `step: sum`; on CUDA a loop
+            without a name is `step: line 12`.
+    """
     text(name, "name")
     profile = _profile()
     rows = {} if profile is None else profile.loops | profile.kernels
@@ -74,20 +83,20 @@ def query_kernel_profiler_info(name: str) -> Launches:
 
 
 def clear_kernel_profiler_info() -> None:
-    """Forget all launches that were timed so far."""
+    """Discard the times of all launches so far."""
     profile = _profile()
     if profile is not None:
         profile.clear()
 
 
 def get_kernel_profiler_total_time() -> float:
-    """Seconds, a float, of all launches since the last clearing; 0.0, with a warning, where they
-    are not timed."""
+    """Return the total time of all launches since the last clearing, in seconds; 0.0, with a
+    warning, if launches are not timed."""
     profile = _profile()
     return 0.0 if profile is None else profile.total / 1000
 
 
 def set_kernel_profiler_toolkit(toolkit_name: str = "default") -> bool:
-    """Return whether launches are timed by a toolkit: True for "default", a clock, and False for
-    every other one (Taichi's "cupti"), which changes nothing."""
+    """Return whether a toolkit times launches: True for "default", a clock, and False for any other
+    one (Taichi's "cupti"). The setting has no effect."""
     return text(toolkit_name, "toolkit_name") == "default"

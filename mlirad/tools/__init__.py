@@ -1,4 +1,4 @@
-"""`ti.tools`: files of images, meshes and videos, and what shows them."""
+"""`ti.tools`: image, mesh and video files, and functions that show images."""
 
 from mlirad.tools import image, video
 from mlirad.tools.image import imdisplay, imread, imresize, imshow, imwrite

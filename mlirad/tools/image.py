@@ -21,19 +21,33 @@ _MODES = {0: None, 1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
 
 
 def imwrite(img: object, filename: str | PathLike[str]) -> None:
-    """Write an image `[x, y]`, grey or with up to four channels, as the name of the file asks.
+    """Write an image to a file. The suffix of the name selects the format.
 
-    It is a field, an ndarray or an array; x goes to the right, y upwards. Floats are from 0 to 1,
-    unsigned integers are divided by their greatest value. Raises OSError if the file cannot be
-    written, ValueError for another shape or an unknown kind of file, TaichiTypeError for other
-    numbers.
+    Args:
+        img: a field, an ndarray or an array `[x, y]`, gray or with up to four channels; x points
+            right and y up. Floats range from 0 to 1; unsigned integers are divided by the largest
+            value of their type.
+        filename: the file.
+
+    Raises:
+        OSError: the file cannot be written.
+        ValueError: the shape is wrong, or the suffix is unknown.
+        TaichiTypeError: the numbers have another type.
     """
     write_rows(rows_from_top(image_bytes(img)), file_name(filename, "filename"))
 
 
 def imread(filename: str | PathLike[str], channels: int = 0) -> Bytes:
-    """Read an image as bytes (u8) `[x, y, channel]`, with the file's channels (0) or so many, 1 to
-    4. Raises OSError if it cannot be read, ValueError for another number of channels."""
+    """Read an image as bytes (u8) `[x, y, channel]`.
+
+    Args:
+        filename: the file.
+        channels: the number of channels, 1 to 4; 0 keeps those of the file.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: the number of channels is wrong.
+    """
     if integer(channels, "channels") not in _MODES:
         raise ValueError(f"channels is 0 (as many as there are) to 4, not {channels}")
     with Image.open(file_name(filename, "filename")) as picture:
@@ -45,8 +59,19 @@ def imread(filename: str | PathLike[str], channels: int = 0) -> Bytes:
 
 
 def imresize(img: object, w: int, h: int | None = None) -> Numbers:
-    """An image `[x, y]` of another width and height (else the same as the width), with its nearest
-    elements, as an array of its own type. Raises ValueError for one with fewer than two axes."""
+    """Resize an image `[x, y]` by selecting the nearest elements.
+
+    Args:
+        img: the image.
+        w: the new width.
+        h: the new height, by default the width.
+
+    Returns:
+        An array of the type of the image.
+
+    Raises:
+        ValueError: the image has fewer than two axes.
+    """
     image = as_array(img, "an image")
     if image.ndim < 2:
         raise ValueError(f"an image has at least two axes, not the shape {image.shape}")
@@ -61,8 +86,8 @@ def imresize(img: object, w: int, h: int | None = None) -> Numbers:
 
 
 def imshow(img: object, title: str = "imshow") -> None:
-    """Show an image in a window until it is closed, or in a notebook's output; without a display
-    nothing is shown. Raises what `imwrite` raises for what is no image."""
+    """Show an image in a window until it is closed, or in the output of a notebook. Without a
+    display nothing is shown. Raises what `imwrite` raises if it is not an image."""
     image = as_rgb(image_bytes(img))
     with GUI(text(title, "title"), res=image.shape[:2]) as gui:
         while gui.running:
@@ -73,5 +98,5 @@ def imshow(img: object, title: str = "imshow") -> None:
 
 
 def imdisplay(img: object) -> None:
-    """Show an image in a notebook's output, or a window; see `imshow`."""
+    """Show an image in the output of a notebook, or in a window; see `imshow`."""
     imshow(img, "imdisplay")

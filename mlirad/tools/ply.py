@@ -71,13 +71,21 @@ class Channels:
 
 
 class PLYWriter:
-    """A mesh of triangles or quads (`face_type`: "tri", "quad"), or points alone, with channels of
-    numbers for its vertices and faces, for a PLY file.
+    """A mesh of triangles or quads, or a set of points, with data for vertices and faces, for a PLY
+    file.
 
-    Channels are fields, ndarrays or arrays with a number, or a row of numbers, for each vertex or
-    face. Raises ValueError for sizes that are none, for another number of rows and for a channel
-    that is there; one of an unknown type is left out, with a warning. Files take 32-bit floats and
-    integers for what has a method of its own.
+    Data are fields, ndarrays or arrays with a number, or a row of numbers, for each vertex or face.
+    Data of an unknown type are omitted, with a warning. The named channels (`add_vertex_pos`, ...)
+    are stored as 32-bit floats and integers.
+
+    Args:
+        num_vertices: the number of vertices.
+        num_faces: the number of faces.
+        face_type: "tri" or "quad".
+        comment: a comment in the file.
+
+    Raises:
+        ValueError: a size is not valid, the number of rows differs, or a channel exists already.
     """
 
     def __init__(
@@ -100,8 +108,8 @@ class PLYWriter:
         self.face_indices = np.full((num_faces, _CORNERS[face_type]), -1, np.int32)
 
     def add_vertex_channel(self, key: str, data_type: str, data: object) -> None:
-        """Add numbers of the vertices, of one of PLY's types: "char", "uchar", "short", "ushort",
-        "int", "uint", "float", "double"."""
+        """Add data for the vertices, in a type of PLY: "char", "uchar", "short", "ushort", "int",
+        "uint", "float" or "double"."""
         self._vertices.add(key, data_type, data)
 
     def _add_floats(self, keys: Sequence[str], *columns: object) -> None:
@@ -109,40 +117,40 @@ class PLYWriter:
             self._vertices.add(key, "float", column)
 
     def add_vertex_pos(self, x: object, y: object, z: object) -> None:
-        """Add positions, without which nothing is exported."""
+        """Add positions of the vertices. Nothing is exported without them."""
         self._add_floats(("x", "y", "z"), x, y, z)
 
     def add_vertex_normal(self, nx: object, ny: object, nz: object) -> None:
-        """Add normals."""
+        """Add normals of the vertices."""
         self._add_floats(("nx", "ny", "nz"), nx, ny, nz)
 
     def add_vertex_vel(self, vx: object, vy: object, vz: object) -> None:
-        """Add velocities."""
+        """Add velocities of the vertices."""
         self._add_floats(("vx", "vy", "vz"), vx, vy, vz)
 
     def add_vertex_color(self, r: object, g: object, b: object) -> None:
-        """Add colours."""
+        """Add colors of the vertices."""
         self._add_floats(("red", "green", "blue"), r, g, b)
 
     def add_vertex_alpha(self, alpha: object) -> None:
-        """Add opacities."""
+        """Add opacities of the vertices."""
         self._add_floats(("Alpha",), alpha)
 
     def add_vertex_rgba(self, r: object, g: object, b: object, a: object) -> None:
-        """Add colours and opacities."""
+        """Add colors and opacities of the vertices."""
         self._add_floats(("red", "green", "blue", "Alpha"), r, g, b, a)
 
     def add_vertex_id(self) -> None:
-        """Add the numbers of the vertices."""
+        """Add the index of each vertex."""
         self._vertices.add("id", "int", np.arange(self.num_vertices))
 
     def add_vertex_piece(self, piece: object) -> None:
-        """Add which pieces the vertices belong to."""
+        """Add the piece to which each vertex belongs."""
         self._vertices.add("piece", "int", piece)
 
     def add_faces(self, indices: object) -> None:
-        """Set the corners of the faces, indices of vertices, in one row or a row for each face.
-        Raises ValueError for another number of them."""
+        """Set the corners of the faces, as indices of vertices, in one row or in a row for each
+        face. Raises ValueError if their number is wrong."""
         corners = as_array(indices, "indices")
         if corners.size != self.face_indices.size:
             raise ValueError(
@@ -151,34 +159,38 @@ class PLYWriter:
         self.face_indices = corners.reshape(self.face_indices.shape).astype(np.int32)
 
     def add_face_channel(self, key: str, data_type: str, data: object) -> None:
-        """Add numbers of the faces; see `add_vertex_channel`."""
+        """Add data for the faces; see `add_vertex_channel`."""
         self._faces.add(key, data_type, data)
 
     def add_face_id(self) -> None:
-        """Add the numbers of the faces."""
+        """Add the index of each face."""
         self._faces.add("id", "int", np.arange(self.num_faces))
 
     def add_face_piece(self, piece: object) -> None:
-        """Add which pieces the faces belong to."""
+        """Add the piece to which each face belongs."""
         self._faces.add("piece", "int", piece)
 
     def export(self, path: str) -> None:
-        """Write the file in binary. Raises OSError if it cannot be written, ValueError if
-        there are no positions, or corners that are no vertices."""
+        """Write a binary file.
+
+        Raises:
+            OSError: the file cannot be written.
+            ValueError: there are no positions, or a corner is not a vertex.
+        """
         self._write(path, f"binary_{sys.byteorder}_endian")
 
     def export_ascii(self, path: str) -> None:
-        """Write the file as text. Raises as `export` does."""
+        """Write a text file. Raises what `export` raises."""
         self._write(path, "ascii")
 
     def export_frame(self, series_num: int, path: str) -> None:
-        """Write a file of a numbered series, `path_000012.ply`, in binary. Raises as `export`
-        does."""
+        """Write a binary file of a numbered series, such as `path_000012.ply`. Raises what `export`
+        raises."""
         self.export(_frame_name(path, series_num))
 
     def export_frame_ascii(self, series_num: int, path: str) -> None:
-        """Write a file of a numbered series, `path_000012.ply`, as text. Raises as `export`
-        does."""
+        """Write a text file of a numbered series, such as `path_000012.ply`. Raises what `export`
+        raises."""
         self.export_ascii(_frame_name(path, series_num))
 
     def _write(self, path: str, kind: str) -> None:

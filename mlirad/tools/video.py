@@ -31,11 +31,11 @@ class PostProcessor(Protocol):
 
 
 class VideoManager:
-    """Writes frames as numbered files of a folder, which is made, and makes videos of them: GIF by
-    Pillow, MP4 where there is ffmpeg.
+    """A writer of frames, as numbered files in a folder, and of videos: GIF by Pillow, and MP4 if
+    ffmpeg is installed.
 
-    Frames are images as `imwrite` takes them; `framerate` is how many are shown a second. With
-    `automatic_build` videos are made again behind 4, 8, 16, ... frames. Raises OSError if the
+    Frames are images as `imwrite` takes them; `framerate` is their number per second. With
+    `automatic_build`, videos are made again after 4, 8, 16, ... frames. Raises OSError if the
     folder cannot be made.
     """
 
@@ -66,7 +66,7 @@ class VideoManager:
         Path(self.frame_directory).mkdir(parents=True, exist_ok=True)
 
     def get_output_filename(self, suffix: str) -> str:
-        """Return the path of a video of a kind."""
+        """Return the path of the video with a suffix."""
         return str(self.directory / (Path(self.video_filename or "video").stem + suffix))
 
     def get_frame_directory(self) -> str:
@@ -74,8 +74,8 @@ class VideoManager:
         return self.frame_directory
 
     def write_frame(self, img: object) -> None:
-        """Write the next frame; an odd last row or column is left out, as videos have none. Raises
-        ValueError for what is no image, and what else `imwrite` raises."""
+        """Write the next frame, without an odd last row or column, which videos cannot have. Raises
+        ValueError if it is not an image, and what `imwrite` raises."""
         image = as_array(img, "a frame")
         if self.post_processor is not None:
             image = self.post_processor.process(image)
@@ -103,8 +103,8 @@ class VideoManager:
         self.frame_fns.clear()
 
     def make_video(self, mp4: bool = True, gif: bool = True) -> None:
-        """Make videos of the frames; without ffmpeg a GIF in the place of an MP4, with one line
-        that says so."""
+        """Make videos of the frames. Without ffmpeg, make a GIF instead of an MP4, and print one
+        line that says so."""
         frames = [Path(self.frame_directory) / name for name in self.frame_fns]
         program = _ffmpeg() if mp4 else None
         if mp4 and program is None:

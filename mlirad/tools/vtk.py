@@ -9,8 +9,16 @@ from mlirad.drawing.numbers import as_array
 
 
 def write_vtk(scalar_field: object, filename: str) -> None:
-    """Write a grid of two or three axes as a file of VTK's old text format, `filename.vtk`. Raises
-    ValueError for another shape, OSError if it cannot be written."""
+    """Write a grid to `filename.vtk`, in the legacy text format of VTK.
+
+    Args:
+        scalar_field: the numbers, with two or three axes.
+        filename: the file without its suffix.
+
+    Raises:
+        ValueError: the shape is wrong.
+        OSError: the file cannot be written.
+    """
     values = as_array(scalar_field, "scalar_field")
     if values.ndim not in (2, 3):
         raise ValueError(f"scalar_field is a grid of two or three axes, not {values.shape}")

@@ -1,4 +1,4 @@
-"""`ti.ui`: windows with a canvas, and with scenes that a camera looks at."""
+"""`ti.ui`: windows with a canvas, and with 3D scenes seen by a camera."""
 
 from mlirad.gui.events import (
     ALT,

@@ -17,7 +17,7 @@ FARTHEST = 1e100  # from the origin
 
 
 class ProjectionMode(Enum):
-    """The projection of depth."""
+    """A projection of a camera: perspective or orthogonal."""
 
     Perspective = 0
     Orthogonal = 1
@@ -35,7 +35,7 @@ class InputSource(Protocol):
 
 
 class Camera:
-    """Stands at a position, looks at a point, and knows which way is up."""
+    """A camera with a position, a point that it looks at, and an up direction."""
 
     def __init__(self) -> None:
         self.curr_position, self.curr_lookat = np.zeros(3), np.array([0.0, 0.0, 1.0])
@@ -47,15 +47,15 @@ class Camera:
         self._time: float | None = None
 
     def position(self, x: float, y: float, z: float) -> None:
-        """Stand at a point, in the world's units."""
+        """Move the camera to a point, in world coordinates."""
         self.curr_position = _point(x, y, z, "position")
 
     def lookat(self, x: float, y: float, z: float) -> None:
-        """Look at a point, in the world's units."""
+        """Look at a point, in world coordinates."""
         self.curr_lookat = _point(x, y, z, "lookat")
 
     def up(self, x: float, y: float, z: float) -> None:
-        """Set the direction that is up in the picture."""
+        """Set the up direction of the picture."""
         self.curr_up = _point(x, y, z, "up")
 
     def projection_mode(self, mode: ProjectionMode) -> None:
@@ -83,16 +83,16 @@ class Camera:
         self._box["bottom"] = number(bottom, "bottom")
 
     def z_near(self, z_near: float) -> None:
-        """Set from which depth things are seen."""
+        """Set the depth from which things are visible."""
         self._near = number(z_near, "z_near")
 
     def z_far(self, z_far: float) -> None:
-        """Set up to which depth things are seen."""
+        """Set the depth up to which things are visible."""
         self._far = number(z_far, "z_far")
 
     def get_view_matrix(self) -> Numbers:
-        """The 4×4 matrix from the world to the camera, which looks along -z, for vectors that are
-        rows."""
+        """Return the 4×4 view matrix, for row vectors, from the world to the camera, which looks
+        along -z."""
         away = _unit(self.curr_position - self.curr_lookat)
         right = _unit(np.cross(self.curr_up, away))
         turned = np.stack([right, np.cross(away, right), away], axis=-1)
@@ -102,9 +102,9 @@ class Camera:
         return matrix
 
     def get_projection_matrix(self, aspect: float) -> Numbers:
-        """The 4×4 matrix from the camera to the cube from -1 to 1, depth from 0 to 1, for vectors
-        that are rows; `aspect` is width over height. Raises ValueError if `z_near` is
-        `z_far`."""
+        """Return the 4×4 projection matrix, for row vectors, from the camera to the cube from -1 to
+        1 with depths from 0 to 1. `aspect` is width over height. Raises ValueError if `z_near`
+        equals `z_far`."""
         aspect = number(aspect, "aspect", low=1e-6)
         matrix, span = np.zeros((4, 4)), self._near - self._far
         if not span:
@@ -155,7 +155,7 @@ class Camera:
 
 
 def make_camera() -> Camera:
-    """A camera at the origin."""
+    """Return a camera at the origin."""
     return Camera()
 
 

@@ -18,12 +18,16 @@ _GREY = (0.5, 0.5, 0.5)
 
 
 class Canvas:
-    """Draws points, lines, triangles, images and scenes.
+    """A canvas on which you draw points, lines, triangles, images and scenes.
 
     Points are fields, ndarrays or arrays of shape (n, 2), from the lower left corner (0, 0) to the
-    upper right one (1, 1); colours have 3 parts from 0 to 1, and radii and widths are in parts of
-    the height. Raises ValueError for other shapes, another number of colours or radii than of
-    points, and indices that are none, TaichiTypeError for what are no numbers.
+    upper right corner (1, 1). Colors have 3 components from 0 to 1. Radii and widths are fractions
+    of the height.
+
+    Raises:
+        ValueError: a shape is wrong, the number of colors or radii differs from that of points, or
+            an index is out of range.
+        TaichiTypeError: an argument does not consist of numbers.
     """
 
     def __init__(self, picture: Picture) -> None:
@@ -31,13 +35,13 @@ class Canvas:
         self.background = np.zeros(3, np.uint8)
 
     def set_background_color(self, color: Sequence[float]) -> None:
-        """Set the colour, 3 parts from 0 to 1, of what nothing is drawn on, from this frame on."""
+        """Set the background color, 3 components from 0 to 1, from this frame on."""
         self.background = colour_bytes(color)
         self._picture.fill(self.background)
 
     def set_image(self, img: object) -> None:
-        """Draw an image `[x, y]`, grey or with up to four channels, of floats from 0 to 1 or of
-        unsigned integers, as large as the window."""
+        """Draw an image `[x, y]` over the whole window, gray or with up to four channels: floats
+        from 0 to 1, or unsigned integers."""
         image = as_rgb(image_bytes(img))
         rows, columns = (np.arange(n) * m // n for n, m in zip(self._picture.size, image.shape))
         same = image.shape[:2] == self._picture.size
@@ -47,8 +51,8 @@ class Canvas:
     def contour(
         self, scalar_field: object, cmap_name: str = "plasma", normalize: bool = False
     ) -> None:
-        """Draw a grid of numbers `[x, y]` from 0 to 1 (or, normalized, from the least to the
-        greatest) by a map of colours, as large as the window."""
+        """Draw a grid of numbers `[x, y]` by a color map, over the whole window. The numbers range
+        from 0 to 1; with `normalize`, from their minimum to their maximum."""
         values = as_array(scalar_field, "scalar_field")
         chosen = normalize_range(values) if flag(normalize, "normalize") else values
         self.set_image(map_colours(chosen, cmap_name))
@@ -61,7 +65,7 @@ class Canvas:
         per_vertex_color: object = None,
         per_vertex_radius: object = None,
     ) -> None:
-        """Draw discs, of one radius and colour, or one each."""
+        """Draw discs, with one radius and color for all, or one for each."""
         points = as_points(centers, "centers")
         count = len(points)
         chosen = radius if per_vertex_radius is None else per_vertex_radius
@@ -77,7 +81,8 @@ class Canvas:
         color: Sequence[float] = _GREY,
         per_vertex_color: object = None,
     ) -> None:
-        """Draw lines between points, each two by their indices, or as they follow."""
+        """Draw lines between pairs of points: those that `indices` lists, or the first two, the
+        next two, and so on."""
         points = as_points(vertices, "vertices")
         pairs = groups(indices, len(points), 2)
         color_or_colors = color if per_vertex_color is None else per_vertex_color
@@ -92,7 +97,8 @@ class Canvas:
         indices: object = None,
         per_vertex_color: object = None,
     ) -> None:
-        """Draw triangles of points, each three by their indices, or as they follow."""
+        """Draw triangles between points: those that `indices` lists, or the first three, the next
+        three, and so on."""
         points = as_points(vertices, "vertices")
         corners = groups(indices, len(points), 3)
         color_or_colors = color if per_vertex_color is None else per_vertex_color
@@ -101,6 +107,7 @@ class Canvas:
         self._picture.triangles(first, second, third, colours)
 
     def scene(self, scene: Scene) -> None:
-        """Draw what the camera of a scene sees. Raises TaichiTypeError for what is no scene."""
+        """Draw what the camera of a scene sees. Raises TaichiTypeError if the argument is not a
+        scene."""
         instance(scene, Scene, "scene", "a ti.ui.Scene")
         scene.draw(self._picture)

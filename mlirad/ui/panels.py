@@ -19,7 +19,7 @@ _INK, _BACK = np.array([230, 230, 230], np.uint8), np.array([40, 44, 52], np.uin
 
 
 class Gui:
-    """Lines of the panel that was begun last; a control is asked for its value in every frame."""
+    """A panel of controls. Call a control in every frame; it returns its value."""
 
     def __init__(self, picture: Picture, display: Display) -> None:
         self._picture, self._display = picture, display
@@ -30,7 +30,8 @@ class Gui:
     def sub_window(
         self, name: str, x: float, y: float, width: float, height: float
     ) -> Iterator[Gui]:
-        """A panel by its upper left corner and its size, in parts of the window from the top."""
+        """Open a panel in a `with` block. Its upper left corner and its size are fractions of the
+        window, from the top."""
         self.begin(name, x, y, width, height)
         yield self
         self.end()
@@ -62,27 +63,27 @@ class Gui:
         return on_it and LMB in self._display.pressed, (across - x) / (self._wide or 1)
 
     def text(self, text: str, color: Sequence[float] | None = None) -> None:
-        """Write a text."""
+        """Draw a text."""
         self._line(text)
 
     def checkbox(self, text: str, old_value: bool) -> bool:
-        """A switch; its value."""
+        """Draw a checkbox and return its value."""
         old_value = flag(old_value, "old_value")
         return old_value != self.button(f"[{'x' if old_value else ' '}] {text}")
 
     def slider_int(self, text: str, old_value: int, minimum: int, maximum: int) -> int:
-        """An integer that the mouse moves; its value."""
+        """Draw a slider for an integer and return its value."""
         return round(self.slider_float(text, old_value, minimum, maximum))
 
     def slider_float(self, text: str, old_value: float, minimum: float, maximum: float) -> float:
-        """A number that the mouse moves; its value."""
+        """Draw a slider for a float and return its value."""
         old_value = number(old_value, "old_value")
         minimum, maximum = number(minimum, "minimum"), number(maximum, "maximum")
         is_pressed, where = self._line(f"{text}: {old_value:.4g}")
         return minimum + min(max(where, 0), 1) * (maximum - minimum) if is_pressed else old_value
 
     def color_edit_3(self, text: str, old_value: Sequence[float]) -> tuple[float, ...]:
-        """A colour by sliders for its parts; its value."""
+        """Draw sliders for the components of a color and return the color."""
         names = ("red", "green", "blue")
         return tuple(
             self.slider_float(f"{text}, {name}", component, 0, 1)
@@ -90,10 +91,10 @@ class Gui:
         )
 
     def button(self, text: str) -> bool:
-        """Return whether a button was pressed in this frame."""
+        """Draw a button and return whether it was pressed in this frame."""
         is_pressed, _ = self._line(text)
         return is_pressed and not self._was_held
 
     def next_frame(self) -> None:
-        """Note what is held, so that one press counts once."""
+        """Record which keys are held, so that one press counts once."""
         self._was_held = LMB in self._display.pressed

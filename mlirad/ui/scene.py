@@ -21,9 +21,13 @@ _GREY = (0.5, 0.5, 0.5)
 class Scene:
     """The shapes of one frame, seen by a camera, under lights.
 
-    Points are fields, ndarrays or arrays of shape (n, 3), in the world's units, as radii are;
-    colours have 3 parts from 0 to 1. Raises ValueError for other shapes, another number of colours
-    or radii than of points, and indices that are none, TaichiTypeError for what are no numbers.
+    Points are fields, ndarrays or arrays of shape (n, 3); they and radii are in world coordinates.
+    Colors have 3 components from 0 to 1.
+
+    Raises:
+        ValueError: a shape is wrong, the number of colors or radii differs from that of points, or
+            an index is out of range.
+        TaichiTypeError: an argument does not consist of numbers.
     """
 
     def __init__(self) -> None:
@@ -33,15 +37,15 @@ class Scene:
         self._ambient = np.zeros(3)
 
     def set_camera(self, camera: Camera) -> None:
-        """Look from there. Raises TaichiTypeError for what is no camera."""
+        """Set the camera. Raises TaichiTypeError if the argument is not a camera."""
         self._camera = instance(camera, Camera, "camera", "a ti.ui.Camera")
 
     def point_light(self, pos: _Colour, color: _Colour) -> None:
-        """Put a light at a point, for this frame."""
+        """Add a light at a point, for this frame."""
         self._lights.append((np.array(numbers(pos, 3, "pos")), _colour(color)))
 
     def ambient_light(self, color: _Colour) -> None:
-        """Light everything, for this frame."""
+        """Add ambient light, for this frame."""
         self._ambient = _colour(color)
 
     def particles(
@@ -54,8 +58,8 @@ class Scene:
         index_offset: int = 0,
         index_count: int | None = None,
     ) -> None:
-        """Show spheres, of one radius and colour or one each; of all points, or `index_count` from
-        `index_offset` on."""
+        """Add spheres, with one radius and color for all, or one for each: at all points, or at
+        `index_count` points from `index_offset` on."""
         index_offset = integer(index_offset, "index_offset", low=0)
         end = None
         if index_count is not None:
@@ -74,8 +78,8 @@ class Scene:
         color: _Colour = _GREY,
         per_vertex_color: object = None,
     ) -> None:
-        """Show lines between points, each two by their indices, or as they follow, so many pixels
-        wide."""
+        """Add lines between pairs of points: those that `indices` lists, or the first two, the next
+        two, and so on. `width` is in pixels."""
         points = as_points(vertices, "vertices", 3)
         pairs = groups(indices, len(points), 2)
         colours = _colours(color, per_vertex_color, len(points))
@@ -92,9 +96,9 @@ class Scene:
         two_sided: bool = False,
         show_wireframe: bool = False,
     ) -> None:
-        """Show triangles of points, each three by their indices, or as they follow, lit from both
-        sides, or their edges alone. `normals` (n, 3) are those of the points, by default the means
-        of the triangles around them."""
+        """Add triangles between points: those that `indices` lists, or the first three, the next
+        three, and so on. They are lit from both sides. `show_wireframe` draws only edges. `normals`
+        (n, 3) belong to the points, by default the mean of the triangles around each."""
         points = as_points(vertices, "vertices", 3)
         corners = groups(indices, len(points), 3)
         colours = _colours(color, per_vertex_color, len(points))
@@ -106,8 +110,8 @@ class Scene:
         self._draw_calls.append(lambda view: view.mesh(points, corners, ways, colours))
 
     def draw(self, picture: Picture) -> None:
-        """Draw what the camera sees, and begin the next frame. Raises TaichiRuntimeError without a
-        camera."""
+        """Draw what the camera sees, and begin the next frame. Raises TaichiRuntimeError if there
+        is no camera."""
         if self._camera is None:
             raise TaichiRuntimeError("a scene has no camera: use scene.set_camera(camera)")
         view = View(picture, self._camera, self._lights, self._ambient)

@@ -22,8 +22,8 @@ from mlirad.ui.scene import Scene
 
 
 class Window:
-    """A window of a size in pixels; nothing is shown without a display, or with
-    `show_window=False`, and pictures can be saved all the same."""
+    """A window of a size in pixels. Without a display, or with `show_window=False`, nothing is
+    shown, but pictures can be saved."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Window:
 
     @property
     def running(self) -> bool:
-        """Whether nobody has closed the window."""
+        """Return whether the window is still open."""
         return self._running and not self._display.asked_to_close
 
     @running.setter
@@ -53,23 +53,23 @@ class Window:
         self._running = flag(value, "running")
 
     def get_canvas(self) -> Canvas:
-        """The canvas to draw on."""
+        """Return the canvas of the window."""
         return self._canvas
 
     def get_scene(self) -> Scene:
-        """A scene, which a canvas draws."""
+        """Return a scene that the canvas can draw."""
         return self._scene
 
     def get_gui(self) -> Gui:
-        """The panels."""
+        """Return the panels of the window."""
         return self.GUI
 
     def get_window_shape(self) -> tuple[int, int]:
-        """The width and the height."""
+        """Return the width and the height in pixels."""
         return self._picture.size
 
     def show(self) -> None:
-        """Show the picture, and begin the next."""
+        """Show the picture and begin the next."""
         self._display.show(self._picture.rows())
         self.GUI.next_frame()
         now = perf_counter()
@@ -84,20 +84,20 @@ class Window:
         write_rows(self._picture.rows(), filename)
 
     def get_image_buffer_as_numpy(self) -> Numbers:
-        """The picture `[x, y, channel]` from 0 to 1, of f32, with four channels, from the upper
+        """Return the picture `[x, y, channel]`, f32 from 0 to 1 with four channels, from the upper
         left corner."""
         turned = from_rows(self._picture.pixels)[:, ::-1]
         return turned.astype(np.float32) / np.float32(255)
 
     def get_events(self, tag: str | None = None) -> list[Event]:
-        """Return the events since the last call, of a type."""
+        """Return the events of a type since the last call."""
         self._display.look()
         events = [event for event in self._display.events if matches(event, (tag,) if tag else ())]
         self._display.events.clear()
         return events
 
     def get_event(self, tag: str | None = None) -> bool:
-        """Return whether something happened, of a type; `event` is what."""
+        """Return whether an event of a type has occurred, and store it in `event`."""
         self._display.look()
         while self._display.events:
             event = self._display.events.popleft()
@@ -107,14 +107,15 @@ class Window:
         return False
 
     def is_pressed(self, *keys: str) -> bool:
-        """Return whether one of some keys or buttons is held."""
+        """Return whether one of the keys or buttons is held."""
         return any(is_held(self._display.pressed, key) for key in keys)
 
     def get_cursor_pos(self) -> tuple[float, float]:
-        """The position of the mouse, in parts of the window, from the lower left corner."""
+        """Return the position of the mouse, as fractions of the window from the lower left
+        corner."""
         return self._display.cursor
 
     def destroy(self) -> None:
-        """End it."""
+        """Close the window."""
         self._running = False
         self._display.close()

@@ -36,17 +36,29 @@ def check_derivative(
     order: int = 2,
     seed: int = 0,
 ) -> list[Comparison]:
-    """Compare the derivative of an op with central differences, in reverse and in forward mode.
-
-    `signature` has the types of the op's operands and results, as MLIR writes them; `points` has a
-    list of values for each operand, all of one length, or nothing: then operands lie between 0.3
-    and 2. `functions` is the text of those that the rule names. `order=1` leaves out the second
-    derivative, forward over reverse, which is compared with differences of the first. Runs on the
-    machine that `ti.init` chose. Returns the comparisons; raises AssertionError with all that
-    differ, TaichiRuntimeTypeError if the points do not fit, and TaichiCompilationError for what is
-    no derivative of the op.
+    """Compare the derivative of an op with central differences, in reverse and in forward mode, on
+    the machine that `ti.init` chose.
 
         ti.mlir.check_derivative("geometry.hypot3", "(f64, f64, f64) -> f64")
+
+    Args:
+        name: the name of the op.
+        signature: the types of its operands and results, as MLIR writes them.
+        points: for each operand a list of values, all of the same length; by default values between
+            0.3 and 2.
+        attributes: the attributes of the op, as MLIR writes them.
+        functions: the text of functions that the derivative calls.
+        order: 2 also compares the second derivative, forward over reverse, with differences of the
+            first; 1 does not.
+        seed: the seed of random numbers.
+
+    Returns:
+        The comparisons.
+
+    Raises:
+        AssertionError: some derivatives differ; the message lists them.
+        TaichiRuntimeTypeError: the points do not fit.
+        TaichiCompilationError: the op has no derivative, or not a valid one.
     """
     inputs, outputs = _types(signature)
     arrays = _points(inputs, points)
