@@ -2,14 +2,11 @@
 
 They are made by looking at the names at run time: half of them are made by functions, which tools
 that read sources do not see.
-
-python -m mkdocs build --strict
 """
 
 from __future__ import annotations
 
 import inspect
-import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -19,20 +16,12 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeGuard
-
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
+from typing import TypeGuard
 
 from mlirad.pipeline.options import options_of, spell
 from mlirad.pipeline.registry import find_pass, pass_names, requirements_of
 
-ROOT = Path(__file__).parents[1]
-FRONT = {  # the repository's own pages
-    "README.md": "index.md",
-    "CONTRIBUTING.md": "contributing.md",
-    "CHANGELOG.md": "changes.md",
-}
+ROOT = Path(__file__).parents[2]
 NAMESPACES = {  # pages, by what programs call the namespace: where it is, and what it is for
     "ti": ("mlirad", "`import mlirad as ti`: fields, kernels, and what is written in them."),
     "ti.ad": ("mlirad.ad", "Derivatives of programs."),
@@ -62,25 +51,6 @@ EXAMPLES = {  # programs by the names that they are for
     for name in names.split()
 }
 _WIDTH = 80  # of a line of code
-NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
-
-
-def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages."""
-    pages = {f"reference/{name}.md": namespace_page(name) for name in NAMESPACES}
-    pages["reference/passes.md"] = passes_page()
-    pages |= {page: (ROOT / name).read_text() for name, page in FRONT.items()}
-    pages |= {f"notebooks/{file.stem}.md": notebook_page(file) for file in NOTEBOOKS}
-    for name, page in pages.items():
-        files.append(File.generated(config, name, content=page))
-    return files
-
-
-def on_page_markdown(markdown: str, **_: object) -> str:
-    """Have links between documents and the repository's pages lead to pages here."""
-    for name, page in FRONT.items():
-        markdown = markdown.replace(f"](../{name}", f"]({page}").replace(f"]({name}", f"]({page}")
-    return markdown.replace("](docs/", "](").replace(".ipynb)", ".md)")
 
 
 def namespace_page(name: str) -> str:
@@ -117,26 +87,6 @@ def without_extras() -> Iterator[None]:
     finally:
         for name in missing:
             del sys.modules[name]
-
-
-def notebook_page(file: Path) -> str:
-    """Texts, programs and what was shown when the notebook was run."""
-    parts = []
-    for cell in json.loads(file.read_text())["cells"]:
-        text = "".join(cell["source"])
-        parts.append(f"```python\n{text}\n```" if cell["cell_type"] == "code" else text)
-        parts += [_output(output) for output in cell.get("outputs", ())]
-    return "\n\n".join(parts)
-
-
-def _output(output: dict[str, Any]) -> str:
-    """What a cell printed, or the richest form of its value."""
-    data = output.get("data", {})
-    if "image/gif" in data:
-        return f'<img alt="video" src="data:image/gif;base64,{"".join(data["image/gif"]).strip()}">'
-    if "text/html" in data:
-        return "".join(data["text/html"])
-    return f"```text\n{''.join(output.get('text') or data['text/plain'])}\n```"
 
 
 def passes_page() -> str:
