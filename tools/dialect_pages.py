@@ -1,9 +1,9 @@
-"""Write the pages of our dialects: every op with what it takes, gives and does.
+"""Write the pages of our dialects: every op with its operands, results, and effects.
 
 python tools/dialect_pages.py
 
-What is said of an op stands in its class: fields, effects and docstring, with paragraphs `Races:`,
-`Bounds:` and `Aliasing:`. Its example is the first program of its test.
+The class of an op says everything about it: fields, effects, and a docstring with paragraphs
+`Races:`, `Bounds:`, and `Aliasing:`. The example is the first program of the op's test.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ def _effects(op: type[ext.Operation]) -> str:
     if OfRegions in op._traits:
         return "those of its region"
     if ext.Pure in op._traits or effects == []:
-        return "none: it touches no memory, and races with nothing"
+        return "none: it accesses no memory"
     if effects is None:
-        return "none: a declaration, which stays though nobody uses it"
+        return "none: a declaration, which stays even if it is unused"
     return ", ".join(map(str, effects))
 
 

@@ -1,6 +1,6 @@
-"""What kernels do to the activity of sparse blocks: a block is named by the field of its activity,
-a cell by its index among the cells of that block. `lower-activity` makes accesses of these fields
-of them."""
+"""Operations on the activity of sparse blocks. A block is named by the field of its activity, a
+cell by its index among the cells of that block. `lower-activity` lowers them to accesses of these
+fields."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,12 +20,12 @@ from mlirad.dialect.view import NamedOp, View
 
 
 class ActivateOp(View, dialect=Snode, name="activate", effects=[writes("activity")]):
-    """Make a cell active, and the cells around it; a list is made long enough.
+    """Activate a cell and the cells that contain it; a list is extended to contain the item.
 
     `snode.activate @p[%i, %j]`
 
     Races: not with other activations; with deactivations of the block in other iterations.
-    Bounds: outside of the block, an error of the launch, and nothing is changed.
+    Bounds: an index outside the block is an error of the launch, and changes nothing.
     """
 
     indices: Sequence[ext.Operand[ir.IndexType]]
@@ -36,13 +36,13 @@ class ActivateOp(View, dialect=Snode, name="activate", effects=[writes("activity
 
 
 class DeactivateOp(View, dialect=Snode, name="deactivate", effects=[writes("activity")]):
-    """Make a cell inactive; of a pointer block's, what lies below becomes 0 and inactive. Of a
+    """Deactivate a cell. Below a cell of a pointer block, everything becomes 0 and inactive. Of a
     dynamic block, empty the list.
 
     `snode.deactivate @p[%i, %j]`
 
-    Races: with all that concerns the block in other iterations.
-    Bounds: outside of the block, an error of the launch, and nothing is changed.
+    Races: with every operation on the block in other iterations.
+    Bounds: an index outside the block is an error of the launch, and changes nothing.
     """
 
     indices: Sequence[ext.Operand[ir.IndexType]]
@@ -53,11 +53,11 @@ class DeactivateOp(View, dialect=Snode, name="deactivate", effects=[writes("acti
 
 
 class IsActiveOp(View, dialect=Snode, name="is_active", effects=[reads("activity")]):
-    """Whether a cell is active; with the attribute `visits`, for a serial loop over active cells.
+    """Whether a cell is active. With the attribute `visits`, a serial loop over active cells asks.
 
     `%a = snode.is_active @p[%i]`
 
-    Races: with what activates or deactivates the cell in another iteration.
+    Races: with an operation that activates or deactivates the cell in another iteration.
     Bounds: indices lie in the block.
     """
 
@@ -75,9 +75,9 @@ class IsActiveOp(View, dialect=Snode, name="is_active", effects=[reads("activity
 
 
 class LengthOp(View, dialect=Snode, name="length", effects=[reads("activity")]):
-    """How long a list is. `%n = snode.length @d[%i]`
+    """The length of a list. `%n = snode.length @d[%i]`
 
-    Races: with what changes the list in another iteration.
+    Races: with an operation that changes the list in another iteration.
     Bounds: indices lie in the blocks around the list.
     """
 
@@ -90,12 +90,12 @@ class LengthOp(View, dialect=Snode, name="length", effects=[reads("activity")]):
 
 
 class AppendOp(View, dialect=Snode, name="append", effects=[reads("activity"), writes("activity")]):
-    """Make a list longer by an item; gives its number, or, where the list is full, which is an
-    error of the launch, how many items it has room for.
+    """Append an item to a list, and return its number. If the list is full, that is an error of
+    the launch, and the result is the list's capacity.
 
     `%k = snode.append @d[%i]`
 
-    Races: not with other appends, the order of which is open; with deactivations in other
+    Races: not with other appends, whose order is undefined; with deactivations in other
       iterations.
     Bounds: indices lie in the blocks around the list.
     """

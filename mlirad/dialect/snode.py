@@ -6,14 +6,14 @@
       }
     }
 
-The children of one block lie next to each other in each of its cells. A field's index runs over the
-axes of the blocks above it, outermost block most significant; its components are contiguous in the
+The children of a block are adjacent in each of its cells. The index of a field covers the axes of
+the blocks above it, with the outermost block most significant. Its components are contiguous in the
 cell.
 
-Cells of a `pointer`, `bitmasked` or `dynamic` block may be active or not, but all have their place
-in memory, as those of a dense one. Which are, is in a field of its own in a tree of its own, the
-block's `activity`: a byte for each cell of a pointer or bitmasked block, of a dynamic one a length
-for each list.
+Cells of a `pointer`, `bitmasked`, or `dynamic` block are active or inactive, but all have a place
+in memory, like those of a dense block. A separate field in a separate tree, the block's `activity`,
+stores which are active: one byte per cell of a pointer or bitmasked block, and one length per list
+of a dynamic block.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ class Snode(ext.Dialect, name="snode"):
 
 
 class RootOp(View, dialect=Snode, name="root", traits=[ir.NoTerminatorTrait]):
-    """One allocation. `snode.root @S0 { ... }`"""
+    """A root of the layout: one allocation. `snode.root @S0 { ... }`"""
 
     sym_name: ir.StringAttr
     body: ext.Region
@@ -41,7 +41,7 @@ class RootOp(View, dialect=Snode, name="root", traits=[ir.NoTerminatorTrait]):
 
 
 class DenseOp(View, dialect=Snode, name="dense", traits=[ir.NoTerminatorTrait]):
-    """A block of cells over some axes. `snode.dense [16] { ... }`"""
+    """A block of cells along one or more axes. `snode.dense [16] { ... }`"""
 
     axes: ir.ArrayAttr
     extents: ir.ArrayAttr
@@ -52,7 +52,7 @@ class DenseOp(View, dialect=Snode, name="dense", traits=[ir.NoTerminatorTrait]):
 
 
 class PointerOp(View, dialect=Snode, name="pointer", traits=[ir.NoTerminatorTrait]):
-    """A block whose cells are active or not; what lies below one that is not is 0.
+    """A block whose cells are active or inactive; everything below an inactive cell is 0.
 
     `snode.pointer [16] activity(@p) { ... }`
     """
@@ -67,7 +67,7 @@ class PointerOp(View, dialect=Snode, name="pointer", traits=[ir.NoTerminatorTrai
 
 
 class BitmaskedOp(View, dialect=Snode, name="bitmasked", traits=[ir.NoTerminatorTrait]):
-    """A block whose cells are active or not, and keep what lies below them.
+    """A block whose cells are active or inactive; inactive cells keep their values.
 
     `snode.bitmasked [16] activity(@b) { ... }`
     """
@@ -82,7 +82,7 @@ class BitmaskedOp(View, dialect=Snode, name="bitmasked", traits=[ir.NoTerminator
 
 
 class DynamicOp(View, dialect=Snode, name="dynamic", traits=[ir.NoTerminatorTrait]):
-    """A list along one axis, in each cell around it, of so many items at most: those in front of
+    """A list along one axis, one per surrounding cell, of at most this many items. Items before
     its length are active.
 
     `snode.dynamic [16] activity(@d) { ... }`
@@ -98,8 +98,8 @@ class DynamicOp(View, dialect=Snode, name="dynamic", traits=[ir.NoTerminatorTrai
 
 
 class PlaceOp(View, dialect=Snode, name="place"):
-    """A field; `adjoint` and `duals`, where present, name the fields of its derivatives (a dual for
-    each tangent).
+    """A field. `adjoint` and `duals`, if present, name the fields of its derivatives (one dual per
+    tangent).
 
     `snode.place @x : f32`
     """

@@ -1,4 +1,4 @@
-"""The page of attributes that no op demands: it has all of them, and those that may be lost may."""
+"""The page of optional attributes lists all of them, and says which may be lost."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SAFE = {
     if re.match(r"slower|rounding|nothing happens|nothing is said", happens)
     and not re.search("wrong|NaN", happens)
 }
-WORDS = "slower|rounding|refused|wrong|nothing|does not leave|it is not"
+WORDS = "slower|rounding|refused|wrong|no effect|no remark|removed|it is not|debug mode"
 
 
 @cache

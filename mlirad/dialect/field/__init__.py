@@ -1,4 +1,4 @@
-"""What kernels do to memory: arrays, accesses, and what a kernel asks of its launch."""
+"""Operations on memory: arrays, accesses, and what a kernel requires of its launch."""
 
 from mlirad.dialect.field.arrays import (
     ArrayType,

@@ -13,14 +13,14 @@ _DRAWN = ("f16", "f32", "f64", "i1", "i8", "i16", "i32", "i64")
 
 
 class ChunkOp(View, dialect=Field, name="chunk", traits=[ext.Pure]):
-    """The number of the chunk of a parallel loop that runs. `%k = field.chunk`"""
+    """The number of the running chunk of a parallel loop. `%k = field.chunk`"""
 
     number: ext.Result[ir.IndexType]
 
 
 class RandomOp(View, dialect=Field, name="random", traits=[ext.Pure]):
-    """Uniform in [0, 1), or all bits of an integer: a function of its three counters, so a draw can
-    be repeated.
+    """A uniform random number in [0, 1), or all bits of an integer. It is a function of its three
+    counters, so a draw can be repeated.
 
     `%r = field.random %launch, %iteration, %draw : f32`
     """
@@ -38,19 +38,20 @@ class RandomOp(View, dialect=Field, name="random", traits=[ext.Pure]):
 
 
 class ClockOp(View, dialect=Field, name="clock", effects=[writes()]):
-    """The ticks that the processor which is here has counted: no two are the same one, and none is
-    read again. `%t = field.clock`
+    """The tick counter of the current processor. Two reads are never merged, and none is repeated.
 
-    Races: iterations of a parallel loop read it in any order; multiprocessors of a GPU count each
-      for themselves.
+    `%t = field.clock`
+
+    Races: iterations of a parallel loop read it in any order; each multiprocessor of a GPU has its
+      own counter.
     """
 
     ticks: ext.Result[I64]
 
 
 class FetchOp(View, dialect=Field, name="fetch", traits=[ext.Pure]):
-    """Values which the host has to know: where it cannot reach the memory that they come
-    from, they are copied to it.
+    """Values that the host needs. If it cannot access the memory that they come from, they are
+    copied to it.
 
     `%m, %n = field.fetch %a, %b`
     """

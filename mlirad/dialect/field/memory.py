@@ -66,10 +66,9 @@ class GetOp(View, dialect=Field, name="get", traits=[ext.Pure]):
 class AllocaOp(View, dialect=Field, name="alloca", effects=[allocates("array")]):
     """A zeroed array local to this launch. `%a = field.alloca : !field.array<f32, []>`
 
-    With `is_set`, it holds anything at first: each element is stored to before it is read.
+    With `is_set`, its elements are undefined at first: each is stored to before it is read.
 
-    Races: within a parallel loop, each iteration has one of its own; in front of it, all share
-      one.
+    Races: within a parallel loop, each iteration has its own; before the loop, all share one.
     Bounds: extents are positive.
     Aliasing: it overlaps no other array.
     """
@@ -81,11 +80,10 @@ class AllocaOp(View, dialect=Field, name="alloca", effects=[allocates("array")])
 
 
 class LoadOp(View, dialect=Field, name="load", effects=[reads("array")]):
-    """An element's value. `%v = field.load %x[%i] : f32`
+    """The value of an element. `%v = field.load %x[%i] : f32`
 
     Races: with a store or an atomic of the same element in another iteration of a parallel loop.
-    Bounds: indices lie in the array, else memory of others is read; `insert-bounds-checks` tests
-      each.
+    Bounds: an index outside the array reads other memory; `insert-bounds-checks` tests each index.
     Aliasing: fields and local arrays overlap nothing; two arguments may overlap.
     """
 
@@ -101,8 +99,8 @@ class StoreOp(View, dialect=Field, name="store", effects=[writes("array")]):
     """Set an element. `field.store %v, %x[%i]`
 
     Races: with every access of the same element in another iteration of a parallel loop.
-    Bounds: indices lie in the array, else memory of others is overwritten; `insert-bounds-checks`
-      tests each.
+    Bounds: an index outside the array overwrites other memory; `insert-bounds-checks` tests each
+      index.
     Aliasing: fields and local arrays overlap nothing; two arguments may overlap.
     """
 
@@ -115,14 +113,14 @@ class StoreOp(View, dialect=Field, name="store", effects=[writes("array")]):
 
 
 class AtomicOp(View, dialect=Field, name="atomic", effects=[reads("array"), writes("array")]):
-    """Update by a commutative kind, or `exchange`; gives what was there before.
+    """Update an element with a commutative operation, or `exchange` it; returns the old value.
 
     `%old = field.atomic add %v, %x[%i]`
 
-    Races: not with other atomics of the element, the order of which is open; with loads and stores
+    Races: not with other atomics of the element, whose order is undefined; with loads and stores
       in other iterations of a parallel loop.
-    Bounds: indices lie in the array, else memory of others is overwritten; `insert-bounds-checks`
-      tests each.
+    Bounds: an index outside the array overwrites other memory; `insert-bounds-checks` tests each
+      index.
     Aliasing: fields and local arrays overlap nothing; two arguments may overlap.
     """
 
@@ -146,7 +144,7 @@ class AtomicOp(View, dialect=Field, name="atomic", effects=[reads("array"), writ
 
 
 class DimOp(View, dialect=Field, name="dim", traits=[ext.Pure]):
-    """An extent of an ndarray. `%n = field.dim %a, 0`"""
+    """The extent of an axis of an ndarray. `%n = field.dim %a, 0`"""
 
     array: ext.Operand[Any]
     axis: ir.IntegerAttr
@@ -161,9 +159,9 @@ class DimOp(View, dialect=Field, name="dim", traits=[ext.Pure]):
 
 
 class AddressOp(View, dialect=Field, name="address", traits=[ext.Pure]):
-    """Where an element lies. `%a = field.address %x[%i]`
+    """The address of an element. `%a = field.address %x[%i]`
 
-    Bounds: nothing is read or written, so any index will do.
+    Bounds: nothing is read or written, so any index is valid.
     """
 
     array: ext.Operand[Any]

@@ -15,11 +15,11 @@ _HOLE = re.compile(r"\{[^}]*\}")
 
 
 class WordType(Field.Type, name="word"):
-    """A number of any type, on its way into a text. `!field.word`"""
+    """A number of any type that will be printed. `!field.word`"""
 
 
 class SpellOp(View, dialect=Field, name="spell", traits=[ext.Pure]):
-    """A number as a word, so that values of several types can stand in one text.
+    """A number as a word, so that one text can contain values of several types.
 
     `%w = field.spell %v : f32`
     """
@@ -32,7 +32,7 @@ class SpellOp(View, dialect=Field, name="spell", traits=[ext.Pure]):
 
 
 class PrintOp(View, dialect=Field, name="print", effects=[writes()]):
-    """Write the values into a text with one `{}` for each. `field.print "{}\\0A", %v : f32`
+    """Print a text with one `{}` per value. `field.print "{}\\0A", %v : f32`
 
     Races: iterations of a parallel loop print in any order.
     """
@@ -48,11 +48,11 @@ class PrintOp(View, dialect=Field, name="print", effects=[writes()]):
 
 
 class AssertOp(View, dialect=Field, name="assert", effects=[writes()]):
-    """Note the first failure of a launch; what follows still runs.
+    """Record the first failure of a launch; execution continues.
 
     `field.assert %c, "index {} is out of bounds", %i : index`
 
-    Races: of failures in several iterations of a parallel loop, any one is noted.
+    Races: of failures in several iterations of a parallel loop, any one is recorded.
     """
 
     condition: ext.Operand[I1]

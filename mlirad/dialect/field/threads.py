@@ -12,15 +12,14 @@ GROUP = 32  # the threads of a group
 
 
 class SyncOp(View, dialect=Field, name="sync", effects=[writes()]):
-    """Wait until all threads of the block have come here. `field.sync`
+    """Wait until all threads of the block have reached this point. `field.sync`
 
-    Races: accesses in front of it do not race with those behind it in other iterations of the
-      block.
+    Races: accesses before it do not race with accesses after it in other iterations of the block.
     """
 
 
 class ShuffleOp(View, dialect=Field, name="shuffle", effects=[writes()]):
-    """The value that another thread of the group has here, by its number in the group.
+    """The value of another thread of the group, by its number in the group.
 
     `%r = field.shuffle %v, %lane : f32`
 
@@ -41,7 +40,7 @@ class ShuffleOp(View, dialect=Field, name="shuffle", effects=[writes()]):
 
 
 class BallotOp(View, dialect=Field, name="ballot", effects=[writes()]):
-    """A bit for each thread of the group: whether it is here, and its predicate holds.
+    """One bit per thread of the group: whether it reached this point and its predicate holds.
 
     `%bits = field.ballot %p`
 
@@ -56,7 +55,7 @@ class SharedOp(View, dialect=Field, name="shared", effects=[allocates("array")])
     """An array that the threads of a block share. `%s = field.shared : !field.array<f32, [32]>`
 
     Races: with accesses of the same element by other threads of the block between two `field.sync`.
-    Bounds: extents are positive; an element holds anything before it is stored to.
+    Bounds: extents are positive; an element is undefined until it is stored to.
     Aliasing: it overlaps no other array.
     """
 

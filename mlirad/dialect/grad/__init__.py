@@ -1,5 +1,5 @@
-"""What differentiation leaves behind: values kept for the reverse sweep, until a pass decides where
-they live; and functions with derivatives."""
+"""Operations that differentiation creates: saved values of the reverse sweep, until a pass decides
+where to store them, and functions with derivatives."""
 
 from mlirad.dialect.grad.functions import CustomOp, DetachOp, DualOp, YieldOp, detach, yield_
 from mlirad.dialect.grad.logs import (

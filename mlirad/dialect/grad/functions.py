@@ -10,7 +10,7 @@ from mlirad.dialect.view import View
 
 
 class YieldOp(View, dialect=Grad, name="yield", traits=[ir.IsTerminatorTrait], effects=[]):
-    """The results of a region of this dialect, all of one type. `grad.yield %r : f32`"""
+    """The results of a region of this dialect, all of the same type. `grad.yield %r : f32`"""
 
     values: Sequence[ext.Operand[Any]]
 
@@ -35,11 +35,11 @@ class DetachOp(View, dialect=Grad, name="detach", traits=[ext.Pure]):
 
 
 class DualOp(View, dialect=Grad, name="dual", traits=[OfRegions]):
-    """A function in its region, with derivatives along `directions` tangents: values, then a
-    tangent a direction.
+    """A function in its region, with derivatives along `directions` tangents. The results are the
+    values, then one tangent per direction.
 
-    Operands are floats of one type, the primals, then their tangents, direction by direction; what
-    the region takes from outside is constant; results are floats of one type.
+    Operands are floats of one type: the primals, then their tangents, direction by direction.
+    Values that the region uses from outside are constant. Results are floats of one type.
 
     `%y, %dy = "grad.dual"(%x, %dx) ({...}) {directions = 1} : (f32, f32) -> (f32, f32)`
     """
@@ -77,7 +77,7 @@ def _problem_of_dual(op: ir.Operation) -> str | None:
 
 
 class CustomOp(View, dialect=Grad, name="custom", traits=[ext.Pure, ir.IsIsolatedFromAboveTrait]):
-    """A function with derivatives of its own: regions for its value, its transposed derivative and
+    """A function with its own derivatives: regions for its value, its transposed derivative, and
     its derivative.
 
     Arguments are floats of one type, then integers as i64; results are floats of one type. `primal`

@@ -11,20 +11,20 @@ from mlirad.dialect.view import View
 
 
 class LogType(Grad.Type, name="log"):
-    """Overwritten elements of one array, last first: an element type and a rank. `!grad.log<f32,
-    2>`"""
+    """Overwritten elements of one array, the last one first, with an element type and a rank.
+    `!grad.log<f32, 2>`"""
 
     element: ir.TypeAttr
     rank: ir.IntegerAttr
 
 
 class OpenOp(View, dialect=Grad, name="open", effects=[allocates("log")]):
-    """An empty log, with room for so many entries where that is known.
+    """Open an empty log, with room for a number of entries if that is known.
 
     `%l = grad.open %n : !grad.log<f32, 1>`
 
     Races: a log is used by the iteration that opens it.
-    Bounds: it takes as many entries as it was opened for, if that is said.
+    Bounds: if it was opened for a number of entries, it takes no more.
     Aliasing: it overlaps nothing.
     """
 
@@ -38,7 +38,7 @@ class OpenOp(View, dialect=Grad, name="open", effects=[allocates("log")]):
 
 
 class RecordOp(View, dialect=Grad, name="record", effects=[writes("log")]):
-    """Note what an element holds before it is overwritten.
+    """Record the value of an element before it is overwritten.
 
     `grad.record %old, %l[%i]`
 
@@ -58,7 +58,7 @@ class RecordOp(View, dialect=Grad, name="record", effects=[writes("log")]):
 
 
 class MarkOp(View, dialect=Grad, name="mark", effects=[reads("log")]):
-    """How many elements a log holds now. `%m = grad.mark %l`
+    """The number of elements in a log. `%m = grad.mark %l`
 
     Races: with records and undos of the log in another iteration.
     """
@@ -73,13 +73,13 @@ class MarkOp(View, dialect=Grad, name="mark", effects=[reads("log")]):
 class UndoOp(
     View, dialect=Grad, name="undo", effects=[reads("log"), writes("log"), writes("array")]
 ):
-    """Give an array back what was noted since a mark.
+    """Restore the elements of an array that were recorded since a mark.
 
     `grad.undo %l, %m, %x`
 
     Races: with every use of the log or of the elements in another iteration.
-    Bounds: `count` is what an earlier mark gave.
-    Aliasing: `array` is the one whose elements were noted.
+    Bounds: `count` is the result of an earlier mark.
+    Aliasing: `array` is the array whose elements were recorded.
     """
 
     log: ext.Operand[Any]
@@ -95,7 +95,7 @@ class UndoOp(
 
 
 class CloseOp(View, dialect=Grad, name="close", effects=[frees("log")]):
-    """The log is not used any more. `grad.close %l`
+    """Close a log that is no longer used. `grad.close %l`
 
     Races: with every use of the log in another iteration.
     """

@@ -19,14 +19,14 @@ Types = Sequence[ir.Type]
 
 
 class VjpOp(View, dialect=Grad, name="vjp", traits=[ext.Pure]):
-    """The function from adjoints of the results of a function to those of its active arguments.
+    """The function from the adjoints of the results of a function to those of its active arguments.
 
-    It takes the arguments of the function; an adjoint buffer for each active memref; an adjoint for
-    each result that carries a derivative. It gives the adjoints of the active arguments that are
-    values. A buffer holds at first the adjoint of what the function leaves in the memref, and then
-    that of what the function finds there. The memrefs themselves are in the end as they were.
+    It takes the arguments of the function, an adjoint buffer for each active memref, and an adjoint
+    for each result that carries a derivative. It returns the adjoints of the active arguments that
+    are values. On entry, a buffer holds the adjoint of the final content of the memref; on return,
+    that of its initial content. The memrefs themselves are unchanged.
 
-    `%df = grad.vjp @f {active = [0]} : (f64, f64) -> f64`, called in one line:
+    `%df = grad.vjp @f {active = [0]} : (f64, f64) -> f64`, and in one line with the call:
     `%dx = grad.vjp @f(%x, %dy) {active = [0]} : (f64, f64) -> f64`
     """
 
@@ -39,14 +39,15 @@ class VjpOp(View, dialect=Grad, name="vjp", traits=[ext.Pure]):
 
 
 class JvpOp(View, dialect=Grad, name="jvp", traits=[ext.Pure]):
-    """A function together with how its results change with its active arguments.
+    """A function together with its derivative along tangents of its active arguments.
 
-    It takes the arguments of the function, then a tangent for each active one, and gives the
-    results of the function, then a tangent for each that carries a derivative. It does what the
-    function does: memrefs hold what that writes. The tangent buffer of an active memref holds at
-    first the tangent of what the function finds there, and then of what it leaves.
+    It takes the arguments of the function, then a tangent for each active argument, and returns the
+    results of the function, then a tangent for each result that carries a derivative. It also does
+    what the function does: memrefs contain what the function writes. On entry, the tangent buffer
+    of an active memref holds the tangent of its initial content; on return, that of its final
+    content.
 
-    `%df = grad.jvp @f {active = [0]} : (f64, f64) -> (f64, f64)`, called in one line:
+    `%df = grad.jvp @f {active = [0]} : (f64, f64) -> (f64, f64)`, and in one line with the call:
     `%y, %dy = grad.jvp @f(%x, %dx) {active = [0]} : (f64, f64) -> (f64, f64)`
     """
 

@@ -1,4 +1,4 @@
-"""Histories: one value for each iteration of a loop."""
+"""Saved values: one per iteration of a loop."""
 
 from typing import Any
 
@@ -12,15 +12,15 @@ class Grad(ext.Dialect, name="grad"):
 
 
 class StackType(Grad.Type, name="stack"):
-    """Slots for one value an iteration. `!grad.stack<f32>`"""
+    """Slots for one value per iteration. `!grad.stack<f32>`"""
 
     element: ir.TypeAttr
 
 
 class AllocOp(View, dialect=Grad, name="alloc", effects=[allocates("stack")]):
-    """As many slots as a loop has iterations. `%s = grad.alloc %trips : !grad.stack<f32>`
+    """Allocate one slot per iteration of a loop. `%s = grad.alloc %trips : !grad.stack<f32>`
 
-    Races: within a parallel loop, each iteration has one of its own.
+    Races: within a parallel loop, each iteration has its own.
     Bounds: `trips` is 0 or more.
     Aliasing: it overlaps nothing.
     """
@@ -33,10 +33,10 @@ class AllocOp(View, dialect=Grad, name="alloc", effects=[allocates("stack")]):
 
 
 class PushOp(View, dialect=Grad, name="push", effects=[writes("stack")]):
-    """Keep the value of iteration `trip`. `grad.push %v, %s[%k]`
+    """Save the value of iteration `trip`. `grad.push %v, %s[%k]`
 
     Races: with accesses of the same slot in another iteration.
-    Bounds: `trip` is below `trips`, and not tested.
+    Bounds: `trip` is less than `trips`, which is not tested.
     """
 
     value: ext.Operand[Any]
@@ -48,10 +48,10 @@ class PushOp(View, dialect=Grad, name="push", effects=[writes("stack")]):
 
 
 class PopOp(View, dialect=Grad, name="pop", effects=[reads("stack")]):
-    """Give back the value of iteration `trip`. `%v = grad.pop %s[%k] : f32`
+    """Return the saved value of iteration `trip`. `%v = grad.pop %s[%k] : f32`
 
     Races: with a push to the same slot in another iteration.
-    Bounds: `trip` is below `trips`, and not tested.
+    Bounds: `trip` is less than `trips`, which is not tested.
     """
 
     stack: ext.Operand[Any]
@@ -63,7 +63,7 @@ class PopOp(View, dialect=Grad, name="pop", effects=[reads("stack")]):
 
 
 class FreeOp(View, dialect=Grad, name="free", effects=[frees("stack")]):
-    """The reverse sweep is past the loop. `grad.free %s`
+    """Free the slots: the reverse sweep is past the loop. `grad.free %s`
 
     Races: with every use of the stack in another iteration.
     """

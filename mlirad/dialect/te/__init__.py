@@ -1,4 +1,4 @@
-"""Tensor expressions: tensors defined element by element, on upstream's `tensor` types."""
+"""Tensor expressions: tensors that are defined element by element, with upstream's types."""
 
 from mlirad.dialect.te.definitions import (
     INLINED,

@@ -1,8 +1,8 @@
-"""What defines a tensor: a region that gives each of its elements, or what is added to some.
+"""Definitions of tensors: a region computes each element, or what is added to some elements.
 
-Tensors are values of upstream's `tensor` types. Everything here is pure: what a tensor holds is
-decided by its definition, and no op changes one. Regions read other tensors by `te.read`, and use
-sizes (`te.size`) and indices, which are of type `index`.
+Tensors are values of upstream's `tensor` types. Every op is pure: a tensor is determined by its
+definition, and no op changes it. Regions read other tensors with `te.read`, and use sizes
+(`te.size`) and indices, both of type `index`.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,14 +17,14 @@ class Te(ext.Dialect, name="te"):
 
 
 class SizeOp(View, dialect=Te, name="size", traits=[ext.Pure]):
-    """A size that a call decides. `%n = te.size "n"`"""
+    """A size that is known when the program is called. `%n = te.size "n"`"""
 
     label: ir.StringAttr
     extent: ext.Result[ir.IndexType]
 
 
 class PlaceholderOp(View, dialect=Te, name="placeholder", traits=[ext.Pure]):
-    """A tensor that a call is given; `sizes` are its extents that types do not say.
+    """A tensor that the caller passes; `sizes` are the extents that its type leaves open.
 
     `%x = te.placeholder "x"(%n) : tensor<?x3xf32>`
     """
@@ -38,7 +38,7 @@ class PlaceholderOp(View, dialect=Te, name="placeholder", traits=[ext.Pure]):
 
 
 class PutOp(View, dialect=Te, name="put", traits=[ir.IsTerminatorTrait], effects=[]):
-    """The end of the region of a `te.scatter`: what to add, where, and whether.
+    """The terminator of the region of a `te.scatter`: the value to add, its place, and a condition.
 
     `te.put %v at [%k] if %holds : f32`
     """
@@ -55,7 +55,7 @@ class PutOp(View, dialect=Te, name="put", traits=[ir.IsTerminatorTrait], effects
 
 
 class YieldOp(View, dialect=Te, name="yield", traits=[ir.IsTerminatorTrait], effects=[]):
-    """The results of a region, all of one type. `te.yield %v : f32`"""
+    """The results of a region, all of the same type. `te.yield %v : f32`"""
 
     values: Sequence[ext.Operand[Any]]
 
@@ -67,7 +67,7 @@ class YieldOp(View, dialect=Te, name="yield", traits=[ir.IsTerminatorTrait], eff
 
 
 class ComputeOp(View, dialect=Te, name="compute", traits=[ext.Pure]):
-    """A tensor whose element at some indices is what the region gives for them.
+    """A tensor whose element at given indices is what the region yields for them.
 
     `%y = te.compute "y"(%n) : tensor<?x3xf32> {^bb0(%i: index, %j: index): ... te.yield %v : f32 }`
     """
@@ -82,10 +82,10 @@ class ComputeOp(View, dialect=Te, name="compute", traits=[ext.Pure]):
 
 
 class ScatterOp(View, dialect=Te, name="scatter", traits=[ext.Pure]):
-    """A tensor that is zero but for what is added: a number, where it is to be, for each point of
-    a box.
+    """A tensor that is zero except for what is added: for each point of a box, a value and its
+    place.
 
-    The operands are the sizes that the type does not say, then the extents of the box.
+    The operands are the sizes that the type leaves open, then the extents of the box.
     `%y = te.scatter "y"(%m) : tensor<8xf32> {^bb0(%i: index):
     ... te.put %v at [%k] if %holds : f32 }`
     """
@@ -100,12 +100,12 @@ class ScatterOp(View, dialect=Te, name="scatter", traits=[ext.Pure]):
 
 
 class ScanOp(View, dialect=Te, name="scan", traits=[ext.Pure]):
-    """All states of recurrences, one for each point of a box: the first axis of the tensor counts
-    steps, and has one more than there are; behind the axes of the box, where there are several
-    `states`, their number.
+    """All states of recurrences, one per point of a box. The first axis of the tensor counts the
+    steps, and has one more element than there are steps. The axes of the box follow, and, if there
+    are several `states`, their number.
 
-    The first region gives the states to begin with for some indices of the box, the second those
-    behind a step, for its number, the indices and the states before.
+    The first region yields the initial states for given indices of the box. The second yields the
+    states after a step, from its number, the indices, and the states before it.
     `%h = te.scan "h" states 1 : tensor<11x4xf32> {^bb0(%i: index): ...},
     {^bb0(%t: index, %i: index, %s: f32): ...}`
     """

@@ -29,7 +29,7 @@ class ReduceKind(StrEnum):
 
 
 class ReadOp(View, dialect=Te, name="read", traits=[ext.Pure]):
-    """An element. `%v = te.read %x[%i, %j] : tensor<4x3xf32>`"""
+    """An element of a tensor. `%v = te.read %x[%i, %j] : tensor<4x3xf32>`"""
 
     tensor: ext.Operand[Any]
     indices: Sequence[ext.Operand[ir.IndexType]]
@@ -40,14 +40,14 @@ class ReadOp(View, dialect=Te, name="read", traits=[ext.Pure]):
 
 
 class ReduceOp(View, dialect=Te, name="reduce", traits=[ext.Pure]):
-    """Values combined over a box of indices, first to last, beginning with the initial ones.
+    """Values combined over a box of indices, first to last, starting with the initial values.
 
-    Operands are the first index and the one behind the last, axis by axis, then the initial values,
-    all of one type. The first region gives the values for some indices, the second combines two
-    groups: those so far, and those that come. `kind` says what the second region does; a `custom`
-    one is associative. Of `argmax` and `argmin`, which have no initial values and no second region,
-    the first region gives a number, and the result is where the first of the greatest, or least,
-    ones is: an i32 that counts the points of the box, or -1 where it is empty.
+    Operands are the first index and the index after the last, axis by axis, then the initial
+    values, all of the same type. The first region yields the values for given indices. The second
+    combines two groups: the values so far, and the next. `kind` names what the second region
+    computes; a `custom` one is associative. `argmax` and `argmin` have no initial values and no
+    second region: the first region yields a number, and the result is the place of the first
+    greatest, or least, number: an i32 that counts the points of the box, or -1 if the box is empty.
 
     `%s = te.reduce sum [%low, %high] init(%zero) : f32 {^bb0(%k: index): ...},
     {^bb0(%a: f32, %b: f32): ...}`
