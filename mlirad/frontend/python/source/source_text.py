@@ -1,7 +1,7 @@
 """The text of a function: from a file, a cell of a notebook, or wherever else Python was given it.
 
 Python keeps no text of a program that `python -c`, the standard input or `exec()` gave it, so it is
-looked for: in the command line, in the file that the standard input is, in the strings of the
+looked for: in the command line, in the standard input, in what was typed, in the strings of the
 callers. A text is taken if Python makes the function's code of it again. So is the text
 of a file that was written to since the process began, which is refused where Python does not.
 """
@@ -12,19 +12,17 @@ import inspect
 import linecache
 import os
 import re
-import stat
 import sys
 import time
 import zlib
-from ast import PyCF_ONLY_AST
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import CodeType, FrameType
 from typing import Any
 
 from mlirad.errors import TaichiSyntaxError
+from mlirad.frontend.python.source.whole_statements import definition, indent
 
-_ATTEMPTS = 8  # to find the end of a function
-_FUTURE = 0x1FF0000  # flags of `from __future__ import ...`, which code that runs exec() hands on
+_FUTURE = 0x1FF0000  # flags of `from __future__ import ...`
 
 
 def text_of(function: Callable[..., Any]) -> tuple[list[str], int, str]:
@@ -33,7 +31,7 @@ def text_of(function: Callable[..., Any]) -> tuple[list[str], int, str]:
     code = getattr(function, "__code__", None)
     if code is None or code.co_filename not in _WITHOUT_TEXT:
         function = inspect.unwrap(function)
-        file = inspect.getsourcefile(function) or "<unknown>"
+        file = inspect.getsourcefile(function) or inspect.getfile(function)
         earlier: Any = linecache.cache.get(file, ())
         now, start = inspect.findsource(function)  # which reads an edited file again
         lines: Sequence[str] = now
@@ -41,9 +39,11 @@ def text_of(function: Callable[..., Any]) -> tuple[list[str], int, str]:
             lines, start = as_imported(function.__code__, (*earlier[2:3], now))
             if lines is not now:
                 linecache.cache[file] = earlier
+        if file.startswith("<") and file not in linecache.cache:  # a prompt of Python 3.14
+            linecache.cache[file] = (0, None, [*lines], file)
         return definition(lines[start:]), start + 1, file
-    for name, text, flags in _WITHOUT_TEXT[code.co_filename]():
-        if f"def {code.co_name}" in text and _makes(text, flags, code):
+    for name, text in _WITHOUT_TEXT[code.co_filename]():
+        if f"def {code.co_name}" in text and _makes(text, code):
             linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
             lines = linecache.getlines(name)[code.co_firstlineno - 1 :]
             return definition(lines), code.co_firstlineno, name
@@ -69,7 +69,7 @@ def as_imported(code: CodeType, texts: Iterable[Sequence[str]]) -> tuple[Sequenc
     for lines in texts:  # by itself, as of a file that was executed piece by piece
         start = code.co_firstlineno - 1
         block = definition(lines[start:]) if start < len(lines) else []
-        if _places_in("if True:\n" * bool(block and _indent(block[0])) + "".join(block), code, key):
+        if _places_in("if True:\n" * bool(block and indent(block[0])) + "".join(block), code, key):
             return lines, start
     raise TaichiSyntaxError(
         f"'{code.co_name}', which began in line {code.co_firstlineno} of '{code.co_filename}', is "
@@ -115,56 +115,20 @@ def _process_start() -> float:
 _BEGAN = _process_start()
 
 
-def definition(lines: Sequence[str]) -> list[str]:
-    """The lines of the function that begins with the first of these.
-
-    It ends where a line is indented less than its body, and what is before is a whole statement.
-    `inspect` looks for that by tokens, whose patterns take longer to compile than a small kernel.
-    """
-    indent = _indent(lines[0])
-    attempts = 0
-    for end in range(1, len(lines) + 1):
-        if end < len(lines) and (_is_blank(lines[end]) or _indent(lines[end]) > indent):
-            continue
-        if _is_statement("if True:\n" * bool(indent) + "".join(lines[:end])):
-            while _is_blank(lines[end - 1]):
-                end -= 1
-            return [*lines[:end]]
-        attempts += 1
-        if attempts == _ATTEMPTS:
-            break
-    return [*inspect.getblock([*lines])]
-
-
-def _indent(line: str) -> int:
-    return len(line.expandtabs()) - len(line.expandtabs().lstrip())
-
-
-def _is_blank(line: str) -> bool:
-    return line.strip()[:1] in ("", "#")
-
-
-def _is_statement(text: str) -> bool:
-    try:
-        compile(text, "<string>", "exec", flags=PyCF_ONLY_AST, dont_inherit=True)
-    except (SyntaxError, ValueError):
-        return False
-    return True
-
-
 def origin(function: Callable[..., object]) -> str:
     """The origin of a function without text, for messages."""
     file = getattr(getattr(function, "__code__", None), "co_filename", "")
     return {
         "<stdin>": "standard input or an interactive prompt",
+        "<console>": "an interactive prompt",
         "<string>": "exec() or eval()",
     }.get(file, f"'{file}'")
 
 
-def _makes(text: str, flags: int, code: CodeType) -> bool:
+def _makes(text: str, code: CodeType) -> bool:
     """Return whether Python makes some code of a text."""
     try:
-        module = compile(text, "<string>", "exec", flags=flags, dont_inherit=True)
+        module = compile(text, "<string>", "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)
     except (SyntaxError, ValueError):
         return False
     return _holds(module, code)
@@ -177,29 +141,32 @@ def _holds(code: CodeType, function: CodeType) -> bool:
     )
 
 
-def _strings() -> Iterator[tuple[str, str, int]]:
-    """The program of `python -c`, then the strings of the callers, with the flags that their
-    `exec()` hands on."""
+def _strings() -> Iterator[tuple[str, str]]:
+    """The program of `python -c`, then the strings of the callers."""
     program = _command_line_program()
     if program is not None:
-        yield "<string>", program, 0
+        yield "<string>", program
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        flags = frame.f_code.co_flags & _FUTURE
         values = [*frame.f_code.co_consts, *frame.f_locals.values()]
         for text in values:
             if isinstance(text, str):
-                yield f"<string {zlib.crc32(text.encode(errors='replace')):08x}>", text, flags
+                yield _named("string", text), text
         frame = frame.f_back
 
 
-def _standard_input() -> Iterator[tuple[str, str, int]]:
-    try:
-        status = os.fstat(0)
-        if stat.S_ISREG(status.st_mode):
-            yield "<stdin>", os.pread(0, status.st_size, 0).decode(errors="replace"), 0
-    except OSError:
-        return
+def _standard_input() -> Iterator[tuple[str, str]]:
+    from mlirad.frontend.python.source.typed_text import input_texts, typed_statements
+
+    for text in input_texts():
+        yield "<stdin>", text
+    for text in typed_statements():
+        yield _named("stdin", text), text
+
+
+def _named(origin: str, text: str) -> str:
+    """Return a name for a text among others of its origin."""
+    return f"<{origin} {zlib.crc32(text.encode(errors='replace')):08x}>"
 
 
 def _command_line_program() -> str | None:
@@ -213,4 +180,4 @@ def _command_line_program() -> str | None:
     )
 
 
-_WITHOUT_TEXT = {"<string>": _strings, "<stdin>": _standard_input}
+_WITHOUT_TEXT = {"<string>": _strings, "<stdin>": _standard_input, "<console>": _standard_input}
