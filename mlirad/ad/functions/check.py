@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mlirad.ad.tape.differences import check_loss_type, compare, fields_of, repeat
+from mlirad.ad.tape.differences import ELEMENTS, check_loss_type, compare, fields_of, repeat
 from mlirad.ad.tape.snapshot import Snapshot
 from mlirad.ad.tape.tape import Tape
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
@@ -25,6 +26,8 @@ def check(
 
     Elements are changed one at a time. Of more than 32 elements a sample is changed, and all of
     them along a random direction. Afterwards the fields hold what the forward program left there.
+    If all agree, it prints one line. It warns if the loss is not smooth at this point, and accepts
+    a gradient from either side of it.
 
     Args:
         loss: a 0-D field that `run()` computes, or a tape that has run its reverses; its launches
@@ -51,9 +54,26 @@ def check(
         if run is not None:
             raise TaichiTypeError("ti.ad.check takes a tape, or a loss and what computes it")
         _check_tape(fields, loss, rel)
-        return
-    if run is None:
+    elif run is None:
         raise TaichiTypeError("ti.ad.check takes a tape, or a loss and what computes it")
+    else:
+        _check_program(fields, loss, run, rel)
+    names = ", ".join(f"'{field.symbol}' ({_count(field)})" for field in fields)
+    print(f"ti.ad.check: the gradient with respect to {names} agrees with finite differences")
+
+
+def _count(field: Field) -> str:
+    """Return how many elements of a field were compared, in words."""
+    size = math.prod((*field.shape, *field.element_shape))
+    if size > ELEMENTS:
+        return f"{ELEMENTS} of {size} elements, and all in a random direction"
+    return f"{size} element{'s' * (size != 1)}"
+
+
+def _check_program(
+    fields: Sequence[Field], loss: Target, run: Callable[[], Any], rel: float
+) -> None:
+    """Differentiate a program on a tape, and compare."""
     check_loss_type(loss)
     current = program()
     current.trees.materialize()

@@ -196,3 +196,150 @@ def test_errors() -> None:
         ti.ad.check(loss, x)
     with pytest.raises(RuntimeError, match="has run"):
         ti.ad.check(ti.ad.Tape(loss), x)
+
+
+def losses_of(function: Any) -> Any:
+    """A field, a loss, and the kernel that sums a function of the field's elements."""
+    x, loss = variable(4), scalar()
+
+    @ti.kernel
+    def total():
+        for i in x:
+            loss[None] += function(x[i])
+
+    return x, loss, total
+
+
+@ti.func
+def hinge(a):
+    return ti.max(a, 0.0) * 3.0
+
+
+@ti.func
+def branch(a):
+    return ti.select(a < 0.0, -a, 2.0 * a)
+
+
+@ti.func
+def steps(a):
+    return ti.floor(a) + 0.5 * a
+
+
+@ti.func
+def halvings(a):
+    """The loop ends earlier once the value is below 1."""
+    b = a + 1.0
+    for _ in range(5):
+        if b < 1.0:
+            break
+        b = 0.5 * b + 0.5 * a
+    return b
+
+
+@pytest.mark.parametrize(
+    ("function", "before", "behind"),
+    [
+        (hinge, "0", "3"),
+        (branch, "-1", "2"),
+        (steps, "not finite", "0.5"),
+    ],
+)
+def test_a_decision_at_the_point_is_named(function: Any, before: str, behind: str) -> None:
+    x, loss, total = losses_of(function)
+    x[2] = 0.0
+    slopes = f"slope is {before} before the point and {behind} behind it"
+    with pytest.warns(UserWarning, match=rf"In 'x'\[2\].*crosses a decision.*{slopes}"):
+        ti.ad.check(loss, x, total)
+
+
+def test_a_break_near_the_point() -> None:
+    x, loss, total = losses_of(halvings)
+    x[0] = 1e-7
+    ti.ad.check(loss, x, total)
+
+
+@pytest.mark.parametrize("distance", [1e-3, 1e-5, 1e-6, 2e-7])
+def test_smaller_steps_are_tried(distance: float, capsys: pytest.CaptureFixture[str]) -> None:
+    """A step crosses a decision, and a smaller one does not."""
+    x, loss, total = losses_of(hinge)
+    x[1] = distance
+    ti.ad.check(loss, x, total)
+    assert capsys.readouterr().out == (
+        "ti.ad.check: the gradient with respect to 'x' (4 elements) agrees with finite "
+        "differences\n"
+    )
+
+
+def test_many_decisions_in_a_random_direction() -> None:
+    x, loss = variable(50), scalar()
+    x.fill(0.0)
+
+    @ti.kernel
+    def total():
+        for i in x:
+            loss[None] += hinge(x[i])
+
+    with pytest.warns(UserWarning, match=r"along a random direction.*decision.*\(\d+ more\)"):
+        ti.ad.check(loss, x, total)
+
+
+def test_a_wrong_gradient_at_a_decision_fails() -> None:
+    x, loss = variable(1), scalar()
+    x.fill(0.0)
+
+    @ti.kernel
+    def total():
+        for i in x:
+            loss[None] += hinge(x[i])
+
+    @ti.kernel
+    def wrong():
+        for i in x:
+            x.grad[i] += 7.0 * loss.grad[None]
+
+    @ti.ad.grad_replaced
+    def forward() -> None:
+        total()
+
+    @ti.ad.grad_for(forward)
+    def backward() -> None:
+        wrong()
+
+    with pytest.raises(ti.TaichiAssertionError, match=r"gradient is 7.0.*crosses a decision"):
+        ti.ad.check(loss, x, forward)
+
+
+def test_one_launch_has_nothing_between_launches() -> None:
+    x, loss, total = losses_of(hinge)
+    with ti.ad.Tape(loss) as tape:
+        total()
+    x.grad[0] += 1.0
+    with pytest.raises(ti.TaichiAssertionError, match=r"kernel 'total'.*changed after") as caught:
+        ti.ad.check(tape, x)
+    assert "between" not in str(caught.value)
+
+
+def test_a_loss_that_is_not_a_number() -> None:
+    x, loss = variable(2), scalar()
+
+    @ti.kernel
+    def total():
+        for i in x:
+            loss[None] += ti.log(x[i])
+
+    x[0] = -1.0
+    with pytest.raises(ti.TaichiAssertionError, match=r"the loss is nan.*anomaly=True"):
+        ti.ad.check(loss, x, total)
+
+
+def test_a_gradient_that_is_not_finite() -> None:
+    x, loss = variable(1), scalar()
+
+    @ti.kernel
+    def total():
+        for i in x:
+            loss[None] += ti.sqrt(x[i])
+
+    x[0] = 0.0
+    with pytest.raises(ti.TaichiAssertionError, match=r"gradient is inf.*anomaly=True"):
+        ti.ad.check(loss, x, total)
