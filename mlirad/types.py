@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -16,6 +16,10 @@ class DataType(msgspec.Struct, frozen=True, dict=True):
     name: str
     kind: str
     bits: int
+
+    if TYPE_CHECKING:  # a program compares with `ti.f32`, an alias of `float` to checkers
+
+        def __eq__(self, other: object) -> bool: ...
 
     def __repr__(self) -> str:
         return self.name

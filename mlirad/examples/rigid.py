@@ -34,8 +34,8 @@ class Body:
 
     place: Pair  # type: ignore[valid-type]
     speed: Pair  # type: ignore[valid-type]
-    angle: ti.f64  # type: ignore[valid-type]
-    spin: ti.f64  # type: ignore[valid-type]
+    angle: ti.f64
+    spin: ti.f64
 
     @ti.func
     def arm(self, x: float, y: float) -> Any:

@@ -67,8 +67,8 @@ class Silhouettes(Simulator):
         """Begin: nothing passes from view to view."""
 
     @ti.kernel
-    def step(self, view: int) -> None:
-        angle = view * np.pi / self.steps
+    def step(self, number: int) -> None:
+        angle = number * np.pi / self.steps
         tilt = 0.5 * ti.sin(5.0 * angle)
         ahead = ti.Vector(
             [ti.cos(angle) * ti.cos(tilt), ti.sin(angle) * ti.cos(tilt), ti.sin(tilt)]
@@ -82,7 +82,7 @@ class Silhouettes(Simulator):
             for k in range(self.samples):
                 way = SPAN * ((k + 0.5) / self.samples - 0.5)
                 depth += self.sample(0.5 + across * right + above * up + way * ahead)
-            self.shadow[view, i, j] = 1 - ti.exp(-OPACITY * SPAN / self.samples * depth)
+            self.shadow[number, i, j] = 1 - ti.exp(-OPACITY * SPAN / self.samples * depth)
 
     @ti.kernel
     def finish(self) -> None:

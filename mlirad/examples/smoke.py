@@ -51,7 +51,7 @@ class Smoke(Simulator):
         return ti.Vector([(i + self.cells) % self.cells, (j + self.cells) % self.cells])
 
     @ti.func
-    def blend(self, field: ti.template(), number: int, x: Any) -> Any:  # type: ignore[valid-type]
+    def blend(self, field: ti.template, number: int, x: Any) -> Any:
         """A field between the middles of its cells."""
         low = ti.floor(x)
         fraction = x - low
@@ -76,7 +76,7 @@ class Smoke(Simulator):
                 self.pressure[i, j] += self.relax * (0.25 * asked - self.pressure[i, j])
 
     @ti.func
-    def divergence(self, flow: ti.template(), t: int, i: int, j: int) -> float:  # type: ignore[valid-type]
+    def divergence(self, flow: ti.template, t: int, i: int, j: int) -> float:
         """Return the outflow of a cell; speeds stand on its left and lower side."""
         right, above = self.near(i + 1, j), self.near(i, j + 1)
         out = flow[t, right[0], right[1]][0] - flow[t, i, j][0]
@@ -129,7 +129,7 @@ class Smoke(Simulator):
             self.loss[None] += error**2 / self.cells**2
 
     @ti.kernel
-    def worst_divergence(self, flow: ti.template()) -> float:  # type: ignore[valid-type]
+    def worst_divergence(self, flow: ti.template) -> float:
         """The largest divergence of a cell at the start."""
         worst = 0.0
         for i, j in self.pressure:

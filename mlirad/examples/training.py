@@ -97,9 +97,9 @@ class Adam:
     @ti.kernel
     def move(
         self,
-        parameter: ti.template(),  # type: ignore[valid-type]
-        mean: ti.template(),  # type: ignore[valid-type]
-        square: ti.template(),  # type: ignore[valid-type]
+        parameter: ti.template,
+        mean: ti.template,
+        square: ti.template,
         number: int,
     ) -> None:
         """Move one field by a step."""

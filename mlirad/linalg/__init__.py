@@ -5,9 +5,16 @@ from mlirad.linalg.matrix_free import LinearOperator, MatrixFreeBICGSTAB, Matrix
 from mlirad.linalg.sparse_cg import SparseCG
 from mlirad.linalg.sparse_matrix import SparseMatrix
 from mlirad.linalg.sparse_solver import SparseSolver
-from mlirad.loading import public_names as _public_names
 
-__all__ = _public_names(globals())
+__all__ = [
+    "LinearOperator",
+    "MatrixFreeBICGSTAB",
+    "MatrixFreeCG",
+    "SparseCG",
+    "SparseMatrix",
+    "SparseMatrixBuilder",
+    "SparseSolver",
+]
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,5 @@
 """`ti.profiler`: the time of launches, with `ti.init(kernel_profiler=True)`, and of compilation."""
 
-from mlirad.loading import public_names as _public_names
 from mlirad.profiler.compiling import (
     clear_scoped_profiler_info,
     get_total_compilation_time,
@@ -14,7 +13,16 @@ from mlirad.profiler.kernels import (
     set_kernel_profiler_toolkit,
 )
 
-__all__ = _public_names(globals())
+__all__ = [
+    "clear_kernel_profiler_info",
+    "clear_scoped_profiler_info",
+    "get_kernel_profiler_total_time",
+    "get_total_compilation_time",
+    "print_kernel_profiler_info",
+    "print_scoped_profiler_info",
+    "query_kernel_profiler_info",
+    "set_kernel_profiler_toolkit",
+]
 
 
 def __dir__() -> list[str]:

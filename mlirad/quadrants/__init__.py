@@ -24,7 +24,7 @@ from mlirad.quadrants.kernels import func, kernel, pure, real_func
 from mlirad.quadrants.machines import *
 
 if _TYPE_CHECKING:
-    from mlirad import *
+    from mlirad import *  # type: ignore[assignment, no-redef]
 
 __version__ = (1, 3, 3)  # of the Quadrants whose names these are
 __version_str__ = ".".join(map(str, __version__))
@@ -48,7 +48,7 @@ _TAICHI_ONLY = ("Taichi", "vulkan", "opengl", "gles", "dx1")
 globals().update(
     {
         name: getattr(_mlirad, name)
-        for name in _mlirad.__all__
+        for name in _mlirad.__all__  # type: ignore[attr-defined]
         if name not in _LATER and name not in globals() and not name.startswith(_TAICHI_ONLY)
     }
 )

@@ -9,7 +9,6 @@ differentiates it.
     step = te.build([y], [x, w])
 """
 
-from mlirad.loading import public_names as _public_names
 from mlirad.te import nn
 from mlirad.te.definitions.axes import reduce_axis, var
 from mlirad.te.definitions.compute import compute, placeholder
@@ -46,7 +45,79 @@ from mlirad.te.derivation.forward import hvp, jvp
 from mlirad.te.programs.build import build
 from mlirad.te.tensor import Tensor
 
-__all__ = sorted([*_public_names(globals()), "nn"])
+__all__ = [
+    "Differentiation",
+    "Schedule",
+    "Tensor",
+    "abs",
+    "acos",
+    "acosh",
+    "adjoint_step",
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "build",
+    "cast",
+    "cbrt",
+    "ceil",
+    "clip",
+    "comm_reducer",
+    "compute",
+    "copysign",
+    "cos",
+    "cosh",
+    "differentiate",
+    "einsum",
+    "erf",
+    "erfc",
+    "exp",
+    "exp2",
+    "expm1",
+    "floor",
+    "gelu",
+    "hvp",
+    "hypot",
+    "jacobian",
+    "jvp",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "logsumexp",
+    "max",
+    "maximum",
+    "min",
+    "minimum",
+    "nn",
+    "normal_density",
+    "operator",
+    "placeholder",
+    "pow",
+    "prod",
+    "reduce_axis",
+    "relu",
+    "round",
+    "rsqrt",
+    "scan",
+    "select",
+    "sigmoid",
+    "sin",
+    "sinh",
+    "softplus",
+    "sqrt",
+    "stop_gradient",
+    "sum",
+    "tan",
+    "tanh",
+    "trunc",
+    "var",
+]
 
 
 def __dir__() -> list[str]:

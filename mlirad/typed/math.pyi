@@ -1,0 +1,97 @@
+"""`ti.math`: the types of vectors and matrices are annotations."""
+
+from typing import TypeAlias
+
+from mlirad.frontend.python.values.functions import clz as clz
+from mlirad.frontend.python.values.functions import isinf as isinf
+from mlirad.frontend.python.values.functions import isnan as isnan
+from mlirad.frontend.python.values.functions import popcnt as popcnt
+from mlirad.frontend.python.values.functions import pow as pow
+from mlirad.frontend.python.values.functions import sign as sign
+from mlirad.lang.math.complex_numbers import cconj as cconj
+from mlirad.lang.math.complex_numbers import cdiv as cdiv
+from mlirad.lang.math.complex_numbers import cexp as cexp
+from mlirad.lang.math.complex_numbers import cinv as cinv
+from mlirad.lang.math.complex_numbers import clog as clog
+from mlirad.lang.math.complex_numbers import cmul as cmul
+from mlirad.lang.math.complex_numbers import cpow as cpow
+from mlirad.lang.math.complex_numbers import csqrt as csqrt
+from mlirad.lang.math.functions import clamp as clamp
+from mlirad.lang.math.functions import cross as cross
+from mlirad.lang.math.functions import degrees as degrees
+from mlirad.lang.math.functions import determinant as determinant
+from mlirad.lang.math.functions import distance as distance
+from mlirad.lang.math.functions import dot as dot
+from mlirad.lang.math.functions import e as e
+from mlirad.lang.math.functions import eye as eye
+from mlirad.lang.math.functions import fract as fract
+from mlirad.lang.math.functions import inf as inf
+from mlirad.lang.math.functions import inverse as inverse
+from mlirad.lang.math.functions import length as length
+from mlirad.lang.math.functions import mix as mix
+from mlirad.lang.math.functions import mod as mod
+from mlirad.lang.math.functions import nan as nan
+from mlirad.lang.math.functions import normalize as normalize
+from mlirad.lang.math.functions import pi as pi
+from mlirad.lang.math.functions import radians as radians
+from mlirad.lang.math.functions import reflect as reflect
+from mlirad.lang.math.functions import refract as refract
+from mlirad.lang.math.functions import rotation2d as rotation2d
+from mlirad.lang.math.functions import smoothstep as smoothstep
+from mlirad.lang.math.functions import step as step
+from mlirad.lang.math.functions import vdir as vdir
+from mlirad.lang.math.transforms3d import rot_by_axis as rot_by_axis
+from mlirad.lang.math.transforms3d import rot_yaw_pitch_roll as rot_yaw_pitch_roll
+from mlirad.lang.math.transforms3d import rotation3d as rotation3d
+from mlirad.lang.math.transforms3d import scale as scale
+from mlirad.lang.math.transforms3d import translate as translate
+from mlirad.typed.functions import abs as abs
+from mlirad.typed.functions import acos as acos
+from mlirad.typed.functions import acosh as acosh
+from mlirad.typed.functions import asin as asin
+from mlirad.typed.functions import asinh as asinh
+from mlirad.typed.functions import atan as atan
+from mlirad.typed.functions import atan2 as atan2
+from mlirad.typed.functions import atanh as atanh
+from mlirad.typed.functions import cbrt as cbrt
+from mlirad.typed.functions import ceil as ceil
+from mlirad.typed.functions import copysign as copysign
+from mlirad.typed.functions import cos as cos
+from mlirad.typed.functions import cosh as cosh
+from mlirad.typed.functions import erf as erf
+from mlirad.typed.functions import erfc as erfc
+from mlirad.typed.functions import exp as exp
+from mlirad.typed.functions import exp2 as exp2
+from mlirad.typed.functions import expm1 as expm1
+from mlirad.typed.functions import floor as floor
+from mlirad.typed.functions import hypot as hypot
+from mlirad.typed.functions import log as log
+from mlirad.typed.functions import log1p as log1p
+from mlirad.typed.functions import log2 as log2
+from mlirad.typed.functions import log10 as log10
+from mlirad.typed.functions import max as max
+from mlirad.typed.functions import min as min
+from mlirad.typed.functions import round as round
+from mlirad.typed.functions import rsqrt as rsqrt
+from mlirad.typed.functions import sin as sin
+from mlirad.typed.functions import sinh as sinh
+from mlirad.typed.functions import sqrt as sqrt
+from mlirad.typed.functions import tan as tan
+from mlirad.typed.functions import tanh as tanh
+from mlirad.typed.functions import trunc as trunc
+from mlirad.typed.matrices import Matrix, Vector
+from mlirad.typed.types import matrix as matrix
+from mlirad.typed.types import vector as vector
+
+ivec2: TypeAlias = Vector
+ivec3: TypeAlias = Vector
+ivec4: TypeAlias = Vector
+mat2: TypeAlias = Matrix
+mat3: TypeAlias = Matrix
+mat4: TypeAlias = Matrix
+uvec2: TypeAlias = Vector
+uvec3: TypeAlias = Vector
+uvec4: TypeAlias = Vector
+vec2: TypeAlias = Vector
+vec3: TypeAlias = Vector
+vec4: TypeAlias = Vector
