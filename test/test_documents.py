@@ -42,7 +42,7 @@ STAND_INS = {"verb_noun", "verb-noun", "field_noun", "lower_field_noun"}  # of C
 @pytest.mark.parametrize(
     ("document", "prints"),
     [
-        ("transforms", 10),
+        ("transforms", 17),
         ("forward-mode", 5),
         ("structs", 4),
         ("tensor-expressions", 0),

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from mlirad.ad.forward.forward_mode import FwdMode
     from mlirad.ad.forward.second_order import hessian, hvp
     from mlirad.ad.functions.array_program import program
+    from mlirad.ad.functions.batches import vmap
     from mlirad.ad.functions.check import check
     from mlirad.ad.functions.custom_checks import check_custom
     from mlirad.ad.functions.transforms import forward, grad, jacobian, jvp, value_and_grad, vjp
@@ -23,6 +24,7 @@ else:
         "FwdMode": "forward.forward_mode",
         **dict.fromkeys(("hessian", "hvp"), "forward.second_order"),
         "program": "functions.array_program",
+        "vmap": "functions.batches",
         "check": "functions.check",
         "check_custom": "functions.custom_checks",
         **dict.fromkeys(("forward", "grad", "jacobian", "jvp"), "functions.transforms"),
@@ -52,6 +54,7 @@ __all__ = [
     "program",
     "value_and_grad",
     "vjp",
+    "vmap",
 ]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlirad.ad.functions.programs import ProgramFunction
+from mlirad.ad.functions.vector_function import VectorFunction
 from mlirad.errors import TaichiRuntimeError
 from mlirad.foreign.jax_function import JaxFunction
 from mlirad.foreign.torch_function import TorchFunction
@@ -55,6 +56,11 @@ class ArrayProgram:
         Second derivatives are refused. Raises ImportError without JAX.
         """
         return JaxFunction(self, self._pack)
+
+    def scipy(self) -> VectorFunction:
+        """Return the program as functions of one vector, which SciPy's `minimize` and
+        `least_squares` and other optimizers take; see `VectorFunction`. SciPy is not needed."""
+        return VectorFunction(self._program)
 
     def _pack(self, values: Sequence[Any]) -> Any:
         return tuple(values) if self._program.several_outputs else values[0]
@@ -135,7 +141,7 @@ def program(
     output: Target | Sequence[Target],
 ) -> ArrayProgram:
     """Return a program as a function of arrays, with derivatives: of NumPy arrays, of torch tensors
-    (`.torch()`) or of JAX arrays (`.jax()`).
+    (`.torch()`), of JAX arrays (`.jax()`), or of a single vector (`.scipy()`).
 
     Args:
         function: a kernel, or a Python function without arguments that launches kernels.

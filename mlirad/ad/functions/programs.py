@@ -1,4 +1,4 @@
-"""Derivatives of programs over fields, as functions of arrays. No Jacobian is formed."""
+"""Derivatives of programs over fields, as functions of arrays."""
 
 from __future__ import annotations
 
@@ -57,26 +57,26 @@ class ProgramFunction:
                 raise TaichiTypeError(f"{name}: a field is among the {role} twice")
 
     def values(self, arrays: Sequence[Any]) -> Any:
-        values, kind = self._fitting(arrays, "argument")
-        with program().threads.alone, self._at(values):
+        values, kind = self.fitting(arrays, "argument")
+        with program().threads.alone, self.at(values):
             self.run()
             results = [target.to_numpy() for target in self.outputs]
         return self._pack(results, kind, several=self.several_outputs)
 
     def check(self, arrays: Sequence[Any]) -> None:
         """Raise TaichiTypeError where arrays have other shapes or types than the inputs."""
-        self._fitting(arrays, "argument")
+        self.fitting(arrays, "argument")
 
     def gradient(
         self, arrays: Sequence[Any], heads: Sequence[Any], overrides: Mapping[Any, Any]
     ) -> tuple[Any, Any]:
         """The outputs, and the adjoints of the inputs from those of the outputs."""
-        values, kind = self._fitting(arrays, "argument")
+        values, kind = self.fitting(arrays, "argument")
         current = program()
-        seeds = dict(zip(self.outputs, [head for head, _ in map(_as_array, heads)]))
+        seeds = dict(zip(self.outputs, [head for head, _ in map(as_array, heads)]))
         check_seeds(seeds, current)
         with current.threads.alone:
-            with self._at(values):
+            with self.at(values):
                 with Tape() as tape:
                     self.run()
                 place_overrides(tape, overrides)
@@ -88,10 +88,10 @@ class ProgramFunction:
 
     def tangents(self, arrays: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         """The outputs, and their tangents from those of the inputs."""
-        values, kind = self._fitting(arrays, "argument")
-        directions = self._fitting(tangents, "tangent")[0]
+        values, kind = self.fitting(arrays, "argument")
+        directions = self.fitting(tangents, "tangent")[0]
         with program().threads.alone:
-            with self._at(values):
+            with self.at(values):
                 with FwdMode(self.outputs, self.inputs, directions) as mode:
                     self.run()
                 results = [target.to_numpy() for target in self.outputs]
@@ -100,7 +100,7 @@ class ProgramFunction:
         return outputs, self._pack(along, kind, several=self.several_outputs)
 
     @contextmanager
-    def _at(self, values: Sequence[Array]) -> Iterator[None]:
+    def at(self, values: Sequence[Array]) -> Iterator[None]:
         """Run with some inputs; other fields and arrays are afterwards what they were before, and
         all are if an error is raised."""
         current = program()
@@ -128,7 +128,7 @@ class ProgramFunction:
             for target, value in results:
                 target.from_numpy(value)
 
-    def _fitting(self, arrays: Sequence[Any], role: str) -> tuple[list[Array], str]:
+    def fitting(self, arrays: Sequence[Any], role: str) -> tuple[list[Array], str]:
         """Arrays of the shapes and types of the inputs, and what they were."""
         if len(arrays) != len(self.inputs):
             raise TaichiTypeError(
@@ -136,7 +136,7 @@ class ProgramFunction:
             )
         values, kinds = [], set()
         for target, array in zip(self.inputs, arrays):
-            source, kind = _as_array(array)
+            source, kind = as_array(array)
             value = source.to_numpy() if isinstance(source, Field | Ndarray) else np.asarray(source)
             shape = (*target.shape, *target.element_shape)
             if value.shape != shape or value.dtype.kind not in "fiu":
@@ -149,7 +149,7 @@ class ProgramFunction:
         return values, "torch" if "torch" in kinds else "numpy" if "numpy" in kinds else "number"
 
     def _pack(self, arrays: Sequence[Array], kind: str, *, several: bool) -> Any:
-        results = [_of_kind(array, kind) for array in arrays]
+        results = [of_kind(array, kind) for array in arrays]
         return tuple(results) if several else results[0]
 
     def heads(self, head: object) -> list[Any]:
@@ -184,7 +184,7 @@ def _check(name: str, target: object, role: str) -> None:
         )
 
 
-def _as_array(value: Any) -> tuple[Any, str]:
+def as_array(value: Any) -> tuple[Any, str]:
     """An array and what it was: of torch, of NumPy, or a number."""
     if type(value).__module__.split(".")[0] == "torch":
         return value.detach().cpu().numpy(), "torch"
@@ -194,7 +194,7 @@ def _as_array(value: Any) -> tuple[Any, str]:
     return np.asarray(value.rows_list() if isinstance(value, Matrix) else value), kind
 
 
-def _of_kind(array: Array, kind: str) -> Any:
+def of_kind(array: Array, kind: str) -> Any:
     if kind == "torch":
         return sys.modules["torch"].from_numpy(np.asarray(array))
     return array.item() if kind == "number" and array.shape == () else array

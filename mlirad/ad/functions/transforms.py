@@ -8,6 +8,7 @@ from functools import wraps
 from typing import Any
 
 from mlirad.ad.functions.derivatives import Derivative
+from mlirad.ad.functions.jacobians import jacobian_function
 from mlirad.ad.functions.programs import ProgramFunction
 from mlirad.errors import TaichiTypeError
 from mlirad.frontend.python.calls.transforms import Transform
@@ -141,14 +142,47 @@ def vjp(
     return _with_name(adjoints, function, "vjp")
 
 
-def jacobian(function: Any, argnums: int | Sequence[int] = 0) -> Any:
-    """Return a function of all derivatives of the result of a `@ti.func`: row i, column j is that
-    of component i in component j.
+def jacobian(
+    function: Any,
+    argnums: int | Sequence[int] = 0,
+    *,
+    inputs: Targets | None = None,
+    output: Targets | None = None,
+    mode: str | None = None,
+    width: int | None = None,
+) -> Any:
+    """Return a function that computes all derivatives of the result of a `@ti.func`: row i, column
+    j is that of component i with respect to component j of the argument. The shape is that of the
+    argument for a scalar result, and that of the result for a scalar argument.
 
-    Of a scalar, it has the shape of the argument; in a scalar, that of the result. Raises
-    TaichiTypeError for other derivatives of matrices or in them.
+    With `inputs` and `output`, return a Python function that computes the Jacobian of a program (a
+    kernel, or a Python function that launches kernels) from an array for each input. It has the
+    shape `output.shape + input.shape`, with those of elements that are vectors or matrices, and the
+    wider of both types. If `inputs` is a list, there is a tuple with an array for each; if `output`
+    is a list, a tuple with an entry for each. Afterwards, gradients have no defined values, and all
+    other fields are as `grad` leaves them.
+
+    Args:
+        inputs: A field or ndarray with a gradient, or a list of them.
+        output: Likewise.
+        mode: "reverse" runs the reverse of one tape for each element of the outputs; "forward"
+            runs the program with tangents for every `width` elements of the inputs. By default
+            "forward", unless the inputs have more than twice as many elements as the outputs.
+        width: 8 by default; each column of a pass needs memory for a tangent of every field.
+
+    Raises:
+        TaichiTypeError: For derivatives of matrices or with respect to them, in kernels; for fields
+            without gradients, and arrays of another shape.
+        ValueError: For other modes, and a width below 1.
+        TaichiRuntimeError: If it is called within a tape; in forward mode, for functions with a
+            gradient of a whole launch, and if the program gives other outputs when it runs again.
+
+    Example: `ti.ad.jacobian(run, inputs=x, output=y)(np.zeros(3))` of shape `(2, 3)`.
     """
-    return Derivative("jacobian", function, argnums)
+    if not _is_program(function, "jacobian", argnums, inputs, output, mode, width):
+        return Derivative("jacobian", function, argnums)
+    program = ProgramFunction("ti.ad.jacobian", function, inputs, output)
+    return _with_name(jacobian_function(program, mode, width), function, "jacobian")
 
 
 def forward(function: Any, argnums: int | Sequence[int] = 0) -> Any:

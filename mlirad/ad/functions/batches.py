@@ -1,0 +1,102 @@
+"""A function of arrays over an axis of its arguments."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from mlirad.errors import TaichiTypeError
+from mlirad.frontend.python.source.function import Function
+from mlirad.lang.field.field import Field
+from mlirad.lang.kernels.kernel import Kernel
+from mlirad.lang.ndarray import Ndarray
+
+Axes = int | None | Sequence[int | None]
+
+
+def vmap(function: Callable[..., Any], in_axes: Axes = 0) -> Callable[..., Any]:
+    """Return a function that calls `function` for each entry along an axis of its arguments, one
+    after another, and stacks the results along a new first axis.
+
+    `function` takes and returns arrays: `ti.ad.program(...)`, or what `ti.ad.value_and_grad`,
+    `grad`, `jacobian`, `jvp`, and `vjp` return. k entries cost k calls. One run of a program whose
+    fields have an axis for the batch is faster (docs/transforms.md).
+
+    Args:
+        function: A function of arrays. Results may be tuples.
+        in_axes: The axis to map over, or one for each argument. None passes an argument to every
+            call as it is. The arrays of a tuple, such as tangents of several inputs, share an axis.
+
+    Returns:
+        A function of the same arguments, with the axis added. Results have the shape
+        `(k, *shape)`, where `shape` is that of a single call and `k` the length of the axis; their
+        type is that of a single call (NumPy arrays or torch tensors).
+
+    Raises:
+        TaichiTypeError: For a kernel. When the result is called: for axes of different lengths or
+            of length 0, for arrays without the axis, and for another number of `in_axes`.
+
+    Example: `ti.ad.vmap(ti.ad.value_and_grad(run, inputs=x, output=loss))(rows)` returns the
+        losses, of shape `(k,)`, and the gradients, of the shape of `rows`.
+    """
+    if isinstance(function, Kernel | Function) or not callable(function):
+        raise TaichiTypeError(
+            f"ti.ad.vmap takes a function of arrays, not a {type(function).__name__}: "
+            "ti.ad.program(kernel, inputs=, output=) makes one of a kernel"
+        )
+
+    @wraps(function)
+    def mapped(*arguments: Any) -> Any:
+        axes = list(in_axes) if isinstance(in_axes, Sequence) else [in_axes] * len(arguments)
+        if len(axes) != len(arguments):
+            raise TaichiTypeError(f"in_axes has {len(axes)} axes for {len(arguments)} arguments")
+        rows = [None if axis is None else _rows(a, axis) for a, axis in zip(arguments, axes)]
+        lengths = {len(argument) for argument in rows if argument is not None}
+        _check_lengths(lengths)
+        calls = [
+            [argument if row is None else row[k] for argument, row in zip(arguments, rows)]
+            for k in range(lengths.pop())
+        ]
+        return _stacked([function(*call) for call in calls])
+
+    return mapped
+
+
+def _rows(argument: Any, axis: int) -> list[Any]:
+    """Return an argument for each call: of a tuple of arrays, tuples."""
+    if isinstance(argument, tuple):
+        arrays = [_rows(array, axis) for array in argument]
+        _check_lengths({len(array) for array in arrays})
+        return list(zip(*arrays))
+    array: Any = argument.to_numpy() if isinstance(argument, Field | Ndarray) else argument
+    array = array if _is_tensor(array) else np.asarray(array)
+    if not -array.ndim <= axis < array.ndim:
+        raise TaichiTypeError(
+            f"an argument of ti.ad.vmap of shape {tuple(array.shape)} has no axis {axis}"
+        )
+    moved = array.movedim(axis, 0) if _is_tensor(array) else np.moveaxis(array, axis, 0)
+    return [row if _is_tensor(row) else np.asarray(row) for row in moved]
+
+
+def _check_lengths(lengths: set[int]) -> None:
+    if len(lengths) != 1 or 0 in lengths:
+        raise TaichiTypeError(
+            f"ti.ad.vmap maps over axes of one length, of at least 1, not {sorted(lengths)}"
+        )
+
+
+def _stacked(results: Sequence[Any]) -> Any:
+    """Return the results of all calls, along a new first axis."""
+    if isinstance(results[0], tuple):
+        return tuple(_stacked(values) for values in zip(*results))
+    if _is_tensor(results[0]):
+        return sys.modules["torch"].stack(list(results))
+    return np.stack(results)
+
+
+def _is_tensor(value: object) -> bool:
+    return type(value).__module__.split(".")[0] == "torch"
