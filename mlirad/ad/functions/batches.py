@@ -22,23 +22,23 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0) -> Callable[..., Any]:
     """Return a function that calls `function` for each entry along an axis of its arguments, one
     after another, and stacks the results along a new first axis.
 
-    `function` takes and returns arrays: `ti.ad.program(...)`, or what `ti.ad.value_and_grad`,
-    `grad`, `jacobian`, `jvp`, and `vjp` return. k entries cost k calls. One run of a program whose
-    fields have an axis for the batch is faster (docs/transforms.md).
+    k entries cost k calls. A single run of a program whose fields have an axis for the batch is
+    faster (docs/transforms.md).
 
     Args:
-        function: A function of arrays. Results may be tuples.
-        in_axes: The axis to map over, or one for each argument. None passes an argument to every
-            call as it is. The arrays of a tuple, such as tangents of several inputs, share an axis.
+        function: a function of arrays: `ti.ad.program(...)`, or what `ti.ad.value_and_grad`,
+            `grad`, `jacobian`, `jvp`, or `vjp` return. Its results may be tuples.
+        in_axes: the axis, or one for each argument. With None, every call gets the argument as it
+            is. The arrays of a tuple, such as tangents of several inputs, share an axis.
 
     Returns:
-        A function of the same arguments, with the axis added. Results have the shape
-        `(k, *shape)`, where `shape` is that of a single call and `k` the length of the axis; their
-        type is that of a single call (NumPy arrays or torch tensors).
+        A function of the same arguments with the axis added. Its results have shape `(k, *shape)`
+        for results of shape `shape`, and are of their type: NumPy arrays, or torch tensors.
 
     Raises:
-        TaichiTypeError: For a kernel. When the result is called: for axes of different lengths or
-            of length 0, for arrays without the axis, and for another number of `in_axes`.
+        TaichiTypeError: `function` is a kernel or not a function. In a call: the axes have
+            different lengths or length 0, an array does not have its axis, or `in_axes` has another
+            number of axes than there are arguments.
 
     Example: `ti.ad.vmap(ti.ad.value_and_grad(run, inputs=x, output=loss))(rows)` returns the
         losses, of shape `(k,)`, and the gradients, of the shape of `rows`.

@@ -151,33 +151,34 @@ def jacobian(
     mode: str | None = None,
     width: int | None = None,
 ) -> Any:
-    """Return a function that computes all derivatives of the result of a `@ti.func`: row i, column
-    j is that of component i with respect to component j of the argument. The shape is that of the
-    argument for a scalar result, and that of the result for a scalar argument.
+    """Return a function that computes all derivatives of the result of a `@ti.func`, or of the
+    output of a program.
 
-    With `inputs` and `output`, return a Python function that computes the Jacobian of a program (a
-    kernel, or a Python function that launches kernels) from an array for each input. It has the
-    shape `output.shape + input.shape`, with those of elements that are vectors or matrices, and the
-    wider of both types. If `inputs` is a list, there is a tuple with an array for each; if `output`
-    is a list, a tuple with an entry for each. Afterwards, gradients have no defined values, and all
-    other fields are as `grad` leaves them.
+    For a `@ti.func`: row i, column j is the derivative of component i of the result with respect to
+    component j of the argument. If the result is a scalar, the shape is that of the argument; if
+    the argument is a scalar, it is that of the result.
+
+    For a program, give `inputs` and `output`. The returned Python function takes one array for each
+    input and returns arrays of the same kind, of shape `output.shape + input.shape` (elements that
+    are vectors or matrices add theirs) and of the wider of both types. For a list of inputs, it
+    returns a tuple with an array for each; for a list of outputs, a tuple with an entry for each.
+    Afterwards, gradients have no defined values.
 
     Args:
-        inputs: A field or ndarray with a gradient, or a list of them.
-        output: Likewise.
-        mode: "reverse" runs the reverse of one tape for each element of the outputs; "forward"
-            runs the program with tangents for every `width` elements of the inputs. By default
+        function, argnums, inputs, output: as for `grad`. The fields may be ndarrays.
+        mode: "reverse" runs the program once and a reverse for each element of the outputs,
+            "forward" runs the program for every `width` elements of the inputs. The default is
             "forward", unless the inputs have more than twice as many elements as the outputs.
-        width: 8 by default; each column of a pass needs memory for a tangent of every field.
+        width: 8 by default. Every field that the program uses gets so many tangents.
 
     Raises:
-        TaichiTypeError: For derivatives of matrices or with respect to them, in kernels; for fields
-            without gradients, and arrays of another shape.
-        ValueError: For other modes, and a width below 1.
-        TaichiRuntimeError: If it is called within a tape; in forward mode, for functions with a
-            gradient of a whole launch, and if the program gives other outputs when it runs again.
+        TaichiTypeError: as for `grad`, and for matrices as results or arguments of a `@ti.func`.
+        ValueError: `mode` is another word, or `width` is below 1.
+        TaichiRuntimeError: in a call, it is inside a tape; or in forward mode, the program calls a
+            function from `grad_replaced`, or has other outputs when it runs again.
 
-    Example: `ti.ad.jacobian(run, inputs=x, output=y)(np.zeros(3))` of shape `(2, 3)`.
+    Example: `ti.ad.jacobian(run, inputs=x, output=y)(np.zeros(3))` has shape (2, 3) if `y` has two
+        elements.
     """
     if not _is_program(function, "jacobian", argnums, inputs, output, mode, width):
         return Derivative("jacobian", function, argnums)

@@ -14,19 +14,19 @@ Vector = np.ndarray[Any, Any]
 
 
 class VectorFunction:
-    """A program as SciPy's `minimize` and `least_squares` take it: functions of one vector of f64,
-    the elements of all inputs one after the other.
+    """A program as functions of a single vector of f64, which SciPy's `minimize` and
+    `least_squares` and other optimizers take. `ti.ad.program(...).scipy()` returns it.
 
-    `f(x)` returns the elements of all outputs in one vector of f64. Programs compute in the types
-    of their fields. If these are f32, pass SciPy the derivative: it cannot take differences with
-    its own small steps.
+    The vector has the elements of all inputs, one input after the other. `f(x)` returns those of
+    the outputs, of shape `(m,)` in f64. The program computes in the types of its fields. If these
+    are f32, give SciPy the derivatives: it cannot take differences with its small steps.
 
-    Each call leaves the values of the call in the inputs and outputs, as `ti.ad.program` does, and
-    `assign` writes the solution to the inputs.
+    After a call, inputs and outputs hold the values of that call. `assign` writes the solution to
+    the inputs.
 
     Raises:
-        TaichiTypeError: For a vector of another size, or of what is no number.
-        TaichiRuntimeError: Within a tape or a forward mode.
+        TaichiTypeError: in a call, a vector has another size, or does not have numbers.
+        TaichiRuntimeError: in a call, it is inside a tape or a forward mode.
 
     Example:
         f = ti.ad.program(run, inputs=[position, velocity], output=residuals).scipy()
