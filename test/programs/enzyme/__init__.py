@@ -16,13 +16,13 @@ FOLDER = Path(__file__).parent
 FAMILIES = {
     "numbers": "Numbers",
     "loops": "Loops",
-    "branches": "Branches, blocks and slots",
+    "branches": "Branches, blocks, and slots",
     "memory": "Memory",
     "parallel": "Parallel loops",
     "calls": "Calls",
-    "derivatives": "Derivatives in the module",
-    "tensors": "Tensors, vectors and batches",
-    "refusals": "What has no counterpart",
+    "derivatives": "Derivatives within the module",
+    "tensors": "Tensors, vectors, and batches",
+    "refusals": "Situations without a counterpart",
 }
 _HEAD = re.compile(
     r"// (?P<tests>[^:]+): (?P<text>.+)\n// run: (?P<values>.*)\n"

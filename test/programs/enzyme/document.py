@@ -8,14 +8,14 @@ from programs.enzyme import FAMILIES, Situation, absent, situations
 
 HEAD = """# The situations of Enzyme's MLIR tests
 
-[Enzyme](https://github.com/EnzymeAD/Enzyme) differentiates MLIR by a plugin of LLVM. Its tests,
-[`enzyme/test/MLIR`](https://github.com/EnzymeAD/Enzyme/tree/main/enzyme/test/MLIR), look at the
-text that its passes give. Each situation in them is a program here, written anew, that is run: the
-tests of this project check reverse mode and forward mode against central differences, on the CPU in
-f64 and f32 and on the simulated GPU, as `mlirad-run --check` does. {right} situations are right,
+[Enzyme](https://github.com/EnzymeAD/Enzyme) is an LLVM plugin that also differentiates MLIR. Its
+tests, [`enzyme/test/MLIR`](https://github.com/EnzymeAD/Enzyme/tree/main/enzyme/test/MLIR), compare
+the text that its passes print. For each situation in them, mlirad has a program of its own, and
+runs it: the tests compare reverse mode and forward mode with central differences, on the CPU in f64
+and f32 and on the simulated GPU, as `mlirad-run --check` does. {right} situations are right, and
 {refused} are refused with the line.
 
-`cd test && PYTHONPATH=.. python -m programs.enzyme > ../docs/enzyme.md` writes this page of the
+`cd test && PYTHONPATH=.. python -m programs.enzyme > ../docs/enzyme.md` writes this page from the
 programs in `test/programs/enzyme/`.
 
 """
@@ -46,7 +46,7 @@ def _row(situation: Situation) -> str:
 
 
 def _without_programs() -> Iterator[str]:
-    yield "## Without a program here\n\n| Enzyme's tests | about | here |\n|---|---|---|"
+    yield "## Tests without a program here\n\n| Enzyme's tests | about | here |\n|---|---|---|"
     for tests, description, instead in absent():
         names = ", ".join(f"`{test}`" for test in tests.split(", "))
         yield f"| {names} | {description} | {instead} |"

@@ -11,20 +11,24 @@ from programs.memory_changes.refusals import REASONS
 from programs.memory_changes.ways import WAYS, Way
 
 LETTERS = dict(zip(MODES, "rlcfht"))
-HEAD = """# How memory changes, and its gradients
+HEAD = """# Gradients when memory changes
 
-Every way that memory changes, in every place that memory has, in every mode of differentiation,
-with the gradient of that memory asked for or hidden, compiled before or after the first derivative
-was asked for: {total} programs. Each writes to memory, uses it, and changes it twice with a use
-behind each change; first and second derivatives are compared with exact ones. {right} are right,
-{refused} are refused by name or warn with the line, {wrong} are wrong.
+This page covers every way to change memory, every kind of memory, and every mode of
+differentiation, with a gradient that was requested or is hidden, and with kernels compiled before
+or after the first derivative: {total} programs. Each program writes to memory, uses it, and then
+changes it twice, with a use after each change. Its first and second derivatives are compared with
+exact values: {right} are right, {refused} are refused by name or warn with the line, and {wrong}
+are wrong.
 
 `cd test && PYTHONPATH=.. python -m programs.memory_changes --every 7 --from 1 --document FILE`
-makes this page of one program of seven; without `--every` it takes all, with `--jobs 2` two
-processors. The tests run another sample.
+writes this page from every seventh program. Without `--every` it runs all programs; `--jobs 2` uses
+two processes. The tests run another sample.
 
-✓: all modes that were run are right. A letter: this mode is refused; in parentheses: for some of
-its programs. {letters}. An empty entry: there is no such program.
+✓: all modes are right. A letter: this mode is refused, or, in parentheses, refused for some
+programs ({letters}). An empty entry: there is no such program.
+
+"""
+TAIL = """The reasons, with a part of each message (foreign arrays are those of NumPy and torch):
 
 """
 
@@ -48,7 +52,7 @@ def document(results: Mapping[Cell, Result]) -> str:
     ]
     reasons = "".join(f"- {reason}: `{message}`\n" for message, reason in REASONS.items())
     table = "\n".join(rows)
-    return f"{head}{table}\n\nThe reasons, and what the messages have in common:\n\n{reasons}"
+    return f"{head}{table}\n\n{TAIL}{reasons}"
 
 
 def _entry(results: Mapping[Cell, Result], way: Way, place: Place) -> str:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from programs.memory_changes.cell import Cell, Outcome, Result
 
 REASONS = {
-    "of a sparse block": "within a limit of memory, sparse blocks are not made again",
-    "which has no gradient": "forward mode gives no hidden tangents to arrays",
-    "has no tangents": "forward mode takes ti.ndarray, not arrays of others",
-    "state= takes fields and ti.ndarrays": "checkpoints hold memory of mlirad's own",
-    "Python has changed array argument": "arrays of others that Python writes are not made again",
-    "is sparse: functions of tensors": "te functions take dense fields",
-    "has a gradient of its own": "solves have a reverse only",
-    "that is communicated and has no gradient": "communication gives ndarrays no hidden gradients",
-    "read in Python inside a": "a warning: a solve, or a device's view, is a read by Python",
-    "the view is read-only": "views of fields and ndarrays are for reading",
+    "of a sparse block": "with a memory limit, sparse blocks are not recomputed",
+    "which has no gradient": "forward mode creates no hidden tangents for arrays",
+    "has no tangents": "forward mode accepts ti.ndarray, not foreign arrays",
+    "state= takes fields and ti.ndarrays": "checkpoints save only memory that mlirad allocated",
+    "Python has changed array argument": "foreign arrays that Python writes are not recomputed",
+    "is sparse: functions of tensors": "te functions accept dense fields only",
+    "has a gradient of its own": "solves support reverse mode only",
+    "that is communicated and has no gradient": "communication hides no gradients of ndarrays",
+    "read in Python inside a": "a warning: a solve, or a view on a device, is a read from Python",
+    "the view is read-only": "views of fields and ndarrays are read-only",
 }
 
 
