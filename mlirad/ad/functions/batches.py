@@ -40,8 +40,9 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0) -> Callable[..., Any]:
             different lengths or length 0, an array does not have its axis, or `in_axes` has another
             number of axes than there are arguments.
 
-    Example: `ti.ad.vmap(ti.ad.value_and_grad(run, inputs=x, output=loss))(rows)` returns the
-        losses, of shape `(k,)`, and the gradients, of the shape of `rows`.
+    Example:
+        `ti.ad.vmap(ti.ad.value_and_grad(run, inputs=x, output=loss))(rows)` returns the losses, of
+        shape `(k,)`, and the gradients, of the shape of `rows`.
     """
     if isinstance(function, Kernel | Function) or not callable(function):
         raise TaichiTypeError(

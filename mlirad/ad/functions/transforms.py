@@ -177,7 +177,8 @@ def jacobian(
         TaichiRuntimeError: in a call, it is inside a tape; or in forward mode, the program calls a
             function from `grad_replaced`, or has other outputs when it runs again.
 
-    Example: `ti.ad.jacobian(run, inputs=x, output=y)(np.zeros(3))` has shape (2, 3) if `y` has two
+    Example:
+        `ti.ad.jacobian(run, inputs=x, output=y)(np.zeros(3))` has shape (2, 3) if `y` has two
         elements.
     """
     if not _is_program(function, "jacobian", argnums, inputs, output, mode, width):

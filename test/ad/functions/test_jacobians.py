@@ -275,6 +275,59 @@ def test_a_loop_that_is_checkpointed() -> None:
         assert rows == pytest.approx(expected, rel=1e-12), mode
 
 
+@WAYS
+def test_the_jacobian_of_a_gradient_is_the_hessian(way: Any) -> None:
+    x, y, loss = variable(3), variable(3), scalar()
+
+    @ti.kernel
+    def energy():
+        for i in x:
+            loss[None] += x[i] ** 3 * x[(i + 1) % 3]
+
+    @ti.kernel
+    def read():
+        for i in x:
+            y[i] = x.grad[i]
+
+    def run() -> None:
+        with ti.ad.Tape(loss):
+            energy()
+        read()
+
+    a, b, c = at = np.array([1.0, 2.0, 3.0])
+    expected = [
+        [6 * a * b, 3 * a**2, 3 * c**2],
+        [3 * a**2, 6 * b * c, 3 * b**2],
+        [3 * c**2, 3 * b**2, 6 * c * a],
+    ]
+    rows = ti.ad.jacobian(run, inputs=x, output=y, **way)(at)
+    assert rows == pytest.approx(np.array(expected), rel=1e-12)
+
+
+@WAYS
+def test_a_way_through_sparse_fields(way: Any) -> None:
+    x, y = variable(3), variable(2)
+    cells = ti.field(ti.f64, needs_grad=True)
+    ti.root.pointer(ti.i, 8).dense(ti.i, 2).place(cells, cells.grad)
+
+    @ti.kernel
+    def activate():
+        for i in range(3):
+            cells[5 * i] = x[i] ** 2
+
+    @ti.kernel
+    def add_up():
+        for i in cells:
+            y[i % 2] += cells[i] * (i + 1)
+
+    def run() -> None:
+        activate()
+        add_up()
+
+    rows = ti.ad.jacobian(run, inputs=x, output=y, **way)(np.array([1.0, 2.0, 3.0]))
+    assert rows.tolist() == [[2, 0, 66], [0, 24, 0]]
+
+
 def test_a_gradient_of_a_whole_launch_is_used_in_reverse() -> None:
     x, y = variable(2), variable(2)
 
