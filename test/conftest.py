@@ -32,7 +32,7 @@ HERE = Path(__file__).parent
 SLOW = (HERE / "slow.txt").read_text().splitlines()
 # files and folders whose tests run no kernel: another machine leaves them out
 MACHINE_INDEPENDENT = (
-    *("dialect", "fuzz", "ir", "tools"),
+    *("dialect", "fuzz", "ir", "tools", "typed"),
     *("test_lit.py", "test_metrics.py", "test_slow_tests.py", "test_structure.py"),
 )
 VERIFIES_ALL = VERIFY in os.environ

@@ -45,6 +45,7 @@ STAND_INS = {"verb_noun", "verb-noun", "field_noun", "lower_field_noun"}  # of C
         ("transforms", 17),
         ("forward-mode", 5),
         ("structs", 4),
+        ("type-checkers", 1),
         ("tensor-expressions", 0),
         ("names names-tensors", 0),  # in one process, which starts once
         pytest.param(

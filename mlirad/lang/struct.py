@@ -11,6 +11,7 @@ from typing import Any
 
 from mlirad.checks import instance
 from mlirad.errors import SourceLocation, TaichiCompilationError, TaichiSyntaxError, spelled
+from mlirad.frontend.python.values.annotations import unwrapped
 from mlirad.frontend.python.values.struct import METHODS, Struct, set_maker
 from mlirad.frontend.python.values.struct_type import StructType
 from mlirad.lang.field.struct_field import declare
@@ -64,11 +65,11 @@ def _methods(cls: type) -> dict[str, Any]:
 def _evaluate(declared: Any, cls: type) -> Any:
     """What an annotation that is text names where the class stands."""
     if not isinstance(declared, str):
-        return declared
+        return unwrapped(declared)
     frame = sys._getframe(2)
     names = {**vars(sys.modules[cls.__module__]), **frame.f_locals}
     try:
-        return eval(declared, names)
+        return unwrapped(eval(declared, names))
     except NameError as error:
         raise TaichiCompilationError(f"{error}, in the declaration of '{cls.__name__}'") from None
 

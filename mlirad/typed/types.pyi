@@ -1,16 +1,13 @@
 """`ti.types`: the types of parameters and of elements."""
 
-from typing import Any, Protocol, TypeAlias, Unpack
+from typing import Any, Protocol, TypeAlias
 
-from mlirad.frontend.python.values.annotations import MatrixType
-from mlirad.lang.layout.axes import Shape
 from mlirad.lang.types_namespace import argpack as argpack
 from mlirad.lang.types_namespace import is_integral as is_integral
 from mlirad.lang.types_namespace import is_real as is_real
 from mlirad.lang.types_namespace import sparse_matrix_builder as sparse_matrix_builder
 from mlirad.lang.types_namespace import struct as struct
-from mlirad.typed.arrays import MatrixField, Ndarray, NdarrayOptions, Options
-from mlirad.typed.matrices import Matrix, Vector
+from mlirad.typed.makers import ArrayKind, MatrixMaker, VectorMaker
 from mlirad.typed.scalars import f16 as f16
 from mlirad.typed.scalars import f32 as f32
 from mlirad.typed.scalars import f64 as f64
@@ -27,29 +24,16 @@ from mlirad.types import TypeLike
 
 template: TypeAlias = Any
 
-class ndarray(Protocol):
+class ndarray(Protocol, metaclass=ArrayKind):
     """An array argument: an ndarray, or an array of NumPy's, torch's or JAX's."""
 
     @property
     def shape(self) -> Any: ...
     def __getitem__(self, key: Any, /) -> Any: ...
-
-class VectorType(MatrixType):
-    def __call__(self, *arguments: Any) -> Vector: ...
-    def field(
-        self, shape: Shape | None = None, **options: Unpack[Options]
-    ) -> MatrixField[Vector, Any]: ...
-    def ndarray(self, shape: Shape, **options: Unpack[NdarrayOptions]) -> Ndarray[Vector, Any]: ...
-
-class MatrixType_(MatrixType):
-    def __call__(self, *arguments: Any) -> Matrix: ...
-    def field(
-        self, shape: Shape | None = None, **options: Unpack[Options]
-    ) -> MatrixField[Matrix, Any]: ...
-    def ndarray(self, shape: Shape, **options: Unpack[NdarrayOptions]) -> Ndarray[Matrix, Any]: ...
+    def __setitem__(self, key: Any, value: Any, /) -> None: ...
 
 def is_signed(dtype: TypeLike) -> bool: ...
-def vector(n: int | None = None, dtype: TypeLike | None = None) -> VectorType: ...
+def vector(n: int | None = None, dtype: TypeLike | None = None) -> VectorMaker: ...
 def matrix(
     n: int | None = None, m: int | None = None, dtype: TypeLike | None = None
-) -> MatrixType_: ...
+) -> MatrixMaker: ...

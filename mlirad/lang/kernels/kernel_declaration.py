@@ -9,7 +9,7 @@ from typing import Any
 
 from mlirad.errors import TaichiSyntaxError
 from mlirad.frontend.python.source.function_source import FunctionSource, read_source
-from mlirad.frontend.python.values.annotations import Template
+from mlirad.frontend.python.values.annotations import Template, unwrapped
 from mlirad.lang.arguments.packs import unpack
 from mlirad.lang.arguments.parameters import PACK, TEMPLATE, Parameter, flatten_packs, parameter
 
@@ -138,7 +138,8 @@ class KernelDeclaration:
         return [bound[name] for name in names]
 
 
-def _return_type(declared: object) -> Any:
+def _return_type(annotation: object) -> Any:
+    declared = unwrapped(annotation)
     if isinstance(declared, UnionType):
         raise TaichiSyntaxError(f"a kernel's result has one type, not {declared}")
     if arguments := getattr(declared, "__args__", None):

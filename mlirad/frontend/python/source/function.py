@@ -10,7 +10,12 @@ from typing import Any, ClassVar, get_args, get_origin
 
 from mlirad.errors import TaichiRuntimeError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python.source.function_source import FunctionSource, read_source
-from mlirad.frontend.python.values.annotations import MatrixType, evaluate_annotations, is_template
+from mlirad.frontend.python.values.annotations import (
+    MatrixType,
+    evaluate_annotations,
+    is_template,
+    unwrapped,
+)
 from mlirad.frontend.python.values.struct_type import StructType
 from mlirad.types import DataType
 
@@ -127,7 +132,7 @@ class Function:
             raise TaichiSyntaxError(
                 f"Invalid type annotation (argument {name}) of '{self.__name__}': {declared}"
             )
-        return declared
+        return unwrapped(declared)
 
     def check_declared(self) -> None:
         """Raise TaichiSyntaxError if a parameter has no type."""

@@ -127,8 +127,21 @@ class FieldOrArray(msgspec.Struct, frozen=True):
     `__parameter_type__` is one declares such a parameter."""
 
 
+def unwrapped(annotation: Any) -> Any:
+    """Return what kernels read of an annotation: of `Annotated[ti.Vector, vec2]`, in which the
+    first is for type checkers, the second. `Annotated[ti.types.ndarray, ti.f32, 2]` is
+    `ti.types.ndarray(ti.f32, 2)`."""
+    metadata = getattr(annotation, "__metadata__", None)
+    if metadata is None:
+        return annotation
+    kind, declared = annotation.__origin__, metadata[0]
+    is_array = getattr(kind, "__parameter_type__", None) is NdarrayType
+    return kind(*metadata) if is_array and not isinstance(declared, NdarrayType) else declared
+
+
 def declared_type(annotation: object) -> Any:
     """Return what an annotation declares, which a class may say by `__parameter_type__`."""
+    annotation = unwrapped(annotation)
     return getattr(annotation, "__parameter_type__", annotation)
 
 
