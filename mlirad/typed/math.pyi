@@ -1,13 +1,12 @@
 """`ti.math`: the types of vectors and matrices are annotations."""
 
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar, overload
 
 from mlirad.frontend.python.values.functions import clz as clz
 from mlirad.frontend.python.values.functions import isinf as isinf
 from mlirad.frontend.python.values.functions import isnan as isnan
 from mlirad.frontend.python.values.functions import popcnt as popcnt
 from mlirad.frontend.python.values.functions import pow as pow
-from mlirad.frontend.python.values.functions import sign as sign
 from mlirad.lang.math.complex_numbers import cconj as cconj
 from mlirad.lang.math.complex_numbers import cdiv as cdiv
 from mlirad.lang.math.complex_numbers import cexp as cexp
@@ -16,35 +15,23 @@ from mlirad.lang.math.complex_numbers import clog as clog
 from mlirad.lang.math.complex_numbers import cmul as cmul
 from mlirad.lang.math.complex_numbers import cpow as cpow
 from mlirad.lang.math.complex_numbers import csqrt as csqrt
-from mlirad.lang.math.functions import clamp as clamp
 from mlirad.lang.math.functions import cross as cross
-from mlirad.lang.math.functions import degrees as degrees
-from mlirad.lang.math.functions import determinant as determinant
-from mlirad.lang.math.functions import distance as distance
-from mlirad.lang.math.functions import dot as dot
 from mlirad.lang.math.functions import e as e
 from mlirad.lang.math.functions import eye as eye
-from mlirad.lang.math.functions import fract as fract
 from mlirad.lang.math.functions import inf as inf
 from mlirad.lang.math.functions import inverse as inverse
-from mlirad.lang.math.functions import length as length
-from mlirad.lang.math.functions import mix as mix
-from mlirad.lang.math.functions import mod as mod
 from mlirad.lang.math.functions import nan as nan
-from mlirad.lang.math.functions import normalize as normalize
 from mlirad.lang.math.functions import pi as pi
-from mlirad.lang.math.functions import radians as radians
-from mlirad.lang.math.functions import reflect as reflect
 from mlirad.lang.math.functions import refract as refract
 from mlirad.lang.math.functions import rotation2d as rotation2d
-from mlirad.lang.math.functions import smoothstep as smoothstep
-from mlirad.lang.math.functions import step as step
 from mlirad.lang.math.functions import vdir as vdir
 from mlirad.lang.math.transforms3d import rot_by_axis as rot_by_axis
 from mlirad.lang.math.transforms3d import rot_yaw_pitch_roll as rot_yaw_pitch_roll
 from mlirad.lang.math.transforms3d import rotation3d as rotation3d
 from mlirad.lang.math.transforms3d import scale as scale
 from mlirad.lang.math.transforms3d import translate as translate
+from mlirad.lang.matrix import Matrix as PlainMatrix
+from mlirad.typed.functions import Binary, Unary
 from mlirad.typed.functions import abs as abs
 from mlirad.typed.functions import acos as acos
 from mlirad.typed.functions import acosh as acosh
@@ -95,3 +82,31 @@ uvec4: TypeAlias = Vector
 vec2: TypeAlias = Vector
 vec3: TypeAlias = Vector
 vec4: TypeAlias = Vector
+
+_M = TypeVar("_M", bound=Matrix)
+
+fract: Unary
+degrees: Unary
+radians: Unary
+sign: Unary
+step: Binary
+mod: Binary
+
+@overload
+def clamp(value: float, low: float, high: float) -> float: ...
+@overload
+def clamp(value: Any, low: Any, high: Any) -> Any: ...
+@overload
+def mix(left: float, right: float, weight: float) -> float: ...
+@overload
+def mix(left: Any, right: Any, weight: Any) -> Any: ...
+@overload
+def smoothstep(low: float, high: float, value: float) -> float: ...
+@overload
+def smoothstep(low: Any, high: Any, value: Any) -> Any: ...
+def dot(left: PlainMatrix, right: PlainMatrix) -> float: ...
+def length(value: PlainMatrix) -> float: ...
+def distance(left: PlainMatrix, right: PlainMatrix) -> float: ...
+def determinant(value: PlainMatrix) -> float: ...
+def normalize(value: _M) -> _M: ...
+def reflect(value: _M, normal: PlainMatrix) -> _M: ...

@@ -63,6 +63,10 @@ def calls() -> None:
     assert_type(ti.sin(flow[0, 0]), ti.Vector)
     assert_type(ti.cast(2.5, ti.i32), int)
     assert_type(ti.max(1, 2), int)
+    assert_type(ti.Vector.zero(ti.f64, 2), ti.Vector)
+    assert_type(ti.math.clamp(0.5, 0.0, 1.0), float)
+    assert_type(ti.math.normalize(flow[0, 0]), ti.Vector)
+    assert_type(ti.math.dot(flow[0, 0], ti.math.vec2(1.0, 2.0)), float)
     for i, j in ti.ndrange(2, (1, 3)):
         assert_type(i + j, int)
 

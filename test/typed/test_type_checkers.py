@@ -140,7 +140,7 @@ def stubbed(module: Path) -> set[str]:
         if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
             names |= stubbed(ROOT / f"{str(node.module).replace('.', '/')}.pyi")
         elif isinstance(node, ast.ImportFrom):
-            names |= {alias.asname for alias in node.names if alias.asname is not None}
+            names |= {alias.name for alias in node.names if alias.asname == alias.name}
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
             names.add(ast.unparse(target))
