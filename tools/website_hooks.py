@@ -12,6 +12,7 @@ from pathlib import Path
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from website.elsewhere import KEYWORDS
 from website.mlir_lexer import register_lexer
 from website.notebook_pages import notebook_page
 from website.reference import NAMESPACES, namespace_page, passes_page
@@ -57,12 +58,14 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def source_page(file: Path) -> str:
     """Return a page that shows a program, and that searches do not list."""
-    head = "---\nsearch: {exclude: true}\n---\n\n"
+    head = "---\nsearch: {exclude: true}\nhide: [toc]\n---\n\n"
     return f"{head}# `{file.relative_to(ROOT)}`\n\n```python\n{file.read_text().rstrip()}\n```"
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     """Have links to files of the repository lead to pages here, and fences be known by MkDocs."""
+    if page.file.src_uri.removesuffix(".md") in KEYWORDS:
+        page.meta["tags"] = KEYWORDS[page.file.src_uri.removesuffix(".md")].split("; ")
     up = "../" * page.file.src_uri.count("/")
     markdown = _NAMED.sub(lambda link: f"[{title_of(link['file'])}]", markdown)
     for name, target in TARGETS.items():

@@ -14,14 +14,16 @@ from contextlib import contextmanager
 from enum import Enum
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from types import ModuleType
 from typing import TypeGuard
+
+from website.docstrings import as_markdown
+from website.elsewhere import ELSEWHERE
+from website.examples_by_name import examples, mention_of
 
 from mlirad.pipeline.options import options_of, spell
 from mlirad.pipeline.registry import find_pass, pass_names, requirements_of
 
-ROOT = Path(__file__).parents[2]
 NAMESPACES = {  # pages, by what programs call the namespace: where it is, and what it is for
     "ti": ("mlirad", "`import mlirad as ti`: fields, kernels, and what is written in them."),
     "ti.ad": ("mlirad.ad", "Derivatives of programs."),
@@ -40,16 +42,8 @@ NAMESPACES = {  # pages, by what programs call the namespace: where it is, and w
     "te": ("mlirad.te", "`from mlirad import te`: tensor expressions."),
     "te.nn": ("mlirad.te.nn", "Operators of neural networks."),
 }
-EXAMPLES = {  # programs by the names that they are for
-    name: program
-    for document in sorted((ROOT / "docs").glob("names*.md"))
-    for names, program in re.findall(
-        r"```python(?: norun)?\n# ((?:ti|te|dist|ensemble)\.[^\n]*)\n(.*?)```",
-        document.read_text(),
-        re.DOTALL,
-    )
-    for name in names.split()
-}
+EXAMPLES = examples()
+LONG = 5  # lines: in a longer program, the lines for a name are marked
 _WIDTH = 80  # of a line of code
 
 
@@ -121,9 +115,11 @@ def _described(level: int, name: str, value: object) -> Iterator[str]:
     yield f"{'#' * level} `{name}`"
     if callable(value) and not _is_enum(value):
         yield f"```python\n{name}{_signature(value)}\n```"
-    yield with_lists(inspect.getdoc(value) or "")
+    yield as_markdown(inspect.getdoc(value) or "")
+    if name in ELSEWHERE:
+        yield f"Elsewhere: {ELSEWHERE[name]}."
     if name in EXAMPLES:
-        yield f"```python\n{EXAMPLES[name].strip()}\n```"
+        yield f"```python{_marked(name, EXAMPLES[name])}\n{EXAMPLES[name]}\n```"
     if _is_enum(value):
         yield "Its members: " + ", ".join(f"`{member}`" for member in value.__members__) + "."
     for part, found in sorted(vars(value).items()) if inspect.isclass(value) else ():
@@ -131,21 +127,11 @@ def _described(level: int, name: str, value: object) -> Iterator[str]:
             yield from _described(level + 1, f"{name.rpartition('.')[2]}.{part}", found)
 
 
-def with_lists(docstring: str) -> str:
-    """Return a docstring with its sections of arguments and errors as lists in Markdown."""
-    docstring = re.sub(
-        r"^(Returns|Yields|Example):\n {4}", r"**\1**\n\n", docstring, flags=re.MULTILINE
-    )
-    return re.sub(
-        r"^(Args|Raises):\n((?:    .*(?:\n|$))+)", _as_list, docstring, flags=re.MULTILINE
-    )
-
-
-def _as_list(section: re.Match[str]) -> str:
-    entries = re.sub(r"\n {8,}", " ", section[2]).strip("\n").split("\n")
-    described = [entry.strip().partition(": ") for entry in entries]
-    lines = [f"- `{name}`: {text}" for name, _, text in described]
-    return "\n".join([f"**{section[1]}**", "", *lines, ""])
+def _marked(name: str, program: str) -> str:
+    """Return the option of a fence that marks the lines of a long program which mention a name."""
+    mention, lines = mention_of(name, [program]), program.splitlines()
+    numbers = [str(number) for number, line in enumerate(lines, 1) if mention.search(line)]
+    return f' hl_lines="{" ".join(numbers)}"' if numbers and len(lines) > LONG else ""
 
 
 def _is_enum(value: object) -> TypeGuard[type[Enum]]:
