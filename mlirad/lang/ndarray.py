@@ -93,7 +93,8 @@ class Ndarray(AsArray):
 
     @property
     def dual(self) -> Ndarray | None:
-        """Return the tangents in the first direction, or None if the array has no gradient."""
+        """Return the tangents, or None if the array has no gradient."""
+        self.program.derivatives.check_one_direction(self.description, len(self.tangents))
         return self.tangent(0) if self.grad is not None or self.is_gradient else None
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
+from mlirad.errors import TaichiRuntimeError
 from mlirad.runtime.derivative_kind import DerivativeKind
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.thread_state import ThreadState
@@ -24,6 +25,7 @@ class Derivatives:
         # names of the fields of tangents, by name of the field
         self.duals: dict[str, tuple[str, ...]] = {}
         self.tangent_version = 0
+        self.directions = 1  # of the forward mode that was entered last
         # places one of a kind, by name of the field
         self.give: dict[str, Callable[[DerivativeKind], None]] = {}
         self.hidden: set[str] = set()  # fields that a tape gave a gradient
@@ -68,6 +70,15 @@ class Derivatives:
     def are_derivatives(self, symbol: str) -> bool:
         """Return whether a field is one that holds derivatives."""
         return symbol in self.gradients or symbol in self.tangents or symbol in self.outers.values()
+
+    def check_one_direction(self, subject: str, count: int) -> None:
+        """Raise TaichiRuntimeError if an array has `count` tangents, of several directions."""
+        if min(self.directions, count) > 1:
+            raise TaichiRuntimeError(
+                f"the last forward mode had {self.directions} directions, and the dual of "
+                f"{subject} would be that of the first one: `with ti.ad.FwdMode(...) as forward` "
+                "has all of them, as rows of forward.tangents(x)"
+            )
 
     def forget(self, symbol: str) -> None:
         """A field is gone."""

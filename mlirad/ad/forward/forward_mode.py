@@ -34,7 +34,7 @@ class FwdMode:
         seed: the direction: numbers in the shape of `param`, or in one list; 1 by default if
             `param` has one element. For a list of parameters, a list of seeds. A seed of shape `(k,
             *shape)` or `(k, size)` holds k directions, which run in one pass; `tangents` returns
-            their results.
+            their results, and `dual` is refused.
         clear_gradients: set all duals to 0 first.
 
     Raises:
@@ -92,7 +92,7 @@ class FwdMode:
             raise TaichiRuntimeError(
                 "a tape or a forward mode is recording already: they cannot be nested"
             )
-        self.entered = True
+        self.entered, current.derivatives.directions = True, self.count
         self.recorder = recorder = TangentRecorder(current, self.count)
         current.trees.materialize()
         targets = [*self.loss, *self.param]

@@ -112,8 +112,13 @@ class Field(FieldAccess):
 
     @property
     def dual(self) -> Field | None:
-        """The field of tangents; None for integer fields and for tangents themselves."""
-        return self.derivative(tangent(0)) if self.dtype.is_float and not self.is_dual else None
+        """The field of tangents; None for integer fields and for tangents themselves. Raises
+        TaichiRuntimeError after a forward mode in several directions."""
+        if not self.dtype.is_float or self.is_dual:
+            return None
+        count = 1 + (tangent(1) in self.derived)
+        self.program.derivatives.check_one_direction(self.description, count)
+        return self.derivative(tangent(0))
 
     @property
     def snode(self) -> PlacedField:

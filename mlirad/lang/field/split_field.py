@@ -73,8 +73,11 @@ class SplitField(FieldGroup, OfElements, LibraryCopies):
     @property
     def dual(self) -> SplitField | None:
         """The field of tangents; None for integer fields and for tangents themselves."""
-        is_dual = self.parts[0].is_dual
-        return self.derivative(tangent(0)) if self.dtype.is_float and not is_dual else None
+        first, count = self.parts[0], 1 + (tangent(1) in self.parts[0].derived)
+        if not self.dtype.is_float or first.is_dual:
+            return None
+        first.program.derivatives.check_one_direction(f"field '{self.symbol}'", count)
+        return self.derivative(tangent(0))
 
     def derivative(self, kind: DerivativeKind) -> SplitField:
         """The field of a derivative, of which each component is placed or not."""

@@ -362,3 +362,37 @@ def test_a_parameter_that_is_an_output() -> None:
         with ti.ad.FwdMode(state, state, seed=direction):
             step()
         assert state.dual.to_numpy() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("make", ["field", "vector", "ndarray"])
+def test_a_dual_after_several_directions_is_refused(make: str) -> None:
+    x = ti.field(ti.f64, 3, needs_grad=True)
+    y: Any
+    if make == "ndarray":
+        y = ti.ndarray(ti.f64, 3, needs_grad=True)
+    elif make == "vector":
+        y = ti.Vector.field(1, ti.f64, 3)
+    else:
+        y = ti.field(ti.f64, 3)
+
+    @ti.kernel
+    def cube(y: ti.template()):
+        for i in x:
+            y[i] = x[i] ** 3
+
+    @ti.kernel
+    def cube_array(y: ti.types.ndarray(dtype=ti.f64, ndim=1)):
+        for i in x:
+            y[i] = x[i] ** 3
+
+    run = cube_array if make == "ndarray" else cube
+    x.from_numpy(np.array([1.0, 2.0, 3.0]))
+    with ti.ad.FwdMode(y, x, seed=np.eye(3)) as forward:
+        run(y)
+    expected = np.diag([3.0, 12.0, 27.0])
+    assert np.array_equal(forward.tangents(y).reshape(3, 3), expected)
+    with pytest.raises(ti.TaichiRuntimeError, match=r"3 directions.*forward.tangents\(x\)"):
+        _ = y.dual
+    with ti.ad.FwdMode(y, x, seed=[0.0, 1.0, 0.0]):
+        run(y)
+    assert y.dual.to_numpy().ravel().tolist() == [0, 12, 0]
