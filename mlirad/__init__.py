@@ -148,6 +148,11 @@ __all__ = sorted([*_loading.public_names(globals()), *_PUBLIC_MODULES, *_LATER])
 def __getattr__(name: str) -> _Any:
     if name in _MISSING:
         raise AttributeError(f"ti.{name}: mlirad has no {_MISSING[name]} (docs/compatibility.md)")
+    if name not in _LATER:
+        from mlirad.lang.names_elsewhere import CURES
+
+        if name in CURES:
+            raise AttributeError(f"ti has no '{name}': {CURES[name]}", name=name)
     return _loading.later(__name__, _LATER, name)
 
 

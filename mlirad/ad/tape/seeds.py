@@ -27,7 +27,10 @@ def check_loss(loss: object) -> None:
     """Raise TaichiRuntimeError for what cannot be the loss of a tape."""
     if isinstance(loss, Field):
         if loss.shape != () or loss.element_shape:
-            raise TaichiRuntimeError("The loss of `Tape` must be a 0-D field, i.e. scalar")
+            raise TaichiRuntimeError(
+                "The loss of `Tape` must be a 0-D field, i.e. scalar: ti.field(ti.f32, shape=(), "
+                "needs_grad=True), into which a kernel adds up"
+            )
         if not loss.has(ADJOINT):
             raise TaichiRuntimeError(
                 "Gradients of loss are not allocated, please use ti.field(..., needs_grad=True) "
@@ -43,7 +46,8 @@ def check_loss(loss: object) -> None:
             )
     else:
         raise TaichiRuntimeError(
-            f"The loss of `Tape` must be a 0-D field, not a {type(loss).__name__}"
+            f"The loss of `Tape` must be a 0-D field, not a {type(loss).__name__}: write "
+            "ti.ad.Tape(loss), and loss[None] for its number"
         )
 
 

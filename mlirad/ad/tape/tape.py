@@ -290,7 +290,10 @@ def _inside(tape: Tape, current: Program) -> InnerTape:
 
 def _check_closed(tape: Tape) -> None:
     """Raise TaichiRuntimeError where the reverses of a tape cannot run."""
-    assert tape.entered, "Before evaluating gradients tape must be entered."
+    assert tape.entered, (
+        "Before evaluating gradients tape must be entered: `with ti.ad.Tape(loss) as tape:` "
+        "records the launches of its block"
+    )
     if tape.inner is not None:
         raise TaichiRuntimeError(f"{caller()}: {_INSIDE}")
     if tape.is_broken_off:

@@ -50,8 +50,17 @@ def convert_scalar(value: object, dtype: DataType, name: str) -> Any:
         return float(value)
     raise TaichiRuntimeTypeError(
         f"Argument {name} (type={type(value).__name__}) cannot be converted into required "
-        f"type {dtype}"
+        f"type {dtype}{_number_instead(value)}"
     )
+
+
+def _number_instead(value: object) -> str:
+    """Return a hint for an array that is passed where a number is declared."""
+    if isinstance(value, AsArray):
+        return ": x[None] or x[i] is a number; a parameter of type ti.template() takes a field"
+    if isinstance(value, np.ndarray | list | tuple):
+        return ": a parameter of type ti.types.ndarray() takes an array"
+    return ""
 
 
 def entries_of(value: object, shape: tuple[int, ...], dtype: DataType, name: str) -> list[Any]:

@@ -90,8 +90,10 @@ def _type_instead(annotation: object) -> str:
     if isinstance(annotation, type) and issubclass(annotation, np.generic):
         with suppress(TypeError):  # a type without a counterpart
             return f": write ti.{from_numpy(annotation)}"
-    if annotation in (list, tuple, dict):
+    if annotation in (list, tuple, dict, str):
         return ": ti.template() takes Python objects, as constants of the compiled kernel"
+    if str(getattr(annotation, "__module__", "")).startswith("mlirad.lang.field"):
+        return ": a field is an argument of type ti.template()"
     return ""
 
 

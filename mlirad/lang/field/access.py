@@ -52,7 +52,10 @@ class FieldAccess(AsArray, Leaf):
         if node is None and self.primal is not None:
             node = self.primal.placed_in
         if node is None:
-            raise TaichiRuntimeError(f"field '{self.symbol}' is not placed")
+            raise TaichiRuntimeError(
+                f"field '{self.symbol}' is not placed: declare it with shape=..., or place it in a "
+                "layout tree"
+            )
         return node.shape
 
     @property

@@ -34,7 +34,10 @@ def create(
     config = owner.config
     if isinstance(dtype, list | tuple):
         if len(set(dtype)) != 1:
-            raise TaichiCompilationError("the components of a field must all have the same type")
+            raise TaichiCompilationError(
+                "the components of a field must all have the same type: a field is declared with "
+                "types, as ti.field(ti.f32, shape=3), and x.from_numpy(...) gives it values"
+            )
         dtype = dtype[0]
     kind = resolve(dtype if dtype is not None else float, config.default_fp, config.default_ip)
     if (needs_grad or needs_dual) and not kind.is_float:

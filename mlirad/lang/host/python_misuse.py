@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from mlirad.errors import did_you_mean
 from mlirad.lang.host.host_array import HostArray
 
 _SIGNS = {
@@ -48,6 +49,29 @@ class Memory(HostArray):
 
     def __neg__(self) -> NoReturn:
         raise TypeError(f"-x: {self._not_computed()}")
+
+    def __abs__(self) -> NoReturn:
+        raise TypeError(f"abs(x): {self._not_computed()}")
+
+    def __round__(self, digits: int | None = None) -> NoReturn:
+        raise TypeError(f"round(x): {self._not_computed()}")
+
+    def __float__(self) -> NoReturn:
+        raise TypeError(f"float(x): {self.description} is not a number: {self._cure()}")
+
+    def __int__(self) -> NoReturn:
+        raise TypeError(f"int(x): {self.description} is not a number: {self._cure()}")
+
+    if not TYPE_CHECKING:  # which would take every attribute to be there
+
+        def __getattr__(self, name):
+            from mlirad.lang.host.other_names import OTHER_NAMES
+
+            cure = OTHER_NAMES.get(name)
+            close = "" if name.startswith("_") else did_you_mean(name, dir(type(self)))
+            hint = f": {cure}" if cure else close
+            kind = type(self).__name__
+            raise AttributeError(f"'{kind}' object has no attribute '{name}'{hint}", name=name)
 
     def _not_computed(self) -> str:
         return f"{self.description} is memory, and Python cannot compute with it: {self._cure()}"

@@ -107,7 +107,10 @@ class ArrayRef(Array, msgspec.Struct, metaclass=AbstractStruct):
             refuse_use(self.region, ir.Location.unknown(), f"array '{self.name}'")
         indices = indices_in(key)
         if not any(self.offset) and any(isinstance(i, int) and i < 0 for i in indices):
-            raise TaichiSyntaxError("Negative indices are not supported in Taichi kernels.")
+            raise TaichiSyntaxError(
+                "Negative indices are not supported in Taichi kernels. The last element is "
+                "x[x.shape[0] - 1]"
+            )
         check_rank(self.name or "array", len(self.shape), indices)
         if any(self.offset):
             indices = [index - start for index, start in zip(indices, self.offset)]
@@ -118,6 +121,15 @@ class ArrayRef(Array, msgspec.Struct, metaclass=AbstractStruct):
         rank."""
         keys = check_indices(tuple(flat_indices(key)), self.element_shape)
         return tuple(ex.as_index(index) for index in keys)
+
+
+def _difference(value: object) -> str:
+    """Return why a value does not fit into an element, in words."""
+    if array_ref(value) is not None:
+        return "a whole field or array is not a number: its elements are x[i]"
+    if isinstance(value, str):
+        return "a kernel computes with numbers, and keeps texts for print only"
+    return "shapes differ"
 
 
 class ElementPlace(Place):
@@ -166,7 +178,7 @@ class ElementPlace(Place):
             if isinstance(value, Matrix):
                 actual = shown_type(value.shape, ex.dtype_of(value.entries[0]))
             expected = shown_type(self.shape, self.array.dtype)
-            raise TaichiTypeError(f"cannot assign '{actual}' to '{expected}': shapes differ")
+            raise TaichiTypeError(f"cannot assign '{actual}' to '{expected}': {_difference(value)}")
         return [cast_for_store(v, self.array.dtype) for v in values]
 
     def store(self, value: Value) -> None:

@@ -135,7 +135,10 @@ class VariablePlace(Place):
 
     def at(self, key: Subscript) -> Place:
         if not self.shape:
-            raise TaichiTypeError("a scalar cannot be subscripted")
+            raise TaichiTypeError(
+                "a scalar cannot be subscripted: an array is an argument of type "
+                "ti.types.ndarray(), a field one of type ti.template()"
+            )
         shape = Matrix.of_shape(self.shape, [0] * len(self.variable.slots))
         return VariablePlace(self.variable, shape.flat_index(tuple(flat_indices(key))))
 
@@ -273,5 +276,6 @@ def check_rank(name: str, rank: int, indices: Sequence[Any]) -> None:
     """Raise TaichiIndexError for a wrong number of indices."""
     if len(indices) != rank:
         raise TaichiIndexError(
-            f"{name} has {rank} index axes, but is accessed with {len(indices)} indices"
+            f"{name} has {rank} index axes, but is accessed with {len(indices)} indices: "
+            f"{name}[{', '.join('ijklmnop'[:rank]) or 'None'}] is an element"
         )

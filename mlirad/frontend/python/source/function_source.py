@@ -58,6 +58,8 @@ def read_source(function: Callable[..., object]) -> FunctionSource:
     text = "".join(lines)
     dedented = textwrap.dedent(text)
     definition = ast.parse(dedented).body[0]
+    if isinstance(definition, ast.AsyncFunctionDef):
+        raise TaichiSyntaxError(f"'{name}' is defined by 'async def': a kernel is a plain 'def'")
     if not isinstance(definition, ast.FunctionDef):
         raise TaichiSyntaxError(f"'{name}' is not defined by 'def': lambdas cannot be kernels")
     indent = len(text) - len(text.lstrip()) - (len(dedented) - len(dedented.lstrip()))

@@ -178,11 +178,12 @@ def _attribute(t: Translator, node: ast.Attribute) -> Any:
     except AttributeError as error:
         cure = did_you_mean(node.attr, dir(base))
         if not cure and array_ref(base) is not None:
-            cure = (
-                f": a whole field or array has no '{node.attr}' in a kernel: its elements are "
-                "x[i], which a loop adds up or compares"
-            )
-        raise TaichiCompilationError(f"AttributeError: {error}{cure}") from error
+            raise TaichiCompilationError(
+                f"a whole field or array has no '{node.attr}' in a kernel: its elements are x[i], "
+                "which a loop adds up or compares"
+            ) from error
+        text = str(error)
+        raise TaichiCompilationError(f"{text}{'' if text.endswith('?') else cure}") from error
     if is_module_of_program(base):
         t.builder.note_name(vars(base), node.attr, value)
     elif is_of_program(base) and not callable(value):
@@ -206,7 +207,10 @@ def _subscript(t: Translator, node: ast.Subscript) -> Any:
     array = array_ref(base)
     if array is not None:
         if has_slice:
-            raise TaichiSyntaxError("fields cannot be sliced")
+            raise TaichiSyntaxError(
+                "fields cannot be sliced in a kernel: a loop, for i in range(...), visits elements "
+                "x[i]"
+            )
         if re.fullmatch(r"field(_\d+)?", array.name):  # no variable gave the field a name
             array.name = ast.unparse(node.value)
         items = list_at(array, key)

@@ -111,7 +111,8 @@ def _box(domain: object) -> list[Bounds]:
     if isinstance(domain, Expr):
         raise TaichiTypeError("a scalar cannot be looped over: did you mean range(...)?")
     raise TaichiSyntaxError(
-        f"cannot loop over a {type(domain).__name__}; lists are unrolled with ti.static(...)"
+        f"cannot loop over a {type(domain).__name__}; lists are unrolled with ti.static(...), and "
+        "range(n) and ti.ndrange(n, m) are loops over numbers"
     )
 
 

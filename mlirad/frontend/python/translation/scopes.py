@@ -133,7 +133,10 @@ class Frame(msgspec.Struct):
         if hasattr(builtins, name):
             return getattr(builtins, name)
         local = (
-            f": it is assigned in '{self.name}', so it is a local there" if name in stored else ""
+            f": it is assigned in '{self.name}', so it is a local there, which ends with the block "
+            "that assigns it: give it a value before that block"
+            if name in stored
+            else ""
         )
         hint = local or did_you_mean(name, self._visible())
         raise TaichiNameError(f'Name "{name}" is not defined{hint}')

@@ -95,6 +95,7 @@ def assign(t: Translator, target: ast.expr, value: Any) -> None:
             return
         value = value.value
     if isinstance(target, ast.Name):
+        _warn_of_hidden_field(t, target.id)
         _assign_name(t, target.id, value)
         return
     place = t.visit_place(target)
@@ -103,6 +104,19 @@ def assign(t: Translator, target: ast.expr, value: Any) -> None:
             "this cannot be assigned to: only local variables and elements of fields can"
         )
     store_into(place, value)
+
+
+def _warn_of_hidden_field(t: Translator, name: str) -> None:
+    """Warn of a local that has the name of a field and is never read: the field does not change."""
+    source = t.frame.source
+    if not hasattr(source.names.get(name), "__kernel_ref__"):
+        return
+    names = [node for node in ast.walk(source.node) if isinstance(node, ast.Name)]
+    if not any(node.id == name and isinstance(node.ctx, ast.Load) for node in names):
+        t.builder.warn(
+            f"'{name}' is a local here, which is never read, and the field of that name does not "
+            f"change: {name}[None] = ... and {name}[i] = ... write to a field"
+        )
 
 
 def _may_change(frame: Frame, name: str) -> bool:
@@ -358,7 +372,10 @@ def _typed_result(t: Translator, value: object) -> Any:
             )
         return None
     if declared is None:
-        raise TaichiSyntaxError("A kernel with a return value must be annotated with a return type")
+        raise TaichiSyntaxError(
+            "A kernel with a return value must be annotated with a return type: "
+            f"def {t.frame.name}(...) -> ti.f32:"
+        )
     if isinstance(value, Matrix) and not t.frame.is_kernel and _is_scalar_type(declared):
         return value.cast(t.resolve(declared))  # a @ti.func declares the type of the entries
     return convert_result(t, declared, value, warns=t.frame.is_kernel)

@@ -76,9 +76,9 @@ class Translator:
         """Translate a node, with its location in scope for every op it creates."""
         handler = _HANDLERS.get(type(node))
         if handler is None:
-            raise TaichiSyntaxError(
-                f'Unsupported node "{type(node).__name__}"', self.place_of(node)
-            )
+            from mlirad.frontend.python.translation.missing_statements import missing_statement
+
+            raise TaichiSyntaxError(missing_statement(node), self.place_of(node))
         if not hasattr(node, "lineno"):
             return handler(self, node)
         place = self.place_of(node)

@@ -105,7 +105,9 @@ def make_range(*arguments: Scalar) -> Range:
         raise TaichiSyntaxError(f"range takes 1 to 3 arguments, not {len(arguments)}")
     for argument in arguments:
         if isinstance(argument, float) or (isinstance(argument, Expr) and argument.dtype.is_float):
-            raise TaichiTypeError("the arguments of range must be integers")
+            raise TaichiTypeError(
+                "the arguments of range must be integers: int(n) is one, and so is n // 2"
+            )
     lower, upper, step = (0, arguments[0], 1) if len(arguments) == 1 else (*arguments, 1)[:3]
     if not isinstance(step, Expr) and step == 0:
         raise TaichiSyntaxError("the step of this range is 0, so it would never end")

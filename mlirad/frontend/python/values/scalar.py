@@ -76,7 +76,8 @@ class Expr(Operators):
     def __bool__(self) -> bool:
         raise TaichiTypeError(
             "the truth of a value that is known only at run time cannot steer Python code; use "
-            "if/while in a kernel, or ti.static on a constant"
+            "if/while in a kernel, or ti.static on a constant; a function that a kernel calls "
+            "needs @ti.func"
         )
 
     def __index__(self) -> int:
@@ -337,7 +338,9 @@ def truth(value: Scalar) -> Any:
     if isinstance(value, Expr):
         return cast(value, u1)
     if not is_scalar(value):
-        raise TaichiTypeError(f"a condition must be a scalar, not {type(value).__name__}")
+        raise TaichiTypeError(
+            f"a condition must be a scalar, not {type(value).__name__}: x[i] is a scalar"
+        )
     return bool(value)
 
 
