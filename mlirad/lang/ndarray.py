@@ -233,9 +233,6 @@ class Ndarray(AsArray):
         values, layout = self.to_numpy(), self.layout
         return rebuild, (self.dtype.name, self.element_shape, values, gradient, layout)
 
-    def __repr__(self) -> str:
-        return f"<ti.ndarray {self.dtype}{list(self.shape)}>"
-
 
 def rebuild(
     dtype: str,

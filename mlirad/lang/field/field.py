@@ -167,8 +167,5 @@ class Field(FieldAccess):
         component.wanted = set(self.wanted)
         return component
 
-    def __repr__(self) -> str:
-        return f"<ti.field '{self.symbol}' {self.dtype}{list(self.element_shape) or ''}>"
-
     def __kernel_ref__(self) -> ArrayRef:
         return array_ref(self)

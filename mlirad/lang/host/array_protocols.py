@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from mlirad.errors import TaichiRuntimeError
+from mlirad.frontend.python.building.builder import in_kernel
 from mlirad.lang.callers import caller
 from mlirad.lang.host.host_slices import SlicedArray
 from mlirad.lang.host.notebook_html import array_html
@@ -28,13 +29,37 @@ class AsArray(Memory, SlicedArray):
     _lent: Values
     layout: tuple[int, ...] | None = None  # the axes, outermost first; None if they are in order
 
+    @property
+    def title(self) -> str:
+        """What messages show of it: its name and its type."""
+        name = self.description.removeprefix("an ")
+        return f"ti.{name} {self.dtype}{list(self.element_shape) or ''}"
+
+    def __repr__(self) -> str:
+        """Show the shape and some elements, without a read that a tape would note."""
+        if in_kernel():
+            return f"<{self.title}>"
+        try:
+            shape, elements = self.shape, self._ordered_elements()
+        except TaichiRuntimeError:  # it has no place yet, or its program has ended
+            return f"<{self.title}>"
+        from mlirad.lang.host.array_text import array_text
+
+        return array_text(self.title, shape, self.element_shape, elements)
+
+    def __dir__(self) -> list[str]:
+        from mlirad.lang.host.public_names import ARRAY_NAMES, shown_names
+
+        names = shown_names(super().__dir__(), ARRAY_NAMES)
+        return names if self.element_shape else [name for name in names if name not in ("m", "n")]
+
     def _repr_html_(self) -> str:
         """What a notebook shows: some elements, and a picture of what may be an image."""
         try:
             shape, elements = self.shape, self._ordered_elements()
         except TaichiRuntimeError as error:  # it has no place yet, or its program has ended
-            return heading(f"{self!r}: {error}")
-        return array_html(repr(self), shape, self.element_shape, elements)
+            return heading(f"<{self.title}>: {error}")
+        return array_html(f"<{self.title}>", shape, self.element_shape, elements)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Values:
         """Return an array for NumPy. Raises ValueError if a copy is needed, as of elements in
@@ -147,6 +172,11 @@ class AsArray(Memory, SlicedArray):
             view = _rooted(view)
             self.program.threads.views.add(self.key, view, caller())
         return view
+
+
+def short_text(value: object) -> str:
+    """Return what messages show of a value: of an array, no elements."""
+    return f"<{value.title}>" if isinstance(value, AsArray) else repr(value)
 
 
 class _Root:

@@ -68,7 +68,7 @@ class Memory(HostArray):
             from mlirad.lang.host.other_names import OTHER_NAMES
 
             cure = OTHER_NAMES.get(name)
-            close = "" if name.startswith("_") else did_you_mean(name, dir(type(self)))
+            close = "" if name.startswith("_") else did_you_mean(name, dir(self))
             hint = f": {cure}" if cure else close
             kind = type(self).__name__
             raise AttributeError(f"'{kind}' object has no attribute '{name}'{hint}", name=name)

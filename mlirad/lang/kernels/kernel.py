@@ -192,6 +192,11 @@ class Kernel:
     def __repr__(self) -> str:
         return f"<ti.kernel '{self.__name__}'>"
 
+    def __dir__(self) -> list[str]:
+        from mlirad.lang.host.public_names import KERNEL_NAMES, shown_names
+
+        return shown_names(super().__dir__(), KERNEL_NAMES)
+
     def _repr_html_(self) -> str:
         """What a notebook shows: where it is defined, and its text."""
         text = ast.unparse(self.declaration.source.node)

@@ -22,6 +22,7 @@ from mlirad.lang.arguments.overlaps import same_arrays, with_gradients
 from mlirad.lang.arguments.parameters import COMPOSITE, NDARRAY, SCALAR, Parameter, chosen
 from mlirad.lang.arguments.values import value_entries
 from mlirad.lang.callers import program_frame
+from mlirad.lang.host.array_protocols import short_text
 from mlirad.lang.kernels.captured_arrays import CapturedArrays, look_up
 from mlirad.lang.kernels.kernel_declaration import KernelDeclaration
 from mlirad.lang.kernels.launch import Launch, LaunchedKernel
@@ -212,7 +213,7 @@ class KernelVariants:
             reason = f"with {compiled.value!r}, and calls it, but it has been defined again"
             cure = "define the kernel again, too"
         else:
-            reason = f"for {compiled}, and computes with that, but it is {now!r} now"
+            reason = f"for {compiled}, and computes with that, but it is {short_text(now)} now"
             cure = "pass it as an argument, or keep it in a field"
         warnings.warn(
             f"kernel '{self.declaration.name}' was compiled {reason}: {cure}",

@@ -21,6 +21,7 @@ from mlirad.frontend.python.values.annotations import MatrixType
 from mlirad.frontend.python.values.matrix import Matrix
 from mlirad.frontend.python.values.struct_type import StructType
 from mlirad.lang.arguments.constants import constant_key
+from mlirad.lang.host.array_protocols import short_text
 from mlirad.types import DataType
 
 Note = Callable[[int, str], None]
@@ -39,7 +40,7 @@ class Read(msgspec.Struct, frozen=True):
         return not _is_same(getattr(self.owner, self.name, None), self.value)
 
     def __str__(self) -> str:
-        return f"{type(self.owner).__name__}.{self.name} = {self.value!r}"
+        return f"{type(self.owner).__name__}.{self.name} = {short_text(self.value)}"
 
 
 def watch(reads: Iterable[Read], note: Note) -> None:
@@ -117,7 +118,7 @@ class Name(msgspec.Struct, frozen=True):
         return not is_seen and now is not _GONE and not _is_same(now, self.value)
 
     def __str__(self) -> str:
-        return f"{self.name} = {self.value!r}"
+        return f"{self.name} = {short_text(self.value)}"
 
 
 class Names:

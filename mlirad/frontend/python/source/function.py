@@ -19,6 +19,8 @@ from mlirad.frontend.python.values.annotations import (
 from mlirad.frontend.python.values.struct_type import StructType
 from mlirad.types import DataType
 
+_PUBLIC = ("def_jvp", "def_vjp")
+
 
 class Function:
     """A `@ti.func`: inlined where it is called from a kernel; in Python scope the function
@@ -158,6 +160,10 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<ti.func '{self.__name__}'>"
+
+    def __dir__(self) -> list[str]:
+        names = super().__dir__()
+        return [name for name in names if name in _PUBLIC or name.startswith("__")]
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         arguments = args if self.owner is None else (self.owner, *args)
