@@ -107,8 +107,8 @@ CALLS: dict[str, Callable[[], object]] = {
     "has no blanks": lambda: ti.tools.PLYWriter(1).add_vertex_channel("a b", "int", [1]),
     "framerate must be": lambda: ti.tools.VideoManager("v", framerate=0),
     "filename must be": lambda: ti.tools.write_vtk(np.zeros((2, 2)), None),  # type: ignore[arg-type]
-    "a colour must be an integer": lambda: ti.hex_to_rgb(0.5),
-    "three components, not 2": lambda: ti.rgb_to_hex((1, 0)),
+    "expected a color as an integer": lambda: ti.hex_to_rgb(0.5),
+    "three components, got 2": lambda: ti.rgb_to_hex((1, 0)),
     "res must be a number": lambda: ti.GUI("t", "large"),  # type: ignore[arg-type]
     "at most 16384": lambda: ti.GUI("t", (10**9, 1), show_gui=False),
     "show_gui must be True or False": lambda: ti.GUI("t", show_gui="no"),  # type: ignore[arg-type]
@@ -143,10 +143,10 @@ CALLS: dict[str, Callable[[], object]] = {
     ),  # type: ignore
     "matvec_kernel must be": lambda: ti.linalg.LinearOperator(3),  # type: ignore[arg-type]
     "solver_type must be": lambda: ti.linalg.SparseSolver(solver_type=None),  # type: ignore
-    "mark functions, not int": lambda: ti.kernel(3),  # type: ignore[arg-type]
+    "apply to functions: got int": lambda: ti.kernel(3),  # type: ignore[arg-type]
     "ti.dataclass marks must be a class": lambda: ti.dataclass(3),  # type: ignore[arg-type]
     "ti.data_oriented marks must be a class": lambda: ti.data_oriented(3),  # type: ignore
-    "what is placed must be a field": lambda: ti.root.place("x"),  # type: ignore[arg-type]
+    "expected a field to place": lambda: ti.root.place("x"),  # type: ignore[arg-type]
     "axes such as ti.i or ti.ij, not str": lambda: ti.root.dense("i", 4),  # type: ignore[arg-type]
     "an axis must be an integer of at least 0": lambda: ti.axes(-1),
     "an extent of a field must be": lambda: ti.field(ti.f32, (2, None)),  # type: ignore

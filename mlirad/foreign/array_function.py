@@ -54,6 +54,6 @@ def refuse_in_a_tape(recorder: object, name: str, library: str) -> None:
     """Raise TaichiRuntimeError if launches are recorded."""
     if recorder is not None:
         raise TaichiRuntimeError(
-            f"{name}: a function of {library} was called in a tape or a forward mode, which do not "
-            f"see what it computes: call the function itself"
+            f"{name}: a function of {library} was called in a tape or a forward mode, which "
+            "cannot record it: call the function itself"
         )

@@ -36,14 +36,14 @@ class JaxFunction:
         refuse_in_a_tape(program().threads.recorder, function.__name__, "JAX")
         if len(arrays) != len(function.inputs):
             raise TypeError(
-                f"{function.__name__} takes {len(function.inputs)} arrays, not {len(arrays)}"
+                f"{function.__name__} takes {len(function.inputs)} arrays, got {len(arrays)}"
             )
         converted = [jnp.asarray(array) for array in arrays]
         for number, (array, port) in enumerate(zip(converted, function.inputs)):
             if array.dtype != canonical(port.dtype.numpy):
                 raise TypeError(
-                    f"{function.__name__}: argument {number} is an array of {array.dtype}, and "
-                    f"{canonical(port.dtype.numpy)} is needed"
+                    f"{function.__name__}: argument {number}: expected an array of "
+                    f"{canonical(port.dtype.numpy)}, got {array.dtype}"
                 )
         return self._pack(self._primitive.bind(*converted, node=self._node))
 

@@ -35,8 +35,8 @@ class TorchFunction:
         for number, tensor in enumerate(tensors):
             if not isinstance(tensor, torch.Tensor):
                 raise TypeError(
-                    f"{self.function.__name__}: a {type(tensor).__name__} is no tensor of torch: "
-                    f"argument {number}"
+                    f"{self.function.__name__}: argument {number}: expected a torch.Tensor, got "
+                    f"{type(tensor).__name__}"
                 )
         self.function.shapes(list(map(_without_data, tensors)))
 

@@ -33,7 +33,9 @@ class BufferView:
     def __init__(self, arr: Any, offset: int, size: int) -> None:
         offset, size = int(offset), int(size)
         if isinstance(arr, BufferView):
-            raise TypeError("a BufferView of a BufferView is its subview(offset, size)")
+            raise TypeError(
+                "cannot make a BufferView of a BufferView: use view.subview(offset, size)"
+            )
         if not (getattr(type(arr), "is_passed", False) or is_array(arr)):
             raise TypeError(f"BufferView requires an ndarray, got a {type(arr).__name__}")
         shape = tuple(arr.shape)
@@ -87,8 +89,8 @@ class BufferView:
     def __getitem__(self, key: object) -> BufferView:
         if not isinstance(key, slice):
             raise TypeError(
-                f"a BufferView takes a slice in Python scope, not a {type(key).__name__}: its "
-                "elements are those of view.get_ndarray()"
+                "in Python a BufferView can only be sliced, got an index of type "
+                f"{type(key).__name__}: read its elements from view.get_ndarray()"
             )
         return self.subview(*_range(range(self._size)[key]))
 

@@ -25,12 +25,12 @@ def rgb_to_hex(c: Sequence[Any]) -> Any:
         ValueError: there are fewer than three components.
     """
     if isinstance(c, str | bytes) or not hasattr(c, "__getitem__") or not hasattr(c, "__len__"):
-        raise TaichiTypeError(f"a colour must be three components, not {type(c).__name__}")
+        raise TaichiTypeError(f"expected a color of three components, got {type(c).__name__}")
     if len(c) < 3 or isinstance(c, Mapping):
-        raise ValueError(f"a colour must be three components, not {len(c)}")
+        raise ValueError(f"expected a color of three components, got {len(c)}")
     components = [np.asarray(c[k]) for k in range(3)]
     if any(component.dtype.kind not in "buif" for component in components):
-        raise TaichiTypeError("the components of a colour must be numbers")
+        raise TaichiTypeError("the components of a color must be numbers")
     with np.errstate(over="ignore"):
         cut = [
             np.nan_to_num(np.clip(255 * component.astype(np.float64), 0, 255))
@@ -55,6 +55,6 @@ def hex_to_rgb(color: Any) -> tuple[Any, Any, Any]:
     if not isinstance(color, int | np.integer) and (
         kind not in "iu" or not hasattr(color, "dtype")
     ):
-        raise TaichiTypeError(f"a colour must be an integer 0xRRGGBB, not {color!r:.80}")
+        raise TaichiTypeError(f"expected a color as an integer 0xRRGGBB, got {color!r:.80}")
     red, green, blue = (color >> shift & 255 for shift in (16, 8, 0))
     return red / 255, green / 255, blue / 255

@@ -55,7 +55,9 @@ class Sequential:
     def dispatch(self, kernel: Kernel, *args: Any) -> None:
         """Add the launch of a kernel. Raises TaichiTypeError for what is none."""
         if not isinstance(kernel, Kernel):
-            raise TaichiTypeError(f"a graph launches kernels, not a {type(kernel).__name__}")
+            raise TaichiTypeError(
+                f"a graph launches kernels: expected a kernel, got {type(kernel).__name__}"
+            )
         self.launches.append((kernel, args))
 
     def append(self, other: Sequential) -> None:

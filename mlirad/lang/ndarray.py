@@ -76,7 +76,7 @@ class Ndarray(AsArray):
         """Return the extents of the index axes. Raises TaichiTypeError while a kernel is
         compiled."""
         if being_built:
-            refuse_in_kernel("an ndarray is read", "x[i] is an element, x.shape the extents there")
+            refuse_in_kernel("an ndarray is read", "read elements by x[i] and extents by x.shape")
         return self._shape
 
     def __kernel_ref__(self) -> object:
@@ -208,7 +208,7 @@ class Ndarray(AsArray):
 
     def __bool__(self) -> NoReturn:
         raise TypeError(
-            "an ndarray is neither true nor false: 'a is None' asks whether there is one, a[...] "
+            "an ndarray has no truth value: 'a is None' tests whether there is one, and a[...] "
             "is an element"
         )
 
@@ -223,8 +223,9 @@ class Ndarray(AsArray):
 
     def __copy__(self) -> NoReturn:
         raise TypeError(
-            "an ndarray belongs to a program: keep a.to_numpy(), and make another one that takes "
-            "it by from_numpy; copy.deepcopy makes one in this program"
+            "an ndarray belongs to a running program and cannot be pickled: save a.to_numpy(), "
+            "and load it into a new ndarray by from_numpy; copy.deepcopy copies it within this "
+            "program"
         )
 
     def __reduce_ex__(self, protocol: object) -> tuple[object, ...]:
@@ -258,7 +259,7 @@ def with_layout(array: Ndarray, layout: Sequence[int]) -> Ndarray:
     axes = layout_of(layout, count, "ndarray")
     if array.is_repeated:
         raise TaichiRuntimeError(
-            "launches rely on the layout of the ndarray: name its axes when it is made"
+            "launches rely on the layout of the ndarray: set its layout when you create it"
         )
     for x in (array, array.grad):
         for relabelled in () if x is None else (x, *x.tangents):
@@ -296,8 +297,8 @@ def ndarray(
     refuse_unknown("ti.ndarray", unknown, ndarray)
     if isinstance(dtype, StructType):
         raise TaichiTypeError(
-            f"{dtype} is not supported as ndarray element type: a field of it is, or an ndarray "
-            "for each member"
+            f"{dtype} is not supported as ndarray element type: use a field, or an ndarray for "
+            "each member"
         )
     if isinstance(dtype, MatrixType):
         return make(dtype.shape, dtype.dtype, shape, needs_grad, layout)
@@ -321,7 +322,8 @@ def make(
     sizes = extents_of(shape, "an extent of an ndarray")
     if any(int(size) != size or not 0 < size < MAX_EXTENT for size in sizes):
         raise TaichiRuntimeError(
-            f"{shape} is not a valid shape for ndarray: extents are positive integers below 2**31"
+            f"{shape} is not a valid shape for ndarray: extents must be positive integers below "
+            "2**31"
         )
     extents, elements = tuple(int(size) for size in sizes), element_sizes(element_shape)
     axes = (

@@ -34,7 +34,7 @@ def grid(field_dict: Mapping[str, Any], shape: Shape) -> StructField:
     """
     sizes = sizes_of(shape)
     if len(sizes) not in (2, 3):
-        raise TaichiRuntimeError(f"a sparse grid has two or three axes, not {len(sizes)}")
+        raise TaichiRuntimeError(f"expected two or three axes for a sparse grid, got {len(sizes)}")
     field = declare(field_dict, {})
     program().trees.root.bitmasked(Axes(tuple(range(len(sizes)))), sizes).place(field)
     return field

@@ -47,8 +47,7 @@ def dataclass(cls: type) -> StructType:
                 raise TaichiSyntaxError("Default value in @dataclass is not supported.")
             if name in members:
                 raise TaichiCompilationError(
-                    f"member '{name}' of '{cls.__name__}' is declared in a class that it inherits "
-                    "from, too"
+                    f"member '{name}' of '{cls.__name__}' is also declared in a base class"
                 )
             members[name] = _evaluate(declared, kind)
     struct_type = StructType(**members, **{METHODS: _methods(cls)})
@@ -95,7 +94,7 @@ def _refuse_twice(cls: type) -> None:
             raise TaichiCompilationError(
                 f"member '{name}' of '{cls.__name__}' is declared twice",
                 again,
-                related=[(first, "declared here before")],
+                related=[(first, "first declared here")],
             )
         statements[name] = statement
 

@@ -110,9 +110,7 @@ def _check_keywords(name: str, unknown: dict[str, object], cure: str) -> None:
     if "order" in unknown:
         if cure == "layout":
             raise TypeError(f"{name}(...) does not accept order=; pass layout=(...) instead")
-        raise TypeError(
-            f"{name} does not accept order=, nor layout=; use the maker of fields instead"
-        )
+        raise TypeError(f"{name} does not accept order= or layout=; use ti.field instead")
     if unknown:
         raise TypeError(f"{name}() got unexpected keyword argument(s) {sorted(unknown)!r}")
 

@@ -133,7 +133,7 @@ def derivative_of(target: Field | Ndarray, kind: DerivativeKind) -> Field | Ndar
     if target.grad is None:
         raise TaichiRuntimeError(
             f"a derivative passes through a ti.ndarray of shape {target.shape} that is "
-            "communicated and has no gradient: give it needs_grad=True"
+            "communicated and has no gradient: create it with needs_grad=True"
         )
     if not kind.is_tangent:
         return target.grad

@@ -97,11 +97,14 @@ def ndarray(
         ValueError: the arguments contradict each other.
     """
     if ndim is not None and field_dim not in (None, ndim):
-        raise ValueError(f"ndim={ndim} and field_dim={field_dim}, which are names of one thing")
+        raise ValueError(
+            f"ndim={ndim} and field_dim={field_dim} contradict each other: they are two names "
+            "for the same number"
+        )
     if element_dim is not None or element_shape is not None:
         dtype = _element_type(dtype, element_dim, element_shape)
     if boundary not in ("unsafe", "clamp"):
-        raise ValueError(f"boundary is 'unsafe' or 'clamp', not {boundary!r}")
+        raise ValueError(f"expected boundary='unsafe' or boundary='clamp', got {boundary!r}")
     return NdarrayType(dtype, ndim if field_dim is None else field_dim, needs_grad, boundary)
 
 
@@ -113,10 +116,10 @@ def _element_type(
 ) -> TypeLike | MatrixType | None:
     """The type of elements with so many axes, or of a shape."""
     if isinstance(dtype, MatrixType):
-        raise TypeError(f"{dtype} says already what element_dim and element_shape say")
+        raise TypeError(f"{dtype} already determines element_dim and element_shape")
     axes = len(shape) if shape is not None else dim
     if axes is None or not 0 <= axes <= 2:
-        raise ValueError("elements of an array are scalars, vectors or matrices")
+        raise ValueError("expected scalars, vectors or matrices as elements of an array")
     if dim not in (None, axes):
         raise ValueError(f"element_dim={dim}, but element_shape={shape} has {axes} axes")
     if axes == 0:

@@ -136,7 +136,7 @@ def test_attributes_that_become_equal() -> None:
     step.dt = 0.0
     step.run(1.0)
     step.dt = -0.0
-    with pytest.warns(UserWarning, match=r"compiled for Step.dt = 0.0.* -0.0 now"):
+    with pytest.warns(UserWarning, match=r"compiled for Step.dt = 0.0.* now -0.0"):
         step.run(1.0)
 
 

@@ -273,7 +273,7 @@ def test_an_annotation_of_several_types_says_nothing_of_a_result() -> None:
     def several() -> int | float:
         return 1
 
-    with pytest.raises(ti.TaichiSyntaxError, match=r"one type, not int \| float"):
+    with pytest.raises(ti.TaichiSyntaxError, match=r"one type: got int \| float"):
         several()
 
 

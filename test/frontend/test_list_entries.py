@@ -198,9 +198,9 @@ def test_what_is_refused() -> None:
         items = (1.0, 2.0)
         items[0] = 3.0
 
-    refused(at_run_time, "a list is part of the compiled kernel, so it needs an index", 1)
+    refused(at_run_time, "a list is a constant of the compiled kernel, so its index must", 1)
     refused(beyond, "IndexError: list index out of range")
-    refused(longer, "keeps its length in a kernel: 'append' is not for it", 1)
-    refused(replaced, "keeps its length in a kernel: 3 cannot replace 2 entries")
-    refused(as_a_whole, "a list is not updated as a whole: update its entries")
-    refused(in_a_tuple, "an entry of a tuple cannot be assigned to in a kernel")
+    refused(longer, "cannot change in a kernel: 'append' is not supported", 1)
+    refused(replaced, "cannot change in a kernel: 3 cannot replace 2 entries")
+    refused(as_a_whole, "a list cannot be updated as a whole: update its entries")
+    refused(in_a_tuple, "an entry of a tuple cannot be assigned in a kernel")

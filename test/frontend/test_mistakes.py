@@ -107,7 +107,7 @@ class TestCounterparts:
             (math.floor, "ti.floor"),
             (math.log2, "ti.log2"),
             (np.square, r"x \* x"),
-            (math.gamma, "ti's functions"),
+            (math.gamma, "functions of ti"),
             (np.linalg.norm, r"x.norm\(\)"),
         ],
     )
@@ -122,7 +122,7 @@ class TestCounterparts:
         refused(
             run,
             ti.TaichiTypeError,
-            f"{function.__name__} is computed by Python, while compiling.*{cure}",
+            f"{function.__name__} is called by Python while the kernel is compiled.*{cure}",
         )
 
     def test_of_two_values_of_a_vector_and_of_a_field(self) -> None:
@@ -162,7 +162,11 @@ class TestCounterparts:
             for i in x:
                 x[i] = function()  # here
 
-        refused(run, ti.TaichiTypeError, f"{name} draws once, while compiling: {cure}")
+        refused(
+            run,
+            ti.TaichiTypeError,
+            f"{name} draws a single number, while the kernel is compiled: {cure}",
+        )
 
     def test_of_integers_from_a_normal_distribution(self) -> None:
         @ti.kernel
@@ -179,7 +183,7 @@ class TestCounterparts:
         def run():
             update(x[0], 1)  # here
 
-        refused(run, ti.TaichiTypeError, f"{update.__name__} updates integers, not f64")
+        refused(run, ti.TaichiTypeError, f"{update.__name__} updates integers: got f64")
 
     def test_on_what_is_known_while_compiling(self) -> None:
         @ti.kernel
@@ -259,7 +263,7 @@ def test_a_recursion_names_each_place_once() -> None:
         return odd(3)
 
     with pytest.raises(
-        ti.TaichiCompilationError, match="calls itself: recursion is not supported"
+        ti.TaichiCompilationError, match="calls itself: recursion is only supported"
     ) as caught:
         run()
     notes = caught.value.__notes__
@@ -440,7 +444,9 @@ class TestLosses:
 
     def test_of_fractions_in_python_warn_at_the_line(self) -> None:
         x = ti.field(ti.i32, shape=3)
-        with pytest.warns(UserWarning, match="field 'x' of type i32 takes 1 for 1.5") as caught:
+        with pytest.warns(
+            UserWarning, match="field 'x' of type i32 stores 1 instead of 1.5"
+        ) as caught:
             x[0] = 1.5  # here
         assert caught[0].filename == __file__
         x[1] = 3.0
@@ -531,13 +537,13 @@ class TestOuterNames:
         refused(
             declared,
             ti.TaichiSyntaxError,
-            r"'rate' is part of the compiled kernel, .* field \(rate\[None\] = ...\)",
+            r"'rate' is a constant of the compiled kernel, .* field \(rate\[None\] = ...\)",
         )
         for kernel, arguments in ((updated, ()), (read_before, ()), (under_a_condition, (1,))):
             refused(
                 kernel,
                 ti.TaichiNameError,
-                "'rate' is assigned in .*, so it is a local there",
+                "'rate' is assigned in .*, so it is a local variable there",
                 *arguments,
             )
 
@@ -597,15 +603,15 @@ class TestOuterNames:
 
         first.step = 0.25
         warns(
-            "kernel 'run' was compiled for Model.step = 0.5, and computes with that, but it is "
-            "0.25 now: pass it"
+            "kernel 'run' was compiled for Model.step = 0.5 and uses that value, but it is now "
+            "0.25: pass the value"
         )
         first.step = 0.125
         first.run(1)
         first.gravity = 1.0
         warns("Model.gravity = 9.5")
         first.now, first.then = first.then, first.now
-        warns("Model.now = .*'now'.* but it is .*'then.* now")
+        warns("Model.now = .*'now'.* but it is now .*'then")
         first.count = 3
         first.count = 2
         first.run(1)
@@ -646,14 +652,14 @@ class TestFieldsAsObjects:
     def test_truth_and_length(self) -> None:
         x, z, a = ti.field(ti.f64, shape=3), ti.field(ti.f64, shape=()), ti.ndarray(ti.f64, 3)
         with pytest.raises(
-            TypeError, match="neither true nor false: 'x is None' asks whether there is one"
+            TypeError, match="no truth value: 'x is None' tests whether there is a field"
         ):
             bool(x)
         with pytest.raises(TypeError, match=r"z\[None\] is an element"):
             assert not z
-        with pytest.raises(TypeError, match="'a is None' asks"):
+        with pytest.raises(TypeError, match="'a is None' tests"):
             bool(a)
-        with pytest.raises(TypeError, match="'z' has no index axes, so no length"):
+        with pytest.raises(TypeError, match="'z' has no axes and therefore no length"):
             len(z)
         assert len(x) == len(a) == 3
 
@@ -662,12 +668,13 @@ class TestFieldsAsObjects:
         x, a = ti.field(ti.f64, shape=3), ti.ndarray(ti.f64, 3)
         with pytest.raises(
             TypeError,
-            match=r"field 'x' lies in the memory of a program.* x.to_numpy\(\), .* from_numpy",
+            match=r"field 'x' belongs to a running program.* x.to_numpy\(\), .* from_numpy",
         ):
             act(x)
         if act is copy.copy:
             with pytest.raises(
-                TypeError, match=r"an ndarray belongs to a program.* a.to_numpy\(\), .* from_numpy"
+                TypeError,
+                match=r"an ndarray belongs to a running program.* a.to_numpy\(\), .* from_numpy",
             ):
                 act(a)
 
@@ -709,7 +716,10 @@ class TestSourceText:
         assert [line.strip() for line in lines[-2:]] == ["x[i] = yy", "^"]
 
     def test_that_nobody_keeps(self) -> None:
-        cure = "a kernel is compiled from its text. Put it into a file, and run or import that"
+        cure = (
+            "a kernel is compiled from its source text. Put it in a file, and run or import the "
+            "file"
+        )
         by_stdin = run_python(text=PROGRAM.format(value="2.0")).stderr.splitlines()[-1]
         assert (
             "comes from standard input or an interactive prompt" in by_stdin

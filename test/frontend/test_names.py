@@ -47,17 +47,17 @@ def run():
     result[None] = s
 """
 CHANGES = {
-    "number = 3.0": "for number = 2.0, and computes with that, but it is 3.0 now: pass it",
-    "count = 4": "for count = 3, and",
-    "number = 2": r"for number = 2.0, and computes with that, but it is 2 now",
-    "offsets = [1]": r"for offsets = \[1, 2\], and",
-    "offsets = [1, 2.0]": r"for offsets = \[1, 2\], and .* \[1, 2.0\] now",
+    "number = 3.0": "for number = 2.0 and uses that value, but it is now 3.0: pass the value",
+    "count = 4": "for count = 3 and",
+    "number = 2": r"for number = 2.0 and uses that value, but it is now 2",
+    "offsets = [1]": r"for offsets = \[1, 2\] and",
+    "offsets = [1, 2.0]": r"for offsets = \[1, 2\] and .* now \[1, 2.0\]",
     "table = np.ones(3)": "for table = ",
     "down = ti.Vector([0.0, 9.8])": "for down = ",
-    "x, y = y, x": "for x = <ti.field 'x' f64>, and .* it is <ti.field 'y' f64>",
-    "power = ti.func(lambda a: a)": "with <ti.func 'power'>, and calls it, but it has",
-    "twice = ti.func(lambda a: 3 * a)": "with <ti.func '<lambda>'>, and calls it",
-    "def constant():\n    return 5.0": "with <function constant .*>.* the kernel again, too",
+    "x, y = y, x": "for x = <ti.field 'x' f64> and .* now <ti.field 'y' f64>",
+    "power = ti.func(lambda a: a)": "with <ti.func 'power'> and calls it, but the function has",
+    "twice = ti.func(lambda a: 3 * a)": "with <ti.func '<lambda>'> and calls it",
+    "def constant():\n    return 5.0": "with <function constant .*>.* the kernel again as well",
 }
 SAME = [
     "number, count, offsets, table = 2.0, 3, [1, 2], np.arange(3.0)",
@@ -133,13 +133,13 @@ def test_globals_and_names_around_a_function(monkeypatch: pytest.MonkeyPatch) ->
     run(2.0, 0)
     assert total[None] == 8 + math.pi
     zero = -0.0
-    with pytest.warns(UserWarning, match=r"for zero = 0.0, and .* it is -0.0 now"):
+    with pytest.warns(UserWarning, match=r"for zero = 0.0 and .* it is now -0.0"):
         run(2.0, 0)
     scale, zero = 4.0, 0.0
-    with pytest.warns(UserWarning, match=r"for scale = 3.0, and .* it is 4.0 now"):
+    with pytest.warns(UserWarning, match=r"for scale = 3.0 and .* it is now 4.0"):
         run(a=2.0, kind=0)
     monkeypatch.setitem(globals(), "number", 7.0)
-    with pytest.warns(UserWarning, match=r"for number = 2.0, and .* it is 7.0 now"):
+    with pytest.warns(UserWarning, match=r"for number = 2.0 and .* it is now 7.0"):
         run(2.0, 0)
     scale = 3.0
     silent(lambda: run(2.0, 0))
@@ -158,7 +158,7 @@ def test_attributes_of_a_module() -> None:
     silent(run)
     for name, value in (("step", 0.5), ("rate", 2.0)):
         setattr(settings, name, 4.0)
-        with pytest.warns(UserWarning, match=rf"for {name} = {value}, and .* it is 4.0 now"):
+        with pytest.warns(UserWarning, match=rf"for {name} = {value} and .* it is now 4.0"):
             assert run() == 1.0
         silent(run)
 

@@ -140,7 +140,7 @@ class TestChanges:
             marks = ("here",) if kernel.__name__ == "conditional" else ("here", "outer")
             refused(
                 kernel,
-                "is changed in a (branch|loop), which is known only at run time",
+                "is changed in a (branch|loop), whose outcome is known only at run time",
                 1,
                 marks=marks,
             )
@@ -204,7 +204,7 @@ class TestChanges:
                 chosen = [2.0]  # here
             return chosen[0]
 
-        refused(run, "'chosen' names a list from outside of a branch", 1)
+        refused(run, "'chosen' names a list from outside a branch", 1)
 
     def test_of_an_attribute_or_an_entry_is_refused_anywhere(self) -> None:
         holder, table, items = Holder(), {"a": 1.0}, [1.0]
@@ -226,10 +226,10 @@ class TestChanges:
         def updated():
             items[0] += 3.0  # here
 
-        refused(attribute, "an attribute of a Holder cannot be assigned to in a kernel", 1)
-        refused(new_attribute, "an attribute of a Holder cannot be assigned to in a kernel")
-        refused(entry, "an entry of a dict cannot be assigned to in a kernel")
-        refused(updated, "an entry of a list cannot be assigned to in a kernel")
+        refused(attribute, "an attribute of a Holder cannot be assigned in a kernel", 1)
+        refused(new_attribute, "an attribute of a Holder cannot be assigned in a kernel")
+        refused(entry, "an entry of a dict cannot be assigned in a kernel")
+        refused(updated, "an entry of a list cannot be assigned in a kernel")
 
 
 class TestAllowed:
@@ -398,7 +398,7 @@ class TestValues:
 
         refused(
             locals()[where],
-            "was made in (a branch|the condition of a loop|a loop), and is used outside it",
+            "was created in (a branch|the condition of a loop|a loop) and is used outside it",
             3,
             marks=("here", "made"),
         )
@@ -419,6 +419,6 @@ class TestValues:
 
         with pytest.raises(
             ti.TaichiCompilationError,
-            match="was made outside 'f', which has derivatives of its own",
+            match="was made outside 'f', which has its own derivatives",
         ):
             run(3.0)

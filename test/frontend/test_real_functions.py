@@ -260,7 +260,7 @@ def test_references() -> None:
         v = ti.f32(2.0)
         square(v, n)
 
-    for kernel, reason in ((constant, "takes a variable"), (other_type, "a reference to f64")):
+    for kernel, reason in ((constant, "pass a variable"), (other_type, "a reference to f64")):
         with pytest.raises(ti.TaichiTypeError, match=reason):
             kernel()
 

@@ -394,31 +394,31 @@ class TestInKernels:
 
 
 MISTAKES = {
-    "s == t": "structs are not compared as a whole",
+    "s == t": "structs cannot be compared",
     "s + t": "unsupported operand",
     "s.masss": "has no member 'masss': did you mean 'mass'",
     "s['masss']": "has no member 'masss': did you mean 'mass'",
     "Body(masss=1)": "has no member 'masss': did you mean 'mass'",
     "Body(1, mass=2)": "member 'mass' of a struct is given twice",
-    "Body(1, 2, 3, 4, 5)": "5 values for a struct of 4 members",
+    "Body(1, 2, 3, 4, 5)": "expected 4 values for the members of a struct, got 5",
     "Body([1, 2])": "member 'mass' of a struct is a scalar",
     "Body(1, s)": "member 'pos' is a vector or matrix",
     "ti.cast(s, ti.i32)": "a Struct cannot be converted to",
     "float(s)": "a Struct cannot be converted to",
     "s if i else 1.0": "the branches of a conditional expression are a scalar and a struct",
-    "ti.select(i, s, t)": "is not a value of a kernel",
-    "s[0]": "a struct is subscripted by the name of a member",
-    "not s": "a condition must be a scalar",
-    "needs(Pair())": "a <ti.StructType mass=f32, .* is needed here: its members are",
+    "ti.select(i, s, t)": "cannot be a value in a kernel",
+    "s[0]": "a struct is indexed by the name of a member",
+    "not s": "expected a scalar as the condition",
+    "needs(Pair())": "expected a <ti.StructType mass=f32, .* here: its members are",
 }
 WRONG_STATEMENTS = {
     "s = 1.0": "Only dict or Struct can be assigned to a Struct",
     "s = Pair()": "Member mismatch between structs",
     "s.pos = ti.Vector([1.0, 2.0, 3.0])": "shape",
-    "s += t": "a struct is not updated as a whole",
-    "a, b = s": "a struct is not iterated over",
-    "outside.mass = 2.0": "this cannot be assigned to",
-    "setattr(s, 'mass', 2.0)": "that is no variable cannot be assigned to",
+    "s += t": "a struct cannot be updated as a whole",
+    "a, b = s": "a struct cannot be iterated over",
+    "outside.mass = 2.0": "cannot assign to this",
+    "setattr(s, 'mass', 2.0)": "that is not a variable cannot be assigned",
 }
 
 
@@ -471,11 +471,13 @@ class TestDeclarations:
         assert message.count(__file__) == 2 and "a: ti.i32" in message and "a: ti.f32" in message
 
     def test_a_member_and_a_method(self) -> None:
-        with pytest.raises(ti.TaichiCompilationError, match="'a' names a member and a method"):
+        with pytest.raises(ti.TaichiCompilationError, match="'a' names both a member and a method"):
             ti.types.struct(a=ti.f32, __struct_methods={"a": lambda self: 1})
 
     def test_a_member_again_in_a_derived_class(self) -> None:
-        with pytest.raises(ti.TaichiCompilationError, match="'mass' of 'Heavy' is declared in a"):
+        with pytest.raises(
+            ti.TaichiCompilationError, match="'mass' of 'Heavy' is also declared in a"
+        ):
 
             @ti.dataclass
             class Heavy(Body):

@@ -41,7 +41,7 @@ MISTAKES = {
         "def k():\n    for i in x:\n        loss[None] += x[i]\nk()",
         "forget @ti.kernel",
     ),
-    "tape of inputs": ("ti.ad.Tape(loss, x)", r"one loss.* x.grad has that of x"),
+    "tape of inputs": ("ti.ad.Tape(loss, x)", r"one loss.* x.grad is that of x"),
     "backward": (
         kernel("for i in x: loss[None] += x[i]", call="with ti.ad.Tape(loss) as t: k()")
         + "t.backward()",
@@ -63,8 +63,8 @@ MISTAKES = {
     "typo": ("ti.feild(ti.f32, 3)", "did you mean 'field'"),
     "unused stop_grad": (kernel("for i in x: ti.stop_grad(x[i])"), "the result is not used"),
     "math": (kernel("for i in x: x[i] = np.sin(x[i])"), "use ti.sin"),
-    "print of a field": (kernel("print(x)"), r"its elements are x\[i\]"),
-    "time": ("import time\n" + kernel("x[0] = time.time()"), "pass what it gives as an argument"),
+    "print of a field": (kernel("print(x)"), r"print elements x\[i\] here"),
+    "time": ("import time\n" + kernel("x[0] = time.time()"), "pass its result as an argument"),
     "missing type": (kernel("x[0] = a", "a", call="k(1)"), "must be type annotated"),
     "undefined name": (kernel("x[0] = z"), 'Name "z" is not defined'),
     "wrong number of arguments": (kernel("x[0] = a", "a: ti.f32"), "Parameter .* missing"),

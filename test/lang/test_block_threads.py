@@ -253,7 +253,7 @@ def test_threads_outside_of_a_parallel_loop() -> None:
     def alone() -> ti.i32:
         return subgroup.shuffle(3, 0)
 
-    with pytest.raises(TaichiCompilationError, match="there is none around"):
+    with pytest.raises(TaichiCompilationError, match="call it inside a parallel loop"):
         alone()
 
 
@@ -266,7 +266,7 @@ def test_what_other_blocks_see_has_no_order() -> None:
             y[i] = 1
             ti.simt.grid.mem_fence()
 
-    with pytest.raises(TaichiCompilationError, match=r"grid.mem_fence orders what other blocks"):
+    with pytest.raises(TaichiCompilationError, match=r"grid.mem_fence between blocks"):
         publish()
 
 
@@ -279,7 +279,7 @@ def test_a_block_of_another_size() -> None:
         for i in range(64):
             y[i] = block.reduce_add(i, 32, ti.i32)
 
-    with pytest.raises(TaichiCompilationError, match="a block of 32 threads, in a loop whose"):
+    with pytest.raises(TaichiCompilationError, match="expected block_dim=64, got 32"):
         add()
 
 

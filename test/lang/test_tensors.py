@@ -135,7 +135,7 @@ def test_sparse_fields_and_gradients_are_not_pickled() -> None:
     x, y = ti.field(ti.f64), ti.field(ti.f64, 3, needs_grad=True)
     ti.root.pointer(ti.i, 4).place(x)
     for value in (x, y.grad):
-        with pytest.raises(TypeError, match=r"cannot be pickled or copied: keep x.to_numpy\(\)"):
+        with pytest.raises(TypeError, match=r"cannot be pickled or copied: save x.to_numpy\(\)"):
             pickle.dumps(value)
 
 

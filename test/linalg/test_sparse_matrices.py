@@ -271,7 +271,7 @@ def test_bad_input_is_refused() -> None:
     put(builder, 3)
     with pytest.raises(ti.TaichiIndexError, match=r"\(3, 1\), outside of a matrix of shape"):
         builder.build()
-    with pytest.raises(ti.TaichiRuntimeTypeError, match=r"sparse_matrix_builder.. is needed"):
+    with pytest.raises(ti.TaichiRuntimeTypeError, match=r"expected ti.types.sparse_matrix_builder"):
         put(np.zeros(3), 1)
     with pytest.raises(ti.TaichiRuntimeError, match="max_num_triplets is a positive"):
         ti.linalg.SparseMatrixBuilder(3, 3)
@@ -302,7 +302,7 @@ def test_bad_input_is_refused() -> None:
         ("A[0] += 1.0", "2 index axes"),
         ("A[0.5, 0] += 1.0", "must be an integer"),
         ("A += 1.0", "entry by entry"),
-        ("A[0, 0] += ti.Vector([1.0, 2.0])", "a scalar is added"),
+        ("A[0, 0] += ti.Vector([1.0, 2.0])", "expected a scalar to add"),
     ],
 )
 def test_what_kernels_cannot_do_with_a_builder(

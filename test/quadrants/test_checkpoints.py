@@ -296,7 +296,7 @@ REFUSED = {
     _without_graph: r"checkpoints=True\) requires graph=True",
     _twice: "cp_id 0 is already used",
     _in_another: "cannot be nested",
-    _in_a_loop: "stands at the kernel top level",
+    _in_a_loop: "must be at the top level of the kernel",
     _of_an_assignment: "bare top-level Assign statement",
     _of_a_vector: r"an array of shape \(\)",
     _of_a_text: "an int literal or an IntEnum value",

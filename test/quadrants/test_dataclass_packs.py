@@ -103,7 +103,7 @@ def test_members_may_change_between_launches() -> None:
 
 def test_an_object_of_another_class_is_refused() -> None:
     qd.init()
-    with pytest.raises(qd.QuadrantsRuntimeTypeError, match="State is needed, not a Inner"):
+    with pytest.raises(qd.QuadrantsRuntimeTypeError, match="expected State, got Inner"):
         run(Inner(np.zeros(3), 1), 2.0)
 
 

@@ -153,7 +153,9 @@ def test_a_graph_of_arrays_that_are_gone() -> None:
 
     run()
     root.destroy()
-    with pytest.raises(TaichiCompilationError, match="field 'y' belongs to a destroyed tree"):
+    with pytest.raises(
+        TaichiCompilationError, match="field 'y' belongs to a layout tree that was destroyed"
+    ):
         run()
 
 
@@ -230,12 +232,12 @@ def _returns() -> None:
 
 REFUSED = {
     _without_graph: r"requires @qd.kernel\(graph=True\)",
-    _in_a_loop: "kernel top level",
+    _in_a_loop: "top level of the kernel",
     _of_a_vector: r"an array of shape \(\)",
-    _left_early: "left by its counter alone",
+    _left_early: "only end by its counter",
     _alone: "directly inside a qd.graph.parallel_context",
-    _of_two_kinds: "may contain only",
-    _waits: "threads wait within qd.graph.do_while",
+    _of_two_kinds: "may only contain",
+    _waits: "threads cannot synchronize in qd.graph.do_while",
     _returns: "not supported for kernels with a return value",
 }
 

@@ -113,7 +113,7 @@ def test_loops_have_names() -> None:
         for i in x:
             x[i] = i
 
-    with pytest.raises(qd.QuadrantsTypeError, match="the name of a loop is a text"):
+    with pytest.raises(qd.QuadrantsTypeError, match="expected a string as the name of a loop"):
         wrong()
 
 

@@ -94,7 +94,7 @@ def test_what_is_no_stream() -> None:
     stream.destroy()
     with pytest.raises(RuntimeError, match="the stream was destroyed"):
         run(qd_stream=stream)
-    with pytest.raises(TypeError, match=r"made by create_stream\(\), not 3"):
+    with pytest.raises(TypeError, match=r"made by create_stream\(\), got 3"):
         run(qd_stream=3)
 
 

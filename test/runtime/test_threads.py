@@ -269,7 +269,7 @@ def test_a_tape_is_left_in_its_thread() -> None:
     tape = ti.ad.Tape(loss)
     tape.__enter__()
     square(x, loss, 1.0)
-    with pytest.raises(RuntimeError, match="left in another thread"):
+    with pytest.raises(RuntimeError, match="left in the thread that entered it"):
         in_another(lambda: tape.__exit__(None, None, None))
     tape.__exit__(None, None, None)
     assert x.grad[2] == 4.0

@@ -102,8 +102,8 @@ class Budget(Keeper):
         sees what is between them. Raises TaichiRuntimeError for a sparse field."""
         if isinstance(elements, SparseElements):
             raise TaichiRuntimeError(
-                f"ti.ad.Tape(memory=...): Python writes to field '{key}' of a sparse block, which "
-                "cannot be made again within a budget"
+                f"ti.ad.Tape(memory=...): Python writes to field '{key}' of a sparse block, "
+                "which cannot be recomputed within a memory limit"
             )
         is_primal = not (isinstance(key, str) and self.program.derivatives.are_derivatives(key))
         units, partial = self.units.around(key, elements, box) if is_primal else ((), frozenset())
@@ -185,14 +185,15 @@ class Budget(Keeper):
             raise TaichiMemoryError(self._message()) from None
 
     def explain(self, entries: Sequence[Entry]) -> Explanation:
-        head = f"memory={self.memory!r}: {self.limit} bytes, of {self.would_keep} without a budget"
+        head = f"memory={self.memory!r}: {self.limit} bytes, of {self.would_keep} without a limit"
         return explain_budget(self.planner, self.units, self.copies, self.names, head)
 
     def _message(self) -> str:
         return (
-            f"ti.ad.Tape(memory={self.memory}): these are too few bytes for this program: memory="
-            f"{self.planner.graph.least()} is the least that can, for what was in memory at first "
-            "and is overwritten, for what cannot be made again, and for what the program leaves"
+            f"ti.ad.Tape(memory={self.memory}): the memory limit is too low for this program: "
+            f"memory={self.planner.graph.least()} is the lowest limit that works, for initial "
+            "values that are overwritten, for values that cannot be recomputed, and for what "
+            "the program leaves"
         )
 
 
@@ -205,10 +206,10 @@ def _run_gradient(call: RecordedCall, units: Units) -> None:
     for array, checksum in zip(arrays, before):
         if array.elements.checksum() != checksum:
             raise TaichiRuntimeError(
-                f"ti.ad.Tape(memory=...): the gradient given for {call} writes over "
-                f"{'field ' if isinstance(array.key, str) else ''}'{array.key}', of which launches "
-                "may have to be made again: let it write to fields that the recorded program does "
-                "not use"
+                f"ti.ad.Tape(memory=...): the gradient function of {call} overwrites "
+                f"{'field ' if isinstance(array.key, str) else ''}'{array.key}', but launches "
+                "that use it may have to run again: let it write to fields that the recorded "
+                "program does not use"
             )
 
 

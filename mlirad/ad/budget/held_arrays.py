@@ -82,8 +82,8 @@ class HeldArrays:
     def _check(array: TapeArray, box: Box, who: str) -> None:
         if array.mirror is not None and array.mirror.differs(box):
             raise TaichiRuntimeError(
-                f"ti.ad.Tape(memory=...): Python has changed {array.describe()} before {who}, and "
-                "launches that read it may have to be done again: pass a ti.ndarray, or a new "
+                f"ti.ad.Tape(memory=...): Python has changed {array.describe()} before {who}, "
+                "but launches that read it may have to run again: pass a ti.ndarray, or a new "
                 "array to each launch"
             )
 
@@ -92,8 +92,8 @@ class HeldArrays:
             if array in self._written or other in self._written:
                 raise TaichiRuntimeError(
                     f"ti.ad.Tape(memory=...): {array.describe()} and {other.describe()} share "
-                    "memory and are not the same array, and a kernel writes to it: pass one array "
-                    "and an index, or a ti.ndarray"
+                    "memory but are not the same array, and a kernel writes to it: pass one "
+                    "array and an index, or a ti.ndarray"
                 )
 
 

@@ -120,7 +120,7 @@ class KernelUse:
     def _error(self, problem: str, place: str) -> TaichiRuntimeError:
         return TaichiRuntimeError(
             f"ti.ad.Tape(memory=...): kernel '{self.name}' {problem} at {place}, which cannot be "
-            "made again within a budget"
+            "recomputed within a memory limit"
         )
 
     def again(

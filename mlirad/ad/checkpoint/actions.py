@@ -86,9 +86,9 @@ class LaunchAlone(Action, msgspec.Struct, frozen=True, metaclass=AbstractStruct)
         *values, arrays, sums = arguments
         if checksums(arrays) != sums:
             raise TaichiRuntimeError(
-                f"an array argument of kernel '{self.variant.kernel.name}' holds something else "
-                "than when the step of a checkpointed loop was first run: pass a ti.ndarray, or a "
-                "new array for each step"
+                f"an array argument of kernel '{self.variant.kernel.name}' has changed since the "
+                "step of a checkpointed loop first ran: pass a ti.ndarray, or a new array for "
+                "each step"
             )
         return Launch(self.kernel, self.variant, tuple(values), arrays)
 

@@ -65,7 +65,8 @@ def checkpointed(
         return CheckpointedSteps(tape, steps, declared)
     if not callable(steps):
         raise TaichiTypeError(
-            f"ti.ad.checkpointed(step, over, ...): step is a function, not a {type(steps).__name__}"
+            "ti.ad.checkpointed(step, over, ...): expected a function as step, got "
+            f"{type(steps).__name__}"
         )
     loop = CheckpointedSteps(tape, over, declared)
     for t in loop:
@@ -83,7 +84,7 @@ def _tape() -> Recording | None:
         return None
     if tape.ledger.rules == "refuse":
         raise TaichiRuntimeError(
-            'ti.ad.checkpointed() keeps snapshots, which rules="refuse" does not allow'
+            'ti.ad.checkpointed() saves snapshots, which rules="refuse" does not allow'
         )
     is_any_loop = tape.ledger.keeper.repeats_launches or not tape.ledger.order.repeats_steps
     return None if is_any_loop else tape
@@ -99,12 +100,12 @@ def declared_of(
     for target in scratch_fields:
         if target in state_fields:
             raise TaichiTypeError(
-                f"ti.ad.checkpointed(): {_name(target)} is in state= and in scratch="
+                f"ti.ad.checkpointed(): {_name(target)} is both in state= and in scratch="
             )
         if target not in floats:
             raise TaichiTypeError(
-                f"ti.ad.checkpointed(): scratch= takes fields of floats: put {_name(target)} "
-                f"into state="
+                f"ti.ad.checkpointed(): scratch= takes float fields: put {_name(target)} into "
+                "state="
             )
     size, more = (
         sum(memory_of(target)[1].copy_bytes() for target in targets)
@@ -121,7 +122,7 @@ class CheckpointedSteps:
     def __init__(self, tape: Recording | None, over: object, declared: LoopDeclaration) -> None:
         if not isinstance(over, Iterable):
             raise TaichiTypeError(
-                f"ti.ad.checkpointed() goes over a range or another iterable, not a "
+                "ti.ad.checkpointed() expected a range or another iterable, got "
                 f"{type(over).__name__}"
             )
         self._program = program()
@@ -133,12 +134,11 @@ class CheckpointedSteps:
     def __iter__(self) -> Iterator[Any]:
         if self._begun:
             raise TaichiRuntimeError(
-                "a checkpointed loop can be gone through once: call ti.ad.checkpointed() again"
+                "a checkpointed loop can run only once: call ti.ad.checkpointed() again"
             )
         if self._program.threads.recorder is not self._outer:
             raise TaichiRuntimeError(
-                "a checkpointed loop is gone through in the tape, and in the loop, that it was "
-                "made in"
+                "a checkpointed loop must run in the tape, and in the loop, in which it was created"
             )
         self._begun = True
         outer = self._outer
@@ -169,7 +169,7 @@ def _targets(value: object, role: str) -> tuple[Target, ...]:
     targets = [value] if isinstance(value, Field | Ndarray | LeafGroup) else value
     if not isinstance(targets, list | tuple):
         raise TaichiTypeError(
-            f"ti.ad.checkpointed(): {role}= takes a list of fields and ti.ndarrays, not a "
+            f"ti.ad.checkpointed(): {role}=: expected a list of fields and ti.ndarrays, got "
             f"{type(value).__name__}"
         )
     single: list[Any] = [
@@ -180,14 +180,14 @@ def _targets(value: object, role: str) -> tuple[Target, ...]:
     for target in single:
         if not isinstance(target, Field | Ndarray):
             raise TaichiTypeError(
-                f"ti.ad.checkpointed(): {role}= takes fields and ti.ndarrays, not a "
+                f"ti.ad.checkpointed(): {role}=: expected fields and ti.ndarrays, got "
                 f"{type(target).__name__}"
             )
         if (isinstance(target, Field) and target.primal is not None) or (
             isinstance(target, Ndarray) and target.is_gradient
         ):
             raise TaichiTypeError(
-                f"ti.ad.checkpointed(): {role}= takes no gradients: {_name(target)}"
+                f"ti.ad.checkpointed(): {role}= does not take gradients: {_name(target)}"
             )
         if isinstance(target, Field):
             target.find_memory()
@@ -204,23 +204,23 @@ def _name(target: Target) -> str:
 
 def _snapshots(snapshots: int | None, memory: int | str | None, size: int, more: int) -> int:
     if (snapshots is None) == (memory is None):
-        raise TaichiTypeError("ti.ad.checkpointed() takes one of snapshots= and memory=")
+        raise TaichiTypeError("ti.ad.checkpointed(): pass either snapshots= or memory=")
     if memory is None:
         if not isinstance(snapshots, int) or isinstance(snapshots, bool):
             raise TaichiTypeError(
-                f"ti.ad.checkpointed(): snapshots= is a number, not {snapshots!r}"
+                f"ti.ad.checkpointed(): expected a number for snapshots=, got {snapshots!r}"
             )
         if snapshots < 1:
             raise TaichiRuntimeError(
-                f"ti.ad.checkpointed(): snapshots={snapshots}: at least 1 is needed, the first "
-                f"state"
+                f"ti.ad.checkpointed(): snapshots={snapshots}: expected at least 1, for the "
+                "first state"
             )
         return snapshots
     count = (bytes_of(memory, "ti.ad.checkpointed()") - 3 * (size + more)) // max(size, 1)
     if count < 1:
         raise TaichiRuntimeError(
-            f"ti.ad.checkpointed(): memory={memory!r} is too small: a state has {size} bytes, and "
-            f"{4 * size + 3 * more} are needed for a snapshot, for what the program leaves, and "
-            "for what the reverses of two steps keep"
+            f"ti.ad.checkpointed(): memory={memory!r} is too small: a state has {size} bytes, "
+            f"and {4 * size + 3 * more} are needed for a snapshot, for what the program leaves, "
+            "and for what the reverses of two steps save"
         )
     return count

@@ -114,7 +114,8 @@ class Loop(Entry):
         """Raise TaichiRuntimeError: steps are recorded again one by one."""
         raise TaichiRuntimeError(
             f"the checkpointed loop at {self.declared.place} is on a tape whose program uses "
-            f"gradients ({', '.join(sorted(outer_adjoints.symbols))}): take it without checkpoints"
+            f"gradients ({', '.join(sorted(outer_adjoints.symbols))}): use a loop without "
+            "checkpoints"
         )
 
     def reverse(self) -> None:

@@ -40,7 +40,7 @@ def check_scratch(declared: LoopDeclaration, step: int) -> None:
         if target.dtype.is_float and np.isnan(memory_of(target)[1].read()).any():
             names = ", ".join(f"'{field.symbol}'" for field in declared.scratch)
             raise TaichiRuntimeError(
-                f"ti.ad.checkpointed() at {declared.place}: step {step} leaves NaN in its state, "
-                f"run again with NaN in scratch=: one of {names} is read by a step before the "
-                "step writes it, so it belongs to state="
+                f"ti.ad.checkpointed() at {declared.place}: step {step} produces NaN in its "
+                f"state if it runs again with NaN in scratch=: a step reads one of {names} "
+                "before it writes it, so put it into state="
             )

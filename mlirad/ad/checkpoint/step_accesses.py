@@ -104,8 +104,8 @@ class StepAccesses:
                     )
                 if places is not accesses.read and not buffer.is_ours:
                     raise self.error(
-                        f"{who} writes to an array argument at {place} that is no ti.ndarray: its "
-                        "changes cannot be followed"
+                        f"{who} writes to an array argument at {place} that is not a ti.ndarray: "
+                        "its changes cannot be tracked"
                     )
                 note(
                     buffer.address,
@@ -131,8 +131,8 @@ class StepAccesses:
             )
         if self.log.calls_gradient:
             raise self.error(
-                f"{who} adds to {name} at {place}, and a gradient given for a function may read "
-                "it: put it into state="
+                f"{who} adds to {name} at {place}, and a user-defined gradient may read it: put "
+                "it into state="
             )
         self.log.sums[key] = elements
         if self.note_sum is not None:
@@ -165,8 +165,8 @@ class StepAccesses:
             return
         if self.log.sums:
             raise self.error(
-                f"function '{function.__name__}' has a gradient of its own, which may read "
-                f"{', '.join(repr(key) for key in self.log.sums)}: put that into state="
+                f"function '{function.__name__}' has its own gradient, which may read "
+                f"{', '.join(repr(key) for key in self.log.sums)}: put it into state="
             )
         self.log.calls_gradient = True
         if self.outer is not None:

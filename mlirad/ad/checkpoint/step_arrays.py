@@ -50,8 +50,8 @@ class StepArrays:
             return buffer
         if self.accesses.has_read(mirror.copy.address) and mirror.differs(array.full_box):
             raise self.accesses.error(
-                f"array argument '{buffer.name}' of kernel '{name}' holds something "
-                "else than in an earlier step: pass a ti.ndarray, or a new array for each step"
+                f"array argument '{buffer.name}' of kernel '{name}' has changed since an earlier "
+                "step: pass a ti.ndarray, or a new array for each step"
             )
         position = entries.index(self.loop)
         entries[position:position] = arrays.unseen.look_at(array, self.ledger.versions)

@@ -128,9 +128,9 @@ class StepRecorder(Recorder):
         uses."""
         for symbol in filter(self.tape.empties_gradient, variant.kernel.emptied):
             raise TaichiRuntimeError(
-                f"{caller()}: kernel '{variant.kernel.name}' deactivates '{symbol}', of which the "
-                "program uses the gradient, inside a checkpointed loop, which cannot make "
-                "gradients again: take a plain loop"
+                f"{caller()}: kernel '{variant.kernel.name}' deactivates '{symbol}', of which "
+                "the program uses the gradient, inside a checkpointed loop, which cannot "
+                "recompute gradients: use a plain loop"
             )
 
     def launch_reverse(self, launch: Launch) -> None:
@@ -197,5 +197,5 @@ def _refuse_clocks(variant: Variant) -> None:
     for place in variant.notes.clocks():
         raise TaichiRuntimeError(
             f"{caller()}: kernel '{variant.kernel.name}' reads a clock at {place}, inside a "
-            "checkpointed loop, whose steps are run again: take a plain loop"
+            "checkpointed loop, whose steps run again: use a plain loop"
         )

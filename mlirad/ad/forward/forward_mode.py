@@ -56,7 +56,7 @@ class FwdMode:
         params, several = as_list(param)
         self.param = [_differentiable(target, "param") for target in params]
         if has_twice(self.param):
-            raise TaichiTypeError("`param` of FwdMode has a field twice: add up its seeds")
+            raise TaichiTypeError("`param` of FwdMode contains a field twice: add up its seeds")
         if several and seed is not None and len(seed) != len(self.param):
             raise TaichiTypeError(f"{len(seed)} seeds for {len(self.param)} parameters")
         directions = list(seed) if several and seed is not None else [seed] * len(self.param)
@@ -90,7 +90,7 @@ class FwdMode:
         current = program()
         if current.threads.recorder is not None:
             raise TaichiRuntimeError(
-                "a tape or a forward mode is recording already: they cannot be nested"
+                "a tape or a forward mode is already recording: they cannot be nested"
             )
         self.entered, current.derivatives.directions = True, self.count
         self.recorder = recorder = TangentRecorder(current, self.count)
@@ -147,7 +147,8 @@ def _differentiable(target: object, role: str) -> Target:
     if isinstance(target, Ndarray) and target.grad is not None:
         return target
     raise TaichiTypeError(
-        f"`{role}` of FwdMode is a float field, or an ndarray with needs_grad=True, not {target!r}"
+        f"`{role}` of FwdMode must be a float field, or an ndarray with needs_grad=True: got "
+        f"{target!r}"
     )
 
 
@@ -172,8 +173,8 @@ def directions_of(param: Target, seed: Any) -> Array:
     if rows.ndim >= 1 and rows.shape[1:] in (shape, (size,)) and rows.shape[0] > 0:
         return rows.reshape(-1, *shape)
     raise TaichiTypeError(
-        f"a seed of shape {rows.shape} for a parameter of shape {shape}: it has that shape, or "
-        f"({size},), or that of several directions, (k, {size})"
+        f"a seed of shape {rows.shape} for a parameter of shape {shape}: expected that shape, or "
+        f"({size},), or (k, {size}) for k directions"
     )
 
 

@@ -85,7 +85,9 @@ class ForwardOverReverse(Order):
     def prepare(self, loss: Target | None) -> None:
         """Give the loss, and what derivatives are taken in, a gradient and duals."""
         if not isinstance(loss, Field) or not loss.dtype.is_float:
-            raise TaichiTypeError(f"the loss of a Hessian is a 0-D float field, not {loss!r}")
+            raise TaichiTypeError(
+                f"expected a 0-D float field as the loss of a Hessian, got {loss!r}"
+            )
         self.program.trees.materialize()
         self.given.append(loss)
         self._give([field.symbol for field in self.given])
@@ -151,8 +153,8 @@ class ForwardOverReverse(Order):
         """Raise TaichiRuntimeError for one with a reverse."""
         if function.grad is not nothing:
             raise TaichiRuntimeError(
-                f"'{function.__name__}' has a gradient of its own (ti.ad.grad_replaced), which "
-                "has no derivative: second derivatives cannot pass through it"
+                f"'{function.__name__}' has its own gradient (ti.ad.grad_replaced), which has no "
+                "derivative: second derivatives cannot pass through it"
             )
 
     def host_write(

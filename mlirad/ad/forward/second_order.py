@@ -141,9 +141,13 @@ def _fields(wrt: Field | Sequence[Field]) -> tuple[list[Field], bool]:
     fields, several = as_list(wrt)
     for field in fields:
         if not isinstance(field, Field) or not field.dtype.is_float or field.primal is not None:
-            raise TaichiTypeError(f"derivatives are taken in float fields, not in {field!r}")
+            raise TaichiTypeError(
+                f"expected a float field to differentiate with respect to, got {field!r}"
+            )
     if has_twice(fields):
-        raise TaichiTypeError("derivatives are taken in a field once: it is in the list twice")
+        raise TaichiTypeError(
+            "a field occurs twice in the list of fields to differentiate with respect to"
+        )
     return fields, several
 
 

@@ -91,8 +91,8 @@ class TangentRecorder(Recorder):
         with a reverse."""
         if call.function.grad is not nothing:
             raise TaichiRuntimeError(
-                f"'{call.function.__name__}' has a gradient of its own (ti.ad.grad_replaced), "
-                "which is a reverse: forward mode cannot pass through it"
+                f"'{call.function.__name__}' has its own gradient (ti.ad.grad_replaced), which "
+                "is a reverse: forward mode cannot pass through it"
             )
         outer, self.is_constant = self.is_constant, True
         self.duals.look_again()
@@ -151,8 +151,8 @@ class TangentRecorder(Recorder):
         tangents = [self.program.fields[name].elements for name in names]
         if any(tangent.shape != elements.shape for tangent in tangents):
             raise TaichiRuntimeError(
-                f"a dual of field '{target.symbol}' is laid out unlike it: it cannot be written in "
-                "Python within a forward mode"
+                f"a dual of field '{target.symbol}' has a different layout than the field: it "
+                "cannot be written from Python in forward mode"
             )
         return tangents
 

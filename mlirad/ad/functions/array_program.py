@@ -127,8 +127,8 @@ class _Derivative:
     def reverse(self, numbers: Sequence[int]) -> _Derivative:
         """Raise TaichiRuntimeError."""
         raise TaichiRuntimeError(
-            f"{self.__name__}: second derivatives of a program over fields are not taken through "
-            "other libraries: see ti.ad.hvp"
+            f"{self.__name__}: second derivatives of a program cannot pass through other "
+            "libraries: use ti.ad.hvp"
         )
 
     tangent = reverse

@@ -45,8 +45,8 @@ def check_custom(function: Any, *args: Any, rel: float = 1e-6) -> None:
     if not isinstance(function, Function) or (function.vjp is None and function.jvp is None):
         name = getattr(function, "__name__", type(function).__name__)
         raise TaichiTypeError(
-            "ti.ad.check_custom takes a @ti.func with a derivative of its own (def_vjp, def_jvp), "
-            f"and '{name}' has none"
+            "ti.ad.check_custom takes a @ti.func with its own derivative (def_vjp, def_jvp), "
+            f"but '{name}' has none"
         )
     point = _Point(function, args)
     value = _compile(function, point)
@@ -213,7 +213,7 @@ def _compare(
         derivative = float(derivatives[position])
         if not abs(derivative - slope) <= rel * max(1.0, abs(derivative), abs(slope)) + error:
             raise TaichiAssertionError(
-                f"'{rule.__name__}' is not the derivative of '{function.__name__}': in argument "
-                f"{point.component(position)} it gives {derivative!r}, finite differences give "
-                f"{slope!r}"
+                f"'{rule.__name__}' is not the derivative of '{function.__name__}': with respect "
+                f"to argument {point.component(position)} it gives {derivative!r}, but finite "
+                f"differences give {slope!r}"
             )

@@ -130,8 +130,8 @@ def _annotation(name: str, value: Any, declared: Any) -> Any:
     if array.ndim > 2 or not 0 < array.size <= MAX_ENTRIES or array.dtype.kind not in "fiu":
         raise TaichiTypeError(
             f"argument '{name}': an array of shape {array.shape} of {array.dtype}, expected a "
-            f"vector or a matrix of up to {MAX_ENTRIES} numbers; ti.ad.grad(program, inputs=[...], "
-            "output=...) takes derivatives in fields"
+            f"vector or a matrix of up to {MAX_ENTRIES} numbers; ti.ad.grad(program, "
+            "inputs=[...], output=...) differentiates with respect to fields"
         )
     dtype = (
         declared.dtype

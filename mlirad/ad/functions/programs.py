@@ -38,7 +38,7 @@ class ProgramFunction:
     def __init__(self, name: str, run: Callable[[], Any], inputs: object, output: object) -> None:
         if not callable(run):
             raise TaichiTypeError(
-                f"{name} takes a function that launches kernels, not a {type(run).__name__}"
+                f"{name} expected a function that launches kernels, got {type(run).__name__}"
             )
         if inputs is None or output is None:
             raise TaichiTypeError(
@@ -176,7 +176,7 @@ def _values(value: object, count: int, role: str, *, several: bool) -> list[Any]
 def _check(name: str, target: object, role: str) -> None:
     if not isinstance(target, Field | Ndarray):
         raise TaichiTypeError(
-            f"{name}: an {role} is a field or an ndarray, not a {type(target).__name__}"
+            f"{name}: expected a field or an ndarray as {role}, got {type(target).__name__}"
         )
     if target.grad is None or (isinstance(target, Field) and not target.has(ADJOINT)):
         raise TaichiTypeError(

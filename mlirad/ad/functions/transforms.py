@@ -200,8 +200,8 @@ def _is_program(function: Any, kind: str, argnums: int | Sequence[int], *options
         return False
     if isinstance(function, Function | Transform):
         raise TaichiTypeError(
-            f"ti.ad.{kind}: inputs= and output= belong to a program, and '{function.__name__}' "
-            f"is a @ti.func"
+            f"ti.ad.{kind}: inputs= and output= belong to a program, but '{function.__name__}' "
+            "is a @ti.func"
         )
     if argnums != 0:
         raise TaichiTypeError(

@@ -54,7 +54,7 @@ def _check_primal(function: object) -> None:
         raise TaichiRuntimeError(_NOT_A_KERNEL)
     if isinstance(function, Function):
         raise TaichiRuntimeError(
-            f"'{function.__name__}' is a @ti.func: def_vjp gives it a derivative of its own"
+            f"'{function.__name__}' is a @ti.func: use def_vjp to give it its own derivative"
         )
 
 
@@ -73,7 +73,7 @@ def grad_for(primal: Any) -> Callable[[Callable[..., Any]], Any]:
         if not hasattr(target, "grad"):
             raise TaichiRuntimeError("Primal function must be decorated by ti.ad.grad_replaced")
         if target.grad is not None:
-            raise TaichiRuntimeError(f"'{target.__name__}' has a gradient already")
+            raise TaichiRuntimeError(f"'{target.__name__}' already has a gradient")
 
         @wraps(function)
         def decorated(*args: Any, **keywords: Any) -> None:

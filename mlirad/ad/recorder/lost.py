@@ -33,7 +33,7 @@ def warn_of_read(program: Program, name: str, within: str) -> None:
     warn_once(
         program,
         place,
-        f"{place}: {name} is read in Python inside a {within}: what is computed from it there "
+        f"{place}: {name} is read in Python inside a {within}: what Python computes from it "
         "carries no derivative",
     )
 
@@ -46,8 +46,8 @@ def warn_of_result(program: Program, kernel: LaunchedKernel, within: str) -> Non
             program,
             place,
             f"{place}: the result of kernel '{kernel.__name__}' ({kernel.place}) is used in "
-            f"Python inside a {within}: what is computed from it there carries no derivative; "
-            "let the kernel write it into a field",
+            f"Python inside a {within}: what Python computes from it carries no derivative; let "
+            "the kernel write it to a field",
         )
 
 
@@ -57,9 +57,9 @@ def warn_of_view(program: Program, key: str | int, name: str, within: str) -> No
         warn_once(
             program,
             place,
-            f"{place}: a view of {name} is handed out, and exists at {caller()}, inside a "
-            f"{within}, while {name} carries a derivative: what Python computes from the view "
-            "there carries none; take it afterwards",
+            f"{place}: a view of {name} exists at {caller()}, inside a {within}, while {name} "
+            "carries a derivative: what Python computes from the view carries no derivative; "
+            "make the view afterwards",
         )
 
 
@@ -69,8 +69,8 @@ def warn_of_hidden_field(program: Program, symbol: str, place: str, kind: str, w
     warn_once(
         program,
         symbol,
-        f"field '{symbol}' ({place}) has no {kind}, but carries a derivative {way}: it got a "
-        f"hidden one; give it {option}=True, or cut the derivative with ti.stop_grad",
+        f"field '{symbol}' ({place}) has no {kind}, but carries a derivative {way}: it was given "
+        f"a hidden one; declare it with {option}=True, or cut the derivative with ti.stop_grad",
     )
 
 
@@ -89,9 +89,9 @@ def warn_of_hidden(ledger: Ledger, outputs: Sequence[FlowArray]) -> None:
             warn_once(
                 ledger.program,
                 array.describe(),
-                f"{array.describe()} ({array.place}) has no gradient, but carries a derivative to "
-                f"the loss ({chain(array, follows)}): it got a hidden one; pass a ti.ndarray with "
-                "needs_grad=True, or cut the derivative with ti.stop_grad",
+                f"{array.describe()} ({array.place}) has no gradient, but carries a derivative "
+                f"to the loss ({chain(array, follows)}): it was given a hidden one; pass a "
+                "ti.ndarray with needs_grad=True, or cut the derivative with ti.stop_grad",
             )
 
 
@@ -121,7 +121,7 @@ def _warn_of_loss(loss: str) -> None:
 def warn_of_hidden_inside(ledger: Ledger) -> None:
     """Name the fields without gradients to which derivatives pass."""
     for symbol, place in ledger.hidden.items():
-        way = "in a tape inside of what takes derivatives"
+        way = "in a tape inside a program that is differentiated"
         warn_of_hidden_field(ledger.program, symbol, place, "gradient", way)
 
 
@@ -177,8 +177,8 @@ def warn_of_write(ledger: Ledger, target: Target, box: Box, place: str) -> None:
         warn_once(
             ledger.program,
             place,
-            f"{place}: {_describe(array)} is written in Python inside a tape, over what carries a "
-            "derivative and no kernel has read since: that derivative is lost",
+            f"{place}: {_describe(array)} is written in Python inside a tape, over a value that "
+            "carries a derivative and that no kernel has read since: that derivative is lost",
         )
 
 

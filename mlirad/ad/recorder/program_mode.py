@@ -58,8 +58,8 @@ class ProgramMode(RecordingMode):
         gradient."""
         if call.function.grad is None:
             raise TaichiRuntimeError(
-                f"'{call.function.__name__}' is decorated with ti.ad.grad_replaced, but no "
-                "ti.ad.grad_for gives its gradient"
+                f"'{call.function.__name__}' is decorated with ti.ad.grad_replaced, but has no "
+                "gradient: define it by ti.ad.grad_for"
             )
         if call.function.grad is nothing:
             return nullcontext(self.cut())

@@ -42,18 +42,18 @@ def use_gradients(
     used = f"{caller()}: {', '.join(map(repr, gradients))} is used inside"
     if not ledger.order.uses_gradients:
         raise TaichiRuntimeError(
-            f"{used} what ti.ad.hvp or ti.ad.hessian differentiates twice: derivatives of the "
-            "third order are not computed"
+            f"{used} a program that ti.ad.hvp or ti.ad.hessian differentiates twice: third "
+            "derivatives are not supported"
         )
     if ledger.keeper.repeats_launches:
         raise TaichiRuntimeError(
-            f"{used} ti.ad.Tape(memory=...), which cannot make gradients again: take a tape "
-            "without a budget"
+            f"{used} ti.ad.Tape(memory=...), which cannot recompute gradients: use a tape "
+            "without memory="
         )
     if not ledger.outer_adjoints.begins_clear:
         raise TaichiRuntimeError(
-            f"{used} a tape with clear_gradients=False, at whose end it would be two things: "
-            "what the program left there, and a sum"
+            f"{used} a tape with clear_gradients=False, at whose end it would have two meanings: "
+            "the value that the program left, and a sum"
         )
     if variant is not None and not ledger.outer_adjoints.cleared.isdisjoint(gradients):
         _check_cleared(ledger, variant)
@@ -66,8 +66,8 @@ def _check_cleared(ledger: Ledger, variant: Variant) -> None:
     for access in variant.notes.accesses().read:
         if access.part != "sum" and access.array in ledger.outer_adjoints.cleared:
             raise TaichiRuntimeError(
-                f"{access.place}: kernel '{variant.kernel.name}' reads '{access.array}', which was "
-                "given values before the tape was entered, and the tape set it to 0: compute "
-                "it inside the tape"
+                f"{access.place}: kernel '{variant.kernel.name}' reads '{access.array}', which "
+                "was set before the tape was entered, but the tape set it to 0: compute it "
+                "inside the tape"
             )
     ledger.outer_adjoints.cleared.difference_update(variant.used_gradients)

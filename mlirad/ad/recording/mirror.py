@@ -83,8 +83,8 @@ class UnseenWrite(Entry, msgspec.Struct, metaclass=AbstractStruct):
     def repeat(self) -> None:
         """Raise TaichiRuntimeError: what was written into the program's own array is not kept."""
         raise TaichiRuntimeError(
-            "a tape in which Python changed an array argument is not run again to check its "
-            "gradients: give ti.ad.check what computes the loss"
+            "a tape in which Python changed an array argument cannot run again to check its "
+            "gradients: pass ti.ad.check the function that computes the loss"
         )
 
     def __str__(self) -> str:

@@ -61,8 +61,8 @@ class OuterAdjoints:
             self._foreign.update(dict.fromkeys(gradients, function))
         for gradient in self._used.intersection(self._foreign):
             raise TaichiRuntimeError(
-                f"{self._foreign[gradient]}, which has a gradient of its own, uses '{gradient}', "
-                "and so does the program outside of it: that gradient cannot say how"
+                f"{self._foreign[gradient]}, which has its own gradient, uses '{gradient}', and "
+                "so does the program outside of it: its gradient cannot account for that"
             )
         primals = self.program.derivatives.primals
         self._add({primals[gradient] for gradient in gradients} - self.symbols)

@@ -32,7 +32,7 @@ def bytes_of(memory: object, who: str) -> int:
     amount = float(match.group(1)) * unit if match is not None and unit is not None else inf
     if not isfinite(amount):
         raise TaichiTypeError(
-            f"{who}: memory= is a number of bytes or a text like '512MB', not {memory!r}"
+            f"{who}: expected memory= as a number of bytes or a string like '512MB', got {memory!r}"
         )
     return int(amount)
 
@@ -46,7 +46,7 @@ def kept_within(memory: object, rules: str) -> int | float | None:
     limit = memory if isinstance(memory, float) else bytes_of(memory, who)
     if isinstance(limit, float) and not (isfinite(limit) and 0.0 < limit <= 1.0):
         raise TaichiTypeError(
-            f"{who}: memory= is a number of bytes, a text like '512MB', or a part between 0.0 and "
-            f"1.0 of what would be kept, not {memory!r}"
+            f"{who}: expected memory= as a number of bytes, a string like '512MB', or a fraction "
+            f"between 0.0 and 1.0 of what would be kept, got {memory!r}"
         )
     return None if rules == "refuse" or (isinstance(limit, float) and limit == 1.0) else limit

@@ -161,7 +161,7 @@ class UnseenWrites:
         for array, (function, copy) in self._for_gradients.items():
             if not same_bits(array.program_array(), copy):
                 raise TaichiRuntimeError(
-                    f"{array.describe()}, launched by function '{function}', was changed in Python "
-                    "since: the gradient given for that function would read what is there now; "
-                    "pass a ti.ndarray, or a new array to each call"
+                    f"{array.describe()}, launched by function '{function}', has since been "
+                    "changed in Python: the gradient of that function would read the new "
+                    "values; pass a ti.ndarray, or a new array to each call"
                 )

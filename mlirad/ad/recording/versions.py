@@ -209,7 +209,7 @@ class Versions:
             read,
             place,
             f"{name}, read at {read} and needed by the gradient, was changed in Python before the "
-            f'launch at {place}; rules="save" would keep it',
+            f'launch at {place}; use rules="save" to keep it',
         )
         needed = hull([needed_box for region in regions.values() for needed_box in region.boxes])
         self._satisfy(key, _without_ends(needed, elements))
@@ -241,7 +241,7 @@ class Versions:
             raise TaichiRuntimeError(
                 why
                 or f"{_name(key)}, read at {read} and needed by the gradient, is overwritten at "
-                f'{written}; rules="save" would keep it'
+                f'{written}; use rules="save" to keep it'
             )
 
     def key_of(self, footprint: Footprint, launch: Launch) -> Key:

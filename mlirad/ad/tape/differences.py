@@ -38,7 +38,7 @@ def fields_of(wrt: object, user: str) -> list[Field]:
     for field in fields:
         if not isinstance(field, Field) or not field.has(ADJOINT):
             name = (
-                f"field '{field.symbol}' without one"
+                f"field '{field.symbol}', which has none"
                 if isinstance(field, Field)
                 else f"a {type(field).__name__}"
             )
@@ -50,7 +50,7 @@ def check_loss_type(loss: Target) -> None:
     """Raise TaichiAssertionError unless a loss is in double precision."""
     if loss.dtype != f64:
         raise TaichiAssertionError(
-            f"gradients are checked in f64, and the loss is of type {loss.dtype}"
+            f"gradients are checked in f64, but the loss has type {loss.dtype}"
         )
 
 
@@ -121,8 +121,8 @@ def _refuse_arrays(entries: Sequence[Entry]) -> None:
     for entry in entries:
         if entry.writes_arrays():
             raise TaichiRuntimeError(
-                f"gradients are checked where only fields are written, and {entry} writes to an "
-                "array argument"
+                f"gradients can only be checked if a program writes to fields alone, but {entry} "
+                "writes to an array argument"
             )
 
 
@@ -143,8 +143,9 @@ def _check_same_loss(recorded: float, again: float) -> None:
         raise TaichiAssertionError(f"the loss is {recorded}, so its gradient is none: {_ANOMALY}")
     if not abs(again - recorded) <= 1e-12 * (1 + abs(recorded)):
         raise TaichiRuntimeError(
-            f"the program cannot be checked: from the same fields it gives a loss of "
-            f"{recorded!r} and then of {again!r}; give ti.ad.check what computes the loss"
+            "the program cannot be checked: from the same fields it computes a loss of "
+            f"{recorded!r}, then of {again!r}; pass ti.ad.check the function that computes the "
+            "loss"
         )
 
 
@@ -160,8 +161,8 @@ def repeat(entries: Sequence[Entry]) -> None:
     for entry in entries:
         if isinstance(entry, HostWrite) and entry.written is None:
             raise TaichiRuntimeError(
-                "a tape in which Python wrote to fields is checked with grad_check=, or by giving "
-                "ti.ad.check what computes the loss"
+                "a tape in which Python wrote to fields must be checked with grad_check=, or by "
+                "passing ti.ad.check the function that computes the loss"
             )
         entry.repeat()
 

@@ -30,10 +30,10 @@ class InnerTape(Recorder):
 
     def __init__(self, program: Program, outer: Recorder, loss: object) -> None:
         if isinstance(outer, InnerTape):
-            self._refuse("a tape inside a tape inside what takes derivatives")
+            self._refuse("a tape inside a tape inside a program that is differentiated")
         check_loss(loss)
         if not isinstance(loss, Field):
-            self._refuse("an ndarray as the loss of a tape inside what takes derivatives")
+            self._refuse("an ndarray as the loss of a tape inside a program that is differentiated")
         self.program, self.outer, self.loss = program, outer, loss
         self.ledger = Ledger(program, "refuse", FirstOrder())
         self.versions = _NothingKept(program, "refuse")
@@ -88,7 +88,9 @@ class InnerTape(Recorder):
 
     def launch_reverse(self, launch: Launch) -> None:
         """Raise TaichiRuntimeError: that would be of the third order."""
-        self._refuse(f"{launch.kernel.__name__}.grad() in a tape inside what takes derivatives")
+        self._refuse(
+            f"{launch.kernel.__name__}.grad() in a tape inside a program that is differentiated"
+        )
 
     def clear_gradients(self) -> None:
         self.outer.clear_gradients()
@@ -128,5 +130,5 @@ class _NothingKept(Versions):
         name = f"'{key}'" if isinstance(key, str) else "an array argument"
         raise TaichiRuntimeError(
             f"{name}, read at {read} and needed by the gradient, is overwritten at {written}: a "
-            "tape inside of what takes derivatives keeps nothing"
+            "tape inside a program that is differentiated keeps nothing"
         )

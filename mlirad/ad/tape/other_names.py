@@ -6,12 +6,12 @@ from typing import NoReturn
 
 from mlirad.errors import TaichiTypeError
 
-_AT_ITS_END = "the end of its block computes all gradients, and x.grad has that of x"
+_AT_ITS_END = "the end of its block computes all gradients, and x.grad is that of x"
 _FROM_ELSEWHERE = {  # names in torch, Warp, and TensorFlow
-    "backward": f"{_AT_ITS_END}; tape.grad({{y: seed}}) computes those of other outputs",
+    "backward": f"{_AT_ITS_END}; tape.grad({{y: seed}}) computes the gradients of other outputs",
     "gradient": _AT_ITS_END,
     "zero": "each tape sets all gradients to 0 when it begins",
-    "watch": "needs_grad=True, where a field is declared, gives it a gradient",
+    "watch": "declare a field with needs_grad=True to give it a gradient",
 }
 
 
@@ -19,8 +19,8 @@ def check_is_flag(clear_gradients: object) -> None:
     """Raise TaichiTypeError for an input in the place of the option: a tape takes one loss."""
     if not isinstance(clear_gradients, int):
         raise TaichiTypeError(
-            "ti.ad.Tape takes one loss: gradients of all fields with needs_grad=True are computed, "
-            "and x.grad has that of x"
+            "ti.ad.Tape takes one loss: it computes the gradients of all fields with "
+            "needs_grad=True, and x.grad is that of x"
         )
 
 

@@ -56,7 +56,7 @@ def place_overrides(tape: Tape, overrides: Mapping[Any, Any]) -> None:
     """
     for field, function in overrides.items():
         if not isinstance(field, Field) or not callable(function):
-            raise TaichiTypeError("override= is a dictionary of functions by field")
+            raise TaichiTypeError("expected a dictionary of functions by field for override=")
         if not field.has(ADJOINT):
             raise TaichiTypeError(
                 f"override of field '{field.symbol}': it has no gradient, so no adjoint arrives "
@@ -73,8 +73,8 @@ def place_overrides(tape: Tape, overrides: Mapping[Any, Any]) -> None:
             )
         if any(field.symbol in flow.sources for entry in writers for flow in entry.flows()):
             raise TaichiTypeError(
-                f"override of field '{field.symbol}': {writers[0]} writes it and reads it, so its "
-                "adjoint is never in one place: write it in a kernel of its own"
+                f"override of field '{field.symbol}': {writers[0]} writes it and reads it, so "
+                "its adjoint is never complete: write it in a separate kernel"
             )
         position = tape.entries.index(writers[0]) + 1 if writers else 0
         tape.entries.insert(position, Override(field, function))

@@ -51,8 +51,8 @@ def reverse_present(ledger: Ledger) -> None:
     if not ledger.outer_adjoints.is_settled:
         raise TaichiRuntimeError(
             "the program on this tape uses gradients "
-            f"({', '.join(sorted(ledger.outer_adjoints.symbols))}): what they hold are no seeds, "
-            "so give tape.grad() those of the outputs"
+            f"({', '.join(sorted(ledger.outer_adjoints.symbols))}): their values are not seeds, "
+            "so pass tape.grad() the seeds of the outputs"
         )
     adjoints = list(program.derivatives.adjoints.items())
     reverse(ledger, [symbol for symbol, name in adjoints if program.fields[name].elements.any()])

@@ -59,7 +59,7 @@ def check_seeds(seeds: Mapping[Target, Any], current: Program) -> list[tuple[Tar
     """
     if not isinstance(seeds, Mapping):
         raise TaichiTypeError(
-            f"seeds are a dictionary of arrays by output, not a {type(seeds).__name__}"
+            f"expected a dictionary of arrays by output as seeds, got {type(seeds).__name__}"
         )
     current.trees.materialize()
     return [(output, _seed(output, seed)) for output, seed in seeds.items()]
@@ -80,21 +80,25 @@ def name_of(target: Target) -> str:
 
 def _seed(output: object, seed: Any) -> Array:
     if not isinstance(output, Field | Ndarray):
-        raise TaichiTypeError(f"an output is a field or an ndarray, not a {type(output).__name__}")
+        raise TaichiTypeError(
+            f"expected a field or an ndarray as an output, got {type(output).__name__}"
+        )
     if output.grad is None or (isinstance(output, Field) and not output.has(ADJOINT)):
-        raise TaichiTypeError(f"{name_of(output)} has no gradient to seed: give it needs_grad=True")
+        raise TaichiTypeError(
+            f"{name_of(output)} has no gradient to seed: declare it with needs_grad=True"
+        )
     shape = (*output.shape, *output.element_shape)
     if seed is None:
         if shape:
             raise TaichiTypeError(
-                f"{name_of(output)} is of shape {shape}: only an output of shape () may be "
-                f"seeded with None"
+                f"{name_of(output)} has shape {shape}: only an output of shape () may be seeded "
+                "with None"
             )
         seed = 1.0
     array = _as_array(seed)
     if array.shape != shape:
         raise TaichiTypeError(
-            f"the seed of {name_of(output)} is of shape {array.shape}, the output is of shape "
+            f"the seed of {name_of(output)} has shape {array.shape}, but the output has shape "
             f"{shape}"
         )
     if not np.can_cast(array.dtype, output.dtype.numpy, "same_kind"):

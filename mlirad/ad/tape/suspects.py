@@ -31,9 +31,7 @@ def suspicious(entries: Sequence[Entry], start: Snapshot, loss: Target, rel: flo
             f"{entries[0]} agrees with its own finite differences along a random direction: the "
             "error is too small to show there, or the gradient was changed after its reverse"
         )
-    return (
-        "every launch agrees with its own finite differences, so what passes between them is wrong"
-    )
+    return "every launch agrees with its own finite differences, so the error is between launches"
 
 
 def _agrees_alone(entry: Entry, program: Program, random: np.random.Generator, rel: float) -> bool:

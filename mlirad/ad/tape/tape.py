@@ -40,16 +40,16 @@ _NO_DEBUG = (
 
 
 _INSIDE = (
-    "a tape inside of what takes derivatives launches its reverses once, at its end: it takes a "
-    "loss and clears gradients, and has no other option"
+    "a tape inside a program that is differentiated runs its reverses once, at its end: it "
+    "takes a loss and clears gradients, and supports no other option"
 )
 _CHANGED = (
-    "fields were written, or kernels launched, after the tape was closed: its gradient would not "
-    "belong to what it recorded"
+    "fields were written, or kernels launched, after the tape was closed: the gradient would "
+    "not match what was recorded"
 )
 _GRADIENT_INSIDE = (
-    "grad() of a tape is called inside a tape or a forward mode, and is not differentiated: "
-    "kernel.grad() is"
+    "grad() of a tape is called inside a tape or a forward mode, where it is not "
+    "differentiated: use kernel.grad()"
 )
 
 
@@ -105,9 +105,11 @@ class Tape(OtherNames):
     ) -> None:
         check_is_flag(clear_gradients)
         if rules not in RULES:
-            raise ValueError(f"rules of a tape are one of {', '.join(RULES)}, not {rules!r}")
+            raise ValueError(f"expected rules= as one of {', '.join(RULES)}, got {rules!r}")
         if loss is None and grad_check is not None:
-            raise TaichiTypeError("grad_check compares gradients of a loss, and the tape has none")
+            raise TaichiTypeError(
+                "grad_check compares the gradients of a loss, but the tape has no loss"
+            )
         self.validation = validation
         self.tensor_loss = tensor_loss(loss, grad_check)
         self.memory = kept_within(memory, rules)
@@ -183,7 +185,7 @@ class Tape(OtherNames):
             self.inner.close(has_failed=kind is not None)
             return
         if threads.state is not self.ledger.claims.state:
-            raise TaichiRuntimeError("a tape is left in another thread than it was entered in")
+            raise TaichiRuntimeError("a tape must be left in the thread that entered it")
         while threads.recorder is not self.recording:  # a loop that was left without its end
             threads.recorder.close()
         self.recording.close()
@@ -298,7 +300,7 @@ def _check_closed(tape: Tape) -> None:
         raise TaichiRuntimeError(f"{caller()}: {_INSIDE}")
     if tape.is_broken_off:
         raise TaichiRuntimeError(
-            "an exception ended the block of this tape: what it had kept is gone"
+            "an exception ended the block of this tape, so its recording is gone"
         )
     if tape.program.threads.recorder is not None:
         raise TaichiRuntimeError(f"{caller()}: {_GRADIENT_INSIDE}")

@@ -58,5 +58,7 @@ def tensor_loss(loss: object, grad_check: object) -> TensorLoss | None:
     if not is_torch(loss):
         return None
     if grad_check is not None:
-        raise TaichiTypeError("grad_check takes a loss that is a field or an ndarray, no tensor")
+        raise TaichiTypeError(
+            "grad_check: expected a field or an ndarray as the loss, got a tensor"
+        )
     return TensorLoss(loss)

@@ -61,7 +61,7 @@ class ArrayBuffer(msgspec.Struct):
     def adjoint(self) -> ArrayBuffer:
         """The gradient. Raises TaichiRuntimeError if there is none."""
         if self.grad is None:
-            raise TaichiRuntimeError("an array argument without a gradient in a reverse launch")
+            raise TaichiRuntimeError("an array argument that has no gradient, in a reverse launch")
         return self.grad
 
     def tangent(self, number: int) -> ArrayBuffer:
@@ -157,9 +157,7 @@ def array_buffer(value: object, name: str, with_grad: bool) -> ArrayBuffer:
         return _torch_buffer(value, name, with_grad)
     if hasattr(value, "__dlpack__"):
         return _dlpack_buffer(value, name)
-    raise TaichiRuntimeTypeError(
-        f"Argument {name}: an array is needed, not a {type(value).__name__}"
-    )
+    raise TaichiRuntimeTypeError(f"Argument {name}: expected an array, got {type(value).__name__}")
 
 
 def _numpy_buffer(value: Values, name: str) -> ArrayBuffer:
@@ -187,7 +185,7 @@ def _numpy_buffer(value: Values, name: str) -> ArrayBuffer:
     )
     if is_read_only or not _overlaps_itself(value):
         return buffer
-    description = "an array of which several elements lie in one place"
+    description = "an array whose elements overlap in memory"
     return replace(buffer, is_read_only=True, description=description)
 
 
@@ -197,7 +195,7 @@ def _dlpack_buffer(value: object, name: str) -> ArrayBuffer:
     array = on_host(value, name)
     buffer = _numpy_buffer(array, name)
     if type(value).__module__.startswith("jax"):
-        return replace(buffer, description="an array of JAX, which never changes")
+        return replace(buffer, description="a JAX array, which is immutable")
     if not buffer.is_read_only and on_host(value, name).ctypes.data != array.ctypes.data:
         return replace(buffer, is_read_only=True, description=COPY)
     return buffer

@@ -42,8 +42,8 @@ def describe_array(value: object, param: Parameter) -> NdarrayArgument:
         has_grad, layout = is_torch(value) and bool(value.requires_grad), None
     else:
         raise TaichiRuntimeTypeError(
-            f"Invalid type for argument {param.name}, got {shortened(value)}: an array is needed"
-            f"{_cure(value)}"
+            f"Invalid type for argument {param.name}, got {shortened(value)}: expected an "
+            f"array{_cure(value)}"
         )
     needs_grad = has_grad if declared.needs_grad is None else declared.needs_grad and has_grad
     return NdarrayArgument(
@@ -53,7 +53,7 @@ def describe_array(value: object, param: Parameter) -> NdarrayArgument:
 
 def _cure(value: object) -> str:
     if isinstance(value, AsArray):
-        return "; a field is passed to ti.template(), or read by its name"
+        return "; pass a field as ti.template(), or read it by its name"
     makes_one = isinstance(value, list | tuple | memoryview) or hasattr(value, "__array__")
     return ": np.asarray(...) makes one of this" if makes_one else ""
 

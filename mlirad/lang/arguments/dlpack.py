@@ -74,7 +74,9 @@ def read_dlpack(value: Any, stream: int | None) -> DLPackArray:
         tensor = _Tensor.from_address(address)
     kind = _KINDS.get(tensor.code)
     if kind is None or tensor.lanes != 1 or tensor.bits % 8:
-        raise TypeError(f"no type for DLPack's elements of code {tensor.code}, {tensor.bits} bits")
+        raise TypeError(
+            f"DLPack elements of type code {tensor.code} with {tensor.bits} bits are not supported"
+        )
     rank = range(tensor.ndim)
     return DLPackArray(
         (tensor.data or 0) + tensor.byte_offset,

@@ -17,7 +17,7 @@ from mlirad.runtime.memory.memory import DType, Elements, Memory
 from mlirad.runtime.memory.values import Values
 
 _CPU = 1  # DLPack's kDLCPU
-COPY = "an object that hands over another buffer each time that it is asked"
+COPY = "an object that exports a different buffer each time"
 _SHOWN = {1: "cpu", 2: "cuda"}
 
 
@@ -93,7 +93,7 @@ def torch_elements(tensor: Any) -> Values:
     with torch._C.DisableTorchFunctionSubclass():
         array: Values = torch.Tensor.numpy(torch.Tensor.detach(tensor))
         if array.size and array.ctypes.data != torch.Tensor.data_ptr(tensor):
-            raise RuntimeError("its elements are not in memory of its own")
+            raise RuntimeError("its elements are not in its own memory")
     return array
 
 

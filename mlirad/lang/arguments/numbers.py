@@ -68,13 +68,14 @@ def entries_of(value: object, shape: tuple[int, ...], dtype: DataType, name: str
     field, whose gradient would not be known."""
     if isinstance(value, AsArray):
         raise TaichiRuntimeTypeError(
-            f"Argument {name}: {value!r} for a value of shape {shape}: pass an element of it"
+            f"Argument {name}: got {value!r}, expected a value of shape {shape}: pass one "
+            "element of the array"
         )
     rows = value.rows_list() if isinstance(value, Matrix) else value
     # else wide integers become floats
     array = np.asarray(rows, object if isinstance(rows, list | tuple) else None)
     if array.shape != shape:
         raise TaichiRuntimeTypeError(
-            f"Argument {name}: shape {array.shape} for a value of shape {shape}"
+            f"Argument {name}: expected a value of shape {shape}, got shape {array.shape}"
         )
     return [convert_scalar(entry, dtype, name) for entry in array.reshape(-1).tolist()]

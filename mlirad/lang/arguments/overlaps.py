@@ -33,13 +33,13 @@ def same_arrays(
                         continue
                     raise TaichiRuntimeTypeError(
                         f"Arguments {other} and {name} overlap in memory and are not the same "
-                        "array: pass copies, or one array with an offset"
+                        "array: pass copies, or pass one array with an offset"
                     )
                 if forms[name] != forms[other]:
                     raise TaichiRuntimeTypeError(
-                        f"Arguments {other} and {name} are one memory in two forms, "
+                        f"Arguments {other} and {name} share memory in two forms, "
                         f"{_describe_form(forms[other])} and {_describe_form(forms[name])}: pass "
-                        "a copy, or declare both parameters alike"
+                        "a copy, or declare both parameters with the same type"
                     )
                 same[name] = other
                 break
@@ -61,8 +61,8 @@ def with_gradients(
             for other, passed in buffers.items():
                 if passed.address == gradient.address:
                     raise TaichiRuntimeTypeError(
-                        f"Argument {other} is the gradient of {name}, which the kernel uses as "
-                        f"{name}.grad: name it one way"
+                        f"Argument {other} is the gradient of {name}, which the kernel also uses "
+                        f"as {name}.grad: use only one of the two names"
                     )
             arguments.append(gradient)
     return arguments

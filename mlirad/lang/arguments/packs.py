@@ -116,13 +116,15 @@ class ArgPack:
     def __getattr__(self, name: str) -> Any:
         values = object.__getattribute__(self, "_values")
         if name not in values:
-            raise AttributeError(f"an argument pack has no '{name}'{did_you_mean(name, values)}")
+            raise AttributeError(
+                f"the argument pack has no member '{name}'{did_you_mean(name, values)}"
+            )
         return values[name]
 
     def __setattr__(self, name: str, value: object) -> None:
         if name not in self._kind.members:
             hint = did_you_mean(name, self._kind.members)
-            raise TaichiRuntimeTypeError(f"an argument pack has no '{name}'{hint}")
+            raise TaichiRuntimeTypeError(f"the argument pack has no member '{name}'{hint}")
         self._values[name] = value
 
     __getitem__ = __getattr__
@@ -146,9 +148,7 @@ def unpack(pack: object, kind: ArgPackType, name: str) -> Iterator[Any]:
     pack of a type."""
     values = kind.values_of(pack)
     if values is None:
-        raise TaichiRuntimeTypeError(
-            f"Argument {name}: {kind} is needed, not a {type(pack).__name__}"
-        )
+        raise TaichiRuntimeTypeError(f"Argument {name}: expected {kind}, got {type(pack).__name__}")
     for member, declared in kind.members.items():
         inner = pack_type(declared)
         if inner is not None:

@@ -201,21 +201,22 @@ class FieldAccess(AsArray, Leaf):
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError(
-                f"field '{self.symbol}' has no index axes, so no length: x[None] is its element"
+                f"field '{self.symbol}' has no axes and therefore no length: its element is x[None]"
             )
         return self.shape[0]
 
     def __bool__(self) -> NoReturn:
         raise TypeError(
-            f"a field is neither true nor false: '{self.symbol} is None' asks whether there is "
-            f"one, {self.symbol}["
-            f"{'None' if self.placed_in is not None and not self.shape else '...'}] is an element"
+            f"a field has no truth value: '{self.symbol} is None' tests whether there is a "
+            "field, "
+            f"{self.symbol}[{'None' if self.placed_in is not None and not self.shape else '...'}] "
+            "is an element"
         )
 
     def __reduce_ex__(self, protocol: object = None) -> NoReturn:
         raise TypeError(
-            f"field '{self.symbol}' lies in the memory of a program, so it cannot be pickled or "
-            "copied: keep x.to_numpy(), and declare another field that takes it by from_numpy"
+            f"field '{self.symbol}' belongs to a running program, so it cannot be pickled or "
+            "copied: save x.to_numpy(), and load it into a new field by from_numpy"
         )
 
     __copy__ = __deepcopy__ = __reduce_ex__

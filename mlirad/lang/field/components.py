@@ -35,8 +35,8 @@ class ComponentField:
     def refusal(self) -> str:
         """What is said of a place of its own."""
         return (
-            f"component {self.position} of field '{self.field.symbol}' cannot be placed by itself: "
-            "the whole field is placed already"
+            f"component {self.position} of field '{self.field.symbol}' cannot be placed "
+            "separately: the whole field is already placed"
         )
 
     def put_into(self, node: object, offset: object) -> NoReturn:
@@ -91,7 +91,9 @@ def position_in(shape: tuple[int, ...], indices: tuple[int, ...]) -> tuple[int, 
     TaichiIndexError for none."""
     position = indices[:1] if len(indices) == 2 and len(shape) == 1 else indices
     if len(position) != len(shape):
-        raise TaichiIndexError(f"{len(position)} indices for a component of shape {shape}")
+        raise TaichiIndexError(
+            f"expected {len(shape)} indices for a component of shape {shape}, got {len(position)}"
+        )
     if any(not 0 <= index < extent for index, extent in zip(indices, (*shape, 1))):
         raise TaichiIndexError(f"an element of shape {shape} has no component {indices}")
     return position

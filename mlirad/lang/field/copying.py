@@ -52,9 +52,7 @@ def copy(target: Any, source: Any) -> None:
     """Copy a field or an ndarray to another. Raises TypeError for what is neither, ValueError for
     another shape."""
     if not isinstance(source, FieldAccess | SplitField | Ndarray):
-        raise TypeError(
-            f"copy_from: a field or an ndarray is needed, not a {type(source).__name__}"
-        )
+        raise TypeError(f"copy_from: expected a field or an ndarray, got {type(source).__name__}")
     are_fields = not isinstance(target, Ndarray) and not isinstance(source, Ndarray)
     is_launched = are_fields or _carries(target, source) or _are_sparse(target, source)
     _check_shapes(target, source, are_alike=is_launched)

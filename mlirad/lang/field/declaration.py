@@ -75,7 +75,7 @@ def place(field: Field, shape: tuple[int, ...], offset: Offset, order: str | Non
             raise TaichiCompilationError(f"The axes in order must be different, not '{order}'")
         if sorted(order) != sorted(names):
             raise TaichiCompilationError(
-                f"Invalid axis in order '{order}': it is a permutation of '{names}'"
+                f"Invalid axis in order '{order}': expected a permutation of '{names}'"
             )
         axis_order = [names.index(c) for c in order]
     if not shape:

@@ -17,11 +17,11 @@ class FieldGroup(LeafGroup):
         """A copy of all elements."""
 
     def __bool__(self) -> NoReturn:
-        raise TypeError("a field is neither true nor false: an element may be")
+        raise TypeError("a field has no truth value: test an element")
 
     def __iter__(self) -> NoReturn:
         raise NotImplementedError(
-            "Struct for is only available in Taichi scope: a field is looped over in a kernel"
+            "Struct for is only available in Taichi scope: loop over a field in a kernel"
         )
 
     def _repr_html_(self) -> str:

@@ -68,15 +68,17 @@ def present_memory(field: Leaf) -> FieldMemory:
     """The memory of a field. Raises TaichiRuntimeError if it was never placed or is gone."""
     if field.memory is None:
         if field.destroyed:
-            raise TaichiRuntimeError(f"field '{field.symbol}' belongs to a destroyed tree")
+            raise TaichiRuntimeError(
+                f"field '{field.symbol}' belongs to a layout tree that was destroyed"
+            )
         if field.primal is not None:
             name = "needs_dual" if field.is_dual else "needs_grad"
             raise TaichiRuntimeError(
                 f"Gradient {field.symbol} has not been placed, check whether `{name}=True`"
             )
         raise TaichiRuntimeError(
-            f"field '{field.symbol}' is used before it is placed: give it a shape, or place it "
-            "in a layout tree"
+            f"field '{field.symbol}' is used before it is placed: declare it with a shape, or "
+            "place it in a layout tree"
         )
     if not is_started() or field.program is not program():
         raise TaichiRuntimeError(

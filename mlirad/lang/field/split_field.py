@@ -143,7 +143,7 @@ class SplitField(FieldGroup, OfElements, LibraryCopies):
         axes = values.ndim - len(self.element_shape)
         if axes < 0 or values.shape[axes:] != self.element_shape:
             raise TaichiTypeError(
-                f"value of shape {values.shape} for an element of shape {self.element_shape}"
+                f"expected a value of shape {self.element_shape}, got shape {values.shape}"
             )
         columns = values.reshape((*values.shape[:axes], -1))
         return [columns[..., k] if axes else columns[k].item() for k in range(len(self.parts))]

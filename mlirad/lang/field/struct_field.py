@@ -73,11 +73,13 @@ class StructField(FieldGroup):
         if name in _OF_LISTS:
             return getattr(_first(self), name)
         members = self.__dict__.get("_members", {})
-        raise AttributeError(f"this field of structs has no '{name}'{did_you_mean(name, members)}")
+        raise AttributeError(
+            f"the struct field has no member '{name}'{did_you_mean(name, members)}"
+        )
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(
-            f"a field of structs keeps its fields, '{name}' too: elements are assigned to"
+            f"member '{name}' of a struct field cannot be replaced: assign to its elements"
         )
 
     def __leaves__(self) -> list[Leaf]:
@@ -133,14 +135,14 @@ class StructField(FieldGroup):
         """Copy all elements from a field of the same shape and members. Raises TypeError if the
         source is not a field of structs."""
         if not isinstance(other, StructField):
-            raise TypeError(f"copy_from: a field of structs is needed, not a {type(other)}")
+            raise TypeError(f"copy_from: expected a struct field, got {type(other)}")
         for name, field in matching_members(_fields(other), _fields(self)).items():
             _fields(self)[name].copy_from(field)
 
     def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
         raise TypeError(
-            "a field of structs is no array: to_numpy() gives an array for each member, and "
-            "x.get_member_field(name) is one's field"
+            "a struct field is not an array: to_numpy() returns an array for each member, and "
+            "x.get_member_field(name) returns the field of a member"
         )
 
     def to_numpy(self, *, copy: bool | None = True) -> dict[str, Any]:
@@ -217,7 +219,7 @@ def _leaves_of(member: Leaf | StructField) -> list[Leaf]:
 def _first(field: StructField) -> Any:
     leaves = field.__leaves__()
     if not leaves:
-        raise TaichiRuntimeError("a field of structs without members has no place")
+        raise TaichiRuntimeError("cannot place a struct field without members")
     return leaves[0]
 
 
@@ -241,7 +243,9 @@ def _refuse_fields_twice(field: StructField) -> None:
     earlier: set[Leaf] = set()
     for leaf in field.__leaves__():
         if leaf in earlier:
-            raise TaichiCompilationError(f"field '{leaf.symbol}' is two members of one struct")
+            raise TaichiCompilationError(
+                f"field '{leaf.symbol}' occurs twice among the members of a struct"
+            )
         earlier.add(leaf)
 
 
@@ -269,7 +273,7 @@ def declare(
     declared = StructType(**members, **{METHODS: methods})
     field = _members(declared, name or variable_name("field"), needs_grad, needs_dual)
     if (needs_grad or needs_dual) and not any(leaf.dtype.is_float for leaf in field.__leaves__()):
-        raise TaichiRuntimeError("a struct with no member that is a float has no derivatives")
+        raise TaichiRuntimeError("a struct without float members has no derivatives")
     if shape is not None:
         _place(field, sizes_of(shape), offset, layout)
     return field

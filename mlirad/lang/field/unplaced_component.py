@@ -84,7 +84,7 @@ def split(field: Any) -> None:
         if array.placed_in is not None:
             raise TaichiRuntimeError(
                 f"field '{array.symbol}' is placed as a whole: its components, and those of "
-                f"'{field.symbol}', have no places of their own"
+                f"'{field.symbol}', cannot be placed separately"
             )
     positions = product(*map(range, primal.element_shape))
     _become_split(primal, [primal.component(position) for position in positions])

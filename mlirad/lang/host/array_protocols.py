@@ -67,14 +67,15 @@ class AsArray(Memory, SlicedArray):
         view = None if copy else self._watched_view()
         if view is None and copy is False:
             raise ValueError(
-                f"{self.description} is not one array in Python's memory: it is copied"
+                f"{self.description} is not one array in host memory: it can only be copied"
             )
         array = self.to_numpy() if view is None else view
         if dtype is None or array.dtype == dtype:
             return array
         if copy is False:
             raise ValueError(
-                f"{self.description} has other elements than {dtype}, so it can only be copied"
+                f"{self.description} does not have elements of type {dtype}, so it can only be "
+                "copied"
             )
         return array.astype(dtype)
 
@@ -84,7 +85,7 @@ class AsArray(Memory, SlicedArray):
         Raises AttributeError if the elements are no array in Python's memory."""
         view = self._watched_view()
         if view is None:
-            raise AttributeError(f"{self.description} is not one array in Python's memory")
+            raise AttributeError(f"{self.description} is not one array in host memory")
         return view.__array_struct__
 
     @property
@@ -93,7 +94,7 @@ class AsArray(Memory, SlicedArray):
         Python's memory: then there is `__array__`."""
         view = self._view()
         if view is None:
-            raise AttributeError(f"{self.description} is not one array in Python's memory")
+            raise AttributeError(f"{self.description} is not one array in host memory")
         self._lent = view  # who reads the address keeps this object, and it the memory
         return view.__array_interface__
 
@@ -113,7 +114,7 @@ class AsArray(Memory, SlicedArray):
         BufferError for a stream or another device, or where a copy is needed and none is
         allowed."""
         if stream not in (None, -1) or dl_device not in (None, self.__dlpack_device__()):
-            raise BufferError(f"{self.description} is available in the processor's memory only")
+            raise BufferError(f"{self.description} is only available in host memory")
         if max_version is None or max_version < _SAYS_READ_ONLY:
             if copy is False:
                 raise BufferError(
@@ -122,9 +123,7 @@ class AsArray(Memory, SlicedArray):
             return self.to_numpy().__dlpack__()
         view = None if copy else self._watched_view()
         if view is None and copy is False:
-            raise BufferError(
-                f"{self.description} does not lie in the processor's memory as one array"
-            )
+            raise BufferError(f"{self.description} is not one array in host memory")
         array = self.to_numpy() if view is None else view
         try:
             return array.__dlpack__(max_version=max_version)

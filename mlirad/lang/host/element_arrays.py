@@ -60,9 +60,7 @@ class LibraryCopies(ABC):
         """Return the elements where they are, for `copy=False`, or (None) if they can be had so;
         None if a copy is wanted. Raises ValueError where a copy is needed and none is allowed."""
         if copy is False:
-            raise ValueError(
-                f"Zero-copy not available: {self!r} is not one array in Python's memory"
-            )
+            raise ValueError(f"Zero-copy not available: {self!r} is not one array in host memory")
         return None
 
     def to_torch(
@@ -86,7 +84,7 @@ class LibraryCopies(ABC):
     def from_torch(self, tensor: Any) -> None:
         """Set all elements from a torch tensor. Raises TypeError for anything else."""
         if not hasattr(tensor, "detach"):
-            raise TypeError(f"from_torch takes a tensor of torch, not a {type(tensor).__name__}")
+            raise TypeError(f"from_torch: expected a torch.Tensor, got {type(tensor).__name__}")
         import torch
 
         values = tensor.detach().cpu().resolve_conj().resolve_neg()

@@ -62,7 +62,9 @@ def section_of(key: object, shape: tuple[int, ...], start: Sequence[int]) -> Sec
         missing = max(0, len(shape) - len(entries) + 1)
         entries = (*entries[:at], *[slice(None)] * missing, *entries[at + 1 :])
     if len(entries) > len(shape):
-        raise TaichiIndexError(f"{key} has {len(entries)} axes, an array of shape {shape} fewer")
+        raise TaichiIndexError(
+            f"{key} has {len(entries)} indices, but an array of shape {shape} has fewer axes"
+        )
     entries = (*entries, *[slice(None)] * (len(shape) - len(entries)))
     offsets = tuple(start) or (0,) * len(shape)
     positions = [_positions(entry, n, offset) for entry, n, offset in zip(entries, shape, offsets)]
@@ -74,7 +76,7 @@ def _positions(entry: Any, extent: int, offset: int) -> range:
         position = integer(entry) - offset
         if not 0 <= position < extent:
             raise TaichiIndexError(
-                f"index {entry} is out of bounds: {offset} to {offset + extent - 1} are there"
+                f"index {entry} is out of bounds: expected {offset} to {offset + extent - 1}"
             )
         return range(position, position + 1)
     if not offset:

@@ -15,12 +15,12 @@ from mlirad.lang.callers import program_frame
 from mlirad.types import DataType
 
 _NO_NUMBERS = {  # kinds of NumPy's types
-    "c": "complex numbers: give their .real or .imag, or both as a vector's entries",
-    "M": "dates: give numbers, such as (dates - dates[0]) / np.timedelta64(1, 's')",
+    "c": "complex numbers: pass .real or .imag, or both as the entries of a vector",
+    "M": "dates: pass numbers, such as (dates - dates[0]) / np.timedelta64(1, 's')",
     "m": "durations: divide them by a unit, such as np.timedelta64(1, 's')",
     "S": "texts",
     "U": "texts",
-    "V": "records: give a member, array['name']",
+    "V": "records: pass a member, array['name']",
 }
 
 
@@ -38,7 +38,9 @@ def array_of(value: object, target: str) -> np.ndarray[Any, Any]:
         strange = [entry for entry in array.flat if not _is_real(entry)]
         if not strange:
             return array
-        raise TaichiRuntimeTypeError(f"{target} takes numbers, not a {type(strange[0]).__name__}")
+        raise TaichiRuntimeTypeError(
+            f"{target} takes numbers: got an element of type {type(strange[0]).__name__}"
+        )
     if kind in _NO_NUMBERS and (kind != "V" or issubclass(array.dtype.type, np.void)):
         raise TaichiRuntimeTypeError(f"{target} takes real numbers, not {_NO_NUMBERS[kind]}")
     return array
@@ -48,7 +50,7 @@ def check_unmasked(value: object, target: str) -> None:
     """Raise TaichiRuntimeTypeError for an array some elements of which are masked."""
     if "numpy.ma" in sys.modules and np.ma.is_masked(value):
         raise TaichiRuntimeTypeError(
-            f"{target} takes an array without masked elements: array.filled(...) says what they are"
+            f"{target} does not take masked elements: use array.filled(...) to give them a value"
         )
 
 
@@ -61,7 +63,7 @@ def check_element(values: np.ndarray[Any, Any], shape: tuple[int, ...]) -> None:
     """Raise TaichiTypeError for what is neither an element of a shape nor one number for all of
     it."""
     if values.shape not in ((), shape):
-        raise TaichiTypeError(f"value of shape {values.shape} for an element of shape {shape}")
+        raise TaichiTypeError(f"expected a value of shape {shape}, got shape {values.shape}")
 
 
 def fitting(value: object, dtype: DataType, target: str) -> Any:
@@ -79,8 +81,8 @@ def fitting(value: object, dtype: DataType, target: str) -> Any:
     number = int(value)
     if number != value:
         warnings.warn(
-            f"{target} of type {dtype} takes {number} for {value}: int(...) says that the fraction "
-            f"is not wanted",
+            f"{target} of type {dtype} stores {number} instead of {value}: use int(...) to drop "
+            "the fraction on purpose",
             stacklevel=program_frame()[1],
         )
     return number

@@ -44,7 +44,7 @@ class Memory(HostArray):
 
     def __format__(self, spec: str) -> str:
         if spec:
-            raise TypeError(f"{self.description} has no format of a number: {self._cure()}")
+            raise TypeError(f"{self.description} cannot be formatted as a number: {self._cure()}")
         return str(self)
 
     def __neg__(self) -> NoReturn:
@@ -74,7 +74,7 @@ class Memory(HostArray):
             raise AttributeError(f"'{kind}' object has no attribute '{name}'{hint}", name=name)
 
     def _not_computed(self) -> str:
-        return f"{self.description} is memory, and Python cannot compute with it: {self._cure()}"
+        return f"{self.description} is memory, so Python cannot compute with it: {self._cure()}"
 
     def _cure(self) -> str:
         element = "x[i] is an element" if self.shape else "x[None] is its number"

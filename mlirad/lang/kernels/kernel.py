@@ -224,8 +224,9 @@ class Kernel:
         """Raise TaichiTypeError: a kernel's own derivative is that of a Python function that
         launches it."""
         raise TaichiTypeError(
-            f"'{self.__name__}' is a kernel, and def_vjp is for a @ti.func: ti.ad.grad_replaced "
-            "and ti.ad.grad_for give a derivative to a Python function that launches kernels"
+            f"'{self.__name__}' is a kernel: def_vjp applies to a @ti.func. Use "
+            "ti.ad.grad_replaced and ti.ad.grad_for to give a derivative to a Python function "
+            "that launches kernels"
         )
 
     def explain(self, *args: Any) -> Explanation:
@@ -257,8 +258,8 @@ def _without_derivatives(kernel: Kernel, current: Program, mode: Mode) -> Kernel
     """Return the declaration of a kernel. Raises TaichiRuntimeError for derivatives."""
     if mode.is_reverse or current.threads.recorder is not None:
         raise TaichiRuntimeError(
-            f"kernel '{kernel.__name__}' has no derivatives with arch=ti.python, where Python runs "
-            "it: compile it for a machine to take its gradient"
+            f"kernel '{kernel.__name__}' has no derivatives with arch=ti.python, which does not "
+            "compile it: use another arch to compute gradients"
         )
     return kernel.declaration
 

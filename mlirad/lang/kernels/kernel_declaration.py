@@ -37,7 +37,7 @@ class KernelDeclaration:
     def source(self) -> FunctionSource:
         """The syntax tree, read once. Raises TaichiSyntaxError if it cannot be."""
         if self.name == "<lambda>":
-            raise TaichiSyntaxError("a kernel is not defined by 'def': lambdas cannot be kernels")
+            raise TaichiSyntaxError("a kernel must be defined by 'def': lambdas cannot be kernels")
         if self._source is None:
             shared = self._shared
             self._source = read_source(self.function) if shared is None else shared.source
@@ -141,7 +141,7 @@ class KernelDeclaration:
 def _return_type(annotation: object) -> Any:
     declared = unwrapped(annotation)
     if isinstance(declared, UnionType):
-        raise TaichiSyntaxError(f"a kernel's result has one type, not {declared}")
+        raise TaichiSyntaxError(f"the result of a kernel has one type: got {declared}")
     if arguments := getattr(declared, "__args__", None):
         return tuple(arguments)
     return tuple(declared) if isinstance(declared, list) else declared

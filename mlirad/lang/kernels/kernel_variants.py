@@ -210,11 +210,11 @@ class KernelVariants:
 
     def _warn_of(self, compiled: Read | Name, now: object) -> None:
         if isinstance(compiled.value, Function | FunctionType):
-            reason = f"with {compiled.value!r}, and calls it, but it has been defined again"
-            cure = "define the kernel again, too"
+            reason = f"with {compiled.value!r} and calls it, but the function has been redefined"
+            cure = "define the kernel again as well"
         else:
-            reason = f"for {compiled}, and computes with that, but it is {short_text(now)} now"
-            cure = "pass it as an argument, or keep it in a field"
+            reason = f"for {compiled} and uses that value, but it is now {short_text(now)}"
+            cure = "pass the value as an argument, or store it in a field"
         warnings.warn(
             f"kernel '{self.declaration.name}' was compiled {reason}: {cure}",
             stacklevel=program_frame()[1],

@@ -95,8 +95,8 @@ class Launch:
             name = f"field '{key}'" if isinstance(key, str) else "an ndarray"
             raise TaichiRuntimeError(
                 f"kernel '{self.kernel.__name__}' ({self.kernel.place}) uses {name}, which "
-                f"{place} may write to through its to_dlpack(): no derivative sees that. Let go "
-                "of it first, or take a copy there (to_numpy, to_torch)"
+                f"{place} may write to through to_dlpack(), which derivatives cannot track. "
+                "Release it first, or make a copy there (to_numpy, to_torch)"
             )
 
     def run(self, mode: Mode = PRIMAL) -> tuple[Any, ...]:

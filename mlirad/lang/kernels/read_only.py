@@ -19,7 +19,7 @@ def check_writeable(variant: Variant, buffers: Sequence[ArrayBuffer], *, reverse
         if buffer.is_read_only and position in variant.notes.written_arrays():
             place = variant.notes.written_arrays()[position]
             reason = (
-                f"argument {buffer.name} of kernel '{kernel}' is {buffer.description}, and the "
+                f"argument {buffer.name} of kernel '{kernel}' is {buffer.description}, but the "
                 "kernel writes to it: pass a copy"
             )
             raise TaichiRuntimeTypeError(reason if place is None else located(reason, place))
@@ -31,8 +31,7 @@ def check_writeable(variant: Variant, buffers: Sequence[ArrayBuffer], *, reverse
         ):
             raise TaichiRuntimeTypeError(
                 f"the gradient of argument {buffer.name} of kernel '{kernel}' is a read-only "
-                f"array, "
-                "and the reverse writes to it"
+                "array, but the reverse writes to it"
             )
 
 
@@ -66,8 +65,8 @@ def _check_apart_from(
         ):
             who = "the kernel" if name == symbol else "a derivative of the kernel"
             raise TaichiRuntimeTypeError(
-                f"{place}: argument {buffer.name} of kernel '{variant.kernel.name}' shows the "
-                f"memory of field '{name}', which {who} writes to: pass a copy"
+                f"{place}: argument {buffer.name} of kernel '{variant.kernel.name}' shares "
+                f"memory with field '{name}', which {who} writes: pass a copy"
             )
 
 

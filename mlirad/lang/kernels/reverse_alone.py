@@ -39,8 +39,8 @@ def reverse_launch(launch: Launch, within: str) -> Launch:
     variant = launch.variant
     if launch.arrays or variant.kernel.derivatives is not None:
         raise TaichiRuntimeError(
-            f"{variant.kernel.name}.grad() is called inside a {within}, and not differentiated: "
-            "that is done for kernels on fields alone, without array arguments"
+            f"{variant.kernel.name}.grad() is called inside a {within} and cannot be "
+            "differentiated there: this is only possible for kernels without array arguments"
         )
     _check(launch)
     if _may_collide(variant.stages):
@@ -93,8 +93,8 @@ def _check(launch: Launch) -> None:
     footprints = variant.notes.footprints()
     if footprints.redone:
         raise TaichiRuntimeError(
-            f"{variant.kernel.name}.grad(): {'; '.join(footprints.redone.values())}: "
-            "use ti.ad.Tape, which keeps the values"
+            f"{variant.kernel.name}.grad(): {'; '.join(footprints.redone.values())}: use "
+            "ti.ad.Tape, which saves the values"
         )
 
 
@@ -119,7 +119,6 @@ def _check_unwritten(launch: Launch) -> None:
             name = f"'{key}'" if isinstance(key, str) else "an array argument"
             raise TaichiRuntimeError(
                 f"{variant.kernel.name}.grad(): {name}, read at {footprint.place} and needed by "
-                f"the "
-                "gradient, was written from Python after the kernel was launched: launch it "
-                "again, or use ti.ad.Tape, which keeps the values"
+                "the gradient, was written from Python after the kernel was launched: launch it "
+                "again, or use ti.ad.Tape, which saves the values"
             )

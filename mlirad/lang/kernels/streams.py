@@ -66,7 +66,7 @@ def check_stream(stream: object) -> None:
     if stream is None:
         return
     if not isinstance(stream, Stream):
-        raise TaichiTypeError(f"a stream is made by create_stream(), not {stream!r}")
+        raise TaichiTypeError(f"expected a stream made by create_stream(), got {stream!r}")
     stream.check_alive()
 
 

@@ -78,7 +78,7 @@ def sizes_of(shape: Shape) -> tuple[int, ...]:
     TaichiTypeError where one is no number."""
     sizes = extents_of(shape, "an extent of a field")
     if any(int(size) != size for size in sizes):
-        raise TaichiRuntimeError(f"the extents of a field must be integers, not {sizes}")
+        raise TaichiRuntimeError(f"expected integers as the extents of a field, got {sizes}")
     if any(size <= 0 for size in sizes):
         raise TaichiRuntimeError(
             f"Every dimension of a Taichi field should be positive, not {sizes}"

@@ -33,7 +33,7 @@ class FieldsBuilder:
         if self._finalized:
             raise TaichiRuntimeError("FieldsBuilder finalized")
         if not list(self._root.fields()):
-            raise TaichiRuntimeError("nothing is placed in this FieldsBuilder")
+            raise TaichiRuntimeError("no field is placed in this FieldsBuilder")
         self._finalized = True
         self._root.materialize()
         return Trees(self._root)

@@ -24,7 +24,7 @@ def block_ref(
     """The last block of a path in the kernel that is being compiled, whose trees are declared with
     it."""
     if not path:
-        raise TaichiCompilationError("ti.root has no index: expected a block below it")
+        raise TaichiCompilationError("ti.root cannot be indexed: expected a block below it")
     program.trees.materialize()
     builder = current()
     for block in path:

@@ -65,12 +65,14 @@ class SNode:
     def _block(self, kind: Kind, axes_: Axes | Sequence[Axes], dimensions: Shape) -> SNode:
         numbers = numbers_of(axes_)
         if kind is Kind.DYNAMIC and len(numbers) != 1:
-            raise TaichiRuntimeError(f"a dynamic block has one axis, not {len(numbers)}")
+            raise TaichiRuntimeError(f"expected one axis for a dynamic block, got {len(numbers)}")
         sizes = sizes_of(dimensions)
         if len(sizes) == 1:
             sizes = sizes * len(numbers)
         if len(sizes) != len(numbers):
-            raise TaichiRuntimeError(f"{len(sizes)} dimensions for {len(numbers)} axes")
+            raise TaichiRuntimeError(
+                f"expected {len(numbers)} dimensions, one for each axis, got {len(sizes)}"
+            )
         child = SNode(self.program, self, numbers, sizes, kind)
         self.children.append(child)
         self.root.schedule()
@@ -322,5 +324,5 @@ def _leaves_of(value: Any) -> list[Leaf]:
     if isinstance(value, list | tuple):
         return [leaf for entry in value for leaf in _leaves_of(entry)]
     if not hasattr(value, "put_into"):
-        raise TaichiTypeError(f"what is placed must be a field, not {type(value).__name__}")
+        raise TaichiTypeError(f"expected a field to place, got {type(value).__name__}")
     return [value]

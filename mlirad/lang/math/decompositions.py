@@ -68,7 +68,7 @@ def solve(A: fm.Matrix, b: fm.Matrix, dt: TypeLike | None = None) -> Any:
     """
     if A.ndim != 2 or A.n != A.m or b.n != A.n:
         raise TaichiCompilationError(
-            f"ti.solve needs a square matrix and a vector, not shapes {A.shape} and {b.shape}"
+            f"ti.solve: expected a square matrix and a vector, got shapes {A.shape} and {b.shape}"
         )
     n = A.n
     rows = [[*row, right] for row, right in zip(_cast(A, dt).rows_list(), _cast(b, dt).entries)]

@@ -38,6 +38,6 @@ def shared_memory(value: object) -> Any:
     tensor: Any = value
     if tensor.device.type != "cpu":
         raise TaichiRuntimeTypeError(
-            f"arch=ti.python takes tensors on the CPU, not {tensor.device}"
+            f"arch=ti.python: expected a tensor on the CPU, got one on {tensor.device}"
         )
     return tensor.detach().numpy()

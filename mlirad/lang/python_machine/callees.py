@@ -31,7 +31,7 @@ def callee(function: object) -> Any:
         and function not in _MEANINGS
     ):
         raise TaichiSyntaxError(
-            f"ti.{function.__name__} is for compiled kernels: arch=ti.python does not have it"
+            f"ti.{function.__name__} needs compiled kernels: arch=ti.python does not support it"
         )
     return _MEANINGS.get(function, function)
 

@@ -92,8 +92,8 @@ def _constant(value: int) -> Any:
     default = program().config.default_ip
     if not in_range(value, default):
         raise TaichiTypeError(
-            f"{value} has exceeded the range of default_ip: {default}; ti.i64(...) or ti.u64(...) "
-            "gives it a wider type"
+            f"{value} has exceeded the range of default_ip: {default}; ti.i64(...) or "
+            "ti.u64(...) give it a wider type"
         )
     return default.numpy.type(value)
 
@@ -123,7 +123,7 @@ def _keep_matrix(old: Matrix, value: object) -> Matrix:
         value = Matrix(cast("Rows", value))
     if value.shape != old.shape:
         raise TaichiTypeError(
-            f"a variable of shape {old.shape} is assigned a value of shape {value.shape}"
+            f"cannot assign a value of shape {value.shape} to a variable of shape {old.shape}"
         )
     return old.like([keep(entry, item) for entry, item in zip(old.entries, value.entries)])
 
@@ -263,8 +263,8 @@ def _indices(target: Any) -> NdRange:
     memory = leaf.find_memory() if isinstance(leaf, FieldAccess) else None
     if memory is not None and memory.layout.activities:
         raise TaichiSyntaxError(
-            f"arch=ti.python has no loops over active elements: '{leaf.symbol}' lies in blocks of "
-            "which cells are active or not"
+            f"arch=ti.python does not support loops over sparse fields: '{leaf.symbol}' is in a "
+            "block with inactive cells"
         )
     offset = getattr(leaf, "offset", ()) or (0,) * len(target.shape)
     return NdRange(*[(start, start + extent) for start, extent in zip(offset, target.shape)])

@@ -20,7 +20,7 @@ _HELPERS = "__mlirad__"
 _REFUSED = {
     ast.FunctionDef: "a function is defined",
     ast.ClassDef: "a class is defined",
-    ast.With: "arch=ti.python has no parts of launches (with ...)",
+    ast.With: "arch=ti.python does not support 'with' blocks",
     ast.Delete: "something is deleted",
     ast.Try: "exceptions are caught",
     ast.Global: "a global name is assigned to",

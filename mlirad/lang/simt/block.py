@@ -78,8 +78,8 @@ def _fold(combine: Combine, values: Sequence[Any]) -> Any:
 def _check_size(block_dim: int) -> None:
     if block_dim != threads.block_size():
         raise TaichiTypeError(
-            f"a block of {block_dim} threads, in a loop whose blocks have {threads.block_size()}: "
-            "ti.loop_config(block_dim=) says how many"
+            f"expected block_dim={threads.block_size()}, got {block_dim}: "
+            "ti.loop_config(block_dim=) sets the number of threads in a block"
         )
 
 

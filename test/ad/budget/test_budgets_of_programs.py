@@ -319,7 +319,7 @@ def test_a_budget_for_tangents_too_small_for_values_and_tangents(squares: Square
         squares.total()
 
     direction = np.ones(N)
-    with pytest.raises(TaichiMemoryError, match="is the least that can") as refused:
+    with pytest.raises(TaichiMemoryError, match="is the lowest limit that works") as refused:
         ti.ad.hvp(run, squares.loss, squares.x, direction, memory=8)
     assert f"memory={2 * 2 * 8 * (N + 1)} " in str(refused.value)
 
@@ -343,7 +343,7 @@ def test_an_assert_and_a_print_are_silent_the_second_time(
 
 @pytest.mark.parametrize("is_field", [True, False], ids=["field", "ndarray"])
 @pytest.mark.filterwarnings("ignore:.*has no gradient, but carries")
-@pytest.mark.filterwarnings("ignore:.*over what carries a derivative")
+@pytest.mark.filterwarnings("ignore:.*over a value that carries a derivative")
 def test_tangents_of_what_was_constant_when_it_ran_first(is_field: bool) -> None:
     """A launch that is done again when what it wrote carries a derivative."""
     x, loss = (ti.field(ti.f64, shape, needs_grad=True) for shape in (N, ()))

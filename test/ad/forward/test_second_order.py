@@ -289,7 +289,7 @@ def test_where_gradients_are_stopped() -> None:
     def own_grad() -> None:
         square.grad()
 
-    with pytest.raises(ti.TaichiRuntimeError, match="'own' has a gradient of its own"):
+    with pytest.raises(ti.TaichiRuntimeError, match="'own' has its own gradient"):
         ti.ad.hvp(own, loss, x, np.ones(3))
 
 
@@ -416,9 +416,11 @@ def test_bad_requests() -> None:
         ti.TaichiTypeError, match=r"a vector of shape \(2,\) for field 'x' of shape \(3,\)"
     ):
         ti.ad.hvp(f, loss, x, [1.0, 2.0])
-    with pytest.raises(ti.TaichiTypeError, match="derivatives are taken in float fields"):
+    with pytest.raises(
+        ti.TaichiTypeError, match="expected a float field to differentiate with respect to"
+    ):
         ti.ad.hvp(f, loss, k, np.ones(3))
-    with pytest.raises(ti.TaichiTypeError, match="in the list twice"):
+    with pytest.raises(ti.TaichiTypeError, match="twice in the list"):
         ti.ad.hvp(f, loss, [x, x], [np.ones(3), np.ones(3)])
     with pytest.raises(ti.TaichiTypeError, match="1 vectors for 2 fields"):
         ti.ad.hvp(f, loss, [x, loss], [np.ones(3)])

@@ -443,7 +443,7 @@ def test_a_right_derivative_passes() -> None:
 def test_a_wrong_derivative_is_found() -> None:
     with pytest.raises(
         ti.TaichiAssertionError,
-        match=r"'double_vjp' .* 'double': in argument 'x' it gives 7.*give 2",
+        match=r"'double_vjp' .* 'double': with respect to argument 'x' it gives 7.*give 2",
     ):
         ti.ad.check_custom(swapped(), 3.0)
 
@@ -456,7 +456,9 @@ def test_a_wrong_derivative_is_found() -> None:
     def norm_vjp(v, shift, result, adjoint):
         return ti.Vector([2.0 * v[0], 2.0 * v[1], 2.0 * v[1]]) * adjoint
 
-    with pytest.raises(ti.TaichiAssertionError, match=r"in argument 'v'\[2\] it gives"):
+    with pytest.raises(
+        ti.TaichiAssertionError, match=r"with respect to argument 'v'\[2\] it gives"
+    ):
         ti.ad.check_custom(norm, [1.0, 2.0, 3.0], 5)
 
     @norm.def_jvp
@@ -545,7 +547,7 @@ def test_what_a_derivative_returns() -> None:
         return a, v
 
     assert (
-        "'too_few' returns 1 adjoints, expected 2, of 'a', 'v' (here 'n' is no float"
+        "'too_few' returns 1 adjoints, expected 2, of 'a', 'v' (here 'n' is not a float"
         in run_with(too_few)
     )
     assert "'for_the_integer' returns 3 adjoints, expected 2" in run_with(for_the_integer)
@@ -605,18 +607,16 @@ def test_what_a_function_may_not_do() -> None:
     def silent(a):
         a + 1.0
 
-    assert "'reads' has derivatives of its own" in (message := run_with(reads))
+    assert "'reads' has its own derivatives" in (message := run_with(reads))
     assert (
         "reads memory 'x_1': pass what it reads as an argument" in message
         and "return a + y[0]" in message
     )
     assert "updates memory 'x_1'" in run_with(writes)
-    assert "'prints' has derivatives" in run_with(prints)
+    assert "'prints' has its own derivatives" in run_with(prints)
     assert "draws random numbers" in run_with(draws)
-    assert "'counts' has derivatives of its own, so it returns floats, and not i32" in run_with(
-        counts
-    )
-    assert "'silent' has derivatives of its own, and returns nothing" in run_with(silent)
+    assert "'counts' has its own derivatives, so it must return floats, not i32" in run_with(counts)
+    assert "'silent' has its own derivatives, but returns nothing" in run_with(silent)
 
 
 def test_a_derivative_may_not_touch_memory_either() -> None:
@@ -669,7 +669,7 @@ def test_arguments_are_values() -> None:
 def test_definitions() -> None:
     double = swapped()
     with pytest.raises(
-        ti.TaichiRuntimeError, match=r"'double' has a def_vjp already: 'double_vjp'"
+        ti.TaichiRuntimeError, match=r"'double' already has a def_vjp: 'double_vjp'"
     ):
         double.def_vjp(lambda x, result, adjoint: adjoint)
 
@@ -678,7 +678,7 @@ def test_definitions() -> None:
         pass
 
     with pytest.raises(
-        ti.TaichiTypeError, match=r"takes a @ti\.func or a Python function, not a Kernel"
+        ti.TaichiTypeError, match=r"expected a @ti\.func or a Python function, got Kernel"
     ):
         double.def_jvp(run)
     with pytest.raises(ti.TaichiTypeError, match=r"'run' is a kernel.*@ti.func"):

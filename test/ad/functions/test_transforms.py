@@ -688,8 +688,8 @@ def test_what_is_no_function() -> None:
         return x
 
     assert "the kernel 'k'" in refused(ti.ad.grad, k)
-    assert "ti.ad.grad takes a @ti.func" in refused(ti.ad.grad, math.sin)
-    assert "ti.ad.jacobian takes a @ti.func, not a int" in refused(ti.ad.jacobian, 3)
+    assert "ti.ad.grad: expected a @ti.func" in refused(ti.ad.grad, math.sin)
+    assert "ti.ad.jacobian: expected a @ti.func, got a int" in refused(ti.ad.jacobian, 3)
 
 
 @pytest.mark.parametrize("argnums", [1, -1, (0, 1), True, (), (0, 0)])

@@ -253,5 +253,5 @@ def test_without_a_tape_and_what_is_refused() -> None:
         with pytest.raises(ValueError, match="copy_from: shapes"):
             target.copy_from(source)
     for target in (x, f):
-        with pytest.raises(TypeError, match="a field or an ndarray is needed, not a list"):
+        with pytest.raises(TypeError, match="expected a field or an ndarray, got list"):
             target.copy_from([1.0])

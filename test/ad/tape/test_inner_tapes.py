@@ -1,4 +1,5 @@
-"""Tapes inside of what takes derivatives, and what is refused of programs that use gradients."""
+"""Tapes inside a program that is differentiated, and what is refused of programs that use
+gradients."""
 
 from __future__ import annotations
 
@@ -191,7 +192,7 @@ def test_options_of_an_inner_tape(program: Program) -> None:
             with ti.ad.Tape(**{"loss": program.total, **options}):
                 program.energy()
 
-        refused(program, inside, "has no other option")
+        refused(program, inside, "supports no other option")
 
     def asks_again() -> None:
         with ti.ad.Tape(program.total) as tape:
@@ -210,7 +211,7 @@ def test_derivatives_of_the_third_order(program: Program) -> None:
         lambda: ti.ad.hvp(program.run, program.loss, program.x, np.ones(N)),
         lambda: ti.ad.hessian(program.run, program.loss, program.x),
     ):
-        with pytest.raises(ti.TaichiRuntimeError, match=r"\.py:\d+.*third order"):
+        with pytest.raises(ti.TaichiRuntimeError, match=r"\.py:\d+.*third derivatives"):
             derivative()
 
 
@@ -231,8 +232,8 @@ def test_runs_that_are_repeated(program: Program) -> None:
 
     refused(program, beside, "checkpoint")
     for options, message in (
-        ({"memory": 0.5}, "cannot make gradients again"),
-        ({"clear_gradients": False}, "two things"),
+        ({"memory": 0.5}, "cannot recompute gradients"),
+        ({"clear_gradients": False}, "two meanings"),
     ):
         with (
             pytest.raises(ti.TaichiRuntimeError, match=message),
@@ -297,21 +298,21 @@ def test_gradients_of_functions_with_their_own(program: Program) -> None:
         force()
         program.push()
 
-    message = "which has a gradient of its own, uses"
+    message = "which has its own gradient, uses"
     with pytest.raises(ti.TaichiRuntimeError, match=message), ti.ad.Tape(program.loss):
         outside()
 
 
 def test_what_entering_a_tape_sets_to_0(program: Program) -> None:
     program.force()
-    refused(program, program.push, "reads 'x.grad', which was given values before the tape")
+    refused(program, program.push, "reads 'x.grad', which was set before the tape")
     program.total.grad[None] = 1.0
 
     def seeds_are_gone() -> None:
         program.x.grad.fill(0.0)
         program.energy.grad()
 
-    refused(program, seeds_are_gone, "grad', which was given values before the tape")
+    refused(program, seeds_are_gone, "grad', which was set before the tape")
     program.force()
     with ti.ad.Tape(program.loss):
         program.run()

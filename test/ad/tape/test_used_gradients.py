@@ -357,7 +357,7 @@ def test_seeds_given_again() -> None:
             program.energy.grad()
             program.descend()
     left, force = x.to_numpy(), x.grad.to_numpy()
-    with pytest.raises(ti.TaichiRuntimeError, match="those of the outputs"):
+    with pytest.raises(ti.TaichiRuntimeError, match="the seeds of the outputs"):
         tape.grad()
     np.testing.assert_array_equal(x.grad.to_numpy(), force)
     tape.grad({x: seed})

@@ -209,7 +209,7 @@ def check(number: int, memory: Memory) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*has no gradient, but carries")
-@pytest.mark.filterwarnings("ignore:.*over what carries a derivative")
+@pytest.mark.filterwarnings("ignore:.*over a value that carries a derivative")
 def test_random_programs() -> None:
     """In one program, so that kernels meet fields that got a gradient since they were launched."""
     ti.init(default_fp=ti.f64, opt_level=0)

@@ -81,7 +81,7 @@ def test_what_is_no_array_in_memory_is_copied(make: Any) -> None:
             x[i, j] = VALUES[i, j]
     np.testing.assert_array_equal(np.asarray(x), VALUES)
     np.testing.assert_array_equal(np.from_dlpack(x), VALUES)
-    with pytest.raises(BufferError, match=r"not lie in the processor's memory"):
+    with pytest.raises(BufferError, match=r"not one array in host memory"):
         x.__dlpack__(max_version=(1, 0), copy=False)
     with pytest.raises(ValueError, match="not one array in Python's memory"):
         x.__array__(copy=False)
@@ -102,7 +102,7 @@ def test_consumers_that_do_not_know_of_read_only_arrays_get_copies() -> None:
     assert x.__dlpack__()  # as before DLPack 1.0
     with pytest.raises(BufferError, match="read-only"):
         x.__dlpack__(copy=False)
-    with pytest.raises(BufferError, match="processor's memory only"):
+    with pytest.raises(BufferError, match="only available in host memory"):
         x.__dlpack__(dl_device=(2, 0), max_version=(1, 0))
 
 
@@ -163,9 +163,9 @@ def test_a_field_is_no_array_argument() -> None:
     def sum_of(x: ti.types.vector(3, ti.f32)) -> ti.f32:
         return x.sum()
 
-    with pytest.raises(TaichiRuntimeTypeError, match="an array is needed"):
+    with pytest.raises(TaichiRuntimeTypeError, match="expected an array"):
         first(x)
-    with pytest.raises(TaichiRuntimeTypeError, match="pass an element of it"):
+    with pytest.raises(TaichiRuntimeTypeError, match="pass one element of the array"):
         sum_of(x)
 
 

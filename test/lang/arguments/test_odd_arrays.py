@@ -77,11 +77,11 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "complex": (np.zeros(3, complex), "no mlirad type for NumPy's complex128"),
     "records": (np.zeros(3, [("a", "f4")]), "no mlirad type"),
     "masked": (np.ma.masked_array([1.0, 2.0], [0, 1]), r"array\.filled"),
-    "one place": (strided(np.zeros(1), (3,), (0,)), "several elements lie in one place"),
-    "windows": (strided(np.zeros(5), (3, 3), (8, 8)), "several elements lie in one place"),
+    "one place": (strided(np.zeros(1), (3,), (0,)), "elements overlap in memory"),
+    "windows": (strided(np.zeros(5), (3, 3), (8, 8)), "elements overlap in memory"),
     "broadcast": (np.broadcast_to(np.float64(1), (3,)), "read-only array"),
-    "a list": ([1.0] * 100, r"\.\.\.\]: an array is needed: np\.asarray"),
-    "a number": (np.float64(1), "an array is needed"),
+    "a list": ([1.0] * 100, r"\.\.\.\]: expected an array: np\.asarray"),
+    "a number": (np.float64(1), "expected an array"),
 }
 
 
@@ -101,8 +101,8 @@ NO_NUMBERS: dict[str, tuple[Any, str]] = {
     "dates": (np.array(["2020-01-01"] * 3, "M8[D]"), "not dates"),
     "texts": (np.array(["1", "2", "3"]), "not texts"),
     "records": (np.zeros(3, [("a", "f4")]), "not records"),
-    "objects": (np.array([1, 2, "x"], object), "not a str"),
-    "nothing": (None, "not a NoneType"),
+    "objects": (np.array([1, 2, "x"], object), "got an element of type str"),
+    "nothing": (None, "got an element of type NoneType"),
     "masked": (np.ma.masked_array([1.0, 2.0, 3.0], [0, 1, 0]), "masked elements"),
 }
 
@@ -132,9 +132,9 @@ def test_elements(what: str) -> None:
     x[0] = np.array(7.0)
     assert x[0] == 7.0
     for value in (np.zeros(1), [1.0, 2.0], ti.Vector([1.0, 2.0])):
-        with pytest.raises(TaichiTypeError, match=r"for an element of shape \(\)"):
+        with pytest.raises(TaichiTypeError, match=r"expected a value of shape \(\)"):
             x[0] = value
-        with pytest.raises(TaichiTypeError, match=r"for an element of shape \(\)"):
+        with pytest.raises(TaichiTypeError, match=r"expected a value of shape \(\)"):
             x.fill(value)
     assert pickle.loads(pickle.dumps(x)).to_numpy().tolist() == [7.0, 2.5, 1.0]
     if what == "ndarray":
@@ -172,7 +172,7 @@ def test_a_view_by_the_interface_outlives_its_program() -> None:
 
 
 def test_a_field_is_refused_with_its_cure() -> None:
-    with pytest.raises(TaichiRuntimeTypeError, match=r"an array is needed; .* ti\.template\(\)"):
+    with pytest.raises(TaichiRuntimeTypeError, match=r"expected an array; .* ti\.template\(\)"):
         add_one(ti.field(ti.f32, 3))
 
 
@@ -245,7 +245,7 @@ def test_torch_s_tensors() -> None:
     ):
         with pytest.raises(TaichiRuntimeTypeError, match=words):
             add_one(tensor)
-    with pytest.raises(TaichiRuntimeTypeError, match="an array is needed"):
+    with pytest.raises(TaichiRuntimeTypeError, match="expected an array"):
         add_one(torch.float32)
     x.from_torch(torch._neg_view(torch.ones(3)))
     assert x.to_numpy().tolist() == [-1.0] * 3

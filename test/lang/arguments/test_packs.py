@@ -44,9 +44,9 @@ def test_packs_that_do_not_fit() -> None:
     loss = ti.ndarray(ti.f64, ())
     with pytest.raises(ti.TaichiRuntimeTypeError, match="value for 'n' is missing"):
         Inner(scale=1.0)
-    with pytest.raises(ti.TaichiRuntimeTypeError, match="no 'skale': did you mean 'scale'"):
+    with pytest.raises(ti.TaichiRuntimeTypeError, match="no member 'skale': did you mean 'scale'"):
         Inner(scale=1.0, n=1, skale=2.0)
-    with pytest.raises(ti.TaichiRuntimeTypeError, match=r"Argument pack: argpack\(x=.* needed"):
+    with pytest.raises(ti.TaichiRuntimeTypeError, match=r"Argument pack: expected argpack\(x="):
         run(other(a=1), loss)
     wrong = Pack(x=loss, inner=Inner(scale=1.0, n=1), shift=[0, 0], body=Body())
     with pytest.raises(ti.TaichiRuntimeTypeError, match=r"argument pack\.x - required ndim=1"):

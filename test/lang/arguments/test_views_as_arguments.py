@@ -35,7 +35,7 @@ def test_of_a_field_that_is_written() -> None:
     np.testing.assert_array_equal(x.to_numpy(), np.arange(N))
     for view in (np.asarray(x), np.from_dlpack(x), np.asarray(x)[4:], np.asarray(x)):
         with pytest.raises(
-            TaichiRuntimeTypeError, match=r"_arguments\.py:\d+.*shows the memory of field"
+            TaichiRuntimeTypeError, match=r"_arguments\.py:\d+.*shares memory with field"
         ):
             shift(view)
     np.testing.assert_array_equal(x.to_numpy(), np.arange(N))

@@ -98,7 +98,7 @@ def test_parts_that_there_are_not() -> None:
     x = flat(ti.i32)
     with pytest.raises(ti.TaichiIndexError, match="index 6 is out of bounds"):
         x[6, :]
-    with pytest.raises(ti.TaichiIndexError, match="3 axes"):
+    with pytest.raises(ti.TaichiIndexError, match="3 indices"):
         x[:, :, 0]
     with pytest.raises(ValueError, match="broadcast"):
         x[2:5] = [1, 2, 3]

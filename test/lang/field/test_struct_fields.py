@@ -73,16 +73,18 @@ class TestLayout:
         with pytest.raises(ti.TaichiRuntimeError, match="already placed"):
             f = Inner.field()
             ti.root.dense(ti.i, 4).place(f, f)
-        with pytest.raises(ti.TaichiCompilationError, match="'a' is two members of one struct"):
+        with pytest.raises(
+            ti.TaichiCompilationError, match="'a' occurs twice among the members of a struct"
+        ):
             a = ti.field(ti.f32, shape=3)
             ti.StructField({"x": a, "y": a})
         with pytest.raises(ti.TaichiTypeError, match="ordre"):
             Inner.field(shape=3, ordre="ij")
         with pytest.raises(ti.TaichiSyntaxError, match="shape cannot be None"):
             Inner.field(offset=3)
-        with pytest.raises(ti.TaichiRuntimeError, match="no member that is a float"):
+        with pytest.raises(ti.TaichiRuntimeError, match="without float members"):
             ti.types.struct(k=ti.i32).field(shape=3, needs_grad=True)
-        with pytest.raises(AttributeError, match="no 'lenght': did you mean 'length'"):
+        with pytest.raises(AttributeError, match="no member 'lenght': did you mean 'length'"):
             Inner.field(shape=3).lenght  # noqa: B018
 
     def test_gradients_are_of_the_members_that_are_floats(self) -> None:
@@ -233,7 +235,7 @@ def test_is_no_value() -> None:
     f = Inner.field(shape=3)
     with pytest.raises(NotImplementedError, match="Struct for is only available"):
         list(f)
-    with pytest.raises(TypeError, match="neither true nor false"):
+    with pytest.raises(TypeError, match="no truth value"):
         bool(f)
     assert len(f) == 3 and str(f) == str(
         {"direction": np.zeros((3, 3), "f"), "length": np.zeros(3)}

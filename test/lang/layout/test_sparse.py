@@ -329,7 +329,7 @@ def test_what_is_no_sparse_block_is_refused() -> None:
     for kernel, message in (
         (activate_dense, "dense block are always active"),
         (length_of_pointer, "expected a dynamic block"),
-        (of_field, "takes a block of a layout tree"),
+        (of_field, "expected a block of a layout tree"),
         (two_indices, "1 index axes, but is accessed with 2"),
     ):
         with pytest.raises(ti.TaichiCompilationError, match=message):
@@ -542,7 +542,7 @@ def test_grids_of_structs() -> None:
     x[3, 4].n = 8
     assert ti.sparse.usage(x) == 2 / 20
     assert ti.sparse.usage(ti.sparse.grid({"n": ti.i32}, (2, 2, 2))) == 0
-    with pytest.raises(ti.TaichiRuntimeError, match="two or three axes, not 1"):
+    with pytest.raises(ti.TaichiRuntimeError, match="two or three axes for a sparse grid, got 1"):
         ti.sparse.grid({"n": ti.i32}, 4)
 
 

@@ -106,7 +106,7 @@ class Builder:
         try:
             yield self.region
         finally:
-            self.region.shut = f"was made in {kind}, and is used outside it: {_CARRIED}"
+            self.region.shut = f"was created in {kind} and is used outside it: {_CARRIED}"
             self.region = outer
 
     @contextmanager
@@ -114,8 +114,8 @@ class Builder:
         """Open a block that sees nothing of those around it."""
         with (
             self.region.shut_as(
-                f"was made outside '{function}', which has derivatives of its own and computes "
-                "with its arguments only: pass it as an argument"
+                f"was made outside '{function}', which has its own derivatives and may only use "
+                "its arguments: pass it as an argument"
             ),
             self.enter_block(f"'{function}'"),
         ):
@@ -124,8 +124,8 @@ class Builder:
     def finish(self, name: str) -> None:
         """End the kernel: nothing that was made in it can be used in another one."""
         self.root.shut = (
-            f"belongs to kernel '{name}', which is compiled: fields and arguments carry values "
-            "from one kernel to another"
+            f"belongs to kernel '{name}', which is already compiled: use a field or an argument "
+            "to pass values between kernels"
         )
 
     def warn(self, message: str) -> None:
@@ -194,7 +194,7 @@ class Anchor(msgspec.Struct, frozen=True):
             builder.region = inner
 
 
-_CARRIED = "a variable that is assigned in front of it, or a field, carries values out"
+_CARRIED = "use a variable that is assigned before it, or a field"
 being_built: list[Builder] = []  # of all threads
 
 
@@ -225,8 +225,8 @@ def refuse_in_kernel(change: str, cure: str) -> None:
     once, and not in its launches. `ti.static(...)` says that it should."""
     if in_kernel() and not current().static_arguments:
         raise TaichiTypeError(
-            f"{change} by Python here, once, while the kernel is compiled: {cure}; ti.static(...) "
-            "says that once is wanted"
+            f"{change} by Python here, once, while the kernel is compiled: {cure}; use "
+            "ti.static(...) if once is what you want"
         )
 
 

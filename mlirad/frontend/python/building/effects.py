@@ -25,9 +25,8 @@ def _effect(description: str, build: Callable[P, R]) -> Callable[P, R]:
         if (function := current().custom) is not None:
             names = [f" '{GetOp(o.owner).field.value}'" for o in operands if _is_field(o)]
             raise TaichiCompilationError(
-                f"'{function}' has derivatives of its own, so it can only compute with its "
-                f"arguments, and this {description}{''.join(names)}: pass what it reads as an "
-                "argument"
+                f"'{function}' has its own derivatives, so it can only use its arguments, but "
+                f"this {description}{''.join(names)}: pass what it reads as an argument"
             )
         return build(*operands, **options)
 
@@ -44,7 +43,7 @@ ballot = _effect("asks other threads", field.ballot)
 shared = _effect("makes memory", field.shared)
 cell = _effect("makes memory", field.alloca)
 load = _effect("reads memory", field.load)
-address = _effect("asks where memory lies", field.address)
+address = _effect("asks for the address of memory", field.address)
 store = _effect("writes to memory", field.store)
 atomic = _effect("updates memory", field.atomic)
 activate = _effect("activates memory", activity.activate)

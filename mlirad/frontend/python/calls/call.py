@@ -60,8 +60,8 @@ def _call(t: Translator, node: ast.Call) -> Any:
     if isinstance(callee, Function):
         if callee.requires_top_level and t.builder.region is not t.builder.root:
             raise TaichiSyntaxError(
-                f"'{callee.__name__}' is declared with requires_top_level=True, and is called in "
-                f"{t.builder.region.kind}: its loops would no longer be outermost ones"
+                f"'{callee.__name__}' is declared with requires_top_level=True, but is called in "
+                f"{t.builder.region.kind}, where its loops would not be outermost loops"
             )
         return call_bound(t, callee, bind_parameters(t, callee, node), node)
     positional, named = _arguments(t, node)
@@ -131,8 +131,8 @@ def _constant(function: Function, name: str, binding: Binding) -> Binding:
         return Binding(without_derivative(binding.value, subject)) if is_value else binding
     if _holds_variable(binding.value):
         raise TaichiTypeError(
-            f"'{function.__name__}' has no derivative (ti.ad.no_grad): pass its argument '{name}' "
-            "by value, and not as a variable that it may change (ti.template())"
+            f"'{function.__name__}' has no derivative (ti.ad.no_grad): pass its argument "
+            f"'{name}' by value, not as a variable that it may change (ti.template())"
         )
     return binding
 
@@ -149,7 +149,7 @@ def _holds_variable(value: object) -> bool:
 def _call_recursive(t: Translator, function: Function, bindings: Bindings, node: ast.Call) -> Any:
     if function.vjp is not None or function.jvp is not None:
         raise TaichiSyntaxError(
-            f"'{function.__name__}' calls itself, and has derivatives of its own: no function can "
+            f"'{function.__name__}' calls itself and has its own derivatives: a function cannot "
             "have both"
         )
     with _note_call(function, t.place_of(node)):

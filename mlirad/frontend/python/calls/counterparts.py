@@ -101,8 +101,9 @@ def refuse_counterpart(
     if _module(callee) in _MODULES and any(_is_late(argument) for argument in arguments):
         has_array = any(array_ref(argument) is not None for argument in arguments)
         raise TaichiTypeError(
-            f"{_spelt(callee)} is computed by Python, while compiling, and cannot take what is "
-            "known only at run time: " + (_LOOP if has_array else _counterpart(callee.__name__))
+            f"{_spelt(callee)} is called by Python while the kernel is compiled, so it cannot "
+            "take a value that is known only at run time: "
+            + (_LOOP if has_array else _counterpart(callee.__name__))
         )
 
 
@@ -111,7 +112,7 @@ def _refuse_walk(callee: Any, arguments: Sequence[object]) -> None:
     cure = _OF_ARRAYS.get(callee) if getattr(callee, "__hash__", None) else None
     if cure and any(array_ref(argument) is not None for argument in arguments):
         raise TaichiTypeError(
-            f"{callee.__name__}(...) is a function of Python, which runs while the kernel is "
+            f"{callee.__name__}(...) is a Python function, which runs while the kernel is "
             f"compiled and cannot iterate over an array: {cure}"
         )
 
@@ -120,15 +121,15 @@ def _refuse_once(callee: Any) -> None:
     """Raise TaichiTypeError for a function that gives another value each time."""
     if _draws(callee):
         raise TaichiTypeError(
-            f"{_spelt(callee)} draws once, while compiling: "
-            f"{_DRAWS.get(callee.__name__, 'ti.random()')} draws in every iteration; "
-            "ti.static(...) says that one number is wanted"
+            f"{_spelt(callee)} draws a single number, while the kernel is compiled: "
+            f"{_DRAWS.get(callee.__name__, 'ti.random()')} draws in every iteration; use "
+            "ti.static(...) if you want one number"
         )
     name = _outside(callee)
     if name is not None:
         raise TaichiTypeError(
-            f"{name}() is called once, while compiling: pass what it gives as an argument, or keep "
-            "it in a field; ti.static(...) says that one value is wanted"
+            f"{name}() is called once, while the kernel is compiled: pass its result as an "
+            "argument, or store it in a field; use ti.static(...) if you want one value"
         )
 
 
@@ -182,7 +183,7 @@ def _counterpart(name: str) -> str:
     return (
         f"use ti.{name}"
         if callable(getattr(fn, name, None))
-        else "write it with operators and ti's functions"
+        else "write it with operators and functions of ti"
     )
 
 

@@ -83,16 +83,16 @@ class _Result:
     def __init__(self, function: Function, value: object) -> None:
         if value is None:
             raise TaichiSyntaxError(
-                f"'{function.__name__}' has derivatives of its own, and returns nothing"
+                f"'{function.__name__}' has its own derivatives, but returns nothing"
             )
         self.value = tuple(value) if isinstance(value, list) else value
         self.outputs = self.value if isinstance(self.value, tuple) else (self.value,)
         self.leaves = leaves(
-            self.value, f"the result of '{function.__name__}', which has derivatives of its own,"
+            self.value, f"the result of '{function.__name__}', which has its own derivatives,"
         )
         if not all(leaf.dtype.is_float for leaf in self.leaves):
             raise TaichiTypeError(
-                f"'{function.__name__}' has derivatives of its own, so it returns floats, and not "
+                f"'{function.__name__}' has its own derivatives, so it must return floats, not "
                 f"{next(leaf.dtype for leaf in self.leaves if not leaf.dtype.is_float)}"
             )
         self.dtype = widest(leaf.dtype for leaf in self.leaves)
@@ -192,7 +192,7 @@ def _adjoints(
     ]
     names = arguments.floats
     returned = inline(
-        vjp, _bind(vjp, bindings, "its arguments, its result and the adjoint of that")
+        vjp, _bind(vjp, bindings, "its arguments, its result and the adjoint of the result")
     )
     if len(names) == 1 and not isinstance(returned, tuple):
         returned = (returned,)
@@ -282,7 +282,7 @@ def _note_without_adjoints(arguments: _Arguments) -> str:
         for name, binding in arguments.values.items()
         if name not in arguments.floats and not binding.by_reference
     ]
-    return f" (here {_list_names(constants)} is no float and has none)" if constants else ""
+    return f" (here {_list_names(constants)} is not a float and has none)" if constants else ""
 
 
 def _check_argument(function: Function, name: str, binding: Binding) -> None:
@@ -292,15 +292,14 @@ def _check_argument(function: Function, name: str, binding: Binding) -> None:
         reason = "is an array: pass the elements that it reads"
     elif binding.by_reference and (isinstance(value, Variable | Place) or _is_at_run_time(value)):
         reason = (
-            "is passed by reference (ti.template()), and is known only at run time: pass it by "
-            "value"
+            "is passed by reference (ti.template()) but is known only at run time: pass it by value"
         )
     elif isinstance(value, tuple) and any(_is_at_run_time(item) for item in value):
         reason = "is a tuple of values: pass them one by one, or as a vector"
     else:
         return
     raise TaichiTypeError(
-        f"'{function.__name__}' has derivatives of its own, and its argument '{name}' {reason}"
+        f"'{function.__name__}' has its own derivatives, but its argument '{name}' {reason}"
     )
 
 

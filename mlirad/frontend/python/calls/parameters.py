@@ -51,13 +51,13 @@ def bind_parameters(t: Translator, function: Function, node: ast.Call) -> Bindin
     """The arguments of a call by parameter name."""
     if len(t.frames) > MAX_INLINE_DEPTH:
         raise TaichiCompilationError(
-            f"'{function.__name__}' calls itself: recursion is not supported, but in the text of a "
+            f"'{function.__name__}' calls itself: recursion is only supported in the text of a "
             "@ti.real_func"
         )
     arguments = function.source.node.args
     if arguments.vararg or arguments.kwarg:
         raise TaichiSyntaxError(
-            f"'{function.__name__}' takes *args or **kwargs, which a @ti.func cannot"
+            f"'{function.__name__}' takes *args or **kwargs, which a @ti.func does not support"
         )
     names = [parameter.arg for parameter in (*arguments.posonlyargs, *arguments.args)]
     bound: Bindings = {}
@@ -169,7 +169,7 @@ def _variable(t: Translator, declared: Reference, name: str, argument: Any) -> P
     """The place of a parameter by reference: a variable or an element of the declared type."""
     place = t.visit_place(argument) if isinstance(argument, ast.AST) else None
     if place is None:
-        raise TaichiTypeError(f"parameter '{name}' is a reference: it takes a variable")
+        raise TaichiTypeError(f"parameter '{name}' is a reference: pass a variable")
     value, expected = place.load(), declared.dtype
     if isinstance(expected, MatrixType):
         fits = isinstance(value, Matrix) and expected.admits(value.shape)

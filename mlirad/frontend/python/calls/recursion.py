@@ -171,8 +171,8 @@ class _Machine:
                 arguments[name] = binding.value
             elif binding.value is not self.bindings[name].value:
                 raise TaichiSyntaxError(
-                    f"'{self.function.__name__}' calls itself with another '{name}': only scalars, "
-                    "vectors and matrices can change from call to call"
+                    f"'{self.function.__name__}' calls itself with a different '{name}': only "
+                    "scalars, vectors and matrices can change between calls"
                 )
         self.return_pieces.write(self._level(), constant(end.then, i32))
         above = self._level() + 1

@@ -37,7 +37,7 @@ def _operands(t: Translator, node: ast.Call, special_: str, count: int) -> list[
     arguments = dict(enumerate(t.visit_value(argument) for argument in node.args))
     arguments |= {names[k.arg]: t.visit_value(k.value) for k in node.keywords if k.arg in names}
     if sorted(arguments) != list(range(count)):
-        raise TaichiTypeError(f"ti.{special_} takes {count} arguments, not {len(arguments)}")
+        raise TaichiTypeError(f"ti.{special_} takes {count} arguments, got {len(arguments)}")
     return [_block(arguments[0], special_), *(arguments[k] for k in range(1, count))]
 
 
@@ -46,7 +46,7 @@ def _block(value: object, special_: str) -> BlockRef:
     block = block_ref(value)
     if block is None:
         raise TaichiTypeError(
-            f"ti.{special_} takes a block of a layout tree, such as x.parent(), not a "
+            f"ti.{special_}: expected a block of a layout tree, such as x.parent(), got "
             f"{type(value).__name__}"
         )
     return block
@@ -160,7 +160,7 @@ def _rescale_index(t: Translator, node: ast.Call) -> Matrix:
     arguments = [t.visit_value(argument) for argument in node.args]
     arguments += [t.visit_value(keyword.value) for keyword in node.keywords]
     if len(arguments) != 3:
-        raise TaichiTypeError(f"ti.rescale_index takes 3 arguments, not {len(arguments)}")
+        raise TaichiTypeError(f"ti.rescale_index takes 3 arguments, got {len(arguments)}")
     return rescale(_shape(arguments[0]), _shape(arguments[1]), arguments[2])
 
 

@@ -254,8 +254,8 @@ def stop_grad(t: Translator, node: ast.Call) -> Any:
     if array is None or any(leaf.component is not None for leaf in array.leaves()):
         if t.unused is node:
             raise TaichiSyntaxError(
-                "ti.stop_grad of a value returns the value without its derivative, and the result "
-                "is not used here: ti.stop_grad(x) of a whole field is a statement"
+                "ti.stop_grad of a value returns the value without its derivative, but the "
+                "result is not used here: only ti.stop_grad(x) of a whole field is a statement"
             )
         return without_derivative(t.read(value), "the argument of ti.stop_grad")
     t.builder.stopped.extend([leaf.value for leaf in array.leaves()])

@@ -57,11 +57,13 @@ class Transform(Special):
     ) -> None:
         if not isinstance(function, Function | Transform):
             cure = (
-                "; of a program that launches kernels, it takes inputs= and output="
+                "; for a program that launches kernels, pass inputs= and output="
                 if callable(function)
                 else ""
             )
-            raise TaichiTypeError(f"ti.ad.{kind} takes a @ti.func, not {_describe(function)}{cure}")
+            raise TaichiTypeError(
+                f"ti.ad.{kind}: expected a @ti.func, got {_describe(function)}{cure}"
+            )
         super().__init__(f"{kind}({function.__name__})", self._translate)
         self.__doc__ = f"`ti.ad.{kind}` of `{function.__name__}`."
         self.kind, self.function, self.argnums = TransformKind(kind), function, argnums
@@ -144,7 +146,9 @@ def _argument_names(
                 f"parameters ({', '.join(names)})"
             )
     if not numbers or len(set(numbers)) != len(numbers):
-        raise TaichiTypeError(f"ti.ad.{kind}: argnums={argnums!r} names no parameter, or one twice")
+        raise TaichiTypeError(
+            f"ti.ad.{kind}: argnums={argnums!r} does not name a parameter, or names one twice"
+        )
     return [names[number] for number in numbers]
 
 
@@ -190,9 +194,9 @@ class _Application:
         value = self.bindings[name].value
         if array_ref(value) is not None:
             raise TaichiTypeError(
-                f"{self.subject}: argument '{name}' is an array: derivatives are taken in scalars, "
-                "vectors and matrices; ti.ad.grad(program, inputs=[...], output=...) takes those "
-                "in fields"
+                f"{self.subject}: argument '{name}' is an array: a function is differentiated "
+                "with respect to scalars, vectors and matrices; use ti.ad.grad(program, "
+                "inputs=[...], output=...) to differentiate with respect to fields"
             )
         return Matrix(value) if isinstance(value, list) else value
 
@@ -246,8 +250,8 @@ class _Application:
         derivatives = self.derivatives(self._units())
         if not ex.is_scalar(derivatives.value):
             raise TaichiTypeError(
-                f"{self.subject}: its result is {kind_of(derivatives.value)}, and gradients are "
-                "those of scalars: ti.ad.jacobian takes derivatives of vectors"
+                f"{self.subject}: its result is {kind_of(derivatives.value)}, but only a scalar "
+                "has a gradient: use ti.ad.jacobian for the derivatives of a vector"
             )
         return derivatives.value, self._gradient([row[0] for row in derivatives.tangents])
 
@@ -282,8 +286,8 @@ class _Application:
         for name, value in self.values.items():
             if not ex.is_scalar(value):
                 raise TaichiTypeError(
-                    f"{self.subject}: argument '{name}' is {kind_of(value)}, and ti.ad.forward "
-                    "takes the derivative in a scalar: ti.ad.jacobian takes those in vectors"
+                    f"{self.subject}: argument '{name}' is {kind_of(value)}, but ti.ad.forward "
+                    "differentiates with respect to a scalar: use ti.ad.jacobian for a vector"
                 )
         derivatives = self.derivatives(self._units())
         return self._each_argument(
@@ -320,8 +324,9 @@ class _Application:
                 (output.n, value.n), [row[j] for j in range(output.n) for row in rows]
             )
         raise TaichiTypeError(
-            f"{self.subject}: the derivative of {kind_of(output)} in argument '{name}', "
-            f"{kind_of(value)}, is neither a vector nor a matrix: differentiate parts of it"
+            f"{self.subject}: the derivative of {kind_of(output)} with respect to argument "
+            f"'{name}', {kind_of(value)}, is neither a vector nor a matrix: differentiate its "
+            "parts"
         )
 
 

@@ -31,8 +31,9 @@ class ArrayArgument(ArrayRef):
         """The gradient. Raises TaichiTypeError if there is none."""
         if self.gradient is None:
             raise TaichiTypeError(
-                f"the array passed as '{self.name}' has no gradient here: it needs "
-                "ti.ndarray(..., needs_grad=True), and an annotation without needs_grad=False"
+                f"the array passed as '{self.name}' has no gradient here: create it by "
+                "ti.ndarray(..., needs_grad=True), and do not annotate the parameter with "
+                "needs_grad=False"
             )
         return self.gradient
 

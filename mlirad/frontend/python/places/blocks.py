@@ -89,7 +89,7 @@ class ListRef(msgspec.Struct, frozen=True):
         values = [value] if is_one else _item_values(value)
         if len(values) != len(leaves):
             raise TaichiCompilationError(
-                f"{len(values)} values are appended to a list of {len(leaves)} fields"
+                f"expected {len(leaves)} values, one for each field of the list, got {len(values)}"
             )
         number = Expr(effects.append(self.block.activity.field, self.index), i32)
         item = self._item(number)

@@ -29,8 +29,8 @@ class ListPlace(Place):
         if not isinstance(value, list | tuple) or len(value) != len(self.entries):
             actual = f"{len(value)}" if isinstance(value, list | tuple) else type(value).__name__
             raise TaichiTypeError(
-                f"a list whose entries are assigned keeps its length in a kernel: {actual} cannot "
-                f"replace {len(self.entries)} entries"
+                f"the length of a list cannot change in a kernel: {actual} cannot replace "
+                f"{len(self.entries)} entries"
             )
         for entry, item in zip(self.entries, value):
             if isinstance(entry, Place):
@@ -41,7 +41,7 @@ class ListPlace(Place):
                 )
 
     def update(self, operator: Combine, kind: Update | None, value: Value) -> NoReturn:
-        raise TaichiTypeError("a list is not updated as a whole: update its entries")
+        raise TaichiTypeError("a list cannot be updated as a whole: update its entries")
 
     def at(self, key: Any) -> Any:
         """The place of an entry, or the entry if it has none. Raises TaichiTypeError for an
@@ -61,8 +61,7 @@ class ListPlace(Place):
     def attribute(self, name: str) -> Any:
         if name in _CHANGE_LENGTH:
             raise TaichiTypeError(
-                f"a list whose entries are assigned keeps its length in a kernel: '{name}' is not "
-                "for it"
+                f"the length of a list cannot change in a kernel: '{name}' is not supported"
             )
         return None
 
@@ -79,14 +78,13 @@ class TuplePlace(Place):
     def store(self, value: Any) -> None:
         if not isinstance(value, list | tuple) or len(value) != len(self.entries):
             raise TaichiTypeError(
-                f"a variable that began as a tuple of {len(self.entries)} values keeps that "
-                "structure"
+                f"the variable is a tuple of {len(self.entries)} values and must stay one"
             )
         for entry, item in zip(self.entries, value):
             store_into(entry, item)
 
     def update(self, operator: Combine, kind: Update | None, value: Value) -> NoReturn:
-        raise TaichiTypeError("a tuple is not updated: assign another one")
+        raise TaichiTypeError("a tuple cannot be updated: assign a new one")
 
     def at(self, key: Any) -> Any:
         """The value of an entry, which has no place of its own. Raises TaichiTypeError for an index

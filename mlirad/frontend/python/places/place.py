@@ -115,7 +115,7 @@ class VariablePlace(Place):
             values = value.entries if isinstance(value, Matrix) else [value] * count
             if len(values) != count:
                 raise TaichiCompilationError(
-                    f"{len(values)} values for a variable of {count} entries"
+                    f"expected {count} values for the entries of a variable, got {len(values)}"
                 )
             for k, entry in enumerate(values):
                 variable.update_entry(k, operator, kind, entry)
@@ -146,9 +146,9 @@ class VariablePlace(Place):
 def needs_static_index(kind: str) -> TaichiTypeError:
     """Return the error for an entry of a Python object whose index is known only at run time."""
     return TaichiTypeError(
-        f"a {kind} is part of the compiled kernel, so it needs an index known at compile time: put "
-        "the numbers into a field, or pass them as an argument of type ti.types.ndarray(); "
-        "ti.Vector(...) of a few numbers takes any index"
+        f"a {kind} is a constant of the compiled kernel, so its index must be known at compile "
+        "time: put the numbers into a field, or pass them as an argument of type "
+        "ti.types.ndarray(); a short ti.Vector(...) takes any index"
     )
 
 

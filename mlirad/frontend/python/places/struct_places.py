@@ -52,12 +52,12 @@ class StructPlace(Place):
         return variables_in(self.members.values())
 
     def update(self, operator: Combine, kind: Update | None, value: Value) -> Any:
-        raise TaichiTypeError("a struct is not updated as a whole: update its members")
+        raise TaichiTypeError("a struct cannot be updated as a whole: update its members")
 
     def at(self, key: Subscript | str) -> Place:
         if not isinstance(key, str):
             raise TaichiTypeError(
-                "a struct is subscripted by the name of a member: a field of structs takes all its "
+                "a struct is indexed by the name of a member: index a field of structs with all "
                 "indices at once, s[i, j]"
             )
         if key not in self.members:

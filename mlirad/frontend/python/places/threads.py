@@ -22,11 +22,11 @@ from mlirad.types import DataType, TypeLike, i32, i64, resolve, u1, u32
 def block_size() -> int:
     """The threads of a block. Raises TaichiSyntaxError outside of a parallel loop."""
     if not in_kernel():
-        raise TaichiSyntaxError("threads can only be asked inside a kernel")
+        raise TaichiSyntaxError("thread functions can only be used inside a kernel")
     if not current().blocks:
         raise TaichiSyntaxError(
-            "this is done by the threads of a block, the iterations of a parallel loop: there is "
-            "none around"
+            "this needs the threads of a block, which are iterations of a parallel loop: call "
+            "it inside a parallel loop"
         )
     return current().blocks[-1]
 
@@ -52,9 +52,11 @@ def lane() -> Expr:
 def wait() -> None:
     """Wait for the other threads of the block; there are none where no loop is parallel."""
     if not in_kernel():
-        raise TaichiSyntaxError("threads can only wait inside a kernel")
+        raise TaichiSyntaxError("threads can only synchronize inside a kernel")
     if current().do_whiles:
-        raise TaichiSyntaxError("threads wait within qd.graph.do_while, where loops are serial")
+        raise TaichiSyntaxError(
+            "threads cannot synchronize in qd.graph.do_while, where loops are serial"
+        )
     if current().blocks:
         effects.sync()
 
@@ -63,8 +65,7 @@ def refuse_fence() -> None:
     """Raise TaichiSyntaxError where blocks would see what others write."""
     if in_kernel() and (current().blocks or current().do_whiles):
         raise TaichiSyntaxError(
-            "grid.mem_fence orders what other blocks see, which is not there yet: end the loop, "
-            "and read in the next one"
+            "grid.mem_fence between blocks is not supported: end the loop, and read in the next one"
         )
 
 
@@ -107,7 +108,7 @@ def _element(dtype: Any) -> tuple[DataType, tuple[int, ...]]:
     builder = current()
     resolved = resolve(scalar, builder.default_fp, builder.default_ip)
     if not isinstance(resolved, DataType) or not all(isinstance(n, int) for n in shape):
-        raise TaichiTypeError(f"a shared array holds numbers, vectors or matrices, not {dtype}")
+        raise TaichiTypeError(f"a shared array holds numbers, vectors or matrices: got {dtype}")
     return resolved, tuple(shape)
 
 

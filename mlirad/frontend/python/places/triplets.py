@@ -67,14 +67,14 @@ class TripletPlace(Place):
 
     def load(self) -> NoReturn:
         raise TaichiTypeError(
-            "entries of a sparse matrix builder cannot be read in a kernel: A[i, j] += v and "
-            "A[i, j] -= v are what it can do"
+            "entries of a sparse matrix builder cannot be read in a kernel: it only supports "
+            "A[i, j] += v and A[i, j] -= v"
         )
 
     def store(self, value: object) -> NoReturn:
         raise TaichiTypeError(
-            "entries of a sparse matrix builder cannot be set: A[i, j] += v and A[i, j] -= v are "
-            "what it can do"
+            "entries of a sparse matrix builder cannot be set: it only supports A[i, j] += v "
+            "and A[i, j] -= v"
         )
 
     def update(self, operator_: Combine, kind: Update | None, value: Any) -> None:
@@ -83,7 +83,8 @@ class TripletPlace(Place):
             self.load()
         if not ex.is_scalar(value):
             raise TaichiTypeError(
-                f"a scalar is added to an entry of a sparse matrix, not a {type(value).__name__}"
+                "expected a scalar to add to an entry of a sparse matrix, got "
+                f"{type(value).__name__}"
             )
         triplets = self.triplets
         number = triplets.count.at([build.index(0)]).update(operator.add, Update.ADD, 1)

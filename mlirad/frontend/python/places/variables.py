@@ -168,7 +168,7 @@ def cast_for_store(value: Scalar, dtype: DataType) -> Expr:
     if dtype.is_integer and dtype != u1 and ex.dtype_of(value).is_float:
         current().warn(
             f"Assign may lose precision: {dtype} <- {ex.dtype_of(value)}; ti.cast(..., {dtype}) "
-            "says that the fraction is not wanted, and a variable that begins as a float keeps it"
+            "drops the fraction on purpose, and a variable whose first value is a float keeps it"
         )
     return ex.cast(value, dtype)
 
@@ -178,7 +178,7 @@ def atomic(
 ) -> Expr:
     """Update one element atomically, and return its old value."""
     if kind in ON_INTEGERS and dtype.is_float:
-        raise TaichiTypeError(f"atomic_{kind} updates integers, not {dtype}")
+        raise TaichiTypeError(f"atomic_{kind} updates integers: got {dtype}")
     converted = cast_for_store(value, dtype)
     if dtype == u1:
         kind = _ON_BOOLEANS.get(kind, kind)

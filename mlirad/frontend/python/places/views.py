@@ -84,7 +84,7 @@ def kernel_view(array: object, offset: Scalar, size: Scalar) -> KernelView:
     arrays of more axes."""
     viewed = array_ref(array)
     if not isinstance(viewed, ArrayRef) or len(viewed.shape) != 1:
-        raise TaichiTypeError("BufferView takes an ndarray of one axis, an offset and a size")
+        raise TaichiTypeError("BufferView: expected an ndarray with one axis, an offset and a size")
     _refuse_negative(offset)
     _refuse_negative(size)
     if current().debug:

@@ -111,18 +111,17 @@ class Function:
     def _rule(self, existing: Function | None, rule: object, name: str) -> Function:
         if self.owner is not None:
             raise TaichiRuntimeError(
-                f"'{self.__name__}' belongs to an object: {name} is used on the function in its "
-                "class"
+                f"'{self.__name__}' belongs to an object: call {name} on the function in its class"
             )
         if existing is not None:
             raise TaichiRuntimeError(
-                f"'{self.__name__}' has a {name} already: '{existing.__name__}'"
+                f"'{self.__name__}' already has a {name}: '{existing.__name__}'"
             )
         if isinstance(rule, Function):
             return rule
         if not inspect.isfunction(rule):
             raise TaichiTypeError(
-                f"{name} takes a @ti.func or a Python function, not a {type(rule).__name__}"
+                f"{name}: expected a @ti.func or a Python function, got {type(rule).__name__}"
             )
         evaluate_annotations(rule, sys._getframe(2))
         return Function(rule)

@@ -53,7 +53,7 @@ def read_source(function: Callable[..., object]) -> FunctionSource:
     except (OSError, TypeError) as error:
         raise TaichiSyntaxError(
             f"cannot read the source of '{name}', which comes from {origin(function)}: a kernel "
-            "is compiled from its text. Put it into a file, and run or import that"
+            "is compiled from its source text. Put it in a file, and run or import the file"
         ) from error
     text = "".join(lines)
     dedented = textwrap.dedent(text)
@@ -61,7 +61,7 @@ def read_source(function: Callable[..., object]) -> FunctionSource:
     if isinstance(definition, ast.AsyncFunctionDef):
         raise TaichiSyntaxError(f"'{name}' is defined by 'async def': a kernel is a plain 'def'")
     if not isinstance(definition, ast.FunctionDef):
-        raise TaichiSyntaxError(f"'{name}' is not defined by 'def': lambdas cannot be kernels")
+        raise TaichiSyntaxError(f"'{name}' must be defined by 'def': lambdas cannot be kernels")
     indent = len(text) - len(text.lstrip()) - (len(dedented) - len(dedented.lstrip()))
     names = Names(function)
     return _complete(FunctionSource(definition, spelled(file), start - 1, indent, names))

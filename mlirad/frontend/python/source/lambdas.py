@@ -31,8 +31,8 @@ def definition_of(function: Callable[..., Any]) -> tuple[ast.FunctionDef, str]:
     matches = [node for node in on_line if (node.body.lineno, node.body.col_offset) in places]
     if len(matches if len(on_line) > 1 else on_line) != 1:
         raise TaichiSyntaxError(
-            f"the text of the lambda in line {code.co_firstlineno} of '{code.co_filename}' cannot "
-            "be found: define a function by 'def'"
+            f"cannot find the source of the lambda in line {code.co_firstlineno} of "
+            f"'{code.co_filename}': define a function by 'def'"
         )
     node = (matches or on_line)[0]
     result = ast.copy_location(ast.Return(node.body), node.body)

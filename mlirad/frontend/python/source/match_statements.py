@@ -93,7 +93,7 @@ def _captures(pattern: ast.pattern, subject: ast.expr) -> Iterator[tuple[str, as
     elif isinstance(pattern, ast.MatchOr) and any(
         True for alternative in pattern.patterns for _ in _captures(alternative, subject)
     ):
-        raise TaichiSyntaxError("alternatives of a pattern that give names are not supported")
+        raise TaichiSyntaxError("pattern alternatives that bind names are not supported")
 
 
 def _entry(subject: ast.expr, position: int, pattern: ast.pattern) -> ast.expr:
@@ -119,6 +119,6 @@ def at_place(node: _Node, place: ast.AST) -> _Node:
 def _refusal(pattern: ast.pattern) -> TaichiSyntaxError:
     kind = {ast.MatchStar: "'*'", ast.MatchMapping: "mappings", ast.MatchClass: "classes"}
     return TaichiSyntaxError(
-        f"a pattern of {kind[type(pattern)]} is not supported: values, alternatives, sequences and "
-        "names are"
+        f"a pattern of {kind[type(pattern)]} is not supported: use values, alternatives, "
+        "sequences and names"
     )

@@ -208,7 +208,7 @@ class _Cutter:
         if not self._calls(node):
             return node
         if isinstance(node, ast.BoolOp | ast.IfExp | ast.Lambda | ast.NamedExpr | _COMPREHENSIONS):
-            raise _refusal(node, "in an expression of which a part may be left out: use 'if'")
+            raise _refusal(node, "in an expression that is evaluated conditionally: use 'if'")
         changed, operands = copy(node), _operands(node)
         last = max(
             (k for k, (_, _, operand) in enumerate(operands) if self._calls(operand)), default=-1

@@ -47,7 +47,7 @@ def text_of(function: Callable[..., Any]) -> tuple[list[str], int, str]:
             linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
             lines = linecache.getlines(name)[code.co_firstlineno - 1 :]
             return definition(lines), code.co_firstlineno, name
-    raise OSError(f"no text is kept of {code.co_filename}")
+    raise OSError(f"the source of {code.co_filename} is not available")
 
 
 def may_be_edited(file: str) -> bool:
@@ -72,9 +72,10 @@ def as_imported(code: CodeType, texts: Iterable[Sequence[str]]) -> tuple[Sequenc
         if _places_in("if True:\n" * bool(block and indent(block[0])) + "".join(block), code, key):
             return lines, start
     raise TaichiSyntaxError(
-        f"'{code.co_name}', which began in line {code.co_firstlineno} of '{code.co_filename}', is "
-        "not in that file as Python read it: the file has been edited since, and what is launched "
-        "first is compiled from its text. Run the program again, or reload the module"
+        f"'{code.co_name}', which began in line {code.co_firstlineno} of '{code.co_filename}', "
+        "is no longer in that file as Python read it, because the file has been edited: a "
+        "kernel is compiled from its source text at its first launch. Run the program again, or "
+        "reload the module"
     )
 
 

@@ -64,7 +64,8 @@ def _short_circuit(t: Translator, left: Expr, operand: ast.expr, conjunction: bo
         right = t.visit_value(operand)
         if isinstance(right, Matrix):
             raise TaichiTypeError(
-                "'and' and 'or' of a scalar and a vector: use ti.select, or compare entries"
+                "'and' and 'or' cannot combine a scalar and a vector: use ti.select, or compare "
+                "entries"
             )
         return right
 

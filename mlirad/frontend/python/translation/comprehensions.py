@@ -49,6 +49,6 @@ def bind_target(t: Translator, target: ast.expr, value: Any) -> None:
         raise TaichiSyntaxError("a loop target must be a name or a tuple of names")
     items = list(value)
     if len(items) != len(target.elts):
-        raise TaichiSyntaxError(f"{len(target.elts)} names for {len(items)} values")
+        raise TaichiSyntaxError(f"expected {len(target.elts)} values to unpack, got {len(items)}")
     for element, item in zip(target.elts, items):
         bind_target(t, element, item)

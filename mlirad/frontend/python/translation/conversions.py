@@ -21,21 +21,24 @@ def convert_result(t: Translator, declared: Any, value: object, *, warns: bool =
     if isinstance(declared, StructType):
         reason = declared.mismatch(value)
         if reason is not None:
-            raise TaichiSyntaxError(f"a {declared} is needed here: {reason}")
+            raise TaichiSyntaxError(f"expected a {declared} here: {reason}")
         return declared.cast(cast(Struct, value))
     if isinstance(declared, MatrixType):
         result = Matrix(value) if isinstance(value, list | tuple) else value
         if not isinstance(result, Matrix) or len(result.entries) != declared.n * declared.m:
             raise TaichiSyntaxError(
-                f"the kernel returns a {declared}, not a {type(value).__name__}"
+                f"the kernel is declared to return a {declared}, but returns a "
+                f"{type(value).__name__}"
             )
         return result.cast(declared.scalar())
     if isinstance(declared, tuple):
         if not isinstance(value, tuple) or len(value) != len(declared):
-            raise TaichiSyntaxError(f"the kernel returns {len(declared)} values")
+            raise TaichiSyntaxError(f"the kernel is declared to return {len(declared)} values")
         return tuple(convert_result(t, d, v, warns=warns) for d, v in zip(declared, value))
     if not ex.is_scalar(value):
-        raise TaichiSyntaxError(f"the kernel returns a scalar, not a {type(value).__name__}")
+        raise TaichiSyntaxError(
+            f"the kernel is declared to return a scalar, but returns a {type(value).__name__}"
+        )
     return (cast_for_store if warns else ex.cast)(value, t.resolve(declared))
 
 

@@ -123,16 +123,17 @@ def _compare(t: Translator, node: ast.Compare) -> Any:
 
 def _compare_pair(t: Translator, op: ast.cmpop, left: Any, right: Any) -> Any:
     if isinstance(left, Struct) or isinstance(right, Struct):
-        raise TaichiTypeError("structs are not compared as a whole: compare their members")
+        raise TaichiTypeError("structs cannot be compared: compare their members")
     if isinstance(op, ast.In | ast.NotIn):
         if isinstance(left, Expr) or not isinstance(right, list | tuple | dict | set | range | str):
             raise TaichiSyntaxError(
-                "'in' needs values known at compile time: write the comparisons, or use ti.static"
+                "'in' needs values that are known at compile time: write out the comparisons, "
+                "or use ti.static"
             )
         return (left in right) == isinstance(op, ast.In)
     if isinstance(op, ast.Is | ast.IsNot):
         if isinstance(left, Expr) or isinstance(right, Expr):
-            raise TaichiSyntaxError("'is' compares objects, not values of a kernel: use ==")
+            raise TaichiSyntaxError("'is' compares Python objects, not values in a kernel: use ==")
         return (left is right) == isinstance(op, ast.Is)
     symbol = COMPARE[type(op)]
     if isinstance(left, Matrix) or isinstance(right, Matrix):
@@ -227,8 +228,8 @@ def _refuse_store(node: ast.Subscript | ast.Attribute, target: str) -> None:
     """Raise TaichiTypeError if a part of a Python object is assigned to."""
     if isinstance(node.ctx, ast.Store):
         raise TaichiTypeError(
-            f"{target} cannot be assigned to in a kernel: only local variables and elements of "
-            "fields can"
+            f"{target} cannot be assigned in a kernel: assign to local variables and elements of "
+            "fields"
         )
 
 

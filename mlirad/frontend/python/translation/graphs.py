@@ -47,7 +47,7 @@ class GraphPart:
 
     def __call__(self, *arguments: object, **keywords: object) -> AbstractContextManager[None]:
         if self.kind is Part.DO_WHILE:
-            raise TaichiSyntaxError("'while qd.graph.do_while(counter)' is a loop of a kernel")
+            raise TaichiSyntaxError("'while qd.graph.do_while(counter)' must be a loop in a kernel")
         return nullcontext()
 
 
@@ -73,8 +73,8 @@ def _check_place(t: Translator, kind: Part) -> None:
         raise TaichiSyntaxError(f"{kind.public_name}() requires @qd.kernel(graph=True)")
     if t.depth != t.builder.do_whiles or t.in_parallel or t.conditions:
         raise TaichiSyntaxError(
-            f"{kind.public_name}() stands at the kernel top level, or directly in a do_while: not "
-            "in another loop, nor behind a condition"
+            f"{kind.public_name}() must be at the top level of the kernel, or directly in a "
+            "do_while: not in another loop or under a condition"
         )
 
 
@@ -91,7 +91,7 @@ def do_while(t: Translator, node: ast.While) -> None:
             "qd.graph.do_while() cannot appear inside a qd.graph.parallel() section"
         )
     if has_jump(node.body):
-        raise TaichiSyntaxError("qd.graph.do_while is left by its counter alone")
+        raise TaichiSyntaxError("a qd.graph.do_while loop can only end by its counter")
     counter = _counter(t, node.test)
 
     def test() -> ir.Value:
@@ -141,7 +141,7 @@ def _with(t: Translator, node: ast.With) -> None:
         checkpoint(t, call, body)
         return
     if call.args or call.keywords or item.optional_vars is not None:
-        raise TaichiSyntaxError(f"qd.graph.{kind}() takes no arguments, and gives nothing")
+        raise TaichiSyntaxError(f"qd.graph.{kind}() takes no arguments and has no value")
     _section(t, kind, body)
 
 
@@ -150,7 +150,7 @@ def _stream(t: Translator, node: ast.With) -> None:
     name, frame = "qd.stream_parallel()", t.frame
     if t.builder.is_graph:
         raise TaichiSyntaxError(
-            f"{name} is not compatible with graph=True: that has qd.graph.parallel()"
+            f"{name} is not compatible with graph=True: use qd.graph.parallel()"
         )
     item: Any = node.items[0]
     if len(node.items) > 1:
@@ -163,7 +163,7 @@ def _stream(t: Translator, node: ast.With) -> None:
         is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
         if not isinstance(statement, ast.With) and not is_text:
             raise TaichiSyntaxError(
-                f"all top-level statements of a kernel are 'with {name}', or none is",
+                f"either all top-level statements of a kernel are 'with {name}', or none",
                 t.place_of(statement),
             )
     visit_block(t, node.body)
@@ -199,8 +199,8 @@ def _check_members(t: Translator, body: list[ast.stmt]) -> None:
         is_static = isinstance(head, ast.Call) and _is_static(t, head)
         if not isinstance(statement, ast.For | ast.If) or not is_static:
             raise TaichiSyntaxError(
-                "qd.graph.parallel_context() may contain only 'with qd.graph.parallel():', and "
-                "'if' and 'for' of qd.static(...) around these",
+                "qd.graph.parallel_context() may only contain 'with qd.graph.parallel():', and "
+                "'if' and 'for' with qd.static(...) around it",
                 t.place_of(statement),
             )
         _check_members(t, [*statement.body, *statement.orelse])

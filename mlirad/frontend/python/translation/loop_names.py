@@ -17,7 +17,7 @@ def name_attribute(t: Translator, name: object, *, is_inside: bool) -> dict[str,
     if name is None:
         return {}
     if not isinstance(name, str):
-        raise TaichiTypeError(f"the name of a loop is a text, not a {type(name).__name__}")
+        raise TaichiTypeError(f"expected a string as the name of a loop, got {type(name).__name__}")
     if is_inside:
         t.builder.warn(
             f"ti.loop_config(name={name!r}) has no effect: the loop is nested inside another "

@@ -74,7 +74,7 @@ def _for(t: Translator, node: ast.For) -> None:
 def _empty_unless(nest: Nest, condition: Expr) -> Nest:
     """Return a nest that goes over nothing if a condition does not hold."""
     if not nest.bounds:
-        raise TaichiSyntaxError("a kernel with checkpoints has no loops over fields of 0 axes")
+        raise TaichiSyntaxError("a kernel with checkpoints cannot loop over a field without axes")
     [(low, high), *inner] = nest.bounds
     return replace(nest, bounds=[(low, ex.select(condition, high, low)), *inner])
 
@@ -109,7 +109,7 @@ def _box(domain: object) -> list[Bounds]:
     if block is not None:
         return [(0, n) for n in block.shape]
     if isinstance(domain, Expr):
-        raise TaichiTypeError("a scalar cannot be looped over: did you mean range(...)?")
+        raise TaichiTypeError("cannot loop over a scalar: did you mean range(...)?")
     raise TaichiSyntaxError(
         f"cannot loop over a {type(domain).__name__}; lists are unrolled with ti.static(...), and "
         "range(n) and ti.ndrange(n, m) are loops over numbers"
@@ -135,9 +135,9 @@ def _check_targets(t: Translator, target: ast.expr, count: int, is_grouped: bool
             )
     if not is_grouped and count > 1 and len(names) != count:
         raise TaichiSyntaxError(
-            "Ndrange for loop with number of the loop variables not equal to the dimension of the "
-            f"ndrange is not supported: {len(names)} variables for {count} axes; ti.grouped gives "
-            "one vector"
+            "Ndrange for loop with number of the loop variables not equal to the dimension of "
+            f"the ndrange is not supported: {len(names)} variables for {count} axes; use "
+            "ti.grouped for a single vector"
         )
 
 
@@ -332,7 +332,7 @@ def _inside(step: Expr | int, stop: Expr, stride: Expr) -> Callable[[Expr], Expr
     if not isinstance(step, Expr):
         return lambda index: index < stop if step > 0 else index > stop
     if current().debug:
-        field.assert_((stride != 0).value, "the step of a range is 0, so it would never end")
+        field.assert_((stride != 0).value, "the step of a range is 0, so the loop would never end")
     rises, falls = stride > 0, stride < 0
     return lambda index: (rises & (index < stop)) | (falls & (index > stop))
 

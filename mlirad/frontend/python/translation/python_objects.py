@@ -98,9 +98,9 @@ def _refuse(changed: object, region: Region) -> None:
     )
     place = user_place(region.place)
     raise TaichiCompilationError(
-        f"{subject} is changed in {region.kind}, which is known only at run time: Python objects "
-        "are changed once, while compiling. Use a field or a variable, or ti.static for what is "
-        "known while compiling",
+        f"{subject} is changed in {region.kind}, whose outcome is known only at run time: Python "
+        "objects change once, while the kernel is compiled. Use a field or a variable, or "
+        "ti.static if the outcome is known at compile time",
         related=() if place is None else [(place, region.kind)],
     )
 

@@ -86,9 +86,9 @@ class Frame(msgspec.Struct):
             if name in scope:
                 if scope.region.home is not current().region.home:
                     raise TaichiSyntaxError(
-                        f"'{name}' names a {type(scope[name]).__name__} from outside of "
-                        f"{current().region.kind}, which is known only at run time, and cannot "
-                        "name another object here: a vector, or ti.static, can choose"
+                        f"'{name}' names a {type(scope[name]).__name__} from outside "
+                        f"{current().region.kind}, whose outcome is known only at run time, so "
+                        "it cannot name another object here: choose by a vector or by ti.static"
                     )
                 scope[name] = value
                 return
@@ -117,13 +117,11 @@ class Frame(msgspec.Struct):
         stored = self.source.stored
         if name in stored and (name in self.source.names or hasattr(builtins, name)):
             is_field = hasattr(self.source.names.get(name), "__kernel_ref__")
-            cure = (
-                f"{name}[i], or {name}[None] where it has no axes" if is_field else "another name"
-            )
+            cure = f"{name}[i], or {name}[None] if it has no axes" if is_field else "another name"
             raise TaichiNameError(
-                f"'{name}' is assigned in '{self.name}', so it is a local there, and has no value "
-                "here; a global of that name is not seen, and cannot be assigned to: use "
-                f"{cure}{', which are elements' if is_field else ', a field or an argument'}"
+                f"'{name}' is assigned in '{self.name}', so it is a local variable there and has "
+                "no value here; a global with that name is hidden and cannot be assigned: use "
+                f"{cure}{', its elements' if is_field else ', a field or an argument'}"
             )
         names = self.source.names
         if name in names:
@@ -133,7 +131,7 @@ class Frame(msgspec.Struct):
         if hasattr(builtins, name):
             return getattr(builtins, name)
         local = (
-            f": it is assigned in '{self.name}', so it is a local there, which ends with the block "
+            f": it is assigned in '{self.name}', so it is a local variable there, which ends with the block "
             "that assigns it: give it a value before that block"
             if name in stored
             else ""

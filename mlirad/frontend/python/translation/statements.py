@@ -101,7 +101,7 @@ def assign(t: Translator, target: ast.expr, value: Any) -> None:
     place = t.visit_place(target)
     if place is None:
         raise TaichiTypeError(
-            "this cannot be assigned to: only local variables and elements of fields can"
+            "cannot assign to this: assign to local variables and elements of fields"
         )
     store_into(place, value)
 
@@ -182,10 +182,10 @@ def _assign(t: Translator, node: ast.Assign) -> None:
 @handles(ast.AnnAssign)
 def _ann_assign(t: Translator, node: ast.AnnAssign) -> None:
     if node.value is None:
-        raise TaichiSyntaxError("a variable needs a value where it is declared")
+        raise TaichiSyntaxError("a variable needs a value when it is declared")
     if isinstance(node.target, ast.Name) and t.frame.find_local(node.target.id) is not None:
         raise TaichiSyntaxError(
-            f"'{node.target.id}' is declared already: its type cannot be declared again"
+            f"'{node.target.id}' is already declared: its type cannot be declared again"
         )
     value = t.visit_value(node.value)
     if _is_plain_value(value):
@@ -207,9 +207,7 @@ def _aug_assign(t: Translator, node: ast.AugAssign) -> None:
     place = t.visit_place(node.target)
     value = t.visit_value(node.value)
     if place is None:
-        raise TaichiTypeError(
-            "this cannot be updated: only local variables and elements of fields can"
-        )
+        raise TaichiTypeError("cannot update this: update local variables and elements of fields")
     if isinstance(value, list | tuple):
         value = Matrix(value)
     operator = BINARY[type(node.op)]
@@ -223,8 +221,8 @@ def _aug_assign(t: Translator, node: ast.AugAssign) -> None:
 def _global(t: Translator, node: ast.Global | ast.Nonlocal) -> None:
     name = node.names[0]
     raise TaichiSyntaxError(
-        f"Unsupported statement: the value of '{name}' is part of the compiled kernel, which "
-        f"cannot assign to it: keep it in a field ({name}[None] = ...), or return it"
+        f"Unsupported statement: the value of '{name}' is a constant of the compiled kernel, "
+        f"which cannot assign to it: store it in a field ({name}[None] = ...), or return it"
     )
 
 
@@ -313,12 +311,12 @@ def _leave(t: Translator, word: str) -> None:
         if t.depth != loop.depth:
             raise TaichiSyntaxError(
                 f"You are trying to `{word}` a static `for` loop under a condition known only at "
-                "run time: the loop is unrolled while compiling"
+                "run time: the loop is unrolled at compile time"
             )
         raise StaticBreak if word == "break" else StaticContinue
     if loop.parallel and word == "break":
         raise TaichiSyntaxError(
-            "Cannot break in the outermost loop, which is parallel; use "
+            "Cannot break in the outermost loop, because it is parallel; put "
             "ti.loop_config(serialize=True) before it"
         )
     assert loop.live is not None
@@ -333,7 +331,7 @@ def _return(t: Translator, node: ast.Return) -> None:
     frame = t.frame
     if any(loop.parallel for loop in frame.loops) or (frame.is_kernel and t.in_parallel):
         raise TaichiSyntaxError(
-            "Return inside non-static if/for is not supported where the loop is parallel"
+            "Return inside non-static if/for is not supported in a parallel loop"
         )
     value = None if node.value is None else t.visit_value(node.value)
     if frame.is_kernel or frame.return_type is not None:

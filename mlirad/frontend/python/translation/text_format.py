@@ -156,7 +156,7 @@ def flatten(item: object, spec: str, values: list[Expr], mark_floats: bool = Fal
         )
     if array_ref(item) is not None and not current().static_arguments:
         raise TaichiTypeError(
-            "a whole field or array is printed here, which a kernel cannot: its elements are x[i], "
-            "and print(x) outside of the kernel shows all"
+            "a kernel cannot print a whole field or array: print elements x[i] here, or "
+            "print(x) outside the kernel"
         )
     return escape_braces(format(item, spec) if spec else str(item))

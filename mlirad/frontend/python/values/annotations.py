@@ -77,7 +77,7 @@ class MatrixType:
             entries = entries * size
         if len(entries) != size:
             raise TaichiCompilationError(
-                f"{len(entries)} entries for a value of shape {self.shape}"
+                f"got {len(entries)} entries for a value of shape {self.shape}"
             )
         result = self.matrix_class().of_shape(self.shape, entries)
         return result.cast(self.dtype if self.dtype is not None else float)
@@ -101,7 +101,7 @@ def _entries(argument: Operand) -> list[Any]:
         elements = argument.tolist()
         return _entries(elements) if isinstance(elements, list) else [elements]
     if not ex.is_scalar(argument):
-        raise TaichiCompilationError(f"a {type(argument).__name__} is not an entry of a matrix")
+        raise TaichiCompilationError(f"a {type(argument).__name__} cannot be an entry of a matrix")
     return [argument]
 
 
@@ -172,7 +172,8 @@ def evaluate_annotations(function: Callable[..., object], frame: FrameType | Non
     annotations = getattr(function, "__annotations__", None)
     if annotations is None:
         raise TaichiTypeError(
-            f"ti.kernel, ti.func and their kin mark functions, not {type(function).__name__}"
+            "ti.kernel, ti.func and similar decorators apply to functions: got "
+            f"{type(function).__name__}"
         )
     if frame is None or not any(isinstance(value, str) for value in annotations.values()):
         return

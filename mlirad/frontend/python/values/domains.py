@@ -65,7 +65,7 @@ def _nesting(axes: Any, count: int) -> tuple[int, ...]:
     if axes is None:
         return tuple(range(count))
     if not isinstance(axes, list | tuple) or any(type(axis) is not int for axis in axes):
-        raise TaichiTypeError(f"axes of ndrange are a tuple of integers, not {axes!r}")
+        raise TaichiTypeError(f"expected a tuple of integers as axes of ndrange, got {axes!r}")
     if sorted(axes) != [*range(count)]:
         raise TaichiSyntaxError(f"axes={axes!r} of ndrange is not a permutation of range({count})")
     return tuple(axes)
@@ -94,7 +94,7 @@ class Range(msgspec.Struct):
     def __iter__(self) -> Iterator[int]:
         if any(isinstance(bound, Expr) for bound in (self.lower, self.upper, self.step)):
             raise TaichiTypeError(
-                "this range is unrolled: its bounds must be known at compile time"
+                "this range is unrolled, so its bounds must be known at compile time"
             )
         return iter(range(self.lower, self.upper, self.step))
 
@@ -102,7 +102,7 @@ class Range(msgspec.Struct):
 def make_range(*arguments: Scalar) -> Range:
     """`range` with bounds that may be known only at run time."""
     if not 1 <= len(arguments) <= 3:
-        raise TaichiSyntaxError(f"range takes 1 to 3 arguments, not {len(arguments)}")
+        raise TaichiSyntaxError(f"range takes 1 to 3 arguments, got {len(arguments)}")
     for argument in arguments:
         if isinstance(argument, float) or (isinstance(argument, Expr) and argument.dtype.is_float):
             raise TaichiTypeError(
@@ -110,5 +110,5 @@ def make_range(*arguments: Scalar) -> Range:
             )
     lower, upper, step = (0, arguments[0], 1) if len(arguments) == 1 else (*arguments, 1)[:3]
     if not isinstance(step, Expr) and step == 0:
-        raise TaichiSyntaxError("the step of this range is 0, so it would never end")
+        raise TaichiSyntaxError("the step of this range is 0, so the loop would never end")
     return Range(lower, upper, step)

@@ -40,7 +40,7 @@ def on_floats(row: Function) -> Callable[..., Any]:
     def function(*arguments: Operand) -> Any:
         if len(arguments) != row.arity:
             raise TaichiTypeError(
-                f"{row.name} takes {row.arity} argument{'s' * (row.arity > 1)}, not "
+                f"{row.name} takes {row.arity} argument{'s' * (row.arity > 1)}, got "
                 f"{len(arguments)}"
             )
         return map_scalars(scalar, *arguments)

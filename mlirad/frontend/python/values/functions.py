@@ -245,7 +245,7 @@ def _bits(name: str, value: Scalar) -> Expr:
     operand = ex.expression(value)
     if operand.dtype.is_float:
         raise TaichiTypeError(
-            f"{name.split('.')[1]} takes integral inputs only, not {operand.dtype}"
+            f"{name.split('.')[1]} takes integral inputs only, got {operand.dtype}"
         )
     return ex.cast(
         Expr(build.make(name, mlir_type(operand.dtype), [operand.value]), operand.dtype),
@@ -297,7 +297,7 @@ def random(dtype: TypeLike = float) -> Any:
     `ti.init` chooses the sequence. Raises TaichiTypeError in Python.
     """
     if not in_kernel():
-        raise TaichiTypeError("ti.random() can only be drawn inside a kernel")
+        raise TaichiTypeError("ti.random() can only be called inside a kernel")
     builder = current()
     kind = resolve(dtype, builder.default_fp, builder.default_ip)
     return Expr(effects.random(mlir_type(kind), *builder.next_draw()), kind)
@@ -307,7 +307,7 @@ def randn(dtype: TypeLike = float) -> Any:
     """Return a random float from the standard normal distribution, in a kernel, by the method of
     Box and Muller (1958); see `random`. Raises TaichiTypeError for integers, and in Python."""
     if in_kernel() and not resolve(dtype, current().default_fp, current().default_ip).is_float:
-        raise TaichiTypeError("ti.randn draws floats: use ti.cast for an integer")
+        raise TaichiTypeError("ti.randn draws floats: use ti.cast to convert to an integer")
     first, second = random(dtype), random(dtype)
     return sqrt(-2.0 * log(1.0 - first)) * cos(2.0 * math.pi * second)
 

@@ -29,8 +29,7 @@ def scalars_of(value: object, subject: str) -> list[Scalar]:
         return [leaf for member in value for leaf in scalars_of(member, subject)]
     if not ex.is_scalar(value):
         raise TaichiTypeError(
-            f"{subject} is {kind_of(value)}: it can be made of scalars, vectors, matrices and "
-            "structs"
+            f"{subject} is {kind_of(value)}, expected scalars, vectors, matrices and structs"
         )
     return [value]
 

@@ -107,7 +107,9 @@ class Matrix(Algebra):
         if isinstance(rows, Matrix):
             rows = rows.rows_list()
         if not isinstance(rows, list | tuple):
-            raise TaichiTypeError(f"a matrix is made from a list, not from {type(rows).__name__}")
+            raise TaichiTypeError(
+                f"expected a list to make a matrix from, got {type(rows).__name__}"
+            )
         rows = [row.rows_list() if isinstance(row, Matrix) else row for row in rows]
         if rows and isinstance(rows[0], list | tuple):
             widths = {len(row) if isinstance(row, list | tuple) else -1 for row in rows}

@@ -79,7 +79,7 @@ class Algebra(Elementwise):
     def fill(self, value: Scalar) -> None:
         """Set every entry. Raises TaichiTypeError for what is no variable in a kernel."""
         if in_kernel():
-            raise TaichiTypeError("a vector or matrix that is no variable cannot be filled")
+            raise TaichiTypeError("a vector or matrix that is not a variable cannot be filled")
         self.entries = [value] * len(self.entries)
 
     def trace(self) -> Any:

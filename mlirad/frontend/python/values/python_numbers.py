@@ -19,8 +19,8 @@ def number_type(value: object) -> DataType:
         default = current().default_ip
         if not in_range(value, default):
             raise TaichiTypeError(
-                f"Constant {value} has exceeded the range of default_ip: {default}; ti.i64(...) or "
-                "ti.u64(...) gives it a wider type"
+                f"Constant {value} has exceeded the range of default_ip: {default}; ti.i64(...) "
+                "or ti.u64(...) give it a wider type"
             )
         return default
     if isinstance(value, float):
@@ -28,7 +28,7 @@ def number_type(value: object) -> DataType:
     if hasattr(value, "item"):
         return number_type(value.item())
     refuse_whole(value)
-    raise TaichiTypeError(f"{type(value).__name__} is not a value of a kernel")
+    raise TaichiTypeError(f"{type(value).__name__} cannot be a value in a kernel")
 
 
 def refuse_whole(*values: object) -> None:
@@ -36,8 +36,8 @@ def refuse_whole(*values: object) -> None:
     for value in values:
         if hasattr(type(value), "__kernel_ref__") or hasattr(value, "element_shape"):
             raise TaichiTypeError(
-                "a whole field or array stands where a number is needed: its elements are x[i], or "
-                "x[None] where it has no axes"
+                "a whole field or array stands where a number is needed: its elements are x[i], "
+                "or x[None] if it has no axes"
             )
 
 

@@ -82,7 +82,7 @@ class Expr(Operators):
 
     def __index__(self) -> int:
         raise TaichiTypeError(
-            "a value that is known only at run time is used where a constant integer is needed"
+            "expected a constant integer, got a value that is known only at run time"
         )
 
     def __iter__(self) -> Any:
@@ -294,8 +294,8 @@ def _check_integers(symbol: str, left: Scalar, right: Scalar) -> None:
     types = dtype_of(left), dtype_of(right)
     if any(dtype.is_float for dtype in types):
         raise TaichiTypeError(
-            f"unsupported operand type(s) for '{symbol}': '{types[0]}' and '{types[1]}', where "
-            "integers are needed"
+            f"unsupported operand type(s) for '{symbol}': '{types[0]}' and '{types[1]}': "
+            "expected integers"
         )
 
 
@@ -322,7 +322,7 @@ def negate(value: Expr) -> Expr:
 def bit_not(value: Expr) -> Expr:
     """`~value`. Raises TaichiTypeError for a float."""
     if value.dtype.is_float:
-        raise TaichiTypeError(f"'~' takes integral inputs only, not {value.dtype}")
+        raise TaichiTypeError(f"'~' takes integral inputs only, got {value.dtype}")
     return bitwise("^")(value, cast(-1 if value.dtype != u1 else True, value.dtype))
 
 

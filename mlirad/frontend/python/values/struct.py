@@ -59,7 +59,7 @@ class Struct:
     def __setitem__(self, name: str, value: object) -> None:
         if in_kernel():
             raise TaichiSyntaxError(
-                f"member '{name}' of a struct that is no variable cannot be assigned to in a kernel"
+                f"member '{name}' of a struct that is not a variable cannot be assigned in a kernel"
             )
         values = members_of(self)
         values[name] = assigned_member(name, values[name], value) if type(values) is dict else value
@@ -113,10 +113,10 @@ class Struct:
         return len(members_of(self))
 
     def __iter__(self) -> Iterator[Any]:
-        raise TypeError("a struct is not iterated over: its .keys and .items are")
+        raise TypeError("a struct cannot be iterated over: iterate over its .keys or .items")
 
     def __bool__(self) -> bool:
-        raise TypeError("a struct is neither true nor false: its members may be")
+        raise TypeError("a struct has no truth value: test its members")
 
     def __repr__(self) -> str:
         return str(to_dict(self))
@@ -168,8 +168,8 @@ def member_value(name: str, value: object) -> Any:
         return Struct(value)
     if not (isinstance(value, Matrix | Struct) or ex.is_scalar(value)):
         raise TaichiTypeError(
-            f"member '{name}' of a struct is a {type(value).__name__}: scalars, vectors, matrices "
-            "and structs can be"
+            f"member '{name}' of a struct is a {type(value).__name__}, expected a scalar, "
+            "vector, matrix or struct"
         )
     return value
 
@@ -218,6 +218,6 @@ def refuse_names_twice(members: Mapping[str, object], methods: Mapping[str, obje
     """Raise TaichiCompilationError if a method has the name of a member, or a name is none."""
     for name in members:
         if not isinstance(name, str) or not name.isidentifier():
-            raise TaichiCompilationError(f"{name!r} is no name for a member of a struct")
+            raise TaichiCompilationError(f"{name!r} is not a valid name for a member of a struct")
         if name in methods:
-            raise TaichiCompilationError(f"'{name}' names a member and a method of a struct")
+            raise TaichiCompilationError(f"'{name}' names both a member and a method of a struct")

@@ -44,7 +44,9 @@ class StructType:
             args, kwargs = (), dict(values)
         names = list(self.members)
         if len(args) > len(names):
-            raise TaichiCompilationError(f"{len(args)} values for a struct of {len(names)} members")
+            raise TaichiCompilationError(
+                f"expected {len(names)} values for the members of a struct, got {len(args)}"
+            )
         values = dict(zip(names, args))
         for name, value in kwargs.items():
             if name not in self.members:
@@ -97,7 +99,7 @@ class StructType:
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
         if self.declared_by is None:
-            raise TaichiSyntaxError("a class cannot inherit from a type that ti.types.struct made")
+            raise TaichiSyntaxError("a class cannot inherit from a type made by ti.types.struct")
         return (self.declared_by,)
 
     def __repr__(self) -> str:
@@ -138,8 +140,8 @@ def _member_type(name: str, declared: object) -> Any:
     ):
         return resolve(declared)
     raise TaichiTypeError(
-        f"member '{name}' of a struct is declared as {declared!r}: a scalar type, a vector or "
-        "matrix type with sizes or a struct type is needed"
+        f"member '{name}' of a struct is declared as {declared!r}: expected a scalar type, a "
+        "vector or matrix type with sizes, or a struct type"
     )
 
 
