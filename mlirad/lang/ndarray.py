@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from types import GenericAlias
 from typing import NoReturn
 from weakref import finalize
 
@@ -70,6 +71,10 @@ class Ndarray(AsArray):
             self.grad.is_gradient = True
         self.tangents: list[Ndarray] = []
         self.program.derivatives.arrays.add(self)
+
+    def __class_getitem__(cls, item: object) -> GenericAlias:
+        """Return `ti.Ndarray[ti.f32]`, which is for type checkers."""
+        return GenericAlias(cls, item)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -11,12 +11,13 @@ import mlirad as ti
 ti.init(default_fp=ti.f64)
 Pair = Annotated[ti.Vector, ti.types.vector(2, ti.f64)]
 Rows = Annotated[ti.types.ndarray, ti.f64, 1]
+Source = Annotated[ti.ScalarField[ti.f64], ti.template]
 x = ti.field(ti.f64, shape=3, needs_grad=True)
 flow = ti.Vector.field(2, ti.f64, shape=(2, 2), needs_grad=True)
 loss = ti.field(ti.f64, shape=(), needs_grad=True)
 placed: ti.ScalarField[ti.i32] = ti.field(ti.i32)
 ti.root.dense(ti.i, 4).place(placed)
-array = ti.ndarray(ti.f64, shape=3, needs_grad=True)
+array: ti.Ndarray[ti.f64] = ti.ndarray(ti.f64, shape=3, needs_grad=True)
 
 
 @ti.func
@@ -25,7 +26,7 @@ def double(v: Pair) -> Pair:
 
 
 @ti.kernel
-def run(v: Pair, a: Rows, source: ti.template, scale: ti.f64 = 2.0) -> Pair:
+def run(v: Pair, a: Rows, source: Source, scale: ti.f64 = 2.0) -> Pair:
     for i in x:
         a[i] = v[0] * source[i] * scale
     for i, j in flow:

@@ -1,5 +1,7 @@
 """A program with mistakes that type checkers find, each in a line that says its kind."""
 
+from typing import Annotated
+
 import mlirad as ti
 
 ti.init()
@@ -18,6 +20,12 @@ def push(dt: ti.f32, steps: ti.i32) -> ti.f32:
 def copy(source: ti.types.ndarray, target: ti.template) -> None:
     for i in target:
         target[i] = source[i]
+
+
+@ti.kernel
+def clear(target: Annotated[ti.ScalarField[ti.f32], ti.template]) -> None:
+    for i in target:
+        target[i] = 0.0
 
 
 @ti.func
@@ -43,6 +51,7 @@ push(0.1, 2.5)  # arg-type
 push(0.1, count=2)  # call-arg
 push.grad(0.1)  # call-arg
 copy(1.0, x)  # arg-type
+clear(v)  # arg-type
 body.move()  # call-arg
 body.move("0.1")  # arg-type
 double("2.0")  # arg-type

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import GenericAlias
+
 from mlirad.lang.field.components import ComponentField
 from mlirad.lang.field.field import Field as WholeField
 from mlirad.lang.field.split_field import SplitField
@@ -22,6 +24,10 @@ class _Kind(type):
 
 class Field(metaclass=_Kind):
     """A field of scalars, vectors or matrices."""
+
+    def __class_getitem__(cls, item: object) -> GenericAlias:
+        """Return `ti.ScalarField[ti.f32]`, which is for type checkers."""
+        return GenericAlias(cls, item)
 
 
 class ScalarField(Field):
