@@ -93,20 +93,37 @@ step: Binary
 mod: Binary
 
 @overload
-def clamp(value: float, low: float, high: float) -> float: ...
+def clamp(value: float, low: float, high: float) -> float:
+    """Return the value, or the bound that it passes, elementwise."""
+
 @overload
 def clamp(value: Any, low: Any, high: Any) -> Any: ...
 @overload
-def mix(left: float, right: float, weight: float) -> float: ...
+def mix(left: float, right: float, weight: float) -> float:
+    """Return `left * (1 - weight) + right * weight`, elementwise."""
+
 @overload
 def mix(left: Any, right: Any, weight: Any) -> Any: ...
 @overload
-def smoothstep(low: float, high: float, value: float) -> float: ...
+def smoothstep(low: float, high: float, value: float) -> float:
+    """Return a cubic rise from 0 at `low` to 1 at `high`, elementwise."""
+
 @overload
 def smoothstep(low: Any, high: Any, value: Any) -> Any: ...
-def dot(left: PlainMatrix, right: PlainMatrix) -> float: ...
-def length(value: PlainMatrix) -> float: ...
-def distance(left: PlainMatrix, right: PlainMatrix) -> float: ...
-def determinant(value: PlainMatrix) -> float: ...
-def normalize(value: _M) -> _M: ...
-def reflect(value: _M, normal: PlainMatrix) -> _M: ...
+def dot(left: PlainMatrix, right: PlainMatrix) -> float:
+    """Return the inner product of two vectors."""
+
+def length(value: PlainMatrix) -> float:
+    """Return the Euclidean norm."""
+
+def distance(left: PlainMatrix, right: PlainMatrix) -> float:
+    """Return the Euclidean norm of the difference."""
+
+def determinant(value: PlainMatrix) -> float:
+    """Return the determinant of a square matrix."""
+
+def normalize(value: _M) -> _M:
+    """Return the vector over its norm."""
+
+def reflect(value: _M, normal: PlainMatrix) -> _M:
+    """Return a direction reflected at a surface with a unit normal."""

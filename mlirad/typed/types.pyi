@@ -32,8 +32,13 @@ class ndarray(Protocol, metaclass=ArrayKind):
     def __getitem__(self, key: Any, /) -> Any: ...
     def __setitem__(self, key: Any, value: Any, /) -> None: ...
 
-def is_signed(dtype: TypeLike) -> bool: ...
-def vector(n: int | None = None, dtype: TypeLike | None = None) -> VectorMaker: ...
+def is_signed(dtype: TypeLike) -> bool:
+    """Return whether a scalar type is one of integers with a sign."""
+
+def vector(n: int | None = None, dtype: TypeLike | None = None) -> VectorMaker:
+    """The type of vectors of `n` entries of a scalar type; called, it makes a vector."""
+
 def matrix(
     n: int | None = None, m: int | None = None, dtype: TypeLike | None = None
-) -> MatrixMaker: ...
+) -> MatrixMaker:
+    """The type of n×m matrices of a scalar type; called, it makes a matrix."""

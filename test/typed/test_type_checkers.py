@@ -62,10 +62,11 @@ def programs() -> Iterator[tuple[str, str]]:
                 yield f"guide/{name}.py", "\n".join(block.code for block in blocks)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
     """A folder with all programs that are checked."""
-    folder = tmp_path_factory.mktemp("typed")
+    folder = tmp_path / "typed"
+    folder.mkdir()
     (folder / "guide").mkdir()
     (folder / "guide" / "__init__.py").touch()
     for name, text in programs():
@@ -77,11 +78,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def mypy(folder: Path) -> list[Mistake]:
-    """Return what `mypy --strict` finds, which has read the package once for all programs."""
+def mistakes_by_mypy(folder: Path) -> list[Mistake]:
+    """Return what `mypy --strict` finds in a folder."""
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--cache-dir", str(folder / "cache"), "."],
+        [sys.executable, "-m", "mypy", "--cache-dir", os.devnull, "."],
         cwd=folder,
         env={**os.environ, "MYPYPATH": str(ROOT), "NO_COLOR": "1"},
         capture_output=True,
@@ -93,12 +93,8 @@ def mypy(folder: Path) -> list[Mistake]:
     return [(file, int(at), kind) for file, at, _, kind in line.findall(done.stdout)]
 
 
-@pytest.fixture(scope="module")
-def pyright(folder: Path) -> list[Mistake]:
-    """Return what pyright finds, also in the examples."""
-    command = shutil.which("pyright", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-    if command is None:
-        pytest.skip("pyright is not installed")
+def mistakes_by_pyright(command: str, folder: Path) -> list[Mistake]:
+    """Return what pyright finds in a folder."""
     # a kernel that overrides a method is another type of callable
     settings = dict.fromkeys(
         ("reportIncompatibleMethodOverride", "reportIncompatibleVariableOverride"), False
@@ -106,7 +102,7 @@ def pyright(folder: Path) -> list[Mistake]:
     (folder / "pyrightconfig.json").write_text(
         json.dumps(
             {
-                "strict": ["README.py", "right.py"],
+                "strict": ["README.py", "page.py", "right.py"],
                 "extraPaths": [str(ROOT)],
                 "pythonVersion": "3.11",
                 **settings,
@@ -186,20 +182,19 @@ def test_there_are_programs() -> None:
     assert len(names) > 16 and "README.py" in names
 
 
-def test_mypy_finds_nothing_in_programs(mypy: list[Mistake]) -> None:
-    assert not [mistake for mistake in mypy if mistake[0] != "wrong.py"]
+def test_mypy(folder: Path) -> None:
+    mistakes = mistakes_by_mypy(folder)
+    assert not [mistake for mistake in mistakes if mistake[0] != "wrong.py"]
+    assert {(line, kind) for file, line, kind in mistakes if file == "wrong.py"} == expected()
 
 
-def test_mypy_finds_mistakes(mypy: list[Mistake]) -> None:
-    assert {(line, kind) for file, line, kind in mypy if file == "wrong.py"} == expected()
-
-
-def test_pyright_finds_nothing_in_programs_and_examples(pyright: list[Mistake]) -> None:
-    assert not [mistake for mistake in pyright if mistake[0] != "wrong.py"]
-
-
-def test_pyright_finds_mistakes(pyright: list[Mistake]) -> None:
-    lines = {line for file, line, _ in pyright if file == "wrong.py"}
+def test_pyright(folder: Path) -> None:
+    command = shutil.which("pyright", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    if command is None:
+        pytest.skip("pyright is not installed")
+    mistakes = mistakes_by_pyright(command, folder)
+    assert not [mistake for mistake in mistakes if mistake[0] != "wrong.py"]
+    lines = {line for file, line, _ in mistakes if file == "wrong.py"}
     assert lines == {line for line, _ in expected()}
 
 
