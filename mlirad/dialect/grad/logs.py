@@ -24,7 +24,7 @@ class OpenOp(View, dialect=Grad, name="open", effects=[allocates("log")]):
     `%l = grad.open %n : !grad.log<f32, 1>`
 
     Races: a log is used by the iteration that opens it.
-    Bounds: if it was opened for a number of entries, it takes no more.
+    Bounds: if it was opened for a number of entries, it does not grow.
     Aliasing: it overlaps nothing.
     """
 

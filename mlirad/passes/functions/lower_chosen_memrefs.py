@@ -178,8 +178,8 @@ class _Lowering:
             place = source_location(owner_operation(memref).location)
             refuse(
                 op,
-                f"a memref that is defined where it is passed on, at {place}: its memory is "
-                "another one each time",
+                f"a memref that is defined where it is passed on, at {place}: its memory differs "
+                "each time",
             )
 
 

@@ -26,7 +26,7 @@ func.func @chosen(%a: memref<4xf32>, %b: memref<4xf32>, %c: i1) {
 func.func @size(%a: memref<4xindex>) {
   %c0 = arith.constant 0 : index
   %n = memref.load %a[%c0] : memref<4xindex>
-  // expected-error @+1 {{an allocation whose size is no affine function of extents and integers}}
+  // expected-error @+1 {{an allocation whose size is not an affine function of extents and integers}}
   %m = memref.alloc(%n) : memref<?xf32>
   memref.dealloc %m : memref<?xf32>
   return

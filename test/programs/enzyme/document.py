@@ -10,10 +10,10 @@ HEAD = """# The situations of Enzyme's MLIR tests
 
 [Enzyme](https://github.com/EnzymeAD/Enzyme) is an LLVM plugin that also differentiates MLIR. Its
 tests, [`enzyme/test/MLIR`](https://github.com/EnzymeAD/Enzyme/tree/main/enzyme/test/MLIR), compare
-the text that its passes print. For each situation in them, mlirad has a program of its own, and
-runs it: the tests compare reverse mode and forward mode with central differences, on the CPU in f64
-and f32 and on the simulated GPU, as `mlirad-run --check` does. {right} situations are right, and
-{refused} are refused with the line.
+the text that its passes print. For each situation in them, this project has its own program, and
+the tests run it: they compare reverse mode and forward mode with central differences, on the CPU in
+f64 and f32 and on the simulated GPU, as `mlirad-run --check` does. {right} situations are right,
+and {refused} are refused with the line.
 
 `cd test && PYTHONPATH=.. python -m programs.enzyme > ../docs/enzyme.md` writes this page from the
 programs in `test/programs/enzyme/`.

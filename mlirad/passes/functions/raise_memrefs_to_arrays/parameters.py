@@ -188,7 +188,9 @@ class _Form:
                 return _not_negative(self.of(owner.operands[0]))
             if owner.name in _AFFINE:
                 return _AFFINE[owner.name](*map(self.of, owner.operands))
-        refuse(self.op, "an allocation whose size is no affine function of extents and integers")
+        refuse(
+            self.op, "an allocation whose size is not an affine function of extents and integers"
+        )
 
     def _operand(self, place: tuple[int, ...]) -> ir.AffineExpr:
         return ir.AffineExpr.get_dim(self.operands.setdefault(place, len(self.operands)))

@@ -1,0 +1,108 @@
+"""Documents are in plain American English: words and idioms that do not occur in them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from test_documents import DOCS, DOCUMENTS
+
+UNITS = (
+    "second|step|launch|kernel|row|thread|cell|particle|iteration|pair|block|rank|element|state"
+    "|call|loop|page|process|line|frame|tangent|direction|trip|lane|workload|sample|column"
+)
+COUNTS = r"bytes|numbers|times|once|copies|operations|instructions|µs|ms|s|[\d.,]*\d"
+INSTEAD = {  # what does not occur in prose, and what to write
+    r"\bone's\b": "your, its",
+    r"(?<!there )(?:is|are|was|were) no (?!longer|more|(?:fast|slow|larg|small|lat)er)": "not a",
+    r"\bwhere one\b": "if you",
+    r"\bwhat few\b": "what rarely",
+    r"\bthe seed of th(?:is|e)\b": "nothing: the history of the project",
+    rf"\b(?:{COUNTS}) an? (?:{UNITS})\b(?! of)": "per",
+    r"\bderivatives? in `?\w`? ": "with respect to",
+    r"\bin front of\b": "before",
+    r"\bbehind (?:it|them|its|the (?:loop|nest|last|block|call|use|sum))\b": "after",
+    r"\bbeside\b": "next to, compared with",
+    r"\bbut for\b": "except for",
+    r"\b(?:asks?|asked) for\b": "request",
+    r"\b(?:no|some)body\b": "no user, nothing",
+    r"\banew\b": "again",
+    r"\bso many\b": "this many",
+    r"\bstands? (?:in|behind|at|on)\b": "is",
+    r"\bin the place of\b": "in place of",
+    r"\bof (?:its|their|our) own\b": "its own",
+    r"\bgiv(?:es?|en|ing) back\b": "return, restore",
+    r"\bnot? any more\b|\bno more\.": "no longer",
+    r"\btak(?:e|es|en) (?:it|them) for\b": "treat as",
+    r"\bt(?:ell|ells|old) (?:\w+ )?apart\b": "distinguish",
+    r"\bmade of (?:it|them)\b": "created from",
+    r"\bfor want of\b": "without",
+    r"\bhand(?:s|ed)? (?:it|them|on)\b": "pass",
+    r"\bto be had\b": "available",
+    r"\ba (?:ndarray|MLIR|LLVM|f32|f64|i32|i64|u8|hvp)\b(?<!a u8)(?<!a hvp)": "an",
+    r"\b(?:whence|hence|thereof|therein|wherein|whilst|amongst|till)\b": "a shorter sentence",
+    r"\b(?:on|by) import of\b": "when imported",
+}
+BRITISH = (
+    r"\b(?:\w*olour|\w*aviour|\w*eighbour|(?:en)?favour|honour|centre|grey|licence|catalogue|fibre"
+    r"|artefact|modell|labell|travell|cancell(?!ation)|judgement|programme(?!r)|analys(?=(?:ed?|ing)\b)"
+    r"|\w*(?:optim|initial|normal|vector|parallel|serial|material|real|general|special|minim|maxim"
+    r"|linear|discret|regular|recogn|organ|summar|synchron|token|util|visual|author|character"
+    r"|factor|local|random|standard|categor|custom|emphas|quant|ferti|capital|penal|stabil)is"
+    r"(?=e|ing|ation))\w*"
+)
+EXCEPT = {"materialise"}  # an option of te.build
+AVOIDED = re.compile(r"^## Avoid\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)  # of the glossary
+NOTEBOOKS = sorted(DOCS.glob("notebooks/*.ipynb"))
+CODE = re.compile(r"^( *)```.*?^\1```|`[^`\n]*`|<!--.*?-->", re.MULTILINE | re.DOTALL)
+
+
+def text_of(document: Path) -> str:
+    """Return a document; of a notebook, its paragraphs."""
+    if document.suffix != ".ipynb":
+        return AVOIDED.sub("", document.read_text())
+    cells = json.loads(document.read_text())["cells"]
+    return "\n\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+
+
+def idioms(text: str) -> Iterator[str]:
+    """Yield what prose must not contain, with its neighborhood and what to write."""
+    prose = " ".join(CODE.sub("`code`", text).split())
+    for idiom, instead in INSTEAD.items():
+        for match in re.finditer(idiom, prose, re.IGNORECASE):
+            around = prose[max(0, match.start() - 40) : match.end() + 20]
+            yield f"...{around}...: instead of '{match[0]}' write: {instead}"
+
+
+@pytest.mark.parametrize("document", [*DOCUMENTS, *NOTEBOOKS], ids=lambda path: path.name)
+def test_idioms_of_this_project_do_not_occur(document: Path) -> None:
+    assert not list(idioms(text_of(document)))
+
+
+@pytest.mark.parametrize("document", [*DOCUMENTS, *NOTEBOOKS], ids=lambda path: path.name)
+def test_spelling_is_american(document: Path) -> None:
+    """In programs, too: readers search for these words."""
+    british = re.findall(BRITISH, text_of(document), re.IGNORECASE)
+    assert not {*british} - EXCEPT
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("a ndarray is no tensor of torch, and one's own", 3),
+        ("It takes 3 ms a step, twice a day, and `x` behind the loop.", 2),
+        ("There is no loop, 3 ms per step, and it is no longer than before.", 0),
+        ("```python\nx = 3  # beside\n```\n`beside`", 0),
+    ],
+)
+def test_idioms_are_seen(text: str, number: int) -> None:
+    assert len([*idioms(text)]) == number
+
+
+def test_british_spellings_are_seen() -> None:
+    text = "optimiser colours neighbouring behaviour initialised vectorisation centre analysed it"
+    assert len(re.findall(BRITISH, text)) == 8
+    assert not re.findall(BRITISH, "otherwise raise precise noise exercise analyses metrics")
