@@ -98,7 +98,7 @@ class TaichiRuntimeTypeError(TaichiRuntimeError, TypeError, ValueError):
 
 
 class TaichiMemoryError(TaichiRuntimeError, MemoryError):
-    """The program asked for more memory than the machine has."""
+    """The program requested more memory than the machine has."""
 
 
 class TaichiAssertionError(TaichiRuntimeError, AssertionError):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from test_documents import DOCS, DOCUMENTS
+from test_documents import DOCS, DOCUMENTS, methods_of, public_names
 
 UNITS = (
     "second|step|launch|kernel|row|thread|cell|particle|iteration|pair|block|rank|element|state"
@@ -106,3 +106,15 @@ def test_british_spellings_are_seen() -> None:
     text = "optimiser colours neighbouring behaviour initialised vectorisation centre analysed it"
     assert len(re.findall(BRITISH, text)) == 8
     assert not re.findall(BRITISH, "otherwise raise precise noise exercise analyses metrics")
+
+
+def test_docstrings_of_public_names_are_plain() -> None:
+    texts = {
+        documented.__doc__ or ""
+        for _, _, value in public_names()
+        for documented in (value, *(methods_of(value.__mro__) if isinstance(value, type) else ()))
+    }
+    assert len(texts) > 500
+    british = {word for text in texts for word in re.findall(BRITISH, text, re.IGNORECASE)}
+    assert not british - EXCEPT
+    assert not [problem for text in texts for problem in idioms(text)]

@@ -37,7 +37,7 @@ class Keys:
 
 
 class GUI(Shapes, Keys):
-    """A window whose picture is drawn anew for each frame.
+    """A window whose picture is redrawn for each frame.
 
     Without a display nothing is shown, `running` stays true, and `show(file)` writes pictures.
     `MLIRAD_FRAMES=n` in the environment ends the program after n frames.

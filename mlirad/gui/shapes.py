@@ -30,8 +30,8 @@ class Shapes:
         palette: object = None,
         palette_indices: object = None,
     ) -> None:
-        """Draw discs; colours may be chosen from a list by indices. Raises ValueError for another
-        number of radii, colours or indices."""
+        """Draw discs; indices may choose colors from a list. Raises ValueError for another number
+        of radii, colors, or indices."""
         points = as_points(pos, "pos")
         count = len(points)
         colours = (
@@ -122,7 +122,7 @@ class Shapes:
             self.lines(ends, ends + sides, radius, color)
 
     def point_field(self, radius: object, color: object = 0xFFFFFF, bound: float = 0.5) -> None:
-        """Draw a grid of discs by their radii. Raises ValueError for what is no grid."""
+        """Draw a grid of discs by their radii. Raises ValueError if they are not a grid."""
         radii = as_array(radius, "radius")
         if radii.ndim != 2:
             raise ValueError(f"radius must be a grid, not of shape {radii.shape}")
@@ -137,7 +137,7 @@ class Shapes:
         tip_scale: float = 0.2,
         angle: float = 45,
     ) -> None:
-        """Draw a grid of arrows. Raises ValueError for what is no grid of vectors."""
+        """Draw a grid of arrows. Raises ValueError if `direction` is not a grid of vectors."""
         ways = as_array(direction, "direction")
         if ways.ndim != 3 or ways.shape[2] != 2:
             raise ValueError(f"direction must be a grid of vectors, not of shape {ways.shape}")
@@ -147,8 +147,8 @@ class Shapes:
     def vector_field(
         self, vector_field: object, arrow_spacing: int = 5, color: object = 0xFFFFFF
     ) -> None:
-        """Draw some arrows of a field of vectors, of which the longest is a tenth of the picture.
-        Raises ValueError for what is no such field."""
+        """Draw some arrows of a grid of vectors; the longest is a tenth of the picture. Raises
+        ValueError if `vector_field` is not a grid of vectors."""
         ways = as_array(vector_field, "vector_field")
         if ways.ndim != 3 or ways.shape[2] != 2:
             raise ValueError(f"vector_field must be a grid of vectors, not of shape {ways.shape}")

@@ -133,7 +133,7 @@ class Camera:
         hold_key: str | None = None,
     ) -> None:
         """Move by the keys w, s, a, d, e, q, and turn with the mouse, while a key is held if one
-        is given. Raises TaichiTypeError for what is no window."""
+        is given. Raises TaichiTypeError if `window` is not a window."""
         if not isinstance(window, InputSource):
             raise TaichiTypeError(f"window must be a ti.ui.Window, not {type(window).__name__}")
         movement_speed = number(movement_speed, "movement_speed")

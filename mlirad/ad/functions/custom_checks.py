@@ -39,7 +39,7 @@ def check_custom(function: Any, *args: Any, rel: float = 1e-6) -> None:
     Raises:
         TaichiAssertionError: they disagree. The message names the argument, the component and both
             numbers.
-        TaichiTypeError: the function has no derivative of its own or computes in another type than
+        TaichiTypeError: the function has no custom derivative, or computes in another type than
             f64, the arguments do not fit, or no argument is a float.
     """
     if not isinstance(function, Function) or (function.vjp is None and function.jvp is None):

@@ -169,7 +169,7 @@ def jacobian(
         mode: "reverse" runs the program once and a reverse for each element of the outputs,
             "forward" runs the program for every `width` elements of the inputs. The default is
             "forward", unless the inputs have more than twice as many elements as the outputs.
-        width: 8 by default. Every field that the program uses gets so many tangents.
+        width: 8 by default. Every field that the program uses gets this many tangents.
 
     Raises:
         TaichiTypeError: as for `grad`, and for matrices as results or arguments of a `@ti.func`.

@@ -36,7 +36,7 @@ class PushOp(View, dialect=Grad, name="push", effects=[writes("stack")]):
     """Save the value of iteration `trip`. `grad.push %v, %s[%k]`
 
     Races: with accesses of the same slot in another iteration.
-    Bounds: `trip` is less than `trips`, which is not tested.
+    Bounds: `trip` is less than `trips`; this is not tested.
     """
 
     value: ext.Operand[Any]
@@ -51,7 +51,7 @@ class PopOp(View, dialect=Grad, name="pop", effects=[reads("stack")]):
     """Return the saved value of iteration `trip`. `%v = grad.pop %s[%k] : f32`
 
     Races: with a push to the same slot in another iteration.
-    Bounds: `trip` is less than `trips`, which is not tested.
+    Bounds: `trip` is less than `trips`; this is not tested.
     """
 
     stack: ext.Operand[Any]

@@ -84,8 +84,8 @@ class HostArray(OfElements):
             self.program.threads.recorder.host_read(self)
 
     def read_later(self) -> Callable[[], object] | None:
-        """Tell what records that Python reads an element: now, where a function with a gradient of
-        its own reads it; else what is returned tells it, if Python uses the element. Raises
+        """Record that Python reads an element: at once, if a function with a custom gradient reads
+        it; otherwise when the returned function is called, if Python uses the element. Raises
         TaichiTypeError while a kernel is compiled."""
         self._refuse_read_in_kernel()
         recorder = self.program.threads.recorder

@@ -77,7 +77,7 @@ class Algebra(Elementwise):
         return fn.min(self)
 
     def fill(self, value: Scalar) -> None:
-        """Set every entry. Raises TaichiTypeError for what is no variable in a kernel."""
+        """Set every entry. Raises TaichiTypeError if the matrix is not a variable in a kernel."""
         if in_kernel():
             raise TaichiTypeError("a vector or matrix that is not a variable cannot be filled")
         self.entries = [value] * len(self.entries)
