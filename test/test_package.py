@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import runpy
 from importlib.metadata import metadata, version
 from importlib.resources import files
@@ -17,6 +18,7 @@ from mlirad import te
 from mlirad.frontend.python.calls.specials import Special
 from mlirad.lang import graph
 
+ROOT = Path(__file__).parents[1]
 SPECIALS = [name for name in ti.__all__ if isinstance(getattr(ti, name), Special)]
 
 
@@ -37,6 +39,18 @@ def test_types_dialects_and_licence_are_shipped() -> None:
     assert (files("mlirad") / "py.typed").is_file()
     assert (files("mlirad") / "dialect" / "irdl" / "field.mlir").is_file()
     assert metadata("mlirad")["License-Expression"] == "Apache-2.0"
+
+
+def test_an_index_page_has_no_links_into_the_repository() -> None:
+    readme = (ROOT / "README.md").read_text()
+    description = runpy.run_path(str(ROOT / "setup.py"), run_name="setup")["description"]
+    assert re.search(r"\]\((?!https?://)", readme)
+    shown = description(readme)
+    assert not re.search(r"\]\((?!https?://)", shown)
+    code = re.compile(r"```.*?```", re.DOTALL)
+    assert code.findall(shown) == code.findall(readme)
+    linked = "![a](x.png) ![b](y.png)\n\n*See [the guide](docs/index.md)*, [MLIR](https://a.b)."
+    assert description(linked).strip() == "*See the guide*, [MLIR](https://a.b)."
 
 
 def test_everything_public_is_there_and_nothing_else() -> None:
