@@ -29,11 +29,12 @@ ALLOWED = {
 
 LEAVES = {
     *("bindings", "types", "errors", "checks", "loading", "signatures"),
-    "abstract_struct",
+    *("abstract_struct", "host"),
 }
 MAY_IMPORT = {
     "abstract_struct": set(),
     "bindings": set(),
+    "host": set(),
     "loading": set(),
     "signatures": set(),
     "types": set(),

@@ -17,13 +17,15 @@ from mlirad.pipeline.ptx_writer import llvm
 
 
 def target_machine(
-    triple: str, chip: str, chips: Iterable[str], features: str = ""
+    triple: str, chip: str, chips: Iterable[str], features: str = "", **options: str
 ) -> llvm.TargetMachine:
-    """What writes code for a chip. Raises TaichiCompilationError for one that is not known."""
+    """What writes code for a chip, with options of llvmlite. Raises TaichiCompilationError for a
+    chip that is not known."""
     if chip not in chips:
         raise TaichiCompilationError(f"unknown chip '{chip}', expected one of {', '.join(chips)}")
     _initialize()
-    return llvm.Target.from_triple(triple).create_target_machine(cpu=chip, features=features, opt=3)
+    target = llvm.Target.from_triple(triple)
+    return target.create_target_machine(cpu=chip, features=features, opt=3, **options)
 
 
 @cache

@@ -29,13 +29,15 @@ def cpu(
     check_access: bool = False,
     check_finite: bool = False,
     fused: bool = True,
+    estimates: bool = True,
     instructions: Annotated[str, OneOf(("none", *INSTRUCTIONS))] = "none",
 ) -> list[Stage]:
     """The stages behind `field`, each with the pipeline that leads to it.
 
     With `tangents`, the primal, or the reverse, computes its tangents too (in `constant` code they
-    are zero). `fused`: the target has fused multiply-adds; `instructions`: those that elementary
-    functions of vectors may use.
+    are zero). `fused`: the target has fused multiply-adds; `estimates`: it estimates reciprocal
+    roots to 12 bits, as x86 does; `instructions`: those that elementary functions of vectors may
+    use.
     """
     options = {Check.ACCESS: check_access, Check.FINITE: check_finite}
     checks = frozenset(check for check, is_on in options.items() if is_on)
@@ -47,6 +49,7 @@ def cpu(
         fast_math=fast_math,
         check_bounds=check_bounds,
         fused=fused,
+        estimates=estimates,
         library=None if instructions == "none" else VectorLibrary(instructions),
     )
 

@@ -4,6 +4,7 @@ name."""
 from __future__ import annotations
 
 import gc
+import os
 import resource
 from collections.abc import Callable, Hashable, Mapping
 from functools import cache
@@ -108,11 +109,11 @@ def available_memory() -> int:
 
 
 def _facts() -> dict[str, int]:
-    """What the kernel says of memory, in bytes; nothing if it does not."""
+    """What the system says of memory, in bytes."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:
-        return {}
+        return {"MemTotal": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")}
     return {
         name: int(amount.split()[0]) * 1024
         for name, _, amount in (line.partition(":") for line in lines)

@@ -11,7 +11,7 @@
 
 // NEAR: mlirad-opt: error: '--canonicaliz' is not an option: there is no pass 'canonicaliz'; did you mean 'canonicalize'?
 // UNKNOWN: mlirad-opt: error: '-threads' is not an option: there is no pass 'threads'
-// WORD: mlirad-opt: error: '--emit' is one of mlir, bytecode, llvm, ptx, amdgpu, not 'text'
+// WORD: mlirad-opt: error: '--emit' is one of mlir, bytecode, llvm, asm, ptx, amdgpu, not 'text'
 // SWITCH: mlirad-opt: error: '--split-input-file' is true or false, not 'perhaps'
 // TWICE: refused_options.mlir', expected one of the two
 // VALUE: mlirad-opt: error: '-o' needs a value, FILE

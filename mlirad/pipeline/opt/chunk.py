@@ -111,7 +111,7 @@ class _Run:
         self._note(f"writing {settings.emit}")
         with self.timing.section("Output"):
             style = Style.from_settings(settings)
-            return emit(root, settings.emit, chip=settings.chip, style=style)
+            return emit(root, settings, style)
 
     def _run_passes(self, root: ir.Operation) -> None:
         settings, pipeline = self.settings, str(self.settings.pipeline)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.errors import SourceLocation
+from mlirad.host import Feature, has
 from mlirad.ir.assembly.expansion import Expansion
 from mlirad.ir.assembly.reading import expand
 from mlirad.ir.ops import Builtin
@@ -100,10 +102,7 @@ class Reading:
 
     def _from_memory(self, text: str) -> ir.Module:
         """Parse the text as a file of which no other location has the name."""
-        with os.fdopen(os.memfd_create("program"), "wb") as file:
-            file.write(text.encode(errors="surrogateescape"))
-            file.flush()
-            self.parsed_name = f"/proc/self/fd/{file.fileno()}"
+        with _file_of(text.encode(errors="surrogateescape")) as self.parsed_name:
             module = ir.Module.parseFile(self.parsed_name, context())
         self._restore_places(module.operation, self.parsed_name)
         return module
@@ -122,6 +121,21 @@ class Reading:
             return location
         place = self.place(SourceLocation(name, location.start_line, location.start_col))
         return ir.Location.file(place.file, place.line, place.column, context())
+
+
+@contextmanager
+def _file_of(content: bytes) -> Iterator[str]:
+    """Give the name of a file that has a content, in memory if the system has such files."""
+    if has(Feature.MEMORY_FILES):
+        with os.fdopen(os.memfd_create("program"), "wb") as file:
+            file.write(content)
+            file.flush()
+            yield f"/proc/self/fd/{file.fileno()}"
+        return
+    with tempfile.NamedTemporaryFile() as named_file:
+        named_file.write(content)
+        named_file.flush()
+        yield named_file.name
 
 
 def named(place: SourceLocation, file: str) -> SourceLocation:

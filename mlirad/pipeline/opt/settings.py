@@ -12,7 +12,8 @@ import msgspec
 class Form(StrEnum):
     """The form in which a module is written."""
 
-    MLIR, BYTECODE, LLVM, PTX, AMDGPU = "mlir", "bytecode", "llvm", "ptx", "amdgpu"
+    MLIR, BYTECODE, LLVM, ASM = "mlir", "bytecode", "llvm", "asm"
+    PTX, AMDGPU = "ptx", "amdgpu"
 
 
 class Settings(msgspec.Struct):
@@ -23,6 +24,7 @@ class Settings(msgspec.Struct):
     pipeline: str | None = None
     emit: Form = Form.MLIR
     chip: str = ""
+    triple: str = "x86_64-linux-gnu"
     split_input_file: bool = False
     verify_diagnostics: bool = False
     verify_each: bool = True
@@ -90,7 +92,20 @@ FLAGS = (
     ),
     Flag(("emit",), "emit", f"what to write: {', '.join(Form)}", Form, "FORM", tuple(Form)),
     Flag(("emit-bytecode",), "emit", "write bytecode", value=Form.BYTECODE),
-    Flag(("chip",), "chip", "the processor for --emit=ptx (sm_90) or amdgpu (gfx942)", str, "NAME"),
+    Flag(
+        ("chip",),
+        "chip",
+        "the processor for --emit=ptx (sm_90), amdgpu (gfx942), or asm",
+        str,
+        "NAME",
+    ),
+    Flag(
+        ("triple",),
+        "triple",
+        "the machine for --emit=asm: x86_64-linux-gnu, aarch64-linux-gnu, ...",
+        str,
+        "NAME",
+    ),
     Flag(
         ("split-input-file",),
         "split_input_file",

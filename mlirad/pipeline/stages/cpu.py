@@ -84,15 +84,16 @@ def cpu_stages(
     check_bounds: bool = False,
     keeps: bool = False,
     fused: bool = True,
+    estimates: bool = True,
     library: VectorLibrary | None = None,
     lanes: LaneWidth = ONE_LANE,
     width: int = 16,
     debug_info: bool = False,
 ) -> list[Stage]:
     """The stages behind `field`. `worth`: operations in a loop that pay for waking threads;
-    `fused`: the target has fused multiply-adds; `library`: elementary functions of vectors;
-    `lanes`: iterations that run together; `width`: the bytes of a vector; `debug_info`: code has
-    lines."""
+    `fused`: the target has fused multiply-adds; `estimates`: of reciprocal roots, of 12 bits;
+    `library`: elementary functions of vectors; `lanes`: iterations that run together; `width`: the
+    bytes of a vector; `debug_info`: code has lines."""
     tiles = _TILES.format(width=width, fused=str(fused).lower()) * fast_math
     in_lanes, fast = lanes.passes(fast_math), str(fast_math).lower()
     guards = _GUARDS.format(width=lanes.count, fast=fast)
@@ -105,6 +106,7 @@ def cpu_stages(
         target_stage(
             fast_math=fast_math,
             fused=fused,
+            estimates=estimates,
             library=library,
             width=width,
             lines_of=mode if debug_info else None,
@@ -116,13 +118,16 @@ def target_stage(
     *,
     fast_math: bool = True,
     fused: bool = True,
+    estimates: bool = True,
     library: VectorLibrary | None = None,
     width: int = 16,
     lines_of: Mode | None = None,
 ) -> Stage:
     """From memrefs and loops to LLVM's dialect; of a mode, with lines for debuggers."""
     functions = "" if library is None else library.passes()
-    fast = (_FACTORS + _LANES + _FUSE * fused + _FAST + _ROOTS * fused + functions) * fast_math
+    fast = (
+        _FACTORS + _LANES + _FUSE * fused + _FAST + _ROOTS * (fused and estimates) + functions
+    ) * fast_math
     longest = _WIDTH.format(width=width) if width > _USUAL else ""
     lines = "" if lines_of is None else f",{lines_for_debuggers(lines_of)}"
     return Stage("target", _TARGET.format(fast=fast) + longest + lines)

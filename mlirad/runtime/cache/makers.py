@@ -101,8 +101,12 @@ def _bindings() -> Iterator[str]:
 
 def _machine() -> Iterator[str]:
     """The processor, and the C library, which computes what LLVM folds."""
-    yield from os.uname()[0::4]
-    yield os.confstr("CS_GNU_LIBC_VERSION") or ""
+    system = os.uname()
+    yield from (system.sysname, system.machine)
+    has_glibc = "CS_GNU_LIBC_VERSION" in os.confstr_names
+    yield (has_glibc and os.confstr("CS_GNU_LIBC_VERSION")) or system.version
+    if not os.path.exists("/proc/cpuinfo"):
+        return
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         for line in file:
             name, _, value = line.partition(":")

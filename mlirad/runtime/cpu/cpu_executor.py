@@ -14,7 +14,12 @@ from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.cache.cache import open_cache
 from mlirad.runtime.cache.slot import Slot
 from mlirad.runtime.config import Config
-from mlirad.runtime.cpu.processor import has_fused_multiply_add, vector_bytes, vector_library
+from mlirad.runtime.cpu.processor import (
+    has_fused_multiply_add,
+    has_root_estimates,
+    vector_bytes,
+    vector_library,
+)
 from mlirad.runtime.cpu.workers import workers
 from mlirad.runtime.executor.compiled import CompiledKernel
 from mlirad.runtime.executor.executor import (
@@ -80,6 +85,7 @@ class CpuExecutor(Executor):
             check_bounds=config.debug,
             keeps=keeps,
             fused=has_fused_multiply_add(),
+            estimates=has_root_estimates(),
             library=vector_library(),
             lanes=_lanes(config),
             width=vector_bytes(),

@@ -14,9 +14,11 @@ nothing to do look at the bell for a while, then sleep, and count themselves as 
 
 from __future__ import annotations
 
-import os
 from enum import IntEnum
 from string import Template
+
+from mlirad.host import architecture
+from mlirad.runtime.cpu.semaphores import semaphore_code
 
 ADDRESSES = "addresses"  # a function that writes those of `share` and `work`
 PAUSES = 4000  # of a processor that waits, some 20 to 40 ns each
@@ -50,16 +52,14 @@ _PAUSE = {"x86_64": "pause", "aarch64": "yield"}
 def code() -> str:
     """The text of a module of both functions, and of one that says where they are."""
     places = {word.name: f"{_PLACE[0]}{word:d}{_PLACE[1]}" for word in Word}
-    pause = _PAUSE.get(os.uname().machine, "")
-    text = _COMMON + _SHARE + _WORK + _ADDRESSES
+    pause = _PAUSE.get(architecture(), "")
+    text = semaphore_code() + _COMMON + _SHARE + _WORK + _ADDRESSES
     return Template(text).substitute(places, pause=pause, pauses=PAUSES)
 
 
 _PLACE = "llvm.getelementptr %state[", "] : (!llvm.ptr) -> !llvm.ptr, i64"
 
 _COMMON = """
-llvm.func @sem_wait(!llvm.ptr) -> i32
-llvm.func @sem_post(!llvm.ptr) -> i32
 llvm.func internal @pause() {
   llvm.inline_asm has_side_effects "$pause", "" : () -> ()
   llvm.return

@@ -13,8 +13,10 @@ from typing import NamedTuple
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
+from mlirad.host import Feature, has
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.cpu import lines_for_debuggers
+from mlirad.runtime.cpu.semaphores import begin_semaphore
 from mlirad.runtime.cpu.worker_code import ADDRESSES, WORDS, Word, code
 from mlirad.runtime.executor.executor import KeptCode, LoweredKernel
 from mlirad.runtime.native.machine_code import machine_code
@@ -76,10 +78,7 @@ class Workers:
         ctypes.memset(self.address, 0, WORDS * _WORD)
         self._words[Word.SHARE] = self._code.share
         for place in (Word.BED, Word.CHAIR):
-            self._library.sem_init(self._semaphore(place), 0, 0)
-
-    def _semaphore(self, place: Word) -> ctypes.c_void_p:
-        return ctypes.c_void_p(self.address + place * _WORD)
+            begin_semaphore(self._library, self.address + place * _WORD)
 
     def _begin_anew(self) -> None:
         """In a forked process, which has only the thread that forked."""
@@ -88,16 +87,23 @@ class Workers:
         self.hire(count)
 
     def _end(self) -> None:
-        """Have the workers return, before Python takes their code from under them."""
+        """Have the workers return, before Python takes their code from under them; where they
+        cannot be waited for, their code stays."""
+        if not has(Feature.SEMAPHORES):
+            self._keep()
+            return
         self._words[Word.IS_OVER] = 1
         self._words[Word.BELL] += 1
         for _ in self._threads:
-            self._library.sem_post(self._semaphore(Word.BED))
+            self._library.sem_post(ctypes.c_void_p(self.address + Word.BED * _WORD))
         deadline = _Time.after(_PATIENCE)
         for thread in self._threads:
             if self._library.pthread_timedjoin_np(thread, None, ctypes.byref(deadline)):
-                ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))  # it is within a kernel
+                self._keep()  # it is within a kernel
         self._threads = []
+
+    def _keep(self) -> None:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
 
 
 class _Time(ctypes.Structure):

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import os
 import struct
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -22,12 +20,6 @@ from mlirad.runtime.native.object_file import (
 
 _ABSOLUTE = 1  # R_X86_64_64
 _FORMATS = {_ABSOLUTE: "<Q", 2: "<i", 4: "<i", 24: "<q"}  # R_X86_64_PC32, _PLT32, _PC64
-
-
-@cache
-def can_load_objects() -> bool:
-    """Return whether this machine is one that objects are loaded on."""
-    return sys.platform == "linux" and os.uname().machine == "x86_64"
 
 
 class LoadedObject:

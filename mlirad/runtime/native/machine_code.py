@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from mlirad.errors import MLIRError
+from mlirad.host import Feature, has
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.requirements import symbol_of
 from mlirad.ir.walk import llvm_functions
 from mlirad.runtime.executor.executor import LoweredKernel
 from mlirad.runtime.native.compiler_pages import give_back_compiler_pages
 from mlirad.runtime.native.engine import engine_of
-from mlirad.runtime.native.loaded_object import LoadedObject, can_load_objects
+from mlirad.runtime.native.loaded_object import LoadedObject
 from mlirad.runtime.native.object_file import UnreadableObjectError
 
 _INTERFACE = "_mlir_ciface_"
@@ -57,7 +58,7 @@ def _compile(
         give_back_compiler_pages()
     _waiting.clear()
     engine, function = _engine_and_function(lowered, opt_level, libraries)
-    code = _object_of(engine) if can_load_objects() and _may_write_files() else None
+    code = _object_of(engine) if has(Feature.LOADER) and _may_write_files() else None
     if code is not None and lowered.code.keep is not None:
         lowered.code.keep(code)
     loaded = _load(lowered, code, libraries, debug_info)
@@ -87,7 +88,7 @@ def _engine_and_function(
 def _load(
     lowered: LoweredKernel, code: bytes | None, libraries: Sequence[str], debug_info: bool
 ) -> MachineCode | None:
-    if code is None:
+    if code is None or not has(Feature.LOADER):
         return None
     try:
         loaded = LoadedObject(code, libraries)

@@ -19,6 +19,7 @@ import pytest
 import mlirad as ti
 from mlirad.bindings import ExecutionEngine, ir
 from mlirad.dialect import context
+from mlirad.host import Feature, has
 from mlirad.pipeline.mode import PRIMAL, REVERSE, Mode, with_tangents
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.cpu import lines_for_debuggers
@@ -26,13 +27,12 @@ from mlirad.runtime.config import Config
 from mlirad.runtime.executor.compiled import CompiledKernel
 from mlirad.runtime.native import perf_map
 from mlirad.runtime.native.line_table import read_lines
-from mlirad.runtime.native.loaded_object import can_load_objects
 from mlirad.runtime.native.object_file import read_section
 from mlirad.runtime.program import program
 from mlirad.types import DataType
 
 pytestmark = [
-    pytest.mark.skipif(not can_load_objects(), reason="objects are loaded on x86-64 Linux"),
+    pytest.mark.skipif(not has(Feature.LOADER), reason="objects are loaded on x86-64 Linux"),
     pytest.mark.cpu_code("debuggers of the CPU"),
 ]
 FOLDER = Path(__file__).parent

@@ -11,11 +11,12 @@ import pytest
 
 from mlirad.bindings import ExecutionEngine, ir
 from mlirad.dialect import context
-from mlirad.runtime.native.loaded_object import LoadedObject, can_load_objects
+from mlirad.host import Feature, has
+from mlirad.runtime.native.loaded_object import LoadedObject
 from mlirad.runtime.native.object_file import UnreadableObjectError, read_object
 
 pytestmark = [
-    pytest.mark.skipif(not can_load_objects(), reason="objects are loaded on x86-64 Linux"),
+    pytest.mark.skipif(not has(Feature.LOADER), reason="objects are loaded on x86-64 Linux"),
     pytest.mark.cpu_code("the machine code of a CPU"),
 ]
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from mlirad.runtime.native.loaded_object import can_load_objects
+from mlirad.host import Feature, has
 
 pytestmark = [
-    pytest.mark.skipif(not can_load_objects(), reason="objects are loaded on x86-64 Linux"),
+    pytest.mark.skipif(not has(Feature.LOADER), reason="objects are loaded on x86-64 Linux"),
     pytest.mark.cpu_code("the machine code of a CPU"),
 ]
 
