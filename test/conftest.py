@@ -53,6 +53,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--slice", type=slice_of, default=WHOLE, help="K/N: of other machines' and rotating tests"
     )
+    parser.addoption("--all-sliced", action="store_true", help="--slice is of all tests")
     parser.addoption("--stub", action="store_true", help="of CUDA's driver: --arch=cuda has no GPU")
     parser.addoption("--pages", action="store_true", help="there, for all sparse trees")
 

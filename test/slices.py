@@ -2,8 +2,9 @@
 run everything.
 
 A test is in a slice by its name alone, so that tests that are added or removed between two runs
-move no other. What is sliced: on another machine than the CPU every test; on the CPU the numbers of
-`rotating` tests, random programs of which no run needs all.
+move no other. What is sliced: on another machine than the CPU every test, and on the CPU with
+`--all-sliced`; otherwise the numbers of `rotating` tests, random programs of which no run needs
+all.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def slice_of(text: str) -> Slice:
 def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect the tests that are in other slices."""
     chosen: Slice = config.getoption("--slice")
-    every = config.getoption("--arch") is not None
+    every = config.getoption("--arch") is not None or config.getoption("--all-sliced")
     outside = [
         item
         for item in items

@@ -6,6 +6,7 @@ import importlib
 import inspect
 import re
 import runpy
+import tomllib
 from importlib.metadata import metadata, version
 from importlib.resources import files
 from pathlib import Path
@@ -39,6 +40,16 @@ def test_types_dialects_and_licence_are_shipped() -> None:
     assert (files("mlirad") / "py.typed").is_file()
     assert (files("mlirad") / "dialect" / "irdl" / "field.mlir").is_file()
     assert metadata("mlirad")["License-Expression"] == "Apache-2.0"
+
+
+def test_versions_of_python_that_are_tested() -> None:
+    """On 3.11, which is the oldest, and on those that `.ci/pythons` runs where they are."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    name = "Programming Language :: Python :: 3."
+    minors = [int(c.removeprefix(name)) for c in project["classifiers"] if c.startswith(name)]
+    script = (ROOT / ".ci" / "pythons").read_text()
+    assert project["requires-python"] == f">=3.{minors[0]}"
+    assert {*minors[1:]} <= {int(minor) for minor in re.findall(r"\b3\.(\d+)", script)}
 
 
 def test_an_index_page_has_no_links_into_the_repository() -> None:

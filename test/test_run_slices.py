@@ -35,6 +35,7 @@ def test_every_run_has_a_slice_of_every_machine() -> None:
     simt, orders = "--arch=simt --simt-order=", ("ascending", "descending", "shuffled")
     for machine in ("--arch=cuda --stub", *(simt + order for order in orders)):
         assert f"a_slice_on {machine}" in script
+    assert "MLIRAD_PLAIN_HOST=1 a_slice_on --all-sliced" in script
     assert all(f"test/{folder}" in script for folder in ("ad", "frontend", "lang", "te"))
 
 
@@ -48,9 +49,9 @@ class Item(NamedTuple):
         return name if name == self.marker else None
 
 
-def run_by(number: int, arch: str | None) -> list[Item]:
+def run_by(number: int, arch: str | None, *, are_all_sliced: bool = False) -> list[Item]:
     """What a run of a slice of two has, of tests of which every other one rotates."""
-    options = {"--slice": Slice(number, 2), "--arch": arch}
+    options = {"--slice": Slice(number, 2), "--arch": arch, "--all-sliced": are_all_sliced}
     nothing = SimpleNamespace(pytest_deselected=lambda items: None)
     config: Any = SimpleNamespace(getoption=options.get, hook=nothing)
     items: Any = [Item(name, "rotating" if k % 2 else None) for k, name in enumerate(NAMES)]
@@ -58,10 +59,12 @@ def run_by(number: int, arch: str | None) -> list[Item]:
     return list(items)
 
 
-@pytest.mark.parametrize("arch", [None, "simt"])
-def test_runs_by_slices(arch: str | None) -> None:
-    """On a CPU tests that do not rotate are in every run, on other machines no test is."""
-    even, odd = ({*run_by(number, arch)} for number in (6, 7))
+@pytest.mark.parametrize(("arch", "are_all_sliced"), [(None, False), ("simt", False), (None, True)])
+def test_runs_by_slices(arch: str | None, are_all_sliced: bool) -> None:
+    """On a CPU tests that do not rotate are in every run, unless all are sliced; on other machines
+    no test is."""
+    even, odd = ({*run_by(number, arch, are_all_sliced=are_all_sliced)} for number in (6, 7))
+    shared = not arch and not are_all_sliced
     assert len(even | odd) == len(NAMES) and even - odd and odd - even
-    assert {item.marker for item in even & odd} == (set() if arch else {None})
-    assert len(even & odd) == (0 if arch else len(NAMES) // 2)
+    assert {item.marker for item in even & odd} == ({None} if shared else set())
+    assert len(even & odd) == (len(NAMES) // 2 if shared else 0)

@@ -1,4 +1,4 @@
-"""Hosts without what x86-64 and glibc have: every feature in `mlirad/host.py` has an alternative."""
+"""Hosts without what x86-64 and glibc have: every feature of `host.py` has an alternative."""
 
 from __future__ import annotations
 
