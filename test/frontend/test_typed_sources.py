@@ -78,7 +78,7 @@ def test_a_pipe_that_is_gone() -> None:
     """What is longer than the buffer is not kept."""
     text = output(["-"], "#" * 50 + "\n" + "x = 1\n" * 1000 + STATEMENTS)
     assert "cannot read the source of 'run', which comes from standard input" in text
-    assert "Put it into a file" in text
+    assert "Put it in a file" in text
 
 
 def test_a_prompt_that_reads_a_file(tmp_path: Path) -> None:

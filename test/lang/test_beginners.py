@@ -71,8 +71,8 @@ MISTAKES = {
     "wrong index rank": (kernel("x[0, 1] = 1.0"), "index"),
     "list comprehension": (kernel("z = [v for v in x]"), "Did you forget @ti.kernel"),
     "values of a field": (kernel("print(x.to_numpy())"), r"print\(x\[i\]\) shows it"),
-    "time in print": ("import time\n" + kernel("print(time.time())"), "pass what it gives"),
-    "field in a text": (kernel("print(f'{x}')"), r"its elements are x\[i\]"),
+    "time in print": ("import time\n" + kernel("print(time.time())"), "pass its result"),
+    "field in a text": (kernel("print(f'{x}')"), r"print elements x\[i\]"),
     "text of a field": (kernel("print(str(x))"), r"x\[i\] is an element"),
     "from_numpy in a kernel": (kernel("x.from_numpy(np.zeros(8))"), r"x\[i\] = v is a write"),
     "sum of a field": (kernel("loss[None] = x.sum()"), "which a loop adds up"),
@@ -105,7 +105,7 @@ MISTAKES = {
         r"ti.loop_config\(serialize=True\)",
     ),
     "is": (kernel("z = x[0] is y[0]"), "use =="),
-    "in": (kernel("z = x[0] in (1.0, 2.0)"), "write the comparisons"),
+    "in": (kernel("z = x[0] in (1.0, 2.0)"), "write out the comparisons"),
     "name of a block": (
         kernel("\n    if x[0] > 0:\n        a = 1.0\n    x[1] = a"),
         "give it a value before that block",
@@ -141,7 +141,7 @@ MISTAKES = {
     "float of a field": ("float(loss)", r"x\[None\] is its number"),
     "round of a field": ("round(loss, 2)", r"x\[None\] is its number"),
     "abs of a field": ("abs(x)", r"x\[i\] is an element"),
-    "truth of a field": ("if x: pass", "neither true nor false"),
+    "truth of a field": ("if x: pass", "no truth value"),
     "loop over a field": ("for v in x: pass", "Did you forget @ti.kernel"),
     "gradient step": ("x -= 0.1 * x.grad", r"x\[i\] is an element"),
     "item": ("loss.item()", r"x\[None\] is the number"),
@@ -169,7 +169,7 @@ MISTAKES = {
     "tape without with": ("ti.ad.Tape(loss).grad()", r"`with ti.ad.Tape\(loss\) as tape:`"),
     "array of another shape": ("x.from_numpy(np.zeros(3))", r"shape \(8,\), the array has \(3,\)"),
     "index out of range": ("x[8]", r"out of bounds for field 'x' of shape \(8,\)"),
-    "copy": ("import copy\ncopy.copy(x)", r"keep x.to_numpy\(\)"),
+    "copy": ("import copy\ncopy.copy(x)", r"save x.to_numpy\(\)"),
 }
 
 

@@ -131,8 +131,8 @@ class Frame(msgspec.Struct):
         if hasattr(builtins, name):
             return getattr(builtins, name)
         local = (
-            f": it is assigned in '{self.name}', so it is a local variable there, which ends with the block "
-            "that assigns it: give it a value before that block"
+            f": it is assigned in '{self.name}', so it is a local variable there, which ends with "
+            "the block that assigns it: give it a value before that block"
             if name in stored
             else ""
         )
