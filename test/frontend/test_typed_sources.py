@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import platform
 import pty
+import re
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -89,22 +91,57 @@ def test_a_prompt_that_reads_a_file(tmp_path: Path) -> None:
     assert "42\n" in text and "84\n" in text and "return n + missing\n" in text
 
 
+class Terminal:
+    """A process of Python with a terminal of its own."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self.outer, inner = pty.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "-q"], stdin=inner, stdout=inner, stderr=inner, env=environment
+        )
+        os.close(inner)
+        self.text = ""
+
+    def read_until(self, word: str) -> None:
+        """Read what the process prints, without the codes of the terminal."""
+        while word not in self.text:
+            assert select.select([self.outer], [], [], 60)[0], self.text
+            try:
+                block = os.read(self.outer, 4096)
+            except OSError:  # the terminal has been closed
+                return
+            text = block.decode(errors="replace")
+            self.text += re.sub(r"\x1b[\[?][0-9;?]*[a-zA-Z>=~]|\x1b[>=]", "", text)
+
+    def type(self, text: str) -> None:
+        """Type a text."""
+        os.write(self.outer, text.encode())
+
+    def end(self) -> list[str]:
+        """Return the lines that were shown."""
+        self.read_until("\0")
+        self.process.wait()
+        os.close(self.outer)
+        return self.text.splitlines()
+
+
 def test_a_prompt_in_a_terminal() -> None:
     pytest.importorskip("readline")
-    outer, inner = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-q"], stdin=inner, stdout=inner, stderr=inner, env=ENVIRONMENT
-    ) as process:
-        os.close(inner)
-        os.write(outer, f"{STATEMENTS}{ERROR}exit()\n".encode())
-        text = b""
-        try:
-            while block := os.read(outer, 4096):
-                text += block
-        except OSError:  # the terminal has been closed
-            pass
-        process.wait()
-    os.close(outer)
-    lines = text.decode().splitlines()
+    terminal = Terminal(ENVIRONMENT)
+    terminal.type(f"{STATEMENTS}{ERROR}exit()\n")
+    lines = terminal.end()
     assert "42" in lines and "84" in lines
     assert any('Name "missing" is not defined' in line for line in lines)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 13), reason="came with Python 3.13")
+def test_the_prompt_of_python_3_13() -> None:
+    environment = {name: text for name, text in ENVIRONMENT.items() if name != "PYTHON_BASIC_REPL"}
+    terminal = Terminal(environment | {"TERM": "xterm"})
+    for statement in STATEMENTS.partition("def make")[0].split("\n\n"):
+        terminal.read_until(">>> ")
+        terminal.text = ""
+        terminal.type(f"\x1b[200~{statement}\x1b[201~\n")
+        terminal.type("\n" * ("def" in statement))
+    terminal.type("exit()\n")
+    assert "42" in terminal.end()
