@@ -1,7 +1,6 @@
 """`import mlirad.quadrants as qd`: Quadrants' names, on top of mlirad's."""
 
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 import mlirad as _mlirad
@@ -22,9 +21,6 @@ from mlirad.quadrants.inner_names import inner_modules as _inner_modules
 from mlirad.quadrants.inner_names import is_extension_enabled
 from mlirad.quadrants.kernels import func, kernel, pure, real_func
 from mlirad.quadrants.machines import *
-
-if _TYPE_CHECKING:
-    from mlirad import *  # type: ignore[assignment, no-redef]
 
 __version__ = (1, 3, 3)  # of the Quadrants whose names these are
 __version_str__ = ".".join(map(str, __version__))
@@ -48,7 +44,7 @@ _TAICHI_ONLY = ("Taichi", "vulkan", "opengl", "gles", "dx1")
 globals().update(
     {
         name: getattr(_mlirad, name)
-        for name in _mlirad.__all__  # type: ignore[attr-defined]
+        for name in _mlirad.__all__
         if name not in _LATER and name not in globals() and not name.startswith(_TAICHI_ONLY)
     }
 )

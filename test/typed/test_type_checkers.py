@@ -21,11 +21,13 @@ import pytest
 from guide_programs import GUIDE, Block, blocks_of
 
 import mlirad as ti
+from mlirad import quadrants
 from mlirad.lang.field.declaration import matrix_field
 
 HERE, ROOT = Path(__file__).parent, Path(__file__).parents[2]
 EXAMPLES = ROOT / "mlirad" / "examples"
 OTHER_SYSTEMS = ("taichi", "warp")  # which the chapter on porting shows beside mlirad
+RIGHT = ("right.py", "right_quadrants.py")
 FRONT = {"README.py": ROOT / "README.md", "page.py": ROOT / "docs/type-checkers.md"}
 # the guide's functions have no annotations but those that mlirad asks for
 MYPY = """
@@ -71,7 +73,7 @@ def folder(tmp_path: Path) -> Path:
     (folder / "guide" / "__init__.py").touch()
     for name, text in programs():
         (folder / name).write_text(text)
-    for name in ("wrong.py", "right.py"):
+    for name in ("wrong.py", *RIGHT):
         shutil.copy(HERE / name, folder)
     shutil.copytree(EXAMPLES, folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "mypy.ini").write_text(MYPY)
@@ -105,7 +107,7 @@ def mistakes_by_pyright(command: str, folder: Path) -> list[Mistake]:
     (folder / "pyrightconfig.json").write_text(
         json.dumps(
             {
-                "strict": ["README.py", "page.py", "right.py"],
+                "strict": ["README.py", "page.py", *RIGHT],
                 "extraPaths": [str(ROOT)],
                 "pythonVersion": "3.11",
                 **dict.fromkeys(ignored, False),
@@ -168,6 +170,10 @@ def test_checkers_see_the_public_names(stub: str, namespace: ModuleType) -> None
     assert stubbed(ROOT / "mlirad" / f"{stub}.pyi") == {*namespace.__all__}
 
 
+def test_checkers_see_the_names_of_quadrants() -> None:
+    assert not {*quadrants.__all__} - stubbed(ROOT / "mlirad" / "quadrants" / "__init__.pyi")
+
+
 def test_options_of_fields_are_parameters() -> None:
     (options,) = [
         node
@@ -201,5 +207,6 @@ def test_pyright(folder: Path) -> None:
     assert lines == {line for line, _ in expected()}
 
 
-def test_the_typed_program_runs() -> None:
-    runpy.run_path(str(HERE / "right.py"))
+@pytest.mark.parametrize("program", RIGHT)
+def test_typed_programs_run(program: str) -> None:
+    runpy.run_path(str(HERE / program))
