@@ -60,7 +60,7 @@ def test_an_index_page_has_no_links_into_the_repository() -> None:
     assert not re.search(r"\]\((?!https?://)", shown)
     code = re.compile(r"```.*?```", re.DOTALL)
     assert code.findall(shown) == code.findall(readme)
-    linked = "![a](x.png) ![b](y.png)\n\n*See [the guide](docs/index.md)*, [MLIR](https://a.b)."
+    linked = "![a](x.png) ![b](y.png)\n\n*See [the guide](docs/gradients.md)*, [MLIR](https://a.b)."
     assert description(linked).strip() == "*See the guide*, [MLIR](https://a.b)."
 
 

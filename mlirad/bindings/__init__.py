@@ -47,8 +47,13 @@ def leave_out_classes(namespaces: tuple[str, ...]) -> None:
             del sys.modules[name]
 
 
-ir = _load("ir")
-ext = _load("dialects.ext")
-PassManager = _load("passmanager").PassManager
-leave_out_classes(DIALECTS)
-I1, I32, I64 = ir.IntegerType[1], ir.IntegerType[32], ir.IntegerType[64]
+try:
+    ir = _load("ir")
+    ext = _load("dialects.ext")
+    PassManager = _load("passmanager").PassManager
+    leave_out_classes(DIALECTS)
+    I1, I32, I64 = ir.IntegerType[1], ir.IntegerType[32], ir.IntegerType[64]
+except (ImportError, AttributeError, TypeError) as error:
+    from mlirad.bindings.missing import explanation
+
+    raise ImportError(explanation(PROVIDER)) from error
