@@ -12,6 +12,7 @@ from pathlib import Path
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from mkdocs.utils import get_relative_url
 from website.elsewhere import KEYWORDS
 from website.mlir_lexer import register_lexer
 from website.notebook_pages import notebook_page
@@ -25,13 +26,16 @@ FRONT = {  # the repository's pages outside docs/
 }
 AS_TEXT = ("LICENSE", "CITATION.cff")
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
-SOURCES = sorted((ROOT / "mlirad" / "examples").glob("[!_]*.py"))
+EXAMPLES = ROOT / "mlirad" / "examples"
+SOURCES = sorted(EXAMPLES.rglob("[!_]*.py"))
 TARGETS = {
     **{name: f"{page}.md" for name, page in FRONT.items()},
     **{name: f"{name}.txt" for name in AS_TEXT},
 }
 _NAMED = re.compile(r"\[(?P<file>[\w/-]+\.md)\](?=\()")  # a link that shows the name of a file
-_EXAMPLE = re.compile(r"\]\((?:\.\./)*mlirad/examples/(?P<name>[a-z]\w*)\.py\)")
+_EXAMPLE = re.compile(r"\]\((?:\.\./)*mlirad/examples/(?P<name>[a-z][\w/]*)\.py\)")
+_PICTURE = re.compile(r"!\[(?P<title>[^\]]*)\]\(simulators/(?P<name>\w+)\.png\)")
+_PLAYED = "autoplay controls loop muted playsinline"
 _FETCHED = re.compile(
     r"<(?:script|img|iframe|video|source|link rel=\"(?:stylesheet|preconnect)\")\b[^>]*"
     r"(?:src|href)=\"?(https?:[^\s\">]*)"
@@ -49,11 +53,16 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     pages["reference/passes"] = passes_page()
     pages |= {page: (ROOT / name).read_text() for name, page in FRONT.items()}
     pages |= {f"notebooks/{file.stem}": notebook_page(file) for file in NOTEBOOKS}
-    pages |= {f"sources/{file.stem}": source_page(file) for file in SOURCES}
+    pages |= {source_name(file): source_page(file) for file in SOURCES}
     texts = {f"{name}.txt": (ROOT / name).read_text() for name in AS_TEXT}
     for name, text in {**{f"{name}.md": page for name, page in pages.items()}, **texts}.items():
         files.append(File.generated(config, name, content=text))
     return files
+
+
+def source_name(file: Path) -> str:
+    """Return the name of the page that shows a program."""
+    return f"sources/{file.relative_to(EXAMPLES).with_suffix('')}"
 
 
 def source_page(file: Path) -> str:
@@ -73,7 +82,19 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     markdown = _EXAMPLE.sub(rf"]({up}sources/\g<name>.md)", markdown)
     markdown = re.sub(r"(\]\(|src=\")docs/", rf"\1{up}", markdown).replace(".ipynb)", ".md)")
     markdown = re.sub(r"^(\s*```\w+) norun$", r"\1", markdown, flags=re.MULTILINE)
-    return re.sub(r"^(\s*```\w+) ([\w.]+)$", r'\1 title="\2"', markdown, flags=re.MULTILINE)
+    markdown = re.sub(r"^(\s*```\w+) ([\w.]+)$", r'\1 title="\2"', markdown, flags=re.MULTILINE)
+    if page.file.name != "gallery":
+        return markdown
+    return _PICTURE.sub(lambda picture: video_of(picture, page), markdown)
+
+
+def video_of(picture: re.Match[str], page: Page) -> str:
+    """Return the video that is beside a picture of a simulator, or the picture."""
+    file = f"simulators/{picture['name']}.mp4"
+    if not (ROOT / "docs" / file).exists():
+        return picture[0]
+    address = get_relative_url(file, page.url)
+    return f'<video src="{address}" title="{picture["title"]}" {_PLAYED}></video>'
 
 
 def title_of(name: str) -> str:
