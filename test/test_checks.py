@@ -121,7 +121,7 @@ CALLS: dict[str, Callable[[], object]] = {
     "a key must be a text": lambda: gui().is_pressed([1]),  # type: ignore[arg-type]
     "a file must be a name": lambda: gui().show(3),  # type: ignore[arg-type]
     "res must be 2 numbers": lambda: ti.ui.Window("t", (1, 2, 3), show_window=False),
-    "color must be 3 parts": lambda: window().get_canvas().set_background_color((1, 0)),
+    "color must be 3 components": lambda: window().get_canvas().set_background_color((1, 0)),
     "cmap_name must be a": lambda: window().get_canvas().contour(IMAGE[..., 0], "no such map"),
     "scene must be a ti.ui.Scene": lambda: window().get_canvas().scene(None),  # type: ignore
     "camera must be a ti.ui.Camera": lambda: window().get_scene().set_camera(3),  # type: ignore
@@ -141,7 +141,7 @@ CALLS: dict[str, Callable[[], object]] = {
     "max_iter must be": lambda: ti.linalg.SparseCG(
         ti.linalg.SparseMatrix(2), np.zeros(2), max_iter=NAN
     ),  # type: ignore
-    "matvec_kernel must be": lambda: ti.linalg.LinearOperator(3),  # type: ignore[arg-type]
+    "as matvec_kernel": lambda: ti.linalg.LinearOperator(3),  # type: ignore[arg-type]
     "solver_type must be": lambda: ti.linalg.SparseSolver(solver_type=None),  # type: ignore
     "apply to functions: got int": lambda: ti.kernel(3),  # type: ignore[arg-type]
     "ti.dataclass marks must be a class": lambda: ti.dataclass(3),  # type: ignore[arg-type]

@@ -15,10 +15,14 @@ from mlirad.lang.ndarray import Ndarray
 def in_a_row(value: object, subject: str) -> NDArray[Any]:
     """The numbers of a field or ndarray with one axis. Raises TaichiTypeError for anything else."""
     if not isinstance(value, ScalarField | Ndarray):
-        raise TaichiTypeError(f"{subject} is a field or an ndarray, not a {type(value).__name__}")
+        raise TaichiTypeError(
+            f"expected {subject} as a field or an ndarray, got {type(value).__name__}"
+        )
     array: NDArray[Any] = as_array(value, subject)
     if array.ndim != 1:
-        raise TaichiTypeError(f"{subject} has one axis of numbers, not the shape {array.shape}")
+        raise TaichiTypeError(
+            f"expected {subject} with one axis of numbers, got shape {array.shape}"
+        )
     return array
 
 

@@ -20,5 +20,5 @@ class PrefixSumExecutor:
         axis of `length` numbers."""
         sums = in_a_row(input_arr, "input_arr")
         if len(sums) != self.length:
-            raise TaichiTypeError(f"input_arr has {len(sums)} numbers, not {self.length}")
+            raise TaichiTypeError(f"input_arr has {len(sums)} numbers, expected {self.length}")
         put(input_arr, np.cumsum(sums, dtype=sums.dtype, out=sums))

@@ -24,7 +24,7 @@ def parallel_sort(keys: object, values: object = None) -> None:
     else:
         moved = in_a_row(values, "values")
         if len(moved) != len(array):
-            raise TaichiTypeError(f"there are {len(array)} keys and {len(moved)} values")
+            raise TaichiTypeError(f"there are {len(array)} keys, but {len(moved)} values")
         order = np.argsort(array, kind="stable")
         array = array[order]
         put(values, moved[order])

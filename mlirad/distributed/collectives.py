@@ -137,7 +137,7 @@ def _check_pairs(
     for rank, (peer, _, sent, _) in enumerate(said):
         if peer is not None and said[peer][1] != rank:
             raise TaichiRuntimeError(
-                f"sendrecv: rank {rank} sends to rank {peer}, which waits for {said[peer][1]}"
+                f"sendrecv: rank {rank} sends to rank {peer}, which receives from {said[peer][1]}"
             )
         if peer is not None and said[peer][3] != sent:
             raise TaichiRuntimeError(
@@ -227,25 +227,25 @@ def check(name: str, *targets: object) -> None:
     for target in targets:
         if not isinstance(target, Field | Ndarray):
             raise TaichiTypeError(
-                f"{name} takes a field or a ti.ndarray, not a {type(target).__name__}; of a struct "
-                "or a field placed component by component, each member"
+                f"{name} expected a field or a ti.ndarray, got {type(target).__name__}; pass "
+                "each member of a struct, or of a field placed component by component"
             )
         if isinstance(target, Ndarray) and target.layout is not None:
             raise TaichiTypeError(
-                f"{name}: an ndarray with the layout {target.layout}: only such whose axes lie in "
-                "order are communicated; copy_from makes one of it"
+                f"{name}: an ndarray with the layout {target.layout}: only ndarrays with axes in "
+                "order can be communicated; copy it to one by copy_from"
             )
         if isinstance(target, Field):
             memory = target.find_memory()
             if isinstance(memory.elements, SparseElements) or memory.nesting is not None:
                 raise TaichiTypeError(
                     f"{name}: field '{target.symbol}' lies in a sparse block, of which ranks may "
-                    "have different cells: only dense fields are communicated"
+                    "have different cells: only dense fields can be communicated"
                 )
             if memory.elements.shape != memory.layout.shape:
                 raise TaichiTypeError(
                     f"{name}: field '{target.symbol}' lies in nested blocks: only fields in one "
-                    "dense block are communicated; copy_from makes one of it"
+                    "dense block can be communicated; copy it to one by copy_from"
                 )
 
 

@@ -63,7 +63,7 @@ def _h5py() -> Any:
         import h5py
     except ImportError as error:
         raise ImportError(
-            f"files of HDF5 need h5py, which is not here ({error}): pip install 'mlirad[mpi]', or "
-            "give the file a name that ends in .npy"
+            f"HDF5 files need h5py, which is not installed ({error}): pip install 'mlirad[mpi]', "
+            "or give the file a name that ends in .npy"
         ) from error
     return h5py

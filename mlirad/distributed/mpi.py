@@ -11,8 +11,8 @@ from typing import Any
 from mlirad.errors import TaichiRuntimeError
 
 _MISSING = (
-    "mlirad.dist needs MPI, which is not here ({}): pip install 'mlirad[mpi]' brings mpi4py and "
-    "MPICH with its mpiexec; on a cluster, build mpi4py with the MPI of the machine "
+    "mlirad.dist needs MPI, which is not installed ({}): pip install 'mlirad[mpi]' brings "
+    "mpi4py and MPICH with its mpiexec; on a cluster, build mpi4py with the MPI of the machine "
     "(pip install --no-binary mpi4py mpi4py)"
 )
 

@@ -108,7 +108,7 @@ class Ranks(Messages):
             f"  rank{'s' * (len(who) > 1)} {_join_words(who)}: {action_of_ranks}, at {where}"
             for (action_of_ranks, where), who in groups.items()
         ]
-        return "\n".join(["the ranks are not about to do the same:", *lines])
+        return "\n".join(["the ranks do not call the same function:", *lines])
 
     def _end(self) -> None:
         """The program ends: so it does in all ranks."""

@@ -20,7 +20,7 @@ def colours_of_integers(value: object, count: int) -> Bytes:
         raise ValueError("color must be integers 0xRRGGBB, not such numbers as nan and inf")
     packed = integers.astype(np.int64)
     if packed.size not in (1, count):
-        raise ValueError(f"color must be one colour, or {count}, not {packed.size}")
+        raise ValueError(f"expected one color, or {count}, got {packed.size}")
     colours = np.stack([packed >> 16 & 255, packed >> 8 & 255, packed & 255], axis=-1)
     return np.broadcast_to(colours.astype(np.uint8), (count, 3))
 
@@ -47,10 +47,14 @@ def bytes_of_parts(value: object, count: int) -> Bytes:
     Raises ValueError for another shape."""
     colours = np.asarray(as_array(value, "color"), dtype=np.float64)
     if not colours.size:
-        raise ValueError(f"color must be one colour, or {count}, of 3 parts, not {colours.shape}")
+        raise ValueError(
+            f"expected one color of 3 components, or {count} of them, got shape {colours.shape}"
+        )
     colours = colours.reshape(-1, colours.shape[-1] if colours.ndim else 1)
     if colours.shape[1] not in (3, 4) or colours.shape[0] not in (1, count):
-        raise ValueError(f"color must be one colour, or {count}, of 3 parts, not {colours.shape}")
+        raise ValueError(
+            f"expected one color of 3 components, or {count} of them, got shape {colours.shape}"
+        )
     return np.broadcast_to(as_bytes(colours[:, :3]), (count, 3))
 
 

@@ -18,7 +18,7 @@ def image_bytes(image: object) -> Bytes:
         array = array[..., 0]
     if array.ndim not in (2, 3) or (array.ndim == 3 and not 1 <= array.shape[2] <= 4):
         raise ValueError(
-            f"an image has the shape (x, y), or (x, y, 1 to 4 channels), not {array.shape}"
+            f"expected an image of shape (x, y), or (x, y, 1 to 4 channels), got {array.shape}"
         )
     if not array.size:
         raise ValueError(f"an image has pixels: one of shape {array.shape} has none")
@@ -31,7 +31,7 @@ def image_bytes(image: object) -> Bytes:
     if array.dtype.kind == "u":
         return (array // (np.iinfo(array.dtype).max // 255)).astype(np.uint8)
     raise TaichiTypeError(
-        f"an image is made of floats from 0 to 1 or of unsigned integers, not of {array.dtype}"
+        f"expected an image of floats from 0 to 1 or of unsigned integers, got {array.dtype}"
     )
 
 

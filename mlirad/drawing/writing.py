@@ -18,7 +18,9 @@ def write_rows(rows: Bytes, file: str | PathLike[str]) -> None:
     name = file_name(file)
     kind = splitext(name)[1].lower()
     if Image.registered_extensions().get(kind) not in Image.SAVE:
-        raise ValueError(f"unknown file extension: {name!r} is no .png, .jpg, .bmp, .gif, ...")
+        raise ValueError(
+            f"unknown file extension: {name!r} does not end in .png, .jpg, .bmp, .gif, ..."
+        )
     channels = rows if rows.ndim == 2 or rows.shape[2] != 1 else rows[..., 0]
     if channels.ndim == 3 and channels.shape[2] == 2:
         channels = np.concatenate([channels, np.zeros_like(channels[..., :1])], axis=2)

@@ -15,7 +15,7 @@ try:
     import ray
 except ImportError as error:
     raise ImportError(
-        f"mlirad.ensemble needs ray, which is not here ({error}): pip install 'mlirad[ray]'"
+        f"mlirad.ensemble needs ray, which is not installed ({error}): pip install 'mlirad[ray]'"
     ) from error
 
 Array = NDArray[Any]
@@ -67,7 +67,8 @@ class Ensemble:
         never begin."""
         if workers < 1 or retries < 0:
             raise TaichiRuntimeError(
-                f"Ensemble has one worker at least, and no negative retries: {workers}, {retries}"
+                f"Ensemble: expected at least one worker and no negative retries, got {workers} "
+                f"and {retries}"
             )
         self._make, self.retries = make, retries
         self._kind: Any = ray.remote(num_cpus=1, max_restarts=0)(_Worker)

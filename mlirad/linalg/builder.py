@@ -51,7 +51,7 @@ class SparseMatrixBuilder:
         for name, size in sizes.items():
             if not 0 < number(size, name) <= LARGEST or size != int(size):
                 raise TaichiRuntimeError(
-                    f"{name} is a positive integer up to {LARGEST}, not {size}"
+                    f"expected {name} as a positive integer up to {LARGEST}, got {size}"
                 )
         self.shape, self.capacity = (int(num_rows), int(columns)), int(max_num_triplets)
         self.num_rows, self.num_cols = self.shape
@@ -112,7 +112,7 @@ class SparseMatrixBuilder:
         count = int(self.triplet_count[0])
         if count > self.capacity:
             raise TaichiRuntimeError(
-                f"{count} triplets were added to a builder that takes {self.capacity} "
+                f"{count} triplets were added to a builder that holds {self.capacity} "
                 "(max_num_triplets)"
             )
         if not count:
@@ -126,6 +126,6 @@ class SparseMatrixBuilder:
         if outside.any():
             first = int(np.argmax(outside))
             raise TaichiIndexError(
-                f"a triplet was added at ({rows[first]}, {columns[first]}), outside of a matrix of "
+                f"a triplet was added at ({rows[first]}, {columns[first]}), outside a matrix of "
                 f"shape {self.shape}"
             )

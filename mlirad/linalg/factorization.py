@@ -26,7 +26,7 @@ class Factorization:
         is_definite = kind == "LLT"
         options: dict[str, Any] = {"permc_spec": "COLAMD"}
         if kind != "LU" and not is_symmetric(matrix):
-            self.problem = f"it is not symmetric, as {kind} wants it: LU takes any matrix"
+            self.problem = f"it is not symmetric, which {kind} requires: use LU for any matrix"
             return
         if kind != "LU" and ordering == "AMD":
             options["permc_spec"] = "MMD_AT_PLUS_A"
@@ -49,7 +49,7 @@ class Factorization:
             raise TaichiRuntimeError(f"the matrix cannot be solved: {self.problem}")
         solution: Numbers = self._factors.solve(numbers, "T" if transposed else "N")
         if not np.isfinite(solution).all():
-            raise TaichiRuntimeError("the solution has numbers that are not finite")
+            raise TaichiRuntimeError("the solution is not finite")
         return solution
 
 
@@ -71,5 +71,5 @@ def _problem_of(factors: Any, is_definite: bool) -> str | None:
     if (np.abs(pivots) <= _CANCELLED * np.finfo(np.float64).eps * terms).any():
         return "it is singular"
     if is_definite and not ((pivots > 0).all() and np.array_equal(factors.perm_r, factors.perm_c)):
-        return "it is not positive definite: LDLT and LU take others"
+        return "it is not positive definite: use LDLT or LU"
     return None

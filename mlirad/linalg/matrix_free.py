@@ -34,14 +34,15 @@ class LinearOperator:
     def __init__(self, matvec_kernel: Callable[[Any, Any], None]) -> None:
         if not callable(matvec_kernel):
             raise TaichiTypeError(
-                f"matvec_kernel must be a kernel of two fields, not {type(matvec_kernel).__name__}"
+                "expected a kernel of two fields as matvec_kernel, got "
+                f"{type(matvec_kernel).__name__}"
             )
         self._matvec: Any = matvec_kernel
 
     def matvec(self, x: Any, Ax: Any) -> None:
         """Multiply. Raises TaichiRuntimeError if the shapes differ."""
         if x.shape != Ax.shape:
-            raise TaichiRuntimeError(f"x has the shape {x.shape}, and Ax {Ax.shape}")
+            raise TaichiRuntimeError(f"x has shape {x.shape}, but Ax has shape {Ax.shape}")
         self._matvec(x, Ax)
 
 
@@ -75,7 +76,8 @@ def MatrixFreeCG(
         return _conjugate_gradients(A, b, x, tol, maxiter, quiet)
     if not hasattr(A._matvec, "grad"):
         raise TaichiRuntimeError(
-            "on a tape the matrix of MatrixFreeCG is a kernel, or a function with ti.ad.grad_for"
+            "on a tape the matrix of MatrixFreeCG must be a kernel, or a function with "
+            "ti.ad.grad_for"
         )
     solution_and_norm: list[tuple[Numbers, float]] = []
 
@@ -216,11 +218,13 @@ def _check(
     for name, vector in (("b", b), ("x", x)):
         is_field: bool = isinstance(vector, ScalarField)
         if not is_field or vector.dtype not in (f32, f64):
-            raise TaichiTypeError(f"{name} is a field of scalars of f32 or f64, not {vector!r}")
+            raise TaichiTypeError(
+                f"expected {name} as a field of scalars of f32 or f64, got {vector!r}"
+            )
     if b.dtype != x.dtype:
-        raise TaichiTypeError(f"b is of {b.dtype}, and x of {x.dtype}")
+        raise TaichiTypeError(f"b has type {b.dtype}, but x has type {x.dtype}")
     if b.shape != x.shape:
-        raise TaichiRuntimeError(f"b has the shape {b.shape}, and x {x.shape}")
+        raise TaichiRuntimeError(f"b has shape {b.shape}, but x has shape {x.shape}")
     return number(tol, "tol"), whole(maxiter, "maxiter", low=0), flag(quiet, "quiet")
 
 

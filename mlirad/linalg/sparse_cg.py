@@ -42,9 +42,9 @@ class SparseCG:
         self, A: SparseMatrix, b: Any, x0: Any = None, max_iter: int = 50, atol: float = 1e-6
     ) -> None:
         if not isinstance(A, SparseMatrix):
-            raise TaichiTypeError(f"A is a ti.linalg.SparseMatrix, not a {type(A).__name__}")
+            raise TaichiTypeError(f"expected A as a ti.linalg.SparseMatrix, got {type(A).__name__}")
         if A.n != A.m or not is_symmetric(A.stored):
-            raise TaichiRuntimeError(f"conjugate gradients want a symmetric matrix, not {A.stored}")
+            raise TaichiRuntimeError(f"conjugate gradients need a symmetric matrix, got {A.stored}")
         self.matrix, self.b, self.x0 = A.stored, b, x0
         self.max_iter = whole(max_iter, "max_iter", low=0)
         self.atol = number(atol, "atol", low=0)

@@ -47,7 +47,7 @@ class SparseMatrix:
         sizes = [0 if size is None else whole(size, "n, m") for size in (n, n if m is None else m)]
         if sm is None and min(sizes) <= 0:
             raise TaichiRuntimeError(
-                f"a sparse matrix needs its numbers of rows and columns, not {n} and {m}"
+                f"expected the numbers of rows and columns of a sparse matrix, got {n} and {m}"
             )
         if max(sizes) > LARGEST:
             raise TaichiRuntimeError(
@@ -120,7 +120,7 @@ class SparseMatrix:
 
     def _alike(self, other: object) -> StoredEntries:
         if not isinstance(other, SparseMatrix):
-            raise TaichiTypeError(f"a sparse matrix is needed, not a {type(other).__name__}")
+            raise TaichiTypeError(f"expected a sparse matrix, got {type(other).__name__}")
         if self.shape != other.shape or self.dtype != other.dtype:
             raise TaichiRuntimeError(f"{self.stored} and {other.stored} do not fit")
         return other.stored
@@ -143,10 +143,10 @@ class SparseMatrix:
 
     def _position(self, indices: object) -> tuple[int, int]:
         if not isinstance(indices, tuple) or len(indices) != 2:
-            raise TaichiIndexError(f"a sparse matrix is accessed by two indices, not {indices}")
+            raise TaichiIndexError(f"expected two indices for a sparse matrix, got {indices}")
         row, column = (integer(index, "an index of a sparse matrix") for index in indices)
         if not (0 <= row < self.n and 0 <= column < self.m):
-            raise TaichiIndexError(f"({row}, {column}) is outside of {self.stored}")
+            raise TaichiIndexError(f"({row}, {column}) is outside {self.stored}")
         return row, column
 
     def build_from_ndarray(self, array: Ndarray) -> None:
@@ -159,7 +159,7 @@ class SparseMatrix:
         """
         if not isinstance(array, Ndarray) or int(np.prod(array.dims)) % 3:
             raise TaichiRuntimeError(
-                "a sparse matrix is built from an ndarray of three numbers for each entry"
+                "expected an ndarray with three numbers for each entry of a sparse matrix"
             )
         carries = is_recording() and array.grad is not None
         matrix_and_keys: list[tuple[StoredEntries, Indices]] = []
@@ -188,7 +188,7 @@ class SparseMatrix:
         wrong = (values < 0) | (values >= self.shape[axis]) | (values != np.rint(values))
         if wrong.any():
             noun = "column" if axis else "row"
-            raise TaichiIndexError(f"{values[np.argmax(wrong)]} is no {noun} of {self.stored}")
+            raise TaichiIndexError(f"{values[np.argmax(wrong)]} is not a {noun} of {self.stored}")
         return values.astype(np.int64)
 
     def mmwrite(self, filename: str | PathLike[str]) -> None:

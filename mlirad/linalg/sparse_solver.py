@@ -112,10 +112,12 @@ class SparseSolver:
     def _checked(self, matrix: object) -> StoredEntries:
         if not isinstance(matrix, SparseMatrix):
             raise TaichiRuntimeError(
-                f"a solver takes a ti.linalg.SparseMatrix, not a {type(matrix).__name__}"
+                f"expected a ti.linalg.SparseMatrix, got {type(matrix).__name__}"
             )
         if matrix.dtype != self.dtype:
-            raise TaichiRuntimeError(f"the solver is of {self.dtype}, the matrix of {matrix.dtype}")
+            raise TaichiRuntimeError(
+                f"the solver has type {self.dtype}, but the matrix has type {matrix.dtype}"
+            )
         if matrix.n != matrix.m:
             raise TaichiRuntimeError(f"{matrix.stored} is not square")
         return matrix.stored

@@ -29,17 +29,19 @@ def numbers_of(vector: Any, length: int, dtype: DataType, subject: str) -> Numbe
     """
     if is_stored(vector):
         if vector.dtype != dtype:
-            raise TaichiTypeError(f"{subject} is of {vector.dtype}, and the matrix of {dtype}")
+            raise TaichiTypeError(
+                f"{subject} has type {vector.dtype}, but the matrix has type {dtype}"
+            )
         numbers = vector.to_numpy()
     elif isinstance(vector, np.ndarray) and vector.dtype.kind in "buif":
         numbers = vector
     else:
         raise TaichiTypeError(
-            f"{subject} is a field or ndarray of scalars or an array of NumPy's, not a "
+            f"expected {subject} as a field or ndarray of scalars, or a NumPy array, got "
             f"{type(vector).__name__}"
         )
     if numbers.shape != (length,):
-        raise TaichiRuntimeError(f"{subject} has the shape {numbers.shape}, not ({length},)")
+        raise TaichiRuntimeError(f"{subject} has shape {numbers.shape}, expected ({length},)")
     return numbers.astype(np.float64)
 
 
@@ -78,18 +80,19 @@ def written_to(vector: Any, out: Any, length: int, dtype: DataType, carries: boo
     if out is None:
         if carries:
             raise TaichiRuntimeError(
-                "the result is an array of NumPy's, which carries no derivative on a tape: pass "
-                "ndarrays, or a field for it (x=...), or decorate the function that calls this "
+                "the result is a NumPy array, which carries no derivative on a tape: pass "
+                "ndarrays, or a field for the result (x=...), or decorate the calling function "
                 "with ti.ad.no_grad"
             )
         return None
     if not is_stored(out) or out.dtype != dtype or tuple(out.shape) != (length,):
         raise TaichiTypeError(
-            f"the result takes a field or ndarray of {length} scalars of {dtype}, not {out!r}"
+            f"expected a field or ndarray of {length} scalars of {dtype} for the result, got "
+            f"{out!r}"
         )
     if carries and gradient_of(out) is None:
         raise TaichiRuntimeError(
-            "the result carries a derivative on this tape: its field or ndarray has to have "
+            "the result carries a derivative on this tape: its field or ndarray needs "
             "needs_grad=True"
         )
     return out
@@ -98,5 +101,5 @@ def written_to(vector: Any, out: Any, length: int, dtype: DataType, carries: boo
 def check_dtype(dtype: DataType) -> DataType:
     """A type of matrices. Raises TaichiTypeError for another than f32 and f64."""
     if not dtype.is_float or dtype.bits not in (32, 64):
-        raise TaichiTypeError(f"sparse matrices are of f32 or f64, not of {dtype}")
+        raise TaichiTypeError(f"expected f32 or f64 as the type of a sparse matrix, got {dtype}")
     return dtype

@@ -23,7 +23,7 @@ def require_constants(module: ir.Operation) -> None:
         for op in operations(function):
             symbol = symbols.get(split_access(op)[0]) if is_write(op) else None
             if symbol in constants:
-                refuse(op, f"a write to '@{symbol}', which is constant")
+                refuse(op, f"cannot write to '@{symbol}', which is constant")
 
 
 def _symbols(function: ir.Operation) -> dict[ir.Value, str]:

@@ -80,7 +80,7 @@ class MlirFunction:
 
     def __call__(self, *arguments: Any, out: Any = None) -> Any:
         if len(arguments) != len(self.arguments):
-            raise self._error(f"{len(arguments)} arguments, expected {len(self.arguments)}")
+            raise self._error(f"expected {len(self.arguments)} arguments, got {len(arguments)}")
         current = program()
         if current.trees.pending:
             current.trees.materialize()
@@ -256,8 +256,8 @@ def _problem_of(array: Any) -> str | None:
         return "is a field, expected an array, as a ti.ndarray"
     if isinstance(array, Ndarray) and array.layout is not None:
         return (
-            f"has the layout {array.layout}, expected an array whose axes lie in order: copy_from "
-            "makes one of it"
+            f"has layout {array.layout}, expected an array with its axes in order: copy it to "
+            "one by copy_from"
         )
     if not hasattr(array, "shape") or not hasattr(array, "dtype"):
         return f"is a {type(array).__name__}, expected an array"

@@ -66,7 +66,7 @@ def derivative(
         return register
     place = _place(partials if rule is _Absent.RULE else rule)
     if partials is not None and (rule is not _Absent.RULE or transposed is not None):
-        raise TaichiCompilationError("partials= is a derivative by itself", place)
+        raise TaichiCompilationError("partials= is a complete derivative: pass nothing else", place)
     register_rule(name, _rule(place, rule, transposed, partials), replace=replace)
     return None
 
@@ -75,7 +75,7 @@ def _rule(place: SourceLocation, rule: Any, transposed: Any, partials: Any) -> R
     if partials is not None:
         return Rule(place, partials=_code(partials, place, "partials"))
     if transposed is not None and not isinstance(rule, str | Callable):
-        raise TaichiCompilationError("a transposed map beside what is no linear map", place)
+        raise TaichiCompilationError("expected a linear map together with a transposed map", place)
     if rule is None:
         return Rule(place)
     code = _code(rule, place, "a derivative")

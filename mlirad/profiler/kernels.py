@@ -36,7 +36,7 @@ def print_kernel_profiler_info(mode: str = "count") -> None:
         ValueError: the mode is unknown.
     """
     if text(mode, "mode") not in ("count", "trace"):
-        raise ValueError(f"mode is 'count' or 'trace', not {mode!r}")
+        raise ValueError(f"expected mode='count' or mode='trace', got {mode!r}")
     profile = _profile()
     if profile is None:
         return

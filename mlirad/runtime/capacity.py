@@ -79,7 +79,7 @@ class Capacity:
 
     def _message(self, name: str, size: int) -> str:
         earlier = (
-            f", beside {_format_size(self._total)} that the program asked for before"
+            f", in addition to {_format_size(self._total)} that the program already uses"
             if self._total
             else ""
         )

@@ -57,7 +57,8 @@ def _lanes() -> int | None:
     asked = os.environ.get("MLIRAD_LANES", "")
     if asked and asked not in map(str, LANES):
         raise ValueError(
-            f"MLIRAD_LANES is one of {', '.join(map(str, LANES))}, or not set, not {asked!r}"
+            f"expected MLIRAD_LANES as one of {', '.join(map(str, LANES))}, or not set, got "
+            f"{asked!r}"
         )
     return int(asked) if asked else None
 
@@ -137,12 +138,15 @@ class Config(msgspec.Struct):
                     f"{'float' if name == 'default_fp' else 'integer'} type"
                 )
         if config.opt_level not in range(4):
-            raise ValueError(f"ti.init(opt_level=) is 0, 1, 2 or 3, not {config.opt_level!r}")
+            raise ValueError(
+                f"ti.init(opt_level=): expected 0, 1, 2 or 3, got {config.opt_level!r}"
+            )
         for name, choices in CHOICES.items():
             value = getattr(config, name)
             if value is not None and value not in choices:
                 raise ValueError(
-                    f"ti.init({name}=) is one of {', '.join(map(str, choices))}, not {value!r}"
+                    f"ti.init({name}=): expected one of {', '.join(map(str, choices))}, got "
+                    f"{value!r}"
                 )
         if flag(options.get("check_out_of_bound") or False, "ti.init(check_out_of_bound=)"):
             config.debug = True
@@ -161,11 +165,12 @@ class Config(msgspec.Struct):
         size, share = self.offline_cache_max_size_of_files, self.offline_cache_cleaning_factor
         if not isinstance(size, int) or size < 0:
             raise ValueError(
-                "ti.init(offline_cache_max_size_of_files=) is a number of bytes, at least 0, "
-                f"not {size!r}"
+                "ti.init(offline_cache_max_size_of_files=): expected a number of bytes of at "
+                f"least 0, got {size!r}"
             )
         if not isinstance(share, int | float) or not 0 <= share <= 1:
             raise ValueError(
-                f"ti.init(offline_cache_cleaning_factor=) is from 0 to 1, not {share!r}"
+                "ti.init(offline_cache_cleaning_factor=): expected a number from 0 to 1, got "
+                f"{share!r}"
             )
         self.offline_cache_file_path = os.fspath(self.offline_cache_file_path)

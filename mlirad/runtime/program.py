@@ -92,8 +92,8 @@ class Program:
         for allocation, names in beside.items():
             if allocation.overrun():
                 raise TaichiAssertionError(
-                    f"{subject}: memory beside {', '.join(map(repr, names))} was written to, by an "
-                    "index that is out of bounds"
+                    f"{subject}: memory next to {', '.join(map(repr, names))} was overwritten "
+                    "through an index that is out of bounds"
                 )
 
     @in_turn
@@ -131,7 +131,7 @@ class Program:
 _current: list[Program] = []
 NOT_STARTED = (
     "ti.init() has not been called: call it before fields are declared and kernels are launched "
-    "(and again after ti.reset(), which ends what was declared)"
+    "(and again after ti.reset(), which discards them)"
 )
 
 

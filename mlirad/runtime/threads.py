@@ -130,7 +130,7 @@ class Threads:
         many."""
         if self.others_changes() != others_changes:
             raise TaichiRuntimeError(
-                "another thread launched a kernel or wrote to a field while this one took "
-                "derivatives of "
-                "a whole program, which puts all fields back: let it wait, or use ti.ad.Tape"
+                "another thread launched a kernel or wrote to a field while this one "
+                "differentiated a whole program, which restores all fields: let the other "
+                "thread wait, or use ti.ad.Tape"
             )

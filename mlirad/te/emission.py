@@ -168,8 +168,8 @@ def _division(node: Call, values: list[ir.Value]) -> ir.Value:
     divisor, dtype = node.arguments[1], node.dtype
     if not is_of_sizes(divisor):
         raise TaichiTypeError(
-            f"the divisor of {'//' if node.name == 'floordiv' else '%'} is made of more than sizes "
-            "and integers, which alone divide integers in tensor expressions",
+            f"the divisor of {'//' if node.name == 'floordiv' else '%'} contains more than sizes "
+            "and integers: in tensor expressions only these can divide integers",
             node.place,
         )
     if not isinstance(divisor, Number):

@@ -106,13 +106,13 @@ def checked_extent(extent: Any, caller: str, of: str = "") -> Extent:
     if isinstance(extent, Expr):
         if extent.dtype.is_float or not is_of_sizes(extent):
             raise TaichiTypeError(
-                f"{caller}: extent {shown_extent(extent)}{of} is made of more than sizes and "
+                f"{caller}: extent {shown_extent(extent)}{of} contains more than sizes and "
                 "integers",
                 place(),
             )
         return extent
     if isinstance(extent, bool) or not _is_integer(extent):
-        raise TaichiTypeError(f"{caller}: extent {extent!r}{of} is no integer", place())
+        raise TaichiTypeError(f"{caller}: extent {extent!r}{of} is not an integer", place())
     number = index(extent)
     if number < 0:
         raise TaichiTypeError(f"{caller}: extent {number}{of} is negative", place())

@@ -49,7 +49,7 @@ def imread(filename: str | PathLike[str], channels: int = 0) -> Bytes:
         ValueError: the number of channels is wrong.
     """
     if integer(channels, "channels") not in _MODES:
-        raise ValueError(f"channels is 0 (as many as there are) to 4, not {channels}")
+        raise ValueError(f"expected channels from 0 (those of the file) to 4, got {channels}")
     with Image.open(file_name(filename, "filename")) as picture:
         mode = _MODES[channels]
         if mode is None:
@@ -74,7 +74,7 @@ def imresize(img: object, w: int, h: int | None = None) -> Numbers:
     """
     image = as_array(img, "an image")
     if image.ndim < 2:
-        raise ValueError(f"an image has at least two axes, not the shape {image.shape}")
+        raise ValueError(f"expected an image with at least two axes, got shape {image.shape}")
     width = integer(w, "w", low=1, high=LARGEST)
     size = width, width if h is None else integer(h, "h", low=1, high=LARGEST)
     if not image.size:

@@ -41,7 +41,7 @@ class Channels:
         if text(data_type, "a channel's type") not in _TYPES:
             hint = did_you_mean(data_type, _TYPES)
             warnings.warn(
-                f"channel '{key}' is left out: '{data_type}' is no type of a PLY file{hint}",
+                f"channel '{key}' is left out: '{data_type}' is not a type of a PLY file{hint}",
                 stacklevel=3,
             )
             return
@@ -53,7 +53,7 @@ class Channels:
         names = [key] if array.ndim == 1 else [f"{key}_{k + 1}" for k in range(array.shape[1])]
         for name, column in zip(names, array.reshape(self.count, -1).T):
             if name in self.columns:
-                raise ValueError(f"there is a channel '{name}' already")
+                raise ValueError(f"there is already a channel '{name}'")
             self.columns[name] = data_type, column.astype(_TYPES[data_type])
 
     def header(self) -> list[str]:
@@ -98,9 +98,9 @@ class PLYWriter:
         num_vertices = integer(num_vertices, "num_vertices", high=LARGEST)
         num_faces = integer(num_faces, "num_faces", high=LARGEST)
         if num_vertices <= 0 or num_faces < 0:
-            raise ValueError(f"{num_vertices} vertices and {num_faces} faces are no mesh")
+            raise ValueError(f"{num_vertices} vertices and {num_faces} faces are not a mesh")
         if text(face_type, "face_type") not in _CORNERS:
-            raise ValueError(f"face_type is 'tri' or 'quad', not {face_type!r}")
+            raise ValueError(f"expected face_type='tri' or face_type='quad', got {face_type!r}")
         self.num_vertices, self.num_faces = num_vertices, num_faces
         self.face_type, self.comment = face_type, _one_line(comment, "comment")
         self._vertices = Channels(num_vertices, "vertices")

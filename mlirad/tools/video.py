@@ -80,7 +80,7 @@ class VideoManager:
         if self.post_processor is not None:
             image = self.post_processor.process(image)
         if image.ndim < 2:
-            raise ValueError(f"a frame has at least two axes, not the shape {image.shape}")
+            raise ValueError(f"expected a frame with at least two axes, got shape {image.shape}")
         image = image[: image.shape[0] // 2 * 2, : image.shape[1] // 2 * 2]
         self.width, self.height = self.width or image.shape[0], self.height or image.shape[1]
         name = _NAME % self.frame_counter

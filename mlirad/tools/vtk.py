@@ -21,7 +21,9 @@ def write_vtk(scalar_field: object, filename: str) -> None:
     """
     values = as_array(scalar_field, "scalar_field")
     if values.ndim not in (2, 3):
-        raise ValueError(f"scalar_field is a grid of two or three axes, not {values.shape}")
+        raise ValueError(
+            f"expected scalar_field as a grid of two or three axes, got shape {values.shape}"
+        )
     name = file_name(filename, "filename").removesuffix(".vtk")
     across, up, deep = (*values.shape, 1)[:3]
     head = [

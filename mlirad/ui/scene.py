@@ -198,10 +198,12 @@ def _colours(color: _Colour, per_vertex: object, count: int) -> Numbers:
     """A colour for each point. Raises ValueError for another number of them."""
     colours = as_array(color if per_vertex is None else per_vertex, "color").astype(float)
     if not colours.ndim or colours.shape[-1] not in (3, 4):
-        raise ValueError(f"color must be one colour, or {count}, of 3 parts, not {colours.shape}")
+        raise ValueError(
+            f"expected one color of 3 components, or {count} of them, got shape {colours.shape}"
+        )
     colours = np.nan_to_num(colours.reshape(-1, colours.shape[-1])[:, :3])
     if len(colours) not in (1, count):
-        raise ValueError(f"there are {len(colours)} colours of {count} points")
+        raise ValueError(f"there are {len(colours)} colors for {count} points")
     return np.broadcast_to(colours, (count, 3))
 
 
@@ -235,7 +237,9 @@ def _colour(color: object) -> Numbers:
     """The parts of one colour. Raises ValueError for another number of them than three or four."""
     parts_of_one = as_array(color, "color").astype(float)
     if parts_of_one.shape not in ((3,), (4,)) or not np.isfinite(parts_of_one).all():
-        raise ValueError(f"color must be 3 parts from 0 to 1, not {parts_of_one.tolist()}"[:200])
+        raise ValueError(
+            f"color must be 3 components from 0 to 1, not {parts_of_one.tolist()}"[:200]
+        )
     return parts_of_one[:3]
 
 

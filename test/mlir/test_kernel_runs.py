@@ -195,7 +195,9 @@ def test_runs_with_and_without_passes_are_compared(squares: str, capfd: Any) -> 
     assert capfd.readouterr().out.splitlines() == ["primal: largest difference 0"]
 
 
-LOWERED = "{file}:9:1: @squares cannot be differentiated: it is lowered already, 'llvm.mlir.poison'"
+LOWERED = (
+    "{file}:9:1: @squares cannot be differentiated: it is already lowered, to 'llvm.mlir.poison'"
+)
 FIELD_X = "{file}:4:5: field x "
 WRONG = {
     "--entry=cubes": "{file}: there is no public function 'cubes', expected one of: squares",
@@ -207,7 +209,7 @@ WRONG = {
     "-f x={folder}/none.npy": "[Errno 2] No such file or directory: '{folder}/none.npy'",
     "-f x=random:5xf64": FIELD_X + "'5xf64': expected the extents 4",
     "-f x=random:4xf32": FIELD_X + "'4xf32': expected extents and the element type",
-    "4": "{file}:9:1: @squares takes 1 arguments, not 2",
+    "4": "{file}:9:1: @squares takes 1 arguments, got 2",
     "--no-such-pass": "'--no-such-pass' is not an option: there is no pass 'no-such-pass'",
     "--hoist-loads=depth=1": "'hoist-loads' has no option 'depth' (options: none)",
     "--lower-field-to-memref --check": LOWERED,

@@ -99,5 +99,7 @@ def test_an_argument_of_bits_has_the_name_of_its_type(tmp_path: Path, capfd: Any
 
 def test_a_write_to_a_constant_is_refused() -> None:
     text = CARRIED.replace('"private"', '"private" constant')
-    with pytest.raises(ti.TaichiCompilationError, match=r"-:9:3: a write to '@state', which is co"):
+    with pytest.raises(
+        ti.TaichiCompilationError, match=r"-:9:3: cannot write to '@state', which is co"
+    ):
         ti.mlir.parse(text)

@@ -39,7 +39,7 @@ def test_long_bodies_change_no_bit(
 
 @pytest.mark.parametrize("lanes", [0, 3, 32, "many"])
 def test_lanes_out_of_range(lanes: object) -> None:
-    with pytest.raises(ValueError, match=rf"lanes=\) is one of 1, 4, 8, 16, not {lanes!r}"):
+    with pytest.raises(ValueError, match=rf"lanes=\): expected one of 1, 4, 8, 16, got {lanes!r}"):
         ti.init(lanes=lanes)
 
 
@@ -50,7 +50,9 @@ def test_lanes_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     ti.init(lanes=8)
     assert program().config.lanes == 8
     monkeypatch.setenv("MLIRAD_LANES", "3")
-    with pytest.raises(ValueError, match="MLIRAD_LANES is one of 1, 4, 8, 16, or not set, not '3'"):
+    with pytest.raises(
+        ValueError, match="expected MLIRAD_LANES as one of 1, 4, 8, 16, or not set, got '3'"
+    ):
         ti.init()
 
 

@@ -54,7 +54,7 @@ def test_tables_have_kernels_and_their_reverses(capsys: pytest.CaptureFixture[st
     ti.profiler.print_kernel_profiler_info("trace")
     table = capsys.readouterr().out
     assert table.count(" work\n") == 2 and table.count(" work.reverse\n") == 2
-    with pytest.raises(ValueError, match="'count' or 'trace'"):
+    with pytest.raises(ValueError, match="mode='count' or mode='trace'"):
         ti.profiler.print_kernel_profiler_info("all")
 
 

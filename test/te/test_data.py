@@ -185,5 +185,5 @@ def test_integers_that_a_type_has_not() -> None:
         with pytest.raises(ti.TaichiRuntimeTypeError, match=f"f: 'rows' is of type i32, .*{far}"):
             f(np.array([1, far]))
     for others in (np.ones(2), np.ones(2, bool), ti.ndarray(ti.i64, 2)):
-        with pytest.raises(ti.TaichiRuntimeTypeError, match="'rows' is of type i32, and was given"):
+        with pytest.raises(ti.TaichiRuntimeTypeError, match="'rows' has type i32, but got"):
             f(others)

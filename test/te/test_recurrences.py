@@ -127,7 +127,7 @@ def test_states_that_begin_alike_and_what_they_begin_with() -> None:
     for own in values[0]:
         wanted.append(wanted[-1] * own + values[1])
     np.testing.assert_allclose(check(again, [x, first], values, second=True), wanted)
-    with pytest.raises(ti.TaichiTypeError, match="one shape and type"):
+    with pytest.raises(ti.TaichiTypeError, match="the same shape and type"):
         te.scan(5, [first, given(4)], lambda t, s, i: (s[0][i], s[1][i]))
 
 

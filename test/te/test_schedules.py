@@ -137,7 +137,7 @@ def test_what_is_no_schedule_is_refused():
         (te.Schedule(tile={"i": 0}), "a tile of 0"),
         (te.Schedule(lanes="x"), "no axis 'x'"),
         (te.Schedule(parallel=("k",)), "axis 'k' is reduced"),
-        (te.Schedule(unroll=("i", "j")), "1517 points are written out"),
+        (te.Schedule(unroll=("i", "j")), "1517 points are unrolled"),
         (te.Schedule(unroll=("k",), lanes="k"), "axis 'k' is written out"),
     ]:
         with pytest.raises(TaichiTypeError, match=why) as caught:

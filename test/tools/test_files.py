@@ -69,7 +69,7 @@ def test_ply_files_hold_their_channels(tmp_path: Path) -> None:
 def test_meshes_that_are_none_are_refused() -> None:
     with pytest.raises(ValueError, match="there are 4 vertices"):
         quads().add_vertex_channel("a", "float", np.zeros(3))
-    with pytest.warns(UserWarning, match="no type of a PLY file: did you mean 'float'"):
+    with pytest.warns(UserWarning, match="not a type of a PLY file: did you mean 'float'"):
         quads().add_vertex_channel("a", "floot", np.zeros(4))
     with pytest.raises(ValueError, match="no x, y, z"):
         ti.tools.PLYWriter(3).export("a.ply")

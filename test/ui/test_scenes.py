@@ -126,5 +126,5 @@ def test_what_cannot_be_drawn_is_refused(window: ti.ui.Window) -> None:
         scene.particles(np.zeros((4, 2)), radius=1)
     with pytest.raises(ValueError, match="indices are from 0 to 2"):
         scene.mesh(np.zeros((3, 3)), indices=[0, 1, 3])
-    with pytest.raises(ValueError, match="5 colours of 3 points"):
+    with pytest.raises(ValueError, match="5 colors for 3 points"):
         scene.particles(np.zeros((3, 3)), radius=1, per_vertex_color=np.zeros((5, 3)))

@@ -102,7 +102,7 @@ def _report_comparisons(comparisons: Sequence[Comparison]) -> int:
         print(comparison)
     wrong = sum(not comparison.agrees for comparison in comparisons)
     if not comparisons:
-        print("no array of floats: nothing to check")
+        print("there are no float arrays to check")
     elif wrong:
         print(f"{wrong} of {len(comparisons)} derivatives differ")
     else:

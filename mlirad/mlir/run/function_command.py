@@ -25,7 +25,7 @@ class FunctionCommand:
         self.function = function
         count = len(function.arguments)
         if len(texts) != count:
-            problem = f"@{function.__name__} takes {count} arguments, not {len(texts)}"
+            problem = f"@{function.__name__} takes {count} arguments, got {len(texts)}"
             raise TaichiRuntimeTypeError(
                 located(problem, function.line) if function.line else problem
             )

@@ -104,9 +104,7 @@ def _in_front_of(
         return []
     names = [text.lstrip("-").partition("=")[0] for text in named_passes]
     if name not in names:
-        parser.error(
-            f"--compare={name}: there is no such pass among {' '.join(named_passes) or 'none'}"
-        )
+        parser.error(f"--compare={name}: that pass is not among {' '.join(named_passes) or 'none'}")
     return named_passes[: len(names) - 1 - names[::-1].index(name)]
 
 
@@ -117,7 +115,5 @@ def _pipeline(parser: argparse.ArgumentParser, named_passes: Sequence[str]) -> s
     plain = Settings(pipeline=settings.pipeline)
     for name in Settings.__struct_fields__:
         if getattr(settings, name) != getattr(plain, name):
-            parser.error(
-                f"{' '.join(named_passes)}: expected passes and pipelines, as mlirad-opt has them"
-            )
+            parser.error(f"{' '.join(named_passes)}: expected passes and pipelines of mlirad-opt")
     return str(settings.pipeline)

@@ -79,10 +79,10 @@ def _number(text: str, slot: Slot, shape: Sequence[int]) -> Values:
     except ValueError:
         raise slot.error(text, f"expected {KINDS}") from None
     if min(shape, default=0) < 0:
-        raise slot.error(text, "the shape is open, say it: zeros:8x16xf32")
+        raise slot.error(text, "the shape is not known, so write it: zeros:8x16xf32")
     low, high = slot.dtype.limits
     if not (low <= number <= high or number != number):
-        raise slot.error(text, f"it is out of the range of {slot.dtype}")
+        raise slot.error(text, f"it is outside the range of {slot.dtype}")
     return np.full(shape, number, slot.dtype.numpy)
 
 
@@ -103,7 +103,7 @@ def _shape(text: str | None, slot: Slot, expected: tuple[int, ...]) -> tuple[int
     """Return the shape that a fill names, or else that of the slot."""
     if text is None:
         if min(expected, default=0) < 0:
-            raise slot.error("", f"say the shape: random:8x16x{slot.dtype}")
+            raise slot.error("", f"write the shape: random:8x16x{slot.dtype}")
         return expected
     *extents, element = text.split("x")
     names = (str(slot.dtype), *["i1"] * (slot.dtype.bits == 1))  # which is MLIR's name for it

@@ -116,7 +116,7 @@ class Cache:
         if self._is_asked_for:
             warnings.warn(
                 f"the cache of compiled kernels in '{self._path}' {why}: every process compiles "
-                "them anew",
+                "them again",
                 stacklevel=2,
             )
 

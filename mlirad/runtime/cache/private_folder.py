@@ -48,7 +48,7 @@ class PrivateFolder:
     def __init__(self, path: str) -> None:
         expanded = os.path.expanduser(path)
         if expanded.startswith("~"):
-            raise FileNotFoundError(ENOENT, f"'{path}': there is no such home")
+            raise FileNotFoundError(ENOENT, f"'{path}': there is no such home directory")
         target = os.path.abspath(expanded)
         _make(target)
         self.path = _resolve(target)
@@ -155,13 +155,13 @@ def _check(path: str, status: os.stat_result) -> None:
     if stat.S_ISLNK(status.st_mode):
         return
     if not stat.S_ISDIR(status.st_mode):
-        raise NotADirectoryError(f"'{path}' is no folder")
+        raise NotADirectoryError(f"'{path}' is not a folder")
     if status.st_mode & _OTHERS and not status.st_mode & stat.S_ISVTX:
         raise UntrustedError(_may_write(path))
 
 
 def _may_write(path: str) -> str:
-    return f"others than this user own '{path}' or may write to it"
+    return f"another user owns '{path}' or may write to it"
 
 
 def _read_all(file: int, size: int) -> bytes:

@@ -35,7 +35,7 @@ def first_card(functions: Functions) -> Card:
     version = _number(functions, "cuDriverGetVersion")
     if version < OLDEST_DRIVER:
         raise UnavailableError(
-            f"the driver is for CUDA {_version(version)}, needed is one for CUDA "
+            f"the driver supports CUDA {_version(version)}, expected CUDA "
             f"{_version(OLDEST_DRIVER)} or newer"
         )
     if _number(functions, "cuDeviceGetCount") == 0:
@@ -79,7 +79,7 @@ def chip_of(card: Card) -> str:
     known = [number for number in numbers if number <= 10 * major + minor]
     if not known:
         raise UnavailableError(
-            f"{card.name} has compute capability {major}.{minor}, needed is one of "
+            f"{card.name} has compute capability {major}.{minor}, expected "
             f"{min(numbers) // 10}.{min(numbers) % 10} or more"
         )
     return f"sm_{max(known)}"

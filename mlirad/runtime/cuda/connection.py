@@ -92,7 +92,7 @@ class Connection:
             return
         message = f"the GPU could not {doing}: {self.functions.describe(result)}"
         if result not in STICKY:
-            raise TaichiRuntimeError(f"{message}; the program can go on")
+            raise TaichiRuntimeError(f"{message}; the program can continue")
         if self.launched:
             message += f". It failed in one of the last launches: {', '.join(self.launched)}"
         self.gone = message
@@ -101,7 +101,7 @@ class Connection:
     def _check_is_there(self) -> None:
         if self.gone:
             raise TaichiRuntimeError(
-                f"{self.gone}. Nothing runs on the GPU any more until the process is started anew"
+                f"{self.gone}. Nothing runs on the GPU until the process is restarted"
             )
 
     def wait(self, doing: str) -> None:

@@ -65,8 +65,8 @@ class CudaDriver(Driver):
         """The error for what does not fit."""
         return TaichiMemoryError(
             f"{what} do not fit into the memory of {self.connection.card.name}: "
-            f"{_shown(self.free_memory())} of {_shown(self.total_memory())} are free; the program "
-            "can go on"
+            f"{_shown(self.free_memory())} of {_shown(self.total_memory())} are free; the "
+            "program can continue"
         )
 
     def free(self, address: int) -> None:
@@ -81,8 +81,8 @@ class CudaDriver(Driver):
         )
         if result == CUresult.CUDA_ERROR_OUT_OF_MEMORY:
             raise TaichiMemoryError(
-                f"{size} bytes ({_shown(size)}) of page-locked memory are not to be had; the "
-                "program can go on"
+                f"{size} bytes ({_shown(size)}) of page-locked memory are not available; the "
+                "program can continue"
             )
         self.connection.check(result, f"allocate {size} bytes of page-locked memory")
         return found.value or 0

@@ -124,7 +124,7 @@ def driver_functions(library: str = LIBRARY) -> Functions:
     try:
         loaded = ctypes.CDLL(library)
     except OSError as error:
-        raise UnavailableError(f"no driver of NVIDIA's is installed ({error})") from None
+        raise UnavailableError(f"no NVIDIA driver is installed ({error})") from None
     missing = [name for name in PARAMETERS if not hasattr(loaded, name)]
     if missing:
         raise UnavailableError(f"the driver is too old: {library} has no {', '.join(missing[:3])}")

@@ -82,8 +82,9 @@ class HostFunction:
             self._connection.kernel_fact(report.function, which) for which in CUfunction_attribute
         )
         return (
-            f"\nThe loop takes {registers} registers and {local} bytes of local memory a thread, "
-            f"{shared} bytes of shared memory a block; a block of it may have {threads} threads"
+            f"\nThe loop uses {registers} registers and {local} bytes of local memory per "
+            f"thread, and {shared} bytes of shared memory per block; a block may have {threads} "
+            "threads"
         )
 
 

@@ -201,7 +201,9 @@ class Codes:
         memory = self.program.fields.get(symbol)
         if memory is None:
             name = self.stages.kernel.name
-            raise TaichiRuntimeError(f"kernel '{name}' uses field '{symbol}' of a destroyed tree")
+            raise TaichiRuntimeError(
+                f"kernel '{name}' uses field '{symbol}' of a layout tree that was destroyed"
+            )
         self._symbols.add(symbol)
         return memory
 

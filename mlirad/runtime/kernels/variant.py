@@ -130,7 +130,7 @@ class Variant:
         where a field is gone."""
         if self.codes.is_stale:
             raise TaichiRuntimeError(
-                f"kernel '{self.kernel.name}' uses a field of a destroyed tree"
+                f"kernel '{self.kernel.name}' uses a field of a layout tree that was destroyed"
             )
         derivative.code.launch(values, arrays)
 

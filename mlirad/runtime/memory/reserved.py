@@ -24,7 +24,7 @@ class Reserved:
             self._pages = mmap.mmap(-1, size, flags=flags)
         except (OSError, OverflowError) as error:
             raise TaichiMemoryError(
-                f"{size} bytes ({size / 2**40:.2f} TiB) of address space are not to be had: {error}"
+                f"{size} bytes ({size / 2**40:.2f} TiB) of address space are not available: {error}"
             ) from None
         if hasattr(mmap, "MADV_NOHUGEPAGE"):
             self._pages.madvise(mmap.MADV_NOHUGEPAGE)

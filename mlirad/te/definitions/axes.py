@@ -26,5 +26,10 @@ def reduce_axis(extent: Any, name: str = "k") -> Axis:
     """Return an index for a reduction, from 0 to `extent - 1`. Raises TaichiTypeError if the extent
     is neither an integer nor an expression of sizes."""
     if isinstance(extent, tuple | list):
-        refuse("reduce_axis", "extent", f"is {shown_value(extent)}: it is one; ranges begin at 0")
+        refuse(
+            "reduce_axis",
+            "extent",
+            f"is {shown_value(extent)}: it is an integer or an expression of sizes; ranges "
+            "begin at 0",
+        )
     return Axis(INDEX, name, checked_extent(extent, "reduce_axis: extent"), is_reduced=True)

@@ -86,7 +86,7 @@ class _Check:
         if is_empty(read.tensor.shape):
             if not around.is_guarded:
                 raise TaichiIndexError(
-                    f"tensor '{read.tensor.name}' is read, and has no elements", read.place
+                    f"tensor '{read.tensor.name}' is read, but has no elements", read.place
                 )
             return
         for axis, (index, extent) in enumerate(zip(read.indices, read.tensor.shape)):
@@ -101,9 +101,8 @@ class _Check:
             beyond = low < 0 or (length is not None and high >= length)
             if never or (beyond and not around.is_guarded):
                 raise TaichiIndexError(
-                    f"{text} goes from {low} to {high}, and its extent is "
-                    f"{shown_extent(extent)}: a te.select around the read says where it is not "
-                    "read",
+                    f"{text} goes from {low} to {high}, but its extent is "
+                    f"{shown_extent(extent)}: put a te.select around the read",
                     read.place,
                 )
 

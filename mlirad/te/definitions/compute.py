@@ -114,7 +114,7 @@ def _axes(shape: Shape, element: Callable[..., Any]) -> list[Axis]:
     required = [p for p in positional if p.default is p.empty]
     if not takes_any and not len(required) <= len(shape) <= len(parameter_names):
         raise TaichiTypeError(
-            f"compute: element: a tensor of {len(shape)} axes is defined by a function of "
+            f"compute: element: the tensor has {len(shape)} axes, but the function takes "
             f"{len(required)} indices",
             place(),
         )
@@ -141,7 +141,7 @@ def check_axes(body: Expr, free: set[Axis]) -> None:
         inside = bound
         if isinstance(node, Axis) and node not in bound:
             why = (
-                f"reduction axis '{node.name}' is used outside of a reduction over it"
+                f"reduction axis '{node.name}' is used outside a reduction over it"
                 if node.is_reduced
                 else f"index '{node.name}' belongs to another definition"
             )

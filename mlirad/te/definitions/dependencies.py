@@ -63,8 +63,8 @@ def behind(
         elif tensor not in ordered:
             if tensor in begun:
                 raise TaichiTypeError(
-                    f"a cycle: an override says that '{tensor.name}' is made of a tensor that is "
-                    "made of it",
+                    f"a cycle: an override makes '{tensor.name}' depend on a tensor that depends "
+                    "on it",
                     place(),
                 )
             begun.add(tensor)

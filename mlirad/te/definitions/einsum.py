@@ -31,7 +31,10 @@ def einsum(formula: str, *tensors: Tensor) -> Tensor:
     operands, arrow, result = formula.replace(" ", "").partition("->")
     inputs = operands.split(",")
     if not arrow or len(inputs) != len(tensors):
-        why = f"is '{formula}', no formula for {len(tensors)} tensors: 'ij,jk->ik' is one for two"
+        why = (
+            f"is '{formula}', which is not a formula for {len(tensors)} tensors: an example for "
+            "two is 'ij,jk->ik'"
+        )
         refuse("einsum", "formula", why)
     extents = _extents(inputs, tensors)
     if len(set(result)) < len(result) or any(letter not in extents for letter in result):

@@ -62,7 +62,7 @@ def _by_names(gradient: Callable[..., Any]) -> Callable[..., Any]:
 def _result(result: Any, function: Callable[..., Any]) -> Tensor:
     if not isinstance(result, Tensor):
         raise TaichiTypeError(
-            f"{function.__name__}: an operator with a gradient gave {shown_value(result)}, "
+            f"{function.__name__}: an operator with a gradient returned {shown_value(result)}, "
             "expected a tensor",
             place(),
         )

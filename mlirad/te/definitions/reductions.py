@@ -316,7 +316,7 @@ def _tuple(numbers: Any, like: Sequence[Expr], subject: str) -> tuple[Expr, ...]
         )
     for value in values:
         if not fits(value, Operand):
-            raise TaichiTypeError(f"{subject}: {shown_value(value)} is no number", place())
+            raise TaichiTypeError(f"{subject}: {shown_value(value)} is not a number", place())
     return tuple(cast(expr(value, model.dtype), model.dtype) for value, model in zip(values, like))
 
 
@@ -333,7 +333,7 @@ def _by_function(combine: Callable[..., Any], like: Sequence[Expr], subject: str
     def emit(a: Sequence[ir.Value], c: Sequence[ir.Value]) -> list[ir.Value]:
         def no_extent(extent: Any) -> ir.Value:
             raise TaichiTypeError(
-                f"{subject}: it uses its values and numbers only", results[0].place
+                f"{subject}: it may only use its values and numbers", results[0].place
             )
 
         scope = dict[Expr, ir.Value](zip([*sides[0], *sides[1]], [*a, *c]))

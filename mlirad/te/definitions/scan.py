@@ -111,10 +111,10 @@ def _elements_after_step(
 
 def _check_states(states: Sequence[Tensor]) -> None:
     if not states:
-        refuse("scan", "initial", "is none: a recurrence has a state at least")
+        refuse("scan", "initial", "is empty: expected at least one state")
     for state in states:
         if state.dtype != states[0].dtype or not same_shape(state.shape, states[0].shape):
-            why = "scan: initial: the states of a recurrence have one shape and type"
+            why = "scan: initial: the states of a recurrence must have the same shape and type"
             raise TaichiTypeError(why, place())
 
 
@@ -181,8 +181,8 @@ def _unroll(
 ) -> list[Tensor]:
     if not isinstance(steps, int) or steps > UNROLLED:
         raise TaichiTypeError(
-            f"scan: length: '{name}' goes from all states to all, and then has {UNROLLED} steps at "
-            "most, a number that is known",
+            f"scan: length: '{name}' combines different elements of the states, so expected a "
+            f"known number of at most {UNROLLED} steps",
             place(),
         )
     first, at = states[0], place()

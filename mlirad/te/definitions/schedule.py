@@ -79,8 +79,8 @@ def set_schedule(op: ir.Operation, tensor: Tensor, schedule: Schedule | None) ->
     a schedule that is none of this definition."""
     if schedule is not None and not te.ComputeOp.holds(op):
         raise TaichiTypeError(
-            f"build: schedule: tensor '{tensor.name}' is no definition by te.compute, and takes no "
-            "schedule",
+            f"build: schedule: tensor '{tensor.name}' is not defined by te.compute, so it takes "
+            "no schedule",
             schedule.place,
         )
     if not te.ComputeOp.holds(op):
@@ -128,7 +128,7 @@ class _Choices:
             shared = [self._number("parallel", axis) for axis in asked.parallel]
         for number in shared:
             if number >= rank:
-                why = f"axis '{self.names[number]}' is reduced, and threads cannot share it"
+                why = f"axis '{self.names[number]}' is a reduction axis, so threads cannot share it"
                 self._refuse("parallel", why)
         self._check(written_out, lanes)
         return [
@@ -157,16 +157,16 @@ class _Choices:
 
     def _check(self, written_out: Sequence[int], lanes: int | None) -> None:
         if lanes is not None and lanes in written_out:
-            why = f"axis '{self.names[lanes]}' is written out, and has no lanes"
+            why = f"axis '{self.names[lanes]}' is unrolled, so it has no lanes"
             self._refuse("unroll and lanes", why)
         extents = [self.axes[number][1].extent for number in written_out]
         for number, extent in zip(written_out, extents):
             if not isinstance(extent, int):
-                why = f"axis '{self.names[number]}' is written out, of a size not known"
+                why = f"axis '{self.names[number]}' is unrolled, but its size is not known"
                 self._refuse("unroll", why)
         count = prod(extent for extent in extents if isinstance(extent, int))
         if count > _MOST_WRITTEN_OUT:
-            why = f"{count} points are written out, expected at most {_MOST_WRITTEN_OUT}"
+            why = f"{count} points are unrolled, expected at most {_MOST_WRITTEN_OUT}"
             self._refuse("unroll", why)
 
     def _refuse(self, argument: str, why: str) -> NoReturn:

@@ -51,8 +51,8 @@ class Sizes:
         for name in names:
             if name not in positions:
                 raise TaichiTypeError(
-                    f"build: inputs: size {_bare(name)} is no extent of an input: a call cannot "
-                    "know it",
+                    f"build: inputs: size {_bare(name)} is not an extent of an input: a call "
+                    "cannot determine it",
                     place(),
                 )
         self._found = positions
@@ -61,7 +61,7 @@ class Sizes:
     def of_arrays(self, function: str, arrays: Sequence[Any]) -> list[int]:
         """Return the sizes of arrays. Raises TaichiRuntimeTypeError if an array does not fit."""
         if len(arrays) != len(self.inputs):
-            raise array_error(f"{function} takes {len(self.inputs)} arrays, not {len(arrays)}")
+            raise array_error(f"{function} takes {len(self.inputs)} arrays, got {len(arrays)}")
         sizes: dict[str, int] = {}
         for name, (number, axis) in self._found.items():
             shape = shape_of(arrays[number], function, self.inputs[number])
@@ -101,14 +101,14 @@ class Sizes:
                 str(k) if k is not None else shown_extent(e) for k, e in zip(shape, tensor.shape)
             )
             raise array_error(
-                f"{function}: '{tensor.name}' has the shape ({extents}), and was given an array of "
-                f"shape {actual}"
+                f"{function}: '{tensor.name}' has shape ({extents}), but got an array of shape "
+                f"{actual}"
             )
         dtype = dtype_of(array, function, tensor)
         if dtype != tensor.dtype and not (is_given and are_integers(array, dtype, tensor.dtype)):
             raise array_error(
-                f"{function}: '{tensor.name}' is of type {tensor.dtype}, and was given an array of "
-                f"type {dtype}"
+                f"{function}: '{tensor.name}' has type {tensor.dtype}, but got an array of type "
+                f"{dtype}"
             )
 
 
@@ -136,15 +136,15 @@ def shape_of(array: Any, function: str, tensor: Tensor) -> tuple[int, ...]:
     if isinstance(array, Field | Ndarray):
         if isinstance(array, Ndarray) and array.layout is not None:
             raise array_error(
-                f"{function}: '{tensor.name}' was given an ndarray with the layout {array.layout}: "
-                "functions of tensors take those whose axes lie in order; copy_from makes one of it"
+                f"{function}: '{tensor.name}' got an ndarray with layout {array.layout}: tensor "
+                "functions need axes in order; copy it to such an ndarray by copy_from"
             )
         return (*array.shape, *array.element_shape)
     shape = getattr(array, "shape", None)
     if not isinstance(shape, Sequence) or isinstance(array, FieldGroup | ComponentField):
         raise array_error(
-            f"{function}: '{tensor.name}': a {type(array).__name__} is no array, nor a field with "
-            "a memory of its own"
+            f"{function}: '{tensor.name}': expected an array, or a field with its own memory, "
+            f"got {type(array).__name__}"
         )
     return tuple(int(extent) for extent in shape)
 

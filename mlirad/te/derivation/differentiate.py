@@ -41,7 +41,7 @@ class Differentiation(Sequence[Tensor]):
     def _of_inputs(self) -> list[Tensor]:
         if self._inputs is None:
             raise TaichiTypeError(
-                "te.differentiate was given no inputs: take adjoints by tensor, as in "
+                "te.differentiate got no inputs: look up adjoints by tensor, as in "
                 "result.adjoints[x]",
                 place(),
             )
@@ -89,7 +89,7 @@ def differentiate(
     derivative = adjoints_of(output, inputs, head, override, fdiff)
     for tensor in override or ():
         if tensor not in derivative.adjoints:
-            why = f"has an override of '{tensor.name}', to which no adjoint flows: nothing uses it"
+            why = f"has an override of '{tensor.name}', which no adjoint reaches: nothing uses it"
             refuse("differentiate", "override", why)
     return derivative
 
@@ -260,7 +260,7 @@ def _heads(
         check_float(caller, "output", tensor)
     if head is None:
         if len(outputs) > 1 and any(tensor.ndim for tensor in outputs):
-            refuse(caller, "head", "is None: several outputs with axes take a list of heads")
+            refuse(caller, "head", "is None: several outputs with axes need a list of heads")
         return [_identity(tensor) for tensor in outputs]
     heads = list(head) if isinstance(head, Sequence) else [head]
     for tensor in heads:
@@ -284,7 +284,7 @@ def _heads(
             )
         prefixes.append(seed.shape[:front])
     if any(not same_shape(prefix, prefixes[0]) for prefix in prefixes):
-        refuse(caller, "head", "has heads with different axes in front")
+        refuse(caller, "head", "has heads with different leading axes")
     return heads
 
 

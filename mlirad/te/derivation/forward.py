@@ -63,7 +63,7 @@ def _pair_with_tangents(
     if len(inputs) != len(tangents):
         refuse(caller, f"inputs and {argument}", f"are {len(inputs)} and {len(tangents)}")
     if len(set(inputs)) < len(inputs):
-        refuse(caller, "inputs", "has a tensor twice: an input is named twice, with a tangent each")
+        refuse(caller, "inputs", "contains a tensor twice")
     for tensor, direction in zip(inputs, tangents):
         check_float(caller, "inputs", tensor)
         if not same_shape(tensor.shape, direction.shape) or tensor.dtype != direction.dtype:

@@ -222,10 +222,10 @@ def expr(value: Operand, like: DataType | None = None) -> Expr:
         return expr(value.item(), like)
     if hasattr(value, "element_type_of_te"):
         raise TaichiTypeError(
-            f"tensor '{value.name}' stands where one of its elements is needed: give its indices",
+            f"tensor '{value.name}' is used as a number: index one of its elements",
             place(),
         )
-    raise TaichiTypeError(f"a {type(value).__name__} is no number in an expression", place())
+    raise TaichiTypeError(f"a {type(value).__name__} cannot be a number in an expression", place())
 
 
 def number(dtype: DataType, value: float) -> Number:
@@ -233,12 +233,12 @@ def number(dtype: DataType, value: float) -> Number:
     if dtype == u1:
         return Number(dtype, bool(value))
     if dtype.is_float and abs(value) > _GREATEST and isinstance(value, int):
-        raise TaichiTypeError(f"{value} is no {dtype}", place())
+        raise TaichiTypeError(f"{value} is not of type {dtype}", place())
     if dtype.is_float:
         return Number(dtype, float(value))
     beyond = 1 << (dtype.bits - dtype.is_signed)
     if not -beyond * dtype.is_signed - 1 < value < beyond:
-        raise TaichiTypeError(f"{value} is no {dtype}", place())
+        raise TaichiTypeError(f"{value} is not of type {dtype}", place())
     return Number(dtype, int(value))
 
 
@@ -314,7 +314,7 @@ def integer_division(name: str, left: Operand, right: Operand) -> Expr:
     """A quotient rounded down, or what it leaves. Raises TaichiTypeError for floats."""
     operands = common((left, right))
     if operands[0].dtype.is_float:
-        raise TaichiTypeError("// and % are for integers in tensor expressions", place())
+        raise TaichiTypeError("in tensor expressions // and % need integers", place())
     divisor = operands[1]
     if isinstance(divisor, Number) and divisor.value == 0:
         raise TaichiTypeError("a division by 0", place())
@@ -345,7 +345,7 @@ def boolean(value: Operand) -> Expr:
     condition = expr(value)
     if condition.dtype != u1:
         raise TaichiTypeError(
-            f"& | ~ take conditions, not numbers of type {condition.dtype}", place()
+            f"& | ~ take conditions, got numbers of type {condition.dtype}", place()
         )
     return condition
 

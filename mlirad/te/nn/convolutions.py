@@ -116,7 +116,7 @@ def kernel_of(caller: str, weight: Tensor, extents: Sequence[Extent]) -> list[in
     """The extents of a window. Raises TaichiTypeError for a window of no points."""
     sizes = [fixed_extent(caller, "weight", extent, "as kernels are") for extent in extents]
     if not all(sizes):
-        refuse(caller, "weight", f"is {weight!r}: a kernel has a point at least")
+        refuse(caller, "weight", f"is {weight!r}: expected a kernel of at least one point")
     return sizes
 
 
@@ -127,7 +127,7 @@ def check_groups(
     another number of channels."""
     is_number = isinstance(groups, int) and not isinstance(groups, bool) and groups > 0
     if not is_number:
-        refuse(caller, f"groups={groups!r}", "is no number of groups")
+        refuse(caller, f"groups={groups!r}", "is not a valid number of groups")
     if groups == 1:
         check_same(
             caller, "x and weight", channels, inputs, "the channels of images and of weights"

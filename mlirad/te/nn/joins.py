@@ -141,5 +141,5 @@ def _range_of(which: slice, size: int) -> range:
 
 def _several(caller: str, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
     if not tensors:
-        raise TaichiTypeError(f"{caller} takes a list of tensors, of one at least", place())
+        raise TaichiTypeError(f"{caller} expected a list of at least one tensor", place())
     return tensors

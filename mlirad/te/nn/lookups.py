@@ -137,7 +137,7 @@ def one_hot(indices: Tensor, depth: Extent, dtype: TypeLike = float) -> Tensor:
 
 def _check_integers(caller: str, argument: str, indices: Tensor) -> None:
     if indices.dtype.is_float or indices.dtype.bits == 1:
-        raise TaichiTypeError(f"{caller} takes {argument} of integers, not {indices!r}", place())
+        raise TaichiTypeError(f"{caller} expected integers as {argument}, got {indices!r}", place())
 
 
 def check_indices(
@@ -146,4 +146,4 @@ def check_indices(
     """Raise TaichiTypeError for what are no integers, and for those of no elements."""
     _check_integers(caller, argument, indices)
     if is_number(extent, 0) and not is_empty(indices.shape):
-        refuse(caller, argument, f"is {indices!r}, and {of} has no elements to choose from")
+        refuse(caller, argument, f"is {indices!r}, but {of} has no elements")

@@ -57,7 +57,7 @@ def batch_norm(
         if tensor is not None:
             check_extents("batch_norm", named, tensor, x.shape[1:2])
     if (mean is None) != (variance is None):
-        raise TaichiTypeError("batch_norm takes a mean and a variance, or none of them", place())
+        raise TaichiTypeError("batch_norm: pass both mean and variance, or neither", place())
     reduced = [k for k in range(x.ndim) if k != 1]
     middle = mean_over(x, reduced) if mean is None else mean
     spread = variance_over(x, reduced) if variance is None else variance

@@ -66,7 +66,7 @@ def _pool(
     slid = windows(name, space, kernel, kernel if stride is None else stride, dilation, padding)
     for size, gap, *ends in zip(slid.kernel, slid.dilation, slid.before, slid.behind):
         if max(ends) > (size - 1) * gap:
-            why = f"has windows of padding alone, of kernel={kernel!r}"
+            why = f"has windows that contain only padding, with kernel={kernel!r}"
             refuse(name, f"padding={padding!r}", why)
     return Pool(name, x, slid, is_last, tuple(slid.axes()))
 

@@ -107,7 +107,7 @@ def _shown_numbers(numbers: Sequence[int]) -> str:
 
 def _outputs(caller: str, x: Tensor, weight: Tensor, groups: int) -> Extent:
     if groups < 1:
-        refuse(caller, f"groups={groups}", "is no number of groups")
+        refuse(caller, f"groups={groups}", "is not a valid number of groups")
     if groups > 1 and fixed_extent(caller, "x", x.shape[1], "where there are groups") % groups:
         refuse(caller, "groups:", f"{groups} groups do not divide {x.shape[1]} channels")
     return extent_of(caller, "weight and groups", weight.shape[1] * groups)

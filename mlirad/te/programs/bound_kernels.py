@@ -97,8 +97,8 @@ class BoundKernels:
         if met:
             array = f"field '{place}'" if isinstance(place, str) else "an array"
             raise TaichiRuntimeTypeError(
-                f"{self.name}: {array} of out= shares memory with another array: pass one of its "
-                "own"
+                f"{self.name}: {array} in out= shares memory with another array: pass a separate "
+                "one"
             )
 
     @in_turn
@@ -129,12 +129,12 @@ def _symbol_of(array: Field, function: str) -> str:
     memory = array.find_memory()
     if memory.nesting is not None:
         raise TaichiRuntimeTypeError(
-            f"{function}: field '{array.symbol}' is sparse: functions of tensors take fields that "
-            "are dense; x.to_numpy() gives its elements, with zeros where none are active"
+            f"{function}: field '{array.symbol}' is sparse: functions of tensors take dense "
+            "fields; x.to_numpy() returns its elements, with zeros for inactive cells"
         )
     if memory.layout.shape != (*array.shape, *array.element_shape):
         raise TaichiRuntimeTypeError(
-            f"{function}: field '{array.symbol}' of shape {array.shape} takes the place of one of "
-            f"shape {memory.layout.shape}, which functions of tensors do not take"
+            f"{function}: field '{array.symbol}' has shape {array.shape} in memory of shape "
+            f"{memory.layout.shape}, which functions of tensors do not support"
         )
     return array.symbol

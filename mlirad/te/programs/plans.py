@@ -36,18 +36,18 @@ class Plans:
                 if op is None or op not in needed or te.PlaceholderOp.holds(op):
                     schedule = self.schedule.get(tensor)
                     raise TaichiTypeError(
-                        f"build: {argument}: tensor '{tensor.name}' is not computed here, and "
+                        f"build: {argument}: tensor '{tensor.name}' is not computed here, so it "
                         "takes no schedule",
                         place() if schedule is None else schedule.place,
                     )
         arrays = {*outputs, *self.materialise, *self.schedule}
         for tensor in self.inline:
             if tensor in arrays:
-                why = "cannot be inlined: it is to have an array"
+                why = "cannot be inlined, because it must have an array"
                 raise TaichiTypeError(f"build: inline: tensor '{tensor.name}' {why}", place())
             op = defining_op(tensor.value)
             if op is None or not te.ComputeOp.holds(op):
-                why = "is no definition by te.compute, and cannot be inlined"
+                why = "is not defined by te.compute, so it cannot be inlined"
                 raise TaichiTypeError(f"build: inline: tensor '{tensor.name}' {why}", place())
 
     def write(self, op: ir.Operation, copied: ir.Value) -> None:

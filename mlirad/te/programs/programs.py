@@ -86,7 +86,7 @@ def _function(name: str, types: Sequence[ir.Type], results: Sequence[ir.Type]) -
 def _copy(op: ir.Operation, copier: Copier) -> None:
     if te.PlaceholderOp.holds(op):
         raise TaichiTypeError(
-            f"build: tensor '{te.PlaceholderOp(op).label.value}' is needed, and is not among the "
+            f"build: tensor '{te.PlaceholderOp(op).label.value}' is needed, but is not among the "
             "inputs",
             place(),
         )

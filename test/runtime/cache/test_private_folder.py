@@ -93,7 +93,7 @@ def test_what_belongs_to_others(place: Path, part: str) -> None:
     else:
         inner.mkdir(0o700, parents=True)
         os.chown(inner if part == "folder" else place, STRANGER, STRANGER)
-    with pytest.raises(UntrustedError, match="others than this user own"):
+    with pytest.raises(UntrustedError, match="another user owns"):
         PrivateFolder(str(inner))
 
 
@@ -147,5 +147,5 @@ def test_a_folder_that_cannot_be_made(place: Path) -> None:
     place.write_bytes(b"")
     with pytest.raises(OSError):
         PrivateFolder(str(place / "inner"))
-    with pytest.raises(OSError, match="no folder"):
+    with pytest.raises(OSError, match="not a folder"):
         PrivateFolder(str(place))

@@ -173,7 +173,7 @@ def test_a_folder_that_is_not_used(folder: Path) -> None:
     folder.chmod(0o777)
     stump = folder.parent / "stump"
     stump.write_bytes(b"")
-    refused = f"others than this user own '{folder}' or may write to it"
+    refused = f"another user owns '{folder}' or may write to it"
     for path, words in ((folder, refused), (stump, "is no folder")):
         compiled, complained = ended(started(path, PROGRAM, "1"))
         assert compiled == "2" and words in complained

@@ -411,7 +411,7 @@ class TestFailures:
         with pytest.raises(
             ti.TaichiRuntimeError,
             match=r"test_cuda\.py:\d+.*could not launch a loop of kernel 'three'.*"
-            r"LAUNCH_OUT_OF_RESOURCES.*the program can go on",
+            r"LAUNCH_OUT_OF_RESOURCES.*the program can continue",
         ) as caught:
             three()
         assert "x[i] *= 10.0" not in str(caught.value) and "for i in x" in str(caught.value)
@@ -442,10 +442,10 @@ class TestFailures:
             with pytest.raises(
                 ti.TaichiRuntimeError,
                 match=r"ILLEGAL_ADDRESS.*last launches: 'fill' \(.*test_cuda\.py:\d+.*"
-                r"until the process is started anew",
+                r"until the process is restarted",
             ):
                 ti.sync()
-        with pytest.raises(ti.TaichiRuntimeError, match="until the process is started anew"):
+        with pytest.raises(ti.TaichiRuntimeError, match="until the process is restarted"):
             fill(3.0)
         del x, fill
         ti.reset()
@@ -458,7 +458,7 @@ class TestFailures:
             with pytest.raises(
                 ti.TaichiRuntimeError,
                 match=r"test_cuda\.py:\d+.*could not load kernel 'fill' \(PTX for sm_90, by a "
-                rf"driver for CUDA 13\.0\).*{name}.*the program can go on",
+                rf"driver for CUDA 13\.0\).*{name}.*the program can continue",
             ):
                 fill(1.0)
         fill(1.0)

@@ -160,8 +160,8 @@ def test_ptx_is_for_the_newest_chip_that_the_card_runs(
     ("options", "why"),
     [
         ({"devices": 0}, "the driver finds no GPU"),
-        ({"version": OLDEST_DRIVER - 10}, r"the driver is for CUDA 11\.1, needed .* 11\.2"),
-        ({"capability": (6, 1)}, r"a stub has compute capability 6\.1, needed is one of 7\.0"),
+        ({"version": OLDEST_DRIVER - 10}, r"the driver supports CUDA 11\.1, expected .* 11\.2"),
+        ({"capability": (6, 1)}, r"a stub has compute capability 6\.1, expected 7\.0"),
     ],
 )
 def test_what_cannot_be_used_is_said(options: dict[str, Any], why: str) -> None:
@@ -224,7 +224,7 @@ class TestMemory:
         with pytest.raises(
             ti.TaichiMemoryError,
             match=r"1048576 bytes \(1\.0 MiB\) .* of a stub: 0\.5 MiB of 1\.0 MiB are free; "
-            "the program can go on",
+            "the program can continue",
         ):
             driver.allocate(1 << 20)
         assert stub.counts["cuMemPoolTrimTo"] == 1  # before it is given up
@@ -235,20 +235,20 @@ class TestMemory:
         driver = CudaDriver(stub.functions())
         address, locked = driver.allocate(10), driver.page_locked(10)
         stub.fail("cuStreamSynchronize", constants.CUresult.CUDA_ERROR_LAUNCH_TIMEOUT)
-        with pytest.raises(ti.TaichiRuntimeError, match=r"LAUNCH_TIMEOUT.*process is started anew"):
+        with pytest.raises(ti.TaichiRuntimeError, match=r"LAUNCH_TIMEOUT.*process is restarted"):
             driver.synchronize()
         stub.counts.clear()
         driver.free(address)
         driver.free_page_locked(locked)
         driver.connection.unload(1, set())
-        with pytest.raises(ti.TaichiRuntimeError, match=r"LAUNCH_TIMEOUT.*process is started anew"):
+        with pytest.raises(ti.TaichiRuntimeError, match=r"LAUNCH_TIMEOUT.*process is restarted"):
             driver.fill(address, 0, 10)
         assert not stub.counts
 
 
 def test_no_driver() -> None:
     """By the name of the library."""
-    with pytest.raises(UnavailableError, match=r"no driver .* \(libnothing\.so\.1: "):
+    with pytest.raises(UnavailableError, match=r"no NVIDIA driver .* \(libnothing\.so\.1: "):
         driver_functions("libnothing.so.1")
 
 

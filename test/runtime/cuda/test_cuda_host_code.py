@@ -130,7 +130,7 @@ def test_no_room_for_what_was_counted() -> None:
     executor, code = compiled(stub)
     with pytest.raises(
         ti.TaichiMemoryError,
-        match=r"16000 bytes that kernel 'count' needs .* a stub: .*the program can go on",
+        match=r"16000 bytes that kernel 'count' needs .* a stub: .*the program can continue",
     ):
         code.launch([1000])
     executor.synchronize()

@@ -128,7 +128,7 @@ def test_an_address_that_is_nobodys(tmp_path: Path) -> None:
         [sys.executable, str(script)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("until the process is started anew") == 2
+    assert done.stdout.count("until the process is restarted") == 2
     assert re.search("ILLEGAL_ADDRESS|INVALID_ADDRESS_SPACE", done.stdout)  # by what lies there
     assert "'astray'" in done.stdout
 

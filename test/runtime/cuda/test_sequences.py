@@ -489,7 +489,7 @@ class TestRefusals:
         for _ in range(3):
             steps.gradient(factors)
         cuda.blocks.clear()
-        with pytest.raises(ti.TaichiRuntimeError, match="until the process is started anew"):
+        with pytest.raises(ti.TaichiRuntimeError, match="until the process is restarted"):
             program().executor.begin_sequence()
             for _ in range(4):
                 steps.scale(1.0, 0)

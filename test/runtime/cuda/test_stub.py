@@ -115,7 +115,7 @@ def test_memory_that_was_freed_is_nobodys(stray: str) -> None:
     address = driver.allocate(8)
     driver.free(address)
     launch(driver, function, address)
-    with pytest.raises(ti.TaichiRuntimeError, match=rf"{stray}.*process is started anew"):
+    with pytest.raises(ti.TaichiRuntimeError, match=rf"{stray}.*process is restarted"):
         driver.synchronize()
 
 

@@ -87,7 +87,7 @@ def test_what_is_allocated_whole_becomes_zero_too() -> None:
 
 
 def test_more_than_there_is_address_space_is_refused(memory: Memory) -> None:
-    with pytest.raises(TaichiMemoryError, match="address space are not to be had"):
+    with pytest.raises(TaichiMemoryError, match="address space are not available"):
         memory.allocate(1 << 60, lazily=True)
 
 

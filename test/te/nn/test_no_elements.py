@@ -162,7 +162,7 @@ def _refused() -> dict[str, tuple[Callable[[], Any], str]]:
         "take": (lambda: nn.take(x, labels), "take: indices is .*x has no elements"),
         "classes": (lambda: nn.cross_entropy(given(3, 0), labels), "cross_entropy: labels is"),
         "reshape": (lambda: nn.reshape(x, (0, -1)), r"reshape: shape is \(0, -1\): no extent"),
-        "a read": (lambda: te.compute((2,), lambda i: x[0, i]), "'x' is read, and has no elements"),
+        "a read": (lambda: te.compute((2,), lambda i: x[0, i]), "'x' is read, but has no elements"),
     }
 
 

@@ -51,7 +51,7 @@ class ArgumentSlot(msgspec.Struct, frozen=True):
         """Zeros of its type. Raises TaichiRuntimeTypeError if its extents are not known."""
         shape = self.slot.shape or ()
         if min(shape, default=0) < 0:
-            raise self.slot.error("", "nothing says how large it is")
+            raise self.slot.error("", "its size is not known")
         return np.zeros(shape, self.slot.dtype.numpy)
 
 

@@ -27,7 +27,7 @@ from mlirad.runtime.memory.values import Values
 from mlirad.runtime.program import Program
 
 Arrays = Mapping[str, Values]
-_LOWERED = "{} cannot be differentiated: it is {} already"
+_LOWERED = "{} cannot be differentiated: it is already {}"
 
 
 class LoweredError(TaichiCompilationError):
@@ -125,8 +125,8 @@ def _require_field_level(module: ir.Operation, function: ir.Operation) -> None:
     """Raise LoweredError for a function that is lowered, or a derivative, already."""
     name, place = f"@{symbol_of(function)}", source_location(function.location)
     for op in illegal(module, "field"):
-        problem = f"{name} cannot be differentiated: it is lowered already, '{op.name}'"
+        problem = f"{name} cannot be differentiated: it is already lowered, to '{op.name}'"
         raise LoweredError(problem, place)
     labels = [key for label in parameter_attributes(function) for key in label]
     if any(key in ("field.adjoint", "field.tangent") for key in labels):
-        raise LoweredError(f"{name} cannot be differentiated: it is a derivative already", place)
+        raise LoweredError(f"{name} cannot be differentiated: it is already a derivative", place)

@@ -93,7 +93,7 @@ class KernelRun:
         command line spells. Raises TaichiRuntimeTypeError if they do not fit."""
         if len(texts) != len(self.arguments):
             count = len(self.arguments)
-            raise self._error(f"@{self.name} takes {count} arguments, not {len(texts)}")
+            raise self._error(f"@{self.name} takes {count} arguments, got {len(texts)}")
         values = {
             number: value_of(text, slot)
             for (number, slot), text in zip(self.arguments.items(), texts)

@@ -229,9 +229,9 @@ def _room_for_all(elements: Elements) -> Values:
     """Zeros for all elements."""
     if elements.nbytes > available_memory():
         raise TaichiMemoryError(
-            f"a copy of all elements of a field in memory of shape {elements.shape}, inactive ones "
-            f"too, takes {elements.nbytes} bytes ({elements.nbytes / 2**30:.1f} GiB), more than "
-            "there are: go through its active elements in a kernel"
+            f"a copy of all elements of a field in memory of shape {elements.shape}, including "
+            f"inactive ones, takes {elements.nbytes} bytes ({elements.nbytes / 2**30:.1f} GiB), "
+            "more than is available: loop over its active elements in a kernel"
         )
     return np.zeros(elements.shape, elements.dtype)
 

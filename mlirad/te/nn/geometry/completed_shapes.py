@@ -18,12 +18,12 @@ def complete_shape(caller: str, x: Tensor, shape: Any) -> Shape:
     if not holes:
         return checked_shape(extents, f"{caller}: shape")
     if len(holes) > 1:
-        refuse(caller, "shape", f"is {shown_value(shape)}: one extent at most is -1")
+        refuse(caller, "shape", f"is {shown_value(shape)}: at most one extent may be -1")
     front, behind = extents[: holes[0]], extents[holes[0] + 1 :]
     explicit = checked_shape([*front, *behind], f"{caller}: shape")
     extent = _remaining_extent(x.shape, explicit)
     if extent is None:
-        refuse(caller, "shape", f"is {shown_value(shape)}: no extent for -1 fits {x!r}")
+        refuse(caller, "shape", f"is {shown_value(shape)}: no extent in place of -1 fits {x!r}")
     return (*explicit[: len(front)], extent, *explicit[len(front) :])
 
 
@@ -76,6 +76,6 @@ def refuse_shape(caller: str, left: Shape, right: Shape) -> NoReturn:
     refuse(
         caller,
         "x and shape:",
-        f"{shown_shape(left)} and {shown_shape(right)} have other numbers of elements, or join a "
-        "size that is not known with others in front of it",
+        f"{shown_shape(left)} and {shown_shape(right)} have different numbers of elements, or "
+        "merge a size that is not known with extents before it",
     )

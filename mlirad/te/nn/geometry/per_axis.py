@@ -28,7 +28,7 @@ def check_least_rank(caller: str, argument: str, tensor: Tensor, rank: int, expe
 
 
 def _refuse_axes(caller: str, argument: str, tensor: Tensor, expected: str) -> NoReturn:
-    raise TaichiTypeError(f"{caller} takes {expected}, not {tensor!r}, as {argument}", place())
+    raise TaichiTypeError(f"{caller} expected {expected} as {argument}, got {tensor!r}", place())
 
 
 def check_extents(
@@ -36,7 +36,7 @@ def check_extents(
 ) -> None:
     """Raise TaichiTypeError for a tensor of another shape."""
     if not same_shape(tensor.shape, extents):
-        why = f"has the shape {shown_shape(extents)}, and {tensor!r} was given"
+        why = f"must have shape {shown_shape(extents)}, got {tensor!r}"
         refuse(caller, named or f"the {argument}", why)
 
 
@@ -56,7 +56,7 @@ def check_elements(caller: str, x: Tensor, axes: Sequence[int], why: str) -> Non
 def fixed_extent(caller: str, argument: str, extent: Extent, why: str) -> int:
     """An extent that is a number. Raises TaichiTypeError for one that a call decides."""
     if not isinstance(extent, int):
-        refuse(caller, f"{argument}:", f"extent {shown_extent(extent)} has to be a number, {why}")
+        refuse(caller, f"{argument}:", f"extent {shown_extent(extent)} must be a number, {why}")
     return extent
 
 
@@ -69,7 +69,7 @@ def axis_of(caller: str, axis: Any, rank: int, argument: str = "axis", named: st
     """An axis, counted from the end where it is negative. Raises TaichiTypeError for none."""
     is_integer = isinstance(axis, int) and not isinstance(axis, bool)
     if not is_integer or not -rank <= axis < rank:
-        refuse(caller, f"{argument}={shown_value(axis)}", f"is no {named} of {rank}")
+        refuse(caller, f"{argument}={shown_value(axis)}", f"is not {named} of {rank}")
     return int(axis % rank)
 
 

@@ -51,7 +51,7 @@ class PagePool:
         """The address of a tree of zeros. Raises TaichiMemoryError where there is no room for its
         root."""
         if size > 1 << BYTE_BITS:
-            raise TaichiMemoryError(f"{size} bytes are more than a tree of a GPU may have")
+            raise TaichiMemoryError(f"{size} bytes are more than a layout tree on a GPU may have")
         with self._in_use():
             self._release_ended()
             number = next(number for number in range(TREES) if number not in self._roots)
@@ -133,10 +133,10 @@ class PagePool:
         assert self._memory is not None
         fields = ", ".join(f"'{name}'" for name in names) or "a sparse field"
         return TaichiMemoryError(
-            f"the cells of {fields} that were written to need more than the {ready} bytes of pages "
-            f"that were free; sparse fields take {self._memory.bytes_in_use} bytes, "
-            f"{self._driver.free_memory()} of {self._driver.total_memory()} are free besides. Some "
-            "of what was written is lost; the program can go on"
+            f"the cells of {fields} that were written to need more than the {ready} bytes of "
+            f"pages that were free; sparse fields take {self._memory.bytes_in_use} bytes, "
+            f"{self._driver.free_memory()} of {self._driver.total_memory()} are free besides. "
+            "Some written values are lost; the program can continue"
         )
 
     # Bytes.
