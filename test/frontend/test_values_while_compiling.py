@@ -219,5 +219,5 @@ def test_methods_that_fields_have_not() -> None:
     def run() -> ti.f64:
         return x.sum()  # here
 
-    with pytest.raises(ti.TaichiCompilationError, match="no 'sum' in a kernel: its elements are x"):
+    with pytest.raises(ti.TaichiCompilationError, match="no 'sum' in a kernel: use its elements x"):
         run()

@@ -180,8 +180,8 @@ def _attribute(t: Translator, node: ast.Attribute) -> Any:
         cure = did_you_mean(node.attr, dir(base))
         if not cure and array_ref(base) is not None:
             raise TaichiCompilationError(
-                f"a whole field or array has no '{node.attr}' in a kernel: its elements are x[i], "
-                "which a loop adds up or compares"
+                f"a whole field or array has no '{node.attr}' in a kernel: use its elements x[i] "
+                "in a loop"
             ) from error
         text = str(error)
         raise TaichiCompilationError(f"{text}{'' if text.endswith('?') else cure}") from error
