@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,9 +16,9 @@ import pytest
 from PIL import Image
 
 import mlirad as ti
-from mlirad.examples.__main__ import SIMULATORS, kind_of
-from mlirad.examples.pictures import Picture
-from mlirad.examples.training import Simulator, train
+from mlirad.examples.__main__ import SIMULATORS, kind_of, run
+from mlirad.examples.pictures import STRIP, Picture, default_suffix, outline, side_by_side
+from mlirad.examples.training import Simulator, Training, train
 
 PICTURES = Path(__file__).parent / "pictures"
 SIZE, ITERATIONS = 64, 8
@@ -33,7 +35,7 @@ def trained(name: str) -> tuple[Simulator, list[float], Picture]:
     """A small simulator, trained a little, its losses and its last picture."""
     ti.init(arch=ti.cpu, default_fp=ti.f64)
     simulator = kind_of(name)(small=True)
-    losses = train(simulator, ITERATIONS, name)
+    losses = train(simulator, ITERATIONS, name).losses
     return simulator, losses, simulator.frames(SIZE, 1)[-1]
 
 
@@ -43,6 +45,7 @@ def test_a_simulator(name: str) -> None:
     compare = pytest.importorskip("skimage.metrics")
     simulator, losses, picture = trained(name)
     assert losses[-1] < FALLS.get(name, 0.8) * losses[0]
+    assert simulator.outcome().figure in str(simulator.outcome())
     known = simulator.verify()
     assert abs(known.value - known.expected) <= known.tolerance, str(known)
     kept = np.asarray(Image.open(PICTURES / f"{name}.png").convert("RGB"))
@@ -63,33 +66,96 @@ def test_every_simulator_is_short_and_says_what_it_shows() -> None:
         assert len((examples / f"{name}.py").read_text().splitlines()) < 200
 
 
-def test_a_simulator_shows_its_progress_and_saves_a_video(tmp_path: Path) -> None:
-    video = tmp_path / "wave.gif"
-    done = subprocess.run(
-        [sys.executable, "-m", "mlirad.examples", "wave", "--small"]
-        + ["--iterations", "3", "--output", str(video)],
+def run_examples(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command of the examples in a folder."""
+    return subprocess.run(
+        [sys.executable, "-m", "mlirad.examples", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(Path(ti.__file__).parents[1])},
         capture_output=True,
         text=True,
         timeout=300,
     )
+
+
+def test_a_simulator_says_what_it_does_and_learns(tmp_path: Path) -> None:
+    done = run_examples("wave", "--small", "--iterations", "3", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "3/3" in done.stderr
-    assert "loss=" in done.stderr
-    assert str(video) in done.stdout
+    for progress in ("compiling:", "wave:", "4/4", "loss=", "drawing:"):
+        assert progress in done.stderr
+    video = f"wave{default_suffix()}"
+    assert [file.name for file in tmp_path.iterdir()] == [video]
+    assert f"video: {video}" in done.stdout
     assert "known" in done.stdout
+    learned = re.search(r"the image is (\d+) % wrong \(untrained: (\d+)\)", done.stdout)
+    assert learned is not None, done.stdout
+    assert int(learned[1]) < int(learned[2])
+
+
+@pytest.mark.parametrize("suffix", [".gif", ".webp"])
+def test_a_video_shows_stages_of_training_side_by_side(tmp_path: Path, suffix: str) -> None:
+    """The first panel is the untrained run, the last one the trained run, 320 pixels each."""
+    video = tmp_path / f"robot{suffix}"
+    settings = ("--small", "--iterations", "3", "--stages", "3", "--output", str(video))
+    done = run_examples("robot", *settings, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
     with Image.open(video) as frames:
-        assert frames.n_frames > 10
+        assert frames.n_frames == 5
+        assert frames.width == 3 * 320
+        frames.seek(4)
+        panels = np.split(np.asarray(frames.convert("RGB"), int), 3, axis=1)
+    below = [panel[STRIP:-STRIP, 2:] for panel in panels]
+    assert np.abs(below[0] - below[2]).max() > 50
 
 
-def test_an_unknown_simulator_is_refused_with_a_list() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "mlirad.examples", "perpetuum"],
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 2
-    assert "billiards" in done.stderr
+def test_the_trained_parameters_are_those_of_the_least_loss() -> None:
+    training = Training([3.0, 1.0, 2.0], [[np.array([float(k)])] for k in range(3)])
+    assert training.best == 1
+    assert [training.number_at(stage) for stage in (0.0, 0.5, 1.0)] == [0, 0, 1]
+
+
+def test_frames_are_put_side_by_side_with_text() -> None:
+    red, blue = (np.full((320, 320, 3), colour, np.uint8) for colour in ((255, 0, 0), (0, 0, 255)))
+    picture = side_by_side([red, blue], ["before", "after"], ["1 m", "2 m"])
+    assert picture.shape == (320 + 2 * STRIP, 640, 3)
+    assert (picture[STRIP:-STRIP, 1:320] == (255, 0, 0)).all()
+    assert (picture[STRIP:-STRIP, 321:] == (0, 0, 255)).all()
+    for text in (picture[:STRIP], picture[-STRIP:]):
+        assert text[:, :320].max() > 150
+        assert text[:, 330:].max() > 150
+
+
+def test_the_rim_of_a_target_is_drawn() -> None:
+    values = np.zeros((8, 8))
+    values[:4] = 1.0  # the left half: the first index is x
+    drawn = outline(np.zeros((64, 64, 3), np.uint8), values, (9, 9, 9))
+    columns = {*np.nonzero(drawn.max(axis=(0, 2)))[0]}
+    assert columns == {32}
+
+
+def test_help_lists_all_options_and_simulators(tmp_path: Path) -> None:
+    done = run_examples("--help", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    options = ("--small", "--iterations", "--stages", "--output", "--pictures")
+    assert all(name in done.stdout for name in (*options, *SIMULATORS))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("wave", "--iterations", "0"), "--iterations: at least 1"),
+        (("wave", "--stages", "1"), "--stages: at least 2"),
+        (("--output", "x.gif"), "--output: name one simulator"),
+        (("perpetuum",), "billiards"),
+    ],
+)
+def test_wrong_options_are_refused(
+    arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run(arguments)
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import numpy as np
 
 import mlirad as ti
 from mlirad.examples.pictures import GOLD, INK, LEAF, ROSE, SKY, Canvas, Picture
-from mlirad.examples.training import Comparison, Simulator, main
+from mlirad.examples.training import Comparison, Outcome, Simulator
 
 RADIUS = 0.03
 MARK = (0.87, 0.78)
@@ -94,13 +94,13 @@ class Billiards(Simulator):
         last = float((self.speed.to_numpy() ** 2).sum()) / 2
         return Comparison("kinetic energy after all collisions", last, first, 1e-12 * first)
 
+    def outcome(self) -> Outcome:
+        way = np.linalg.norm(self.place.to_numpy()[2] - MARK)
+        return Outcome("the ball is {} m from the mark", float(way))
+
     def picture(self, size: int, number: int) -> Picture:
         canvas = Canvas(size, (18, 42, 36))
         canvas.ring(MARK, 1.3 * RADIUS, 0.01, GOLD)
         colours = [INK, SKY, GOLD, *[(SKY, ROSE, LEAF)[k % 3] for k in range(self.balls - 3)]]
         canvas.discs(self.place.to_numpy(), RADIUS, colours)
         return canvas.picture()
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(Billiards, "billiards"))

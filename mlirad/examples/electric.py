@@ -16,7 +16,7 @@ import numpy as np
 
 import mlirad as ti
 from mlirad.examples.pictures import GOLD, INK, ROSE, SKY, Canvas, Picture
-from mlirad.examples.training import Comparison, Simulator, main
+from mlirad.examples.training import Comparison, Outcome, Simulator
 
 ELECTRODES, HIDDEN = 8, 16
 HEIGHT = 0.4  # of the electrodes above the plane of the charge
@@ -117,6 +117,10 @@ class Electric(Simulator):
             "energy among electrodes that keep their charges", last, first, 1e-2 * first
         )
 
+    def outcome(self) -> Outcome:
+        way = np.linalg.norm(self.place.to_numpy() - self.aim.to_numpy(), axis=-1)
+        return Outcome("the charge is {} m from its path on average", float(way.mean()), 3)
+
     def picture(self, size: int, number: int) -> Picture:
         canvas = Canvas(size)
         now = number * SUBSTEPS
@@ -128,7 +132,3 @@ class Electric(Simulator):
         canvas.path(way, 0.012, GOLD)
         canvas.discs(way[-1], 0.025, GOLD)
         return canvas.picture()
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(Electric, "electric"))

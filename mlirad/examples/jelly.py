@@ -15,7 +15,7 @@ import numpy as np
 import mlirad as ti
 from mlirad.examples.material_points import WALL, Material
 from mlirad.examples.pictures import ROSE, SKY, Canvas, Colour, Picture
-from mlirad.examples.training import Comparison, main
+from mlirad.examples.training import Comparison, Outcome
 
 STIFFNESS, SHEAR = 25.0, 20.0
 SIDE = 0.22
@@ -89,6 +89,10 @@ class Jelly(Material):
         last = self.angular_momentum()
         return Comparison("angular momentum in flight", last, first, 1e-9 * abs(first))
 
+    def outcome(self) -> Outcome:
+        way = np.linalg.norm(self.x.to_numpy().mean(axis=0) - MARK)
+        return Outcome("the jelly is {} m from the mark", float(way))
+
     def picture(self, size: int, number: int) -> Picture:
         canvas = Canvas(size)
         floor = WALL / self.cells
@@ -108,7 +112,3 @@ class Jelly(Material):
         shaded: list[Colour] = [(int(r), int(g), int(b)) for r, g, b in colour]
         canvas.discs(seen(places[order]), 0.5 * SIDE / self.count ** (1 / 3), shaded)
         return canvas.picture()
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(Jelly, "jelly"))

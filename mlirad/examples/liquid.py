@@ -17,7 +17,7 @@ import numpy as np
 import mlirad as ti
 from mlirad.examples.material_points import GRAVITY, WALL, Material
 from mlirad.examples.pictures import INK, SKY, Canvas, Colour, Picture
-from mlirad.examples.training import Comparison, main
+from mlirad.examples.training import Comparison, Outcome
 
 STIFFNESS = 300.0
 HURRY = 1.1  # the way of the glass, over the square of its time
@@ -100,6 +100,10 @@ class Liquid(Material):
         full = self.volume * self.count
         return Comparison("volume of the water at the end", volume, full, 0.05 * full)
 
+    def outcome(self) -> Outcome:
+        speed = float(np.hypot(*self.v.to_numpy().T).mean())
+        return Outcome("the water moves at {} m/s in the end", speed)
+
     def picture(self, size: int, number: int) -> Picture:
         canvas = Canvas(size)
         push = np.repeat(self.push.to_numpy(), self.steps // self.knots)[:number]
@@ -116,7 +120,3 @@ class Liquid(Material):
         canvas.discs(left + scale * self.x.to_numpy(), radius, shaded)
         canvas.path(left + scale * np.array(glass), 0.012, INK)
         return canvas.picture()
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(Liquid, "liquid"))

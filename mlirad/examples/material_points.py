@@ -25,6 +25,7 @@ class Material(Simulator):
     push one another."""
 
     friction = 1.0  # the part of the speed along a wall that it takes in a step
+    gravity = GRAVITY
     snapshots = 24
 
     def lay(self, points: NDArray[np.float64], cells: int, dt: float, volume: float) -> None:
@@ -52,7 +53,7 @@ class Material(Simulator):
     def pull(self, number: int) -> Any:
         """The acceleration of all that is free."""
         down = ti.Vector.zero(float, self.dim)
-        down[1] = -GRAVITY
+        down[1] = -self.gravity
         return down
 
     @ti.func

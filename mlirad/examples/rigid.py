@@ -15,7 +15,7 @@ import numpy as np
 
 import mlirad as ti
 from mlirad.examples.pictures import GOLD, INK, LEAF, ROSE, SKY, Canvas, Picture
-from mlirad.examples.training import Comparison, Simulator, main
+from mlirad.examples.training import Comparison, Outcome, Simulator
 
 RADIUS, FLOOR, GRAVITY = 0.04, 0.1, 5.0
 STIFFNESS, DAMPING, FRICTION = 3000.0, 6.0, 0.4
@@ -53,7 +53,7 @@ class Body:
 class Rigid(Simulator):
     """Rigid bodies with contacts: how a bar is thrown at blocks is trained."""
 
-    rate, iterations = 0.03, 50
+    rate, iterations, seen = 0.03, 50, 0.6
 
     def __init__(self, small: bool = False) -> None:
         self.steps, self.count = (10, 2) if small else (25, 3)
@@ -158,6 +158,10 @@ class Rigid(Simulator):
         name = "energy after contacts without friction and damping"
         return Comparison(name, self.energy(), first, 0.02 * first)
 
+    def outcome(self) -> Outcome:
+        way = np.linalg.norm(self.bodies.place.to_numpy()[-1] - MARK)
+        return Outcome("the block is {} m from the mark", float(way))
+
     def picture(self, size: int, number: int) -> Picture:
         canvas = Canvas(size)
         canvas.path([(0, FLOOR), (1, FLOOR)], 0.008, INK)
@@ -171,7 +175,3 @@ class Rigid(Simulator):
             canvas.path([*corners, corners[0]], 2 * RADIUS, colour)
             canvas.discs(corners, RADIUS, colour)
         return canvas.picture()
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(Rigid, "rigid"))

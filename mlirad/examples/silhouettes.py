@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mlirad as ti
-from mlirad.examples.pictures import GOLD, NIGHT, Picture, shades
-from mlirad.examples.training import Comparison, Simulator, main
+from mlirad.examples.pictures import GOLD, NIGHT, Picture, outline, shades
+from mlirad.examples.training import Comparison, Outcome, Simulator
 
 SPAN = 1.8  # the rays' way through the unit cube, in the middle of it
 OPACITY = 12.0  # of density 1
@@ -100,9 +100,11 @@ class Silhouettes(Simulator):
         way = 1.0  # through a cube of one density, straight
         return Comparison("shadow of a cube", brightness, 1 - np.exp(-0.1 * OPACITY * way), 0.03)
 
+    def outcome(self) -> Outcome:
+        error, seen = self.shadow.to_numpy() - self.seen.to_numpy(), self.seen.to_numpy()
+        share = float(np.abs(error).sum() / seen.sum())
+        return Outcome("the shadows are {} % wrong", 100 * share, 1)
+
     def picture(self, size: int, number: int) -> Picture:
-        return shades(self.shadow.to_numpy()[number - 1], size, [NIGHT, (90, 70, 60), GOLD])
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(Silhouettes, "silhouettes"))
+        picture = shades(self.shadow.to_numpy()[number - 1], size, [NIGHT, (90, 70, 60), GOLD])
+        return outline(picture, self.seen.to_numpy()[number - 1])

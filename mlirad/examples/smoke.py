@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 import mlirad as ti
-from mlirad.examples.pictures import GOLD, NIGHT, ROSE, Picture, shades
-from mlirad.examples.training import Comparison, Simulator, main
+from mlirad.examples.pictures import GOLD, NIGHT, ROSE, Picture, outline, shades
+from mlirad.examples.training import Comparison, Outcome, Simulator
 
 
 @ti.data_oriented
@@ -142,9 +142,11 @@ class Smoke(Simulator):
         left = self.worst_divergence(self.flow) / before
         return Comparison("part of the divergence that is left", left, 0.0, 0.05)
 
+    def outcome(self) -> Outcome:
+        smoke, target = self.smoke.to_numpy()[-1], self.target.to_numpy()
+        share = float(np.minimum(smoke, target).sum() / target.sum())
+        return Outcome("{} % of the ring is filled", 100 * share, 0)
+
     def picture(self, size: int, number: int) -> Picture:
-        return shades(self.smoke.to_numpy()[number], size, [NIGHT, ROSE, GOLD])
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(Smoke, "smoke"))
+        picture = shades(self.smoke.to_numpy()[number], size, [NIGHT, ROSE, GOLD])
+        return outline(picture, self.target.to_numpy())

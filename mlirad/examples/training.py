@@ -1,20 +1,19 @@
-"""What the ten simulators share: their shape, the training with a progress bar, the command
-line."""
+"""What the ten simulators share: the shape of their class, and the training with a progress bar."""
 
 from __future__ import annotations
 
-import argparse
-import os
-import time
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 from tqdm import tqdm
 
 import mlirad as ti
-from mlirad.examples.pictures import Picture, save
+from mlirad.examples.pictures import Picture
+
+Values = list[NDArray[np.float64]]  # of all parameters
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -29,6 +28,22 @@ class Comparison(msgspec.Struct, frozen=True):
         return f"{self.name}: {self.value:.8g}, known {self.expected:.8g}"
 
 
+class Outcome(msgspec.Struct, frozen=True):
+    """What a run achieved, in units that a person understands."""
+
+    text: str  # with `{}` in the place of the figure
+    value: float
+    digits: int = 2  # behind the point
+
+    @property
+    def figure(self) -> str:
+        """The value, rounded."""
+        return f"{self.value:.{self.digits}f}"
+
+    def __str__(self) -> str:
+        return self.text.format(self.figure)
+
+
 class Simulator:
     """A system that steps through time, and fields that are trained to make its loss small."""
 
@@ -38,28 +53,33 @@ class Simulator:
     rate: float  # of Adam
     iterations: int
     best_frame = -1  # which of ten frames says most
+    seen = 1.0  # the part of the height, from below, that videos show
 
     def __init__(self, small: bool = False) -> None:
         raise NotImplementedError
 
     def begin(self) -> None:
-        """The state at the start, from the parameters."""
+        """Set the state at the start from the parameters."""
         raise NotImplementedError
 
     def step(self, number: int) -> None:
-        """The next state, in place of the last or behind it."""
+        """Compute the next state, in place or behind the last one."""
         raise NotImplementedError
 
     def finish(self) -> None:
-        """The loss, from what the steps have left."""
+        """Compute the loss from the states."""
         raise NotImplementedError
 
     def over(self) -> Iterable[int]:
-        """The numbers of the steps; `ti.ad.checkpointed`, where memory asks for it."""
+        """Return the numbers of the steps; by `ti.ad.checkpointed` if memory is short."""
         return range(self.steps)
 
     def picture(self, size: int, number: int) -> Picture:
-        """The state after so many steps."""
+        """Return a picture of the state after so many steps, and of the target."""
+        raise NotImplementedError
+
+    def outcome(self) -> Outcome:
+        """Return what the last run achieved."""
         raise NotImplementedError
 
     def verify(self) -> Comparison:
@@ -67,21 +87,30 @@ class Simulator:
         raise NotImplementedError
 
     def run(self) -> None:
-        """From the parameters to the loss."""
+        """Go from the parameters to the loss."""
         self.begin()
         for number in self.over():
             self.step(number)
         self.finish()
 
     def frames(self, size: int, count: int) -> list[Picture]:
-        """Pictures of a run, at even distances, the last state among them."""
+        """Return pictures of a run, at even distances, the last state among them."""
         self.begin()
         pictures = []
-        for number in range(self.steps):
+        for number in tqdm(range(self.steps), desc="drawing", unit="step"):
             self.step(number)
             if (self.steps - 1 - number) % max(1, self.steps // count) == 0:
                 pictures.append(self.picture(size, number + 1))
         return pictures
+
+    def values(self) -> Values:
+        """Return copies of the parameters."""
+        return [field.to_numpy() for field in self.parameters]
+
+    def set_values(self, values: Values) -> None:
+        """Write copies of parameters back."""
+        for field, value in zip(self.parameters, values):
+            field.from_numpy(value)
 
 
 @ti.data_oriented
@@ -117,49 +146,39 @@ class Adam:
             self.move(parameter, mean, square, self.count)
 
 
-def train(simulator: Simulator, iterations: int, name: str = "") -> list[float]:
-    """Descend, with a progress bar; the losses, the last one that of the last parameters."""
-    adam = Adam(simulator.parameters, simulator.rate)
-    losses = []
-    bar = tqdm(range(iterations), desc=name, unit="step")
-    for _ in bar:
+class Training(msgspec.Struct):
+    """The losses of a training, and the parameters that led to each."""
+
+    losses: list[float]
+    parameters: list[Values]
+
+    def record(self, simulator: Simulator) -> None:
+        """Add the loss of a run, and its parameters."""
+        self.losses.append(float(simulator.loss[None]))
+        self.parameters.append(simulator.values())
+
+    @property
+    def best(self) -> int:
+        """The number of steps after which the loss is least."""
+        return int(np.argmin(self.losses))
+
+    def number_at(self, stage: float) -> int:
+        """Return a number of steps for a stage, from 0 (untrained) to 1 (best); early steps, when
+        much is learned, have later stages."""
+        return round(self.best * stage**2)
+
+
+def train(simulator: Simulator, iterations: int, name: str = "") -> Training:
+    """Descend, with a progress bar, and return the losses and parameters before and after each
+    step."""
+    adam, training = Adam(simulator.parameters, simulator.rate), Training([], [])
+    bar = tqdm(range(iterations + 1), desc="compiling", unit="step")
+    for number in bar:
         with ti.ad.Tape(simulator.loss):
             simulator.run()
-        losses.append(float(simulator.loss[None]))
-        bar.set_postfix(loss=f"{losses[-1]:.4g}")
-        adam.step()
-    with ti.ad.Tape(simulator.loss):
-        simulator.run()
-    return [*losses, float(simulator.loss[None])]
-
-
-def default_folder() -> Path:
-    """The folder of the examples, or the current one where that cannot be written."""
-    folder = Path(__file__).resolve().parent
-    return folder if os.access(folder, os.W_OK) else Path.cwd()
-
-
-def main(kind: type[Any], name: str, arguments: Sequence[str] | None = None) -> int:
-    """The command line of a simulator; the exit status."""
-    parser = argparse.ArgumentParser(
-        prog=f"python -m mlirad.examples {name}", description=kind.__doc__
-    )
-    parser.add_argument("--small", action="store_true", help="as small as in the tests")
-    parser.add_argument("--iterations", type=int, help=f"steps of training ({kind.iterations})")
-    parser.add_argument("--output", type=Path, help=f"the video (.gif) or picture ({name}.gif)")
-    settings = parser.parse_args(arguments)
-    iterations = kind.iterations if settings.iterations is None else settings.iterations
-    if iterations < 1:
-        parser.error("at least 1 iteration is needed")
-    file = settings.output if settings.output is not None else default_folder() / f"{name}.gif"
-    ti.init(arch=ti.cpu, default_fp=ti.f64)
-    simulator = kind(small=settings.small)
-    started = time.perf_counter()
-    losses = train(simulator, iterations, name)
-    took = time.perf_counter() - started
-    print((kind.__doc__ or name).splitlines()[0])
-    print(f"loss {losses[0]:.6g} -> {losses[-1]:.6g} in {iterations} steps, {took:.1f} s")
-    save(simulator.frames(64 if settings.small else 320, 60), file)
-    print(simulator.verify())
-    print(f"video: {file}")
-    return 0
+        training.record(simulator)
+        bar.set_description(name)
+        bar.set_postfix(loss=f"{training.losses[-1]:.4g}")
+        if number < iterations:
+            adam.step()
+    return training

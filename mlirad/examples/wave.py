@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mlirad as ti
-from mlirad.examples.pictures import GOLD, NIGHT, SKY, Picture, shades
-from mlirad.examples.training import Comparison, Simulator, main
+from mlirad.examples.pictures import GOLD, NIGHT, SKY, Picture, outline, shades
+from mlirad.examples.training import Comparison, Outcome, Simulator
 
 DT = 0.5  # of the time in which a wave passes a cell
 
@@ -97,9 +97,12 @@ class Wave(Simulator):
             self.step(number)
         return Comparison("energy after the last step", self.energy(), before, 1e-10 * before)
 
+    def outcome(self) -> Outcome:
+        error, image = self.height.to_numpy() - self.image.to_numpy(), self.image.to_numpy()
+        return Outcome(
+            "the image is {} % wrong", 100 * float((error**2).sum() / (image**2).sum()) ** 0.5, 0
+        )
+
     def picture(self, size: int, number: int) -> Picture:
-        return shades(0.5 + 0.5 * self.height.to_numpy(), size, [SKY, NIGHT, GOLD])
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(Wave, "wave"))
+        picture = shades(0.5 + 0.5 * self.height.to_numpy(), size, [SKY, NIGHT, GOLD])
+        return outline(picture, self.image.to_numpy())

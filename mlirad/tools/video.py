@@ -106,7 +106,7 @@ class VideoManager:
         """Make videos of the frames. Without ffmpeg, make a GIF instead of an MP4, and print one
         line that says so."""
         frames = [Path(self.frame_directory) / name for name in self.frame_fns]
-        program = _ffmpeg() if mp4 else None
+        program = find_ffmpeg() if mp4 else None
         if mp4 and program is None:
             say(
                 "there is no ffmpeg on the path, nor the package imageio-ffmpeg: videos are "
@@ -129,7 +129,7 @@ def make_video(
 ) -> None:
     """Make an MP4 of images, in a size or in theirs. Raises TaichiRuntimeError without ffmpeg, and
     if it fails."""
-    program = _ffmpeg()
+    program = find_ffmpeg()
     if program is None:
         raise TaichiRuntimeError("there is no ffmpeg on the path, nor the package imageio-ffmpeg")
     command = [program, "-loglevel", "error", "-y", "-f", "image2pipe"]
@@ -142,8 +142,8 @@ def make_video(
         raise TaichiRuntimeError(f"ffmpeg: {ended.stderr.decode().strip()}")
 
 
-def _ffmpeg() -> str | None:
-    """The program that makes videos, where there is one."""
+def find_ffmpeg() -> str | None:
+    """Return the path of the program that makes videos, or None if there is none."""
     program = shutil.which("ffmpeg")
     if program is None and find_spec("imageio_ffmpeg") is not None:
         from imageio_ffmpeg import get_ffmpeg_exe

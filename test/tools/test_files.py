@@ -76,7 +76,7 @@ def test_meshes_that_are_none_are_refused() -> None:
 
 
 def test_videos_are_made_of_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(video, "_ffmpeg", lambda: None)
+    monkeypatch.setattr(video, "find_ffmpeg", lambda: None)
     manager = ti.tools.VideoManager(tmp_path, framerate=10, automatic_build=False)
     manager.write_frames(np.full((9, 8, 3), k / 4, np.float32) for k in range(5))
     manager.make_video()
