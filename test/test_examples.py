@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import mlirad as ti
+
 
 def test_gravity_keeps_its_energy_and_paints_the_orbits(tmp_path: Path) -> None:
     picture = tmp_path / "orbits.png"
@@ -70,6 +72,45 @@ def test_throw_comes_nearer_to_the_mark() -> None:
     assert len(losses) == 3
     assert losses[0] > 10 * losses[2]
     assert all(int(found) <= 500_000 for found in re.findall(r"at most (\d+) bytes", done.stdout))
+
+
+def run_inverse(name: str) -> list[dict[str, float]]:
+    """Run an inverse problem, and return the named numbers of each line that it prints."""
+    done = subprocess.run(
+        [sys.executable, "-m", f"mlirad.examples.inverse.{name}"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return [
+        {word: float(number) for word, number in re.findall(r"(\w+) = ([\d.]+)", line)}
+        for line in done.stdout.splitlines()
+    ]
+
+
+def test_the_parameters_of_a_chaotic_system_are_found() -> None:
+    """A tenth of the noise (0.3) may be left in sigma, and less in what the motion shows better."""
+    true, *fits = run_inverse("lorenz")
+    assert true == {"sigma": 10, "rho": 28, "beta": 2.667}
+    assert len(fits) == 4
+    assert fits[-1]["sigma"] == pytest.approx(10, abs=0.1)
+    assert fits[-1]["rho"] == pytest.approx(28, abs=0.1)
+    assert fits[-1]["beta"] == pytest.approx(8 / 3, abs=0.02)
+
+
+def test_a_heat_source_is_found_by_torch() -> None:
+    pytest.importorskip("torch")
+    true, *steps = run_inverse("heat_source")
+    assert true == {"x": 0.62, "y": 0.37, "power": 1.5}
+    assert steps[0] == {"x": 0.5, "y": 0.5, "power": 1}
+    assert steps[-1] == pytest.approx(true, abs=0.01)
+
+
+def test_inverse_problems_are_short() -> None:
+    files = [*(Path(ti.__file__).parent / "examples" / "inverse").glob("[a-z]*.py")]
+    assert len(files) == 2
+    assert all(len(file.read_text().splitlines()) < 80 for file in files)
 
 
 def test_the_program_in_the_readme_prints_what_it_says(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def draw(
         simulator.set_values(training.parameters[number])
         frames = simulator.frames(PANEL, FRAMES)
         simulator.run()
-        top = round(PANEL * (1 - simulator.seen)) // 2 * 2
+        top = round(PANEL * (1 - simulator.visible)) // 2 * 2
         panels.append([frame[top:] for frame in frames])
         titles.append(f"after {number} steps of training" if number else "untrained")
         outcomes.append(simulator.outcome())

@@ -53,7 +53,7 @@ class Body:
 class Rigid(Simulator):
     """Rigid bodies with contacts: how a bar is thrown at blocks is trained."""
 
-    rate, iterations, seen = 0.03, 50, 0.6
+    rate, iterations, visible = 0.03, 50, 0.6
 
     def __init__(self, small: bool = False) -> None:
         self.steps, self.count = (10, 2) if small else (25, 3)

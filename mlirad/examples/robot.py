@@ -41,7 +41,7 @@ def skeleton() -> tuple[list[tuple[int, int]], list[tuple[int, int]], list[bool]
 class Robot(Simulator):
     """A mass-spring robot: the network that moves its legs is trained."""
 
-    rate, iterations, seen = 0.002, 400, 0.6
+    rate, iterations, visible = 0.002, 400, 0.6
 
     def __init__(self, small: bool = False) -> None:
         corners, springs, muscles = skeleton()

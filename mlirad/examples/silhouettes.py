@@ -101,8 +101,8 @@ class Silhouettes(Simulator):
         return Comparison("shadow of a cube", brightness, 1 - np.exp(-0.1 * OPACITY * way), 0.03)
 
     def outcome(self) -> Outcome:
-        error, seen = self.shadow.to_numpy() - self.seen.to_numpy(), self.seen.to_numpy()
-        share = float(np.abs(error).sum() / seen.sum())
+        shadows = self.seen.to_numpy()
+        share = float(np.abs(self.shadow.to_numpy() - shadows).sum() / shadows.sum())
         return Outcome("the shadows are {} % wrong", 100 * share, 1)
 
     def picture(self, size: int, number: int) -> Picture:

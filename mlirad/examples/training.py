@@ -53,7 +53,7 @@ class Simulator:
     rate: float  # of Adam
     iterations: int
     best_frame = -1  # which of ten frames says most
-    seen = 1.0  # the part of the height, from below, that videos show
+    visible = 1.0  # the part of the height, from below, that videos show
 
     def __init__(self, small: bool = False) -> None:
         raise NotImplementedError

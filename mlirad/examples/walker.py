@@ -44,7 +44,7 @@ class Walker(Material):
     """A 2-D elastic walker of material points: the rhythm of its muscles is trained."""
 
     rate, iterations = 0.05, 20
-    best_frame, seen = 6, 0.6
+    best_frame, visible = 6, 0.6
 
     def __init__(self, small: bool = False) -> None:
         cells, spacing, self.steps = (20, 0.05, 100) if small else (36, 0.0139, STEPS)
@@ -75,7 +75,7 @@ class Walker(Material):
             SHEAR * (f @ f.transpose() - identity) + STIFFNESS * ti.log(f.determinant()) * identity
         )
         if self.muscle[p] >= 0:
-            along = f @ ti.Vector([0.0, 1.0])
+            along = (f @ ti.Vector([0.0, 1.0])).normalized()
             total += STRENGTH * self.tension(self.muscle[p], number) * along.outer_product(along)
         return total
 
