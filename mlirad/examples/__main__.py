@@ -51,7 +51,7 @@ def draw(
     for stage in range(stages):
         number = training.number_at(stage / (stages - 1))
         simulator.set_values(training.parameters[number])
-        frames = simulator.frames(PANEL, FRAMES)
+        frames = simulator.frames(PANEL, FRAMES, "drawing")
         simulator.run()
         top = round(PANEL * (1 - simulator.visible)) // 2 * 2
         panels.append([frame[top:] for frame in frames])

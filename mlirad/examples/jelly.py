@@ -18,6 +18,7 @@ from mlirad.examples.pictures import ROSE, SKY, Canvas, Colour, Picture
 from mlirad.examples.training import Comparison, Outcome
 
 STIFFNESS, SHEAR = 25.0, 20.0
+COURANT = 0.04  # the step of time, over the time in which speed 1 passes a cell
 SIDE = 0.22
 MARK = (0.72, 0.38, 0.62)
 
@@ -26,13 +27,13 @@ MARK = (0.72, 0.38, 0.62)
 class Jelly(Material):
     """A 3-D elastic jelly of material points: how it is thrown is trained."""
 
-    rate, iterations, friction = 0.05, 20, 0.3
+    rate, iterations, friction = 0.2, 25, 0.3
 
     def __init__(self, small: bool = False) -> None:
         cells, across, self.steps = (16, 4, 40) if small else (24, 9, 320)
         axis = SIDE * ((np.arange(across) + 0.5) / across - 0.5)
         points = np.stack(np.meshgrid(axis, axis, axis), axis=-1).reshape(-1, 3)
-        self.lay(points + (0.34, 0.42, 0.4), cells, 0.04 / cells, SIDE**3)
+        self.lay(points + (0.34, 0.42, 0.4), cells, COURANT / cells, SIDE**3)
         self.throw: Any = ti.field(float, 6, needs_grad=True)  # speed and spin
         self.middle: Any = ti.Vector.field(3, float, (), needs_grad=True)
         self.parameters = [self.throw]

@@ -38,7 +38,7 @@ class Outcome(msgspec.Struct, frozen=True):
     @property
     def figure(self) -> str:
         """The value, rounded."""
-        return f"{self.value:.{self.digits}f}"
+        return f"{round(self.value, self.digits) + 0.0:.{self.digits}f}"  # not -0.00
 
     def __str__(self) -> str:
         return self.text.format(self.figure)
@@ -93,11 +93,12 @@ class Simulator:
             self.step(number)
         self.finish()
 
-    def frames(self, size: int, count: int) -> list[Picture]:
-        """Return pictures of a run, at even distances, the last state among them."""
+    def frames(self, size: int, count: int, title: str = "") -> list[Picture]:
+        """Return pictures of a run, at even distances, the last state among them. A title shows a
+        progress bar."""
         self.begin()
         pictures = []
-        for number in tqdm(range(self.steps), desc="drawing", unit="step"):
+        for number in tqdm(range(self.steps), desc=title, unit="step", disable=not title):
             self.step(number)
             if (self.steps - 1 - number) % max(1, self.steps // count) == 0:
                 pictures.append(self.picture(size, number + 1))
@@ -169,10 +170,10 @@ class Training(msgspec.Struct):
 
 
 def train(simulator: Simulator, iterations: int, name: str = "") -> Training:
-    """Descend, with a progress bar, and return the losses and parameters before and after each
-    step."""
+    """Descend, and return the losses and parameters before and after each step. A name shows a
+    progress bar."""
     adam, training = Adam(simulator.parameters, simulator.rate), Training([], [])
-    bar = tqdm(range(iterations + 1), desc="compiling", unit="step")
+    bar = tqdm(range(iterations + 1), desc="compiling", unit="step", disable=not name)
     for number in bar:
         with ti.ad.Tape(simulator.loss):
             simulator.run()

@@ -20,11 +20,10 @@ from mlirad.examples.pictures import GOLD, INK, ROSE, SKY, Canvas, Colour, Pictu
 from mlirad.examples.training import Comparison, Outcome
 
 MUSCLES, HARMONICS = 4, 3
-STIFFNESS, SHEAR, STRENGTH = 30.0, 25.0, 25.0
-RHYTHM = 2.5  # per second
-COURANT = 0.04  # the step of time, over the time in which speed 1 passes a cell
-AIM = 0.75
-STEPS = 600
+STIFFNESS, SHEAR, STRENGTH = 30.0, 25.0, 24.0
+RHYTHM = 4.0  # per second
+COURANT = 0.1  # the step of time, over the time in which speed 1 passes a cell
+AIM = 0.7
 
 
 def animal(spacing: float, cells: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
@@ -43,11 +42,11 @@ def animal(spacing: float, cells: int) -> tuple[NDArray[np.float64], NDArray[np.
 class Walker(Material):
     """A 2-D elastic walker of material points: the rhythm of its muscles is trained."""
 
-    rate, iterations = 0.05, 20
+    rate, iterations, gravity = 0.1, 60, 3.7  # on Mars
     best_frame, visible = 6, 0.6
 
     def __init__(self, small: bool = False) -> None:
-        cells, spacing, self.steps = (20, 0.05, 100) if small else (36, 0.0139, STEPS)
+        cells, spacing, self.steps = (20, 0.025, 400) if small else (36, 0.0139, 700)
         points, muscle = animal(spacing, cells)
         self.lay(points, cells, COURANT / cells, len(points) * spacing**2)
         self.rhythm: Any = ti.field(float, (MUSCLES, HARMONICS, 2), needs_grad=True)
@@ -95,7 +94,7 @@ class Walker(Material):
     def verify(self) -> Comparison:
         self.lift[None] = 0.3
         self.begin()
-        steps = min(self.steps, 150)  # before it lands
+        steps = int(0.3 / self.dt)  # it lands later
         for number in range(steps):
             self.step(number)
         self.lift[None] = 0.0
@@ -114,6 +113,6 @@ class Walker(Material):
         canvas.path([(0, floor), (1, floor)], 0.008, INK)
         canvas.flag(AIM, floor, 0.4)
         colours: tuple[Colour, ...] = (SKY, (60, 140, 200), ROSE, (180, 80, 100), GOLD)
-        radius = 0.6 * np.sqrt(self.volume)
+        radius = 0.75 * np.sqrt(self.volume)
         canvas.discs(self.x.to_numpy(), radius, [colours[k] for k in self.muscle.to_numpy()])
         return canvas.picture()
