@@ -25,8 +25,7 @@ SIZE, ITERATIONS = 64, 8
 LEAST_LIKENESS = 0.9
 # to what part of itself the loss falls; else to 0.8
 FALLS = {
-    "robot": 0.95,
-    "walker": 0.995,
+    "robot": 0.98,
     "liquid": 0.995,
 }
 

@@ -27,7 +27,7 @@ SUBSTEPS = 16  # in a launch
 class Billiards(Simulator):
     """Billiards: where the cue ball stands and how fast it is struck are trained."""
 
-    rate, iterations = 0.0005, 120
+    rate, iterations = 0.0005, 300
 
     def __init__(self, small: bool = False) -> None:
         rack = [(0.45, 0.5), (0.68, 0.56)]

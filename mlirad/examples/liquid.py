@@ -16,10 +16,11 @@ import numpy as np
 
 import mlirad as ti
 from mlirad.examples.material_points import GRAVITY, WALL, Material
-from mlirad.examples.pictures import INK, SKY, Canvas, Colour, Picture
+from mlirad.examples.pictures import GOLD, INK, SKY, Canvas, Colour, Picture
 from mlirad.examples.training import Comparison, Outcome
 
 STIFFNESS = 300.0
+COURANT = 0.024  # the step of time, over the time in which speed 1 passes a cell
 HURRY = 1.1  # the way of the glass, over the square of its time
 
 
@@ -34,7 +35,7 @@ class Liquid(Material):
         spacing, wall = 0.5 / cells, WALL / cells
         width, height = 1 - 2 * wall, 0.3
         points = np.mgrid[0:width:spacing, 0:height:spacing].reshape(2, -1).T + wall + spacing / 2
-        self.lay(points, cells, 0.024 / cells, width * height)
+        self.lay(points, cells, COURANT / cells, width * height)
         self.push: Any = ti.field(float, self.knots, needs_grad=True)
         self.swing: Any = ti.Vector.field(2, float, (), needs_grad=True)
         self.parameters = [self.push]
@@ -111,6 +112,8 @@ class Liquid(Material):
         scale, wall = 0.5, WALL / self.cells
         left = np.array([way - 0.02, 0.25])
         glass = [(wall, 0.75), (wall, wall), (1 - wall, wall), (1 - wall, 0.75)]
+        goal = np.array([self.distance - 0.02, 0.25])
+        canvas.path(goal + scale * np.array(glass), 0.006, GOLD)
         speed = np.hypot(*self.v.to_numpy().T)
         foam = np.clip(speed / 1.5, 0, 1)[:, None]
         shaded: list[Colour] = [

@@ -33,7 +33,7 @@ def ring_and_ball(cells: int) -> NDArray[np.float64]:
 class Silhouettes(Simulator):
     """Volume rendering: the densities of a body are trained on its silhouettes."""
 
-    rate, iterations = 0.05, 60
+    rate, iterations = 0.05, 150
 
     def __init__(self, small: bool = False) -> None:
         self.cells, self.pixels, self.steps = (12, 12, 4) if small else (40, 56, 16)

@@ -23,7 +23,7 @@ from mlirad.examples.training import Comparison, Outcome, Simulator
 class Smoke(Simulator):
     """Smoke to a target density: the flow at the start is trained."""
 
-    rate, iterations = 0.01, 80
+    rate, iterations = 0.02, 240
 
     def __init__(self, small: bool = False) -> None:
         self.cells, self.steps, self.sweeps = (16, 4, 24) if small else (64, 20, 40)

@@ -42,11 +42,12 @@ def animal(spacing: float, cells: int) -> tuple[NDArray[np.float64], NDArray[np.
 class Walker(Material):
     """A 2-D elastic walker of material points: the rhythm of its muscles is trained."""
 
-    rate, iterations, gravity = 0.1, 60, 3.7  # on Mars
+    rate, iterations = 0.1, 40
     best_frame, visible = 6, 0.6
 
     def __init__(self, small: bool = False) -> None:
         cells, spacing, self.steps = (20, 0.025, 400) if small else (36, 0.0139, 700)
+        self.gravity = 3.7 if small else 3.0  # light, as on Mars
         points, muscle = animal(spacing, cells)
         self.lay(points, cells, COURANT / cells, len(points) * spacing**2)
         self.rhythm: Any = ti.field(float, (MUSCLES, HARMONICS, 2), needs_grad=True)
