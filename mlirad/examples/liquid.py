@@ -20,15 +20,15 @@ from mlirad.examples.pictures import GOLD, INK, SKY, Canvas, Colour, Picture
 from mlirad.examples.training import Comparison, Outcome
 
 STIFFNESS = 300.0
-COURANT = 0.024  # the step of time, over the time in which speed 1 passes a cell
-HURRY = 1.1  # the way of the glass, over the square of its time
+COURANT = 0.048  # the step of time, over the time in which speed 1 passes a cell
+HURRY = 0.25  # the way of the glass, over the square of its time
 
 
 @ti.data_oriented
 class Liquid(Material):
     """Incompressible liquid in a glass: how the glass is moved is trained."""
 
-    rate, iterations, friction = 0.3, 20, 0.0
+    rate, iterations, friction = 0.1, 60, 0.0
 
     def __init__(self, small: bool = False) -> None:
         cells, self.steps, self.knots = (16, 160, 4) if small else (32, 900, 18)

@@ -47,7 +47,7 @@ class Walker(Material):
 
     def __init__(self, small: bool = False) -> None:
         cells, spacing, self.steps = (20, 0.025, 400) if small else (36, 0.0139, 700)
-        self.gravity = 3.7 if small else 3.0  # light, as on Mars
+        self.gravity = 3.7 if small else 3.0  # weak: it makes long steps
         points, muscle = animal(spacing, cells)
         self.lay(points, cells, COURANT / cells, len(points) * spacing**2)
         self.rhythm: Any = ti.field(float, (MUSCLES, HARMONICS, 2), needs_grad=True)
