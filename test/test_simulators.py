@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ import pytest
 from PIL import Image
 
 import mlirad as ti
+from mlirad.examples import pictures
 from mlirad.examples.__main__ import SIMULATORS, kind_of, run
 from mlirad.examples.pictures import STRIP, Picture, default_suffix, outline, side_by_side
 from mlirad.examples.training import Simulator, Training, train
@@ -105,6 +107,23 @@ def test_a_video_shows_stages_of_training_side_by_side(tmp_path: Path, suffix: s
         panels = np.split(np.asarray(frames.convert("RGB"), int), 3, axis=1)
     below = [panel[STRIP:-STRIP, 2:] for panel in panels]
     assert np.abs(below[0] - below[2]).max() > 50
+
+
+def test_an_mp4_has_all_frames_and_holds_the_last_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """20 frames take 1.6 s, so 12.5 are shown per second, and as many once more at the end."""
+    shown: list[int] = []
+
+    def record(files: Sequence[Path], frame_rate: float, output_path: str) -> None:
+        assert frame_rate == 12.5
+        assert output_path == str(tmp_path / "x.mp4")
+        shown.extend(int(np.asarray(Image.open(file))[0, 0, 0]) for file in files)
+
+    monkeypatch.setattr(pictures, "make_video", record)
+    frames = [np.full((4, 4, 3), number, np.uint8) for number in range(20)]
+    pictures.save(frames, tmp_path / "x.mp4")
+    assert shown == [*range(20), *[19] * 12]
 
 
 def test_the_trained_parameters_are_those_of_the_least_loss() -> None:
