@@ -124,7 +124,14 @@ def save(frames: Sequence[Picture], file: Path) -> None:
     elif file.suffix in (".gif", ".webp"):
         durations = [round(1000 / rate)] * (len(images) - 1) + [round(1000 * LAST)]
         first, *following = images
-        first.save(file, save_all=True, append_images=following, duration=durations, loop=0)
+        first.save(
+            file,
+            save_all=True,
+            append_images=following,
+            duration=durations,
+            loop=0,
+            quality=50,  # of .webp
+        )
     else:
         images[-1].save(file)
 
