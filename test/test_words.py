@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Iterator
@@ -118,3 +119,36 @@ def test_docstrings_of_public_names_are_plain() -> None:
     british = {word for text in texts for word in re.findall(BRITISH, text, re.IGNORECASE)}
     assert not british - EXCEPT
     assert not [problem for text in texts for problem in idioms(text)]
+
+
+FOLDERS = ("ad", "analysis", "dialect", "examples", "frontend", "ir", "lang", "passes", "pipeline")
+OWN = r"\bof (?:its|their|our) own\b"  # a phrase of many messages, which tests of all passes quote
+
+
+def messages(tree: ast.Module) -> Iterator[str]:
+    """Yield the texts of a module that are not docstrings, with X in place of what is inserted."""
+    nodes = list(ast.walk(tree))
+    skipped = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    skipped |= {id(v) for node in nodes if isinstance(node, ast.JoinedStr) for v in node.values}
+    for node in nodes:
+        if id(node) not in skipped and isinstance(node, ast.JoinedStr):
+            parts = [
+                value.value if isinstance(value, ast.Constant) else "X" for value in node.values
+            ]
+            yield "".join(map(str, parts))
+        elif id(node) not in skipped and isinstance(node, ast.Constant):
+            yield str(node.value)
+
+
+def test_messages_are_plain() -> None:
+    texts = {
+        text
+        for folder in FOLDERS
+        for path in sorted((DOCS.parent / "mlirad" / folder).rglob("*.py"))
+        for text in messages(ast.parse(path.read_text()))
+        if " " in text
+    }
+    assert len(texts) > 1500
+    assert not {word for text in texts for word in re.findall(BRITISH, text, re.IGNORECASE)}
+    problems = [problem for text in texts for problem in idioms(text)]
+    assert not [problem for problem in problems if not re.search(OWN, problem)]

@@ -25,7 +25,7 @@ def problem_of(op: ir.Operation) -> str | None:
     foreign = [
         child.name for child in children_of(op) if child.name not in (*_INNER_BLOCKS, "snode.place")
     ]
-    return f"'{foreign[0]}' cannot stand in a layout tree" if foreign else None
+    return f"'{foreign[0]}' cannot be in a layout tree" if foreign else None
 
 
 def _problem_of_axes(op: ir.Operation) -> str | None:

@@ -111,7 +111,7 @@ class Migration(Communication):
         is_full = int(received.sum()) > self._rows
         if self.ranks.any_of(is_bad):
             raise TaichiRuntimeError(
-                "migrate: a destination is no rank, or there are more particles than rows"
+                "migrate: a destination is not a rank, or there are more particles than rows"
             )
         if self.ranks.any_of(is_full):
             raise TaichiRuntimeError(

@@ -139,7 +139,7 @@ class Robot(Simulator):
         self.lift[None] = 0.0
         fall = (self.x.to_numpy()[0] - self.x.to_numpy()[-1])[:, 1].mean()
         free = GRAVITY * DT**2 * self.times * (self.times + 1) / 2
-        return Comparison("fall of its centre in flight, whatever its legs do", fall, free, 1e-9)
+        return Comparison("fall of its center in flight, whatever its legs do", fall, free, 1e-9)
 
     def outcome(self) -> Outcome:
         way = float((self.x.to_numpy()[-1] - self.rest.to_numpy())[:, 0].mean())

@@ -101,7 +101,7 @@ class Walker(Material):
         self.lift[None] = 0.0
         fall = self.rest.to_numpy()[:, 1].mean() + 0.3 - self.x.to_numpy()[:, 1].mean()
         free = self.gravity * self.dt**2 * steps * (steps + 1) / 2
-        return Comparison("fall of its centre in flight, whatever its muscles do", fall, free, 1e-9)
+        return Comparison("fall of its center in flight, whatever its muscles do", fall, free, 1e-9)
 
     def outcome(self) -> Outcome:
         way = float((self.x.to_numpy() - self.rest.to_numpy())[:, 0].mean())

@@ -214,8 +214,8 @@ def launches_of_outlined_kernels(root: ir.Operation) -> None:
         ):
             refuse(
                 op,
-                "a launch of what is no 'gpu.func' here: run gpu-kernel-outlining first, and "
-                "nothing behind it",
+                "a launch of something that is not a 'gpu.func' here: run gpu-kernel-outlining "
+                "first, and nothing after it",
             )
 
 
@@ -229,7 +229,7 @@ def definitions(root: ir.Operation) -> None:
             continue
         for op in ops:
             if len(op.regions) and not te.defines_tensor(op):
-                refuse(op, f"'{op.name}' beside definitions of tensors")
+                refuse(op, f"'{op.name}' next to definitions of tensors")
             for inner in _inside(op):
                 if len(inner.regions) and not (te.is_reduce(inner) or is_branch(inner)):
                     refuse(inner, f"'{inner.name}' within the definition of a tensor")

@@ -95,7 +95,7 @@ def defining_op(value: ir.Value) -> ir.Operation | None:
 def enclosing(op: ir.Operation) -> ir.Operation:
     """The operation that another stands in."""
     parent = op.parent
-    assert parent is not None, f"{op.name} stands in nothing"
+    assert parent is not None, f"{op.name} has no parent"
     return parent
 
 

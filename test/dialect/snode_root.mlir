@@ -13,7 +13,7 @@
 
 // -----
 
-// expected-error @+1 {{'arith.constant' cannot stand in a layout tree}}
+// expected-error @+1 {{'arith.constant' cannot be in a layout tree}}
 "snode.root"() ({
   %0 = arith.constant 0 : i32
 }) {sym_name = "S0"} : () -> ()

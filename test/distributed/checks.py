@@ -367,7 +367,7 @@ def test_migration(folder: Path) -> None:
     assert np.allclose(x0.grad.to_numpy(), wanted, rtol=1e-14, atol=0)
     error = ti.TaichiRuntimeError
     where.fill(size if rank == 1 else 0)
-    refused(error, "a destination is no rank", lambda: dist.migrate(count, where, x))
+    refused(error, "a destination is not a rank", lambda: dist.migrate(count, where, x))
     where.fill(0)
     count[None] = rows
     refused(error, "more particles come to a rank", lambda: dist.migrate(count, where, x))

@@ -22,7 +22,7 @@ def mistaken(op: ir.Operation, value: ir.Value, block: ir.Block, type_: ir.Type)
     print(ir.StringAttr(op.attributes["kind"]).value + 1)  # a text used as a number
     op.operand(0)  # a method that there is not
     print(op.operands["a"])  # a position that is none
-    print(op.parent.name)  # of an operation that stands in nothing
+    print(op.parent.name)  # of an operation that has no parent
     print(value.owner.name)  # of an argument, the owner is a block
     print(value.type.width)  # a type of no known kind
     print(value.operands)  # a value where an operation is wanted

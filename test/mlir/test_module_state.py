@@ -74,7 +74,7 @@ def test_calls_go_on_where_the_last_one_ended() -> None:
 def test_a_derivative_that_the_state_would_carry_is_refused() -> None:
     carried, x, loss = ti.mlir.parse(CARRIED), ndarray(np.ones(4)), ndarray(0.0)
     assert [carried(np.full(4, 3.0)) for _ in range(2)] == [6, 18]
-    message = r"-:7:8: @state holds what carries a derivative, which calls would hand on"
+    message = r"-:7:8: @state holds what carries a derivative, which calls would pass on"
     with pytest.raises(ti.TaichiCompilationError, match=message), ti.ad.Tape(loss):
         carried(x, out=loss)
 

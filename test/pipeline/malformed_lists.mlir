@@ -2,8 +2,8 @@
 
 // CHECK: {{.*}}malformed_lists.mlir:15:{{[0-9]+}}: error: an iterator type 1, expected a string
 // CHECK: {{.*}}malformed_lists.mlir:27:{{[0-9]+}}: error: an iterator type true, expected a string
-// CHECK: {{.*}}malformed_lists.mlir:37:{{[0-9]+}}: error: dimensions that are no list of numbers
-// CHECK: {{.*}}malformed_lists.mlir:45:{{[0-9]+}}: error: permutation that are no list of numbers: "a"
+// CHECK: {{.*}}malformed_lists.mlir:37:{{[0-9]+}}: error: dimensions that are not a list of numbers
+// CHECK: {{.*}}malformed_lists.mlir:45:{{[0-9]+}}: error: permutation that are not a list of numbers: "a"
 // CHECK: {{.*}}malformed_lists.mlir:52:{{[0-9]+}}: error: 0 indexing maps of a product, expected 3
 // CHECK: {{.*}}malformed_lists.mlir:60:{{[0-9]+}}: error: an indexing map of a product that has no results
 // CHECK: {{.*}}malformed_lists.mlir:69:{{[0-9]+}}: error: an indexing map of a product that has no results

@@ -6,7 +6,7 @@
 }) {sym_name = "S0"} : () -> ()
 func.func @twice(%v: f32) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, []>
-  // expected-error @below {{field 'x' has 1 tangents, 3 are asked for}}
+  // expected-error @below {{field 'x' has 1 tangents, expected 3}}
   "field.store"(%v, %x) : (f32, !field.array<f32, []>) -> ()
   return
 }

@@ -71,7 +71,7 @@ func.func @either(%c: i1, %x: !field.array<f32, []>, %y: !field.array<f32, []>) 
 module attributes {gpu.container_module} {
   func.func private @launches(%p: !llvm.ptr) {
     %one = arith.constant 1 : index
-    // expected-error @below {{a launch of what is no 'gpu.func' here: run gpu-kernel-outlining first}}
+    // expected-error @below {{a launch of something that is not a 'gpu.func' here: run gpu-kernel-outlining first}}
     gpu.launch_func @k::@g blocks in (%one, %one, %one) threads in (%one, %one, %one) args(%p : !llvm.ptr)
     return
   }

@@ -35,7 +35,9 @@ class States:
     def _room(self, elements: Elements) -> Kept:
         room = elements.room()
         self._capacity.lend(
-            room, f"a snapshot of the state of a checkpointed loop, beside {len(self.kept)} others,"
+            room,
+            "a snapshot of the state of a checkpointed loop, in addition to "
+            f"{len(self.kept)} others,",
         )
         return room
 

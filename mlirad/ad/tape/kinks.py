@@ -33,7 +33,7 @@ class Kink(msgspec.Struct, frozen=True):
         )
         return (
             "every step, however small, crosses a decision (a branch, max, min, floor, or break): "
-            f"the slope is {before} before the point and {behind} behind it"
+            f"the slope is {before} before the point and {behind} after it"
         )
 
 

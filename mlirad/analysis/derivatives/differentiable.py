@@ -238,7 +238,7 @@ def _refuse_state(node: Node) -> None:
         refuse(
             node.op,
             f"{' '.join(map(str, role[1:]))} holds what carries a derivative, which calls would "
-            "hand on to one another: pass the memory as an argument",
+            "pass on to each other: pass the memory as an argument",
         )
 
 

@@ -84,7 +84,7 @@ def _problem(type_: str, arguments: int) -> str | None:
     if type_.startswith("!"):
         return None
     if not type_.startswith("("):
-        return f"{type_} is no type of a function"
+        return f"{type_} is not a function type"
     expected = len(split(type_[1 : closing(type_, 0) - 1]))
     if expected == arguments:
         return None

@@ -66,7 +66,7 @@ class Types:
         element = element_of(holder[0])
         if element is None:
             place = holder[1] if holder[1] >= 0 else self._place_of_holder()
-            raise self.fail(place, f"{holder[0]} is no type of something that has elements")
+            raise self.fail(place, f"{holder[0]} is not a type with elements")
         return element, -1
 
     def _place_of_holder(self) -> int:

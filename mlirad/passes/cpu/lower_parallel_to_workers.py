@@ -50,7 +50,7 @@ def loops_over_pieces(root: ir.Operation) -> None:
                 refuse(op, "a parallel loop, expected one from 0 in steps of 1 along one axis")
             for value in captured_values(op):
                 if not _is_a_word(value.type):
-                    refuse(op, f"a parallel loop that uses {value.type}, which is no word")
+                    refuse(op, f"a parallel loop that uses {value.type}, which is not a word")
 
 
 REQUIRES = (*KERNELS, loops_over_pieces)

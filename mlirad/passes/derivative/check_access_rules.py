@@ -90,7 +90,7 @@ class _Check:
             if node.array in redone:
                 verdict = f"redone, it is overwritten at {shown_place(redone[node.array][1].op)}"
             elif places:
-                verdict = f"safe, no write behind it at {', '.join(places)} meets it"
+                verdict = f"safe, no later write at {', '.join(places)} changes it"
             else:
                 verdict = "safe, the kernel does not write it"
             remark(node.op, f"the gradient reads {shown_array(node.array)} here again: {verdict}")

@@ -83,7 +83,7 @@ def _get_duals(graph: Graph, activity: Activity, forward: Forward, count: int) -
             continue
         if len(names) < count:
             raise TaichiCompilationError(
-                f"field '{node.array}' has {len(names)} tangents, {count} are asked for",
+                f"field '{node.array}' has {len(names)} tangents, expected {count}",
                 source_location(node.op.location),
             )
         type_ = graph.values[node.array_value].type

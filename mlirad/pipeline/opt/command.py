@@ -103,7 +103,8 @@ class _Command:
             )
         if settings.run_reproducer and (self.steps or by_name is not None):
             raise CommandError(
-                "the pipeline of '--run-reproducer' is in the file, and cannot be given beside it"
+                "the pipeline of '--run-reproducer' is in the file, and cannot be given on the "
+                "command line too"
             )
         if settings.run_reproducer and settings.split_input_file:
             raise CommandError(

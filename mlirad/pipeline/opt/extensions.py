@@ -36,7 +36,7 @@ def _run(file: str) -> None:
     name = f"mlirad_rules_{os.path.basename(file).removesuffix('.py')}"
     spec = spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
-        raise MLIRError(f"'{file}' is no program in Python, expected the ending .py")
+        raise MLIRError(f"'{file}' is not a Python program, expected the ending .py")
     module = sys.modules[name] = module_from_spec(spec)
     try:
         spec.loader.exec_module(module)

@@ -37,9 +37,9 @@ def _problem_of_iterators(text: str, end: int) -> str | None:
 
 def _problem_of_numbers(name: str, text: str, end: int) -> str | None:
     if _START.match(text, end) is None:
-        return f"{name} that are no list of numbers"
+        return f"{name} that are not a list of numbers"
     wrong = [item for item in _items(text, end) if not _NUMBER.match(item)]
-    return f"{name} that are no list of numbers: {wrong[0]}" if wrong else None
+    return f"{name} that are not a list of numbers: {wrong[0]}" if wrong else None
 
 
 def _problem_of_maps(text: str, end: int) -> str | None:

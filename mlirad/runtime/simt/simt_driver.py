@@ -71,7 +71,7 @@ class SimtDriver(Driver):
         with self._turn:
             block = self._blocks.remove(address)
             if block is None:
-                raise TaichiRuntimeError(f"{address:#x} is freed, and is no allocation")
+                raise TaichiRuntimeError(f"{address:#x} is freed, and is not an allocation")
             damaged = block.is_damaged()
             block.end()
             if not isinstance(block, _ReservedBlock):

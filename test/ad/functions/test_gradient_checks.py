@@ -247,7 +247,7 @@ def halvings(a):
 def test_a_decision_at_the_point_is_named(function: Any, before: str, behind: str) -> None:
     x, loss, total = losses_of(function)
     x[2] = 0.0
-    slopes = f"slope is {before} before the point and {behind} behind it"
+    slopes = f"slope is {before} before the point and {behind} after it"
     with pytest.warns(UserWarning, match=rf"In 'x'\[2\].*crosses a decision.*{slopes}"):
         ti.ad.check(loss, x, total)
 

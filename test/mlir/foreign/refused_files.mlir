@@ -5,7 +5,7 @@
 // RUN: not mlirad-opt %s --rules=%S/sample_rules.py 2>&1 | filecheck %s --check-prefix=DIALECT
 // DIALECT: sample_rules.py:{{.*}}: error: 'sample.{{.*}}': there is no dialect 'sample'
 // RUN: not mlirad-opt %s --rules=%s 2>&1 | filecheck %s --check-prefix=PYTHON
-// PYTHON: is no program in Python, expected the ending .py
+// PYTHON: is not a Python program, expected the ending .py
 
 func.func @f() {
   return

@@ -29,7 +29,7 @@ func.func @arrays(%x: !field.array<f32, [8]>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
-  // expected-error @+1 {{a parallel loop that uses !field.array<f32, [8]>, which is no word}}
+  // expected-error @+1 {{a parallel loop that uses !field.array<f32, [8]>, which is not a word}}
   scf.parallel (%i) = (%c0) to (%c8) step (%c1) {
     %v = "field.load"(%x, %i) : (!field.array<f32, [8]>, index) -> f32
     scf.reduce

@@ -27,7 +27,7 @@ func.func @verdicts(%i: index) {
   %v = "field.load"(%x, %j) : (!field.array<f32, [16]>, index) -> f32
   %w = math.sin %v : f32
   "field.store"(%w, %x, %j) : (f32, !field.array<f32, [16]>, index) -> ()
-  // expected-remark @+1 {{the gradient reads 'y' here again: safe, no write behind it at}}
+  // expected-remark @+1 {{the gradient reads 'y' here again: safe, no later write at}}
   %a = "field.load"(%y, %c0) : (!field.array<f32, [16]>, index) -> f32
   %b = arith.mulf %a, %a : f32
   "field.store"(%b, %y, %c1) : (f32, !field.array<f32, [16]>, index) -> ()

@@ -66,7 +66,7 @@ func.func private @double(%a: memref<2xf64>, %b: memref<2xf64>) {
 }
 func.func @same_memory(%a: memref<2xf64>, %da: memref<2xf64>, %db: memref<2xf64>) {
   %d = "grad.vjp"() {callee = @double, active = [0, 1]} : () -> ((memref<2xf64>, memref<2xf64>, memref<2xf64>, memref<2xf64>) -> ())
-  // expected-error @+1 {{arguments 0 and 1 may share memory: a derivative of @double takes them for different memory}}
+  // expected-error @+1 {{arguments 0 and 1 may share memory: a derivative of @double treats them as different memory}}
   func.call_indirect %d(%a, %a, %da, %db) : (memref<2xf64>, memref<2xf64>, memref<2xf64>, memref<2xf64>) -> ()
   return
 }
@@ -82,7 +82,7 @@ func.func private @double(%a: memref<2xf64>, %b: memref<2xf64>) {
 }
 func.func @same_buffer(%a: memref<2xf64>, %b: memref<2xf64>, %da: memref<2xf64>) {
   %d = "grad.vjp"() {callee = @double, active = [0, 1]} : () -> ((memref<2xf64>, memref<2xf64>, memref<2xf64>, memref<2xf64>) -> ())
-  // expected-error @+1 {{arguments 2 and 3 may share memory: a derivative of @double takes them for different memory}}
+  // expected-error @+1 {{arguments 2 and 3 may share memory: a derivative of @double treats them as different memory}}
   func.call_indirect %d(%a, %b, %da, %da) : (memref<2xf64>, memref<2xf64>, memref<2xf64>, memref<2xf64>) -> ()
   return
 }
@@ -98,7 +98,7 @@ func.func private @double(%a: memref<2xf64>, %b: memref<2xf64>) {
 }
 func.func private @passes_on(%a: memref<2xf64>, %b: memref<2xf64>, %da: memref<2xf64>, %db: memref<2xf64>) {
   %d = "grad.vjp"() {callee = @double, active = [0, 1]} : () -> ((memref<2xf64>, memref<2xf64>, memref<2xf64>, memref<2xf64>) -> ())
-  // expected-error @+1 {{arguments 0 and 1 may share memory: a derivative of @double takes them for different memory}}
+  // expected-error @+1 {{arguments 0 and 1 may share memory: a derivative of @double treats them as different memory}}
   func.call_indirect %d(%a, %b, %da, %db) : (memref<2xf64>, memref<2xf64>, memref<2xf64>, memref<2xf64>) -> ()
   return
 }

@@ -44,7 +44,7 @@ class Aliases:
                     refuse(
                         self.call,
                         f"arguments {first} and {second} may share memory: a derivative of "
-                        f"@{symbol_of(self.target.primal)} takes them for different memory",
+                        f"@{symbol_of(self.target.primal)} treats them as different memory",
                     )
 
 

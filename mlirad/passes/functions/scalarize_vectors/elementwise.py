@@ -87,7 +87,7 @@ def _parsed_numbers(
 ) -> list[ir.Attribute]:
     text = str(attribute).removeprefix("dense<").partition(">")[0]
     if '"' in text:
-        refuse(op, f"'{op.name}' of so many numbers of {element}")
+        refuse(op, f"'{op.name}' of this many numbers of {element}")
     return [ir.Attribute.parse(f"{word} : {element}") for word in re.findall(r"[^][,\s]+", text)]
 
 

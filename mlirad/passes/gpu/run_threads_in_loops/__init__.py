@@ -64,7 +64,7 @@ def _call(op: ir.Operation, kernels: dict[tuple[str, str], ir.Operation]) -> Non
         refuse(op, "a launch with a stream, clusters or memory whose size it gives")
     holder, name = ir.SymbolRefAttr(op.attributes["kernel"]).value
     if (holder, name) not in kernels:
-        refuse(op, f"a launch of '{name}', which is no kernel")
+        refuse(op, f"a launch of '{name}', which is not a kernel")
     operands = list(op.operands)
     with before(op):
         counts = [_as_index(value) for value in operands[:SIZES]]
