@@ -46,7 +46,7 @@ def check_loss(loss: object) -> None:
             )
     else:
         raise TaichiRuntimeError(
-            f"The loss of `Tape` must be a 0-D field, not a {type(loss).__name__}: write "
+            f"The loss of `Tape` must be a 0-D field, got {type(loss).__name__}: write "
             "ti.ad.Tape(loss), and loss[None] for its number"
         )
 

@@ -75,9 +75,8 @@ class Expr(Operators):
 
     def __bool__(self) -> bool:
         raise TaichiTypeError(
-            "the truth of a value that is known only at run time cannot steer Python code; use "
-            "if/while in a kernel, or ti.static on a constant; a function that a kernel calls "
-            "needs @ti.func"
+            "Python code cannot branch on a value that is known only at run time; use if/while "
+            "in a kernel, or ti.static on a constant; a function that a kernel calls needs @ti.func"
         )
 
     def __index__(self) -> int:
@@ -339,7 +338,7 @@ def truth(value: Scalar) -> Any:
         return cast(value, u1)
     if not is_scalar(value):
         raise TaichiTypeError(
-            f"a condition must be a scalar, not {type(value).__name__}: x[i] is a scalar"
+            f"expected a scalar as the condition, got {type(value).__name__}: x[i] is a scalar"
         )
     return bool(value)
 
