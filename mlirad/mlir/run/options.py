@@ -60,17 +60,21 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("file", help="a module, as text")
     add("values", nargs="*", help="the arguments of the function", metavar="VALUE")
-    add("--entry", help="the function, if there are several")
+    add("--entry", help="the function to run, if the file has several")
     add("--irdl-file", help="load the dialects that a file defines in IRDL", metavar="FILE")
-    add("--rules", help="a program that gives ops derivatives and lowerings", metavar="FILE.py")
+    add(
+        "--rules",
+        help="a Python file that registers derivatives and lowerings of ops",
+        metavar="FILE.py",
+    )
     add("--arch", default="cpu", choices=ARCHES, help="the machine")
     add(
         *("--field", "-f"),
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="a field, or arg0.grad, the adjoint of an array argument; * stands for all that are "
-        "not named, which start at zero",
+        help="a field, or arg0.grad, the adjoint of an array argument; * stands for all others, "
+        "which start at zero",
     )
     add("--grad", action="store_true", help="print the gradients of the sum of all results")
     add("--check", action="store_true", help="compare all derivatives with central differences")
@@ -79,12 +83,21 @@ def _parser() -> argparse.ArgumentParser:
         nargs="?",
         const="",
         metavar="PASS",
-        help="compare with what runs without the passes, or without those from PASS on; if it is "
-        "not differentiated yet, in both modes",
+        help="compare with a run without the passes, or without those from PASS on; in both "
+        "modes, if the function is not differentiated yet",
     )
-    add("--optimize", action="store_true", help="lower a kernel as it is when Python launches it")
+    add(
+        "--optimize",
+        action="store_true",
+        help="lower a kernel with the passes that a launch from Python uses",
+    )
     add("--time", action="store_true", help="print the time of a run")
-    add("--seed", type=int, default=0, help="of the directions of --check and --compare")
+    add(
+        "--seed",
+        type=int,
+        default=0,
+        help="the seed of the random directions of --check and --compare",
+    )
     add("--save", type=Path, help="write results and gradients to FOLDER/*.npy", metavar="FOLDER")
     return parser
 

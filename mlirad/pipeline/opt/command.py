@@ -20,8 +20,8 @@ _DESCRIPTION = """usage: mlirad-opt [options] [passes] [FILE]
 
 Run passes on textual IR, or on bytecode, of a file or of the standard input (-).
 
---NAME or --NAME=OPTION=VALUE runs a pass, ours or upstream's, in the order given; several options
-are written --NAME="OPTION=VALUE OPTION=VALUE". One dash is as good as two.
+--NAME or --NAME=OPTION=VALUE runs a pass of mlirad or of MLIR, in the order given; several options
+are written --NAME="OPTION=VALUE OPTION=VALUE". One dash works like two.
 """
 _SWITCH = {"": True, "true": True, "1": True, "false": False, "0": False}
 

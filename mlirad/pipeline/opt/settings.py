@@ -79,7 +79,7 @@ FLAGS = (
     Flag(
         ("o",),
         "output",
-        "the file to write, - for the standard output; written where all went well",
+        "the output file, or - for the standard output; written only if there is no error",
         str,
         "FILE",
     ),
@@ -95,7 +95,7 @@ FLAGS = (
     Flag(
         ("chip",),
         "chip",
-        "the processor for --emit=ptx (sm_90), amdgpu (gfx942), or asm",
+        "the target for --emit=ptx (sm_90), amdgpu (gfx942), or asm",
         str,
         "NAME",
     ),
@@ -109,20 +109,19 @@ FLAGS = (
     Flag(
         ("split-input-file",),
         "split_input_file",
-        "run on every chunk between lines '// -----' by itself",
+        "run on each chunk between lines '// -----' separately",
     ),
     Flag(
         ("verify-diagnostics",),
         "verify_diagnostics",
-        "fail unless what is reported is what comments expect, "
-        "expected-error @+1 {{part of the message}}, or expected-error-re {{with {{regular}} "
-        "expressions}}",
+        "fail unless the diagnostics match the comments, expected-error @+1 {{part of the "
+        "message}}, or expected-error-re {{with {{regular}} expressions}}",
     ),
     Flag(("verify-each",), "verify_each", "verify after every pass (unless =false)"),
     Flag(
         ("no-implicit-module",),
         "implicit_module",
-        "take the one operation that is read as it is",
+        "do not wrap the input in a module",
         value=False,
     ),
     Flag(
@@ -131,12 +130,12 @@ FLAGS = (
         "accept operations that no dialect defines",
     ),
     Flag(("mlir-print-debuginfo",), "debug_information", "write locations"),
-    Flag(("mlir-print-op-generic",), "generic", "write operations, ours too, in generic form"),
+    Flag(("mlir-print-op-generic",), "generic", "write operations in generic form"),
     Flag(("mlir-print-local-scope",), "local_scope", "write no aliases"),
     Flag(
         ("mlir-elide-elementsattrs-if-larger",),
         "elide_larger",
-        "leave out constants of more elements",
+        "omit constants with more elements",
         int,
         "COUNT",
     ),
@@ -163,12 +162,14 @@ FLAGS = (
     Flag(
         ("mlir-print-ir-after-change",),
         "print_after_change",
-        "show it after passes that changed it",
+        "show the IR after passes that changed it",
     ),
     Flag(
-        ("mlir-print-ir-after-failure",), "print_after_failure", "show it after a pass that failed"
+        ("mlir-print-ir-after-failure",),
+        "print_after_failure",
+        "show the IR after a pass that failed",
     ),
-    Flag(("mlir-timing",), "timing", "say how long each pass took, on the standard error"),
+    Flag(("mlir-timing",), "timing", "print the time of each pass to the standard error"),
     Flag(
         ("dump-pass-pipeline",),
         "dump_pipeline",
@@ -177,14 +178,14 @@ FLAGS = (
     Flag(
         ("mlir-pass-pipeline-crash-reproducer",),
         "reproducer",
-        "where a pass fails, or MLIR dies, write the program and the pipeline to a file",
+        "if a pass fails, or MLIR crashes, write the program and the pipeline to a file",
         str,
         "FILE",
     ),
     Flag(
         ("run-reproducer",),
         "run_reproducer",
-        "run the pipeline that is written in the file that is read",
+        "run the pipeline stored in the input file",
     ),
     Flag(
         ("irdl-file",),
@@ -196,16 +197,16 @@ FLAGS = (
     Flag(
         ("rules",),
         "rules",
-        "run a file in Python first, which gives ops derivatives and lowerings",
+        "first run a Python file that registers derivatives and lowerings of ops",
         str,
         "FILE",
     ),
-    Flag(("list-passes",), "request", "write the names of our passes", value=Request.PASSES),
+    Flag(("list-passes",), "request", "write the names of mlirad's passes", value=Request.PASSES),
     Flag(("show-dialects",), "request", "write the names of all dialects", value=Request.DIALECTS),
     Flag(
         ("print-irdl",),
         "request",
-        "write our dialects in IRDL, for --irdl-file of other tools",
+        "write mlirad's dialects in IRDL, for --irdl-file of other tools",
         value=Request.IRDL,
     ),
     Flag(("version",), "request", "write the version", value=Request.VERSION),
