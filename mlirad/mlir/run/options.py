@@ -16,6 +16,14 @@ ARCHES = {"cpu": cpu, "simt": simt, "cuda": cuda}
 _EPILOG = f"""A value is {KINDS}. Passes and pipelines are named as for mlirad-opt, and run first:
 mlirad-run FILE --hoist-loads --pass-pipeline=... It prints the results, and then what the function
 left in arrays and fields that it changed."""
+_FIELD = (
+    "a field, or arg0.grad, the adjoint of an array argument; * stands for all others, which "
+    "start at zero"
+)
+_COMPARE = (
+    "compare with a run without the passes, or without those from PASS on; in both modes, if "
+    "the function is not differentiated yet"
+)
 
 
 class Options(argparse.Namespace):
@@ -62,19 +70,14 @@ def _parser() -> argparse.ArgumentParser:
     add("values", nargs="*", help="the arguments of the function", metavar="VALUE")
     add("--entry", help="the function to run, if the file has several")
     add("--irdl-file", help="load the dialects that a file defines in IRDL", metavar="FILE")
-    add(
-        "--rules",
-        help="a Python file that registers derivatives and lowerings of ops",
-        metavar="FILE.py",
-    )
+    add("--rules", help="a Python file with derivatives and lowerings", metavar="FILE.py")
     add("--arch", default="cpu", choices=ARCHES, help="the machine")
     add(
         *("--field", "-f"),
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="a field, or arg0.grad, the adjoint of an array argument; * stands for all others, "
-        "which start at zero",
+        help=_FIELD,
     )
     add("--grad", action="store_true", help="print the gradients of the sum of all results")
     add("--check", action="store_true", help="compare all derivatives with central differences")
@@ -83,21 +86,11 @@ def _parser() -> argparse.ArgumentParser:
         nargs="?",
         const="",
         metavar="PASS",
-        help="compare with a run without the passes, or without those from PASS on; in both "
-        "modes, if the function is not differentiated yet",
+        help=_COMPARE,
     )
-    add(
-        "--optimize",
-        action="store_true",
-        help="lower a kernel with the passes that a launch from Python uses",
-    )
+    add("--optimize", action="store_true", help="lower a kernel as a launch from Python does")
     add("--time", action="store_true", help="print the time of a run")
-    add(
-        "--seed",
-        type=int,
-        default=0,
-        help="the seed of the random directions of --check and --compare",
-    )
+    add("--seed", type=int, default=0, help="the seed of --check and --compare")
     add("--save", type=Path, help="write results and gradients to FOLDER/*.npy", metavar="FOLDER")
     return parser
 
