@@ -93,7 +93,7 @@ def within(program: Program, memory: int) -> Cost:
         with ti.ad.Tape(program.loss, memory=memory) as tape:
             program.run(lambda steps: steps)
     except TaichiMemoryError as error:
-        found = re.search(r"memory=(\d+) is the least", str(error))
+        found = re.search(r"memory=(\d+) is the lowest", str(error))
         assert found, str(error)
         return within(program, int(found.group(1)))
     seconds, budget = time.process_time() - begun, tape.ledger.keeper

@@ -21,7 +21,7 @@ def within(loss: ti.Field, run: Callable[[], None], memory: Any) -> ti.ad.Tape:
         with ti.ad.Tape(loss, memory=memory) as tape:
             run()
     except TaichiMemoryError as error:
-        found = re.search(r"memory=(\d+) is the least", str(error))
+        found = re.search(r"memory=(\d+) is the lowest", str(error))
         assert found, str(error)
         raise TooSmall(int(found.group(1))) from None
     return tape

@@ -408,7 +408,7 @@ MISTAKES = {
     "s if i else 1.0": "the branches of a conditional expression are a scalar and a struct",
     "ti.select(i, s, t)": "cannot be a value in a kernel",
     "s[0]": "a struct is indexed by the name of a member",
-    "not s": "a condition must be a scalar",
+    "not s": "expected a scalar as the condition",
     "needs(Pair())": "expected a <ti.StructType mass=f32, .* here: its members are",
 }
 WRONG_STATEMENTS = {

@@ -358,7 +358,7 @@ def test_a_budget_that_is_too_small_names_the_least() -> None:
     within(chain.loss, chain.run, least)
     chain.prepare()
     with (
-        pytest.raises(TaichiMemoryError, match=f"memory={least} is the least"),
+        pytest.raises(TaichiMemoryError, match=f"memory={least} is the lowest"),
         ti.ad.Tape(chain.loss, memory=least - 1),
     ):
         chain.run()
@@ -464,7 +464,7 @@ def test_a_program_of_which_nothing_is_kept_needs_no_memory(memory: Any) -> None
 )
 def test_amounts_that_are_none(memory: Any) -> None:
     chain = Chain()
-    with pytest.raises(TaichiTypeError, match="memory= is a number of bytes"):
+    with pytest.raises(TaichiTypeError, match="expected memory= as a number of bytes"):
         ti.ad.Tape(chain.loss, memory=memory)
 
 

@@ -705,7 +705,7 @@ class TestRefused:
         )
         self.refuse(p, "like '512MB', got 'much'", snapshots=None, memory="much", error=TypeError)
         self.refuse(p, "expected a range or another iterable, got int", over=7, error=TypeError)
-        with pytest.raises(TypeError, match="step is a function"), ti.ad.Tape(p.loss):
+        with pytest.raises(TypeError, match="expected a function as step"), ti.ad.Tape(p.loss):
             ti.ad.checkpointed(3, range(7), state=p.state, snapshots=3)
 
     def test_states(self) -> None:

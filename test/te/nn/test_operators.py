@@ -151,7 +151,7 @@ def _wrong() -> dict[str, tuple[Callable[[], Any], str]]:
         "axis twice": (lambda: nn.sum(x, (1, -3)), "names one twice"),
         "reshape": (lambda: nn.reshape(x, (3, 9)), "have different numbers of elements"),
         "reshape of a size": (lambda: nn.reshape(line, (3, -1)), r"shape is \(3, -1\): no extent"),
-        "a size behind another": (lambda: nn.flatten(given(4, n), 0), "n.* has to be a number"),
+        "a size behind another": (lambda: nn.flatten(given(4, n), 0), "n.* must be a number"),
         "transpose": (lambda: nn.transpose(table, (0, 0)), "names one twice"),
         "concat": (lambda: nn.concat([x, w]), "extents 2 are 9 and 3"),
         "nothing to concat": (
@@ -190,7 +190,7 @@ def _wrong() -> dict[str, tuple[Callable[[], Any], str]]:
         "unpool": (lambda: nn.max_unpool2d(x, x, 2), r"the pool of the images has the shape"),
         "circular without size": (
             lambda: nn.conv1d(given(1, 1, n), given(1, 1, 3), padding=1, mode="circular"),
-            "extent n.* has to be a number, where padding is circular",
+            "extent n.* must be a number if padding is circular",
         ),
     }
 
