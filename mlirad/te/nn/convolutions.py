@@ -65,7 +65,7 @@ def _reader(caller: str, x: Tensor, slid: Windows, mode: str, is_last: bool) -> 
         refuse(caller, f"mode={mode!r}", "is neither 'zeros' nor 'circular'")
     if mode == "circular":
         for extent in slid.extents:
-            if not fixed_extent(caller, "x", extent, "where padding is circular"):
+            if not fixed_extent(caller, "x", extent, "if padding is circular"):
                 refuse(caller, "x", f"is {x!r}: there is nothing to pad with")
     padded = slid.read_around if mode == "circular" else slid.read_padded
 

@@ -190,7 +190,7 @@ def _wrong() -> dict[str, tuple[Callable[[], Any], str]]:
         "unpool": (lambda: nn.max_unpool2d(x, x, 2), r"the pool of the images has the shape"),
         "circular without size": (
             lambda: nn.conv1d(given(1, 1, n), given(1, 1, 3), padding=1, mode="circular"),
-            "extent n.* must be a number if padding is circular",
+            "extent n.* must be a number, if padding is circular",
         ),
     }
 
