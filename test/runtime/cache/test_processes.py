@@ -178,7 +178,7 @@ def test_a_folder_that_is_not_used(folder: Path) -> None:
     stump = folder.parent / "stump"
     stump.write_bytes(b"")
     refused = f"another user owns '{folder}' or may write to it"
-    for path, words in ((folder, refused), (stump, "is no folder")):
+    for path, words in ((folder, refused), (stump, "is not a folder")):
         compiled, complained = ended(started(path, PROGRAM, "1"))
         assert compiled == "2" and words in complained
     assert [path.name for path in folder.iterdir()] == []
