@@ -119,7 +119,7 @@ def test_fields_are_added_up() -> None:
     y = ti.field(ti.f32, MIB // 2)
     with pytest.raises(
         ti.TaichiMemoryError,
-        match=r"field 'late' of shape .* beside 6.0 MiB that the program asked for",
+        match=r"field 'late' of shape .* in addition to 6.0 MiB",
     ):
         ti.field(ti.f32, MIB, name="late")
     trees.destroy()

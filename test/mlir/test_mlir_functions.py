@@ -114,7 +114,7 @@ def test_a_file_with_several_functions(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ((np.ones(2),), "1 arguments, expected 2"),
+        ((np.ones(2),), "expected 2 arguments, got 1"),
         ((np.ones(2, np.float32), 1.0), "argument 0 is of float32, expected f64"),
         ((np.ones((2, 2)), 1.0), r"argument 0 has the shape \(2, 2\), expected \(\?\)"),
         ((3.0, 1.0), "argument 0 is a float, expected an array"),

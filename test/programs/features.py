@@ -371,7 +371,7 @@ def _second_order() -> None:
     close(np.asarray(found).reshape(-1), 12 * numbers(N) ** 2 * direction)
 
 
-@feature("functions with derivatives of their own, inside kernels")
+@feature("functions with custom derivatives, inside kernels")
 def _custom() -> None:
     x, loss = field(N), scalar()
 

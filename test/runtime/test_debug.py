@@ -201,7 +201,7 @@ def test_what_is_written_beside_fields_is_noticed(place: int) -> None:
     run()
     ctypes.memset(x.memory.address + place, 1, 8)
     with pytest.raises(
-        ti.TaichiAssertionError, match="kernel 'run': memory beside 'x' was written"
+        ti.TaichiAssertionError, match="kernel 'run': memory next to 'x' was overwritten"
     ):
         run()
     run()
@@ -222,7 +222,9 @@ def test_what_is_written_beside_arrays_is_noticed(place: int) -> None:
     run(x, y)
     for one, name in ((x, "a"), (y.grad, "b.grad")):
         ctypes.memset(one.address + place, 1, 8)
-        with pytest.raises(ti.TaichiAssertionError, match=f"memory beside '{name}' was written"):
+        with pytest.raises(
+            ti.TaichiAssertionError, match=f"memory next to '{name}' was overwritten"
+        ):
             run(x, y)
     run(x, y)
     assert y.to_numpy().tolist() == [4] * 5 and x.to_numpy().tolist() == [0] * 5
@@ -244,7 +246,7 @@ def test_what_is_written_beside_sparse_fields_is_noticed(place: int) -> None:
     x[9] = 2
     run()
     ctypes.memset(x.memory.address + place, 1, 4)
-    with pytest.raises(ti.TaichiAssertionError, match="memory beside 'x' was written"):
+    with pytest.raises(ti.TaichiAssertionError, match="memory next to 'x' was overwritten"):
         run()
     run()
     assert x[9] == 5 and x.to_numpy().sum() == 5 + 7 * 3

@@ -219,7 +219,7 @@ def test_a_given_gradient_that_overwrites_the_program_is_named(squares: Squares)
     def looked_grad() -> None:
         spoil()
 
-    with pytest.raises(TaichiRuntimeError, match=r"gradient function of function 'looked' overwrites field"):
+    with pytest.raises(TaichiRuntimeError, match=r"function 'looked' overwrites field"):
         squares.gradient(looked, memory="1MB")
 
 
