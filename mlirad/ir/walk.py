@@ -203,6 +203,11 @@ def has_uses(value: ir.Value) -> bool:
     return next(iter(value.uses), None) is not None
 
 
+def users_of(value: ir.Value) -> list[ir.Operation]:
+    """Return the operations that use a value, one for each use."""
+    return [use.owner.operation for use in value.uses]
+
+
 def replace(op: ir.Operation, values: Iterable[ir.Value]) -> None:
     """Let values stand for the results of an operation, and erase it."""
     for result, value in zip(op.results, values):

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from mlirad.analysis.linear import LinearForms
 from mlirad.analysis.linear import number as linear_number
 from mlirad.bindings import ir
-from mlirad.dialect.field import is_atomic, is_load
+from mlirad.dialect.field import AtomicKind, atomic_kind, is_atomic, is_load
 from mlirad.dialect.grad import AllocOp, FreeOp, PopOp, PushOp
 from mlirad.ir import build as b
 from mlirad.ir.ops import Arith
@@ -35,6 +35,7 @@ from mlirad.ir.walk import (
     has_uses,
     is_zero,
     operations,
+    users_of,
 )
 
 _COMPARISONS = (Arith.CMPF, Arith.CMPI)
@@ -66,7 +67,7 @@ def track_choices(module: ir.Operation) -> None:
 
 def _choice_of(stack: ir.Operation) -> _Choice | None:
     """Return the choice whose values a stack keeps, and nothing else."""
-    users = _users(stack.results[0])
+    users = users_of(stack.results[0])
     pushes, pops = (list(filter(view.holds, users)) for view in (PushOp, PopOp))
     if len(pushes) != 1 or len(pops) != 1 or len(users) - 2 != sum(map(FreeOp.holds, users)):
         return None
@@ -75,10 +76,6 @@ def _choice_of(stack: ir.Operation) -> _Choice | None:
     if not is_for(loop) or not is_for(reverse) or loop.block != reverse.block or loop == reverse:
         return None
     return _matched(stack, push, pop, For(loop), For(reverse))
-
-
-def _users(value: ir.Value) -> list[ir.Operation]:
-    return [use.owner.operation for use in value.uses]
 
 
 def _matched(
@@ -93,11 +90,11 @@ def _matched(
     condition = None if select is None else defining_op(select.operands[0])
     if select is None or condition is None or condition.name not in _COMPARISONS:
         return None
-    users = set(_users(value))
+    users = set(users_of(value))
     if users != {push, select, condition} or value in select.operands[:1]:
         return None
     keeps = select.operands[1] == value
-    decisions = _users(pop.results[0])
+    decisions = users_of(pop.results[0])
     if len(decisions) != 1 or not _Equality(loop, pop).of(condition, decisions[0]):
         return None
     passed = _passed_adjoint(reverse, decisions[0], keeps)
@@ -133,11 +130,11 @@ def _passed_adjoint(
 ) -> tuple[ir.Operation, int] | None:
     """Return the selection of the adjoint, or 0, that the next iteration of the reverse gets, and
     its position, if a decision decides nothing but who gets this adjoint."""
-    selects = _users(decision.results[0])
+    selects = users_of(decision.results[0])
     yields = list(block_operations(reverse.body)[-1].operands)
     for position, adjoint in enumerate(reverse.carried):
         passed = defining_op(yields[position])
-        if passed is not None and passed in selects and set(_users(adjoint)) == set(selects):
+        if passed is not None and passed in selects and set(users_of(adjoint)) == set(selects):
             orders = [_order(op, adjoint) for op in selects]
             if None not in orders and all(
                 order == (keeps == (op == passed)) for op, order in zip(selects, orders)
@@ -158,7 +155,7 @@ def _order(op: ir.Operation, adjoint: ir.Value) -> bool | None:
 
 
 class _Equality:
-    """What is the same in an iteration of a loop and in the one of the reverse loop for it."""
+    """Compares an iteration of a loop with the iteration of the reverse loop for it."""
 
     def __init__(self, loop: For, pop: ir.Operation) -> None:
         self.loop, self.number = loop, pop.operands[1]
@@ -187,7 +184,7 @@ class _Equality:
     def _is_pushed(self, value: ir.Value, pop: ir.Operation) -> bool:
         """Return whether a value is what a pop gives for this iteration."""
         stack, number = pop.operands
-        pushes = list(filter(PushOp.holds, _users(stack)))
+        pushes = list(filter(PushOp.holds, users_of(stack)))
         if number != self.number or len(pushes) != 1:
             return False
         pushed, _, place = pushes[0].operands
@@ -206,7 +203,7 @@ def _track(choice: _Choice) -> None:
         choice.decision.results[0].replace_all_uses_with(decision)
         choice.decision.erase()
         choice.pop.erase()
-    for user in _users(choice.stack.results[0]):
+    for user in users_of(choice.stack.results[0]):
         user.erase()
     choice.stack.erase()
 
@@ -239,11 +236,12 @@ def _carry_last(choice: _Choice) -> ir.Value:
 
 def _only_adds(choice: _Choice) -> bool:
     """Return whether a reverse loop only adds the adjoint where the choice was made."""
-    selects = _users(choice.decision.results[0])
+    selects = users_of(choice.decision.results[0])
     adjoints = {op.results[0] for op in selects if op != choice.passed}
     for op in block_operations(choice.reverse.body)[:-1]:
         if is_atomic(op):
-            if op.operands[0] not in adjoints or has_uses(op.results[0]):
+            is_sum = atomic_kind(op) == AtomicKind.ADD and not has_uses(op.results[0])
+            if op.operands[0] not in adjoints or not is_sum:
                 return False
         elif not (is_pure(op) or is_load(op) or op == choice.pop):
             return False
@@ -260,9 +258,11 @@ def _add_once(choice: _Choice, last: ir.Value) -> None:
         branch = b.if_else(is_chosen, [], with_else=False)
         left = b.select(is_chosen, zero, adjoint)
     values: dict[ir.Value, ir.Value] = {number: last}
-    for select in _users(choice.decision.results[0]):
+    for select in users_of(choice.decision.results[0]):
         values[select.results[0]] = adjoint
     with at_end(branch.then, reverse.location):
+        final = b.sub(list(reverse.operands)[1], b.index(1))
+        values[choice.reverse.induction] = b.sub(final, last)
         for op in block_operations(choice.reverse.body)[:-1]:
             if is_atomic(op):
                 _clone_with_operands(op, values)

@@ -58,6 +58,51 @@ func.func @adds() {
   return
 }
 
+// An index may depend on the number of the reverse loop in other ways.
+// CHECK-LABEL: func.func @shifted
+// CHECK: scf.if
+// CHECK: %[[R:.*]] = arith.subi %{{.*}}, %{{.*}}#1
+// CHECK: %[[K:.*]] = arith.subi %c63, %[[R]]
+// CHECK: %[[L:.*]] = arith.muli %[[K]]
+// CHECK: field.atomic add %{{.*}}, %{{.*}}[%[[L]]]
+// CHECK-NOT: scf.for
+// CHECK: return
+func.func @shifted() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c63 = arith.constant 63 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [64]>
+  %dx = "field.get"() {field = @x.grad} : () -> !field.array<f32, [64]>
+  %dy = "field.get"() {field = @y.grad} : () -> !field.array<f32, []>
+  %first = "field.load"(%x, %c0) : (!field.array<f32, [64]>, index) -> f32
+  %s = "grad.alloc"(%c64) : (index) -> !grad.stack<f32>
+  %most = scf.for %j = %c0 to %c64 step %c1 iter_args(%m = %first) -> (f32) {
+    "grad.push"(%m, %s, %j) : (f32, !grad.stack<f32>, index) -> ()
+    %v = "field.load"(%x, %j) : (!field.array<f32, [64]>, index) -> f32
+    %keeps = arith.cmpf ogt, %m, %v : f32
+    %n = arith.select %keeps, %m, %v : f32
+    scf.yield %n : f32
+  }
+  %g = "field.load"(%dy) : (!field.array<f32, []>) -> f32
+  %left = scf.for %r = %c0 to %c64 step %c1 iter_args(%a = %g) -> (f32) {
+    %j = arith.subi %c63, %r : index
+    %m = "grad.pop"(%s, %j) : (!grad.stack<f32>, index) -> f32
+    %v = "field.load"(%x, %j) : (!field.array<f32, [64]>, index) -> f32
+    %keeps = arith.cmpf ogt, %m, %v : f32
+    %passed = arith.select %keeps, %a, %zero : f32
+    %taken = arith.select %keeps, %zero, %a : f32
+    %k = arith.subi %c63, %r : index
+    %l = arith.muli %k, %c1 : index
+    %o = "field.atomic"(%taken, %dx, %l) {kind = "add", field.derivative} : (f32, !field.array<f32, [64]>, index) -> f32
+    scf.yield %passed : f32
+  }
+  "grad.free"(%s) : (!grad.stack<f32>) -> ()
+  %o = "field.atomic"(%left, %dx, %c0) {kind = "add", field.derivative} : (f32, !field.array<f32, [64]>, index) -> f32
+  return
+}
+
 // Other work of a reverse loop stays, and what is kept is decided by the number.
 // CHECK-LABEL: func.func @computes
 // CHECK-NOT: grad.
