@@ -1,4 +1,4 @@
-"""What the installed MLIR bindings lack: the stubs beside this file list all that mlirad uses."""
+"""The names that the MLIR bindings lack: the stubs beside this file list all that mlirad uses."""
 
 from __future__ import annotations
 

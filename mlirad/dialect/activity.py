@@ -53,7 +53,7 @@ class DeactivateOp(View, dialect=Snode, name="deactivate", effects=[writes("acti
 
 
 class IsActiveOp(View, dialect=Snode, name="is_active", effects=[reads("activity")]):
-    """Whether a cell is active. With the attribute `visits`, a serial loop over active cells asks.
+    """Tells if a cell is active. With the attribute `visits`, a serial loop over active cells asks.
 
     `%a = snode.is_active @p[%i]`
 

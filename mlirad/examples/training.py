@@ -1,4 +1,4 @@
-"""What the ten simulators share: the shape of their class, and the training with a progress bar."""
+"""Base of the ten simulators: the shape of their class, and the training with a progress bar."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What a run achieved, in units that a person understands."""
+    """The achievement of a run, in units that a person understands."""
 
     text: str  # with `{}` in the place of the figure
     value: float

@@ -19,8 +19,8 @@ from mlirad.pipeline.ptx_writer import llvm
 def target_machine(
     triple: str, chip: str, chips: Iterable[str], features: str = "", **options: str
 ) -> llvm.TargetMachine:
-    """What writes code for a chip, with options of llvmlite. Raises TaichiCompilationError for a
-    chip that is not known."""
+    """Return the code generator for a chip, with options of llvmlite. Raises
+    TaichiCompilationError for an unknown chip."""
     if chip not in chips:
         raise TaichiCompilationError(f"unknown chip '{chip}', expected one of {', '.join(chips)}")
     _initialize()

@@ -109,7 +109,7 @@ def available_memory() -> int:
 
 
 def _facts() -> dict[str, int]:
-    """What the system says of memory, in bytes."""
+    """Return the memory that the system reports, in bytes."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:

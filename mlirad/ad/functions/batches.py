@@ -11,6 +11,7 @@ import numpy as np
 
 from mlirad.errors import TaichiTypeError
 from mlirad.frontend.python.source.function import Function
+from mlirad.lang.arguments.foreign_array import is_torch
 from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.kernel import Kernel
 from mlirad.lang.ndarray import Ndarray
@@ -74,13 +75,13 @@ def _rows(argument: Any, axis: int) -> list[Any]:
         _check_lengths({len(array) for array in arrays})
         return list(zip(*arrays))
     array: Any = argument.to_numpy() if isinstance(argument, Field | Ndarray) else argument
-    array = array if _is_tensor(array) else np.asarray(array)
+    array = array if is_torch(array) else np.asarray(array)
     if not -array.ndim <= axis < array.ndim:
         raise TaichiTypeError(
             f"an argument of ti.ad.vmap of shape {tuple(array.shape)} has no axis {axis}"
         )
-    moved = array.movedim(axis, 0) if _is_tensor(array) else np.moveaxis(array, axis, 0)
-    return [row if _is_tensor(row) else np.asarray(row) for row in moved]
+    moved = array.movedim(axis, 0) if is_torch(array) else np.moveaxis(array, axis, 0)
+    return [row if is_torch(row) else np.asarray(row) for row in moved]
 
 
 def _check_lengths(lengths: set[int]) -> None:
@@ -94,10 +95,6 @@ def _stacked(results: Sequence[Any]) -> Any:
     """Return the results of all calls, along a new first axis."""
     if isinstance(results[0], tuple):
         return tuple(_stacked(values) for values in zip(*results))
-    if _is_tensor(results[0]):
+    if is_torch(results[0]):
         return sys.modules["torch"].stack(list(results))
     return np.stack(results)
-
-
-def _is_tensor(value: object) -> bool:
-    return type(value).__module__.split(".")[0] == "torch"

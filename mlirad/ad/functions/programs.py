@@ -17,6 +17,7 @@ from mlirad.ad.tape.snapshot import Snapshot
 from mlirad.ad.tape.tape import Tape
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.values.matrix import Matrix
+from mlirad.lang.arguments.foreign_array import is_torch
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.derivative_kind import ADJOINT
@@ -186,7 +187,7 @@ def _check(name: str, target: object, role: str) -> None:
 
 def as_array(value: Any) -> tuple[Any, str]:
     """An array and what it was: of torch, of NumPy, or a number."""
-    if type(value).__module__.split(".")[0] == "torch":
+    if is_torch(value):
         return value.detach().cpu().numpy(), "torch"
     if value is None or isinstance(value, Field | Ndarray):
         return value, "numpy"

@@ -11,7 +11,7 @@ from mlirad.bindings import ir
 from mlirad.ir.marks.rounding import is_exact
 from mlirad.ir.ops import Arith, Func, Memref
 from mlirad.ir.structured import For, If, is_branch
-from mlirad.ir.walk import block_operations, defining_op, enclosing, operations
+from mlirad.ir.walk import block_operations, defining_op, enclosing, operations, users_of
 
 _EXTREMES = (Arith.MAXIMUMF, Arith.MINIMUMF)
 
@@ -124,7 +124,7 @@ def _reduction_steps(carried: ir.BlockArgument, yielded: ir.Value) -> list[ir.Op
 def _follow(value: ir.Value, last: ir.Value, steps: list[ir.Operation]) -> bool:
     """Follow a sum from one value to another of the same block, noting the steps."""
     while value != last:
-        uses = [use.owner.operation for use in value.uses]
+        uses = users_of(value)
         if len(uses) == 1 and uses[0].name in STEPS and uses[0].block == _block_of(last):
             step = uses[0]
             if step.name in TAKES_FIRST and step.operands[0] != value:

@@ -31,7 +31,7 @@ class AsArray(Memory, SlicedArray):
 
     @property
     def title(self) -> str:
-        """What messages show of it: its name and its type."""
+        """The name and the type, for messages."""
         name = self.description.removeprefix("an ")
         return f"ti.{name} {self.dtype}{list(self.element_shape) or ''}"
 

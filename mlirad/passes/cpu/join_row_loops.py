@@ -46,6 +46,7 @@ from mlirad.ir.walk import (
     is_inside,
     operations,
     replace,
+    users_of,
 )
 
 LARGEST = 1 << 18  # bytes of the rows of a joined loop
@@ -242,7 +243,7 @@ def _append(loop: Parallel, depth: int, block: ir.Block, values: dict[ir.Value, 
 
 def _keep_a_row(array: ir.Value, joined: Parallel, depth: int) -> None:
     """Keep a row of an array that only one loop uses in memory of that loop, or in a register."""
-    users = [use.owner.operation for use in array.uses]
+    users = users_of(array)
     if not users or not all(field.is_access(op) and is_inside(op, joined.op) for op in users):
         return
     places = [field.split_access(op)[1] for op in users]

@@ -23,7 +23,7 @@ from mlirad.dialect.grad import (
 )
 from mlirad.ir import build as b
 from mlirad.ir.requirements import KERNELS, refuse
-from mlirad.ir.walk import at_end, before, operations
+from mlirad.ir.walk import at_end, before, operations, users_of
 
 REQUIRES = KERNELS
 _SHORT = 1 << 31  # extents below it have indices of 32 bits
@@ -67,7 +67,7 @@ def _open(op: ir.Operation) -> _Log:
 
 def _index_type(op: ir.Operation) -> ir.Type:
     """The type that holds every index of the arrays of a log."""
-    users = [use.owner.operation for use in op.results[0].uses]
+    users = users_of(op.results[0])
     extents = [
         e for user in users if UndoOp.holds(user) for e in array_of(user.operands[2].type)[1]
     ]

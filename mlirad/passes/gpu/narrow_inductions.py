@@ -27,6 +27,7 @@ from mlirad.ir.walk import (
     defining_op,
     operations,
     replace,
+    users_of,
 )
 
 REQUIRES = (launches_of_outlined_kernels,)
@@ -67,7 +68,7 @@ def _fits(loop: For, ranges: _Ranges) -> bool:
 def _counts_addresses(loop: For) -> bool:
     """Return whether the trips of a loop are known, and its index is used in 64 bits."""
     is_known = all(constant_integer(value) is not None for value in list(loop.op.operands)[:3])
-    users = [use.owner.operation for use in loop.induction.uses]
+    users = users_of(loop.induction)
     return is_known and not all(_is_word(op) for op in users)
 
 

@@ -6,7 +6,6 @@ programs read. So do local arrays that are used by more than loads, stores and a
 a parallel loop that writes to an array, nothing is known of it.
 """
 
-from collections.abc import Iterator
 from typing import TypeAlias
 
 from mlirad.bindings import ir
@@ -30,6 +29,7 @@ from mlirad.ir.walk import (
     operations,
     owner_operation,
     replace,
+    users_of,
 )
 
 REQUIRES = KERNELS
@@ -52,12 +52,9 @@ def remove_local_accesses(root: ir.Operation) -> None:
 def _is_local(op: ir.Operation) -> bool:
     """Return whether an op makes an array that is used by accesses alone."""
     return AllocaOp.holds(op) and all(
-        is_access(user) and split_access(user)[0] == op.results[0] for user in _users(op.results[0])
+        is_access(user) and split_access(user)[0] == op.results[0]
+        for user in users_of(op.results[0])
     )
-
-
-def _users(array: ir.Value) -> Iterator[ir.Operation]:
-    return (use.owner.operation for use in array.uses)
 
 
 def _visit(block: ir.Block, stored: Stored) -> None:
@@ -110,7 +107,7 @@ def _differ(index: Index, other_index: Index) -> bool:
 
 
 def _remove_if_unread(array: ir.Value) -> None:
-    users = [*_users(array)]
+    users = [*users_of(array)]
     if all(is_store(op) or (is_atomic(op) and not has_uses(op.results[0])) for op in users):
         for op in users:
             op.erase()

@@ -8,7 +8,7 @@ at run time which memory they go to, and LLVM would not take the allocations.
 
 from mlirad.bindings import ir
 from mlirad.ir.ops import Llvm
-from mlirad.ir.walk import entry_of, has_uses, llvm_functions, operations
+from mlirad.ir.walk import entry_of, has_uses, llvm_functions, operations, users_of
 
 _GLOBAL, _PRIVATE = 1, 5
 _KERNEL = "rocdl.kernel"
@@ -49,5 +49,5 @@ def _cast(pointer: ir.Value, space: int) -> None:
 
 def _direct_users(pointer: ir.Value, cast: ir.Operation) -> list[ir.Operation]:
     """Return the ops that use the memory itself, as marks of its lifetime must."""
-    users = [use.owner.operation for use in pointer.uses]
+    users = users_of(pointer)
     return [cast, *(op for op in users if op.name in _LIFETIMES)]

@@ -1,4 +1,4 @@
-"""What Python has and kernels do not, in Python's words, and what to write instead."""
+"""Statements of Python that kernels do not support, and replacements for them."""
 
 from __future__ import annotations
 

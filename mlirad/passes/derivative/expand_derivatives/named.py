@@ -10,7 +10,7 @@ from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.ops import Func
 from mlirad.ir.requirements import Request, Requests, is_private, refuse, symbol_of
-from mlirad.ir.walk import before, functions, operations
+from mlirad.ir.walk import before, functions, operations, users_of
 from mlirad.ir.walk import replace as replace_results
 from mlirad.passes.derivative.expand_derivatives.aliases import Aliases
 from mlirad.passes.derivative.expand_derivatives.called import (
@@ -145,7 +145,7 @@ class NamedDerivatives:
 
 def _call(op: ir.Operation, target: Target) -> None:
     """Call a derivative where it is called, and name it where something else is done with it."""
-    uses = [use.owner.operation for use in op.results[0].uses]
+    uses = users_of(op.results[0])
     for user in dict.fromkeys(uses):
         if user.name == Func.CALL_INDIRECT and user.operands[0] == op.results[0]:
             _, *arguments = user.operands

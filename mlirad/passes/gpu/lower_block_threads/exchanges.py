@@ -16,13 +16,14 @@ from mlirad.ir.walk import (
     defining_op,
     enclosing,
     is_defined_in,
+    users_of,
 )
 
 
 def is_exchange(array: ir.Operation) -> bool:
     """Return whether threads store their own element of an array, and load those of their group,
     each load where all threads can do it."""
-    uses = [use.owner.operation for use in array.results[0].uses]
+    uses = users_of(array.results[0])
     stores = [op for op in uses if is_store(op)]
     loads = [op for op in uses if is_load(op)]
     if len(stores) != 1 or len(stores) + len(loads) != len(uses):

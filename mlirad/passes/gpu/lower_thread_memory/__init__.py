@@ -45,6 +45,7 @@ from mlirad.ir.walk import (
     functions,
     is_defined_in,
     operations,
+    users_of,
 )
 from mlirad.passes.gpu.lower_thread_memory.thread_columns import (
     Column,
@@ -166,7 +167,7 @@ def _threads(
 
 def _use(op: ir.Operation, column: Column) -> None:
     """Let what uses a stack or a local array use its memory."""
-    users = [use.owner.operation for use in op.results[0].uses]
+    users = users_of(op.results[0])
     if AllocaOp.holds(op):
         with before(op):
             zero = b.number(0, element_of(op))

@@ -38,6 +38,7 @@ from mlirad.ir.walk import (
     functions,
     owner_operation,
     replace,
+    users_of,
 )
 from mlirad.passes.gpu.split_serial_code.host_work import (
     FetchedValues,
@@ -155,7 +156,7 @@ class _Split:
         type_ = ir.MemRefType(op.results[0].type)
         with at_start(self.entry, op.location):
             shared = scratch(self.module, type_.element_type, type_.shape)
-        for user in [use.owner.operation for use in op.results[0].uses]:
+        for user in users_of(op.results[0]):
             operands = list(user.operands)
             with before(user):
                 if user.name == Memref.LOAD:

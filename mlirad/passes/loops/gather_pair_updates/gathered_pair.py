@@ -21,6 +21,7 @@ from mlirad.ir.walk import (
     defining_op,
     enclosing,
     has_uses,
+    users_of,
 )
 from mlirad.passes.loops.gather_pair_updates.exchanged_pair import ExchangedPair
 
@@ -110,7 +111,7 @@ def _is_at(update: ir.Operation, op: ir.Operation, pair: ExchangedPair) -> bool:
 
 
 def _only_user(value: ir.Value) -> ir.Operation | None:
-    users = [use.owner.operation for use in value.uses]
+    users = users_of(value)
     return users[0] if len(users) == 1 else None
 
 

@@ -28,6 +28,7 @@ from mlirad.ir.walk import (
     enclosing,
     is_inside,
     owner_operation,
+    users_of,
 )
 
 
@@ -61,7 +62,7 @@ def _is_temporary(variable: ir.Value, loop: ir.Operation) -> bool:
     it."""
     if array_of(variable.type)[1]:
         return False
-    outside_users = [op for op in _users(variable) if not is_inside(op, loop)]
+    outside_users = [op for op in users_of(variable) if not is_inside(op, loop)]
     if not all(map(is_store, outside_users)):
         return False
     return _first_use(Parallel(loop).body, variable) is not _FirstUse.READS
@@ -80,7 +81,7 @@ def _first_use(block: ir.Block, variable: ir.Value) -> _FirstUse:
 
 
 def _move_inside(variable: ir.Value, loop: ir.Operation) -> None:
-    for op in _users(variable):
+    for op in users_of(variable):
         if not is_inside(op, loop):
             op.erase()
     with at_start(Parallel(loop).body, owner_operation(variable).location):
@@ -125,7 +126,7 @@ def _may_be_slot(array: ir.Value) -> bool:
         and AllocaOp.holds(op)
         and not array_of(array.type)[1]
         and not any(
-            _is_shared(user, op) or "grad.stop" in user.attributes for user in _users(array)
+            _is_shared(user, op) or "grad.stop" in user.attributes for user in users_of(array)
         )
     )
 
@@ -143,13 +144,9 @@ def _slot(array: ir.Value) -> ir.Value:
     return b.slot(element_type(array.type))
 
 
-def _users(array: ir.Value) -> list[ir.Operation]:
-    return [use.owner.operation for use in array.uses]
-
-
 def _replace(array: ir.Value, slot: ir.Value) -> None:
     """Make accesses of one number in memory those of a slot."""
-    for op in _users(array):
+    for op in users_of(array):
         with before(op):
             if is_store(op):
                 b.write(op.operands[0], slot)

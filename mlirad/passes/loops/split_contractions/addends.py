@@ -6,7 +6,7 @@ from mlirad.bindings import ir
 from mlirad.ir.marks.rounding import is_bound
 from mlirad.ir.ops import Arith, Memref
 from mlirad.ir.structured import For, If, is_branch, is_for
-from mlirad.ir.walk import block_operations, defining_op, enclosing
+from mlirad.ir.walk import block_operations, defining_op, enclosing, users_of
 
 Term = tuple[ir.Value, ir.Operation, bool]  # what is added, where, and whether it is taken away
 
@@ -80,7 +80,7 @@ def branch_values(value: ir.Value) -> tuple[ir.Value, ir.Value]:
 
 def _is_only_added_to(value: ir.Value) -> bool:
     """Whether a value has one use, beside those that pass it by a branch."""
-    users = [use.owner.operation for use in value.uses]
+    users = users_of(value)
     passed = [op for op in users if is_branch(enclosing(op)) and _ends_otherwise(op)]
     return len(users) - len(passed) == 1 or (len(users) == 1 and bool(passed))
 

@@ -55,6 +55,7 @@ from mlirad.ir.walk import (
     operations,
     owner_operation,
     replace,
+    users_of,
 )
 from mlirad.passes.memory.lower_field_to_memref.atomic_update import update
 from mlirad.passes.memory.lower_field_to_memref.field_address import (
@@ -117,7 +118,7 @@ def _alignment(layout: FieldLayout, of_tree: int) -> Attributes:
 def _is_only_read(array: ir.Value) -> bool:
     """Return whether nothing is done to an array but that its elements, or its extents, are
     read."""
-    users = [use.owner.operation for use in array.uses]
+    users = users_of(array)
     return all(field.is_load(op) or field.DimOp.holds(op) for op in users)
 
 

@@ -34,6 +34,7 @@ from mlirad.ir.walk import (
     has_uses,
     is_defined_in,
     operations,
+    users_of,
 )
 from mlirad.passes.tensors.merge_te_computes.common_definitions import merge_common_definitions
 
@@ -54,7 +55,7 @@ def merge_te_computes(root: ir.Operation) -> None:
 
 def _merge(op: ir.Operation) -> None:
     erase_unused(op)
-    readers = [use.owner.operation for use in op.results[0].uses]
+    readers = users_of(op.results[0])
     if readers and all(map(te.is_read, readers)) and _may_be_merged(op, readers):
         consumers = dict.fromkeys(map(_definition_around, readers))
         copy_remarks(op, consumers)

@@ -24,6 +24,7 @@ from mlirad.ir.walk import (
     has_uses,
     is_zero,
     operations,
+    users_of,
 )
 from mlirad.passes.tensors.remove_te_zeros.comparisons import Ranges, fold_known, ranges_of
 from mlirad.passes.tensors.remove_te_zeros.condition_bounds import bound_by_conditions, sums_of
@@ -75,7 +76,7 @@ def _fold(op: ir.Operation) -> None:
 
 def _read_as_zero(definition: ir.Operation) -> None:
     """Let reads of a tensor of zeros be 0."""
-    reads = [use.owner.operation for use in definition.results[0].uses]
+    reads = users_of(definition.results[0])
     for read in filter(te.is_read, reads):
         with before(read):
             zero = b.number(0.0, read.results[0].type)
