@@ -7,7 +7,6 @@ python -m mlirad.examples.gravity [--bodies 1000] [--steps 600] [--output orbits
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -154,13 +153,6 @@ def simulate(bodies: Bodies, steps: int) -> Run:
     return Run(np.stack(path), np.array(energies))
 
 
-def default_output() -> Path:
-    """A file next to this program, or in the current directory where that folder cannot be
-    written."""
-    folder = Path(__file__).resolve().parent
-    return (folder if os.access(folder, os.W_OK) else Path.cwd()) / "gravity.png"
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit status."""
     parser = argparse.ArgumentParser(
@@ -171,7 +163,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--bodies", type=int, default=1000, help="how many bodies in all (1000)")
     parser.add_argument("--steps", type=int, default=600, help="how many steps of time (600)")
     parser.add_argument(
-        "--output", type=Path, default=None, help="the picture to write (gravity.png, next to here)"
+        "--output",
+        type=Path,
+        default=Path("gravity.png"),
+        help="the picture to write (gravity.png)",
     )
     settings = parser.parse_args(arguments)
     if settings.bodies < 2 or settings.steps < 1:
@@ -190,9 +185,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"{run.drift[-1]:.1e}, "
         f"at most {np.abs(run.drift).max():.1e}"
     )
-    file = settings.output if settings.output is not None else default_output()
-    draw(run.path, run.drift, DURATION, owner, file)
-    print(f"orbits: {file}")
+    draw(run.path, run.drift, DURATION, owner, settings.output)
+    print(f"orbits: {settings.output}")
     return 0
 
 
