@@ -312,7 +312,7 @@ class DenseIntElementsAttr(DenseElementsAttr):
 
 class AffineExpr:
     @staticmethod
-    def get_dim(position: int, context: Context | None = None) -> AffineExpr: ...
+    def get_symbol(position: int, context: Context | None = None) -> AffineExpr: ...
     @staticmethod
     def get_constant(value: int, context: Context | None = None) -> AffineExpr: ...
     @staticmethod
@@ -329,6 +329,10 @@ class AffineExpr:
 
 class AffineDimExpr(AffineExpr):
     def __init__(self, expression: AffineExpr) -> None: ...
+    @property
+    def position(self) -> int: ...
+
+class AffineSymbolExpr(AffineExpr):
     @property
     def position(self) -> int: ...
 

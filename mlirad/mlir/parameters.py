@@ -113,11 +113,11 @@ def _extents(attribute: ir.Attribute) -> Extents:
 
 
 def _evaluator(expression: ir.AffineExpr) -> Callable[[Sequence[int]], int]:
-    """Return what computes an affine expression from the values of its dimensions."""
+    """Return what computes an affine expression from the values of its symbols."""
     if isinstance(expression, ir.AffineConstantExpr):
         value = expression.value
         return lambda sizes: value
-    if isinstance(expression, ir.AffineDimExpr):
+    if isinstance(expression, ir.AffineSymbolExpr):
         position = expression.position
         return lambda sizes: sizes[position]
     assert isinstance(expression, ir.AffineBinaryExpr)

@@ -1,5 +1,5 @@
-"""Casts of double to half precision by way of single precision, for which processors have
-instructions; C's function for the whole way may be missing.
+"""Casts of double to 16 bits, f16 or bf16, by way of single precision, which processors or
+`arith-expand` have instructions for; C's function for the whole way may be missing.
 
 The first cast rounds to odd, so that the second rounds as one of the whole way does (Boldo and
 Melquiond 2008, "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to
@@ -16,9 +16,11 @@ from mlirad.ir.walk import before, operations
 
 def lower_half_casts(root: ir.Operation) -> None:
     """Cast in two steps, vectors too."""
-    double, half = ir.F64Type.get(root.context), ir.F16Type.get(root.context)
+    double = ir.F64Type.get(root.context)
+    narrow = (ir.F16Type.get(root.context), ir.BF16Type.get(root.context))
     for op in [op for op in operations(root) if op.name == Arith.TRUNCF]:
-        if (b.element_of(op.operands[0].type), b.element_of(op.results[0].type)) == (double, half):
+        source, result = (b.element_of(value.type) for value in (op.operands[0], op.results[0]))
+        if source == double and result in narrow:
             with before(op):
                 op.operands[0] = _to_odd(op.operands[0])
 

@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --raise-memrefs-to-arrays --canonicalize | filecheck %s
+// RUN: mlirad-opt %s --raise-memrefs-to-arrays --canonicalize | mlirad-opt | filecheck %s
 // RUN: mlirad-opt %s --raise-memrefs-to-arrays=gradients=true --canonicalize | filecheck %s --check-prefix=GRAD
 
 // A memref, a float and a result are arrays, an integer is passed as it is.
@@ -49,7 +50,7 @@ func.func @views(%a: memref<4x8xf32>, %v: f32) {
 
 // An allocation is a buffer of the launch, or the result that it becomes. Extents that types leave open are affine in those of the arguments.
 // CHECK-LABEL: func.func @memory(
-// CHECK-SAME: %arg1: !field.array<f64, [-1]> {field.argument = 1 : i64, field.extents = [affine_map<(d0) -> (d0 + 2)>, {{\[}}[0, 0]]], field.role = ["buffer"]}
+// CHECK-SAME: %arg1: !field.array<f64, [-1]> {field.argument = 1 : i64, field.extents = [affine_map<()[s0] -> (s0 + 2)>, {{\[}}[0, 0]]], field.role = ["buffer"]}
 // CHECK-SAME: %arg2: !field.array<f64, [8]> {field.argument = 2 : i64, field.role = ["result", 0]}
 // CHECK-SAME: %arg3: !field.array<f64, [3]> {field.argument = 3 : i64, field.role = ["constant", @weights]}
 // CHECK: scf.parallel
@@ -88,4 +89,20 @@ func.func @marked(%x: memref<4xf64> {field.needs_grad}, %k: f64) -> f64 {
   %u = memref.load %m[%c0] : memref<2xf64>
   %w = arith.mulf %u, %k : f64
   return %w : f64
+}
+
+// A product of sizes is text that can be read again: the operands of the map are symbols.
+// CHECK-LABEL: func.func @not_negative(
+// CHECK-SAME: field.extents = [affine_map<()[s0] -> ((s0 - 2) * ((s0 - 2) floordiv 4611686018427387904 + 1))>, {{\[}}[0, 0]]], field.role = ["buffer"]}
+func.func @not_negative(%a: memref<?xf64>) {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %v = arith.constant 1.0 : f64
+  %n = memref.dim %a, %c0 : memref<?xf64>
+  %fewer = arith.subi %n, %c2 : index
+  %size = arith.maxsi %fewer, %c0 : index
+  %b = memref.alloc(%size) : memref<?xf64>
+  memref.store %v, %b[%c0] : memref<?xf64>
+  memref.dealloc %b : memref<?xf64>
+  return
 }

@@ -176,7 +176,7 @@ def _apply(expression: ir.AffineExpr, operands: Sequence[ir.Value]) -> ir.Value:
     may be the size of an allocation."""
     if isinstance(expression, ir.AffineConstantExpr):
         return b.index(expression.value)
-    if isinstance(expression, ir.AffineDimExpr):
+    if isinstance(expression, ir.AffineSymbolExpr):
         return operands[expression.position]
     assert isinstance(expression, ir.AffineBinaryExpr)
     sides = [_apply(side, operands) for side in (expression.lhs, expression.rhs)]

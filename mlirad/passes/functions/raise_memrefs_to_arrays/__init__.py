@@ -11,7 +11,7 @@ is refused. Integers are passed as they are. Each parameter says what it stands 
     field.role = ["constant", @w]   a `memref.global`
 
 Extents that the type of a result or a buffer leaves open are affine functions of extents of other
-parameters and of integers: `field.extents = [affine_map<(d0) -> (d0 + 1)>, [[0, 1]]]` is one more
+parameters and of integers: `field.extents = [affine_map<()[s0] -> (s0 + 1)>, [[0, 1]]]` is one more
 than axis 1 of parameter 0.
 
 Two arguments are taken to be different memory, as `llvm.noalias` has it: who calls the function

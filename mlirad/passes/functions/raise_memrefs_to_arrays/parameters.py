@@ -148,11 +148,12 @@ def array_type(type_: ir.MemRefType, op: ir.Operation) -> ir.Type:
 
 def extents_of(sizes: Sequence[ir.Value], parameters: Parameters, op: ir.Operation) -> ir.Attribute:
     """Return sizes as affine maps of extents and integers among the parameters: a map, and for each
-    of its operands the position of a parameter, and an axis if it is an array."""
+    of its operands the position of a parameter, and an axis if it is an array. The operands are
+    symbols: text may hold a product of symbols, but not of dimensions."""
     operands: dict[tuple[int, ...], int] = {}
     form = _Form({p.value: number for number, p in enumerate(parameters.all)}, operands, op)
     expressions = [form.of(size) for size in sizes]
-    map_ = ir.AffineMap.get(len(operands), 0, expressions)
+    map_ = ir.AffineMap.get(0, len(operands), expressions)
     places = [
         ir.ArrayAttr.get([ir.IntegerAttr.get(b.integer_type(64), number) for number in place])
         for place in operands
@@ -193,7 +194,7 @@ class _Form:
         )
 
     def _operand(self, place: tuple[int, ...]) -> ir.AffineExpr:
-        return ir.AffineExpr.get_dim(self.operands.setdefault(place, len(self.operands)))
+        return ir.AffineExpr.get_symbol(self.operands.setdefault(place, len(self.operands)))
 
 
 def _not_negative(expression: ir.AffineExpr) -> ir.AffineExpr:
