@@ -91,6 +91,26 @@ def rounded(values: np.ndarray) -> np.ndarray:
     return (bits & np.uint32(0xFFFF0000)).view(np.float32)
 
 
+def test_doubles_are_rounded_to_bf16_once() -> None:
+    """A tie goes to the even number, and a little more than a tie goes up."""
+    ti.init(arch=ti.cpu)
+    function = ti.mlir.parse(
+        """
+        func.func @f(%x: f64) -> f32 {
+          %b = arith.truncf %x : f64 to bf16
+          %y = arith.extf %b : bf16 to f32
+          return %y : f32
+        }
+        """
+    )
+    tie = 1 + 2.0**-8
+    assert [function(x) for x in (tie, tie + 2.0**-45, tie + 2.0**-7)] == [
+        1,
+        1 + 2.0**-7,
+        1 + 2.0**-6,
+    ]
+
+
 @pytest.mark.parametrize("arch", [ti.cpu, ti.simt])
 def test_numbers_of_bf16(arch: object) -> None:
     """Products are rounded to 16 bits, sums are not; derivatives are those of what is rounded."""

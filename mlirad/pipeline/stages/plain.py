@@ -35,7 +35,7 @@ _BLOCKS = "lower-parallel-to-gpu"
 _KERNELS = "gpu-kernel-outlining,mark-kernel-arguments"
 _THREADS = "run-threads-in-loops"
 _TARGET = (
-    "arith-expand,math-expand-ops{ops=asin,acos},convert-math-to-funcs,convert-vector-to-scf,"
+    "arith-expand{include-bf16=true},math-expand-ops{ops=asin,acos},convert-math-to-funcs,convert-vector-to-scf,"
     "convert-scf-to-cf,expand-strided-metadata,lower-affine,finalize-memref-to-llvm,"
     "convert-math-to-llvm{approximate-log1p=false},convert-math-to-libm,convert-vector-to-llvm,"
     "convert-arith-to-llvm,convert-ub-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,"

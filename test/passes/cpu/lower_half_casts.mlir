@@ -42,3 +42,12 @@ func.func @others(%x: f64, %y: f32) -> (f32, f16) {
   %1 = arith.truncf %y : f32 to f16
   return %0, %1 : f32, f16
 }
+
+// CHECK-LABEL: func.func @brain
+// CHECK: arith.ori
+// CHECK: %[[F:.*]] = arith.bitcast %{{.*}} : i32 to f32
+// CHECK: arith.truncf %[[F]] : f32 to bf16
+func.func @brain(%x: f64) -> bf16 {
+  %0 = arith.truncf %x : f64 to bf16
+  return %0 : bf16
+}
