@@ -124,10 +124,13 @@ class _Stretch:
         ]
         replaced_results = [replacements.get(v, v) for v in results]
         reserved = set(self.witnesses)  # nothing else may use these
-        for op in reversed(list(self.segment.front)):
+        kept = list[ir.Operation]()
+        for op in reversed(self.segment.front):
             if is_pure(op) and not any(has_uses(v) or v in reserved for v in op.results):
-                self.segment.front.remove(op)
                 op.erase()
+            else:
+                kept.append(op)
+        self.segment.front[:] = reversed(kept)
         return replaced_results
 
 
