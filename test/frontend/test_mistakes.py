@@ -765,3 +765,55 @@ def test_dir_shows_what_is_public() -> None:
     assert not [name for name in shown if name.startswith("_") and not name.startswith("__")]
     assert set(ti.__all__) == {name for name in shown if not name.startswith("_")}
     assert not [name for name in ti.__all__ if not hasattr(ti, name)]
+
+
+class TestConstantIndices:
+    def test_one_behind_the_last(self) -> None:
+        x = ti.field(ti.f64, (3, 4))
+
+        @ti.kernel
+        def k() -> None:
+            for i in range(3):
+                x[i, 4] = 1.0  # here
+
+        refused(
+            k, ti.TaichiIndexError, r"index 4 is out of range: axis 1 of 'x' has the indices 0 to 3"
+        )
+
+    def test_read_in_a_function(self) -> None:
+        x = ti.Vector.field(2, ti.f64, 5)
+
+        @ti.func
+        def read():
+            return x[7].x
+
+        @ti.kernel
+        def k() -> ti.f64:
+            return read()
+
+        with pytest.raises(ti.TaichiIndexError, match="index 7 is out of range: axis 0 of 'x'"):
+            k()
+
+    @pytest.mark.parametrize("index", [-3, 3])
+    def test_with_an_offset(self, index: int) -> None:
+        x = ti.field(ti.f64, 5, offset=-2)
+
+        @ti.kernel
+        def k() -> None:
+            x[index] = 1.0  # here
+
+        refused(k, ti.TaichiIndexError, f"index {index} is out of range: .* the indices -2 to 2")
+
+    def test_a_branch_may_never_run(self) -> None:
+        x = ti.field(ti.f64, 3)
+
+        @ti.kernel
+        def k(n: ti.i32) -> ti.f64:
+            s = x[2]
+            if n > 3:
+                s += x[3]
+            s += x[4] if n > 4 else 1.0
+            return s
+
+        x[2] = 1.0
+        assert k(3) == 2.0

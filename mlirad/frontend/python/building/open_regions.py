@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager, contextmanager
 from mlirad.bindings import ir
 from mlirad.errors import SourceLocation, TaichiCompilationError
 
+BRANCH = "a branch"  # the kind of a block that a condition guards
+
 
 class Region:
     """A block under construction. `shut` says why what was made in it cannot be used; it is empty
@@ -30,6 +32,10 @@ class Region:
         self.kind, self.place, self.outer = kind, place, outer
         self.home: Region = outer.home if is_tail and outer is not None else self
         self.shut = ""
+
+    def is_in_branch(self) -> bool:
+        """Return whether a condition decides if this block runs."""
+        return self.kind == BRANCH or (self.outer is not None and self.outer.is_in_branch())
 
     @contextmanager
     def shut_as(self, reason: str) -> Iterator[None]:

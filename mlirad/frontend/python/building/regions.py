@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from mlirad.bindings import ir
 from mlirad.frontend.python.building.builder import current
+from mlirad.frontend.python.building.open_regions import BRANCH
 from mlirad.ir import build
 
 
@@ -26,11 +27,11 @@ def if_op(
 ) -> ir.Operation:
     """`scf.if` without results; `is_tail` where nothing of the block around it runs after it."""
     op = build.if_else(condition, [], with_else=otherwise is not None)
-    with inside(op.then, "a branch", is_tail=is_tail):
+    with inside(op.then, BRANCH, is_tail=is_tail):
         then()
     _end(op.then)
     if otherwise is not None:
-        with inside(op.otherwise, "a branch"):
+        with inside(op.otherwise, BRANCH):
             otherwise()
         _end(op.otherwise)
     return op.op

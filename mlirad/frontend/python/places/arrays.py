@@ -14,7 +14,7 @@ from mlirad.abstract_struct import AbstractStruct
 from mlirad.bindings import ir
 from mlirad.dialect.field import DimOp, dim
 from mlirad.dialect.field_layout import Activity
-from mlirad.errors import TaichiSyntaxError, TaichiTypeError
+from mlirad.errors import TaichiIndexError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python.building import effects
 from mlirad.frontend.python.building.builder import current
 from mlirad.frontend.python.building.open_regions import Region, refuse_use
@@ -114,7 +114,22 @@ class ArrayRef(Array, msgspec.Struct, metaclass=AbstractStruct):
         check_rank(self.name or "array", len(self.shape), indices)
         if any(self.offset):
             indices = [index - start for index, start in zip(indices, self.offset)]
+        if not current().debug and not current().region.is_in_branch():
+            self._check_constants(indices)
         return [ex.as_index(index) for index in indices]
+
+    def _check_constants(self, indices: Sequence[Any]) -> None:
+        """Raise TaichiIndexError for a constant that is outside a fixed shape. Not in a branch,
+        which may never run, nor with `debug=True`, where launches report the access."""
+        for axis, (index, extent) in enumerate(zip(indices, self.shape)):
+            is_fixed = isinstance(index, int) and isinstance(extent, int)
+            if is_fixed and not 0 <= index < extent:
+                start = self.offset[axis] if self.offset else 0
+                name = f"'{self.name}'" if self.name else "an array"
+                raise TaichiIndexError(
+                    f"index {index + start} is out of range: axis {axis} of {name} has the indices "
+                    f"{start} to {start + extent - 1}"
+                )
 
     def components(self, key: Subscript) -> tuple[ir.Value, ...]:
         """The `index` values of a subscript into an element. Raises TaichiIndexError for a wrong
