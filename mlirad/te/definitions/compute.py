@@ -20,6 +20,7 @@ from mlirad.te.definitions.arguments import (
 )
 from mlirad.te.definitions.bounds import check_reads
 from mlirad.te.definitions.dependencies import stop
+from mlirad.te.definitions.rolled_sums import roll_sums
 from mlirad.te.definitions.schedule import name_axes, names_in
 from mlirad.te.definitions.size_needs import note_needs
 from mlirad.te.emission import Emitter, mlir_type
@@ -97,6 +98,7 @@ def compute(shape: Any, element: Callable[..., Any], name: str = "") -> Tensor:
     body = cast(body, default_integer()) if body.dtype == INDEX else with_type(body)
     check_axes(body, {*axes})
     needs = check_reads(body, extents)
+    body = roll_sums(body)
     tensor = define(extents, axes, body, name or f"compute{graph().count}", at, names_in(element))
     note_needs(tensor, needs)
     return tensor
