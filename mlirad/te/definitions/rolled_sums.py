@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from mlirad.te.definitions.reductions import sum as sum_over
 from mlirad.te.expressions import INDEX, Axis, Call, Expr, Number, Read, Reduction, in_order
@@ -123,7 +124,7 @@ class _Form:
         return _Form(tuple(key), nodes)
 
 
-def _kind(node: Expr) -> Iterator[Hashable]:
+def _kind(node: Expr) -> Iterator[Any]:
     """What an expression is, beside its operands."""
     yield from (type(node), node.dtype)
     if isinstance(node, Number):
