@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from time import perf_counter
 
 import numpy as np
@@ -27,6 +28,7 @@ def prepared(**options: object) -> ti.field:
     return work, loss
 
 
+@pytest.mark.cpu_code("a GPU measures launches by its own clock, which the stub makes up")
 def test_sums_agree_with_a_clock() -> None:
     work, _ = prepared(kernel_profiler=True)
     work(1)
@@ -53,7 +55,8 @@ def test_tables_have_kernels_and_their_reverses(capsys: pytest.CaptureFixture[st
     ti.profiler.print_kernel_profiler_info()
     ti.profiler.print_kernel_profiler_info("trace")
     table = capsys.readouterr().out
-    assert table.count(" work\n") == 2 and table.count(" work.reverse\n") == 2
+    for kernel in ("work", "work.reverse"):  # on a GPU with the share of its ceiling
+        assert len(re.findall(rf" {kernel}(?:,.*)?$", table, re.MULTILINE)) == 2
     with pytest.raises(ValueError, match="mode='count' or mode='trace'"):
         ti.profiler.print_kernel_profiler_info("all")
 
