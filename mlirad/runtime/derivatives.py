@@ -31,6 +31,7 @@ class Derivatives:
         self.hidden: set[str] = set()  # fields that a tape gave a gradient
         # gradients to which Python, or `kernel.grad()`, gave values outside of tapes
         self.given: set[str] = set()
+        self.follow_reverse = False  # gradients have the values that a tape gave them
         self.warned: set[str] = set()  # fields whose hidden gradient was spoken of
         # of variants of kernels that were launched in a second derivative: whether the tangents of
         # what they write were read

@@ -817,3 +817,167 @@ class TestConstantIndices:
 
         x[2] = 1.0
         assert k(3) == 2.0
+
+
+class TestTexts:
+    def test_str(self) -> None:
+        x = ti.field(ti.f64, 3)
+
+        @ti.kernel
+        def k() -> None:
+            print("x: " + str(x[0]))  # here
+
+        refused(k, ti.TaichiTypeError, r"str\(\) of a number that a launch computes: print")
+
+    def test_dictionary(self, capfd: pytest.CaptureFixture[str]) -> None:
+        x = ti.field(ti.i32, 3)
+
+        @ti.kernel
+        def k() -> None:
+            print({"a": x[0], 2: [x[1]]})
+
+        x[1] = 5
+        k()
+        ti.sync()
+        assert capfd.readouterr().out == "{'a': 0, 2: [5]}\n"
+
+
+def test_a_list_is_not_repeated_at_run_time() -> None:
+    x = ti.field(ti.f64, 3)
+
+    @ti.kernel
+    def k(n: ti.i32) -> None:
+        x[0] = ti.Vector([1.0] * n)[0]  # here
+
+    refused(k, ti.TaichiTypeError, "a list is repeated by a number that is known at run time", 3)
+
+
+@pytest.mark.parametrize("write", ["from_numpy", "all"])
+def test_a_fraction_is_lost_with_a_warning(write: str) -> None:
+    n = ti.field(ti.i32, 3)
+    with pytest.warns(UserWarning, match=r"stores 1 instead of 1.5: use int\(\.\.\.\)"):
+        if write == "all":
+            n[:] = [1.5, 2.0, 3.0]
+        else:
+            n.from_numpy(np.array([1.5, 2.0, 3.0]))
+    assert n.to_numpy().tolist() == [1, 2, 3]
+
+
+class TestGradientsInsideTapes:
+    """Gradients are 0 until the block of the tape ends."""
+
+    @pytest.fixture
+    def fields(self) -> tuple[Any, Any]:
+        x = ti.field(ti.f64, 3, needs_grad=True)
+        x.fill(1.0)
+        return x, ti.field(ti.f64, (), needs_grad=True)
+
+    @pytest.mark.parametrize("is_before", [False, True])
+    def test_a_step_in_a_kernel(self, fields: tuple[Any, Any], is_before: bool) -> None:
+        x, loss = fields
+
+        @ti.kernel
+        def measure() -> None:
+            for i in x:
+                loss[None] += x[i] ** 2
+
+        @ti.kernel
+        def step() -> None:
+            for i in x:
+                x[i] -= 0.1 * x.grad[i]
+
+        with ti.ad.Tape(loss):
+            measure()
+        message = "reads 'x.grad' in a tape, which set it to 0 .* after the `with` block"
+        with pytest.raises(ti.TaichiRuntimeError, match=message), ti.ad.Tape(loss):
+            if is_before:
+                step()
+            measure()
+            step()
+        with ti.ad.Tape(loss):
+            measure()
+        step()
+        assert x.to_numpy().tolist() == [0.8] * 3
+
+    @pytest.mark.parametrize("read", ["to_numpy", "element", "vector"])
+    def test_a_read_in_python(self, fields: tuple[Any, Any], read: str) -> None:
+        x, loss = fields
+        v = ti.Vector.field(2, ti.f64, (), needs_grad=True)
+
+        @ti.kernel
+        def measure() -> None:
+            loss[None] = x[0] + v[None].x
+
+        with (
+            pytest.warns(UserWarning, match=r"\.grad' is read .* 0 here, so read it after"),
+            ti.ad.Tape(loss),
+        ):
+            measure()
+            if read == "vector":
+                assert (2.0 * v.grad[None]).to_list() == [0.0, 0.0]
+            else:
+                assert (x.grad.to_numpy()[0] if read == "to_numpy" else x.grad[0] + 0.0) == 0.0
+        assert (x.grad[0], v.grad[None].x) == (1.0, 1.0)
+
+    def test_no_seeds(self, fields: tuple[Any, Any]) -> None:
+        x, loss = fields
+
+        @ti.kernel
+        def measure() -> None:
+            loss[None] = x[0] ** 2
+
+        with ti.ad.Tape() as tape:
+            measure()
+        with pytest.warns(UserWarning, match=r"all of these are 0: pass the adjoints"):
+            tape.grad()
+        tape.grad({loss: 1.0})
+        assert x.grad[0] == 2.0
+
+
+class TestWhatDependsOnNothing:
+    """Gradients that are 0 because the program does not use its input."""
+
+    def test_check(self, capsys: pytest.CaptureFixture[str]) -> None:
+        x = ti.field(ti.f64, 3, needs_grad=True)
+        y = ti.field(ti.f64, 3, needs_grad=True)
+        loss = ti.field(ti.f64, (), needs_grad=True)
+
+        @ti.kernel
+        def k() -> None:
+            for i in y:
+                loss[None] += (y[i] + 1) ** 2
+
+        with pytest.warns(UserWarning, match="the loss does not depend on 'x' here"):
+            ti.ad.check(loss, [x, y], k)
+        assert "agrees" in capsys.readouterr().out
+
+    def test_program(self) -> None:
+        x = ti.field(ti.f64, 3, needs_grad=True)
+        y = ti.field(ti.f64, (), needs_grad=True)
+        loss = ti.field(ti.f64, (), needs_grad=True)
+
+        @ti.kernel
+        def k() -> None:
+            for i in x:
+                loss[None] += (x[i] - 3) ** 2
+
+        def fills() -> None:
+            x.fill(1.0)
+            k()
+
+        with pytest.warns(UserWarning, match="writes to its output, field 'y'"):
+            ti.ad.program(k, inputs=x, output=y).scipy().value_and_grad(np.ones(3))
+        with pytest.warns(UserWarning, match="sets its input, field 'x', in Python"):
+            ti.ad.program(fills, inputs=x, output=loss).scipy().value_and_grad(np.ones(3))
+
+
+def test_a_tensor_function_is_not_called_in_a_kernel() -> None:
+    x, y = ti.field(ti.f64, 3), ti.field(ti.f64, 3)
+    a = ti.te.placeholder((3,), ti.f64)
+    double = ti.te.build(ti.te.compute((3,), lambda i: a[i] * 2), [a])
+
+    @ti.kernel
+    def k() -> None:
+        double(x, out=y)  # here
+
+    refused(k, ti.TaichiTypeError, "is called by Python here, once, .* call it between launches")

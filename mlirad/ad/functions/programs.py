@@ -11,6 +11,7 @@ import numpy as np
 
 from mlirad.ad.forward.forward_mode import FwdMode
 from mlirad.ad.forward.overwritten import arrays_put_back
+from mlirad.ad.recorder.lost import warn_of_program
 from mlirad.ad.tape.overrides import place_overrides
 from mlirad.ad.tape.seeds import as_list, check_seeds, has_twice, name_of
 from mlirad.ad.tape.snapshot import Snapshot
@@ -78,11 +79,18 @@ class ProgramFunction:
         check_seeds(seeds, current)
         with current.threads.alone:
             with self.at(values):
+                written = current.threads.written
+                before = [written.get(target.key) for target in self.inputs]
                 with Tape() as tape:
                     self.run()
+                after = [written.get(target.key) for target in self.inputs]
                 place_overrides(tape, overrides)
                 tape.grad(seeds)
                 results = [target.to_numpy() for target in self.outputs]
+                changed = [
+                    i for i, *counts in zip(self.inputs, before, after) if len({*counts}) > 1
+                ]
+                warn_of_program(tape.ledger, changed, self.outputs, self.name)
             adjoints = [target.grad.to_numpy() for target in self.inputs]
         outputs = self._pack(results, kind, several=self.several_outputs)
         return outputs, self._pack(adjoints, kind, several=self.several_inputs)

@@ -83,7 +83,7 @@ class CallMode(RecordingMode):
 
     def clear_gradients(self) -> None:
         """Note that gradients hold no values from before the tape."""
-        self.ledger.outer_adjoints.cleared.clear()
+        self.ledger.outer_adjoints.forget_cleared()
 
     def result(self, launch: Launch) -> None:
         """Nothing: no derivative passes."""

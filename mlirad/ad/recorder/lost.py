@@ -97,9 +97,46 @@ def warn_of_hidden(ledger: Ledger, outputs: Sequence[FlowArray]) -> None:
 
 def warn_of_unreached(ledger: Ledger, loss: Target) -> None:
     """Say where no launch wrote to the loss."""
-    name = ledger.name_of(loss)
-    if not any(entry.may_write(name) for entry in ledger.entries):
-        _warn_of_loss(f"field '{name}'" if isinstance(name, str) else "a ti.ndarray")
+    if not _is_reached(ledger, loss):
+        _warn_of_loss(_noun(ledger, loss))
+
+
+def warn_of_program(
+    ledger: Ledger, inputs: Sequence[Target], outputs: Sequence[Target], name: str
+) -> None:
+    """Say which outputs of a program no launch wrote to, and which inputs it set itself, so that
+    no derivative reaches them."""
+    for output in outputs:
+        if not _is_reached(ledger, output):
+            _warn(
+                f"{caller()}: {name}: no kernel that the program launches writes to its output, "
+                f"{_noun(ledger, output)}: its gradients are 0"
+            )
+    for target in inputs:
+        if target.grad is not None and not target.grad.to_numpy().any():
+            _warn(
+                f"{caller()}: {name}: the program sets its input, {_noun(ledger, target)}, in "
+                "Python, so that the result does not depend on the argument: its gradient is 0"
+            )
+
+
+def warn_of_no_seeds() -> None:
+    """Say that reverses begin with nothing."""
+    _warn(
+        f"{caller()}: tape.grad() of a tape without a loss starts from the values in the gradient "
+        "fields, and all of these are 0: pass the adjoints of the outputs, as in "
+        "tape.grad({y: 1.0}), or give the tape a loss"
+    )
+
+
+def _is_reached(ledger: Ledger, target: Target) -> bool:
+    array = ledger.name_of(target)
+    return any(entry.may_write(array) for entry in ledger.entries)
+
+
+def _noun(ledger: Ledger, target: Target) -> str:
+    name = ledger.name_of(target)
+    return f"field '{name}'" if isinstance(name, str) else "a ti.ndarray"
 
 
 def warn_of_unreached_tensor() -> None:
@@ -108,11 +145,14 @@ def warn_of_unreached_tensor() -> None:
 
 
 def _warn_of_loss(loss: str) -> None:
-    warnings.warn(
+    _warn(
         f"{caller()}: no kernel launched in this tape writes to its loss, {loss}: all gradients "
-        "are 0",
-        stacklevel=program_frame()[1],
+        "are 0"
     )
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, stacklevel=program_frame()[1])
 
 
 # Of a tape inside of another.
@@ -133,11 +173,29 @@ def warn_of_unreached_inside(written: Iterable[Sequence[Footprint]], loss: Field
 
 def warn_of_carried_read(ledger: Ledger, target: Target) -> None:
     """Python reads a field or an ndarray that has a gradient, or carries a derivative."""
+    if _is_still_0(ledger, target):
+        place = caller()
+        warn_once(
+            ledger.program,
+            f"{place}: gradient",
+            f"{place}: {_describe(ledger.name_of(target))} is read in Python inside a tape, which "
+            "computes it at the end of its `with` block: it is 0 here, so read it after the block",
+        )
+        return
     ledger.carriers.follow(ledger.entries)
     array = ledger.name_of(target)
     if array in ledger.carriers.carrying or _is_input(ledger.program, target):
         described = f"a ti.ndarray of shape {target.shape}" if array is None else _describe(array)
         warn_of_read(ledger.program, described, "tape")
+
+
+def _is_still_0(ledger: Ledger, target: Target) -> bool:
+    """Return whether a target is a gradient that the tape computes when it ends."""
+    return (
+        isinstance(target, Field)
+        and target.is_gradient
+        and not ledger.outer_adjoints.is_set(target.symbol)
+    )
 
 
 def _is_input(program: Program, target: Target) -> bool:

@@ -144,7 +144,7 @@ class ProgramMode(RecordingMode):
 
     def clear_gradients(self) -> None:
         ledger, derivatives, place = self.ledger, self.program.derivatives, caller()
-        ledger.outer_adjoints.cleared.clear()
+        ledger.outer_adjoints.forget_cleared()
         if not follows_gradients(ledger):
             return
         for name, primal in derivatives.primals.items():

@@ -23,7 +23,7 @@ def follow_gradient(ledger: Ledger, gradient: Target, function: str | None = Non
     whether that is noted."""
     if isinstance(gradient, Field):
         ledger.claims.use([ledger.program.derivatives.primals[gradient.symbol]])
-        ledger.outer_adjoints.cleared.discard(gradient.symbol)
+        ledger.outer_adjoints.note_set([gradient.symbol])
         if function is not None:
             use_gradients(ledger, [gradient.symbol], function)
     return follows_gradients(ledger)
@@ -55,7 +55,7 @@ def use_gradients(
             f"{used} a tape with clear_gradients=False, at whose end it would have two meanings: "
             "the value that the program left, and a sum"
         )
-    if variant is not None and not ledger.outer_adjoints.cleared.isdisjoint(gradients):
+    if variant is not None:
         _check_cleared(ledger, variant)
     ledger.outer_adjoints.use(gradients, function)
 
@@ -63,11 +63,19 @@ def use_gradients(
 def _check_cleared(ledger: Ledger, variant: Variant) -> None:
     """Raise TaichiRuntimeError for a launch that reads a gradient which entering the tape has set
     to 0."""
-    for access in variant.notes.accesses().read:
-        if access.part != "sum" and access.array in ledger.outer_adjoints.cleared:
-            raise TaichiRuntimeError(
-                f"{access.place}: kernel '{variant.kernel.name}' reads '{access.array}', which "
-                "was set before the tape was entered, but the tape set it to 0: compute it "
-                "inside the tape"
-            )
-    ledger.outer_adjoints.cleared.difference_update(variant.used_gradients)
+    outer, by_hand = ledger.outer_adjoints, not variant.kernel.is_reverse
+    if any(outer.is_cleared(name, of_reverses=by_hand) for name in variant.used_gradients):
+        for access in variant.notes.accesses().read:
+            name = access.array
+            if (
+                access.part != "sum"
+                and isinstance(name, str)
+                and outer.is_cleared(name, of_reverses=by_hand and name in variant.used_gradients)
+            ):
+                raise TaichiRuntimeError(
+                    f"{access.place}: kernel '{variant.kernel.name}' reads '{name}' in a tape, "
+                    "which set it to 0 when it was entered: launch the kernel after the `with` "
+                    "block to use the gradient of this tape, or compute the gradient in the tape "
+                    "with kernel.grad()"
+                )
+    outer.note_set(variant.used_gradients)

@@ -30,19 +30,42 @@ class OuterAdjoints:
         self._used: set[str] = set()  # gradients that what is recorded uses
         self._foreign: dict[str, str] = {}  # that functions with gradients of their own use
         self.begins_clear = True  # gradients were set to 0
-        # gradients that the program gave values before, and not since
-        self.cleared: set[str] = set()
+        self._cleared: set[str] = set()  # gradients that the program gave values before
+        self._follows_reverse = False  # a tape before gave all gradients values
+        self._set: set[str] = set()  # gradients that what is recorded gave values
         self._left: list[Kept] = []  # once the tape is closed
 
     # While it is recorded.
 
     def begin(self, may_clear: Callable[[str], bool], *, all_gradients: bool) -> None:
         """Gradients that may be cleared are about to be set to 0."""
-        valued = self.program.derivatives.given
+        derivatives = self.program.derivatives
+        valued = derivatives.given
         self.begins_clear = all_gradients
         # other threads may add to them meanwhile
-        self.cleared = {name for name in tuple(valued) if all_gradients and may_clear(name)}
-        valued.difference_update(self.cleared)
+        self._cleared = {name for name in tuple(valued) if all_gradients and may_clear(name)}
+        valued.difference_update(self._cleared)
+        self._follows_reverse = all_gradients and derivatives.follow_reverse
+        derivatives.follow_reverse &= not all_gradients
+
+    def is_cleared(self, gradient: str, *, of_reverses: bool) -> bool:
+        """Return whether entering the tape set a gradient to 0 that had values, `of_reverses` of
+        another tape too, and nothing gave it values since."""
+        had_values = gradient in self._cleared or (of_reverses and self._follows_reverse)
+        return had_values and gradient not in self._set
+
+    def note_set(self, gradients: Iterable[str]) -> None:
+        """What is recorded gives gradients values."""
+        self._set.update(gradients)
+
+    def is_set(self, gradient: str) -> bool:
+        """Return whether what is recorded gave a gradient values."""
+        return gradient in self._set
+
+    def forget_cleared(self) -> None:
+        """All gradients are 0 as the program wants them to be."""
+        self._cleared.clear()
+        self._follows_reverse = False
 
     def has(self, gradients: Iterable[str], function: str | None = None) -> bool:
         """Return whether it is known that the program uses some gradients; or a function that has a

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mlirad.ad.recorder.lost import warn_of_hidden
+from mlirad.ad.recorder.lost import warn_of_hidden, warn_of_no_seeds
 from mlirad.ad.recording.array_table import FlowArray
 from mlirad.ad.recording.ledger import Ledger
 from mlirad.ad.tape.seeds import Adjoints, check_seeds, fingerprint, ones_like
@@ -34,6 +34,7 @@ def _run(ledger: Ledger) -> None:
     finally:
         executor.end_sequence()
         ledger.program.settle()
+        ledger.program.derivatives.follow_reverse = True
 
 
 def reverse_loss(ledger: Ledger, loss: Target) -> None:
@@ -55,7 +56,10 @@ def reverse_present(ledger: Ledger) -> None:
             "so pass tape.grad() the seeds of the outputs"
         )
     adjoints = list(program.derivatives.adjoints.items())
-    reverse(ledger, [symbol for symbol, name in adjoints if program.fields[name].elements.any()])
+    seeded = [symbol for symbol, name in adjoints if program.fields[name].elements.any()]
+    if not seeded:
+        warn_of_no_seeds()
+    reverse(ledger, seeded)
 
 
 def reverse_seeds(

@@ -316,6 +316,7 @@ def clear_all_gradients() -> None:
     if current.threads.recorder is not None:
         current.threads.recorder.clear_gradients()
     current.derivatives.given.clear()
+    current.derivatives.follow_reverse = False
     for memory in list(current.derivatives.gradients.values()):
         memory.clear(current.backlog)
     for array in current.derivatives.arrays:

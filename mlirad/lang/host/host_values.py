@@ -80,19 +80,15 @@ def fitting(value: object, dtype: DataType, target: str) -> Any:
         )
     number = int(value)
     if number != value:
-        warnings.warn(
-            f"{target} of type {dtype} stores {number} instead of {value}: use int(...) to drop "
-            "the fraction on purpose",
-            stacklevel=program_frame()[1],
-        )
+        _warn_of_fraction(target, dtype, value)
     return number
 
 
 def fitting_array(
     values: np.ndarray[Any, Any], dtype: DataType, target: str
 ) -> np.ndarray[Any, Any]:
-    """An array whose numbers all fit into elements of a type. Raises TaichiRuntimeTypeError if
-    one does not."""
+    """An array whose numbers all fit into elements of a type, with a warning where one loses a
+    fraction. Raises TaichiRuntimeTypeError if one is out of range."""
     if values.ndim == 0:
         return np.asarray(fitting(values.item(), dtype, target))
     if dtype.is_float or dtype.bits == 1 or values.size == 0 or values.dtype.kind not in "iuf":
@@ -105,4 +101,14 @@ def fitting_array(
             raise TaichiRuntimeTypeError(
                 f"{number} does not fit into {target} of type {dtype} ({low} to {high})"
             )
+    if values.dtype.kind == "f" and (fractions := values != np.trunc(values)).any():
+        _warn_of_fraction(target, dtype, values[fractions][0])
     return values
+
+
+def _warn_of_fraction(target: str, dtype: DataType, value: float | np.number[Any]) -> None:
+    warnings.warn(
+        f"{target} of type {dtype} stores {int(value)} instead of {value}: use int(...), or "
+        "astype(int) for arrays, to drop the fraction on purpose",
+        stacklevel=program_frame()[1],
+    )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from mlirad.errors import TaichiRuntimeError
+from mlirad.frontend.python.building.builder import being_built, refuse_in_kernel
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, write_back
 from mlirad.lang.ndarray import Ndarray
 from mlirad.pipeline.mode import PRIMAL, Mode
@@ -58,8 +59,11 @@ class Launch:
 
     def execute(self) -> tuple[Any, ...]:
         """Do what the program asks for: run the primal, or have what records the thread's launches
-        run it; the results of the kernel."""
+        run it; the results of the kernel. Raises TaichiTypeError while a kernel is compiled."""
         variant, arrays, threads = self.variant, self.arrays, self.variant.program.threads
+        if being_built:
+            name, place = self.kernel.__name__, self.kernel.place
+            refuse_in_kernel(f"'{name}' ({place}) is called", "call it between launches")
         if arrays and (keeper := threads.keeper) is not None:
             keeper.before_launch(self)
         if (recorder := threads.recorder) is None:

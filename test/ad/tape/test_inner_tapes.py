@@ -305,14 +305,14 @@ def test_gradients_of_functions_with_their_own(program: Program) -> None:
 
 def test_what_entering_a_tape_sets_to_0(program: Program) -> None:
     program.force()
-    refused(program, program.push, "reads 'x.grad', which was set before the tape")
+    refused(program, program.push, "reads 'x.grad' in a tape, which set it to 0")
     program.total.grad[None] = 1.0
 
     def seeds_are_gone() -> None:
         program.x.grad.fill(0.0)
         program.energy.grad()
 
-    refused(program, seeds_are_gone, "grad', which was set before the tape")
+    refused(program, seeds_are_gone, "grad' in a tape, which set it to 0")
     program.force()
     with ti.ad.Tape(program.loss):
         program.run()

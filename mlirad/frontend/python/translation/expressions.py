@@ -91,8 +91,19 @@ def _bin_op(t: Translator, node: ast.BinOp) -> Any:
     if isinstance(left, str) and isinstance(node.op, ast.Mod):
         return format_percent(left, right)
     if isinstance(left, list | tuple) and isinstance(right, Expr | Matrix):
+        if isinstance(node.op, ast.Mult) and isinstance(right, Expr) and _repeats(left, right):
+            raise TaichiTypeError(
+                "a list is repeated by a number that is known at run time only: the length of a "
+                "list or a vector is fixed when the kernel is compiled; to multiply the entry, "
+                "write ti.Vector([x]) * n"
+            )
         left = Matrix(left)
     return t.new_objects.note(_apply(BINARY[type(node.op)], left, right), t.builder.region)
+
+
+def _repeats(values: list[Any] | tuple[Any, ...], factor: Expr) -> bool:
+    """Return whether `[x] * n` looks like a list of n entries; other lists are vectors."""
+    return len(values) == 1 and factor.dtype.is_integer
 
 
 @handles(ast.UnaryOp)

@@ -129,10 +129,10 @@ def flatten(item: object, spec: str, values: list[Expr], mark_floats: bool = Fal
             + ", ".join(flatten(row, spec, values, mark_floats) for row in item.rows_list())
             + "]"
         )
-    if isinstance(item, Struct):
+    if isinstance(item, Struct | dict):
         members = [
-            f"'{name}': {flatten(value, spec, values, mark_floats)}"
-            for name, value in members_of(item).items()
+            f"{escape_braces(repr(key))}: {flatten(value, spec, values, mark_floats)}"
+            for key, value in (item if isinstance(item, dict) else members_of(item)).items()
         ]
         return escape_braces("{") + ", ".join(members) + escape_braces("}")
     if isinstance(item, list | tuple):

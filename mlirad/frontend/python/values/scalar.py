@@ -56,6 +56,15 @@ class Expr(Operators):
     def __repr__(self) -> str:
         return f"<{self.dtype} at run time>"
 
+    def __str__(self) -> str:
+        raise TaichiTypeError(
+            "str() of a number that a launch computes: print(x) shows it, and so does an f-string "
+            'in print, as in print(f"x: {x}")'
+        )
+
+    def __format__(self, _: str) -> str:
+        return repr(self)
+
     def check_visible(self) -> None:
         """Raise TaichiCompilationError if the value cannot be seen from here."""
         if self._region.shut:
