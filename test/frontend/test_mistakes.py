@@ -981,3 +981,15 @@ def test_a_tensor_function_is_not_called_in_a_kernel() -> None:
         double(x, out=y)  # here
 
     refused(k, ti.TaichiTypeError, "is called by Python here, once, .* call it between launches")
+
+
+def test_a_large_vector_warns() -> None:
+    y = ti.field(ti.f64, ())
+
+    @ti.kernel
+    def k() -> None:
+        a = ti.Vector.zero(ti.f64, 401)
+        y[None] = a[400]
+
+    with pytest.warns(UserWarning, match="401 entries is unrolled .* keep so many in a field"):
+        k()

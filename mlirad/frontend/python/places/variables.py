@@ -54,6 +54,9 @@ def write_slot(slot: ir.Value, value: ir.Value) -> None:
     build.write(value, slot)
 
 
+_MOST_ENTRIES = 400  # of a variable, without a warning
+
+
 class Variable:
     """A mutable local scalar, vector or matrix. Its type is that of the first value it was
     given."""
@@ -66,6 +69,11 @@ class Variable:
         expressions = [ex.expression(entry) for entry in entries]
         self.dtypes = [entry.dtype for entry in expressions]
         self._region, self._origin = current().region, ir.Location.current
+        if len(entries) > _MOST_ENTRIES:
+            current().warn(
+                f"a vector or matrix of {len(entries)} entries is unrolled into as many numbers, "
+                "and compile time grows with their square: keep so many in a field"
+            )
         self._slots = [self._make(dtype) for dtype in self.dtypes]
         self.store(value)
 
