@@ -989,6 +989,7 @@ def test_a_large_vector_warns() -> None:
     @ti.kernel
     def k() -> None:
         a = ti.Vector.zero(ti.f64, 401)
+        a[400] = 2.0
         y[None] = a[400]
 
     with pytest.warns(UserWarning, match="401 entries is unrolled .* keep so many in a field"):
