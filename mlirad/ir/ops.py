@@ -124,7 +124,7 @@ class Math:
     ISNAN, ISNORMAL, POWF, RSQRT = "math.isnan", "math.isnormal", "math.powf", "math.rsqrt"
     EXP2, LOG, LOG2, LOG10 = "math.exp2", "math.log", "math.log2", "math.log10"
     COS, FPOWI, SIN, SINCOS = "math.cos", "math.fpowi", "math.sin", "math.sincos"
-    SQRT, TANH = "math.sqrt", "math.tanh"
+    LOG1P, SQRT, TANH = "math.log1p", "math.sqrt", "math.tanh"
 
 
 class Memref:

@@ -90,7 +90,7 @@ WALKS = [
     ("loops", "simt", _ALL, "hoist-loads lower-parallel-to-gpu narrow-inductions"),
     ("loops", "simt", _ALL, "sink-descriptors"),
     ("loops", "simt", "reverse", "insert-size-counts lower-thread-memory split-reductions"),
-    ("elementary", "cpu", _ALL, "lower-constant-powers lower-vector-math"),
+    ("elementary", "cpu", _ALL, "expand-elementary lower-constant-powers lower-vector-math"),
     ("elementary", "cpu", "reverse forward", "merge-root-quotients"),
     ("elementary", "cpu", "primal forward", "lower-floor-divisions"),
     ("elementary", "cpu", "reverse", "hoist-buffers"),

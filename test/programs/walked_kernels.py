@@ -112,7 +112,7 @@ def elementary() -> Program:
             y[i] += ti.exp(-v * v) + v**3 / ti.sqrt(v) + ti.log(v) + 1.0 / ti.sqrt(v + 1)
             h[i] = ti.cast(v * 2, ti.f16)
             n[i] = (n[i] - 7) // 3
-            y[i] *= ti.acos(v * 0.3) + ti.abs(v - 1) + ti.max(v, 0.7) + ti.pow(v, 2.5)
+            y[i] *= ti.acos(v * 0.3) + ti.tanh(v) + ti.abs(v - 1) + ti.max(v, 0.7) + ti.pow(v, 2.5)
 
     return evaluate, ()
 

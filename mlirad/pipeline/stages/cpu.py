@@ -39,6 +39,7 @@ _FACTORS = "loop-invariant-code-motion,hoist-factors,"
 _LANES, _FUSE = "split-sums,lower-constant-powers,", "merge-products,"
 _FAST = "insert-fast-math,merge-root-quotients,"
 _ROOTS = "insert-root-estimates,"
+_ELEMENTARY = "expand-elementary{{library={library}}},"
 _USUAL = 32  # bytes of a vector that LLVM uses wherever there are so many
 _WIDTH = ",mark-vector-width{{width={width}}}"
 _LINES = "mark-lines{{suffix={suffix}}},ensure-debug-info-scope-on-llvm-func"
@@ -126,7 +127,13 @@ def target_stage(
     """From memrefs and loops to LLVM's dialect; of a mode, with lines for debuggers."""
     functions = "" if library is None else library.passes()
     fast = (
-        _FACTORS + _LANES + _FUSE * fused + _FAST + _ROOTS * (fused and estimates) + functions
+        _FACTORS
+        + _LANES
+        + _FUSE * fused
+        + _FAST
+        + _ROOTS * (fused and estimates)
+        + _ELEMENTARY.format(library=str(library is not None).lower()) * fused
+        + functions
     ) * fast_math
     longest = _WIDTH.format(width=width) if width > _USUAL else ""
     lines = "" if lines_of is None else f",{lines_for_debuggers(lines_of)}"

@@ -124,13 +124,13 @@ class _Stretch:
         ]
         replaced_results = [replacements.get(v, v) for v in results]
         reserved = set(self.witnesses)  # nothing else may use these
-        kept = list[ir.Operation]()
+        live_ops = list[ir.Operation]()
         for op in reversed(self.segment.front):
             if is_pure(op) and not any(has_uses(v) or v in reserved for v in op.results):
                 op.erase()
             else:
-                kept.append(op)
-        self.segment.front[:] = reversed(kept)
+                live_ops.append(op)
+        self.segment.front[:] = reversed(live_ops)
         return replaced_results
 
 
