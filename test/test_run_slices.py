@@ -49,12 +49,15 @@ class Item(NamedTuple):
         return name if name == self.marker else None
 
 
-def run_by(number: int, arch: str | None, *, are_all_sliced: bool = False) -> list[Item]:
-    """What a run of a slice of two has, of tests of which every other one rotates."""
-    options = {"--slice": Slice(number, 2), "--arch": arch, "--all-sliced": are_all_sliced}
+def run_by(
+    number: int, arch: str | None, *, are_all_sliced: bool = False, kind: str = "rotating"
+) -> list[Item]:
+    """What a run of a slice of two has, of tests of which every other one is of a kind."""
+    count = 4 if kind == "slow" else 2
+    options = {"--slice": Slice(number, count), "--arch": arch, "--all-sliced": are_all_sliced}
     nothing = SimpleNamespace(pytest_deselected=lambda items: None)
     config: Any = SimpleNamespace(getoption=options.get, hook=nothing)
-    items: Any = [Item(name, "rotating" if k % 2 else None) for k, name in enumerate(NAMES)]
+    items: Any = [Item(name, kind if k % 2 else None) for k, name in enumerate(NAMES)]
     leave_out(config, items)
     return list(items)
 
@@ -68,3 +71,10 @@ def test_runs_by_slices(arch: str | None, are_all_sliced: bool) -> None:
     assert len(even | odd) == len(NAMES) and even - odd and odd - even
     assert {item.marker for item in even & odd} == ({None} if shared else set())
     assert len(even & odd) == (len(NAMES) // 2 if shared else 0)
+
+
+def test_two_runs_have_every_slow_test() -> None:
+    """Of a slice of four, too; without a slice, a run has all."""
+    even, odd = ({*run_by(number, None, kind="slow")} for number in (6, 7))
+    assert len(even | odd) == len(NAMES) and len(even & odd) == len(NAMES) // 2
+    assert {item.marker for item in even & odd} == {None}
