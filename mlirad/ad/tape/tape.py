@@ -132,6 +132,12 @@ class Tape(OtherNames):
             keep=_keep(self.memory),
         )
 
+    def _is_ready(self, current: Program) -> bool:
+        """Return whether the recording that was made with the tape is for what it is entered in."""
+        ledger = self.recording.ledger
+        is_here = self.program is current and ledger.claims.state is current.threads.state
+        return is_here and ledger.order is self.order
+
     @property
     def program(self) -> Program:
         """Return the program whose launches are recorded."""
@@ -159,7 +165,9 @@ class Tape(OtherNames):
             check_loss(self.loss)
             if self.grad_check is not None:
                 check_loss_type(self.loss)
-        self.entered, self.recording = True, self._recording()
+        self.entered = True
+        if not self._is_ready(current):
+            self.recording = self._recording()
         self.ledger.clear(self.loss, all_gradients=self.clear_gradients)
         if self.grad_check:
             self.start = Snapshot(current)
