@@ -27,12 +27,22 @@ class Explanation:
     """Rows, the sum of their bytes, what the compiler says of its choices, and a table for
     reading."""
 
-    def __init__(self, rows: Sequence[Row], remarks: Sequence[str] = ()) -> None:
+    def __init__(
+        self, rows: Sequence[Row], remarks: Sequence[str] = (), peak_bytes: int | None = None
+    ) -> None:
         self.rows, self.remarks = list(rows), list(remarks)
+        self._peak_bytes = peak_bytes
 
     @property
     def bytes(self) -> int:
+        """Return the bytes that are kept now."""
         return sum(row.bytes for row in self.rows)
+
+    @property
+    def peak_bytes(self) -> int:
+        """Return the most bytes that a tape with a memory limit has held at once, in the forward
+        run and in the reverse, which drops copies. Otherwise it is the same as `bytes`."""
+        return self.bytes if self._peak_bytes is None else self._peak_bytes
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)

@@ -41,7 +41,8 @@ def explain_budget(
             f"{activity} {1000 * seconds:.1f} ms" for activity, seconds in copies.seconds.items()
         )
     )
-    return Explanation([Row(name, "", "", "kept", size) for name, size in sizes.items()], remarks)
+    rows = [Row(name, "", "", "kept", size) for name, size in sizes.items()]
+    return Explanation(rows, remarks, copies.peak)
 
 
 def _milliseconds(copies: Copies, activity: str, names: Mapping[int, str], name: str) -> str:

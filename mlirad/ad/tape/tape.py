@@ -232,8 +232,9 @@ class Tape(OtherNames):
         ]
 
     def explain(self) -> Explanation:
-        """Explain what the tape keeps: one row for each array, with its bytes. With a memory limit,
-        also say what was discarded and which launches ran again."""
+        """Explain what the tape keeps: one row for each array, with its bytes, and their sum as
+        `bytes`. With a memory limit, also say what was discarded and which launches ran again.
+        `bytes` is then what is left after the reverse, and `peak_bytes` the most that was held."""
         return self.ledger.keeper.explain(self.entries)
 
     def grad(

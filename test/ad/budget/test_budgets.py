@@ -347,6 +347,26 @@ def test_what_is_kept_is_explained() -> None:
     assert 0 < tape.explain().bytes <= 8 * N * 4 + 64
 
 
+def test_the_most_that_was_held_is_explained() -> None:
+    """It follows the limit; what is left after the reverse does not."""
+    chain = Chain()
+    peaks, left = [], set()
+    for states in (3, 4, 6):
+        limit = 8 * N * states + 64
+        chain.prepare()
+        explanation = within(chain.loss, chain.run, limit).explain()
+        assert limit - 8 * N < explanation.peak_bytes <= limit
+        assert f"at most {explanation.peak_bytes} were held" in str(explanation)
+        peaks.append(explanation.peak_bytes)
+        left.add(explanation.bytes)
+    assert peaks == sorted({*peaks})
+    assert len(left) == 1 and max(left) < min(peaks)
+    chain.prepare()
+    with ti.ad.Tape(chain.loss) as tape:
+        chain.run()
+    assert tape.explain().peak_bytes == tape.explain().bytes > max(peaks)
+
+
 def test_a_budget_that_is_too_small_names_the_least() -> None:
     chain = Chain()
     chain.prepare()
