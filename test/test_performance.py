@@ -1,5 +1,7 @@
-"""The page of measurements is what its figures say (`benchmarks/performance/`)."""
+"""The page of measurements, and the table of the README, are what the figures say
+(`benchmarks/performance/`)."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from benchmarks.performance.page import (  # noqa: E402
     Figures,
     Table,
     figures_of,
+    number,
     page,
     replaced,
     text_of,
@@ -41,6 +44,29 @@ def test_the_page_is_what_its_figures_say() -> None:
     assert page(figures) == PAGE.read_text()
     assert text_of(figures) == FIGURES.read_text()
     assert len({table.name for table in figures.tables}) == len(figures.tables) > 15
+
+
+def test_the_readme_shows_figures_of_the_page() -> None:
+    """Forward and reverse on one thread, rounded, and the date."""
+    readme = (ROOT / "README.md").read_text()
+    section = readme.partition("## Fast gradients\n")[2].partition("\n## ")[0]
+    shown = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in section.splitlines()
+        if line.startswith("| `")
+    ]
+    (table,) = [t for t in figures_of(FIGURES.read_text()).tables if t.name == "taichi"]
+    columns = [
+        table.columns.index(f"{name}, 1 thread") for name in ("mlirad", "Taichi", "Quadrants")
+    ]
+    measured = {
+        row[0].split("`")[1]: [row[k].split(" / ")[1] for k in columns] for row in table.rows
+    }
+    assert len(shown) > 5
+    for workload, *cells in shown:
+        times = [number(cell) for cell in measured[workload.split("`")[1]]]
+        assert cells == [f"{time:,.1f}" if time < 10 else f"{time:,.0f}" for time in times]
+    assert re.findall(r"\d{4}-\d\d-\d\d", section) == [table.date]
 
 
 def test_a_table_has_its_question_its_machine_and_its_date() -> None:
