@@ -124,3 +124,27 @@ def test_the_program_in_the_readme_prints_what_it_says(tmp_path: Path) -> None:
         [float(word) for word in re.findall(r"[\d.]+", text)] for text in (done.stdout, said)
     ]
     assert numbers[0] == pytest.approx(numbers[1], rel=1e-5)
+
+
+def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
+    """The program, what "Look inside" adds to it, and the commands on the file that this writes."""
+    pytest.importorskip("llvmlite")
+    readme = (Path(__file__).parents[1] / "README.md").read_text()
+    before, _, inside = readme.partition("## Look inside")
+    program = re.findall(r"```python\n(.*?)```", before, re.DOTALL)[0]
+    added, commands = re.findall(r"```(?:python|sh)\n(.*?)```", inside, re.DOTALL)[:2]
+    file = tmp_path / "program.py"
+    file.write_text(program + added)
+    command = [sys.executable, str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "func.func @throw" in done.stdout and ".target sm_90" in done.stdout
+    lines = [line for line in commands.splitlines() if "throw.mlir" in line]
+    assert len(lines) == 2
+    for line in lines:
+        name, *arguments = line.split()
+        assert name == "mlirad-opt"
+        command = [sys.executable, "-m", "mlirad_opt", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "throw" in done.stdout

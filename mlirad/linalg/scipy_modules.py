@@ -12,6 +12,4 @@ def scipy_module(name: str) -> Any:
     try:
         return import_module(f"scipy.{name}")
     except ImportError as error:
-        raise ImportError(
-            "ti.linalg needs SciPy: pip install 'mlirad[linalg]' (or pip install scipy)"
-        ) from error
+        raise ImportError("ti.linalg needs SciPy: pip install 'mlirad[linalg]'") from error
