@@ -992,5 +992,16 @@ def test_a_large_vector_warns() -> None:
         a[400] = 2.0
         y[None] = a[400]
 
-    with pytest.warns(UserWarning, match="401 entries is unrolled .* keep so many in a field"):
+    with pytest.warns(UserWarning, match="401 entries is unrolled .* keep this many in a field"):
         k()
+
+
+def test_a_number_of_a_launch_is_printed_as_its_type(capsys: pytest.CaptureFixture[str]) -> None:
+    x = ti.field(ti.f64, 3)
+
+    @ti.kernel
+    def k() -> None:
+        ti.static_print("x", x[1], [x[0], 2])
+
+    k()
+    assert capsys.readouterr().out == "x <f64 at run time> [<f64 at run time>, 2]\n"

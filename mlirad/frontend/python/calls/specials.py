@@ -134,7 +134,8 @@ def static_assert(t: Translator, node: ast.Call) -> None:
 def static_print(t: Translator, node: ast.Call) -> None:
     """Print values while the kernel is compiled, once for each combination of argument types. For a
     value that is known only at run time, print its type."""
-    print(*_static_values(t, node))
+    values = _static_values(t, node)
+    print(*(repr(value) if isinstance(value, Expr) else value for value in values))
 
 
 @special(takes="serialize=, parallelize=, block_dim=, block_dim_adaptive=, bit_vectorize=, name=")

@@ -72,7 +72,7 @@ class Variable:
         if len(entries) > _MOST_ENTRIES:
             current().warn(
                 f"a vector or matrix of {len(entries)} entries is unrolled into as many numbers, "
-                "and compile time grows with their square: keep so many in a field"
+                "and compile time grows with their square: keep this many in a field"
             )
         self._slots = [self._make(dtype) for dtype in self.dtypes]
         self.store(value)
