@@ -22,6 +22,7 @@ from mlirad.lang.host.element_arrays import converted
 from mlirad.lang.host.host_indices import key_parts
 from mlirad.lang.host.host_values import array_of, check_element
 from mlirad.lang.host.indexed_elements import IndexedElements, OrderedElements
+from mlirad.lang.host.python_misuse import keeps_derivatives
 from mlirad.lang.keywords import refuse_unknown
 from mlirad.lang.layout.axes import Shape, element_sizes, extents_of
 from mlirad.lang.layout.member_order import Layout as MemberOrder
@@ -33,6 +34,7 @@ from mlirad.types import BY_NAME, DataType, TypeLike, resolve
 MAX_EXTENT = 1 << 31
 
 
+@keeps_derivatives
 class Ndarray(AsArray):
     """A contiguous array of scalars, vectors or matrices."""
 
@@ -63,12 +65,12 @@ class Ndarray(AsArray):
         self.passed = ArrayAddress(self.address, self.dims, size=size)
         # what decides which variant of a kernel takes it
         self.form = dtype, len(shape), element_shape, needs_grad, layout
-        self.grad: Ndarray | None = (
+        self._grad: Ndarray | None = (
             Ndarray(dtype, shape, element_shape, False, layout) if needs_grad else None
         )
         self.is_gradient = False
-        if self.grad is not None:
-            self.grad.is_gradient = True
+        if self._grad is not None:
+            self._grad.is_gradient = True
         self.tangents: list[Ndarray] = []
         self.program.derivatives.arrays.add(self)
 
@@ -95,6 +97,11 @@ class Ndarray(AsArray):
             tangent.is_gradient = True
             self.tangents.append(tangent)
         return self.tangents[number]
+
+    @property
+    def grad(self) -> Ndarray | None:
+        """Return the array of adjoints, or None if the array has no gradient."""
+        return self._grad
 
     @property
     def dual(self) -> Ndarray | None:

@@ -88,7 +88,8 @@ class StructField(PlainStructField):
 
 class Ndarray(PlainNdarray, Generic[Element, Index]):
     dtype: Any
-    grad: Self
+    @property
+    def grad(self) -> Self: ...
     @property
     def dual(self) -> Self: ...
     @overload

@@ -732,6 +732,103 @@ class TestSourceText:
         assert "comes from exec() or eval()" in by_exec and by_exec.endswith(cure)
 
 
+class TestGradients:
+    """What fields, ndarrays, kernels and functions are told that have no such attribute."""
+
+    @pytest.mark.parametrize("name", ["grad", "dual"])
+    @pytest.mark.parametrize(
+        ("declare", "description"),
+        [
+            (lambda: ti.field(ti.f64, 3, name="x", needs_grad=True), "field 'x'"),
+            (lambda: ti.Vector.field(2, ti.f64, 3, name="x", needs_grad=True), "field 'x'"),
+            (lambda: ti.ndarray(ti.f64, 3, needs_grad=True), "an ndarray"),
+            (
+                lambda: ti.Struct.field({"a": ti.f64}, shape=3, needs_grad=True),
+                "struct field 'field'",
+            ),
+        ],
+    )
+    def test_are_memory_that_is_not_replaced(
+        self, name: str, declare: Any, description: str
+    ) -> None:
+        x = declare()
+        before = getattr(x, name)
+        with pytest.raises(AttributeError) as caught:
+            setattr(x, name, 3)
+        text = str(caught.value)
+        noun = {"grad": "gradient", "dual": "dual"}[name]
+        assert text.startswith(f"x.{name} = y: the {noun} of {description} is memory")
+        assert f"x.{name}.fill(0)" in text and f"x.{name}.copy_from(y)" in text
+        assert getattr(x, name) is before
+
+    def test_of_components_are_not_replaced(self) -> None:
+        x = ti.Vector.field(2, ti.f64, 3, name="x", needs_grad=True)
+        with pytest.raises(AttributeError, match=r"gradient of component \(0,\) of field 'x' is"):
+            x.get_scalar_field(0).grad = 3
+        y = ti.Vector.field(2, ti.f64, name="y", needs_grad=True)
+        ti.root.dense(ti.i, 3).place(y.get_scalar_field(0), y.get_scalar_field(1))
+        for name in ("grad", "dual"):
+            with pytest.raises(AttributeError, match=f"^y?x?.{name} = y: .* of field 'y' is mem"):
+                setattr(y, name, 3)
+
+    @pytest.mark.parametrize("name", ["needs_grad", "requires_grad"])
+    def test_are_declared(self, name: str) -> None:
+        for x in (ti.field(ti.f64, 3), ti.ndarray(ti.f64, 3)):
+            with pytest.raises(AttributeError, match="declare it with needs_grad=True"):
+                setattr(x, name, True)
+            assert not hasattr(x, name)
+
+    @pytest.mark.parametrize(
+        ("name", "cure"),
+        [
+            ("backward", "with ti.ad.Tape(loss):.*grad(...) with the same arguments"),
+            ("gradient", "with ti.ad.Tape(loss):.*grad(...) with the same arguments"),
+            ("forward", "with ti.ad.FwdMode(loss, x):"),
+            ("jvp", "ti.ad.value_and_grad(run, inputs=..., output=...)"),
+            ("zero_grad", "x.grad.fill(0)"),
+            ("run", "call it with its arguments"),
+            ("explian", "did you mean 'explain'"),
+        ],
+    )
+    def test_of_kernels(self, name: str, cure: str) -> None:
+        @ti.kernel
+        def step():
+            pass
+
+        @ti.data_oriented
+        class Simulator:
+            @ti.kernel
+            def step(self):
+                pass
+
+        for kernel in (step, Simulator().step):
+            with pytest.raises(AttributeError) as caught:
+                getattr(kernel, name)
+            assert f"kernel 'step' has no attribute '{name}': " in str(caught.value)
+            assert all(part in str(caught.value) for part in cure.split(".*"))
+        assert not hasattr(step, "anything") and copy.copy(step).__name__ == "step"
+
+    def test_of_kernels_are_not_replaced(self) -> None:
+        @ti.kernel
+        def step():
+            pass
+
+        with pytest.raises(AttributeError, match=r"'step' cannot be replaced: ti\.ad\.grad_rep"):
+            step.grad = step  # type: ignore
+        step.grad()
+
+    @pytest.mark.parametrize("name", ["backward", "grad"])
+    def test_of_functions(self, name: str) -> None:
+        @ti.func
+        def square(x):
+            return x * x
+
+        with pytest.raises(AttributeError, match=rf"no attribute '{name}': ti.ad.grad\(f\) and"):
+            getattr(square, name)
+        with pytest.raises(AttributeError, match=r"^a @ti\.func has no attribute 'speed'$"):
+            square.speed  # noqa: B018
+
+
 def test_dir_shows_what_is_public() -> None:
     shown = set(dir(ti))
     assert {

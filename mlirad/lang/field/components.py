@@ -10,10 +10,12 @@ from mlirad.errors import TaichiIndexError, TaichiRuntimeError
 from mlirad.frontend.python.places.arrays import ArrayRef
 from mlirad.lang.field.access import FieldAccess
 from mlirad.lang.host.host_values import array_of, check_element
+from mlirad.lang.host.python_misuse import keeps_derivatives
 from mlirad.runtime.memory.memory import Index
 from mlirad.runtime.memory.values import Values
 
 
+@keeps_derivatives
 class ComponentField:
     """A component of a field of vectors or matrices, seen as a field of scalars."""
 
@@ -32,12 +34,14 @@ class ComponentField:
         return None if self.field.grad is None else ComponentField(self.field.grad, self.position)
 
     @property
+    def description(self) -> str:
+        """Return what messages call it."""
+        return f"component {self.position} of {self.field.description}"
+
+    @property
     def refusal(self) -> str:
         """What is said of a place of its own."""
-        return (
-            f"component {self.position} of field '{self.field.symbol}' cannot be placed "
-            "separately: the whole field is already placed"
-        )
+        return f"{self.description} cannot be placed separately: the whole field is already placed"
 
     def put_into(self, node: object, offset: object) -> NoReturn:
         raise TaichiRuntimeError(self.refusal)

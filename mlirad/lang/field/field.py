@@ -15,6 +15,7 @@ from mlirad.lang.field.components import ComponentField, position_in
 from mlirad.lang.field.kernel_arrays import array_ref, list_of
 from mlirad.lang.field.memory import declaration_of, register, take_memory
 from mlirad.lang.field.unplaced_component import UnplacedComponent
+from mlirad.lang.host.python_misuse import keeps_derivatives
 from mlirad.lang.layout.placed_field import PlacedField, placed_field
 from mlirad.lang.layout.root import Root
 from mlirad.lang.layout.tree import Offset, SNode, offset_in
@@ -24,6 +25,7 @@ from mlirad.runtime.program import Program
 from mlirad.types import DataType
 
 
+@keeps_derivatives
 class Field(FieldAccess):
     """Elements over index axes; each is a scalar, or a vector or matrix (`element_shape`)."""
 

@@ -17,6 +17,7 @@ from mlirad.lang.field.components import position_in
 from mlirad.lang.field.field_group import FieldGroup
 from mlirad.lang.host.element_arrays import LibraryCopies, OfElements
 from mlirad.lang.host.host_values import array_of
+from mlirad.lang.host.python_misuse import keeps_derivatives
 from mlirad.lang.layout.placed_field import PlacedField, placed_field
 from mlirad.lang.layout.tree import Leaf, SNode
 from mlirad.lang.matrix import ElementMatrix
@@ -24,6 +25,7 @@ from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind, tangent
 from mlirad.runtime.memory.values import Values
 
 
+@keeps_derivatives
 class SplitField(FieldGroup, OfElements, LibraryCopies):
     """A field of vectors or matrices whose components, in row-major order, are fields of their
     own."""
@@ -37,6 +39,11 @@ class SplitField(FieldGroup, OfElements, LibraryCopies):
 
     def __leaves__(self) -> list[Leaf]:
         return list(self.parts)
+
+    @property
+    def description(self) -> str:
+        """Return what messages call it."""
+        return f"field '{self.symbol}'"
 
     def check_shapes(self) -> None:
         """Raise TaichiRuntimeError if the components that have a place have not one shape."""

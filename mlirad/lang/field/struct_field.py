@@ -27,6 +27,7 @@ from mlirad.frontend.python.values.struct_type import StructType
 from mlirad.lang.arguments.numbers import scalar_type
 from mlirad.lang.field.declaration import create
 from mlirad.lang.field.field_group import FieldGroup
+from mlirad.lang.host.python_misuse import refuse_replacement
 from mlirad.lang.keywords import refuse_unknown
 from mlirad.lang.layout.axes import Axes, Shape, sizes_of
 from mlirad.lang.layout.member_order import Layout
@@ -78,6 +79,8 @@ class StructField(FieldGroup):
         )
 
     def __setattr__(self, name: str, value: object) -> None:
+        if name in ("grad", "dual"):
+            refuse_replacement(f"struct field '{self.__dict__['_name']}'", name)
         raise AttributeError(
             f"member '{name}' of a struct field cannot be replaced: assign to its elements"
         )

@@ -10,7 +10,7 @@ _DEVICE = "ti.init(arch=...) chooses where all fields are"
 OTHER_NAMES = {
     **dict.fromkeys(("T", "argmax", "argmin", "astype", "flatten", "reshape", "size"), _ARRAY),
     **dict.fromkeys(("max", "mean", "min", "norm", "prod", "std", "sum"), _LOOP),
-    **dict.fromkeys(("clear_grad", "zero_grad", "zero_"), _CLEARED),
+    **dict.fromkeys(("clear_grad", "zero", "zero_", "zero_grad"), _CLEARED),
     **dict.fromkeys(("clone", "copy"), _COPY),
     **dict.fromkeys(("cpu", "cuda", "device", "to"), _DEVICE),
     "backward": "gradients are computed at the end of `with ti.ad.Tape(loss):`",
@@ -18,6 +18,7 @@ OTHER_NAMES = {
     "detach": "ti.stop_grad(x[i]), in a kernel, is a value without its derivative",
     "gradient": "x.grad is the field of gradients",
     "item": "x[None] is the number of a field without axes",
+    "needs_grad": "x.has_grad() says whether a field has a gradient",
     "numpy": "x.to_numpy() is a NumPy array",
     "requires_grad": "needs_grad=True, where a field is declared, gives it a gradient",
     "requires_grad_": "needs_grad=True, where a field is declared, gives it a gradient",

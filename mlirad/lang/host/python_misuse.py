@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from mlirad.errors import did_you_mean
 from mlirad.lang.host.host_array import HostArray
 
+_Kind = TypeVar("_Kind")
 _SIGNS = {
     "add": "+",
     "sub": "-",
@@ -37,10 +39,58 @@ def refuse_iteration(description: str) -> NoReturn:
     )
 
 
+def refuse_replacement(description: str, name: str) -> NoReturn:
+    """Raise AttributeError for an assignment to an array's gradient (`grad`) or tangents (`dual`),
+    which are memory."""
+    noun = "gradient" if name == "grad" else "dual"
+    raise AttributeError(
+        f"x.{name} = y: the {noun} of {description} is memory that Python cannot replace: "
+        f"x.{name}.fill(0) sets all elements, x.{name}[i] = v sets one, and "
+        f"x.{name}.from_numpy(a) and x.{name}.copy_from(y) copy an array",
+        name=name,
+    )
+
+
+def keeps_derivatives(kind: type[_Kind]) -> type[_Kind]:
+    """Decorate a class of arrays so that assignments to `grad` and `dual` are errors."""
+    for name in ("grad", "dual"):
+        if isinstance(derivative := vars(kind).get(name), property):
+            setattr(kind, name, derivative.setter(partial(_refuse, name)))
+    return kind
+
+
+def _refuse(name: str, array: Any, value: object) -> NoReturn:
+    refuse_replacement(array.description, name)
+
+
+def refuse_late_gradient(description: str, name: str) -> NoReturn:
+    """Raise AttributeError for an assignment to `needs_grad`, which is an option of the
+    declaration."""
+    raise AttributeError(
+        f"x.{name} = ...: whether {description} has a gradient is decided where it is declared: "
+        "declare it with needs_grad=True",
+        name=name,
+    )
+
+
+class _OptionOfDeclaration:
+    """An attribute that arrays do not have, and that a program must not set."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, array: Memory | None, kind: type) -> NoReturn:
+        raise AttributeError(self.name)  # and `__getattr__` says what to write instead
+
+    def __set__(self, array: Memory, value: object) -> NoReturn:
+        refuse_late_gradient(array.description, self.name)
+
+
 class Memory(HostArray):
     """A field or an ndarray, which is neither a number nor a sequence."""
 
     shape: Any  # a property of fields and of ndarrays
+    needs_grad, requires_grad = _OptionOfDeclaration(), _OptionOfDeclaration()
 
     def __format__(self, spec: str) -> str:
         if spec:

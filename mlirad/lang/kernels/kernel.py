@@ -27,6 +27,7 @@ from mlirad.kernel.module import KernelModule
 from mlirad.lang.arguments.array_buffer import allocations
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.kernels.kernel_declaration import KernelDeclaration
+from mlirad.lang.kernels.kernel_names import KernelNames
 from mlirad.lang.kernels.kernel_variants import KernelVariants
 from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.kernels.read_only import check_arrays
@@ -41,7 +42,7 @@ from mlirad.runtime.kernels.variant import RECORDED
 from mlirad.runtime.program import Program, program
 
 
-class Kernel:
+class Kernel(KernelNames):
     """A kernel, or (with an owner) a kernel that is a method of a data-oriented object."""
 
     def __init__(

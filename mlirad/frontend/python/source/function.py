@@ -6,7 +6,7 @@ import inspect
 import sys
 from collections.abc import Callable
 from types import MethodType
-from typing import Any, ClassVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin
 
 from mlirad.errors import TaichiRuntimeError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python.source.function_source import FunctionSource, read_source
@@ -20,6 +20,11 @@ from mlirad.frontend.python.values.struct_type import StructType
 from mlirad.types import DataType
 
 _PUBLIC = ("def_jvp", "def_vjp")
+_OTHER_NAMES = ("backward", "forward", "grad", "gradient", "hvp", "value_and_grad")
+_DERIVATIVE = (
+    "ti.ad.grad(f) and ti.ad.value_and_grad(f) are its derivatives, as functions; a kernel that "
+    "calls it is differentiated in `with ti.ad.Tape(loss):`"
+)
 
 
 class Function:
@@ -163,6 +168,12 @@ class Function:
     def __dir__(self) -> list[str]:
         names = super().__dir__()
         return [name for name in names if name in _PUBLIC or name.startswith("__")]
+
+    if not TYPE_CHECKING:  # which would take every attribute to be there
+
+        def __getattr__(self, name):
+            hint = f": {_DERIVATIVE}" if name in _OTHER_NAMES else ""
+            raise AttributeError(f"a @ti.func has no attribute '{name}'{hint}", name=name)
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         arguments = args if self.owner is None else (self.owner, *args)
