@@ -43,7 +43,7 @@ def test_gravity_refuses_too_few_bodies() -> None:
         timeout=300,
     )
     assert done.returncode == 2
-    assert "at least 2 bodies" in done.stderr
+    assert "--bodies must be at least 2" in done.stderr
 
 
 def test_throw_comes_nearer_to_the_mark() -> None:

@@ -1,5 +1,6 @@
-"""Train one of ten simulators, and write a video of it before and after the training. Without a
-name, list them."""
+"""Train simulators by gradients, and write videos of them before and after the training. Without a
+name, list the simulators.
+"""
 
 from __future__ import annotations
 
@@ -101,26 +102,43 @@ def command_line() -> argparse.ArgumentParser:
         epilog=f"simulators:\n{list_simulators()}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="a simulator of the list below")
-    parser.add_argument("--small", action="store_true", help="train it as small as the tests do")
     parser.add_argument(
-        "--iterations", type=int, metavar="N", help="steps of training (each has its own default)"
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="a simulator of the list below; several are trained one after another",
     )
     parser.add_argument(
-        "--stages", type=int, default=2, metavar="N", help="panels side by side: 2, or more (2)"
+        "--small", action="store_true", help="train a small version, as the tests do"
+    )
+    parser.add_argument(
+        "--iterations",
+        type=int,
+        metavar="N",
+        help="steps of training (default: depends on the simulator)",
+    )
+    parser.add_argument(
+        "--stages",
+        type=int,
+        default=2,
+        metavar="N",
+        help="panels of the video, side by side: 2 show it untrained and trained, more also show "
+        "stages in between (default: 2)",
     )
     parser.add_argument(
         "--output",
         type=Path,
         metavar="FILE",
-        help="the video (.mp4, .gif, .webp), or a picture of its end (.png). Default: NAME.mp4 in "
-        "the current folder if ffmpeg is installed, else NAME.gif",
+        help="file for the video of a single NAME (.mp4, .gif, .webp), or for a picture of its "
+        "last frame (.png); default: NAME.mp4 in the current folder if ffmpeg is installed, otherwise "
+        "NAME.gif",
     )
     parser.add_argument(
         "--pictures",
         type=Path,
         metavar="FOLDER",
-        help="train the named simulators, or all, and write a small picture of each here",
+        help="instead of videos, write a small picture of each trained simulator to this folder; "
+        "without a NAME, of all simulators",
     )
     return parser
 
@@ -131,13 +149,13 @@ def run(arguments: Sequence[str]) -> int:
     settings = parser.parse_args(arguments)
     for name in settings.names:
         if name not in SIMULATORS:
-            parser.error(f"there is no '{name}': {', '.join(SIMULATORS)}")
+            parser.error(f"there is no simulator '{name}': expected {', '.join(SIMULATORS)}")
     if settings.iterations is not None and settings.iterations < 1:
-        parser.error("--iterations: at least 1 is needed")
+        parser.error(f"--iterations: at least 1 is needed, got {settings.iterations}")
     if settings.stages < 2:
-        parser.error("--stages: at least 2 are needed")
+        parser.error(f"--stages: at least 2 are needed, got {settings.stages}")
     if settings.output is not None and len(settings.names) != 1:
-        parser.error("--output: name one simulator")
+        parser.error("--output: name one simulator, to which the file belongs")
     if settings.pictures is not None:
         make_pictures(settings.pictures, settings.names or list(SIMULATORS))
     elif not settings.names:

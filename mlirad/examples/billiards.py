@@ -1,10 +1,10 @@
-"""Billiards: a ball is struck so that the ball that its ball strikes comes to a mark.
+"""Strike the cue ball so that the ball that it hits sends a third ball to a mark.
 
     python -m mlirad.examples billiards
 
-Balls move in straight lines until they touch; the time of touching within a step is found, and its
-derivative counts (Hu et al., "DiffTaichi", ICLR 2020, section 4). Pairs are resolved one after
-another, in place. Trained is how the cue ball is struck.
+Balls move in straight lines until they touch. The time of contact within a step is computed, and
+its derivative counts (Hu et al., "DiffTaichi", ICLR 2020, section 4). Pairs are resolved one after
+another, in place. The place and the velocity of the cue ball are trained.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SUBSTEPS = 16  # in a launch
 
 @ti.data_oriented
 class Billiards(Simulator):
-    """Billiards: where the cue ball stands and how fast it is struck are trained."""
+    """Billiards: the place and the velocity of the cue ball are trained."""
 
     rate, iterations = 0.0005, 300
 

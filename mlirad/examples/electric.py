@@ -1,11 +1,11 @@
-"""Eight electrodes lead a charge through a figure of eight.
+"""Eight electrodes lead a charge along a figure of eight.
 
     python -m mlirad.examples electric
 
-Coulomb's force, from electrodes that hang above the plane of the charge, and the Störmer-Verlet
-method. A network of one hidden
-layer sees how far the charge is from where it should be, and how much too fast, and sets the
-charges of the electrodes; trained are its weights.
+The electrodes hang above the plane of the charge and act on it by Coulomb's force; the
+Störmer-Verlet method integrates its path. A network of one hidden layer observes how far the charge
+is from its target and how much too fast it moves, and sets the charges of the electrodes. The
+weights of the network are trained.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SUBSTEPS = 10  # in a launch
 
 @ti.data_oriented
 class Electric(Simulator):
-    """A charge steered by electrodes: the network that charges them is trained."""
+    """A charge among electrodes: the network that controls their charges is trained."""
 
     rate, iterations = 0.005, 400
 

@@ -1,14 +1,14 @@
-"""A throw that must hit a mark in every wind: an ensemble of winds in Ray's workers, one of which
-is killed on the way.
+"""Find a throw that hits a mark in every wind, with an ensemble of processes, one of which dies.
 
     python -m mlirad.examples.ensemble [WORKERS [SCENES]]
 
-A worker that dies is replaced and its scene run again; the sum of the gradients has the same bits,
-however many workers there are and whoever died.
+Ray starts the processes. A worker that dies is replaced, and its scene is repeated. The sum of the
+gradients has the same bits for any number of workers, whichever of them died.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import signal
 import sys
@@ -72,8 +72,20 @@ def gradient(workers: int, scenes: int, is_deadly: bool) -> Found:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Compare with one worker that lives."""
-    workers, scenes = (int(argument) for argument in [*arguments, *("2", "16")[len(arguments) :]])
+    """Run the command line, and return the exit status: compare with a single worker."""
+    parser = argparse.ArgumentParser(
+        prog="python -m mlirad.examples.ensemble",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "workers", nargs="?", type=int, default=2, help="number of processes (default: 2)"
+    )
+    parser.add_argument(
+        "scenes", nargs="?", type=int, default=16, help="number of winds (default: 16)"
+    )
+    settings = parser.parse_args(arguments)
+    workers, scenes = settings.workers, settings.scenes
     quiet, deadly = gradient(1, scenes, False), gradient(workers, scenes, True)
     same = quiet.gradient.tobytes() == deadly.gradient.tobytes() and quiet.loss == deadly.loss
     print(f"1 worker: loss {quiet.loss:.6f}, gradient {quiet.gradient}, {quiet.deaths} died")

@@ -1,7 +1,8 @@
-"""Two galaxies pass each other. Nobody writes down a force: it is the gradient of the potential
-energy.
+"""Simulate two galaxies that pass each other. The forces are the gradient of the potential energy.
 
-python -m mlirad.examples.gravity [--bodies 1000] [--steps 600] [--output orbits.png]
+    python -m mlirad.examples.gravity [--bodies 1000] [--steps 600] [--output gravity.png]
+
+Writes a picture of the orbits and of the error of the total energy.
 """
 
 from __future__ import annotations
@@ -160,17 +161,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--bodies", type=int, default=1000, help="how many bodies in all (1000)")
-    parser.add_argument("--steps", type=int, default=600, help="how many steps of time (600)")
+    parser.add_argument(
+        "--bodies",
+        type=int,
+        default=1000,
+        help="number of bodies in both galaxies together (default: 1000)",
+    )
+    parser.add_argument(
+        "--steps", type=int, default=600, help="number of time steps (default: 600)"
+    )
     parser.add_argument(
         "--output",
         type=Path,
         default=Path("gravity.png"),
-        help="the picture to write (gravity.png)",
+        help="file for the picture of the orbits (default: gravity.png)",
     )
     settings = parser.parse_args(arguments)
     if settings.bodies < 2 or settings.steps < 1:
-        parser.error("at least 2 bodies and 1 step are needed")
+        parser.error("--bodies must be at least 2, and --steps at least 1")
     ti.init(arch=ti.cpu, default_fp=ti.f64)
     bodies, owner = encounter(settings.bodies)
     started = time.perf_counter()

@@ -1,9 +1,9 @@
-"""A spinning jelly is thrown at a mark, in three dimensions.
+"""Throw a spinning jelly at a mark, in three dimensions.
 
     python -m mlirad.examples jelly
 
-An elastic cube of material points bounces once. Trained are its speed and its spin when it is let
-go, so that it comes to a mark.
+An elastic cube of material points bounces once. Its initial velocity and spin are trained so that
+it arrives at a mark.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MARK = (0.72, 0.3, 0.62)
 
 @ti.data_oriented
 class Jelly(Material):
-    """A 3-D elastic jelly of material points: how it is thrown is trained."""
+    """A 3-D elastic jelly of material points: velocity and spin of its throw are trained."""
 
     rate, iterations, friction, gravity = 0.2, 30, 0.3, 3.7  # on Mars
 

@@ -1,11 +1,12 @@
-"""A glass of water is moved, and must not slosh when it arrives.
+"""Move a glass of water so that the water does not slosh when the glass arrives.
 
     python -m mlirad.examples liquid
 
-Water of material points that hardly gives way: sound is so fast that its density changes by a
-percent (Monaghan, J. Comput. Phys. 110, 1994). It is seen from the glass, whose acceleration pulls
-at all of it. Trained is the acceleration over time; from the one that first speeds up and then
-brakes, the water is left moving.
+The water consists of material points and is almost incompressible: the speed of sound is so high
+that the density changes by one percent (Monaghan, J. Comput. Phys. 110, 1994). The simulation moves
+with the glass, so the acceleration of the glass acts on all the water. The acceleration over time
+is trained. It begins as one that first speeds the glass up and then brakes it, which leaves the
+water moving.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ HURRY = 0.25  # the way of the glass, over the square of its time
 
 @ti.data_oriented
 class Liquid(Material):
-    """Incompressible liquid in a glass: how the glass is moved is trained."""
+    """Water in a glass: the motion of the glass is trained so that the water does not slosh."""
 
     rate, iterations, friction = 0.1, 60, 0.0
 

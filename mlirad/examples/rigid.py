@@ -1,10 +1,10 @@
-"""A rigid bar is thrown so that it knocks a block to a mark.
+"""Throw a rigid bar so that it knocks a block to a mark.
 
     python -m mlirad.examples rigid
 
-Bodies are rigid rows and squares of discs. Where discs touch each other or the floor they push back
-like springs, with damping and friction. Bodies are structs that are updated in place, in one kernel
-for many steps. Trained is how the bar is thrown: speed and spin.
+Each body is a rigid row or square of discs. Discs that touch each other or the floor push back like
+springs, with damping and friction. The bodies are structs, which one kernel updates in place for
+many steps. The velocity and the spin of the bar are trained.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Body:
 
 @ti.data_oriented
 class Rigid(Simulator):
-    """Rigid bodies with contacts: how a bar is thrown at blocks is trained."""
+    """Rigid bodies with contacts: the throw of a bar that hits a block is trained."""
 
     rate, iterations, visible = 0.03, 50, 0.6
 

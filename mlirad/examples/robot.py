@@ -1,10 +1,10 @@
-"""A robot of masses and springs learns to go.
+"""A robot of masses and springs learns to walk.
 
     python -m mlirad.examples robot
 
-Springs of the legs change their length as a network of one hidden layer tells them, which sees a
-rhythm and how fast the robot is. Its weights are trained: the robot comes to a mark, and its back
-stays as high as it was. The floor pushes back and holds on by friction.
+A network of one hidden layer observes a rhythm and the speed of the robot, and sets the lengths of
+the springs of its legs. The weights are trained so that the robot reaches a mark and its back stays
+as high as at the start. The floor pushes the robot up and slows it by friction.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def skeleton() -> tuple[list[tuple[int, int]], list[tuple[int, int]], list[bool]
 
 @ti.data_oriented
 class Robot(Simulator):
-    """A mass-spring robot: the network that moves its legs is trained."""
+    """A robot of masses and springs: the network that moves its legs is trained."""
 
     rate, iterations, visible = 0.002, 400, 0.6
 

@@ -1,10 +1,9 @@
-"""A body is found from its shadows.
+"""Reconstruct a body from its shadows.
 
     python -m mlirad.examples silhouettes
 
-Rays go through a grid of densities, and light fades by Beer's law. The shadows of a ring around a
-ball are seen from many sides; trained are the densities, cell by cell, until they throw the same
-shadows.
+Rays pass through a grid of densities, and light fades by Beer's law. A ring around a ball is seen
+from many sides. The density of each cell is trained until the grid casts the same shadows.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Smoke that drifts into a shape.
+"""Smoke drifts into a shape.
 
     python -m mlirad.examples smoke
 
-A flow without viscosity on a torus is carried along by itself and freed of its divergence (Stam,
-"Stable fluids", SIGGRAPH 1999). Its pressure is found by over-relaxation in place, black cells
-after red ones: that is linear, so a gradient keeps nothing of the sweeps. Trained is the flow at
-the start, cell by cell.
+An inviscid flow on a torus advects itself, and its divergence is removed (Stam, "Stable fluids",
+SIGGRAPH 1999). Over-relaxation in place computes the pressure, red cells first and black cells
+second. This is linear, so a gradient saves nothing for the sweeps. The initial flow in each cell is
+trained.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mlirad.examples.training import Comparison, Outcome, Simulator
 
 @ti.data_oriented
 class Smoke(Simulator):
-    """Smoke to a target density: the flow at the start is trained."""
+    """Smoke: the initial flow is trained so that the smoke drifts into a ring."""
 
     rate, iterations = 0.02, 240
 

@@ -1,11 +1,10 @@
-"""A jelly is thrown at a mark: its speed is found by gradients through all steps, within a number
-of bytes.
+"""Throw a jelly at a mark: gradients through all time steps, within a memory limit, find its speed.
 
-    python -m mlirad.examples.throw [--particles 1000] [--steps 1024] [--iterations 5] [--memory
-    4MB]
+    python -m mlirad.examples.throw [--particles 1000] [--steps 1024] [--iterations 5]
+                                    [--memory 4MB]
 
-The jelly is a material point method (MLS-MPM, Hu et al., SIGGRAPH 2018) that steps in place: a step
-overwrites the last.
+The jelly is simulated by a material point method (MLS-MPM, Hu et al., SIGGRAPH 2018), in place:
+each step overwrites the state of the step before.
 """
 
 from __future__ import annotations
@@ -179,17 +178,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--particles", type=int, default=1000, help="how many particles (1000)")
-    parser.add_argument("--steps", type=int, default=1024, help="how many steps of time (1024)")
-    parser.add_argument("--iterations", type=int, default=5, help="how many throws (5)")
     parser.add_argument(
-        "--memory", default="4MB", help="for all that is kept for the gradient (4MB)"
+        "--particles", type=int, default=1000, help="number of particles (default: 1000)"
+    )
+    parser.add_argument(
+        "--steps", type=int, default=1024, help="number of time steps (default: 1024)"
+    )
+    parser.add_argument("--iterations", type=int, default=5, help="number of throws (default: 5)")
+    parser.add_argument(
+        "--memory",
+        default="4MB",
+        help="limit for all states that are saved for the gradient (default: 4MB)",
     )
     settings = parser.parse_args(arguments)
     if min(settings.particles, settings.iterations) < 1 or settings.steps < STEPS:
         parser.error(
-            f"at least 1 particle, 1 iteration and {STEPS} steps are needed: longer steps are "
-            f"not stable"
+            f"--particles and --iterations must be at least 1, and --steps at least {STEPS}: fewer "
+            "steps are not stable"
         )
     ti.init(arch=ti.cpu, default_fp=ti.f64)
     jelly = Jelly(settings.particles, settings.steps)

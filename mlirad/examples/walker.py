@@ -2,9 +2,9 @@
 
     python -m mlirad.examples walker
 
-An elastic body of material points with four muscles in its two legs, which pull along the leg.
-Trained is the rhythm of each muscle: amplitudes of sines and cosines of three frequencies. States
-are kept for some of the steps only, and the others run again (`ti.ad.checkpointed`).
+An elastic body of material points has four muscles in its two legs, which pull along the leg. The
+rhythm of each muscle is trained: the amplitudes of sines and cosines of three frequencies. The tape
+saves some of the states and repeats the steps between them (`ti.ad.checkpointed`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""A drum is struck so that its waves form an image.
+"""Release a drum so that its waves form an image.
 
     python -m mlirad.examples wave
 
-The wave equation on a square with a fixed rim, stepped in place: it is linear, so a gradient
-through all steps keeps nothing. Trained is the height of the drum, cell by cell, from which it is
-let go.
+The wave equation on a square with a fixed rim is integrated in place. It is linear, so a gradient
+through all steps saves nothing. The initial height of each cell is trained.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def nabla(cells: int) -> NDArray[np.float64]:
 
 @ti.data_oriented
 class Wave(Simulator):
-    """A wave that forms an image: the shape of a drum when it is let go is trained."""
+    """A wave on a drum: the initial shape of the drum is trained so that an image forms."""
 
     rate, iterations = 0.05, 400
 

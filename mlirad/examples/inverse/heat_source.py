@@ -2,9 +2,9 @@
 
     python -m mlirad.examples.inverse.heat_source
 
-torch makes the source from its place and its power, mlirad lets the heat spread for 400 steps, in
-place, and torch compares temperatures. The gradient goes back through all three. Of 400 states the
-loop saves 20, and computes the others again (`ti.ad.checkpointed`).
+torch computes the source from its place and its power, mlirad simulates 400 steps of heat
+conduction in place, and torch compares the temperatures. The gradient passes back through all
+three. The loop saves 20 of 400 states, and recomputes the others (`ti.ad.checkpointed`).
 """
 
 from typing import Any

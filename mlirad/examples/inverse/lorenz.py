@@ -2,8 +2,8 @@
 
     python -m mlirad.examples.inverse.lorenz
 
-A `while` loop integrates the Lorenz system by steps that adapt to their error (Bogacki, Shampine,
-1989). SciPy fits the three parameters and the first state, to more and more of the measurements.
+A `while` loop integrates the Lorenz system with adaptive steps (Bogacki, Shampine, 1989). SciPy
+fits the three parameters and the first state, first to a few measurements and then to more.
 """
 
 from typing import Any

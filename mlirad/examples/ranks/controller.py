@@ -1,9 +1,9 @@
-"""A controller that balances pendulums, trained on 64 scenes that are shared among ranks.
+"""Train a controller that balances pendulums, on 64 scenes that are distributed over ranks.
 
     mpiexec -n 4 python -m mlirad.examples.ranks.controller
 
-Every rank has the weights of rank 0 (`bcast`, whose adjoint is the sum of the gradients of all)
-and simulates its share of the scenes.
+Every rank has the weights of rank 0 (`bcast`, whose adjoint is the sum of the gradients of all
+ranks) and simulates its share of the scenes.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""What the programs for several ranks share: a loss and its gradient, and steps down it."""
+"""The shared part of the programs for several ranks: a loss, its gradient, and the descent."""
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -63,13 +65,27 @@ class Fitted:
 
 
 def main(kind: Callable[[], Fitted], arguments: Sequence[str]) -> int:
-    """Fit, and say how the loss fell; with a file's name, write the first gradient there."""
+    """Run the command line of a program, and return the exit status."""
+    module = sys.modules[kind.__module__]
+    parser = argparse.ArgumentParser(
+        prog=f"python -m mlirad.examples.ranks.{Path(module.__file__ or '').stem}",
+        description=module.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="write the first gradient, followed by the loss, to this .npy file instead of fitting "
+        "(default: fit, and print the first and the last loss)",
+    )
+    file = parser.parse_args(arguments).file
     dist.init(arch=ti.cpu, default_fp=ti.f64)
     program = kind()
-    if arguments:
+    if file is not None:
         loss, gradient = program.gradient()
         if gradient is not None:
-            np.save(arguments[0], np.append(gradient.reshape(-1), loss))
+            np.save(file, np.append(gradient.reshape(-1), loss))
         return 0
     losses = program.fit(program.iterations)
     if dist.rank() == 0:

@@ -1,12 +1,11 @@
-"""An elastic block that is thrown through a grid which is cut over ranks: its particles move from
-rank to rank.
+"""Throw an elastic block through a grid that is distributed over ranks; particles change ranks.
 
     mpiexec -n 4 python -m mlirad.examples.ranks.particles
 
-MLS-MPM (Hu et al., SIGGRAPH 2018) in two dimensions. Found are the velocity with which the block
-is thrown, and how fast it stretches then along each axis, so that its particles come near a
-place. What particles scatter beyond a rank's cells is collected (`Grid.collect`), speeds are
-exchanged, and particles that left their rank's cells migrate.
+MLS-MPM (Hu et al., SIGGRAPH 2018) in two dimensions. Gradients find the velocity of the throw, and
+how fast the block stretches along each axis, so that its particles come near a mark. The sums that
+particles scatter to cells of other ranks are collected (`Grid.collect`), speeds are exchanged, and
+particles that left the cells of their rank migrate.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""A wave on a grid that is cut over ranks; where it began is found from what a row of receivers
-heard.
+"""Find where a wave began from what receivers measured, on a grid that is distributed over ranks.
 
     mpiexec -n 4 python -m mlirad.examples.ranks.waves
 
-The wave equation on a square with a fixed rim, stepped in place: it is linear, so a tape keeps
-nothing but what the receivers' squares need.
+The wave equation on a square with a fixed rim is integrated in place. It is linear, so a tape saves
+only what the squares of the receivers' errors need.
 """
 
 from __future__ import annotations
