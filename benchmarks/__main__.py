@@ -1,7 +1,7 @@
-"""Time mlirad beside other modules with Taichi's names.
+"""Compare the times of mlirad with those of other modules that have Taichi's names.
 
-Peers are given as NAME=PYTHON, by --peer or in the environment variable PEERS; those that this
-interpreter can import are found by themselves.
+Peers are the modules that this interpreter can import, and those that --peer and the environment
+variable PEERS name, each as NAME=PYTHON: a module, and an interpreter that can import it.
 """
 
 from __future__ import annotations
@@ -88,39 +88,63 @@ def _settings() -> argparse.Namespace:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--quick", action="store_true", help="small sizes and few samples")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="small sizes and few samples (default: full sizes)",
+    )
     parser.add_argument(
         "--only",
         action="append",
+        metavar="CASE",
         choices=list(dict.fromkeys([*CASES, *GRADIENT_SIZES])),
-        help="a case to run; may be repeated",
+        help="case to run, one of %(choices)s; may be repeated (default: all)",
     )
     parser.add_argument(
-        "--rules", action="store_true", help='only rules="save" beside rules="refuse", on mlirad'
+        "--rules",
+        action="store_true",
+        help='instead, compare tapes with rules="save" and rules="refuse", on mlirad',
     )
     parser.add_argument(
         "--collisions",
         action="store_true",
-        help="only tapes with and without their check of collisions",
+        help="instead, compare tapes with and without the check for collisions, on mlirad",
     )
     parser.add_argument(
-        "--gradients", action="store_true", help="only derivatives beside their primal, on mlirad"
+        "--gradients",
+        action="store_true",
+        help="instead, compare derivatives with their primal, on mlirad",
     )
     parser.add_argument(
         "--peer",
         action="append",
         default=[],
         metavar="NAME=PYTHON",
-        help="a system to compare with",
+        help="another module to compare with, and the interpreter that can import it; may be "
+        "repeated",
     )
     parser.add_argument(
-        "--threads", type=int, action="append", help="how many threads; may be repeated (1 and 2)"
+        "--threads",
+        type=int,
+        action="append",
+        metavar="COUNT",
+        help="number of threads; may be repeated (default: 1 and 2, or 1 with --rules, "
+        "--collisions, or --gradients)",
     )
     parser.add_argument(
-        "--rounds", type=int, default=0, help="samples of each system (7, or 3 with --quick)"
+        "--rounds",
+        type=int,
+        default=0,
+        metavar="COUNT",
+        help="samples of each system (default: 7, or 3 with --quick; 25 with --rules or "
+        "--collisions, 15 with --gradients)",
     )
     parser.add_argument(
-        "--output", type=Path, default=Path("results.json"), help="where the samples go"
+        "--output",
+        type=Path,
+        default=Path("results.json"),
+        metavar="FILE",
+        help="file for all samples, as JSON (default: %(default)s)",
     )
     return parser.parse_args()
 

@@ -1,9 +1,9 @@
-"""What the code of our workloads for AMD's GPUs is made of, kernel by kernel.
+"""Print a table of the code that our workloads have on AMD's GPUs, one row per kernel.
 
     python -m benchmarks.amdgpu_table [--chips gfx90a,gfx942,gfx1100] [--only nbody]
 
-Needs no GPU and no tool of ROCm: LLVM counts, and says so in the assembly that it writes. The
-workloads are launched on the CPU, once, for their kernels to be known.
+This needs neither a GPU nor a tool of ROCm: the counts are comments in the assembly that LLVM
+writes. Each workload is launched once on the CPU, which compiles its kernels.
 """
 
 from __future__ import annotations
@@ -94,9 +94,24 @@ def main() -> None:
 
 
 def _settings() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.amdgpu_table", description=__doc__)
-    parser.add_argument("--chips", default="gfx942", help="one table each (gfx942)")
-    parser.add_argument("--only", action="append", choices=list(GRADIENT_SIZES), help="a workload")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.amdgpu_table",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--chips",
+        default="gfx942",
+        metavar="CHIP,...",
+        help="chips, with a table for each (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        metavar="WORKLOAD",
+        choices=list(GRADIENT_SIZES),
+        help="workload, one of %(choices)s; may be repeated (default: all)",
+    )
     return parser.parse_args()
 
 

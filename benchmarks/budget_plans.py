@@ -1,8 +1,11 @@
-"""Launches that a budget has repeated, without a kernel: `python -m benchmarks.budget_plans`.
+"""Count the launches that a tape repeats within a memory limit. Only the planner runs, no kernel.
 
-Chains of equal steps beside the binomial schedule (Griewank and Walther, Algorithm 799: revolve,
-ACM TOMS 26, 2000) with the same memory; chains of unequal ones, trees and U-shaped graphs at parts
-of what they would keep. The seconds of processor time are the planner's alone.
+    python -m benchmarks.budget_plans
+
+Chains of equal steps are compared with the binomial schedule (Griewank and Walther, Algorithm 799:
+revolve, ACM TOMS 26, 2000) with the same memory. Chains of unequal steps, trees and U-shaped graphs
+get fractions of the memory that all their states take. The seconds are processor time of the
+planner alone.
 """
 
 from __future__ import annotations
@@ -145,8 +148,19 @@ def others() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.budget_plans", description=__doc__)
-    parser.add_argument("--lengths", type=int, nargs="+", default=[100, 1000, 10_000])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.budget_plans",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--lengths",
+        type=int,
+        nargs="+",
+        default=[100, 1000, 10_000],
+        metavar="STEPS",
+        help="lengths of the chains of equal steps (default: 100 1000 10000)",
+    )
     settings = parser.parse_args(arguments)
     chains(settings.lengths)
     others()

@@ -1,8 +1,10 @@
-"""Time against memory of tapes within a budget: `python -m benchmarks.budgets [program ...]`.
+"""Measure the time of tapes with memory limits, and write the plots of docs/checkpointing.md.
 
-One gradient of each program of `benchmarks.budget_programs`: by a tape that keeps everything,
-within parts of its bytes, and, where there is a loop over time, with snapshots. Gradients are
-compared, to the bit, and bytes with the budget. Writes the plots of docs/checkpointing.md.
+    python -m benchmarks.budgets [PROGRAM ...]
+
+Each program of `benchmarks.budget_programs` computes its gradient with a tape that saves
+everything, with tapes that may save fractions of that, and, if it has a time loop, with snapshots.
+All gradients must have the same bits, and no tape may exceed its limit.
 """
 
 from __future__ import annotations
@@ -49,8 +51,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("programs", nargs="*", help=f"of {', '.join(PROGRAMS)}; all by default")
-    parser.add_argument("--plots", type=Path, default=DOCS)
+    parser.add_argument(
+        "programs",
+        nargs="*",
+        metavar="PROGRAM",
+        help=f"any of {', '.join(PROGRAMS)} (default: all)",
+    )
+    parser.add_argument(
+        "--plots",
+        type=Path,
+        default=DOCS,
+        metavar="FOLDER",
+        help="folder for the plots (default: docs)",
+    )
     settings = parser.parse_args(arguments)
     for name in settings.programs or PROGRAMS:
         ti.init(arch=ti.cpu, default_fp=ti.f64, cpu_max_num_threads=1)

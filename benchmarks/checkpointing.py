@@ -1,8 +1,10 @@
-"""Time against memory of checkpointed loops: `python -m benchmarks.checkpointing`.
+"""Measure time against memory of checkpointed loops, and write the plot of docs/checkpointing.md.
 
-Writes the plot of docs/checkpointing.md. The jelly of `mlirad.examples.throw`: one gradient, in
-place, by a tape that saves everything and with snapshots; then the moving averages of seed 002.
-Gradients are compared, to the bit.
+    python -m benchmarks.checkpointing
+
+The jelly of `mlirad.examples.throw` computes one gradient, in place, with a tape that saves
+everything and with snapshots. The moving averages of seed 002 follow. All gradients must have the
+same bits.
 """
 
 from __future__ import annotations
@@ -46,13 +48,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--particles", type=int, default=1000)
-    parser.add_argument("--steps", type=int, default=1024)
-    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument(
-        "--averages", type=int, default=100_000, help="steps of the moving averages"
+        "--particles",
+        type=int,
+        default=1000,
+        metavar="COUNT",
+        help="particles of the jelly (default: %(default)s)",
     )
-    parser.add_argument("--plot", type=Path, default=PLOT)
+    parser.add_argument(
+        "--steps",
+        type=int,
+        default=1024,
+        metavar="COUNT",
+        help="time steps of the jelly (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=3,
+        metavar="COUNT",
+        help="runs of the jelly, of which the fastest counts (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--averages",
+        type=int,
+        default=100_000,
+        metavar="COUNT",
+        help="steps of the moving averages (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--plot",
+        type=Path,
+        default=PLOT,
+        metavar="FILE",
+        help="file for the plot (default: the one in docs)",
+    )
     settings = parser.parse_args(arguments)
     ti.init(arch=ti.cpu, default_fp=ti.f64, cpu_max_num_threads=1)
     costs = jelly_costs(settings.particles, settings.steps, settings.rounds)

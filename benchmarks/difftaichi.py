@@ -1,9 +1,10 @@
-"""Run DiffTaichi's programs as they are, and print losses, times and memory as a markdown table:
-`python -m benchmarks.difftaichi CHECKOUT`, with `--taichi PYTHON` beside Taichi.
+"""Run DiffTaichi's programs unchanged, and print their losses, times and memory in markdown.
 
-`CHECKOUT` is one of github.com/taichi-dev/difftaichi; nothing of it is here. The programs want
-`opencv-python-headless`, `imageio` and `matplotlib` (`--path` names a folder that has them). The
-two systems take turns, program by program.
+    python -m benchmarks.difftaichi CHECKOUT [--taichi PYTHON]
+
+CHECKOUT is a clone of github.com/taichi-dev/difftaichi, which is not part of this repository. The
+programs import opencv-python-headless, imageio and matplotlib. With --taichi, each program runs on
+mlirad and then on Taichi.
 """
 
 from __future__ import annotations
@@ -53,12 +54,39 @@ class Run:
 
 def main() -> None:
     """Run the programs and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("checkout", type=Path)
-    parser.add_argument("--taichi", help="the Python that has Taichi")
-    parser.add_argument("--path", help="a folder with packages for both")
-    parser.add_argument("--only", help="programs with this in their names")
-    parser.add_argument("--tapes", type=int, default=2)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.difftaichi",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "checkout",
+        type=Path,
+        metavar="CHECKOUT",
+        help="clone of DiffTaichi's repository",
+    )
+    parser.add_argument(
+        "--taichi",
+        metavar="PYTHON",
+        help="interpreter that can import Taichi (default: only mlirad runs)",
+    )
+    parser.add_argument(
+        "--path",
+        metavar="FOLDER",
+        help="folder with packages that the programs import, for both systems (default: none)",
+    )
+    parser.add_argument(
+        "--only",
+        metavar="TEXT",
+        help="run the programs whose names contain this (default: all)",
+    )
+    parser.add_argument(
+        "--tapes",
+        type=int,
+        default=2,
+        metavar="COUNT",
+        help="tapes after which a program ends (default: %(default)s)",
+    )
     options = parser.parse_args()
     systems = [("mlirad", sys.executable)]
     if options.taichi:

@@ -1,5 +1,9 @@
-"""Loops that iterations leave when they like, forward: with iterations as lanes and without, and
-the same in Taichi. `python -m benchmarks.divergent [--size 512] [--taichi PYTHON]`."""
+"""Time loops that iterations leave after different numbers of trips.
+
+    python -m benchmarks.divergent [--size 512] [--taichi PYTHON]
+
+Each workload runs on mlirad with lanes and without lanes, and on Taichi.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +34,30 @@ def measure(module: str, name: str, size: int, options: dict[str, int]) -> tuple
 
 def main() -> None:
     """Print a line for each workload and way; each in a process of its own."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--size", type=int, default=512)
-    parser.add_argument("--taichi", metavar="PYTHON", help="an interpreter that has Taichi")
-    parser.add_argument("--one", nargs=3, metavar=("MODULE", "NAME", "LANES"))
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.divergent",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--size",
+        type=int,
+        default=512,
+        metavar="COUNT",
+        help="size of each workload (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--taichi",
+        metavar="PYTHON",
+        help="interpreter that can import Taichi (default: only mlirad runs)",
+    )
+    parser.add_argument(
+        "--one",
+        nargs=3,
+        metavar=("MODULE", "NAME", "LANES"),
+        help="run a single workload in this process, with a number of lanes or `auto`; the "
+        "others start such processes (default: all workloads)",
+    )
     arguments = parser.parse_args()
     if arguments.one:
         module, name, lanes = arguments.one

@@ -1,5 +1,9 @@
-"""The same functions as kernels in Python and in MLIR as C would be written: `python -m
-benchmarks.foreign`. Times are of one thread, the least of several runs, in milliseconds."""
+"""Compare kernels in Python with the same functions in MLIR, written as in C.
+
+    python -m benchmarks.foreign
+
+Times are of one thread, the least of several runs, in milliseconds.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,12 @@
-"""Scenes of Genesis on mlirad and on Quadrants: `python -m benchmarks.genesis_scenes [SCENE ...]`
-with `--mlirad PYTHON`, `--quadrants PYTHON` and `--positions FOLDER`.
+"""Run scenes of Genesis on mlirad and on Quadrants, and print a row for each run.
 
-Each PYTHON is the interpreter of an environment that has genesis-world and that system. The systems
-run in turn, each scene in a process of its own, first with empty caches, then with those that it
-left. Positions are compared with `FOLDER/SCENE.npy`; the first system to run a scene that has none
-writes it.
+    python -m benchmarks.genesis_scenes --positions FOLDER [--mlirad PYTHON] [--quadrants PYTHON]
+                                        [SCENE ...]
+
+Each PYTHON is the interpreter of an environment with genesis-world and that system. The systems
+take turns. Each scene runs in its own process, first with empty caches and then with the caches of
+the first run. The positions at the end are compared with FOLDER/SCENE.npy; if this file does not
+exist, the first run writes it.
 """
 
 import argparse
@@ -36,14 +38,55 @@ def main() -> None:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.genesis_scenes")
-    parser.add_argument("--mlirad", help="the interpreter of an environment with mlirad")
-    parser.add_argument("--quadrants", help="the interpreter of an environment with Quadrants")
-    parser.add_argument("--positions", type=Path, required=True, help="a folder of .npy files")
-    parser.add_argument("--steps", type=int, default=60)
-    parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--limit", type=float, default=1200.0, help="seconds for one process")
-    parser.add_argument("scenes", nargs="*")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.genesis_scenes",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--mlirad",
+        metavar="PYTHON",
+        help="interpreter of an environment with mlirad (default: mlirad does not run)",
+    )
+    parser.add_argument(
+        "--quadrants",
+        metavar="PYTHON",
+        help="interpreter of an environment with Quadrants (default: Quadrants does not run)",
+    )
+    parser.add_argument(
+        "--positions",
+        type=Path,
+        required=True,
+        metavar="FOLDER",
+        help="folder of .npy files with the expected positions (required)",
+    )
+    parser.add_argument(
+        "--steps",
+        type=int,
+        default=60,
+        metavar="COUNT",
+        help="time steps of each scene (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=1,
+        metavar="COUNT",
+        help="runs of each scene on each system (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--limit",
+        type=float,
+        default=1200.0,
+        metavar="SECONDS",
+        help="time after which a process is stopped (default: %(default)s)",
+    )
+    parser.add_argument(
+        "scenes",
+        nargs="*",
+        metavar="SCENE",
+        help=f"any of {', '.join(SCENES)} (default: all)",
+    )
     return parser.parse_args()
 
 

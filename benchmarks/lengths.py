@@ -1,8 +1,10 @@
-"""How long kernels of many statements take to compile, and what twice as many cost:
-`python -m benchmarks.lengths [--kinds sines products mixed] [--statements 400 800 1600 3200]`.
+"""Measure how long kernels of many statements take to compile, and how this time grows.
 
-Processor time of a first call without that of a second, each length in a process of its own, by
-what it was spent on; the gradient's is that of a tape, behind the first call of the primal.
+    python -m benchmarks.lengths [--kinds sines products mixed] [--statements 400 800 1600 3200]
+
+Each kernel runs in its own process. Its time is the processor time of a first call without that of
+a second call, divided by what it was spent on. The first call of the primal comes before the tape
+whose gradient is measured. The factor to the next shorter kernel follows in brackets.
 """
 
 from __future__ import annotations
@@ -30,11 +32,41 @@ Times = dict[str, float]  # seconds by pass, LLVM's, and those of all
 
 def main() -> None:
     """Print a table for each kind of kernel."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.lengths", description=__doc__)
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
-    parser.add_argument("--statements", nargs="+", type=int, default=LENGTHS)
-    parser.add_argument("--passes", type=int, default=0, metavar="N", help="of each, the N dearest")
-    parser.add_argument("--one", nargs=2, metavar=("KIND", "STATEMENTS"))
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.lengths",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--kinds",
+        nargs="+",
+        choices=KINDS,
+        default=KINDS,
+        metavar="KIND",
+        help="kinds of statements, any of %(choices)s (default: all)",
+    )
+    parser.add_argument(
+        "--statements",
+        nargs="+",
+        type=int,
+        default=LENGTHS,
+        metavar="COUNT",
+        help=f"numbers of statements (default: {' '.join(map(str, LENGTHS))})",
+    )
+    parser.add_argument(
+        "--passes",
+        type=int,
+        default=0,
+        metavar="COUNT",
+        help="also print the passes that take longest, this many per kernel (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--one",
+        nargs=2,
+        metavar=("KIND", "STATEMENTS"),
+        help="measure a single kernel in this process, and print its times as JSON (default: "
+        "all kernels, each in such a process)",
+    )
     settings = parser.parse_args()
     if settings.one:
         print(json.dumps(measured(settings.one[0], int(settings.one[1]))))

@@ -1,5 +1,7 @@
-"""Turn a results.json of the peers' driver into markdown tables: `python -m benchmarks.peers_table
-results.json`."""
+"""Turn the results.json that the driver of the peers writes into markdown tables.
+
+python -m benchmarks.peers_table results.json
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,12 @@ KINDS = {"small": "small kernel", "p2g2d": "2-D particle to grid", "p2g3d": "3-D
 
 def main() -> None:
     """Print all tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("results", type=Path)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.peers_table",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("results", type=Path, metavar="RESULTS", help="the file results.json")
     results: Result = json.loads(parser.parse_args().results.read_text())
     print("\n\n".join(tables(results)))
 

@@ -1,9 +1,9 @@
-"""What the GPU code of our workloads is made of, kernel by kernel, beside code written by hand.
+"""Print a table of the GPU code of our workloads, one row per kernel, next to code written by hand.
 
     python -m benchmarks.ptx_table [--chips sm_80,sm_90,sm_100] [--beside by_hand.cu] [--only nbody]
 
-Needs ptxas; with nvdisasm, loops are counted in instructions of the chip. Runs without a GPU: the
-workloads are launched on the CPU, once, for their kernels to be known.
+This needs ptxas, and no GPU; with nvdisasm, loops are counted in instructions of the chip. Each
+workload is launched once on the CPU, which compiles its kernels.
 """
 
 from __future__ import annotations
@@ -56,11 +56,36 @@ def main() -> None:
 
 
 def _settings() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.ptx_table", description=__doc__)
-    parser.add_argument("--chips", default="sm_90", help="one table each (sm_90)")
-    parser.add_argument("--beside", type=Path, help="a file in CUDA C++, for nvcc")
-    parser.add_argument("--only", action="append", choices=list(GRADIENT_SIZES), help="a workload")
-    parser.add_argument("--write", type=Path, help="a folder for the PTX")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.ptx_table",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--chips",
+        default="sm_90",
+        metavar="CHIP,...",
+        help="chips, with a table for each (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--beside",
+        type=Path,
+        metavar="FILE",
+        help="CUDA C++ file to compile with nvcc and to compare with (default: none)",
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        metavar="WORKLOAD",
+        choices=list(GRADIENT_SIZES),
+        help="workload, one of %(choices)s; may be repeated (default: all)",
+    )
+    parser.add_argument(
+        "--write",
+        type=Path,
+        metavar="FOLDER",
+        help="existing folder to which the PTX is written (default: it is not written)",
+    )
     return parser.parse_args()
 
 

@@ -1,10 +1,12 @@
-"""What ranks bring: `python -m benchmarks.ranks --figure docs/ranks.png`.
+"""Measure what several ranks gain on this machine, and fit a model that extends to 10,000 ranks.
 
-Times the wave of `mlirad.examples.ranks.waves`, forward and reverse, on several ranks of this
-machine: with the same grid (strong scaling), and with the same cells a rank (weak); and messages of
-several sizes. A model is fitted to compute, latency and bandwidth, and drawn to 10,000 ranks. It
-leaves out: networks (ranks here share a machine's memory), ranks that wait for the slowest, cores
-that share caches and memory, and the naps of ranks that have no processor of their own.
+    python -m benchmarks.ranks --figure docs/ranks.png
+
+The wave of `mlirad.examples.ranks.waves` runs forward and reverse: on the same grid for any number
+of ranks (strong scaling), and with the same number of cells per rank (weak scaling). Messages of
+several sizes are timed too. The model has terms for compute, latency and bandwidth. It ignores
+networks (the ranks here share the memory of one machine), ranks that wait for the slowest one,
+cores that share caches and memory, and the naps of ranks that share a processor.
 """
 
 from __future__ import annotations
@@ -191,10 +193,30 @@ def draw(rows: Sequence[dict], model: Model, figure: Path) -> None:
 
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--figure", type=Path)
-    parser.add_argument("--ranks", type=int, nargs="*", default=[1, 2, 4])
-    parser.add_argument("--rank", action="store_true", help=argparse.SUPPRESS)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.ranks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--figure",
+        type=Path,
+        metavar="FILE",
+        help="picture of the measurements and of the model (default: no picture)",
+    )
+    parser.add_argument(
+        "--ranks",
+        type=int,
+        nargs="*",
+        default=[1, 2, 4],
+        metavar="COUNT",
+        help="numbers of ranks (default: 1 2 4)",
+    )
+    parser.add_argument(
+        "--rank",
+        action="store_true",
+        help=argparse.SUPPRESS,
+    )
     settings = parser.parse_args()
     if settings.rank:
         measure()

@@ -1,8 +1,9 @@
-"""Draw each workload, primal and reverse, against this machine's arithmetic and memory:
-`python -m benchmarks.roofline --figure docs/roofline.png`.
+"""Plot each workload, primal and reverse, against the arithmetic and the memory of this machine.
 
-Operations and bytes are counted in the IR (`benchmarks.work`), times are the least of several on
-one thread; after Williams, Waterman and Patterson (Roofline, 2009).
+    python -m benchmarks.roofline --figure docs/roofline.png
+
+Operations and bytes are counted in the IR (`benchmarks.work`). Times are the least of several on
+one thread. The method is that of Williams, Waterman and Patterson (Roofline, 2009).
 """
 
 from __future__ import annotations
@@ -59,11 +60,37 @@ class Ceilings:
 
 def main() -> None:
     """Run the command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.roofline", description=__doc__)
-    parser.add_argument("--figure", type=Path, help="a picture (PNG, SVG)")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--quick", action="store_true", help="small sizes")
-    parser.add_argument("--only", action="append", choices=list(SIZES), help="a workload")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.roofline",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--figure",
+        type=Path,
+        metavar="FILE",
+        help="picture, PNG or SVG (default: no picture, only a table)",
+    )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=7,
+        metavar="COUNT",
+        help="runs of each workload, of which the fastest counts (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="small sizes (default: full sizes)",
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        metavar="WORKLOAD",
+        choices=list(SIZES),
+        help="workload, one of %(choices)s; may be repeated (default: all except "
+        f"{', '.join(SKIPPED)})",
+    )
     settings = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})

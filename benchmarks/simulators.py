@@ -1,6 +1,9 @@
-"""Milliseconds of a training step (a tape and its reverse) of the ten simulators, as a markdown
-table: `python -m benchmarks.simulators [NAME ...]`. Each runs in a process of its own; the least of
-some steps behind the first, which compiles.
+"""Print the milliseconds of a training step (a tape and its reverse) of each of the ten simulators.
+
+    python -m benchmarks.simulators [NAME ...]
+
+Each simulator runs in its own process. The time is the least of several steps after the first one,
+which compiles.
 """
 
 from __future__ import annotations
@@ -38,9 +41,21 @@ def measured(name: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME")
-    parser.add_argument("--row", help=argparse.SUPPRESS)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.simulators",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"any of {', '.join(SIMULATORS)} (default: all)",
+    )
+    parser.add_argument(
+        "--row",
+        help=argparse.SUPPRESS,
+    )
     settings = parser.parse_args(arguments)
     if settings.row:
         print(measured(settings.row), flush=True)

@@ -1,5 +1,10 @@
-"""Time programs on sparse layouts, and of particles, beside other modules with Taichi's names:
-`python -m benchmarks.sparse --peer taichi=PYTHON --threads 1 2`."""
+"""Compare programs on sparse layouts with other modules that have Taichi's names.
+
+    python -m benchmarks.sparse --peer taichi=PYTHON --threads 1 2
+
+Some of the programs simulate particles. For each system, they print the time per step, the memory,
+and a digest of the result, which must be about the same on all systems.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +36,40 @@ WARM, STEPS, ROUNDS = 3, 10, 3
 
 def main() -> None:
     """Run all programs on all systems, or, as a process of its own, one program on one system."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--peer", action="append", default=[], help="NAME=PYTHON")
-    parser.add_argument("--only", choices=PROGRAMS, action="append")
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--run", help="SYSTEM, by itself")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.sparse",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--peer",
+        action="append",
+        default=[],
+        metavar="NAME=PYTHON",
+        help="another module to compare with, and the interpreter that can import it; may be "
+        "repeated",
+    )
+    parser.add_argument(
+        "--only",
+        choices=PROGRAMS,
+        action="append",
+        metavar="PROGRAM",
+        help="program, one of %(choices)s; may be repeated (default: all)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=int,
+        nargs="+",
+        default=[1, 2],
+        metavar="COUNT",
+        help="numbers of threads (default: 1 2)",
+    )
+    parser.add_argument(
+        "--run",
+        metavar="SYSTEM",
+        help="measure one program on one system in this process, and print the result as JSON "
+        "(default: all programs on all systems, each in such a process)",
+    )
     settings = parser.parse_args()
     if settings.run:
         print(json.dumps(_measured(settings.run, settings.only[0], settings.threads[0])))

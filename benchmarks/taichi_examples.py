@@ -1,9 +1,9 @@
-"""Taichi's bundled programs, as they are, on mlirad: `import taichi` gives mlirad.
+"""Run Taichi's bundled programs unchanged on mlirad, with mlirad in place of the module taichi.
 
-    python -m benchmarks.taichi_examples .../site-packages/taichi/examples [NAME...] [--seconds 120]
+    python -m benchmarks.taichi_examples .../site-packages/taichi/examples [NAME ...]
 
-Each runs in a process of its own, in an empty folder, for three frames without a display. NAME is a
-part of a path. A line for each: how it ended, how long it took, and its last line where it failed.
+Each program runs in its own process, in an empty folder, for three frames and without a display.
+A line for each says how it ended, how long it took, and, if it failed, its last line of output.
 """
 
 from __future__ import annotations
@@ -111,10 +111,30 @@ def outcome(examples: Path, program: Path, seconds: float) -> tuple[str, float, 
 
 def main() -> None:
     """Run them, and count."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("examples", type=Path, help="taichi/examples of an installed Taichi")
-    parser.add_argument("names", nargs="*", help="parts of paths; all without any")
-    parser.add_argument("--seconds", type=float, default=120.0, help="for each")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.taichi_examples",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "examples",
+        type=Path,
+        metavar="FOLDER",
+        help="the folder taichi/examples of an installed Taichi",
+    )
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="run the programs whose paths contain one of these (default: all)",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=120.0,
+        metavar="SECONDS",
+        help="time after which a program is stopped (default: %(default)s)",
+    )
     given = parser.parse_args()
     examples = given.examples.resolve()
     ran, found = 0, programs(examples, given.names)

@@ -1,8 +1,9 @@
-"""The process that measures one case on one system: `python -m benchmarks.worker SYSTEM CASE`,
-samples on request.
+"""Measure one case on one system: the process that the other benchmarks start.
 
-It says what it found when the case is ready, takes a sample for every line that it reads, and ends
-with its input.
+    python -m benchmarks.worker SYSTEM CASE
+
+It prints its results when the case is ready, takes a sample for every line of the standard input,
+and ends when the input does.
 """
 
 import argparse
@@ -36,16 +37,62 @@ def main() -> None:
 
 
 def _settings() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("system", help="a module with Taichi's names")
-    parser.add_argument("case")
-    parser.add_argument("--size", type=int, default=16)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--inner-trips", type=int, default=0)
-    parser.add_argument("--arch", default="cpu")
-    parser.add_argument("--steps", type=int, default=0, help="0: the workload's own number")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.worker",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument(
-        "--started", type=float, default=STARTED, help="when the process was asked for"
+        "system",
+        metavar="SYSTEM",
+        help="module with Taichi's names",
+    )
+    parser.add_argument(
+        "case",
+        metavar="CASE",
+        help="case to measure",
+    )
+    parser.add_argument(
+        "--size",
+        type=int,
+        default=16,
+        metavar="COUNT",
+        help="size of the case (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=int,
+        default=1,
+        metavar="COUNT",
+        help="number of threads (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--inner-trips",
+        type=int,
+        default=0,
+        metavar="COUNT",
+        help="trips of inner loops, from which Taichi and Quadrants derive the size of their "
+        "stacks (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--arch",
+        default="cpu",
+        metavar="ARCH",
+        help="target (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--steps",
+        type=int,
+        default=0,
+        metavar="COUNT",
+        help="time steps; 0 stands for the number of the workload (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--started",
+        type=float,
+        default=STARTED,
+        metavar="TIME",
+        help="time at which the process was requested, for first calls (default: now)",
     )
     return parser.parse_args()
 

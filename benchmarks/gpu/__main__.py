@@ -1,7 +1,7 @@
-"""Run the tests on a GPU, then time mlirad there, beside the card's ceilings and other systems.
+"""Run the tests on a GPU, then compare mlirad with the limits of the card and with other systems.
 
-Needs Python, NumPy, llvmlite and the bindings; pytest, Taichi and Quadrants are used where they are
-installed. Writes a table, and everything that was measured as JSON.
+This needs Python, NumPy, llvmlite and the bindings. pytest, Taichi and Quadrants are used if they
+are installed. The results are written as a table, and all measurements as JSON next to it.
 """
 
 from __future__ import annotations
@@ -69,18 +69,81 @@ def main() -> int:
 
 
 def _settings() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
-    parser.add_argument("--arch", default="cuda", help="simt rehearses without a GPU")
-    parser.add_argument("--stub", action="store_true", help="rehearse with a stub of the driver")
-    parser.add_argument("--quick", action="store_true", help="small sizes")
-    parser.add_argument("--no-tests", action="store_true")
-    parser.add_argument("--tests", nargs="*", default=[], help="files of tests; default: all")
-    parser.add_argument("--only", nargs="*", default=[], help="cases")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--limit", type=float, default=60, help="seconds of a system on a case")
-    parser.add_argument("--alone", action="store_true", help="mlirad and the peers named only")
-    parser.add_argument("--peer", action="append", default=[], help="NAME=PYTHON")
-    parser.add_argument("--output", type=Path, default=Path("gpu_table.txt"))
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.gpu",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--arch",
+        default="cuda",
+        metavar="ARCH",
+        help="target; simt runs without a GPU (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--stub",
+        action="store_true",
+        help="run without a GPU, with a stub of the CUDA driver (default: use the driver)",
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="small sizes (default: full sizes)",
+    )
+    parser.add_argument(
+        "--no-tests",
+        action="store_true",
+        help="do not run the tests (default: run them)",
+    )
+    parser.add_argument(
+        "--tests",
+        nargs="*",
+        default=[],
+        metavar="FILE",
+        help="files of tests to run (default: all)",
+    )
+    parser.add_argument(
+        "--only",
+        nargs="*",
+        default=[],
+        metavar="CASE",
+        help="cases to measure (default: all)",
+    )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=5,
+        metavar="COUNT",
+        help="samples of each system (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--limit",
+        type=float,
+        default=60,
+        metavar="SECONDS",
+        help="time after which a system is stopped in a case (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--alone",
+        action="store_true",
+        help="compare only with the systems that --peer names (default: also with those that "
+        "this interpreter can import)",
+    )
+    parser.add_argument(
+        "--peer",
+        action="append",
+        default=[],
+        metavar="NAME=PYTHON",
+        help="another system to compare with, and the interpreter that can import it; may be "
+        "repeated",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("gpu_table.txt"),
+        metavar="FILE",
+        help="file for the table (default: %(default)s)",
+    )
     return parser.parse_args()
 
 

@@ -1,7 +1,9 @@
-"""How many atomic sums a card makes in a second, one, two or four numbers at once, and how near to
-that `mpm2d` comes: `python -m benchmarks.gpu.atomics`.
+"""Measure how many atomic sums per second a card makes, and how close mpm2d comes to that.
 
-`--arch=simt` and `--stub`, with `--quick`, rehearse it without a GPU.
+    python -m benchmarks.gpu.atomics
+
+An atomic sum adds one, two or four numbers at once. With --arch=simt or --stub, and --quick, this
+runs without a GPU; the figures then mean nothing.
 """
 
 from __future__ import annotations
@@ -48,10 +50,27 @@ def main() -> None:
 
 
 def _settings() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu.atomics", description=__doc__)
-    parser.add_argument("--arch", default="cuda")
-    parser.add_argument("--stub", action="store_true", help="rehearse with a stub of the driver")
-    parser.add_argument("--quick", action="store_true", help="small sizes")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.gpu.atomics",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--arch",
+        default="cuda",
+        metavar="ARCH",
+        help="target; simt runs without a GPU (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--stub",
+        action="store_true",
+        help="run without a GPU, with a stub of the CUDA driver (default: use the driver)",
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="small sizes (default: full sizes)",
+    )
     return parser.parse_args()
 
 

@@ -1,10 +1,10 @@
-"""What each launch of our workloads asks of a GPU, read off the outlined IR: threads, how many
-trips of loops one of them makes, and bytes.
+"""Print a table of the launches of our workloads on a GPU: threads, trips of a thread, and bytes.
 
     python -m benchmarks.gpu.launch_table [--only network] [--size 65536] [--arrays]
 
-A launch of few threads that make many trips is slow however few bytes it moves. Runs without a GPU:
-the workloads are launched on the CPU, once, for their kernels to be known.
+A launch with few threads and many trips is slow even if it moves few bytes. The numbers come from
+the outlined IR, so no GPU is needed: each workload is launched once on the CPU, which compiles its
+kernels.
 """
 
 from __future__ import annotations
@@ -62,11 +62,28 @@ def main() -> None:
 
 def _settings() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.gpu.launch_table", description=__doc__
+        prog="python -m benchmarks.gpu.launch_table",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--only", action="append", choices=list(SIZES), help="a workload")
-    parser.add_argument("--size", type=int, help="for all of them; else each has its own")
-    parser.add_argument("--arrays", action="store_true", help="the accesses to each array, too")
+    parser.add_argument(
+        "--only",
+        action="append",
+        metavar="WORKLOAD",
+        choices=list(SIZES),
+        help="workload, one of %(choices)s; may be repeated (default: all)",
+    )
+    parser.add_argument(
+        "--size",
+        type=int,
+        metavar="COUNT",
+        help="size of every workload (default: the full size of each)",
+    )
+    parser.add_argument(
+        "--arrays",
+        action="store_true",
+        help="also print the accesses to each array (default: only launches)",
+    )
     return parser.parse_args()
 
 

@@ -1,8 +1,10 @@
-"""Compare tensor expressions with NumPy, JAX and torch, and print a table in Markdown:
-`python -m benchmarks.te --peer jax=PYTHON --threads 1`.
+"""Compare tensor expressions with NumPy, JAX and torch, and print a markdown table.
 
-Each case is sampled in turn on all systems, least of all calls: processor time on one thread,
-else time. NumPy, JAX and torch take part where this interpreter has them, or are given.
+    python -m benchmarks.te --peer jax=PYTHON --threads 1
+
+The systems take turns in each case, and a time is the least of all calls: processor time on one
+thread, otherwise elapsed time. NumPy, JAX and torch are compared with if this interpreter can
+import them, or if --peer names them.
 """
 
 from __future__ import annotations
@@ -25,11 +27,39 @@ _POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 def main() -> None:
     """Run the command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.te", description=__doc__)
-    parser.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON")
-    parser.add_argument("--only", action="append", metavar="WORD", help="in the name of a case")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.te",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--peer",
+        action="append",
+        default=[],
+        metavar="NAME=PYTHON",
+        help="another system to compare with, and the interpreter that can import it; may be "
+        "repeated",
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        metavar="WORD",
+        help="cases whose names contain this; may be repeated (default: all)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=int,
+        default=1,
+        metavar="COUNT",
+        help="number of threads (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=3,
+        metavar="COUNT",
+        help="samples of each system (default: %(default)s)",
+    )
     settings = parser.parse_args()
     systems = find_systems(settings.peer, ("numpy", "jax", "torch"))
     workers = [_Worker(one, settings.threads) for one in systems]

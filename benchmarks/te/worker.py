@@ -1,7 +1,9 @@
-"""The process that measures on one system: `python -m benchmarks.te.worker SYSTEM --threads N`.
+"""Measure tensor expressions on one system: the process that `python -m benchmarks.te` starts.
 
-It takes the number of a case a line, and says what a call of it takes; a case is made when it is
-asked for first.
+    python -m benchmarks.te.worker SYSTEM --threads N
+
+For each line of the standard input, the number of a case, it prints the time of a call. It builds a
+case when its number comes for the first time.
 """
 
 from __future__ import annotations
@@ -23,9 +25,23 @@ SAMPLE_SECONDS, MOST_REPEATS = 0.03, 100
 
 def main() -> None:
     """Measure until the input ends."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("system")
-    parser.add_argument("--threads", type=int, default=1)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.te.worker",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "system",
+        metavar="SYSTEM",
+        help="system to measure, such as mlirad, numpy, jax or torch",
+    )
+    parser.add_argument(
+        "--threads",
+        type=int,
+        default=1,
+        metavar="COUNT",
+        help="number of threads (default: %(default)s)",
+    )
     settings = parser.parse_args()
     _prepare(settings.threads)
     module = importlib.import_module(f"benchmarks.te.of_{settings.system}")

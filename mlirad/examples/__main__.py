@@ -130,8 +130,8 @@ def command_line() -> argparse.ArgumentParser:
         type=Path,
         metavar="FILE",
         help="file for the video of a single NAME (.mp4, .gif, .webp), or for a picture of its "
-        "last frame (.png); default: NAME.mp4 in the current folder if ffmpeg is installed, otherwise "
-        "NAME.gif",
+        "last frame (.png); default: NAME.mp4 in the current folder if ffmpeg is installed, "
+        "otherwise NAME.gif",
     )
     parser.add_argument(
         "--pictures",
