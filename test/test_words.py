@@ -57,6 +57,7 @@ BRITISH = (
 )
 EXCEPT = {"materialise"}  # an option of te.build
 AVOIDED = re.compile(r"^## Avoid\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)  # of the glossary
+ADDS = ("parser.add_argument", "add")  # how options of command lines are declared
 NOTEBOOKS = sorted(DOCS.glob("notebooks/*.ipynb"))
 CODE = re.compile(r"^( *)```.*?^\1```|`[^`\n]*`|<!--.*?-->", re.MULTILINE | re.DOTALL)
 
@@ -119,6 +120,31 @@ def test_docstrings_of_public_names_are_plain() -> None:
     british = {word for text in texts for word in re.findall(BRITISH, text, re.IGNORECASE)}
     assert not british - EXCEPT
     assert not [problem for text in texts for problem in idioms(text)]
+
+
+def options() -> Iterator[tuple[str, str, dict[str | None, str]]]:
+    """Yield the arguments of all command lines: the place, the name, and the keywords."""
+    root = DOCS.parent
+    for folder in ("mlirad", "benchmarks", "tools", "test/programs"):
+        for path in sorted((root / folder).rglob("*.py")):
+            text = path.read_text()
+            for node in ast.walk(ast.parse(text)) if "argparse" in text else ():
+                if isinstance(node, ast.Call) and ast.unparse(node.func) in ADDS and node.args:
+                    keywords = {entry.arg: ast.unparse(entry.value) for entry in node.keywords}
+                    place = f"{path.relative_to(root)}:{node.lineno}"
+                    yield place, ast.unparse(node.args[0]).strip("'*("), keywords
+
+
+def test_arguments_of_command_lines_have_help_and_options_their_default() -> None:
+    found = [*options()]
+    assert len(found) > 100
+    assert [place for place, _, keywords in found if "help" not in keywords] == []
+    assert not [
+        f"{place}: {name} has no default in its help"
+        for place, name, keywords in found
+        if name.startswith("--") and "type" in keywords and "SUPPRESS" not in keywords["help"]
+        if "required" not in keywords and not re.search(r"\bdefault\b", keywords["help"])
+    ]
 
 
 FOLDERS = ("ad", "analysis", "dialect", "examples", "frontend", "ir", "lang", "passes", "pipeline")

@@ -1,13 +1,14 @@
-"""Write the pages of our dialects: every op with its operands, results, and effects.
+"""Write the pages in docs/dialects: every op of our dialects with operands, results, and effects.
 
-python tools/dialect_pages.py
+    python tools/dialect_pages.py
 
-The class of an op says everything about it: fields, effects, and a docstring with paragraphs
-`Races:`, `Bounds:`, and `Aliasing:`. The example is the first program of the op's test.
+The contents come from the class of an op: its fields, its effects, and its docstring with the
+paragraphs `Races:`, `Bounds:`, and `Aliasing:`. The example is the first program of the op's test.
 """
 
 from __future__ import annotations
 
+import argparse
 import inspect
 import re
 from collections.abc import Iterator
@@ -157,6 +158,9 @@ def _as_markdown(text: str) -> str:
 
 def main() -> None:
     """Write every page."""
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     with context():
         for name, text in pages().items():
             (PAGES / name).write_text(text)

@@ -1,8 +1,11 @@
-"""Write our dialects as IRDL text into the package.
+"""Write our dialects as IRDL text into mlirad/dialect/irdl.
 
-python tools/irdl_files.py
+    python tools/irdl_files.py
+
+The package contains this text so that other tools can load the dialects.
 """
 
+import argparse
 from pathlib import Path
 
 from mlirad.dialect import context
@@ -13,6 +16,9 @@ FOLDER = Path(__file__).parents[1] / "mlirad" / "dialect" / "irdl"
 
 def main() -> None:
     """Write a file for each dialect."""
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     with context():
         for name, text in irdl_texts().items():
             (FOLDER / f"{name}.mlir").write_text(text)

@@ -1,12 +1,13 @@
 """Measure the package: files, lines, functions, folders, names and imports.
 
-    python tools/metrics.py [REVISION]
+    python tools/metrics.py [REVISION ...]
 
-prints a table of the working tree, and of a git revision beside it.
+Prints a table with a column for each git revision, and one for the working tree.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
 import re
 import sys
@@ -190,9 +191,19 @@ def vague_definitions(source: Source) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.name
 
 
-def main(revisions: list[str]) -> None:
-    """Print the figures of the working tree, beside those of the revisions before it."""
-    tables = {name: measure(read_revision(name)) for name in revisions}
+def main(arguments: list[str]) -> None:
+    """Print the figures of some revisions, and of the working tree."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "revisions",
+        nargs="*",
+        metavar="REVISION",
+        help="git revision to compare with, such as main (default: none)",
+    )
+    names = parser.parse_args(arguments).revisions
+    tables = {name: measure(read_revision(name)) for name in names}
     tables["now"] = measure(read_tree())
     columns = [["", *tables["now"]], *([name, *table.values()] for name, table in tables.items())]
     for name, *figures in zip(*columns):

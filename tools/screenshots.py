@@ -1,14 +1,15 @@
-"""Take pictures of pages of the built site, as a desktop and as a phone show them.
+"""Take pictures of pages of the built site, as they look on a desktop and on a phone.
 
     python -m pip install playwright  # and Chromium: apt install chromium
     python -m mkdocs build && python tools/screenshots.py site FOLDER [PAGE ...]
 
-It prints what is wrong with a page: requests to other hosts, content wider than the screen,
-pictures that do not load, errors of scripts. The exit status is 1 then.
+Prints what is wrong with a page: requests to other hosts, content wider than the screen, pictures
+that do not load, errors of scripts. The exit status is then 1.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -50,18 +51,28 @@ def take(browser: Browser, address: str, device: str, file: Path, scheme: str) -
     page.close()
 
 
-def main(site: str, folder: str, *names: str) -> int:
+def main() -> int:
     """Take all pictures; return 1 if something is wrong."""
-    server = ThreadingHTTPServer(("localhost", 0), partial(Quiet, directory=site))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("site", metavar="SITE", help="folder of the built site")
+    parser.add_argument("folder", metavar="FOLDER", help="folder for the pictures")
+    parser.add_argument(
+        "names", nargs="*", metavar="PAGE", help=f"pages (default: {' '.join(PAGES)})"
+    )
+    settings = parser.parse_args()
+    folder = Path(settings.folder)
+    server = ThreadingHTTPServer(("localhost", 0), partial(Quiet, directory=settings.site))
     Thread(target=server.serve_forever, daemon=True).start()
-    Path(folder).mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     wrong = 0
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=which("chromium"))
-        for name in names or PAGES:
+        for name in settings.names or PAGES:
             address = f"http://localhost:{server.server_port}/{'' if name == 'index' else name}/"
             for device, scheme in (("desktop", "light"), ("phone", "dark")):
-                file = Path(folder) / f"{name.replace('/', '-')}-{device}.png"
+                file = folder / f"{name.replace('/', '-')}-{device}.png"
                 for problem in take(browser, address, device, file, scheme):
                     wrong += 1
                     print(f"{name}, {device}: {problem}")
@@ -70,4 +81,4 @@ def main(site: str, folder: str, *names: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main())

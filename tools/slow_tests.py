@@ -1,17 +1,17 @@
-"""Choose the tests that a quick run leaves out, from the times of a whole run.
+"""Choose the tests that a quick run omits, by their times, and write test/slow.txt.
 
     python -m pytest --junitxml=times.xml
     python tools/slow_tests.py times.xml
 
-writes `test/slow.txt`. A test is slow if all its cases together take more than 0.4 seconds, and
-a case more than a twentieth. Of a slow test the first case stays quick if it takes no more than a
-fifth of a second. So does one case in a file of which nothing else is quick, if it takes no more
-than a second: every folder and every idea keeps its fastest tests.
+A test is slow if all its cases together take more than 0.4 seconds, and more than 0.05 seconds per
+case. The first case of a slow test stays in the quick run if it takes at most 0.2 seconds.
+So does one case of a file that has no other quick test, if it takes at most 1 second: the quick run
+keeps the fastest tests of every folder and almost every file.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path
@@ -59,4 +59,11 @@ def first_slow_case(seconds: list[float]) -> int | None:
 
 
 if __name__ == "__main__":
-    LIST.write_text(HEADER + "".join(f"{test}\n" for test in choose(read_times(Path(sys.argv[1])))))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "times", type=Path, metavar="TIMES", help="file that pytest --junitxml wrote"
+    )
+    times = read_times(parser.parse_args().times)
+    LIST.write_text(HEADER + "".join(f"{test}\n" for test in choose(times)))

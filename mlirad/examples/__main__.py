@@ -137,8 +137,8 @@ def command_line() -> argparse.ArgumentParser:
         "--pictures",
         type=Path,
         metavar="FOLDER",
-        help="instead of videos, write a small picture of each trained simulator to this folder; "
-        "without a NAME, of all simulators",
+        help="write a small picture of each trained simulator to this folder, of all simulators if "
+        "there is no NAME (default: write videos)",
     )
     return parser
 

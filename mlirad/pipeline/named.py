@@ -32,7 +32,7 @@ def cpu(
     estimates: bool = True,
     instructions: Annotated[str, OneOf(("none", *INSTRUCTIONS))] = "none",
 ) -> list[Stage]:
-    """The stages behind `field`, each with the pipeline that leads to it.
+    """The stages after `field` for a CPU. Each is a pipeline that continues the one before.
 
     With `tangents`, the primal, or the reverse, computes its tangents too (in `constant` code they
     are zero). `fused`: the target has fused multiply-adds; `estimates`: it estimates reciprocal
@@ -62,8 +62,8 @@ def collision(
     fast_math: bool = True,
     fused: bool = True,
 ) -> list[Stage]:
-    """The stages of the check that iterations do not meet: for the reverse of a kernel, or for its
-    `tangents`."""
+    """The stages of the check that iterations do not collide: for the reverse of a kernel, or, with
+    `tangents`, for its tangents."""
     mode = TANGENT_COLLISIONS if tangents else COLLISIONS
     return cpu_stages(mode, threads=threads, worth=worth, fast_math=fast_math, fused=fused)
 
@@ -71,8 +71,8 @@ def collision(
 def cuda(
     *, reverse: bool = False, fast_math: bool = True, check_bounds: bool = False
 ) -> list[Stage]:
-    """The stages behind `field` on the way to PTX; `target` holds the kernels as NVVM, and the
-    host's launches."""
+    """The stages after `field` for PTX. The last one, `target`, has the kernels as NVVM, and the
+    launches on the host."""
     mode = REVERSE if reverse else PRIMAL
     return cuda_stages(mode, fast_math=fast_math, check_bounds=check_bounds)
 
@@ -80,8 +80,8 @@ def cuda(
 def rocm(
     *, reverse: bool = False, fast_math: bool = True, check_bounds: bool = False
 ) -> list[Stage]:
-    """The stages behind `field` on the way to code of AMD's GPUs; `target` holds the kernels as
-    ROCDL, and the host's launches."""
+    """The stages after `field` for AMD GPUs. The last one, `target`, has the kernels as ROCDL, and
+    the launches on the host."""
     mode = REVERSE if reverse else PRIMAL
     return rocm_stages(mode, fast_math=fast_math, check_bounds=check_bounds)
 
@@ -93,15 +93,15 @@ def simt(
     check_bounds: bool = False,
     order: Annotated[str, OneOf(("ascending", "descending", "shuffled"))] = "ascending",
 ) -> list[Stage]:
-    """The stages behind `field` on the way to GPU kernels that a CPU runs, the threads in an
-    order."""
+    """The stages after `field` for GPU kernels that a CPU runs. `order`: the order of the
+    threads."""
     mode = REVERSE if reverse else PRIMAL
     return simt_stages(mode, fast_math=fast_math, check_bounds=check_bounds, order=order)
 
 
 def function(*, gradients: bool = False) -> list[Stage]:
-    """The stages that make kernels on arrays of functions that anyone wrote; with `gradients`,
-    arrays of floats are marked as having them."""
+    """The stages that turn functions of other origin into kernels on arrays. `gradients`: arrays of
+    floats have gradients."""
     return function_stages(gradients=gradients)
 
 

@@ -1,5 +1,10 @@
-"""`python -m mlirad.quadrants PROGRAM.py [ARGUMENT ...]`, or `-m MODULE`: run a program written for
-Quadrants on mlirad, unchanged."""
+"""Run a program written for Quadrants on mlirad, unchanged.
+
+usage: python -m mlirad.quadrants PROGRAM.py [ARGUMENT ...]
+       python -m mlirad.quadrants -m MODULE [ARGUMENT ...]
+
+In the program, `import quadrants` imports mlirad under Quadrants' names.
+"""
 
 import runpy
 import sys
@@ -11,6 +16,9 @@ from mlirad.quadrants import alias
 def main() -> None:
     """Run the program that the command line names."""
     arguments = sys.argv[1:]
+    if arguments[:1] in (["-h"], ["--help"]):
+        print((__doc__ or "").strip())
+        return
     is_module = arguments[:1] == ["-m"]
     arguments = arguments[is_module:]
     if not arguments:

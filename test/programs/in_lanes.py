@@ -1,7 +1,10 @@
-"""`python -m programs.in_lanes FIRST COUNT`, in `test/`: random programs of several sizes with 4, 8
-and 16 iterations as lanes against the same without: every second without `fast_math`, to the bit; a
-quarter as LLVM compiles for users. With `--one`, each with one of these numbers of lanes, in turn:
-half the time."""
+"""Compare random programs of several sizes with 4, 8 and 16 lanes with themselves without lanes.
+
+    cd test && PYTHONPATH=.. python -m programs.in_lanes FIRST COUNT
+
+Every second program runs without `fast_math`, and must have the same bits. A quarter is compiled by
+LLVM as for users.
+"""
 
 from __future__ import annotations
 
@@ -88,10 +91,18 @@ def written(seed: int, *, exact: bool = False) -> str:
 
 def main() -> int:
     """Check the programs, in a process of its own each hundred; 1 if any failed."""
-    parser = argparse.ArgumentParser(prog="python -m programs.in_lanes", description=__doc__)
-    parser.add_argument("first", type=int)
-    parser.add_argument("count", type=int)
-    parser.add_argument("--one", action="store_true")
+    parser = argparse.ArgumentParser(
+        prog="python -m programs.in_lanes",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("first", type=int, metavar="FIRST", help="number of the first program")
+    parser.add_argument("count", type=int, metavar="COUNT", help="how many programs")
+    parser.add_argument(
+        "--one",
+        action="store_true",
+        help="one number of lanes per program, in turn, in half the time (default: all three)",
+    )
     options = parser.parse_args()
     first, count = options.first, options.count
     start, failures = time.perf_counter(), 0

@@ -13,17 +13,20 @@ from mlirad.pipeline.opt.command import parse_command
 from mlirad.pipeline.opt.settings import Settings
 
 ARCHES = {"cpu": cpu, "simt": simt, "cuda": cuda}
-_EPILOG = f"""A value is {KINDS}. Passes and pipelines are named as for mlirad-opt, and run first:
-mlirad-run FILE --hoist-loads --pass-pipeline=... It prints the results, and then what the function
-left in arrays and fields that it changed."""
+_EPILOG = f"""A VALUE is {KINDS}.
+Passes and pipelines are named as for mlirad-opt, and run before the function:
+mlirad-run FILE --hoist-loads --pass-pipeline=... The output is the results, and then the contents
+of the arrays and fields that the function changed."""
 _FIELD = (
-    "a field, or arg0.grad, the adjoint of an array argument; * stands for all others, which "
-    "start at zero"
+    "initial value of a field, or of arg0.grad, the adjoint of an array argument; * stands for "
+    "all others (default: zeros); may be repeated"
 )
 _COMPARE = (
-    "compare with a run without the passes, or without those from PASS on; in both modes, if "
-    "the function is not differentiated yet"
+    "compare with a run without the named passes, or without those from PASS on; the gradients "
+    "too, if no pass differentiates the function (default: no comparison)"
 )
+_RULES = "Python file that registers derivatives and lowerings of ops"
+_SAVE = "also write results and gradients to FOLDER/*.npy (default: only print)"
 
 
 class Options(argparse.Namespace):
@@ -61,37 +64,29 @@ def parse_options(arguments: Sequence[str] | None) -> Options:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="mlirad-run",
-        description="Run a function or a kernel of a file in MLIR, and its derivatives.",
+        description="Run a function or a kernel of an MLIR file, and its derivatives.",
         epilog=_EPILOG,
         allow_abbrev=False,
     )
     add = parser.add_argument
-    add("file", help="a module, as text")
-    add("values", nargs="*", help="the arguments of the function", metavar="VALUE")
-    add("--entry", help="the function to run, if the file has several")
-    add("--irdl-file", help="load the dialects that a file defines in IRDL", metavar="FILE")
-    add("--rules", help="a Python file with derivatives and lowerings", metavar="FILE.py")
-    add("--arch", default="cpu", choices=ARCHES, help="the machine")
-    add(
-        *("--field", "-f"),
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help=_FIELD,
-    )
-    add("--grad", action="store_true", help="print the gradients of the sum of all results")
+    add("file", help="file with a module in MLIR, as text")
+    add("values", nargs="*", help="arguments of the function", metavar="VALUE")
+    add("--entry", help="function to run, required if the file has several")
+    add("--irdl-file", help="load the dialects that FILE defines in IRDL", metavar="FILE")
+    add("--rules", help=_RULES, metavar="FILE.py")
+    add("--arch", default="cpu", choices=ARCHES, help="target (default: %(default)s)")
+    add("--field", "-f", action="append", default=[], metavar="NAME=VALUE", help=_FIELD)
+    add("--grad", action="store_true", help="also print the gradients of the sum of all results")
     add("--check", action="store_true", help="compare all derivatives with central differences")
+    add("--compare", nargs="?", const="", metavar="PASS", help=_COMPARE)
     add(
-        *("--compare",),
-        nargs="?",
-        const="",
-        metavar="PASS",
-        help=_COMPARE,
+        "--optimize",
+        action="store_true",
+        help="lower a kernel in the same way as a launch from Python",
     )
-    add("--optimize", action="store_true", help="lower a kernel as a launch from Python does")
-    add("--time", action="store_true", help="print the time of a run")
-    add("--seed", type=int, default=0, help="the seed of --check and --compare")
-    add("--save", type=Path, help="write results and gradients to FOLDER/*.npy", metavar="FOLDER")
+    add("--time", action="store_true", help="also print the time of a run")
+    add("--seed", type=int, default=0, help="seed of --check and --compare (default: %(default)s)")
+    add("--save", type=Path, help=_SAVE, metavar="FOLDER")
     return parser
 
 

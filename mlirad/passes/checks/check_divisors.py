@@ -9,7 +9,7 @@ from mlirad.ir.walk import defining_op, operations
 
 
 def check_divisors(root: ir.Operation) -> None:
-    """Refuse integer divisions by a constant 0, of vectors and tensors too."""
+    """Refuse integer divisions of numbers, vectors and tensors by a constant 0."""
     for op in operations(root):
         if op.name in INTEGER_DIVISIONS and _has_zero(op.operands[1]):
             refuse(op, "an integer division by 0")

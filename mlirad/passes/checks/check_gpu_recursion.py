@@ -10,7 +10,7 @@ from mlirad.ir.walk import block_operations, operations
 
 
 def check_gpu_recursion(module: ir.Operation) -> None:
-    """Refuse kernels for a GPU that call functions which call themselves."""
+    """Refuse GPU kernels that call recursive functions."""
     for holder in operations(module):
         if holder.name == Gpu.MODULE:
             _check(block_operations(holder.regions[0].blocks[0]))

@@ -17,7 +17,7 @@ REQUIRES = KERNELS
 
 
 def check_recursion(module: ir.Operation) -> None:
-    """Refuse to differentiate functions that hold the stack of a recursion and write floats."""
+    """Refuse to differentiate functions that write floats and call recursive functions."""
     for function in functions(module):
         ops = list(operations(function))
         stacks = [op for op in ops if RECURSION in op.attributes]

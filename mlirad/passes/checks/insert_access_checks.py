@@ -18,7 +18,8 @@ CHECK = "$check."
 
 
 def insert_access_checks(module: ir.Operation) -> None:
-    """Assert that what is written was not read before."""
+    """Assert that no element is written after it was read, as Taichi's rules for gradients
+    require."""
     graded = {symbol_of(place) for place in places(module) if "adjoint" in place.attributes}
     bits: dict[str, tuple[int, ...]] = {}
     for function in functions(module):

@@ -22,8 +22,8 @@ from mlirad.ir.walk import (
 
 
 def insert_bounds_checks(module: ir.Operation, *, sparse_writes: bool = False) -> None:
-    """Assert that indices lie inside their arrays, if that is not known. `sparse-writes`: only
-    those of writes to fields in sparse layouts."""
+    """Assert that indices are within their arrays, unless this is known. `sparse-writes`: only for
+    writes to fields in sparse layouts."""
     if sparse_writes and not any(map(is_sparse, tree_operations(module))):
         return
     sparse = {name for name, layout in layouts(module).items() if layout.activities}

@@ -22,7 +22,7 @@ _EXPONENT = {16: 0x7C00, 32: 0x7F800000, 64: 0x7FF0000000000000}
 
 
 def insert_finite_checks(root: ir.Operation) -> None:
-    """Assert that what is written is neither NaN nor infinite."""
+    """Assert that no written float is NaN or infinite."""
     for function in functions(root):
         name = symbol_of(function)
         for op, array, indices in list(accesses(function)):

@@ -14,8 +14,8 @@ from mlirad.ir.walk import before, defining_op, functions, operations
 
 
 def insert_integer_checks(module: ir.Operation) -> None:
-    """Assert that integer divisions have a value, and that loops go forward, where that is not
-    known."""
+    """Assert that integer divisions have a value and that loops have a positive step, unless this
+    is known."""
     for function in functions(module):
         kernel = symbol_of(function)
         for op in [op for op in operations(function) if GUARDED in op.attributes]:

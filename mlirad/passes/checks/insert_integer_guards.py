@@ -23,7 +23,7 @@ _INDEX_BITS = 64
 
 
 def insert_integer_guards(root: ir.Operation) -> None:
-    """Give integer divisions a value for every divisor, and loops an end for every step."""
+    """Define integer divisions for every divisor, and end loops whose step is not positive."""
     for op in [op for op in operations(root) if op.name in (*INTEGER_DIVISIONS, *_LOOPS)]:
         if GUARDED in op.attributes:
             continue

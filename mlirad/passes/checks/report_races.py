@@ -24,7 +24,7 @@ REQUIRES = KERNELS
 
 
 def report_races(module: ir.Operation) -> None:
-    """Leave a message for each read that meets a write of another iteration."""
+    """Report each read of an element that another iteration writes."""
     messages = [
         message
         for function in functions(module)

@@ -24,7 +24,8 @@ _UNREFINED = '[["reciprocal-estimates", "sqrtf:0,vec-sqrtf:0"]]'
 
 
 def insert_root_estimates(module: ir.Operation) -> None:
-    """Multiply by estimates of reciprocal square roots instead of dividing by square roots."""
+    """Replace divisions by square roots by products with an estimate of the reciprocal square
+    root."""
     roots = [op for op in operations(module) if op.name in (Math.SQRT, Math.RSQRT)]
     estimated = [root for root in roots if _is_single(root) and _is_reciprocal(root)]
     if not estimated:

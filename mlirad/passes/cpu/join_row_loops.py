@@ -58,7 +58,7 @@ REQUIRES = KERNELS
 
 
 def join_row_loops(root: ir.Operation) -> None:
-    """Join the parallel loops of every function that go through the same rows."""
+    """Join consecutive parallel loops over the same rows."""
     for function in functions(root):
         candidates = [
             array

@@ -18,7 +18,7 @@ _EXPONENTS = frozenset({1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, -1.0, -1.5, -2.0
 
 
 def lower_constant_powers(root: ir.Operation) -> None:
-    """Multiply instead of calling C's function for powers of small exponents."""
+    """Replace powers with small constant exponents by products, roots and quotients."""
     for op in [op for op in operations(root) if op.name == Math.POWF]:
         exponent = constant_float(op.operands[1])
         if exponent in _EXPONENTS:

@@ -15,7 +15,7 @@ from mlirad.ir.walk import before, operations
 
 
 def lower_half_casts(root: ir.Operation) -> None:
-    """Cast in two steps, vectors too."""
+    """Lower casts from f64 to f16 and bf16 by way of f32, also those of vectors."""
     double = ir.F64Type.get(root.context)
     narrow = (ir.F16Type.get(root.context), ir.BF16Type.get(root.context))
     for op in [op for op in operations(root) if op.name == Arith.TRUNCF]:

@@ -57,7 +57,7 @@ REQUIRES = (*KERNELS, loops_over_pieces)
 
 
 def lower_parallel_to_workers(module: ir.Operation, *, threads: Threads = 1) -> None:
-    """Have up to `threads` threads share the iterations of parallel loops over one axis."""
+    """Let up to `threads` threads share the iterations of parallel loops over one axis."""
     for function in functions(module):
         loops = [op for op in operations(function) if is_parallel(op)]
         if loops:

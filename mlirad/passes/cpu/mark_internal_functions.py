@@ -19,8 +19,7 @@ _INTERFACE = "_mlir_ciface_"  # what `convert-func-to-llvm` puts before the name
 
 
 def mark_internal_functions(module: ir.Operation) -> None:
-    """Make functions internal that are private, or that have a C interface, which is inlined
-    nowhere."""
+    """Make private functions internal, and those that have a C interface, which is not inlined."""
     for function in llvm_functions(module):
         if symbol_of(function).startswith(_INTERFACE):
             function.attributes["no_inline"] = ir.UnitAttr.get()

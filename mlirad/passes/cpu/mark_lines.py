@@ -27,7 +27,7 @@ _NOWHERE = SourceLocation(_TEXT, 0, 0)
 
 def mark_lines(module: ir.Operation, *, suffix: Annotated[str, Letters(64)] = "") -> None:
     """Give every op of a compiled function one line of the program, and the functions of a kernel
-    names with the suffix of its mode."""
+    names that end with the suffix of its mode."""
     functions = [*llvm_functions(module)]
     for function in functions:
         _mark_function(function)

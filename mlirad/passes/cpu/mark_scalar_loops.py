@@ -21,7 +21,7 @@ FAR = 16  # elements: a cache line of floats
 
 
 def mark_scalar_loops(root: ir.Operation) -> None:
-    """Keep innermost loops of many stores that are far apart from becoming vector code."""
+    """Keep LLVM from vectorizing innermost loops with many stores that are far apart."""
     for op in operations(root):
         if is_for(op) and not any(map(is_serial_loop, operations(op))):
             stores = [inner for inner in operations(op) if inner.name == Memref.STORE]

@@ -11,7 +11,7 @@ _OF_FUNCTION, _OF_INTERFACE = "passthrough", "llvm.passthrough"
 
 
 def mark_unrefined_estimates(module: ir.Operation) -> None:
-    """Give C interfaces the attributes of LLVM that their functions have."""
+    """Give C interfaces the attributes for LLVM that their functions have."""
     for op in operations(module):
         if op.name == Llvm.FUNC and _OF_INTERFACE in op.attributes:
             op.attributes[_OF_FUNCTION] = op.attributes[_OF_INTERFACE]

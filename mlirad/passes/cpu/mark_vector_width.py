@@ -17,7 +17,7 @@ _ATTRIBUTES, _WIDTH = "passthrough", "prefer-vector-width"  # LLVM's attributes 
 
 
 def mark_vector_width(module: ir.Operation, *, width: Annotated[int, Range(16, 64)] = 64) -> None:
-    """Say to LLVM how many bytes vectors have, in every function that is compiled."""
+    """Tell LLVM the width of vectors in bytes, for every function that is compiled."""
     for function in llvm_functions(module):
         _mark(function, ir.Attribute.parse(f'["{_WIDTH}", "{8 * width}"]'))
 

@@ -120,8 +120,7 @@ llvm.func internal @{name}(%is_made: i1, %address: i64, %word: i64)
 
 
 def record_accesses(module: ir.Operation, *, log: Annotated[int, Range(8, 2**63 - 1)] = 8) -> None:
-    """Call, before every access of a function with a body, what writes it into the log at an
-    address."""
+    """Before every access, call a function that writes the access to the log at an address."""
     present = list(llvm_functions(module))
     pieces = {
         ir.FlatSymbolRefAttr(op.attributes["global_name"]).value

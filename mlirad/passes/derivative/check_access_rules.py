@@ -39,8 +39,8 @@ REQUIRES = KERNELS
 def check_access_rules(
     module: ir.Operation, *, rules: Rules = "save", report: bool = False
 ) -> None:
-    """Find the arrays that the reverse has to move back, or refuse the kernel; with `report`, a
-    remark on each read."""
+    """Find the arrays whose overwritten values the reverse has to restore, or refuse the kernel
+    (rules=refuse). With `report`, add a remark to each read."""
     for function in functions(module):
         if not is_private(function):
             _Check(module, function, rules).run(report)

@@ -23,7 +23,8 @@ REQUIRES = KERNELS
 
 
 def check_gradient_arguments(module: ir.Operation) -> None:
-    """Refuse kernels whose reverse adds to a gradient that they use, or would need its gradient."""
+    """Refuse to differentiate kernels that use the gradient of an array argument, if the reverse
+    adds to this gradient or needs its derivative."""
     for function in functions(module):
         if is_private(function):
             continue

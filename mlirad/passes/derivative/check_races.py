@@ -33,7 +33,8 @@ REQUIRES = KERNELS
 
 
 def check_races(module: ir.Operation) -> None:
-    """Refuse parallel loops that certainly pass derivatives between their iterations."""
+    """Refuse to differentiate parallel loops whose iterations certainly pass derivatives to each
+    other."""
     for function in functions(module):
         if not is_private(function):
             graph = Graph(function)

@@ -32,7 +32,7 @@ REQUIRES = (*KERNELS, differentiable_forward)
 def differentiate_forward(
     module: ir.Operation, *, tangents: Tangents = 1, constant: bool = False
 ) -> None:
-    """Replace every public function by itself with tangents."""
+    """Replace every public function by one that also computes tangents."""
     for function in functions(module):
         if not is_private(function):
             _differentiate(module, function, tangents, constant)

@@ -20,7 +20,7 @@ REQUIRES = KERNELS
 
 
 def mark_accesses(module: ir.Operation) -> None:
-    """Note the boxes of reads and of writes."""
+    """Note on each public function the boxes that it reads and writes."""
     for function in functions(module):
         if not is_private(function):
             module.attributes["field.accesses"] = ir.ArrayAttr.get(_notes(function))

@@ -16,8 +16,8 @@ REQUIRES = KERNELS
 
 
 def mark_activity(module: ir.Operation, *, report: bool = False) -> None:
-    """Mark active values; with `report`, a remark on every load that is active, or would be but for
-    ti.stop_grad."""
+    """Mark active values. With `report`, add a remark to every load that is active, or that would
+    be active without ti.stop_grad."""
     for function in functions(module):
         if not is_private(function):
             graph = Graph(function)

@@ -16,8 +16,8 @@ REQUIRES = KERNELS
 
 
 def mark_collisions(module: ir.Operation, *, tangents: bool = False, report: bool = False) -> None:
-    """Note kernels in which iterations of a parallel loop may meet, as far as is known while
-    compiling."""
+    """Note which kernels may have colliding iterations, as far as this is known when they are
+    compiled."""
     for function in functions(module):
         if not is_private(function):
             pairs = find_open(module, function, Graph(function), tangents=tangents).pairs

@@ -17,7 +17,7 @@ REQUIRES = KERNELS
 
 
 def mark_flows(module: ir.Operation) -> None:
-    """Note between which arrays derivatives pass."""
+    """Note between which arrays derivatives flow."""
     for function in functions(module):
         if not is_private(function):
             graph = Graph(function)

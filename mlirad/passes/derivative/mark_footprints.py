@@ -23,7 +23,8 @@ REQUIRES = KERNELS
 
 
 def mark_footprints(module: ir.Operation) -> None:
-    """Note the boxes of needed reads and of writes."""
+    """Note on each public function the boxes that it writes, and those of reads that its reverse
+    needs."""
     for function in functions(module):
         if not is_private(function):
             notes = _notes(module, function)

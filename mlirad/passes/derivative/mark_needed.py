@@ -22,7 +22,7 @@ REQUIRES = KERNELS
 
 
 def mark_needed(module: ir.Operation, *, report: bool = False) -> None:
-    """Mark needed loads; with `report`, a remark on each."""
+    """Mark loads whose values the reverse needs. With `report`, add a remark to each."""
     for function in functions(module):
         if not is_private(function):
             graph = Graph(function)

@@ -17,7 +17,7 @@ REQUIRES = KERNELS
 
 
 def mark_poles(module: ir.Operation) -> None:
-    """Note which arrays may be given infinities, and through which arrays infinities pass."""
+    """Note which arrays may receive infinities, and from which arrays they come."""
     for function in functions(module):
         if not is_private(function):
             graph = Graph(function)

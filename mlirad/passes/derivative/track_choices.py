@@ -58,7 +58,8 @@ class _Choice(NamedTuple):
 
 
 def track_choices(module: ir.Operation) -> None:
-    """Replace stacks of values that loops keep or replace by the number of an iteration."""
+    """Replace stacks of values that a loop keeps or replaces by the number of the iteration that
+    chose the value."""
     for op in [op for op in operations(module) if AllocOp.holds(op)]:
         choice = _choice_of(op)
         if choice is not None:

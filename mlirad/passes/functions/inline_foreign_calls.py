@@ -19,8 +19,8 @@ from mlirad.ir.walk import ancestors, before, functions, operations, replace
 
 
 def inline_foreign_calls(module: ir.Operation) -> None:
-    """Put functions that hold `grad.custom`, or ops of dialects that are not ours, in place of
-    their calls."""
+    """Inline calls of functions that contain `grad.custom`, or ops of dialects that are not
+    ours."""
     by_name = {symbol_of(function): function for function in functions(module)}
     callees = {name: {*_callees(function)} for name, function in by_name.items()}
     if any(callees.values()):

@@ -23,8 +23,7 @@ REQUIRES = (structured_functions,)
 
 
 def insert_depth_checks(module: ir.Operation) -> None:
-    """Count the calls around private functions that call themselves, and let a call fail that is
-    too deep."""
+    """Pass the depth of calls to recursive functions, and let a call that is too deep fail."""
     by_name = {symbol_of(function): function for function in functions(module)}
     calls = {name: _callees(function) & by_name.keys() for name, function in by_name.items()}
     depths = {

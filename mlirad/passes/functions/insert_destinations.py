@@ -16,7 +16,7 @@ from mlirad.ir.walk import before, block_operations, defining_op, operations
 
 
 def insert_destinations(root: ir.Operation) -> None:
-    """Copy the tensors that loops and branches yield to where their results are."""
+    """Copy the tensors that loops and branches yield into the memory of their results."""
     for op in list(operations(root)):
         if is_for(op) or op.name == Affine.FOR:
             _leave(op.regions[0].blocks[0], list(op.regions[0].blocks[0].arguments)[1:])

@@ -34,7 +34,7 @@ _FORGOTTEN = (Memref.DEALLOC, Memref.PREFETCH)
 
 
 def lower_chosen_memrefs(module: ir.Operation) -> None:
-    """Let loops, branches and choices give numbers in the places of memrefs."""
+    """Let loops, branches and selects pass the number of a memref in place of the memref."""
     for function in functions(module):
         sources = {
             value: listed for op in operations(function) for value, listed in _passed_memrefs(op)

@@ -15,7 +15,7 @@ _UNSIGNED = "unsignedCmp"
 
 
 def lower_integer_loops(root: ir.Operation) -> None:
-    """Let every loop count in `index`, with signs."""
+    """Let every loop count with signed numbers of type `index`."""
     for op in operations(root):
         if is_for(op) and (_UNSIGNED in op.attributes or counts_in(op) != "index"):
             _lower(op)

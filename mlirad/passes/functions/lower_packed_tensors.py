@@ -37,7 +37,7 @@ module attributes {{transform.with_named_sequence}} {{
 
 
 def lower_packed_tensors(module: ir.Operation) -> None:
-    """Replace every `linalg.pack` and `linalg.unpack` by pads, shapes, transposes and slices."""
+    """Replace every `linalg.pack` and `linalg.unpack` by pads, reshapes, transposes and slices."""
     if any(op.name in (Linalg.PACK, Linalg.UNPACK) for op in operations(module)):
         script = ir.Module.parse(_SEQUENCE)
         apply_named_sequence(module, script.body.operations[0], script)

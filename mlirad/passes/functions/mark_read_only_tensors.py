@@ -12,7 +12,7 @@ from mlirad.ir.walk import entry_of, functions
 
 
 def mark_read_only_tensors(module: ir.Operation) -> None:
-    """Mark the arguments of public functions that are tensors as not to be written to."""
+    """Mark the tensor arguments of public functions as read-only."""
     for function in functions(module):
         if is_private(function):
             continue

@@ -27,7 +27,7 @@ REQUIRES = KERNELS
 
 
 def raise_sums_to_updates(module: ir.Operation) -> None:
-    """Replace loads whose sums are stored to the same element of an array by atomic additions."""
+    """Replace a load, a sum and a store to the same element by an atomic addition."""
     for function in functions(module):
         for op in list(operations(function)):
             if is_store(op) and any(map(is_parallel, ancestors(op, function))):

@@ -28,8 +28,8 @@ from mlirad.ir.walk import (
 
 
 def serialize_inner_loops(module: ir.Operation, *, outer: bool = False) -> None:
-    """Replace parallel loops in other loops, and those with results, allocations, or updates that
-    are regions, innermost first; if `outer`, all."""
+    """Serialize parallel loops inside other loops, and those with results, allocations or general
+    reductions, innermost first. `outer`: all loops."""
     for function in functions(module):
         for op in reversed([op for op in operations(function) if is_parallel(op)]):
             inner = outer or len(op.results) or any(map(_is_loop, ancestors(op)))

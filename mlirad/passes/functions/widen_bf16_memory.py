@@ -17,7 +17,7 @@ _SHAPED = (Memref.COLLAPSE_SHAPE, Memref.EXPAND_SHAPE, Memref.RESHAPE, Memref.TR
 
 
 def widen_bf16_memory(module: ir.Operation) -> None:
-    """Have memory of bf16 that a function allocates be memory of f32."""
+    """Store bf16 numbers in memory that a function allocates as f32."""
     for function in functions(module):
         widened: set[ir.Value] = set()
         for op in list(operations(function)):

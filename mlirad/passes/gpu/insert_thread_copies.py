@@ -55,7 +55,7 @@ _WORTH = 4  # updates for each element of the copies
 
 
 def insert_thread_copies(module: ir.Operation) -> None:
-    """Let threads update copies of their own of what is small and updated often."""
+    """Give every thread its own copy of small arrays that are updated often."""
     for function in functions(module):
         if is_private(function):
             continue

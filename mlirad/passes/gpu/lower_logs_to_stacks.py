@@ -38,7 +38,7 @@ class _Log(msgspec.Struct, frozen=True):
 
 
 def lower_logs_to_stacks(module: ir.Operation) -> None:
-    """Replace logs by stacks of a known size."""
+    """Replace logs by stacks of known size."""
     logs: dict[ir.Value, _Log] = {}
     log_ops = [op for op in operations(module) if op.name in _HANDLERS or OpenOp.holds(op)]
     for op in log_ops:

@@ -16,8 +16,8 @@ from mlirad.ir.walk import before, operations, replace
 
 
 def lower_warp_reductions(module: ir.Operation) -> None:
-    """Lower reductions of blocks of 32 threads to shuffles: five, each with a thread twice as
-    far."""
+    """Lower reductions over blocks of 32 threads to five shuffles, each over twice the distance of
+    the one before."""
     for function in [op for op in operations(module) if known_block_size(op) == [WARP, 1, 1]]:
         for op in list(operations(function)):
             kind = reduction_kind(op)

@@ -17,7 +17,7 @@ _WIDEST = 16  # bytes that an instruction loads or stores
 
 def mark_kernel_arguments(module: ir.Operation) -> None:
     """Copy `llvm.noalias` and `llvm.align` from the arguments of functions to those of the kernels
-    they launch.
+    that they launch.
 
     That a pointer does not alias is said only where the kernel has no other to the same array.
     """

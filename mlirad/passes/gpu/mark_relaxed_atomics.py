@@ -19,7 +19,7 @@ _SCOPES = ("device", "agent")  # the names that LLVM's targets for NVIDIA and AM
 def mark_relaxed_atomics(
     module: ir.Operation, *, scope: Annotated[str, OneOf(_SCOPES)] = "device"
 ) -> None:
-    """Give atomics inside `gpu.module` monotonic order and the device as their scope."""
+    """Give atomics in `gpu.module` monotonic ordering and the scope of the device."""
     monotonic = ir.IntegerAttr.get(integer_type(64), _MONOTONIC)
     for holder in operations(module):
         if holder.name != Gpu.MODULE:

@@ -47,7 +47,7 @@ _SIZES = {Gpu.THREAD_ID: "known_block_size", Gpu.BLOCK_ID: "known_grid_size"}
 
 
 def narrow_inductions(module: ir.Operation) -> None:
-    """Narrow the loops of all kernels."""
+    """Let serial loops of GPU kernels count in 32 bits, if their bounds are known to fit."""
     for kernel in [op for op in operations(module) if op.name == Gpu.FUNC]:
         ranges = _Ranges(kernel)
         for op in list(operations(kernel)):

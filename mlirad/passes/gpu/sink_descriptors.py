@@ -17,7 +17,8 @@ _SUNK = (
 
 
 def sink_descriptors(module: ir.Operation) -> None:
-    """Clone what makes a descriptor, or a constant, to the start of every launch that uses it."""
+    """Clone the ops that build a descriptor, or a constant, to the start of every launch that uses
+    it."""
     for launch in [op for op in operations(module) if op.name == Gpu.LAUNCH]:
         _sink_into(launch)
 

@@ -61,7 +61,8 @@ _MOST_ITERATIONS = 1 << 31  # no more blocks than a grid holds
 
 
 def split_axis_reductions(module: ir.Operation) -> None:
-    """Sum what iterations along some axes of a box add to an element by threads and blocks."""
+    """Let threads and blocks sum the updates that all iterations along some axes make to an
+    element."""
     for function in functions(module):
         if is_private(function):
             continue

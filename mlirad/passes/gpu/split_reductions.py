@@ -32,7 +32,8 @@ REQUIRES = KERNELS
 
 
 def split_reductions(module: ir.Operation) -> None:
-    """Sum what all iterations of a parallel loop add to a cell by threads, blocks and launches."""
+    """Let threads, blocks and launches sum the updates that all iterations of a parallel loop make
+    to a cell."""
     for function in functions(module):
         if is_private(function):
             continue

@@ -22,7 +22,7 @@ REQUIRES = KERNELS
 
 
 def hoist_loads(root: ir.Operation) -> None:
-    """Load once, before a loop, what the loop does not write."""
+    """Move loads out of serial loops that do not write the loaded elements."""
     for function in functions(root):
         loops = [op for op in operations(function) if is_for(op)]
         for loop in reversed(loops):

@@ -27,8 +27,8 @@ REQUIRES = KERNELS
 def mark_private_updates(
     module: ir.Operation, *, threads: Threads = 1, every_axis: bool = False
 ) -> None:
-    """Mark atomics that can be plain updates or reductions, and the axis that is cut into
-    chunks."""
+    """Mark atomics that can become plain updates or reductions, and the axis along which the loop
+    is cut into chunks."""
     unit = ir.UnitAttr.get()
     for function in functions(module):
         loops = [op for op in operations(function) if is_parallel(op)]

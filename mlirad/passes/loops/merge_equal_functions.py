@@ -16,7 +16,7 @@ REQUIRES = (calls_of_private_functions,)
 
 
 def merge_equal_functions(module: ir.Operation) -> None:
-    """Let calls of private functions that are written alike go to the first of them."""
+    """Replace calls of private functions with equal bodies by calls of the first of them."""
     first: dict[str, ir.Attribute] = {}
     merged: dict[ir.Attribute, ir.Attribute] = {}
     private = [candidate for candidate in functions(module) if is_private(candidate)]

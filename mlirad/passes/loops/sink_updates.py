@@ -33,7 +33,7 @@ REQUIRES = KERNELS
 
 
 def sink_updates(module: ir.Operation) -> None:
-    """Sum in registers what serial loops within parallel ones add to an element."""
+    """Let serial loops inside parallel loops sum their updates of an element in registers."""
     for function in functions(module):
         boxes = free_loops(operations(function))
         loops = [op for box in boxes for op in operations(box) if is_serial_loop(op)]

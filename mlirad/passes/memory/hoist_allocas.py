@@ -7,7 +7,7 @@ from mlirad.ir.walk import defining_op, entry_of, llvm_functions, operations
 
 
 def hoist_allocas(root: ir.Operation) -> None:
-    """Move `llvm.alloca` of a constant size to the entry of its function."""
+    """Move every `llvm.alloca` of constant size to the entry of its function."""
     for function in llvm_functions(root):
         entry = entry_of(function)
         first = next(iter(entry.operations)).operation

@@ -7,7 +7,7 @@ from mlirad.ir.walk import ancestors, block_operations, functions, is_defined_in
 
 
 def hoist_buffers(root: ir.Operation) -> None:
-    """Move allocations whose size does not change out of all loops around them."""
+    """Move allocations out of all loops that do not change their size."""
     for function in functions(root):
         for op in list(operations(function)):
             if op.name in (Memref.ALLOC, Memref.ALLOCA):

@@ -30,7 +30,8 @@ Ends = tuple[int, int]
 
 
 def insert_first_updates(module: ir.Operation) -> None:
-    """Begin sums at 0 where zeros are still to be written, and each element is added to once."""
+    """Let a launch that adds to each element exactly once begin at 0, if zeros are still to be
+    written to the array."""
     kernels = functions(module)
     if len(kernels) != 1:
         return

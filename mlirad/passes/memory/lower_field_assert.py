@@ -17,7 +17,8 @@ _CLAIM = RECORD_SIZE - 1
 
 
 def lower_field_assert(module: ir.Operation) -> None:
-    """Record failures; what to say of them is left in the module's `field.messages`."""
+    """Lower assertions to records of the first failure; the texts of the messages go to
+    `field.messages`."""
     assertions = [op for op in operations(module) if AssertOp.holds(op)]
     if not assertions:
         return

@@ -10,7 +10,7 @@ _WEYL, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB13311
 
 
 def lower_field_random(root: ir.Operation) -> None:
-    """Replace every draw by a hash of its counters."""
+    """Replace every random draw by a hash of its counters."""
     for op in list(operations(root)):
         if RandomOp.holds(op):
             with before(op):

@@ -21,7 +21,8 @@ REQUIRES = (known_arrays,)
 def mark_paged_fields(
     module: ir.Operation, *, least: Annotated[int, Range(0, 1 << 62)] = 0
 ) -> None:
-    """Mark fields of sparse trees of `least` bytes or more, and their activities and check bits."""
+    """Mark fields of sparse trees of at least `least` bytes, and their fields of activity and of
+    check bits."""
     by_name, sizes = layouts(module), root_sizes(module)
     sparse = sparse_roots(by_name)
     for place in snode.places(module) if sparse else ():

@@ -27,7 +27,7 @@ REQUIRES = KERNELS
 
 
 def mark_touched_rows(module: ir.Operation) -> None:
-    """Note which rows of large fields the kernel touches, unless it calls functions."""
+    """Note which rows of large fields a kernel touches, unless it calls functions."""
     kernels = functions(module)
     if len(kernels) != 1:
         return

@@ -39,8 +39,8 @@ Stored: TypeAlias = dict[ir.Value, dict[Index, ir.Value]]  # by array and index:
 
 
 def remove_local_accesses(root: ir.Operation) -> None:
-    """Remove loads of local arrays that give what was stored before, and arrays that are only
-    written to."""
+    """Remove loads of local arrays whose values are known from a store, and local arrays that are
+    never read."""
     for function in functions(root):
         arrays = {op.results[0] for op in operations(function) if _is_local(op)}
         if arrays:

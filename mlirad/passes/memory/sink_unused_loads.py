@@ -39,7 +39,7 @@ _MOST_TRIPS = 16  # of a loop whose loads are made in front of it: so many bytes
 
 
 def sink_unused_loads(module: ir.Operation) -> None:
-    """Branch around loads of elements that count as 0."""
+    """Skip loads of elements that count as 0, by a branch."""
     for function in functions(module):
         if not is_private(function):
             for loop in free_loops(block_operations(entry_of(function))):

@@ -11,7 +11,7 @@ from mlirad.ir.walk import operations
 
 
 def check_printed_text(module: ir.Operation) -> None:
-    """Refuse kernels for an AMD GPU that print."""
+    """Refuse AMD GPU kernels that print."""
     for op in operations(module):
         if op.name == Gpu.PRINTF:
             refuse(op, "'print' in a kernel for an AMD GPU: another machine can run it")

@@ -16,7 +16,8 @@ _LIFETIMES = (Llvm.INTR_LIFETIME_START, Llvm.INTR_LIFETIME_END)
 
 
 def insert_address_spaces(module: ir.Operation) -> None:
-    """Give pointers that kernels are passed, and memory of threads, their address spaces."""
+    """Give the arguments of kernels, and the memory that their threads allocate, their address
+    spaces on AMD GPUs."""
     generic = ir.Type.parse("!llvm.ptr")
     for function in llvm_functions(module):
         if _KERNEL in function.attributes:

@@ -30,7 +30,7 @@ _COUNT = "workgroup_attributions"  # of a kernel: memories of a block, behind it
 
 
 def lower_block_reductions(module: ir.Operation) -> None:
-    """Lower reductions of blocks of any size to shuffles, shared memory and barriers."""
+    """Lower reductions over blocks of any size to shuffles, shared memory and barriers."""
     for kernel in [op for op in operations(module) if op.name == Gpu.FUNC]:
         for op in [op for op in operations(kernel) if op.name == Gpu.ALL_REDUCE]:
             kind, sizes = reduction_kind(op), known_block_size(kernel)

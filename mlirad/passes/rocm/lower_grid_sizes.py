@@ -14,7 +14,7 @@ _BYTES = 4  # of each of the three numbers, which come first
 
 
 def lower_grid_sizes(module: ir.Operation) -> None:
-    """Read the numbers of blocks of a grid from a kernel's hidden arguments."""
+    """Read the number of blocks of a grid from the hidden arguments of a kernel on an AMD GPU."""
     for op in [op for op in operations(module) if op.name == Gpu.GRID_DIM]:
         with before(op):
             value = b.index_castui(_hidden_argument(_BYTES * axis_of(op)), b.index_type())

@@ -20,7 +20,7 @@ _EVERY_LANE = 0x1F  # of a swizzle: and-mask 31, or-mask 0, behind them the dist
 
 
 def lower_group_shuffles(module: ir.Operation) -> None:
-    """Lower shuffles by number, or over a distance, in groups of 32 threads."""
+    """Lower shuffles by index or by distance, in groups of 32 threads, for AMD GPUs."""
     for op in [op for op in operations(module) if op.name == Gpu.SHUFFLE]:
         mode = shuffle_mode(op)
         if constant_integer(op.operands[2]) != WARP or mode not in ("idx", "xor"):

@@ -16,7 +16,7 @@ _INSTRUCTION = "amdgcn.rsq"
 
 
 def lower_reciprocal_roots(root: ir.Operation) -> None:
-    """Make one over a square root of f32 an instruction where `afn` allows it."""
+    """Replace reciprocal square roots of f32 by an instruction of AMD GPUs, if `afn` allows it."""
     estimated = [(op, _radicand(op)) for op in operations(root) if _may_estimate(op)]
     for op, radicand in estimated:
         if radicand is not None:

@@ -17,7 +17,7 @@ _ROUNDING = "rocdl.ignore_denormal_mode"
 
 
 def mark_device_atomics(module: ir.Operation) -> None:
-    """Mark atomic updates as those of the device's own memory."""
+    """Mark atomic updates of device memory, which AMD GPUs have instructions for."""
     for function in llvm_functions(module):
         for op in [op for op in operations(function) if op.name == Llvm.ATOMICRMW]:
             names = (*_MEMORY, _ROUNDING) if is_float(op.results[0].type) else _MEMORY

@@ -31,7 +31,8 @@ _SUMS = (Arith.ADDF, Arith.SUBF)
 
 
 def hoist_factors(root: ir.Operation) -> None:
-    """Take factors that a loop does not change out of the sums that it carries."""
+    """Multiply the sum that a loop carries, in place of each term, by factors that the loop does
+    not change."""
     for function in functions(root):
         loops = [op for op in operations(function) if is_for(op)]
         for loop in reversed(loops):

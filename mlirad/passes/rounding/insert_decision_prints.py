@@ -14,8 +14,7 @@ from mlirad.ir.walk import before, operations
 
 
 def insert_decision_prints(root: ir.Operation) -> None:
-    """Print `decision`, its op and place, and the bits of its operands, for every decision
-    marked."""
+    """Print a line for every marked decision: its op, its place, and the bits of its operands."""
     for op in [op for op in operations(root) if DECISION in op.attributes and not len(op.regions)]:
         place = source_location(op.location)
         where = "" if place is None else f" {place.line}:{place.column}"

@@ -33,7 +33,7 @@ def insert_fast_math(
     long: Annotated[int, Range(0, 1_000_000_000)] = 2000,
     signed_divisors: bool = False,
 ) -> None:
-    """Give float operations fast-math flags, unless they are exact; NaN and infinity keep their
+    """Give float operations fast-math flags, except those marked exact. NaN and infinity keep their
     meaning.
 
     In code of more operations than `long`, products of derivatives and sums stay in order, and

@@ -15,7 +15,7 @@ _NARROW, _RECIPROCAL_BITS = 8, 21
 
 
 def lower_floor_divisions(root: ir.Operation) -> None:
-    """Lower those of integers by positive constants."""
+    """Lower floor divisions of integers by positive constants."""
     for op in [op for op in operations(root) if op.name == Arith.FLOORDIVSI]:
         divisor, type_ = constant_integer(op.operands[1]), op.results[0].type
         if divisor is None or divisor < 1 or not isinstance(type_, ir.IntegerType):

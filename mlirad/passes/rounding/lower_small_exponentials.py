@@ -11,7 +11,7 @@ from mlirad.ir.walk import before, operations
 
 
 def lower_small_exponentials(root: ir.Operation) -> None:
-    """Lower exponentials less 1 to products."""
+    """Lower `math.expm1` to a product."""
     for op in [op for op in operations(root) if op.name == Math.EXPM1]:
         (value,), type_ = op.operands, op.results[0].type
         with before(op):

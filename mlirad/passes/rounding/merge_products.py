@@ -12,7 +12,7 @@ from mlirad.ir.walk import before, has_uses, operations
 
 
 def merge_products(root: ir.Operation) -> None:
-    """Make a product and the sum that uses it one op, `math.fma`, which rounds once."""
+    """Merge a product and the sum that uses it into `math.fma`, which rounds once."""
     for product in [op for op in operations(root) if FUSED in op.attributes]:
         for use in list(product.results[0].uses):
             user = use.owner.operation

@@ -15,8 +15,8 @@ from mlirad.ir.walk import before, defining_op, operations
 
 
 def merge_root_quotients(root: ir.Operation) -> None:
-    """Make quotients by one square root products, where derivatives may be rounded so and have no
-    estimates."""
+    """Replace several divisions by one square root by products, if derivatives may be rounded so
+    and are not estimated."""
     by_root: dict[tuple[ir.Value, ir.Block], list[ir.Operation]] = {}
     for op in operations(root):
         if op.name == Arith.DIVF and allows(op, "reassoc") and not allows(op, "arcp"):

@@ -49,7 +49,8 @@ REQUIRES = (*TENSORS, _require_marks)
 
 
 def differentiate_te(root: ir.Operation) -> None:
-    """Replace functions marked by te.adjoints by the adjoints of what they take."""
+    """Replace functions that te.adjoints marks by functions that compute the adjoints of their
+    inputs."""
     for function in functions(root):
         if MARK in function.attributes:
             _differentiate(function, _mark_of(function))

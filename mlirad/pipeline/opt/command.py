@@ -18,10 +18,12 @@ Stages = tuple[Callable[..., list[Stage]], dict[str, Any]]
 
 _DESCRIPTION = """usage: mlirad-opt [options] [passes] [FILE]
 
-Run passes on textual IR, or on bytecode, of a file or of the standard input (-).
+Run passes on IR, as text or bytecode, from FILE or from the standard input (-, the default).
 
---NAME or --NAME=OPTION=VALUE runs a pass of mlirad or of MLIR, in the order given; several options
-are written --NAME="OPTION=VALUE OPTION=VALUE". One dash works like two.
+--NAME or --NAME=OPTION=VALUE runs a pass of mlirad or of MLIR; passes run in the order in which
+they are named. Several options are written --NAME="OPTION=VALUE OPTION=VALUE". After the summary
+of a pass, "Options:" lists its options with their defaults and, in parentheses, the values that
+they take. Options may be written with one dash or two.
 """
 _SWITCH = {"": True, "true": True, "1": True, "false": False, "0": False}
 

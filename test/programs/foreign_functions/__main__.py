@@ -1,6 +1,9 @@
-"""`python -m programs.foreign_functions KIND FIRST COUNT`, in `test/`: random functions in textual
-MLIR (`loops`, `mixed` or `tensors`), against upstream's own lowering and differences. What is wrong
-is printed with its number; what was refused is counted."""
+"""Compare random functions in MLIR with upstream's lowering, and derivatives with differences.
+
+    cd test && PYTHONPATH=.. python -m programs.foreign_functions KIND FIRST COUNT
+
+A function that is wrong is printed with its number. Refused functions are counted.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +23,17 @@ BATCH, SECONDS = 50, 30
 
 def main() -> int:
     """Check the functions; 1 if any is wrong."""
-    parser = argparse.ArgumentParser(prog="programs.foreign_functions", description=__doc__)
-    parser.add_argument("kind", choices=KINDS)
-    parser.add_argument("first", type=int)
-    parser.add_argument("count", type=int)
-    parser.add_argument("--text", action="store_true", help="print every function")
+    parser = argparse.ArgumentParser(
+        prog="python -m programs.foreign_functions",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("kind", choices=KINDS, help="kind of the functions")
+    parser.add_argument("first", type=int, metavar="FIRST", help="number of the first function")
+    parser.add_argument("count", type=int, metavar="COUNT", help="how many functions")
+    parser.add_argument(
+        "--text", action="store_true", help="print every function (default: those that are wrong)"
+    )
     options = parser.parse_args()
     start, counts, messages = time.perf_counter(), Counter[str](), Counter[str]()
     for number, result in results(options.kind, options.first, options.count):

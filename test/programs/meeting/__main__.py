@@ -1,6 +1,9 @@
-"""`python -m programs.meeting FIRST COUNT`, in `test/`: random programs in which features meet,
-compared with a reference in plain Python. Failures are printed with their number and their text,
-made small with `--shrink`; what was refused is counted."""
+"""Compare random programs that combine features with a reference in plain Python.
+
+    cd test && PYTHONPATH=.. python -m programs.meeting FIRST COUNT
+
+A program that fails is printed with its number. Refused programs are counted.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +27,21 @@ BATCH, SECONDS = 50, 20
 
 def main() -> int:
     """Check the programs; 1 if any failed."""
-    parser = argparse.ArgumentParser(prog="python -m programs.meeting", description=__doc__)
-    parser.add_argument("first", type=int)
-    parser.add_argument("count", type=int)
-    parser.add_argument("--shrink", action="store_true", help="make what fails small")
-    parser.add_argument("--text", action="store_true", help="print every program")
+    parser = argparse.ArgumentParser(
+        prog="python -m programs.meeting",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("first", type=int, metavar="FIRST", help="number of the first program")
+    parser.add_argument("count", type=int, metavar="COUNT", help="how many programs")
+    parser.add_argument(
+        "--shrink",
+        action="store_true",
+        help="reduce the programs that fail (default: print them as they are)",
+    )
+    parser.add_argument(
+        "--text", action="store_true", help="print every program (default: those that fail)"
+    )
     options = parser.parse_args()
     start, counts, refusals = time.perf_counter(), Counter[str](), Counter[str]()
     with tempfile.TemporaryDirectory(prefix="mlirad-meeting-") as name:

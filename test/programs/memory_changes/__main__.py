@@ -1,5 +1,8 @@
-"""Run the table: `python -m programs.memory_changes [--every N] [--from K] [--jobs J]
-[--document FILE]`."""
+"""Run the table of all ways in which memory changes, and print the cells that are wrong, or refused
+for another reason than the table of refusals gives.
+
+    cd test && PYTHONPATH=.. python -m programs.memory_changes [--jobs 2]
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,36 @@ CELLS = list(cells())
 
 def main() -> int:
     """Print what is wrong, or refused for another reason than the table of refusals gives."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--every", type=int, default=1, help="run one cell of so many")
-    parser.add_argument("--from", type=int, default=0, dest="first", help="begin with this cell")
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--document", type=Path, help="write the page of docs/ to this file")
+    parser = argparse.ArgumentParser(
+        prog="python -m programs.memory_changes",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--every",
+        type=int,
+        default=1,
+        metavar="N",
+        help="run every N-th cell (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--from",
+        type=int,
+        default=0,
+        dest="first",
+        metavar="K",
+        help="number of the first cell (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=1,
+        metavar="COUNT",
+        help="number of processes (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--document", type=Path, metavar="FILE", help="file for the page of docs (default: no page)"
+    )
     options = parser.parse_args()
     results: dict[Cell, Result] = {}
     with Pool(options.jobs, maxtasksperchild=25) as pool:  # a process slows as it ages

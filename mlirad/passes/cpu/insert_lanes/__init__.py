@@ -24,7 +24,7 @@ Width = Annotated[int, Range(1, 64)]
 def insert_lanes(
     root: ir.Operation, *, width: Width = 8, fast: bool = True, always: bool = False
 ) -> None:
-    """Run iterations of parallel loops as lanes.
+    """Run several iterations of a parallel loop together, as lanes of vectors.
 
     `width`: how many, of values of 32 bits; `fast`: sums may be taken in another order; `always`:
     wherever it is possible.

@@ -52,8 +52,8 @@ def _residue(step: int, remainder: int) -> Residue:
 
 
 def mark_disjoint_accesses(module: ir.Operation) -> None:
-    """Give accesses to one pointer alias scopes by their offsets modulo the common divisor of its
-    strides, and by their slabs."""
+    """Give accesses through one pointer alias scopes, by their offsets modulo the common divisor of
+    its strides, and by their slabs."""
     everything = list(operations(module))
     again = called_again(everything)
     for function in llvm_functions(module):

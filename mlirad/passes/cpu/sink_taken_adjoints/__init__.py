@@ -23,7 +23,8 @@ from mlirad.ir.walk import block_operations, defining_op, functions, is_zero, op
 def sink_taken_adjoints(
     module: ir.Operation, *, fewest: Annotated[int, Range(1, 1_000_000)] = 24
 ) -> None:
-    """Compute what a loop makes of adjoints that one iteration takes only where they are not 0.
+    """If a single iteration receives an adjoint, run the code that depends on it only where the
+    adjoint is not 0.
 
     Not where that is less than the `fewest` operations.
     """

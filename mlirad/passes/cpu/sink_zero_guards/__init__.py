@@ -29,7 +29,7 @@ def sink_zero_guards(
     fast: bool = True,
     always: bool = False,
 ) -> None:
-    """Leave guards out where results are looked at for NaNs, unless that is as much.
+    """Leave out guards of zero adjoints and check the results for NaN, if this is cheaper.
 
     Not of loops that LLVM makes vectors of `width` numbers of, but where `always` lanes are made of
     them; `fast`: sums may be taken in another order.

@@ -23,7 +23,7 @@ from mlirad.ir.walk import functions, operations
 def split_long_blocks(
     module: ir.Operation, *, length: Annotated[int, Range(8, 1_000_000)] = 1000
 ) -> None:
-    """Cut blocks of many more operations than `length` into functions of about as many."""
+    """Split blocks of many more operations than `length` into functions of about this length."""
     for function in functions(module):
         if next(islice(operations(function), length, None), None) is not None:
             from mlirad.passes.cpu.split_long_blocks.long_function import (

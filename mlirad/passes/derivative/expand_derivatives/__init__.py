@@ -19,8 +19,8 @@ from mlirad.ir.walk import at_start, before, captured_values, operations
 
 
 def expand_derivatives(module: ir.Operation, *, recursion: bool = False) -> Requests:
-    """Replace functions on dual numbers by their code and that of their tangents, and derivatives
-    of named functions by functions beside these, innermost first.
+    """Replace functions on dual numbers by code for values and tangents, and derivatives of named
+    functions by new functions, innermost first.
 
     With `recursion`, functions of numbers that call themselves have derivatives where they are
     called.

@@ -46,8 +46,8 @@ _ACCESS, _KEPT = "grad.access", "grad.kept"
 
 
 def insert_collision_checks(module: ir.Operation, *, tangents: bool = False) -> None:
-    """Replace every public function by a check of the accesses that are not proven to keep
-    iterations apart."""
+    """Replace every public function by a check that iterations do not collide, for accesses for
+    which this is not proved."""
     for function in functions(module):
         if not is_private(function):
             _replace(module, function, tangents)

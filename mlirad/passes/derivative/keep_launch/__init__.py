@@ -23,7 +23,7 @@ REQUIRES = KERNELS
 
 
 def keep_launch(module: ir.Operation, *, number: Annotated[int, Range(0, 1_000_000)] = 0) -> None:
-    """Keep one launch of every public function, and what it is computed from."""
+    """Keep one launch of every public function, and the computation of its inputs."""
     for function in functions(module):
         if not is_private(function):
             launches = cut(function)

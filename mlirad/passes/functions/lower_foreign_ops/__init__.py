@@ -14,8 +14,8 @@ from mlirad.ir.walk import ancestors, functions, operations
 
 
 def lower_foreign_ops(module: ir.Operation) -> None:
-    """Replace ops that have a registered derivative by functions with derivatives of their own, and
-    those that have a lowering by it."""
+    """Replace ops with a registered derivative by functions with custom derivatives, and ops with a
+    registered lowering by that lowering."""
     if not any(is_registered(op.name) for op in operations(module)):
         return
     from mlirad.passes.functions.lower_foreign_ops.code_functions import CodeFunctions

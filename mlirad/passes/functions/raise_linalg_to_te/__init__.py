@@ -36,7 +36,7 @@ from mlirad.passes.functions.raise_linalg_to_te.op_definitions import define
 
 
 def raise_linalg_to_te(module: ir.Operation) -> None:
-    """Make functions that are nothing but definitions of tensors such of `te`."""
+    """Turn functions that only define tensors into functions of `te`."""
     for function in functions(module):
         if not is_private(function) and len(function.regions[0].blocks) == 1:
             with function.location:

@@ -32,7 +32,7 @@ REQUIRES = (structured_functions,)
 
 
 def raise_memrefs_to_arrays(module: ir.Operation, *, gradients: bool = False) -> None:
-    """Let every public function take arrays for memrefs, floats, results and allocations."""
+    """Let every public function use arrays in place of memrefs, floats, results and allocations."""
     for function in functions(module):
         if not is_private(function):
             body = Body(function)

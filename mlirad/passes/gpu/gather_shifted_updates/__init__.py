@@ -46,7 +46,7 @@ REQUIRES = KERNELS
 
 
 def gather_shifted_updates(module: ir.Operation) -> None:
-    """Let the thread of each element make its updates, where iterations share elements."""
+    """If iterations share elements, let one thread per element make all of its updates."""
     for function in functions(module):
         loops = free_loops(operations(function))
         for loop in [op for op in loops if _MADE not in op.attributes]:

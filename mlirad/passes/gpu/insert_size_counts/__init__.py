@@ -51,7 +51,8 @@ REQUIRES = KERNELS
 
 
 def insert_size_counts(module: ir.Operation) -> None:
-    """Give stacks and logs sizes that the host knows, counting those that it cannot compute."""
+    """Let the host know the sizes of stacks and logs; sizes that it cannot compute are counted by a
+    loop."""
     for function in functions(module):
         if not is_private(function):
             _compute(function)

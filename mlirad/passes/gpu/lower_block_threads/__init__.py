@@ -19,7 +19,7 @@ REQUIRES = KERNELS
 
 
 def lower_block_threads(module: ir.Operation) -> None:
-    """Have threads that wait for one another run the blocks of marked loops."""
+    """Run the blocks of marked loops with threads that wait for each other."""
     for function in functions(module):
         tops = [] if is_private(function) else block_operations(entry_of(function))
         for loop in [op for op in tops if is_parallel(op) and has_threads(op)]:

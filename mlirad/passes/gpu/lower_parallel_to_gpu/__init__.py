@@ -43,7 +43,7 @@ REQUIRES = KERNELS
 def lower_parallel_to_gpu(
     module: ir.Operation, *, block_dim: Annotated[int, Range(1, MAX_BLOCK)] = 128
 ) -> None:
-    """Turn the outermost parallel loops of every public function into launches."""
+    """Turn the outermost parallel loops of every public function into GPU launches."""
     for function in functions(module):
         if is_private(function):
             continue

@@ -67,7 +67,8 @@ def lower_thread_memory(
     threads: Annotated[int, Range(LEAST_THREADS, 1 << 24)] = STRIDING_THREADS,
     megabytes: Annotated[int, Range(1, 1 << 20)] = 1024,
 ) -> None:
-    """Give stacks, and arrays of one iteration, columns of buffers that the host allocates."""
+    """Put stacks and local arrays of iterations into buffers that the host allocates, with a column
+    per thread."""
     for function in functions(module):
         if not is_private(function):
             tops = block_operations(entry_of(function))

@@ -29,7 +29,7 @@ _SILENT = {
 
 
 def merge_atomics(module: ir.Operation) -> None:
-    """Merge atomic sums of neighbours that nobody reads."""
+    """Merge atomic sums of adjacent elements whose results are not used."""
     for function in llvm_functions(module):
         for region in function.regions:
             for block in region.blocks:

@@ -30,8 +30,7 @@ REQUIRES = KERNELS
 
 
 def merge_iterations(module: ir.Operation) -> None:
-    """Let a thread take 16 bytes of neighbouring elements where a large loop streams through
-    them."""
+    """If a large loop streams through arrays, let a thread handle 16 bytes of adjacent elements."""
     rows = Rows(layouts(module))
     for function in functions(module):
         if not is_private(function):

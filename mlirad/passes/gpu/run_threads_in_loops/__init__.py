@@ -28,7 +28,7 @@ def run_threads_in_loops(
     order: Annotated[str, OneOf(ORDERS)] = "ascending",
     seed: Annotated[int, Range(0, (1 << 31) - 1)] = 0,
 ) -> None:
-    """Turn GPU kernels into functions of loops over their blocks and threads, and launches into
+    """Turn GPU kernels into functions with loops over blocks and threads, and launches into
     calls."""
     kernels: dict[tuple[str, str], ir.Operation] = {}
     for holder in block_operations(module.regions[0].blocks[0]):

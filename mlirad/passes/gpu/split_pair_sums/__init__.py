@@ -30,8 +30,8 @@ REQUIRES = KERNELS
 def split_pair_sums(
     module: ir.Operation, *, least: Annotated[int, Range(0, 1 << 30)] = 1 << 22
 ) -> None:
-    """Let threads make the sums of several iterations over elements that all of them read, where at
-    least so many terms are added."""
+    """Let each thread compute the sums of several iterations over elements that all of them read,
+    for at least `least` terms."""
     for function in functions(module):
         if is_private(function):
             continue

@@ -55,8 +55,8 @@ REQUIRES = KERNELS
 
 
 def split_serial_code(module: ir.Operation) -> None:
-    """Wrap serial code in parallel loops of one iteration; values that cross loops go through cells
-    in memory."""
+    """Wrap serial code in parallel loops of one iteration; values that pass between loops go
+    through cells in memory."""
     for function in functions(module):
         if not is_private(function):
             _Split(module, function).run()

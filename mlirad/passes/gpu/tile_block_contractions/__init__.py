@@ -35,8 +35,8 @@ REQUIRES = KERNELS
 def tile_block_contractions(
     module: ir.Operation, *, least: Annotated[int, Range(0, 1 << 30)] = 1 << 18
 ) -> None:
-    """Let blocks of threads make tiles of sums of products, where at least so many multiplications
-    are made."""
+    """Let blocks of threads compute tiles of sums of products, for at least `least`
+    multiplications."""
     for function in functions(module):
         if is_private(function):
             continue

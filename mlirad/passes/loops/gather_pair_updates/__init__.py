@@ -20,7 +20,7 @@ REQUIRES = KERNELS
 
 
 def gather_pair_updates(module: ir.Operation, *, fast: bool = True) -> None:
-    """Let iterations over pairs add to their first element what they added to the second.
+    """Let iterations over pairs add to their first element what they would add to the second.
 
     `fast`: sums and products of derivatives may be taken in another order.
     """

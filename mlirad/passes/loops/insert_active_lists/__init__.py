@@ -17,8 +17,8 @@ REQUIRES = KERNELS
 
 
 def insert_active_lists(module: ir.Operation, *, every_axis: bool = False) -> None:
-    """Loop over lists of active cells instead of testing each. `every-axis`: all iterations run in
-    parallel, those of a cell too."""
+    """Replace the test of each cell by loops over lists of active cells. `every-axis`: all
+    iterations run in parallel, those within a cell too."""
     blocks = blocks_by_activity(module)
     if blocks:
         from mlirad.passes.loops.insert_active_lists.list_loops import (

@@ -19,7 +19,7 @@ REQUIRES = KERNELS
 
 
 def insert_private_copies(module: ir.Operation, *, threads: Threads = 1) -> None:
-    """Replace shared updates by updates of a private copy where that is cheaper than atomics."""
+    """Replace atomic updates by updates of a copy per thread, if this is cheaper."""
     if threads == 1:
         return
     for function in functions(module):

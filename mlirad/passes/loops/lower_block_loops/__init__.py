@@ -27,7 +27,7 @@ REQUIRES = KERNELS
 def lower_block_loops(
     module: ir.Operation, *, of_launch: bool = False, threads: bool = False
 ) -> None:
-    """Make loops over blocks of parallel loops whose iterations wait for one another."""
+    """Replace parallel loops whose iterations wait for each other by loops over their blocks."""
     for function in functions(module):
         loops = [op for op in operations(function) if is_parallel(op)]
         for loop in [loop for loop in loops if _works_in_blocks(loop)]:

@@ -33,7 +33,7 @@ REQUIRES = KERNELS
 
 
 def lower_ordered_loops(module: ir.Operation) -> None:
-    """Make parallel loops serial whose iterations set a variable from outside."""
+    """Serialize parallel loops whose iterations set a variable from outside the loop."""
     for function in functions(module):
         for loop in [op for op in operations(function) if is_parallel(op)]:
             variables = ordered_variables(loop)

@@ -25,8 +25,7 @@ Least = Annotated[int, Range(0, 10**9)]
 
 
 def split_contractions(module: ir.Operation, *, least: Least = 4096) -> None:
-    """Make sums of products nests of loops of their own, where they make at least so many
-    multiplications."""
+    """Give sums of products of at least `least` multiplications their own nests of loops."""
     for function in functions(module):
         pending = [op for op in block_operations(function.regions[0].blocks[0]) if is_for(op)]
         while pending:

@@ -53,7 +53,8 @@ def split_guarded_loops(
     fast: bool = True,
     large: Annotated[int, Range(0, 1_000_000)] = 200,
 ) -> None:
-    """Split loops around the longest stretch in which guards on their index are decided.
+    """Split loops around the longest range of iterations for which guards on their index have a
+    known result.
 
     Outer loops first, then those within the stretch. Of loops in steps of 1 only, and where more is
     decided in the stretch than in all of the loop. `width`: iterations of an innermost loop that

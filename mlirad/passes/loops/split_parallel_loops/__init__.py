@@ -40,7 +40,8 @@ _CHUNKS_A_THREAD = 4
 def split_parallel_loops(
     module: ir.Operation, *, threads: Threads = 1, worth: Worth = 100_000
 ) -> None:
-    """Outline parallel loops as chunk functions, and call them on one thread or share the chunks.
+    """Outline parallel loops as functions of a chunk, which one thread calls, or several threads
+    share.
 
     A loop of fewer operations than `worth` is not worth waking threads for.
     """

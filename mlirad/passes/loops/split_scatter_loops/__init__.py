@@ -18,7 +18,7 @@ REQUIRES = KERNELS
 
 
 def split_scatter_loops(module: ir.Operation) -> None:
-    """Give each shifted update a loop of its own, over the rows it writes."""
+    """Give each shifted update its own loop over the rows that it writes."""
     for function in functions(module):
         for loop in [op for op in operations(function) if is_parallel(op)]:
             if sum(map(is_atomic, operations(loop))) > 1:  # of one alone, each row is its own

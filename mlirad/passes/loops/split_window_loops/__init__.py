@@ -20,7 +20,8 @@ REQUIRES = KERNELS
 
 
 def split_window_loops(module: ir.Operation) -> None:
-    """Split loops around sums of products by remainders, and write out those over windows."""
+    """Split loops around sums of products by the remainder of an index, and unroll loops over
+    windows."""
     for function in functions(module):
         if any(_adds_products(op) for op in operations(function)):
             _split(function)

@@ -27,8 +27,8 @@ def tile_contractions(
     fused: bool = True,
     least: Annotated[int, Range(0, 10**9)] = 4096,
 ) -> None:
-    """Multiply and add in tiles of registers of `width` bytes, where at least so many
-    multiplications are made; `fused`: the target has fused multiply-adds."""
+    """Compute sums of at least `least` products in tiles of registers of `width` bytes. `fused`:
+    the target has fused multiply-adds."""
     for function in functions(module):
         done: list[ir.Operation] = []
         for loop in [op for op in operations(function) if is_for(op)]:

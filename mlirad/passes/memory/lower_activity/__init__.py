@@ -17,8 +17,8 @@ REQUIRES = KERNELS
 
 
 def lower_activity(module: ir.Operation, *, derivatives: bool = False) -> None:
-    """Lower activations, questions and lists to accesses of the fields of activity. With
-    `derivatives`, what is deactivated loses its derivatives too."""
+    """Lower activations, queries and lists to accesses of the fields of activity. With
+    `derivatives`, deactivated cells lose their derivatives too."""
     for function in functions(module):
         ops = [op for op in operations(function) if is_on_activity(op)]
         if ops:

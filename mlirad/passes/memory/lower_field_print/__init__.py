@@ -6,7 +6,7 @@ from mlirad.ir.walk import operations
 
 
 def lower_field_print(module: ir.Operation, *, gpu: bool = False) -> None:
-    """Replace every print by a call of `printf` with a text of its own, or by `gpu.printf`."""
+    """Replace every print by a call of `printf` with its own format, or by `gpu.printf`."""
     prints = [op for op in operations(module) if PrintOp.holds(op)]
     if prints:
         from mlirad.passes.memory.lower_field_print.prints import (  # for few programs

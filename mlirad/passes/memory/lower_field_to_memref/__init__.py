@@ -71,8 +71,8 @@ REQUIRES = (known_arrays, calls_of_private_functions)
 def lower_field_to_memref(
     module: ir.Operation, *, alignment: Annotated[int, Range(1, 4096)] = 1
 ) -> None:
-    """Lower arrays to strided memrefs and pointer arguments. `alignment`: bytes of which the
-    addresses of trees are multiples."""
+    """Lower arrays to strided memrefs and pointer arguments. `alignment`: the addresses of trees
+    are multiples of this many bytes."""
     field_layouts = layouts(module)
     labels = {}
     for place in places(module):

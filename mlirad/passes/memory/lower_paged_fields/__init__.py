@@ -27,7 +27,7 @@ _OPERANDS = 11  # the segment of a launch that has the kernel's arguments
 
 
 def lower_paged_fields(module: ir.Operation) -> None:
-    """Have accesses to paged memory look for its pages."""
+    """Let accesses to paged memory find their page."""
     for function in functions(module):
         paged = _paged_arguments(function)
         by_launch = _accesses_by_launch(module, function, paged) if paged else {}

@@ -42,8 +42,8 @@ _FUSED_TYPES = ("f32", "f64")
 
 
 def mark_rounding(module: ir.Operation) -> None:
-    """Mark float ops as exact, a product fused into a sum, or loose, and the decisions; what feeds
-    these is exact."""
+    """Mark each float op as exact, as a product that is fused into a sum, or as loose, and mark
+    decisions, whose inputs are exact."""
     for function in functions(module):
         if not is_private(function):
             _Marking(Graph(function), is_settled=SETTLED in function.attributes).run()

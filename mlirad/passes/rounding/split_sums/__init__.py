@@ -20,7 +20,7 @@ REQUIRES = KERNELS
 
 
 def split_sums(module: ir.Operation) -> None:
-    """Add up marked sums in 16 lanes each."""
+    """Compute each marked sum in 16 lanes."""
     for function in functions(module):
         for loop in [op for op in operations(function) if is_for(op)]:
             candidates = {position: _step(loop, position) for position in range(len(loop.results))}

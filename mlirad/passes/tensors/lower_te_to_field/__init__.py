@@ -29,7 +29,7 @@ _ATOMIC = {
 
 
 def lower_te_to_field(module: ir.Operation) -> None:
-    """Give every tensor of a function an array, and fill it by a parallel loop.
+    """Give every tensor of a function an array, which a parallel loop fills.
 
     The function takes its tensors as arrays, then the arrays of the tensors that it defines, in
     their order, and gives nothing; those that it did not give are marked as its own. What it was

@@ -44,7 +44,7 @@ FEW = 4  # operations that are as soon done again as their result is read
 
 
 def merge_te_computes(root: ir.Operation) -> None:
-    """Write definitions of tensors into what reads them, where that makes no more work."""
+    """Inline definitions of tensors into their readers, if this does not increase the work."""
     for function in functions(root):
         entry = entry_of(function)
         merge_common_definitions(entry)

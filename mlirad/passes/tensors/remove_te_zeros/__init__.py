@@ -34,7 +34,7 @@ REQUIRES = TENSORS
 
 
 def remove_te_zeros(root: ir.Operation) -> None:
-    """Leave out what is known to be 0 in definitions of tensors."""
+    """Remove terms that are known to be 0 from definitions of tensors."""
     for function in functions(root):
         for op in block_operations(entry_of(function)):
             if te.defines_tensor(op):
