@@ -74,7 +74,7 @@ class PausingKernel:
         """Raise TaichiRuntimeError: where a launch paused, only a tape knows."""
         raise TaichiRuntimeError(
             f"kernel '{self.__name__}' has checkpoints: {self.__name__}.grad() does not know where "
-            "the launch began and paused; a qd.ad.Tape around the launches does"
+            "the launch began and paused: put the launches in a qd.ad.Tape, which records it"
         )
 
     def _place(self) -> None:

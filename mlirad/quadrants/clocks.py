@@ -22,7 +22,7 @@ def clock_freq_hz() -> float:
     CPUs, which do not say it."""
     arch = program().config.arch
     if arch != "cuda":
-        raise NotImplementedError(f"qd.clock_freq_hz() is known of GPUs alone, not on {arch}")
+        raise NotImplementedError(f"qd.clock_freq_hz() is available only on GPUs, not on {arch}")
     from mlirad.runtime.cuda.cuda_executor import CudaExecutor
 
     executor = program().executor

@@ -29,7 +29,7 @@ def forced_names(text: str) -> dict[str, str]:
         if colon and function and implementation:
             names[function] = implementation
         elif pair.strip() not in ("", "?"):
-            raise ValueError(f"{FORCED}: Malformed '{pair}', which is to be 'function:name'")
+            raise ValueError(f"{FORCED}: Malformed '{pair}', expected 'function:name'")
     return names
 
 
@@ -125,7 +125,7 @@ class PerformanceDispatcher:
         if names != self._parameters:
             raise TaichiSyntaxError(
                 f"PERFDISPATCH_ANNOTATION_SEQUENCE_MISMATCH: '{function.__name__}' has the "
-                f"parameters {names}, '{self.__name__}' has {self._parameters}"
+                f"parameters {names}, expected those of '{self.__name__}', {self._parameters}"
             )
         self._implementations.append(Implementation(implementation, is_compatible))
         if function is implementation:
@@ -140,8 +140,8 @@ class PerformanceDispatcher:
         if not forced:
             names = [i.__name__ for i in self._implementations]
             warnings.warn(
-                f"{FORCED}: '{self.__name__}' has no implementation '{self._forced_name}', but "
-                f"{names}",
+                f"{FORCED}: '{self.__name__}' has no implementation '{self._forced_name}', "
+                f"only {names}: all of them are tried",
                 stacklevel=3,
             )
             self._forced_name = None

@@ -61,7 +61,7 @@ def kernel(
         if getattr(function, IS_IMPLEMENTATION, False):
             raise TaichiSyntaxError(
                 f"KERNEL_ANNOTATION_ORDER: '{function.__name__}' is registered before it is a "
-                "kernel: register stands above @qd.kernel"
+                "kernel: write register above @qd.kernel"
             )
         evaluate_annotations(function, sys._getframe(depth))
         if is_graph:

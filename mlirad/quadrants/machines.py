@@ -66,8 +66,8 @@ def _read_environment(options: dict[str, Any]) -> None:
     for name in ("QD_LOAD_IR", "QUADRANTS_LOAD_PTX"):
         if _is_set(name):
             raise ValueError(
-                f"{name} is not available: a kernel is compiled from its text in Python. "
-                "mlirad-opt runs passes on an edited dump, unset the variable to run the program"
+                f"{name} is not available: mlirad compiles a kernel from its text in Python. Unset "
+                "the variable to run the program; mlirad-opt runs passes on an edited dump"
             )
     if _is_set("QD_DUMP_IR"):
         folder = options.get("debug_dump_path") or os.environ.get("QD_DEBUG_DUMP_PATH")

@@ -75,8 +75,8 @@ class KernelStatistics:
             raise TaichiRuntimeError(f"kernel '{name}' was not launched in this program")
         if any(variant.launched_at == RECORDED for variant in variants):
             raise TaichiRuntimeError(
-                f"kernel '{name}': a tape has recorded a launch, so which of its "
-                f"{len(variants)} variants was launched last is not known"
+                f"kernel '{name}': a tape has recorded a launch, so it is not known which of its "
+                f"{len(variants)} variants was launched last"
             )
         return max(variants, key=lambda variant: variant.launched_at)
 

@@ -45,8 +45,8 @@ class UnpackedVector(MatrixType):
 
     def __call__(self, *_arguments: object, **_options: object) -> NoReturn:
         raise TaichiSyntaxError(
-            "qd.types.vector(unpacked=True) is the type of a member of a @qd.dataclass: it makes "
-            "no vector, field or ndarray"
+            "qd.types.vector(unpacked=True) is only for members of a @qd.dataclass: it cannot "
+            "create a vector, a field or an ndarray"
         )
 
     field = ndarray = __call__

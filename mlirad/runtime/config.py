@@ -57,7 +57,7 @@ def _lanes() -> int | None:
     asked = os.environ.get("MLIRAD_LANES", "")
     if asked and asked not in map(str, LANES):
         raise ValueError(
-            f"expected MLIRAD_LANES as one of {', '.join(map(str, LANES))}, or not set, got "
+            f"MLIRAD_LANES: expected one of {', '.join(map(str, LANES))}, or no such variable, got "
             f"{asked!r}"
         )
     return int(asked) if asked else None

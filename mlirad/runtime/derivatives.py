@@ -76,9 +76,9 @@ class Derivatives:
         """Raise TaichiRuntimeError if an array has `count` tangents, of several directions."""
         if min(self.directions, count) > 1:
             raise TaichiRuntimeError(
-                f"the last forward mode had {self.directions} directions, and the dual of "
-                f"{subject} would be that of the first one: `with ti.ad.FwdMode(...) as forward` "
-                "has all of them, as rows of forward.tangents(x)"
+                f"the last forward mode had {self.directions} directions, so {subject} has no "
+                "single dual: after `with ti.ad.FwdMode(...) as forward:`, forward.tangents(x) has the "
+                "tangents in all directions, as rows"
             )
 
     def forget(self, symbol: str) -> None:

@@ -45,7 +45,7 @@ def _value(name: str, variable: str, text: str) -> Any:
 
 def _reader(name: str) -> tuple[Callable[[str], Any], str]:
     if name in ("default_fp", "default_ip"):
-        return _dtype, "the name of a type, as f64 or i32"
+        return _dtype, "the name of a type, such as f64 or i32"
     if name in FLAGS or name == "print_ir":
         return lambda text: bool(int(text)), "0 or 1"
     if name == "offline_cache_cleaning_factor":

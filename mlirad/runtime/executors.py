@@ -35,5 +35,5 @@ EXECUTORS: dict[str, Callable[[], Executor]] = {
 def executor_of(arch: str) -> Executor:
     """The executor of an architecture. Raises UnavailableError if it is not there."""
     if arch not in EXECUTORS:
-        raise UnavailableError("mlirad has no code for it")
+        raise UnavailableError("mlirad does not generate code for it")
     return EXECUTORS[arch]()

@@ -84,7 +84,8 @@ def _combine(
     value."""
     if node not in sweep.undo.old:
         raise TaichiCompilationError(
-            f"the reverse of atomic_{kind} needs what it overwrites: run check-access-rules first",
+            f"the reverse of atomic_{kind} needs the values that it overwrites: run "
+            "check-access-rules first",
             source_location(node.op.location),
         )
     value, old = env[node.operands[0]], sweep.undo.old[node]

@@ -77,7 +77,11 @@ class Tensor:
         return self[indices]
 
     def __iter__(self) -> Any:
-        raise TaichiTypeError(f"tensor '{self.name}' cannot be iterated over", place())
+        raise TaichiTypeError(
+            f"tensor '{self.name}' cannot be iterated over: te.compute defines all "
+            "elements at once",
+            place(),
+        )
 
     def __repr__(self) -> str:
         extents = ", ".join(map(shown_extent, self.shape)) + "," * (self.ndim == 1)

@@ -51,7 +51,7 @@ def test_lanes_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert program().config.lanes == 8
     monkeypatch.setenv("MLIRAD_LANES", "3")
     with pytest.raises(
-        ValueError, match="expected MLIRAD_LANES as one of 1, 4, 8, 16, or not set, got '3'"
+        ValueError, match="MLIRAD_LANES: expected one of 1, 4, 8, 16, or no such variable, got '3'"
     ):
         ti.init()
 

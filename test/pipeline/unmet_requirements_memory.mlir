@@ -6,7 +6,7 @@
 }) {sym_name = "S0"} : () -> ()
 func.func @product(%v: f32) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, []>
-  // expected-error @below {{the reverse of atomic_mul needs what it overwrites: run check-access-rules first}}
+  // expected-error @below {{the reverse of atomic_mul needs the values that it overwrites: run check-access-rules first}}
   %old = "field.atomic"(%v, %x) {kind = "mul"} : (f32, !field.array<f32, []>) -> f32
   return
 }

@@ -88,7 +88,7 @@ def test_steps_within_a_recurrence(name: str) -> None:
         return value
 
     if name == "one of many":
-        with pytest.raises(ti.TaichiTypeError, match="scan: update nests choices more than 100"):
+        with pytest.raises(ti.TaichiTypeError, match="scan: update nests more than 100 choices"):
             te.scan(2, x, update)
         return
     found = te.build(te.scan(2, x, update), [x])(AT)

@@ -42,13 +42,15 @@ def first_card(functions: Functions) -> Card:
         raise UnavailableError("the driver finds no GPU")
     device = _number(functions, "cuDeviceGet", 0)
     name = ctypes.create_string_buffer(_NAME_SIZE)
-    _ask(functions, "say what the GPU is called", "cuDeviceGetName", name, _NAME_SIZE, device)
+    _ask(functions, "name the GPU", "cuDeviceGetName", name, _NAME_SIZE, device)
 
     def attribute(which: CUdevice_attribute) -> int:
         return _number(functions, "cuDeviceGetAttribute", which, device)
 
     if not attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING):
-        raise UnavailableError(f"{_text(name)} does not share addresses with the host")
+        raise UnavailableError(
+            f"{_text(name)} does not support unified addressing, which mlirad needs"
+        )
     context = ctypes.c_void_p()
     _ask(
         functions,

@@ -103,7 +103,7 @@ class CudaDriver(Driver):
     def _memory(self) -> tuple[int, int]:
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
         places = ctypes.byref(free), ctypes.byref(total)
-        self.connection.ask("say how much memory is free", "cuMemGetInfo_v2", *places)
+        self.connection.ask("give the amount of free memory", "cuMemGetInfo_v2", *places)
         return free.value, total.value
 
     def holds(self, address: int) -> bool:
@@ -156,7 +156,7 @@ class CudaDriver(Driver):
 
     def synchronize(self) -> None:
         """Wait for the stream."""
-        self.connection.wait("do what it was launched for")
+        self.connection.wait("finish its launches")
 
     # Other libraries.
 
@@ -168,7 +168,7 @@ class CudaDriver(Driver):
     def clock_rate(self) -> float:
         """The ticks of its clock in a second, as it is made."""
         kilohertz, which = ctypes.c_int(), CUdevice_attribute.CU_DEVICE_ATTRIBUTE_CLOCK_RATE
-        doing, name = "say how fast its clock goes", "cuDeviceGetAttribute"
+        doing, name = "give its clock rate", "cuDeviceGetAttribute"
         number = self.connection.card.number
         self.connection.ask(doing, name, ctypes.byref(kilohertz), which, number)
         return 1000.0 * kilohertz.value

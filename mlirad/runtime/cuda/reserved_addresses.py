@@ -55,7 +55,7 @@ class ReservedAddresses(Addresses):
         granule, least = ctypes.c_size_t(), CU_MEM_ALLOC_GRANULARITY_MINIMUM
         name, properties = "cuMemGetAllocationGranularity", ctypes.byref(self._properties)
         connection.ask(
-            "say how much memory is mapped at least", name, ctypes.byref(granule), properties, least
+            "give the granularity of memory", name, ctypes.byref(granule), properties, least
         )
         self.granule = granule.value
 
@@ -75,11 +75,11 @@ class ReservedAddresses(Addresses):
         try:
             ask(f"map {size} bytes", "cuMemMap", address, size, 0, handle, 0)
         finally:  # which leaves the memory where it is mapped
-            ask("give memory a name no more", "cuMemRelease", handle)
+            ask("release memory", "cuMemRelease", handle)
         first = max(first for first in self._sizes if first <= address)
         self._pieces[first].append((address, size))
         access = ctypes.byref(self._access)
-        ask(f"reach {size} bytes that were mapped", "cuMemSetAccess", address, size, access, 1)
+        ask(f"access {size} mapped bytes", "cuMemSetAccess", address, size, access, 1)
 
     def release(self, address: int) -> None:
         """By `cuMemUnmap`, when what runs has ended."""

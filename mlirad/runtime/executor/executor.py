@@ -84,8 +84,8 @@ class LaunchMemory(Protocol):
 class Origin(Enum):
     """Where the machine code of a kernel came from."""
 
-    CACHE = "an earlier process, or program, made it"
-    STORED = "compiled, and kept for later processes"
+    CACHE = "compiled by an earlier process or program"
+    STORED = "compiled, and stored for later processes"
     COMPILED = "compiled, and not kept"
 
 

@@ -112,7 +112,7 @@ class _Program:
         if code == _SET_ADDRESS:
             target = self.targets[self.place]
             if target.symbol.section is None:
-                raise ValueError("an address in no section")
+                raise ValueError("an address is in no section")
             self.section, self.address = target.symbol.section, target.symbol.offset + target.addend
         self.place = behind
         return (code == _END_SEQUENCE,) * 2

@@ -46,7 +46,7 @@ class LoadedObject:
         """Return a function of the object, which takes its arguments packed; it does not keep this
         object."""
         if name not in self._symbols:
-            raise UnreadableObjectError(f"no function '{name}'")
+            raise UnreadableObjectError(f"it has no function '{name}'")
         function: Callable[[Any], None] = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(
             self.address(self._symbols[name])
         )
@@ -88,14 +88,14 @@ class LoadedObject:
         """Return where a symbol is. Raises UnreadableObjectError if it is nowhere."""
         if symbol.section is not None:
             if symbol.section not in self._places:
-                raise UnreadableObjectError(f"'{symbol.name}' is in no section that is loaded")
+                raise UnreadableObjectError(f"'{symbol.name}' is in no loaded section")
             return self._places[symbol.section].address + symbol.offset
         for library in self._libraries:
             try:
                 return ctypes.cast(library[symbol.name], ctypes.c_void_p).value or 0
             except AttributeError:
                 continue
-        raise UnreadableObjectError(f"no library has '{symbol.name}'")
+        raise UnreadableObjectError(f"no library defines '{symbol.name}'")
 
 
 class _Piece:
@@ -117,7 +117,7 @@ class _Piece:
             ctypes.c_size_t(self.size),
             mmap.PROT_READ | mmap.PROT_EXEC,
         ):
-            raise UnreadableObjectError("memory of this process cannot become code")
+            raise UnreadableObjectError("this process cannot make memory executable")
 
 
 class _Place(NamedTuple):
@@ -136,7 +136,7 @@ class _Place(NamedTuple):
         form = _FORMATS.get(relocation.kind)
         if form is None or relocation.offset + struct.calcsize(form) > self.size:
             raise UnreadableObjectError(
-                f"a relocation of kind {relocation.kind} at {relocation.offset}"
+                f"the relocation at {relocation.offset} has the unknown kind {relocation.kind}"
             )
         word = (
             value % (1 << 64)
@@ -146,7 +146,9 @@ class _Place(NamedTuple):
         try:
             self.piece.put(self.start + relocation.offset, struct.pack(form, word))
         except struct.error:
-            raise UnreadableObjectError(f"'{relocation.symbol.name}' is too far away") from None
+            raise UnreadableObjectError(
+                f"'{relocation.symbol.name}' is too far from its use"
+            ) from None
 
 
 @cache

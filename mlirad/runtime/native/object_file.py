@@ -97,7 +97,7 @@ class _Reader:
         self.data = data
         header = _HEADER.unpack_from(data)
         if not header[0].startswith(_IDENT) or header[1:3] != (_RELOCATABLE, _X86_64):
-            raise UnreadableObjectError("no relocatable file for x86-64")
+            raise UnreadableObjectError("it is not a relocatable file for x86-64")
         start, count, self.names = header[6], header[12], header[13]
         self.headers = [
             _SECTION.unpack_from(data, start + number * _SECTION.size) for number in range(count)
@@ -108,7 +108,9 @@ class _Reader:
         sections = {}
         for number, (_, kind, flags, _, _, size, _, _, alignment, _) in enumerate(self.headers):
             if kind in _OTHER_KINDS or flags & _THREAD_LOCAL:
-                raise UnreadableObjectError(f"a section of kind {kind}, flags {flags:#x}")
+                raise UnreadableObjectError(
+                    f"a section has the unknown kind {kind}, or flags {flags:#x}"
+                )
             if flags & _ALLOC and size:
                 content = b"" if kind == _NOBITS else self._content(number)
                 sections[number] = Section(content, size, max(1, alignment), bool(flags & _WRITE))
@@ -138,7 +140,7 @@ class _Reader:
         offset, size = self.headers[number][4:6]
         content = self.data[offset : offset + size]
         if len(content) != size:
-            raise UnreadableObjectError("a section beyond the end of the file")
+            raise UnreadableObjectError("a section extends beyond the end of the file")
         return content
 
     def _symbols(self, table: int) -> list[Symbol]:
@@ -149,9 +151,9 @@ class _Reader:
         self, names: bytes, name: int, info: int, _: int, section: int, value: int, size: int
     ) -> Symbol:
         if info & 0xF in (_THREAD_LOCAL_SYMBOL, _INDIRECT):
-            raise UnreadableObjectError("a thread-local or indirect symbol")
+            raise UnreadableObjectError("it has a thread-local or indirect symbol")
         if section >= _RESERVED and section != _ABSOLUTE:
-            raise UnreadableObjectError("a symbol in no section")
+            raise UnreadableObjectError("a symbol is in no section")
         is_defined = section not in (_UNDEFINED, _ABSOLUTE)
         place = section if is_defined else None
         return Symbol(_text(names, name), place, value, size, info & 0xF == _FUNCTION)

@@ -71,7 +71,7 @@ class SimtDriver(Driver):
         with self._turn:
             block = self._blocks.remove(address)
             if block is None:
-                raise TaichiRuntimeError(f"{address:#x} is freed, and is not an allocation")
+                raise TaichiRuntimeError(f"cannot free {address:#x}: it is not an allocation")
             damaged = block.is_damaged()
             block.end()
             if not isinstance(block, _ReservedBlock):
@@ -147,7 +147,7 @@ class SimtDriver(Driver):
         block = self._block(address)
         if block is None or address + size > block.address + block.size:
             raise TaichiRuntimeError(
-                f"{operation} of {size} bytes at {address:#x}: they are not the device's"
+                f"{operation} of {size} bytes at {address:#x}: this is not memory of the device"
             )
         return block
 

@@ -56,8 +56,8 @@ class Covering:
             return
         if ends[0] is None or ends[1] is None:
             raise TaichiDerivativeError(
-                "an index from data, under a sum whose bounds depend on sizes and on where it is "
-                "taken, has no derivative: of second derivatives, take te.jvp of the first",
+                "a read at an index from data has no derivative in a sum whose bounds depend on "
+                "sizes and on the element: for a second derivative, use te.jvp of the first one",
                 source_location(op.location),
             )
         self.extents.append(b.index(max(ends[1][1] - ends[0][0], 0)))

@@ -60,8 +60,8 @@ def _refuse_reductions(ops: Sequence[ir.Operation]) -> None:
         for inner in (op, *(operations(op) if is_branch(op) else ())):
             if te.is_reduce(inner):
                 raise MLIRError(
-                    "a reduction within an expression: derivatives are taken before definitions "
-                    "are merged",
+                    "a reduction inside an expression has no derivative: run differentiate-te "
+                    "before merge-te-computes",
                     source_location(inner.location),
                 )
 

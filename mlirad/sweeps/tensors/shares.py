@@ -98,6 +98,6 @@ def _refuse_initial(definition: Definition) -> None:
         if constant_float(initial) != neutral[kind] or len(definition.reductions) > 1:
             raise TaichiDerivativeError(
                 f"a reduction of kind '{kind}' with init= has no derivative: combine the result "
-                "with what it is to begin with",
+                "with the initial value instead",
                 source_location(op.location),
             )

@@ -29,7 +29,7 @@ def reduce_axis(extent: Any, name: str = "k") -> Axis:
         refuse(
             "reduce_axis",
             "extent",
-            f"is {shown_value(extent)}: it is an integer or an expression of sizes; ranges "
+            f"is {shown_value(extent)}, expected an integer or an expression of sizes; ranges "
             "begin at 0",
         )
     return Axis(INDEX, name, checked_extent(extent, "reduce_axis: extent"), is_reduced=True)

@@ -93,7 +93,7 @@ def compute(shape: Any, element: Callable[..., Any], name: str = "") -> Tensor:
     axes = _axes(extents, element)
     value = call_function(element, axes, "compute: element")
     if not fits(value, Operand):
-        refuse("compute", "element", f"gives {shown_value(value)}, expected {describe(Operand)}")
+        refuse("compute", "element", f"returns {shown_value(value)}, expected {describe(Operand)}")
     body = expr(value)
     body = cast(body, default_integer()) if body.dtype == INDEX else with_type(body)
     check_axes(body, {*axes})

@@ -63,5 +63,9 @@ def _extents(inputs: list[str], tensors: tuple[Tensor, ...]) -> dict[str, Extent
             first = extents.setdefault(letter, extent)
             if not same_extent(first, extent):
                 counts = f"{shown_extent(first)} and {shown_extent(extent)}"
-                refuse("einsum", "formula and tensors", f"do not fit: '{letter}' is {counts}")
+                refuse(
+                    "einsum",
+                    "formula and tensors",
+                    f"do not match: axis '{letter}' has the extents {counts}",
+                )
     return extents

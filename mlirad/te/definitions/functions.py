@@ -141,5 +141,5 @@ def any(*conditions: Condition) -> Expr:
 
 def _join(name: str, function: str, conditions: Sequence[Condition]) -> Expr:
     if not conditions:
-        refuse(function, "conditions", "are empty: expected at least one")
+        refuse(function, "conditions", "is empty: expected at least one condition")
     return reduce(lambda left, right: logic(name, left, right), map(boolean, conditions))

@@ -32,8 +32,8 @@ def _convert(array: Any, function: str, tensor: Tensor) -> Any:
     beyond = [end for end in ends if not limits.min <= end <= limits.max]
     if beyond:
         raise array_error(
-            f"{function}: '{tensor.name}' is of type {tensor.dtype}, which has no {beyond[0]}, "
-            f"but got an array of type {dtype_of(array, function, tensor)}"
+            f"{function}: '{tensor.name}' is of type {tensor.dtype}, but got an array of type "
+            f"{dtype_of(array, function, tensor)} with {beyond[0]}, which is out of range"
         )
     if isinstance(array, np.ndarray):
         return array.astype(tensor.dtype.numpy)

@@ -164,7 +164,7 @@ def _either(
     if len(values) == 2 and axis is None and where is None and init is None:
         return arithmetic(name, *values)
     if len(values) != 1 or axis is None:
-        raise TaichiTypeError(f"{name}: values are one, with axis=, or two without", place())
+        raise TaichiTypeError(f"{name}: expected one value and axis=, or two values", place())
     number, start = with_start(_number(values[0]), init)
     if start is None:
         _check_points(name, axis)
@@ -176,7 +176,7 @@ def checked_axes(name: str, axis: Any) -> tuple[Axis, ...]:
     """The axes of a reduction. Raises TaichiTypeError for none, and for one twice."""
     axes = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
     if not axes:
-        refuse(name, "axis", f"is {shown_value(axis)}: a reduction over no axis")
+        refuse(name, "axis", f"is {shown_value(axis)}, expected at least one axis")
     if len(set(axes)) < len(axes):
         raise TaichiTypeError(f"{name}: axis: a reduction axis is named twice", place())
     return axes
@@ -291,7 +291,7 @@ def comm_reducer(
     ) -> Any:
         listed = tuple(values) if isinstance(values, tuple | list) else (values,)
         if not listed:
-            refuse(name, "values", "are none")
+            refuse(name, "values", "is empty: expected at least one value")
         numbers = tuple(map(with_type, common([_number(value) for value in listed])))
         types = [number.dtype for number in numbers]
         neutral = _tuple(
@@ -311,9 +311,7 @@ def comm_reducer(
 def _tuple(numbers: Any, like: Sequence[Expr], subject: str) -> tuple[Expr, ...]:
     values = tuple(numbers) if isinstance(numbers, tuple | list) else (numbers,)
     if len(values) != len(like):
-        raise TaichiTypeError(
-            f"{subject}: {len(values)} values in a reduction of {len(like)}", place()
-        )
+        raise TaichiTypeError(f"{subject}: expected {len(like)} values, got {len(values)}", place())
     for value in values:
         if not fits(value, Operand):
             raise TaichiTypeError(f"{subject}: {shown_value(value)} is not a number", place())
@@ -333,7 +331,7 @@ def _by_function(combine: Callable[..., Any], like: Sequence[Expr], subject: str
     def emit(a: Sequence[ir.Value], c: Sequence[ir.Value]) -> list[ir.Value]:
         def no_extent(extent: Any) -> ir.Value:
             raise TaichiTypeError(
-                f"{subject}: it may only use its values and numbers", results[0].place
+                f"{subject}: it may only use its parameters and numbers", results[0].place
             )
 
         scope = dict[Expr, ir.Value](zip([*sides[0], *sides[1]], [*a, *c]))

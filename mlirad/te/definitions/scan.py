@@ -101,10 +101,10 @@ def _elements_after_step(
     results = call_function(update, (step, before, *axes), "scan: update")
     results = results if isinstance(results, tuple | list) else [results]
     if len(results) != len(states):
-        refuse("scan", "update", f"gives {len(results)} numbers for {len(states)} states")
+        refuse("scan", "update", f"returns {len(results)} numbers for {len(states)} states")
     for result in results:
         if not fits(result, Operand):
-            refuse("scan", "update", f"gives {shown_value(result)}, expected {describe(Operand)}")
+            refuse("scan", "update", f"returns {shown_value(result)}, expected {describe(Operand)}")
     values = [expr(result) for result in results]
     return [cast(value, states[0].dtype) for value in values]
 
@@ -140,7 +140,7 @@ def _loop(
     first, definitions, at, count = states[0], graph(), place(), len(states)
     for body in values:
         if Branches(body).is_deeper_than(te.MOST_NESTED):
-            why = f"nests choices more than {te.MOST_NESTED} deep: read the values from a tensor"
+            why = f"nests more than {te.MOST_NESTED} choices: read the values from a tensor"
             refuse("scan", "update", why)
     bodies = [_of_states(body, before) for body in values]
     shape = (steps + 1, *first.shape, *([count] if count > 1 else []))

@@ -120,7 +120,7 @@ class _Choices:
         asked, rank = self.schedule, self.tensor.ndim
         tiles = {self._number("tile", axis): self._tile(size) for axis, size in asked.tile.items()}
         if len(tiles) < len(asked.tile):
-            self._refuse("tile", "an axis has two tiles")
+            self._refuse("tile", "an axis is named twice")
         lanes = None if asked.lanes is None else self._number("lanes", asked.lanes)
         written_out = [self._number("unroll", axis) for axis in asked.unroll]
         shared = list(range(rank))
@@ -152,7 +152,7 @@ class _Choices:
 
     def _tile(self, size: int) -> int:
         if not 1 <= size <= _LARGEST_TILE:
-            self._refuse("tile", f"a tile of {size}, expected one from 1 to {_LARGEST_TILE}")
+            self._refuse("tile", f"a tile has {size} iterations, expected 1 to {_LARGEST_TILE}")
         return size
 
     def _check(self, written_out: Sequence[int], lanes: int | None) -> None:

@@ -89,7 +89,7 @@ def differentiate(
     derivative = adjoints_of(output, inputs, head, override, fdiff)
     for tensor in override or ():
         if tensor not in derivative.adjoints:
-            why = f"has an override of '{tensor.name}', which no adjoint reaches: nothing uses it"
+            why = f"has an override of '{tensor.name}', on which no output depends"
             refuse("differentiate", "override", why)
     return derivative
 
@@ -105,7 +105,7 @@ def adjoints_of(
     """Differentiate as `differentiate` does; overrides may be of tensors that are not reached."""
     outputs = [output] if isinstance(output, Tensor) else list(output)
     if not outputs:
-        refuse("differentiate", "output", "is none")
+        refuse("differentiate", "output", "is empty: expected at least one tensor")
     heads = _heads("differentiate", outputs, head)
     for tensor in inputs or ():
         check_float("differentiate", "inputs", tensor)
@@ -188,7 +188,7 @@ class _Sweep:
         result = call_function(function, arguments, f"{origin} of '{tensor.name}'")
         summands = list(result) if isinstance(result, Sequence) else [result]
         if len(summands) != len(inputs):
-            count = f"gives {len(summands)} adjoints for {len(inputs)} inputs"
+            count = f"returns {len(summands)} adjoints for {len(inputs)} inputs"
             noun = origin.split()[-1]
             raise TaichiTypeError(f"{origin}: the {noun} of '{tensor.name}' {count}", place())
         for source, summand in zip(inputs, summands):
@@ -266,7 +266,7 @@ def _heads(
     for tensor in heads:
         check_float(caller, "head", tensor)
     if len(heads) != len(outputs):
-        refuse(caller, "head", f"is {len(heads)} heads for {len(outputs)} outputs")
+        refuse(caller, "head", f"has {len(heads)} heads for {len(outputs)} outputs")
     prefixes = []
     for tensor, seed in zip(outputs, heads):
         front = seed.ndim - tensor.ndim
@@ -343,13 +343,13 @@ def check_float(caller: str, argument: str, tensor: Tensor) -> None:
 def _check_shape(caller: str, summand: Any, shape: Shape, tensor: Tensor, source: Tensor) -> None:
     if not isinstance(summand, Tensor):
         raise TaichiTypeError(
-            f"{caller}: the derivative of '{tensor.name}' gave a {type(summand).__name__} for the "
-            f"adjoint of '{source.name}', expected a tensor",
+            f"{caller}: the derivative of '{tensor.name}' returned a {type(summand).__name__} "
+            f"for the adjoint of '{source.name}', expected a tensor",
             place(),
         )
     if not same_shape(summand.shape, shape) or summand.dtype != source.dtype:
         raise TaichiTypeError(
-            f"{caller}: the derivative of '{tensor.name}' gave an adjoint of shape "
+            f"{caller}: the derivative of '{tensor.name}' returned an adjoint of shape "
             f"{_shown_shape(summand.shape)} and type {summand.dtype} for '{source.name}', expected "
             f"{_shown_shape(shape)} and {source.dtype}",
             place(),

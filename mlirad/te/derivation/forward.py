@@ -61,7 +61,11 @@ def _pair_with_tangents(
 ) -> dict[Tensor, Tensor]:
     """Inputs and their tangents. Raises TaichiTypeError if these do not fit."""
     if len(inputs) != len(tangents):
-        refuse(caller, f"inputs and {argument}", f"are {len(inputs)} and {len(tangents)}")
+        refuse(
+            caller,
+            f"inputs and {argument}",
+            f"have different lengths, {len(inputs)} and {len(tangents)}",
+        )
     if len(set(inputs)) < len(inputs):
         refuse(caller, "inputs", "contains a tensor twice")
     for tensor, direction in zip(inputs, tangents):
@@ -90,7 +94,7 @@ def hvp(output: Tensor, inputs: Sequence[Tensor], directions: Sequence[Tensor]) 
         TaichiDerivativeError: an expression has no derivative.
     """
     if output.ndim:
-        refuse("hvp", "output", f"is {output!r}, expected one without axes")
+        refuse("hvp", "output", f"is {output!r}, expected a tensor without axes")
     check_float("hvp", "output", output)
     _pair_with_tangents("hvp", "directions", inputs, directions)
     gradients = list(differentiate(output, inputs))

@@ -225,7 +225,9 @@ def expr(value: Operand, like: DataType | None = None) -> Expr:
             f"tensor '{value.name}' is used as a number: index one of its elements",
             place(),
         )
-    raise TaichiTypeError(f"a {type(value).__name__} cannot be a number in an expression", place())
+    raise TaichiTypeError(
+        f"expected a number or an expression, got a {type(value).__name__}", place()
+    )
 
 
 def number(dtype: DataType, value: float) -> Number:
@@ -317,7 +319,7 @@ def integer_division(name: str, left: Operand, right: Operand) -> Expr:
         raise TaichiTypeError("in tensor expressions // and % need integers", place())
     divisor = operands[1]
     if isinstance(divisor, Number) and divisor.value == 0:
-        raise TaichiTypeError("a division by 0", place())
+        raise TaichiTypeError("division by 0", place())
     return Call(operands[0].dtype, name, tuple(operands))
 
 

@@ -65,7 +65,7 @@ def _reader(caller: str, x: Tensor, slid: Windows, mode: str, is_last: bool) -> 
         refuse(caller, f"mode={mode!r}", "is neither 'zeros' nor 'circular'")
     if mode == "circular":
         for extent in slid.extents:
-            if not fixed_extent(caller, "x", extent, "if padding is circular"):
+            if not fixed_extent(caller, "x", extent, "because padding is circular"):
                 refuse(caller, "x", f"is {x!r}: there is nothing to pad with")
     padded = slid.read_around if mode == "circular" else slid.read_padded
 
@@ -114,7 +114,7 @@ def put_together(batch: Any, channel: Any, space: Sequence[Any], is_last: bool) 
 
 def kernel_of(caller: str, weight: Tensor, extents: Sequence[Extent]) -> list[int]:
     """The extents of a window. Raises TaichiTypeError for a window of no points."""
-    sizes = [fixed_extent(caller, "weight", extent, "as kernels are") for extent in extents]
+    sizes = [fixed_extent(caller, "weight", extent, "as in every kernel") for extent in extents]
     if not all(sizes):
         refuse(caller, "weight", f"is {weight!r}: expected a kernel of at least one point")
     return sizes
@@ -134,7 +134,7 @@ def check_groups(
         )
         return
     for argument, extent, named in (("x", channels, "channels"), ("weight", outputs, "outputs")):
-        if fixed_extent(caller, argument, extent, "where there are groups") % groups:
+        if fixed_extent(caller, argument, extent, "because there are groups") % groups:
             refuse(caller, "groups:", f"{groups} groups do not divide {extent} {named}")
     check_same(
         caller,

@@ -76,7 +76,7 @@ def split(x: Tensor, parts: int | Sequence[int], axis: int = 0) -> list[Tensor]:
     """Split x along an axis into equal parts, or into parts of the given extents. Raises
     TaichiTypeError if the parts do not add up to the extent."""
     k = axis_of("split", axis, x.ndim)
-    extent = fixed_extent("split", "x", x.shape[k], "as it is split")
+    extent = fixed_extent("split", "x", x.shape[k], "because it is split")
     is_count = isinstance(parts, int) and 0 < parts <= max(extent, MOST_PARTS)
     sizes = [extent // parts] * parts if is_count and isinstance(parts, int) else parts
     if isinstance(sizes, int) or sum(sizes) != extent or min(sizes, default=0) < 0:
@@ -94,9 +94,9 @@ def part(x: Tensor, start: int, size: int, axis: int = 0) -> Tensor:
     """Return `size` elements of x along an axis, from `start` on. Raises TaichiTypeError if x does
     not have them."""
     k = axis_of("part", axis, x.ndim)
-    extent = fixed_extent("part", "x", x.shape[k], "as a part is taken")
+    extent = fixed_extent("part", "x", x.shape[k], "because a part is taken")
     if start < 0 or size < 0 or start + size > extent:
-        why = f"{x!r} has no {size} elements from {start} on along axis={k}"
+        why = f"{x!r} does not have {size} elements from {start} on along axis={k}"
         refuse("part", "start and size:", why)
     shape = (*x.shape[:k], size, *x.shape[k + 1 :])
     return compute(shape, lambda *i: x[(*i[:k], i[k] + start, *i[k + 1 :])], "part")
@@ -117,7 +117,7 @@ def slices(x: Tensor, *which: Any) -> Tensor:
             starts.append((0, 1))
             shape.append(extent)
             continue
-        size = fixed_extent("slices", "x", extent, "as it is sliced")
+        size = fixed_extent("slices", "x", extent, "because it is sliced")
         if isinstance(entry, slice):
             chosen = _range_of(entry, size)
             starts.append((chosen.start, chosen.step))

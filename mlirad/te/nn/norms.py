@@ -120,7 +120,7 @@ def group_norm(
     multiply by `scale` and add `shift`, both (channels,) (Wu and He, 2018). Raises TaichiTypeError
     if the number of groups does not divide the number of channels."""
     check_least_rank("group_norm", "x", x, 2, CHANNELS)
-    channels = fixed_extent("group_norm", "x", x.shape[1], "as groups divide it")
+    channels = fixed_extent("group_norm", "x", x.shape[1], "because groups divide it")
     if groups < 1 or channels % groups:
         refuse("group_norm", "groups:", f"{groups} groups do not divide {channels} channels")
     return _by_groups("group_norm", x, groups, scale, shift, epsilon)
@@ -150,7 +150,7 @@ def instance_norm(
 ) -> Tensor:
     """Return `group_norm` with one group for each channel (Ulyanov et al., 2016)."""
     check_least_rank("instance_norm", "x", x, 2, CHANNELS)
-    channels = fixed_extent("instance_norm", "x", x.shape[1], "as channels are groups")
+    channels = fixed_extent("instance_norm", "x", x.shape[1], "because channels are groups")
     return _by_groups("instance_norm", x, max(channels, 1), scale, shift, epsilon)
 
 

@@ -58,11 +58,13 @@ def pad(
     check_elements("pad", x, padded, f"mode={mode!r} has no element to repeat")
     for k in padded:
         if mode == "wrap":
-            fixed_extent("pad", "x", x.shape[k], "where it wraps")
+            fixed_extent("pad", "x", x.shape[k], "because it wraps around")
         if mode == "reflect" and max(ends[k]) >= fixed_extent(
-            "pad", "x", x.shape[k], "in a mirror"
+            "pad", "x", x.shape[k], "because it is mirrored"
         ):
-            refuse("pad", "widths:", f"a mirror of {x.shape[k]} elements has no {max(ends[k])}")
+            refuse(
+                "pad", "widths:", f"a mirror of {x.shape[k]} elements cannot fill {max(ends[k])}"
+            )
 
     def element(*indices: Expr) -> Expr:
         moved = [i - before if before else i for i, (before, _) in zip(indices, ends)]

@@ -69,8 +69,8 @@ def upsample(x: Tensor, factor: int, method: str = "nearest") -> Tensor:
     check_rank("upsample", "x", x, 4, IMAGES)
     check_elements("upsample", x, (2, 3), NO_IMAGES)
     if factor < 1:
-        refuse("upsample", "factor", f"is {factor}, expected one from 1 on")
-    extents = [fixed_extent("upsample", "x", extent, "as it grows") for extent in x.shape[2:]]
+        refuse("upsample", "factor", f"is {factor}, expected at least 1")
+    extents = [fixed_extent("upsample", "x", extent, "because it grows") for extent in x.shape[2:]]
     sizes = [extent_of("upsample", "factor", extent * factor) for extent in extents]
     return methods[method].function(x, sizes)
 
@@ -82,7 +82,7 @@ def pixel_shuffle(x: Tensor, factor: int) -> Tensor:
     multiple of factor²."""
     check_rank("pixel_shuffle", "x", x, 4, IMAGES)
     batch, channels, height, width = x.shape
-    count = fixed_extent("pixel_shuffle", "x", channels, "as it is split")
+    count = fixed_extent("pixel_shuffle", "x", channels, "because it is split")
     if factor < 1 or count % factor**2:
         refuse("pixel_shuffle", "factor:", f"{factor}² does not divide {count} channels")
 
@@ -103,7 +103,9 @@ def pixel_unshuffle(x: Tensor, factor: int) -> Tensor:
     height and width."""
     check_rank("pixel_unshuffle", "x", x, 4, IMAGES)
     batch, channels, *space = x.shape
-    sizes = [fixed_extent("pixel_unshuffle", "x", extent, "as it is split") for extent in space]
+    sizes = [
+        fixed_extent("pixel_unshuffle", "x", extent, "because it is split") for extent in space
+    ]
     if factor < 1 or any(extent % factor for extent in sizes):
         refuse("pixel_unshuffle", "factor", f"is {factor}, which does not divide {sizes}")
 
@@ -118,6 +120,6 @@ def pixel_unshuffle(x: Tensor, factor: int) -> Tensor:
 def _sizes(caller: str, x: Tensor, size: PerAxis) -> tuple[list[int], tuple[int, ...]]:
     check_rank(caller, "x", x, 4, IMAGES)
     check_elements(caller, x, (2, 3), NO_IMAGES)
-    why = "as images of another size are made"
+    why = "because the images change their size"
     extents = [fixed_extent(caller, "x", extent, why) for extent in x.shape[2:]]
     return extents, per_axis(caller, size, 2, "size", 1)

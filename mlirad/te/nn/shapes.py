@@ -108,7 +108,10 @@ def flatten(x: Tensor, start: int = 1) -> Tensor:
     """Merge all axes from `start` on. Raises TaichiTypeError if there is no such axis, and if an
     axis after the first of them has a size that a call determines."""
     first = axis_of("flatten", start, x.ndim, "start")
-    behind = [fixed_extent("flatten", "x", n, "behind another") for n in x.shape[first + 1 :]]
+    behind = [
+        fixed_extent("flatten", "x", n, "except the first that is merged")
+        for n in x.shape[first + 1 :]
+    ]
     return reshape_elements("flatten", x, (*x.shape[:first], times(x.shape[first], prod(behind))))
 
 
@@ -164,7 +167,7 @@ def broadcast_to(x: Tensor, shape: Any) -> Tensor:
         spreads or same_shape([extent], [other])
         for spreads, extent, other in zip(is_one, x.shape, target[max(front, 0) :])
     ):
-        why = f"do not fit: {x!r} does not become {shown_shape(target)}"
+        why = f"do not match: {x!r} cannot become {shown_shape(target)}"
         refuse("broadcast_to", "x and shape", why)
     return compute(
         target,
@@ -178,7 +181,7 @@ def roll(x: Tensor, shift: int, axis: int = 0) -> Tensor:
     """Shift the elements along an axis; those that leave at the end enter at the start. Raises
     TaichiTypeError if the extent is not an integer."""
     k = axis_of("roll", axis, x.ndim)
-    extent = fixed_extent("roll", "x", x.shape[k], "as what is beyond the end begins again")
+    extent = fixed_extent("roll", "x", x.shape[k], "because elements wrap around")
     turns = max(extent, 1)
     back = -shift % turns
     return compute(x.shape, lambda *i: x[(*i[:k], (i[k] + back) % turns, *i[k + 1 :])], "roll")
@@ -200,7 +203,7 @@ def tile(x: Tensor, times: Sequence[int]) -> Tensor:
     if len(times) != x.ndim:
         refuse("tile", "times", f"is {shown_value(times)}, expected one for each of {x.ndim} axes")
     extents = [
-        max(fixed_extent("tile", "x", extent, "as it begins again"), 1)
+        max(fixed_extent("tile", "x", extent, "because elements wrap around"), 1)
         if _times("tile", count) > 1
         else extent
         for extent, count in zip(x.shape, times)
@@ -216,7 +219,7 @@ def tile(x: Tensor, times: Sequence[int]) -> Tensor:
 
 def _times(caller: str, count: Any) -> int:
     if not isinstance(count, int) or count < 0:
-        refuse(caller, "times", f"has {count!r}, expected a number from 0 on")
+        refuse(caller, "times", f"has {count!r}, expected an integer of at least 0")
     return count
 
 

@@ -43,7 +43,7 @@ def _transpose(
     channels = "the channels of images and of weights"
     check_same(caller, "x and weight", x.shape[1], weight.shape[0], channels)
     sizes = kernel_of(caller, weight, weight.shape[2:])
-    extents = [fixed_extent(caller, "x", extent, "as images grow") for extent in x.shape[2:]]
+    extents = [fixed_extent(caller, "x", extent, "because images grow") for extent in x.shape[2:]]
     steps, gaps = (
         per_axis(caller, value, rank, name, 1)
         for value, name in ((stride, "stride"), (dilation, "dilation"))
@@ -55,7 +55,7 @@ def _transpose(
         for extent, step, end, gap, size, extra in zip(extents, steps, ends, gaps, sizes, more)
     ]
     if min(space) < 1 or min(extents) < 1:
-        refuse(caller, "x and padding", f"have no result: its extents would be {tuple(space)}")
+        refuse(caller, "x and padding", f"have no result: it would have the extents {tuple(space)}")
     space = [extent_of(caller, "stride", extent) for extent in space]
     outputs = _outputs(caller, x, weight, groups)
     if bias is not None:
@@ -94,8 +94,8 @@ def _more(
     more = per_axis(caller, output_padding, len(steps), "output_padding", 0)
     if any(extra >= max(step, gap) for extra, step, gap in zip(more, steps, gaps)):
         raise TaichiTypeError(
-            f"{caller}: output_padding={shown_value(output_padding)} is not below "
-            f"stride={_shown_numbers(steps)}, nor dilation={_shown_numbers(gaps)}",
+            f"{caller}: output_padding={shown_value(output_padding)} must be less than "
+            f"stride={_shown_numbers(steps)} or dilation={_shown_numbers(gaps)}",
             place(),
         )
     return more
@@ -108,7 +108,7 @@ def _shown_numbers(numbers: Sequence[int]) -> str:
 def _outputs(caller: str, x: Tensor, weight: Tensor, groups: int) -> Extent:
     if groups < 1:
         refuse(caller, f"groups={groups}", "is not a valid number of groups")
-    if groups > 1 and fixed_extent(caller, "x", x.shape[1], "where there are groups") % groups:
+    if groups > 1 and fixed_extent(caller, "x", x.shape[1], "because there are groups") % groups:
         refuse(caller, "groups:", f"{groups} groups do not divide {x.shape[1]} channels")
     return extent_of(caller, "weight and groups", weight.shape[1] * groups)
 

@@ -93,7 +93,7 @@ def _adaptive(caller: str, x: Tensor, size: PerAxis, combine: Callable[..., Expr
     check_elements(caller, x, range(2, x.ndim), "images without elements have no windows")
     sizes = per_axis(caller, size, x.ndim - 2, "size", 1)
     windows = [
-        _Axis(fixed_extent(caller, "x", extent, "as it is cut"), count)
+        _Axis(fixed_extent(caller, "x", extent, "because it is cut into windows"), count)
         for extent, count in zip(x.shape[2:], sizes)
     ]
     axes = tuple(reduce_axis(cuts.longest) for cuts in windows)

@@ -44,12 +44,12 @@ def build(
     """
     results = [outputs] if isinstance(outputs, Tensor) else list(outputs)
     if not results:
-        refuse("build", "outputs", "are none")
+        refuse("build", "outputs", "is empty: expected at least one tensor")
     if not name:
         refuse("build", "name", "is empty")
     input_values = {tensor.value: k for k, tensor in enumerate(inputs)}
     if len(input_values) < len(inputs):
-        refuse("build", "inputs", "has a tensor twice")
+        refuse("build", "inputs", "contains a tensor twice")
     plans = Plans(dict(schedule or {}), tuple(inline), tuple(materialise))
     module = module_of(results, list(inputs), name, place(), plans=plans)
     return TensorFunction(module, gives_list=not isinstance(outputs, Tensor))

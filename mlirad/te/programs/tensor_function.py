@@ -171,7 +171,7 @@ class TensorFunction:
         listed = list(arrays) if isinstance(arrays, tuple | list) else [arrays]
         if len(listed) != len(self.outputs):
             raise array_error(
-                f"{self.__name__}: out= names {len(listed)} arrays for {len(self.outputs)} outputs"
+                f"{self.__name__}: out= has {len(listed)} arrays for {len(self.outputs)} outputs"
             )
         results = []
         for tensor, fixed, array in zip(self.outputs, self._shapes, listed):

@@ -34,7 +34,7 @@ func.func @merged(%x: tensor<4x6xf32>, %head: tensor<4xf32>) -> tensor<4xf32> at
   %zero = arith.constant 0.0 : f32
   %y = "te.compute"() ({
   ^bb0(%i: index):
-    // expected-error @+1 {{a reduction within an expression: derivatives are taken before definitions are merged}}
+    // expected-error @+1 {{a reduction inside an expression has no derivative: run differentiate-te before merge-te-computes}}
     %s = "te.reduce"(%c0, %c6, %zero) ({
     ^bb0(%k: index):
       %a = "te.read"(%x, %i, %k) : (tensor<4x6xf32>, index, index) -> f32

@@ -93,7 +93,7 @@ def test_code_cannot_be_written_to(tmp_path: Path) -> None:
 def test_what_no_library_has(tmp_path: Path) -> None:
     """Is named."""
     data = object_of(SOURCE, 0, tmp_path / "object").replace(b"\0cos\0", b"\0c0s\0")
-    with pytest.raises(UnreadableObjectError, match="no library has 'c0s'"):
+    with pytest.raises(UnreadableObjectError, match="no library defines 'c0s'"):
         LoadedObject(data)
 
 
@@ -110,7 +110,7 @@ def test_files_for_others(tmp_path: Path, position: int, byte: int) -> None:
     """No ELF, 32 bits, big-endian, a shared library, 64-bit Arm."""
     data = bytearray(object_of(SOURCE, 3, tmp_path / "object"))
     data[position] = byte
-    with pytest.raises(UnreadableObjectError, match="no relocatable file"):
+    with pytest.raises(UnreadableObjectError, match="not a relocatable file"):
         read_object(bytes(data))
 
 

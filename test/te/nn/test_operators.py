@@ -142,7 +142,7 @@ def _wrong() -> dict[str, tuple[Callable[[], Any], str]]:
         ),
         "transposed": (
             lambda: nn.conv2d_transpose(x, given(4, 2, 3, 3), output_padding=1),
-            "output_padding=1 is not below stride=1",
+            "output_padding=1 must be less than stride=1",
         ),
         "dense": (lambda: nn.dense(table, given(2, 4)), "inputs of x and of weight are 3 and 4"),
         "matmul": (lambda: nn.matmul(table, table), "summed over are 3 and 7"),
@@ -173,7 +173,7 @@ def _wrong() -> dict[str, tuple[Callable[[], Any], str]]:
         "reshape a size": (lambda: nn.reshape(line, (2, 6)), "or merge a size that is not known"),
         "mirror of a size": (
             lambda: nn.pad(line, [1, 0], "reflect"),
-            "must be a number, in a mirror",
+            "must be a number, because it is mirrored",
         ),
         "part": (lambda: nn.part(table, 3, 5), "has no 5 elements from 3 on"),
         "mask": (lambda: nn.dropout(x, rows, 0.5), "the mask must have shape"),
@@ -186,11 +186,11 @@ def _wrong() -> dict[str, tuple[Callable[[], Any], str]]:
         ),
         "segments": (lambda: nn.segment_sum(table, rows, 3), "rows and segments are 5 and 7"),
         "spread": (lambda: nn.add(table, given(2, 3)), "7 and 2 elements along an axis"),
-        "broadcast": (lambda: nn.broadcast_to(table, (7, 4)), r"does not become \(7, 4\)"),
+        "broadcast": (lambda: nn.broadcast_to(table, (7, 4)), r"cannot become \(7, 4\)"),
         "unpool": (lambda: nn.max_unpool2d(x, x, 2), r"the pool of the images has the shape"),
         "circular without size": (
             lambda: nn.conv1d(given(1, 1, n), given(1, 1, 3), padding=1, mode="circular"),
-            "extent n.* must be a number, if padding is circular",
+            "extent n.* must be a number, because padding is circular",
         ),
     }
 

@@ -57,7 +57,7 @@ class EventTimer(LaunchTimer):
     def end(self, names: Mapping[int, str]) -> tuple[float, list[LoopTime]] | None:
         queue, spans = self._sequences.queue, self._spans
         try:
-            self._connection.wait("do what it was launched for")
+            self._connection.wait("finish its launches")
         finally:
             queue.clear()
             queue.state, self._spans = self._state, []

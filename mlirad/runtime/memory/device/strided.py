@@ -50,7 +50,7 @@ class Strided:
         """The elements at an index. Raises IndexError if there are none."""
         address, shape, strides = self.address, list[int](), list[int]()
         if len(index) > len(self.shape):
-            raise IndexError(f"{len(index)} indices for {len(self.shape)} axes")
+            raise IndexError(f"expected {len(self.shape)} indices, got {len(index)}")
         for entry, size, stride in zip(index, self.shape, self.strides):
             if isinstance(entry, slice):
                 start, stop, step = entry.indices(size)
@@ -60,7 +60,7 @@ class Strided:
                 continue
             place = as_index(entry)
             if not -size <= place < size:
-                raise IndexError(f"index {place} of an axis of {size}")
+                raise IndexError(f"index {place} is out of range for an axis of {size} elements")
             address += (place % size) * stride
         axis = len(index)
         return Strided(

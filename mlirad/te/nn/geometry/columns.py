@@ -20,7 +20,7 @@ def im2col(
     as columns: (batch, channels * points of a window, windows). Raises TaichiTypeError if no window
     fits."""
     check_rank("im2col", "x", x, 4, "images (batch, channels, height, width)")
-    space = [fixed_extent("im2col", "x", n, "as windows are counted") for n in x.shape[2:]]
+    space = [fixed_extent("im2col", "x", n, "because windows are counted") for n in x.shape[2:]]
     slid = windows("im2col", space, kernel, stride, dilation, padding)
     _, columns = slid.shape
     height, width = slid.kernel

@@ -122,7 +122,7 @@ def per_axis(caller: str, value: Any, rank: int, argument: str, least: int) -> t
         refuse(
             caller,
             f"{argument}={shown_value(value)}:",
-            f"give an integer, or one for each of {rank} axes, of at least {least}",
+            f"expected an integer of at least {least}, or one for each of {rank} axes",
         )
     return tuple(extent_of(caller, argument, number) for number in numbers)
 
@@ -144,8 +144,8 @@ def _paddings(
         refuse(
             caller,
             f"padding={shown_value(padding)}:",
-            f"give an integer, an integer or a pair for each of {len(reach)} axes, of at least 0, "
-            "or 'valid', 'same' or 'causal'",
+            "expected an integer of at least 0, an integer or a pair of them for each of "
+            f"{len(reach)} axes, or 'valid', 'same' or 'causal'",
         )
     return tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
 

@@ -51,7 +51,7 @@ class PagePool:
         """The address of a tree of zeros. Raises TaichiMemoryError where there is no room for its
         root."""
         if size > 1 << BYTE_BITS:
-            raise TaichiMemoryError(f"{size} bytes are more than a layout tree on a GPU may have")
+            raise TaichiMemoryError(f"a layout tree of {size} bytes is too large for a GPU")
         with self._in_use():
             self._release_ended()
             number = next(number for number in range(TREES) if number not in self._roots)
@@ -134,9 +134,9 @@ class PagePool:
         fields = ", ".join(f"'{name}'" for name in names) or "a sparse field"
         return TaichiMemoryError(
             f"the cells of {fields} that were written to need more than the {ready} bytes of "
-            f"pages that were free; sparse fields take {self._memory.bytes_in_use} bytes, "
-            f"{self._driver.free_memory()} of {self._driver.total_memory()} are free besides. "
-            "Some written values are lost; the program can continue"
+            f"pages that were free; sparse fields use {self._memory.bytes_in_use} bytes, and "
+            f"{self._driver.free_memory()} of {self._driver.total_memory()} bytes of the GPU are "
+            "free. Some written values are lost; the program can continue"
         )
 
     # Bytes.
