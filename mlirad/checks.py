@@ -1,5 +1,5 @@
-"""What a user passes to a function that only Python sees, where it comes in: errors name the
-argument, what it must be, and what came."""
+"""Checks of arguments of functions that only Python calls: errors name the argument, what was
+expected, and what was passed."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def instance(value: Any, kind: Any, what: str, named: str) -> Any:
 
 
 def several(value: Any, count: int, what: str) -> list[Any]:
-    """So many of something. Raises TaichiTypeError for what has no parts, ValueError for another
-    number of them."""
+    """Return a sequence of a given length as a list. Raises TaichiTypeError for what has no parts,
+    ValueError for another number of them."""
     if hasattr(value, "to_numpy"):
         value = value.to_numpy()
     if not isinstance(value, Iterable) or isinstance(value, str | bytes | dict | set):
@@ -87,7 +87,7 @@ def several(value: Any, count: int, what: str) -> list[Any]:
 
 
 def numbers(value: object, count: int, what: str) -> list[float]:
-    """So many finite numbers. Raises what `number` and `several` raise."""
+    """Return a given number of finite numbers. Raises what `number` and `several` raise."""
     return [number(one, what) for one in several(value, count, what)]
 
 

@@ -1,4 +1,4 @@
-"""How functions that are made by functions are called, for `help` and the reference."""
+"""Signatures of functions that other functions create, for `help` and the reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What bounds of loops are the greatest, or the least, of."""
+"""The operands whose greatest, or least, is the bound of a loop."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Where a derivative may be infinite or NaN, so that an adjoint of 0 has to stay 0 by a test and
-not by a product.
+"""Derivatives that may be infinite or NaN, so that a test, and not a product, must keep an adjoint
+of 0 at 0.
 
 A value that no branch takes has the adjoint 0. So has a value that the loss does not use. What it
 is made of has the adjoint 0 too, also where the derivative is infinite: `select(x > 0, sqrt(x), 0)`

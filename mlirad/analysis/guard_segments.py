@@ -68,7 +68,8 @@ class Segment:
         self._written |= written
 
     def results(self) -> dict[ir.Value, list[tuple[ir.Operation, int]]]:
-        """What is made of guards and used by others than the ops in front, with the uses."""
+        """Return the ops that are built from guards and that others than the ops before use, with
+        the uses."""
         front = set(self.front)
         uses_of: dict[ir.Value, list[tuple[ir.Operation, int]]] = {}
         for op in self.front:

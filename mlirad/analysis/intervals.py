@@ -1,5 +1,5 @@
-"""Which numbers a float may be, by how it is computed: `x * x + 1e-8` is never 0, `exp(-x * x)`
-never above 1.
+"""The range of a float, from the way in which it is computed: `x * x + 1e-8` is never 0,
+`exp(-x * x)` never above 1.
 
 What is read from memory, or passed around a loop, may be any number. Bounds leave room for the
 rounding of 16-bit floats.

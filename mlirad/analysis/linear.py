@@ -76,7 +76,7 @@ def unknown(name: Name) -> Linear[Name]:
 
 
 class Values(Protocol[Asked]):
-    """What numbers the names of sums are: a mapping, or a sequence, whose positions are names."""
+    """The numbers of the names of sums: a mapping, or a sequence, whose positions are names."""
 
     def __getitem__(self, name: Asked, /) -> int: ...
 

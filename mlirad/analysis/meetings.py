@@ -1,4 +1,4 @@
-"""Whether two iterations of a parallel loop meet in one element of an array: by the sums that its
+"""Meetings of two iterations of a parallel loop in one element of an array: by the sums that its
 indices are, as they are or modulo a constant.
 
 Two equal indices are equal sums; where one is `x % n`, the sums are equal modulo n. What the loop
@@ -21,8 +21,8 @@ from mlirad.ir.walk import constant_integer, defining_op, is_defined_in
 
 
 class Residue(NamedTuple):
-    """What is known of an index: its sum, or where `modulus` is not 0, what that leaves when it is
-    divided. An index `is_remainder` where it is that itself, and not a number that leaves as
+    """An index as far as it is known: its sum, or, if `modulus` is not 0, the remainder of its
+    division. An index `is_remainder` where it is that itself, and not a number that leaves as
     much."""
 
     total: Linear[ir.Value]
@@ -44,14 +44,14 @@ class Meetings:
         return self._forms.form_of(index)
 
     def residue(self, index: ir.Value) -> Residue:
-        """What is known of an index."""
+        """Return an index as far as it is known."""
         residue = self._residues.get(index)
         if residue is None:
             residue = self._residues[index] = self._residue_of(self._forms.form_of(index))
         return residue
 
     def residues(self, indices: Iterable[ir.Value]) -> tuple[Residue, ...]:
-        """What is known of the indices of an access."""
+        """Return the indices of an access as far as they are known."""
         return tuple(self.residue(index) for index in indices)
 
     def never(self, left: Sequence[Residue], right: Sequence[Residue]) -> bool:
@@ -126,8 +126,8 @@ class Meetings:
 
 
 def _divisor(op: ir.Operation) -> int | None:
-    """What an op divides by, where its result is that of numbers without end: an unsigned number
-    that wrapped has another remainder, but of powers of two."""
+    """Return the divisor of an op, if its result is that of unbounded integers: an unsigned number
+    that wrapped has another remainder, except for powers of two."""
     if op.name not in (Arith.FLOORDIVSI, Arith.REMSI, Arith.REMUI):
         return None
     divisor = constant_integer(op.operands[1])

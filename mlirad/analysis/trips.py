@@ -1,4 +1,4 @@
-"""What is known, while compiling, of how often loops run."""
+"""Trip counts of loops, as far as they are known when a kernel is compiled."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Span(NamedTuple):
 
 
 def spans(loop: ir.Operation) -> list[Span]:
-    """What is known of the indices of a `for` or a parallel loop."""
+    """Return the ranges of the indices of a `for` or a parallel loop, as far as they are known."""
     return [_span(bounds) for bounds in bounds_of(loop)]
 
 
@@ -61,7 +61,7 @@ def _span(bounds: Bounds) -> Span:
 
 
 def span_of(index: ir.Value) -> Span | None:
-    """What is known of an index of a loop; None for other values."""
+    """Return the range of an index of a loop, as far as it is known; None for other values."""
     bounds = bounds_of_index(index)
     return None if bounds is None else _span(bounds)
 

@@ -71,7 +71,7 @@ def _is_nan_test(op: ir.Operation) -> bool:
 
 
 def _compared_with_zero(op: ir.Operation) -> ir.Value | None:
-    """What a comparison of a derivative's finds to be 0."""
+    """Return the value that a comparison of a derivative compares with 0."""
     if op.name != Arith.CMPF or DECISION in op.attributes or b.predicate_of(op) != b.OEQ:
         return None
     left, right = op.operands

@@ -1,5 +1,5 @@
-"""What ops do to memory, for upstream's passes and for readers: what an op allocates and nobody
-uses goes, and reads of the same element with no write between them are one."""
+"""Memory effects of ops, for upstream's passes and for readers: allocations that nothing uses are
+removed, and reads of the same element with no write between them are merged."""
 
 from __future__ import annotations
 

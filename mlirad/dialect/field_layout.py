@@ -1,4 +1,4 @@
-"""Where fields lie in the memory of their trees.
+"""Places of fields in the memory of their trees.
 
 A field's elements are reached through the blocks above it. Blocks of every kind lay out all their
 cells side by side, whether they are active or not: what is not active takes addresses, and no
@@ -150,7 +150,7 @@ def path_to(op: ir.Operation) -> list[DeclaredBlock]:
 
 
 class FieldLayout(msgspec.Struct, frozen=True, dict=True):
-    """Where a field lies. Levels are from the outermost block inwards; bytes count from the start
+    """The place of a field. Levels are from the outermost block inwards; bytes count from the start
     of `root`."""
 
     name: str
@@ -235,7 +235,7 @@ def _measure(op: ir.Operation, measures: Measures) -> _Measure:
 
 
 def _levels(op: ir.Operation, cell: int) -> tuple[Level, ...]:
-    """What a block is to the fields below it."""
+    """Return a block as levels for the fields below it."""
     if op.name == "snode.root":
         return ()
     axes, extents = integers(op.attributes["axes"]), integers(op.attributes["extents"])

@@ -1,4 +1,4 @@
-"""What may stand in a layout tree, and how: what the verifiers of its ops ask."""
+"""Rules of what a layout tree may contain, which the verifiers of its ops check."""
 
 from collections.abc import Iterable, Sequence
 
@@ -13,7 +13,8 @@ ELEMENT_SIZES = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "f16": 2, "i16": 2, "i8
 
 
 def problem_of(op: ir.Operation) -> str | None:
-    """What is wrong with an op of a layout tree, the ops inside it aside; None for nothing."""
+    """Return what is wrong with an op of a layout tree, except for the ops inside it; None if
+    nothing is."""
     if op.name != "snode.root" and (op.parent is None or op.parent.name not in _BLOCKS):
         return f"'{op.name}' stands outside a layout tree"
     if op.name == "snode.place":

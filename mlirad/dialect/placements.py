@@ -1,4 +1,4 @@
-"""What the places of all trees of a module must agree on: a verifier sees one tree only."""
+"""Agreement of the places in all trees of a module: a verifier sees one tree only."""
 
 from __future__ import annotations
 

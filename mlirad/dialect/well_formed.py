@@ -17,7 +17,7 @@ _WELL_FORMED = re.compile(
 
 
 def malformed_types(root: ir.Operation) -> Iterator[tuple[ir.Operation, str]]:
-    """What is wrong with types of ours, each time with the op that has such a value."""
+    """Yield what is wrong with our types, with the op that has a value of such a type."""
     problems: dict[ir.Type, str | None] = {}
     for op, type_ in _types(root):
         if type_ not in problems:

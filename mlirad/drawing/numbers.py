@@ -1,4 +1,4 @@
-"""What a user passes to be drawn, as NumPy's arrays."""
+"""Conversion of a user's drawing data to NumPy arrays."""
 
 from __future__ import annotations
 

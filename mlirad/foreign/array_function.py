@@ -1,4 +1,4 @@
-"""What another library's differentiable function is made of."""
+"""The contents of another library's differentiable function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which display a window gets."""
+"""The choice of the display of a window."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where pictures are shown."""
+"""Displays that show pictures."""
 
 from __future__ import annotations
 

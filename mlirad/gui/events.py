@@ -1,4 +1,4 @@
-"""What somebody does at a window."""
+"""Events of a window: keys, buttons, and moves of the mouse."""
 
 from __future__ import annotations
 

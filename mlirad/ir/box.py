@@ -84,8 +84,8 @@ def box_indices(loop: ir.Operation, extents: list[ir.Value], number: ir.Value) -
 
 
 def box_digits(number: ir.Value, extents: Sequence[ir.Value]) -> list[ir.Value]:
-    """Where along each axis of a box a number is, counted in row-major order; made at the insertion
-    point."""
+    """Return the position along each axis of a box of a number that is counted in row-major order,
+    computed at the insertion point."""
     if not extents:
         return []
     digits = []

@@ -73,8 +73,8 @@ def _made_of(block: ir.Block, values: Sequence[ir.Value]) -> set[ir.Value]:
 def apply_region(
     op: ir.Operation, region: int, arguments: Sequence[ir.Value | None]
 ) -> list[ir.Value]:
-    """What a region of an op yields, computed at the insertion point; arguments that are None are
-    not read."""
+    """Return the values that a region of an op yields, computed at the insertion point; arguments
+    that are None are not read."""
     copy = op.clone()
     values = move_out(copy, region, arguments)
     copy.erase()
@@ -101,8 +101,8 @@ def _zero_before(op: ir.Operation, type_: ir.Type) -> ir.Value:
 
 
 def unless_all_zero(factors: Sequence[ir.Value], products: Sequence[ir.Value]) -> list[ir.Value]:
-    """What is linear in some factors, and exactly 0 where all of them are, also where it is made
-    with infinite numbers.
+    """Return values that are linear in some factors, and exactly 0 if all factors are, even if they
+    are computed from infinite numbers.
 
     Its derivative in the factors is left alone, also where they are 0.
     """

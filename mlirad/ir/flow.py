@@ -1,5 +1,5 @@
-"""How values pass through structured ops, and what decides which of their blocks run: said here
-once for each op, and asked by everyone else."""
+"""Paths of values through structured ops, and the values that decide which of their blocks run:
+defined here once for each op, for all other code."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Edge = tuple[int, list[int]]
 
 
 class CarriedValue(NamedTuple):
-    """What an iteration of a loop hands to the next: in the first it is `initial`, in each
-    `argument`, in the one behind `following`. The last is the loop's `result`, where it has one for
+    """A value that an iteration of a loop passes to the next: in the first it is `initial`, in each
+    `argument`, in the one after `following`. The last is the loop's `result`, where it has one for
     it."""
 
     initial: int
@@ -68,7 +68,7 @@ class Flow(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def sources(self) -> dict[int, tuple[int, ...]]:
-        """What each argument, and each result, may be made of."""
+        """Return the possible sources of each argument and each result."""
         sources: dict[int, tuple[int, ...]] = {
             chosen.result: chosen.values for chosen in self.chosen
         }

@@ -70,7 +70,7 @@ class Node:
 
     @property
     def order(self) -> tuple[int, ...]:
-        """Where this stands in the program: its position, behind those of the ops around it."""
+        """Return the position of this node in the program, after those of the ops around it."""
         return tuple([node.position for node in (*self.owners, self)])
 
     @property

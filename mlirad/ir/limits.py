@@ -1,5 +1,5 @@
-"""What the values of a pass' option may be, written into its signature: `threads: Annotated[int,
-Range(1, 1024)] = 1`."""
+"""Limits of the options of passes, written into their signatures:
+`threads: Annotated[int, Range(1, 1024)] = 1`."""
 
 from __future__ import annotations
 

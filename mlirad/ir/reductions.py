@@ -25,7 +25,7 @@ class Reduction(msgspec.Struct):
     updates: list[ir.Operation] = msgspec.field(default_factory=list)
 
     def neutral(self) -> ir.Value:
-        """What changes nothing where it is combined with a value."""
+        """Return the neutral element of a combination."""
         floats: dict[str, float] = {
             AtomicKind.ADD: 0.0,
             AtomicKind.MUL: 1.0,

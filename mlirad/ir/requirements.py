@@ -1,5 +1,4 @@
-"""What passes take for granted: checked by `mlirad-opt`, where a program need not come from the
-frontend.
+"""Requirements of passes: checked by `mlirad-opt`, whose programs need not come from the frontend.
 
 A pass lists what it needs as `REQUIRES`; each is called with what the pass is about to run on, and
 raises TaichiCompilationError, with the place, where it does not hold. A pass that cannot go on

@@ -1,4 +1,4 @@
-"""What the parameters of a kernel are for: each has a label, from the frontend to the launch.
+"""Labels of the parameters of a kernel, from the frontend to the launch.
 
     func.func @f(%a: !field.array<f32, [-1]> {field.argument = 0}, %n: i32 {field.argument = 1})
 
@@ -168,12 +168,12 @@ def extent_label(array: Attributes, axis: int) -> Attributes:
 
 
 def written_label(array: Attributes) -> Attributes:
-    """What is added to the label of the address of an array that the kernel may write to."""
+    """Return the addition to the label of the address of an array that the kernel may write to."""
     return {_WRITTEN: ir.UnitAttr.get()} if _ARGUMENT in array else {}
 
 
 def array_label(array: Attributes, type_: ir.Type) -> Attributes:
-    """What is added to the label of the address of an array of a type."""
+    """Return the addition to the label of the address of an array of a type."""
     return {_ARRAY: ir.TypeAttr.get(type_)} if _ARGUMENT in array else {}
 
 
@@ -242,12 +242,12 @@ def checked_symbol(mark: Attributes) -> str | None:
 
 
 def marked_as_errors() -> Attributes:
-    """What marks the `snode.place` of the record of failures."""
+    """Return the mark of the `snode.place` of the record of failures."""
     return {_ERRORS: ir.UnitAttr.get()}
 
 
 def marked_as_checks(symbol: str) -> Attributes:
-    """What marks the `snode.place` of a field's check bits."""
+    """Return the mark of the `snode.place` of a field's check bits."""
     return {_CHECKS: ir.FlatSymbolRefAttr.get(symbol)}
 
 
@@ -262,12 +262,12 @@ def is_begun(mark: Attributes) -> bool:
 
 
 def marked_as_result(number: int) -> Attributes:
-    """What marks the `snode.place` of a result."""
+    """Return the mark of the `snode.place` of a result."""
     return {_RESULT: _integer(number)}
 
 
 def marked_as_scratch(size: int) -> Attributes:
-    """What marks the `snode.place` of so many bytes of a launch's own."""
+    """Return the mark of the `snode.place` of scratch bytes of a launch."""
     return {_SCRATCH: _integer(size)}
 
 

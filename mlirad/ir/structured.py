@@ -61,7 +61,7 @@ class StructuredOp:
 
     @property
     def results(self) -> list[ir.OpResult]:
-        """What it gives."""
+        """Return the results of the op."""
         return list(self.op.results)
 
 
@@ -99,7 +99,7 @@ class While(StructuredOp):
 
     @property
     def after(self) -> ir.Block:
-        """What runs where the condition holds."""
+        """Return the block that runs if the condition holds."""
         return self.op.regions[1].blocks[0]
 
 
@@ -110,12 +110,12 @@ class If(StructuredOp):
 
     @property
     def then(self) -> ir.Block:
-        """What runs where the condition holds."""
+        """Return the block that runs if the condition holds."""
         return self.op.regions[0].blocks[0]
 
     @property
     def otherwise(self) -> ir.Block:
-        """What runs where it does not."""
+        """Return the block that runs if the condition does not hold."""
         return self.op.regions[1].blocks[0]
 
 

@@ -27,11 +27,12 @@ class Copier:
         self._of[value] = stands_for
 
     def value(self, value: ir.Value) -> ir.Value:
-        """What stands for a value; itself, where it is from outside of what is copied."""
+        """Return the copy of a value; the value itself if it is defined outside of what is
+        copied."""
         return self._of.get(value, value)
 
     def values(self, values: Sequence[ir.Value]) -> list[ir.Value]:
-        """What stands for some."""
+        """Return the copies of some values."""
         return [self.value(value) for value in values]
 
     def block(self, block: ir.Block) -> list[ir.Value]:
@@ -44,7 +45,7 @@ class Copier:
     def combine(
         self, combiner: ir.Block, a: Sequence[ir.Value], c: Sequence[ir.Value]
     ) -> list[ir.Value]:
-        """What a combiner makes of two groups of values."""
+        """Return the combination of two groups of values."""
         self._of.update(zip(combiner.arguments, [*a, *c]))
         return self.block(combiner)
 

@@ -93,8 +93,8 @@ def _shuffle(left: ir.Value, right: ir.Value, picked: Sequence[int]) -> ir.Value
 
 
 def transpose_rows(rows: Sequence[ir.Value]) -> list[ir.Value]:
-    """As many vectors as they have lanes, a power of 2, as the rows of a square: its columns, by
-    interleaving rows that lie half of the square apart, once for each power."""
+    """Return the columns of a square matrix whose rows are vectors, as many as their lanes, a power
+    of 2: by interleaving rows that are half of the square apart, once for each power."""
     count, vectors = len(rows), list(rows)
     halves = [
         [lane // 2 + start + count * (lane % 2) for lane in range(count)]

@@ -146,7 +146,7 @@ def captured_values(op: ir.Operation) -> list[ir.Value]:
 
 
 def array_root(array: ir.Value) -> Array:
-    """What tells arrays apart: a field's name, else the value itself."""
+    """Return a key that distinguishes arrays: a field's name, otherwise the value itself."""
     op = defining_op(array)
     if op is not None and GetOp.holds(op):
         return ir.FlatSymbolRefAttr(op.attributes["field"]).value

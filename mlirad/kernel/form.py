@@ -1,4 +1,5 @@
-"""How scalars, in order, make up a value: a scalar, a vector or matrix, a struct, or a tuple."""
+"""Forms of values made up of scalars in order: a scalar, a vector or matrix, a struct, or a
+tuple."""
 
 from __future__ import annotations
 

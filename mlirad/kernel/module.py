@@ -1,4 +1,4 @@
-"""What a frontend makes of a kernel, and hands over."""
+"""Kernel modules, which a frontend builds and passes on."""
 
 from __future__ import annotations
 

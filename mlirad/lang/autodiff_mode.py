@@ -1,11 +1,11 @@
-"""How a kernel runs, and what a field is to another, as Taichi names it."""
+"""Modes in which kernels run, and the relation of a field to another, under Taichi's names."""
 
 from enum import Enum
 
 
 class AutodiffMode(Enum):
-    """What a launch does besides computing; mlirad's kernels are in `VALIDATION` inside a tape that
-    validates."""
+    """The work that a launch does besides computing; mlirad's kernels are in `VALIDATION` inside a
+    tape that validates."""
 
     NONE = 0
     VALIDATION = 1
@@ -14,7 +14,7 @@ class AutodiffMode(Enum):
 
 
 class SNodeGradType(Enum):
-    """What a field is in differentiation."""
+    """The role of a field in differentiation."""
 
     PRIMAL = 0
     ADJOINT = 1

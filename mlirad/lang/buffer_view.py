@@ -68,7 +68,7 @@ class BufferView:
 
     @property
     def size(self) -> int:
-        """How many elements there are."""
+        """Return the number of elements."""
         return self._size
 
     @property

@@ -57,7 +57,7 @@ def is_result_used() -> bool:
 
 
 def _next_operation(frame: FrameType) -> int:
-    """What comes behind the call in a frame; inline caches are zeros."""
+    """Return the operation after the call in a frame; inline caches are zeros."""
     code, position = frame.f_code.co_code, frame.f_lasti + 2
     while position < len(code) - 2 and code[position] == opmap["CACHE"]:
         position += 2

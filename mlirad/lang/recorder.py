@@ -1,4 +1,4 @@
-"""What launches, and what Python reads and writes, go to while derivatives are taken."""
+"""The recorder of launches, and of Python's reads and writes, while derivatives are taken."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ class FunctionCall(msgspec.Struct, frozen=True):
 
 
 class Recorder(ABC):
-    """What launches, and Python's accesses to fields and ndarrays, go to (`Threads.recorder`)."""
+    """A recorder of launches, and of Python's accesses to fields and ndarrays
+    (`Threads.recorder`)."""
 
     @property
     def is_differentiating(self) -> bool:
@@ -111,7 +112,7 @@ class Recorder(ABC):
 
     @abstractmethod
     def finish_write(self) -> None:
-        """What Python was about to write is written."""
+        """Note that Python has finished a write."""
 
     @abstractmethod
     def close(self) -> None:

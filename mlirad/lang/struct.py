@@ -62,7 +62,7 @@ def _methods(cls: type) -> dict[str, Any]:
 
 
 def _evaluate(declared: Any, cls: type) -> Any:
-    """What an annotation that is text names where the class stands."""
+    """Return the value of an annotation that is text, in the scope of the class."""
     if not isinstance(declared, str):
         return unwrapped(declared)
     frame = sys._getframe(2)

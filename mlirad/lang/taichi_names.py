@@ -38,14 +38,14 @@ _INTEGER = [*(t for t in ALL if t.is_integer), int, bool]
 
 
 class _Runtime:
-    """What `impl.get_runtime()` gives."""
+    """The result of `impl.get_runtime()`."""
 
     def __init__(self, current: Program) -> None:
         self._program = current
         self.prog = SimpleNamespace(config=lambda: current.config)
 
     def get_num_compiled_functions(self) -> int:
-        """How many variants of kernels were built."""
+        """Return the number of variants of kernels that were built."""
         return self._program.variants
 
     def materialize(self, _: bool = True) -> None:

@@ -16,7 +16,7 @@ from mlirad.lang.ndarray import Ndarray, make, ndarray
 
 
 class Backend(IntEnum):
-    """What a tensor is: a field, or an ndarray."""
+    """The kind of a tensor: a field, or an ndarray."""
 
     FIELD = 0
     NDARRAY = 1

@@ -88,8 +88,8 @@ class Transfer(ABC):
 
     @abstractmethod
     def apply(self, values: Sequence[Values]) -> tuple[Sequence[Values], Decision]:
-        """What the targets become of what is at the sources, and what was chosen for it. For
-        derivatives, sources and targets of integers are left out."""
+        """Return the new values of the targets, computed from those of the sources, and the choices
+        that were made. For derivatives, sources and targets of integers are left out."""
 
     @abstractmethod
     def push(self, tangents: Sequence[Values], decision: Decision) -> Sequence[Values]:
@@ -97,7 +97,7 @@ class Transfer(ABC):
 
     @abstractmethod
     def pull(self, adjoints: Sequence[Values], decision: Decision) -> Sequence[Values]:
-        """What is added to the adjoints of the sources."""
+        """Return the additions to the adjoints of the sources."""
 
     def kept_bytes(self, decision: Decision) -> int:
         """The size of what was chosen."""
@@ -146,7 +146,7 @@ def elements_of(target: Field | Ndarray) -> Elements:
 
 
 def read(piece: Piece, target: Field | Ndarray) -> Values:
-    """What is at a piece of a field, or of its derivative: a view where that can be, to be used
+    """Return the values of a piece of a field, or of its derivative: a view if possible, to be used
     before anything writes."""
     elements = elements_of(target)
     if piece.box is not None:

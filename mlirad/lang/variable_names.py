@@ -1,4 +1,4 @@
-"""What the program assigns a new field to: the variable on the line that called us."""
+"""The name of the variable to which the program assigns a new field: from the line of the call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kernels fill, to make a sparse matrix of it."""
+"""Builders of sparse matrices, which kernels fill."""
 
 from __future__ import annotations
 

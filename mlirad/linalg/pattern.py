@@ -1,4 +1,4 @@
-"""Which entries of a matrix are stored."""
+"""Patterns of the stored entries of a matrix."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class StoredEntries:
 
     @cached_property
     def pattern(self) -> Pattern:
-        """Which entries are stored."""
+        """Return the pattern of stored entries."""
         return pattern_of(self.columns)
 
     @property

@@ -1,4 +1,4 @@
-"""What the parameters of a raised function stand for (see `raise-memrefs-to-arrays`)."""
+"""Parameters of a raised function and what they stand for (see `raise-memrefs-to-arrays`)."""
 
 from __future__ import annotations
 

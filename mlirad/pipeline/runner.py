@@ -32,7 +32,7 @@ _KEPT = frozenset({"canonicalize", "cse", "mem2reg"})
 
 
 class Watcher(msgspec.Struct, frozen=True):
-    """Who is told of every pass of a run, by its name and what it runs on."""
+    """A watcher of every pass of a run, by its name and the op that it runs on."""
 
     before: Observer | None = None
     after: Observer | None = None

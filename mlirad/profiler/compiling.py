@@ -1,4 +1,4 @@
-"""What compiling took."""
+"""Times of compiling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What launches took."""
+"""Times of launches."""
 
 from __future__ import annotations
 

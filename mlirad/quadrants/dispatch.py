@@ -46,7 +46,7 @@ class Implementation:
 
 
 class _Trials:
-    """What was measured of the implementations for one geometry."""
+    """Measurements of the implementations for one geometry."""
 
     def __init__(self, warmup: int, active: int) -> None:
         self.warmup, self.active = warmup, active

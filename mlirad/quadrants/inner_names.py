@@ -40,8 +40,8 @@ def _count_last_tasks() -> int:
 
 
 def _runtime() -> Any:
-    """What `impl.get_runtime()` gives; kernels here are one call each, and no graph is kept beside
-    them."""
+    """Return the result of `impl.get_runtime()`; each kernel here is a single call, without a graph
+    of its own."""
     runtime = taichi_names.inner_modules(mlirad)["lang.impl"]["get_runtime"]()
     counts = ("get_graph_cache_size", "get_graph_num_nodes_on_last_call", "get_graph_total_builds")
     vars(runtime.prog).update(

@@ -36,17 +36,17 @@ class KernelStatistics:
 
     @property
     def launch_stats(self) -> SimpleNamespace:
-        """How many arguments of each kind the last launch passed and the kernel reads, by
-        `KernelBatchedArgType`; members of dataclasses are arguments. Raises TaichiRuntimeError
-        where that launch is not known: before the first one, or of several variants where a tape
-        recorded."""
+        """Return the numbers of arguments of each kind that the last launch passed and the kernel
+        reads, by `KernelBatchedArgType`; members of dataclasses are arguments. Raises
+        TaichiRuntimeError where that launch is not known: before the first one, or of several
+        variants where a tape recorded."""
         return SimpleNamespace(kernel_args_count_by_type=_count_arguments(self._last_variant()))
 
     @property
     def src_ll_cache_observations(self) -> SimpleNamespace:
-        """Whether the code of the last launch was found in the cache of compiled kernels
+        """Return whether the code of the last launch was in the cache of compiled kernels
         (`cache_validated`, `cache_loaded`), or is there from now on (`cache_stored`), and whether
-        it was looked for if there is a cache (`cache_key_generated`). Of kernels without
+        it was looked up if there is a cache (`cache_key_generated`). Of kernels without
         `fastcache`, which the cache has too, and before the first launch all of it is False."""
         variants = self.compiled_kernel_data_by_key if self._is_fastcache else {}
         origin = self._last_variant().codes.origins.get(PRIMAL) if variants else None
@@ -60,7 +60,7 @@ class KernelStatistics:
 
     @property
     def launch_observations(self) -> SimpleNamespace:
-        """Whether the last launch found its kernel compiled in this program
+        """Return whether the last launch found its kernel compiled in this program
         (`found_kernel_in_materialize_cache`)."""
         variant = self._last_variant()
         is_first = variant.launched_at == variant.built_at + 1

@@ -1,5 +1,5 @@
-"""How much memory there is, and what a program asked of it: more than there is, is refused by
-name."""
+"""The capacity of memory, and the requests of a program: an allocation that does not fit is refused
+by name."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def _cache_path() -> str:
 
 
 class Config(msgspec.Struct):
-    """What a program was initialised with."""
+    """The options with which a program was initialized."""
 
     # of programs that name none: a test suite is run on another machine by it
     arch: str = msgspec.field(default_factory=lambda: os.environ.get("MLIRAD_ARCH", "x64"))

@@ -1,4 +1,4 @@
-"""Which derivative of a field another field holds."""
+"""Kinds of derivatives of a field that another field holds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class DerivativeKind(msgspec.Struct, frozen=True):
 
     @property
     def alone(self) -> DerivativeKind:
-        """What this is of the field that has it: of the tangent of a gradient, the tangent."""
+        """Return the kind for the field that has it: of the tangent of a gradient, the tangent."""
         return replace(self, is_of_gradient=False)
 
     @property
@@ -47,7 +47,7 @@ def tangent(direction: int) -> DerivativeKind:
 
 
 def of_gradient(kind: DerivativeKind) -> DerivativeKind:
-    """What a derivative of a field's gradient is of the field itself."""
+    """Return the kind, for the field itself, of a derivative of its gradient."""
     return replace(kind, is_of_gradient=True)
 
 

@@ -77,8 +77,8 @@ class Derivatives:
         if min(self.directions, count) > 1:
             raise TaichiRuntimeError(
                 f"the last forward mode had {self.directions} directions, so {subject} has no "
-                "single dual: after `with ti.ad.FwdMode(...) as forward:`, forward.tangents(x) has the "
-                "tangents in all directions, as rows"
+                "single dual: after `with ti.ad.FwdMode(...) as forward:`, the rows of "
+                "forward.tangents(x) are its tangents"
             )
 
     def forget(self, symbol: str) -> None:

@@ -1,4 +1,4 @@
-"""Which executor a program has: by `ti.init(arch=)`."""
+"""Executors by the names of `ti.init(arch=)`."""
 
 from __future__ import annotations
 

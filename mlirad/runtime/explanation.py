@@ -56,7 +56,7 @@ class Explanation:
         ]
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return the HTML of a notebook."""
         return table(_HEAD, self._cells()) + code_block("\n".join(self.remarks))
 
     def __repr__(self) -> str:

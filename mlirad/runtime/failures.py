@@ -1,4 +1,4 @@
-"""What a launch found wrong: the record of the first check that failed, as an error."""
+"""Failures of a launch: the record of the first check that failed, as an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which elements a launch writes and which its reverse reads: boxes, for the arguments of that
+"""Elements that a launch writes and that its reverse reads: boxes, for the arguments of that
 launch."""
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Flow(msgspec.Struct, frozen=True):
 
 
 class Flows(msgspec.Struct, frozen=True):
-    """How derivatives pass through a kernel."""
+    """Flows of derivatives through a kernel."""
 
     between: tuple[Flow, ...]
     results: tuple[str | int, ...]  # the arrays of whose floats its results are made

@@ -1,4 +1,4 @@
-"""What notebooks show: tables and headings, with whatever they hold escaped."""
+"""The HTML of notebooks: tables and headings, whose contents are escaped."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Which fields of a program may hold infinities: those that a kernel compiled so far, or Python,
-gives them, and those that they are passed on to. Beside their numbers a reverse keeps an adjoint of
-0 at 0 by a test (`passes/_finite.py`).
-"""
+"""Fields of a program that may hold infinities: those to which a kernel compiled so far, or Python,
+writes them, and those to which they are passed on. Beside their numbers a reverse keeps an adjoint
+of 0 at 0 by a test (`passes/_finite.py`)."""
 
 from __future__ import annotations
 

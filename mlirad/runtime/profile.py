@@ -1,4 +1,4 @@
-"""How long launches took, where a program asks for it, and how long compiling took."""
+"""Times of launches, if a program requests them, and of compiling."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KEPT = 100_000  # launches that can be told one by one
 
 
 class Launches(msgspec.Struct):
-    """How often a kernel was launched, and for how many milliseconds."""
+    """The number of launches of a kernel, and their milliseconds."""
 
     name: str
     counter: int = 0

@@ -1,4 +1,4 @@
-"""What a program has for each thread by itself: what records its launches, when it last changed
+"""State of a program for each thread: the recorder of its launches, the time of its last change of
 memory."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from mlirad.runtime.memory.memory import Allocation
 
 
 class ThreadState:
-    """What belongs to one thread."""
+    """The state of one thread."""
 
     def __init__(self) -> None:
         self.thread: Thread = current_thread()

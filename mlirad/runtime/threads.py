@@ -1,4 +1,4 @@
-"""What the threads of a program change, and what records it."""
+"""State that the threads of a program change, and its recorders."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ class Threads:
 
     @property
     def state(self) -> ThreadState:
-        """What belongs to the calling thread."""
+        """Return the state of the calling thread."""
         return self.of_thread.state
 
     @property
     def recorder(self) -> Any:
-        """What records the launches of the calling thread, or None."""
+        """Return the recorder of the launches of the calling thread, or None."""
         return self.of_thread.state.recorder if self.watchers else None
 
     def record_by(self, recorder: Any) -> None:
@@ -95,7 +95,7 @@ class Threads:
 
     @property
     def keeper(self) -> Any:
-        """What keeps the arrays that the calling thread is about to write to, or None."""
+        """Return the keeper of the arrays that the calling thread is about to write to, or None."""
         return self.of_thread.state.keeper if self.watchers else None
 
     @keeper.setter

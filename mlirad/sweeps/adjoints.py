@@ -1,4 +1,5 @@
-"""What the parts of a reverse sweep share: the function, and the adjoints of its values."""
+"""The common state of the parts of a reverse sweep: the function, and the adjoints of its
+values."""
 
 from __future__ import annotations
 

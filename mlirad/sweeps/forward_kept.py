@@ -1,4 +1,4 @@
-"""What an earlier reverse keeps, in stacks and logs: the tangents have their own."""
+"""Stacks and logs that an earlier reverse keeps: the tangents have their own."""
 
 from __future__ import annotations
 

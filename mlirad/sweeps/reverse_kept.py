@@ -13,7 +13,7 @@ from mlirad.sweeps.recompute import Environment
 
 
 def free(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> None:
-    """Where a stack was let go, its adjoints are 0."""
+    """Create the adjoints of a stack, all 0, where the stack was freed."""
     stack = stack_of(node)
     if not sweep.activity.is_active_local(stack):
         return
@@ -45,7 +45,7 @@ def push(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> No
 
 
 def alloc(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> None:
-    """Where a stack was made, it and its adjoints are let go."""
+    """Free a stack and its adjoints where it was created."""
     stack = node.results[0]
     if stack in env:
         grad.free(env[stack])

@@ -1,4 +1,5 @@
-"""What the parts of a forward sweep share: the function, its new values and their tangents."""
+"""The common state of the parts of a forward sweep: the function, its new values and their
+tangents."""
 
 from __future__ import annotations
 

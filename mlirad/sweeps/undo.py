@@ -55,7 +55,8 @@ class Undo:
 
     @contextmanager
     def again(self) -> Iterator[None]:
-        """What is written and undone here has been written and undone before."""
+        """Mark the writes and undos that are built in this block as repeated: an earlier run has
+        made them before."""
         outer, self._marks = self._marks, grad.marks(grad.AGAIN)
         yield
         self._marks = outer

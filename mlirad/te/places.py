@@ -1,4 +1,4 @@
-"""Where in a user's program an expression is written."""
+"""Places of expressions in a user's program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a scene is looked at from."""
+"""The point of view of a scene."""
 
 from __future__ import annotations
 

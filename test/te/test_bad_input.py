@@ -88,7 +88,11 @@ def _wrong() -> dict[str, tuple[Callable[[], Any], type[Exception], str]]:
             kind,
             "a reduction axis is named twice",
         ),
-        "no axis": (lambda: te.sum(x[0, 0], axis=0), kind, "axes made by te.reduce_axis"),
+        "no axis": (
+            lambda: te.sum(x[0, 0], axis=0),
+            kind,
+            "expected an axis made by te.reduce_axis",
+        ),
         "a truth value": (
             lambda: te.compute((4,), lambda i: 1.0 if x[i, 0] > 0 else 0.0),
             kind,
@@ -169,11 +173,11 @@ def _wrong() -> dict[str, tuple[Callable[[], Any], type[Exception], str]]:
             kind,
             "te.max over axis 'none', of extent 0, has no value: give init=",
         ),
-        "no output": (lambda: te.build([], [x]), kind, "te.build was given no output"),
+        "no output": (lambda: te.build([], [x]), kind, "build: outputs is empty"),
         "a number that a type has not": (
             lambda: te.compute((4,), lambda i: rows[i] + (1 << 40)),
             kind,
-            "1099511627776 is not of type i32",
+            "1099511627776 is out of range for i32",
         ),
         "more elements than addresses": (
             lambda: te.placeholder((1 << 40, 1 << 40)),
@@ -241,16 +245,17 @@ def _wrong() -> dict[str, tuple[Callable[[], Any], type[Exception], str]]:
             kind,
             "combines different elements of the states",
         ),
-        "einsum": (lambda: te.einsum("ij,jk->ik", x, x), kind, "'j' is 3 and 4"),
+        "einsum": (lambda: te.einsum("ij,jk->ik", x, x), kind, "'j' has the extents 3 and 4"),
     }
 
 
 @pytest.mark.parametrize("name", _wrong())
 def test_errors(name: str) -> None:
     make, kind, message = _wrong()[name]
-    with pytest.raises(kind, match=message) as caught:
+    with pytest.raises(kind) as caught:
         make()
-    assert re.match(rf"{re.escape(__file__)}:\d+:\d+: ", str(caught.value))
+    line, *_ = str(caught.value).splitlines()  # without the source, which may hold the pattern
+    assert re.match(rf"{re.escape(__file__)}:\d+:\d+: ", line) and re.search(message, line)
 
 
 def test_the_column_of_an_expression() -> None:
@@ -344,7 +349,7 @@ def test_numbers_that_an_input_has_not() -> None:
     count = te.placeholder((), ti.i8, "count")
     f = te.build(te.compute((), lambda: count[()] + 1), [count])
     assert f(3) == 4
-    with pytest.raises(ti.TaichiTypeError, match="300 is not of type i8"):
+    with pytest.raises(ti.TaichiTypeError, match="300 is out of range for i8"):
         f(300)
     with pytest.raises(TaichiRuntimeTypeError, match=r"has type i8, .* of type f64"):
         f(1.5)

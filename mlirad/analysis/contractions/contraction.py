@@ -96,7 +96,7 @@ class Contraction(msgspec.Struct, frozen=True, eq=False):
 
 
 def contraction(loop: ir.Operation) -> Contraction | None:
-    """What a loop is as a contraction; None where it is not one, or not certainly."""
+    """Return a loop as a contraction; None if it is not one, or not certainly."""
     indices: list[Index] = []
     op = loop
     while True:

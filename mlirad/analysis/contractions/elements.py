@@ -88,8 +88,8 @@ def element_of(memref: ir.Value, indices: Sequence[ir.Value]) -> Element:
 
 
 def memory_of(memref: ir.Value) -> ir.Value | None:
-    """What tells the memory of a memref apart from all other memory in a function; None where
-    nothing does."""
+    """Return a key that distinguishes the memory of a memref from all other memory in a function;
+    None if there is none."""
     op = defining_op(memref)
     if op is not None and op.name in _ALLOCATIONS:
         return memref

@@ -61,7 +61,7 @@ def narrow(limits: LimitsOf, condition: ir.Value, nest: ir.Operation) -> bool:
 
 
 def gap_of(op: ir.Operation | None) -> Linear[ir.Value] | None:
-    """What a comparison says is not negative."""
+    """Return the sum that is not negative if a comparison holds."""
     if op is None or op.name != Arith.CMPI:
         return None
     kind = b.predicate_of(op)

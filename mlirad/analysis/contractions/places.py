@@ -1,4 +1,5 @@
-"""Where elements are at points of a nest that is made anew: sums of its indices, as values."""
+"""The places of elements at points of a nest that is built again: sums of its indices, as
+values."""
 
 from __future__ import annotations
 

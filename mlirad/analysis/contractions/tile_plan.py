@@ -1,4 +1,4 @@
-"""How a contraction is cut into tiles of registers: the one place where that is decided.
+"""The choice of register tiles for a contraction, in this one place.
 
 Two kinds of tile. *Columns*: the lanes run along an index of the output and of the right factor; a
 number of the left factor is spread over the lanes. Where these elements lie apart in the output, as
@@ -247,7 +247,7 @@ def _columns_apart(nest: Contraction, lanes: int, registers: int) -> Iterator[Pl
 
 
 def _copying(right: Element, column: Index, inner: Index) -> float:
-    """What it costs to copy a vector of the right factor."""
+    """Return the cost of copying a vector of the right factor."""
     if right.is_near_to_next(column.value):
         return _COPY * (2 * (right.steps(column.value) or 1) - 1)
     return _TRANSPOSED if right.is_next_to_next(inner.value) else _SCATTERED

@@ -1,1 +1,1 @@
-"""What carries derivatives, and what a reverse needs of the forward run."""
+"""Values that carry derivatives, and values of the forward run that a reverse needs."""

@@ -1,4 +1,4 @@
-"""Which values carry a derivative from a differentiable array to one (Hascoët and Pascual 2013,
+"""Values that carry a derivative from a differentiable array to one (Hascoët and Pascual 2013,
 §5.3)."""
 
 from __future__ import annotations
@@ -202,7 +202,8 @@ def _argument_attributes(function: ir.Operation) -> list[ir.DictAttr]:
 
 
 def stack_of(node: Node) -> tuple[str, int]:
-    """What tells the stack of a push or a pop from other stacks and from cells."""
+    """Return a key that distinguishes the stack of a push or a pop from other stacks and from
+    cells."""
     return "stack", node.operands[1 if PushOp.holds(node) else 0]
 
 

@@ -1,5 +1,5 @@
-"""What derivative passes require of a program that the frontend did not write: that no value, of
-any type, takes a derivative where the passes would lose it.
+"""Requirements of derivative passes on a program that the frontend did not write: no value, of any
+type, takes a derivative where the passes would lose it.
 
 The sweeps know floats, fields, local arrays, stacks and structured ops. A derivative that reaches
 anything else is an error at its line, never a zero.

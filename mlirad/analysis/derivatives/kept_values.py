@@ -1,5 +1,5 @@
-"""What an earlier reverse keeps, as far as a reverse of it can be made: stacks that are filled
-first, and read then."""
+"""Stacks that an earlier reverse keeps, as far as they can be reversed: they are filled first, and
+then read."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from mlirad.ir.reports.location import nearest_location
 
 
 class Stack(msgspec.Struct, frozen=True):
-    """What makes a stack, fills it and frees it; `around` are the loops and branches in which it is
-    filled, inside of the block that makes it."""
+    """The ops that create a stack, fill it and free it; `around` are the loops and branches in
+    which it is filled, inside of the block that creates it."""
 
     allocation: Node
     pushes: Sequence[Node]

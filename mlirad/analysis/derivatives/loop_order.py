@@ -1,4 +1,4 @@
-"""Whether the iterations of a loop may be reversed in any order."""
+"""Loops whose iterations may be reversed in any order."""
 
 from __future__ import annotations
 

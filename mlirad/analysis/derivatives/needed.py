@@ -1,4 +1,4 @@
-"""Which primal values the reverse sweep reads, and how each comes to be there.
+"""Primal values that the reverse sweep reads, and how it gets each of them.
 
 The reverse of a function runs every block in one of two ways. Run *reversed* (R), a block's needed
 values are computed anew and then its ops are reversed. Run *forward* (F), a loop or branch is

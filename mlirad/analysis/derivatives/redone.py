@@ -1,4 +1,4 @@
-"""Which writes the reverse of a function does again: those to arrays that `check-access-rules` has
+"""Writes that the reverse of a function repeats: those to arrays that `check-access-rules` has
 noted."""
 
 from __future__ import annotations

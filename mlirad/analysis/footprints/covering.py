@@ -1,4 +1,4 @@
-"""Whether a store sets every element of its box."""
+"""Stores that set every element of their box."""
 
 from __future__ import annotations
 

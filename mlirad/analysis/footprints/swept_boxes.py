@@ -75,8 +75,8 @@ def _of_launch(form: Form, numbers: Mapping[int, int]) -> Bound | None:
 
 
 def _ranges_around(op: ir.Operation, numbers: Mapping[int, int]) -> dict[ir.Value, _Range] | None:
-    """What the indices of the loops around an operation run through where it does; None where there
-    is something else, or bounds are not known before the launch."""
+    """Return the ranges of the indices of the loops around an operation; None if something else is
+    around it, or if bounds are not known before the launch."""
     ranges, conditions = dict[ir.Value, _Range](), list[tuple[ir.Value, bool]]()
     inner, parent = op, enclosing(op)
     while parent.name != Func.FUNC:
@@ -105,7 +105,8 @@ Limit = tuple[ir.Value | None, int | None, int | None]  # what is limited, from 
 
 
 def _limits(condition: ir.Value, is_met: bool) -> Iterator[Limit]:
-    """What a condition says of single values; of None where it says something else."""
+    """Yield the limits that a condition sets to single values; None stands for any other
+    condition."""
     op = defining_op(condition)
     if op is not None and op.name == Arith.ANDI and is_met:
         for operand in op.operands:
@@ -120,7 +121,7 @@ def _limits(condition: ir.Value, is_met: bool) -> Iterator[Limit]:
 
 
 def _limit(gap: Form, kind: int) -> Limit:
-    """What it says of a value that a difference is below 0, or another `kind` of that."""
+    """Return the limit of a value if a difference is below 0, or another `kind` of comparison."""
     if len(gap.terms) != 1 or kind not in _NEGATED:
         return None, None, None
     ((leaf, factor),) = gap.terms

@@ -1,4 +1,4 @@
-"""What loops cost, in lanes and without: about how many instructions, weighed.
+"""The cost of loops, with and without lanes: an estimated number of instructions, weighted.
 
 The one place that decides what pays. Without lanes, innermost loops become vector code where LLVM's
 vectorizer sees it: all addresses go on in steps, nothing is repeated until a condition holds, and
@@ -143,7 +143,7 @@ class Scalar:
         )
 
     def _vectorized_cost(self, op: ir.Operation) -> float | None:
-        """What LLVM makes of an innermost loop; None where it leaves it as it is."""
+        """Return the cost of an innermost loop as LLVM vectorizes it; None if LLVM does not."""
         strides = self.strides(op)
         trips = expected_trips(op)
         if trips < self.width or is_long(op) or not _is_regular(op, strides, self.fast):

@@ -141,8 +141,8 @@ def _group(row: list[Access], is_load: bool) -> Group:
 
 
 class _Order:
-    """Which accesses of a block may be done together: loads where the first of them is, stores
-    where the last is. `moved` says where each op is done from now on."""
+    """The order of the accesses of a block that may be done together: loads where the first of them
+    is, stores where the last is. `moved` says where each op is done from now on."""
 
     def __init__(self, ops: list[ir.Operation], groups: Groups) -> None:
         self.groups = groups

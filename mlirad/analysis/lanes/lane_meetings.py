@@ -1,5 +1,5 @@
-"""Where iterations of a loop meet at an element when they run as lanes: updates of memory, and the
-sums that the loop carries."""
+"""Meetings of iterations at an element when they run as lanes: updates of memory, and the sums that
+the loop carries."""
 
 from __future__ import annotations
 

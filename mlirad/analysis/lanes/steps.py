@@ -1,4 +1,4 @@
-"""How far apart iterations that run as lanes are in memory."""
+"""Distances in memory between iterations that run as lanes."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def address_step(strides: Strides, memref: ir.Value, indices: list[ir.Value]) ->
 def spread_over(
     strides: Strides, memref: ir.Value, indices: list[ir.Value]
 ) -> tuple[ir.Value, ...] | None:
-    """What tells the pages apart in which lanes lie, each in one of its own, if they differ by 1 in
-    an index: the array and indices that are the same in all lanes; None where they lie together."""
+    """Return a key of the pages of the lanes, each in its own, which differ by 1 in an index: the
+    array and indices that are the same in all lanes; None if the lanes are close together."""
     steps, _ = ir.MemRefType(memref.type).get_strides_and_offset()
     far = [i for i, step in zip(indices, steps) if step == DYNAMIC or abs(step) >= _PAGE]
     same = [index for index in far if strides.is_uniform(index)]

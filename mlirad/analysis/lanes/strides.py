@@ -1,4 +1,4 @@
-"""How values differ between iterations of a loop that run together as lanes.
+"""Differences of values between iterations of a loop that run together as lanes.
 
 Lane k of a value with a stride is its value in the first lane and k strides more; a stride of 0
 means that all lanes have one value. Values without one are different in each lane.

@@ -51,7 +51,7 @@ class Update(msgspec.Struct, frozen=True):
 
     @property
     def value(self) -> ir.Value:
-        """What is combined with the element."""
+        """Return the value that is combined with the element."""
         operands = list(self.steps[0].operands)
         return operands[1] if operands[0] == self.load.results[0] else operands[0]
 

@@ -51,8 +51,8 @@ class Collisions:
         self._shared = [(loop, self._accesses(loop)) for loop in graph.nodes() if is_parallel(loop)]
 
     def pairs(self, needed: NeededValues | None) -> Iterator[Pair]:
-        """What is not proven and matters to the tangents or, for which these are `needed`, to the
-        reverse."""
+        """Yield the pairs of accesses that are not proved apart and that matter to the tangents or,
+        if these are `needed`, to the reverse."""
         for pair in self._that_matter(needed):
             if not self.are_apart(pair.node, pair.write, pair.loop):
                 yield pair

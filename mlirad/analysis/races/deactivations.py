@@ -158,8 +158,8 @@ def _lie_in(activities: set[Array], outer: ir.Operation | None) -> bool:
 
 
 def cure(access: Node, also: str = "") -> str:
-    """What mends a parallel loop whose iterations meet in an access, and what else does, where it
-    changes no activity. A loop over active elements that does cannot be serial."""
+    """Return the cure for a parallel loop whose iterations meet in an access, and the alternative,
+    if the loop changes no activity. A loop over active elements that does cannot be serial."""
     loop = next(owner for owner in access.owners if is_parallel(owner))
     effects = [node for node in loop.walk() if is_write(node)]
     if any(deactivates(node.op) for node in effects):

@@ -1,4 +1,4 @@
-"""How far apart the iterations are in which two accesses are at one element: by affine indices.
+"""Distances of iterations in which two accesses meet at one element: by affine indices.
 
 Where they are, the indices of each axis are equal sums: `Σ factor · distance = gap`, with the
 distances of the loops around both (Allen and Kennedy 2001, §2.2). Often one solution is left, as of
@@ -46,7 +46,8 @@ def _sum(value: int | None, other: int | None, factor: int) -> int | None:
 
 
 class Term(NamedTuple):
-    """What a distance contributes to the gap of an axis; `reach` is the most that it can be."""
+    """The contribution of a distance to the gap of an axis; `reach` is the greatest that it can
+    be."""
 
     leaf: ir.Value
     factor: int
@@ -80,7 +81,8 @@ class Indices:
         return total
 
     def _leaf(self, leaf: ir.Value) -> Sum:
-        """What stands for a term: of an index that is counted, where its loop begins, and trips."""
+        """Return the sum that stands for a term: of an index that is counted, the start of its
+        loop, and trips."""
         bounds = self.counted.get(leaf) or _bounds_to_count(leaf)
         if bounds is None:
             return unknown(leaf)

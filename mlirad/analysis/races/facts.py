@@ -33,7 +33,7 @@ class Quotient(msgspec.Struct, frozen=True):
 
 
 class OperationResult(msgspec.Struct, frozen=True):
-    """What an operation, told by name and details, makes of numbers."""
+    """The result of an operation, described by name and details, on numbers."""
 
     op: str
     details: Hashable
@@ -45,7 +45,7 @@ Sum: TypeAlias = Linear[Unknown]
 
 
 class Relation(Enum):
-    """What a sum is to 0."""
+    """The relation of a sum to 0."""
 
     EQUAL = "="
     DIFFERENT = "≠"
@@ -105,7 +105,7 @@ def contradict(facts: list[Fact]) -> bool:
 
 
 def _parity(fact: Fact) -> Fact:
-    """What is not one of two remainders is the other."""
+    """Return the fact that a number which is not one of two remainders is the other."""
     for name, factor in fact.sum.terms:
         if fact.relation is Relation.DIFFERENT and abs(factor) == 2 and isinstance(name, Quotient):
             other_terms = fact.sum.plus(unknown(name), -factor).plus(

@@ -1,5 +1,5 @@
-"""What holds where an access runs, and whether that of two accesses in different iterations exclude
-one another.
+"""Facts that hold where an access runs, and whether those of two accesses in different iterations
+exclude each other.
 
 The conditions around an access become alternatives of facts on integers (`facts.py`). One
 access is looked at in iteration i, the other in iteration i + d of the same parallel loop, so equal
@@ -92,7 +92,7 @@ class _Side:
         self._sums: dict[tuple[ir.Value, int], Sum] = {}  # by how deep they are looked into
 
     def alternatives(self, node: Node) -> Alternatives:
-        """What holds where a node runs."""
+        """Return the facts that hold where a node runs."""
         conditions: Alternatives = [self._bounds(self.loop)]
         block = node.block
         while block.owner is not None and block.owner is not self.loop:
@@ -122,7 +122,7 @@ class _Side:
     # Conditions.
 
     def _holds(self, value: ir.Value, truth: bool, depth: int = 16) -> Alternatives:
-        """What holds where a condition does, or (`truth=False`) does not."""
+        """Return the facts that hold if a condition does, or (`truth=False`) does not."""
         constant = _constant_truth(value)
         if constant is not None:
             return [[]] if constant == truth else []
@@ -232,7 +232,7 @@ class _Side:
     def _operation_sum(
         self, op: ir.Operation, details: Hashable, operands: list[ir.Value], depth: int
     ) -> Sum:
-        """What an operation makes of what both accesses name alike."""
+        """Return the result of an operation on values that both accesses name alike."""
         sums = tuple([self._sum(operand, depth - 1) for operand in operands])
         return unknown(OperationResult(op.name, details, sums))
 

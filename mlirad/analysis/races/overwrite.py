@@ -1,5 +1,5 @@
-"""Whether a write may change, after a load ran, the element that was loaded: dependence distances
-of affine indices.
+"""Writes that may change, after a load ran, the element that was loaded: dependence distances of
+affine indices.
 
 For every axis the two indices, as affine forms in the loops around both accesses, give the distance
 (write minus load) between the iterations that meet in one element, or show that none do (Allen and
@@ -33,7 +33,7 @@ class Meeting(msgspec.Struct, frozen=True):
 
 
 class Place(Enum):
-    """Where two accesses meet, in the parallel loop around both or in the function."""
+    """The place at which two accesses meet: the parallel loop around both, or the function."""
 
     SAME_ITERATION = 0
     OTHER_ITERATION = 1  # which is a race
@@ -50,7 +50,7 @@ class Overwrites:
         self._solutions: dict[tuple[int, int, tuple[Node, ...]], Solution | None] = {}
 
     def meeting(self, load: Node, write: Node) -> Place | None:
-        """Where `write` may hit the element of `load` after it, or None.
+        """Return the place at which `write` may hit the element of `load` after it, or None.
 
         Conditions that exclude one another are seen. Indices that are not affine may be anything
         within an iteration; that they do not meet another iteration's is checked before a
@@ -154,7 +154,7 @@ class Overwrites:
         return [owner for owner in write.owners if owner in around]
 
     def _later(self, load: Node, write: Node, common: list[Node], meeting: Meeting) -> Place | None:
-        """Where the write can come after the load, in the loops around both."""
+        """Return the place at which the write can come after the load, in the loops around both."""
         distances = meeting.distances
         for loop in common:
             if is_branch(loop):

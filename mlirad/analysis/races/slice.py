@@ -1,6 +1,5 @@
-"""What some accesses of a function are reached by: their indices, the conditions and loops around
-them, and all that goes into these.
-"""
+"""A slice of a function: the indices of some accesses, the conditions and loops around them, and
+everything that these depend on."""
 
 from __future__ import annotations
 

@@ -171,8 +171,8 @@ def _ends(values: range, count: int) -> list[int]:
 
 
 def _steps(node: Node, loop: Node) -> Iterator[Step]:
-    """What leads to a node: the indices of loops, from `loop` inwards, and the sides of branches (1
-    for `then`)."""
+    """Yield the steps that lead to a node: the indices of loops, from `loop` inwards, and the sides
+    of branches (1 for `then`)."""
     owners = [loop, *node.owners_within(loop)]
     for owner, inner in zip(owners, [*owners[1:], node]):
         if is_branch(owner):

@@ -135,7 +135,7 @@ def _bound(
 
 
 def _remaining_sum(equation: Equation[Name], indices: Sequence[Name]) -> Linear[Name]:
-    """What the indices' part of an equation is to be."""
+    """Return the sum that the indices have to contribute to an equation."""
     remainder = equation.right.plus(equation.left, -1)
     for name in indices:
         remainder = remainder.without(name)
@@ -295,7 +295,7 @@ class _Order(Generic[Name]):
 
 
 def _eliminate(bounds: list[Bound[Name]], variable: int) -> list[Bound[Name]]:
-    """What bounds say of the other variables."""
+    """Return the bounds of the other variables."""
     unaffected = [bound for bound in bounds if not bound.factors[variable]]
     lower = [bound for bound in bounds if bound.factors[variable] > 0]
     upper = [bound for bound in bounds if bound.factors[variable] < 0]

@@ -1,5 +1,5 @@
-"""Where the definition of a tensor reads another one: as linear sums of its indices, where they
-are such."""
+"""Reads of another tensor by the definition of a tensor: as linear sums of its indices, if they are
+such."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ Form = Linear["ir.Value | New"]
 
 @dataclass(frozen=True)
 class Piece:
-    """What an index is where some sums are not negative and some conditions are as said."""
+    """The value of an index where some sums are not negative and some conditions have given
+    results."""
 
     form: Form
     constraints: tuple[Form, ...] = ()

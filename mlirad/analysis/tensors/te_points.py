@@ -1,5 +1,4 @@
-"""How often something in the region of a definition is evaluated, and how many elements a
-definition has."""
+"""Numbers of evaluations in the region of a definition, and of elements of a definition."""
 
 from __future__ import annotations
 

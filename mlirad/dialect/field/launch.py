@@ -1,5 +1,5 @@
-"""What a kernel asks of its launch: the chunk that runs, random numbers, the time, what the host
-has to know."""
+"""Ops for values that a kernel requests from its launch: the chunk that runs, random numbers, the
+time, values for the host."""
 
 from collections.abc import Sequence
 from typing import Any

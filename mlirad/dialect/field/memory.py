@@ -28,7 +28,7 @@ RECURSION = "field.recursion"  # on memory for the calls of a function: which on
 
 
 class AtomicKind(StrEnum):
-    """How an atomic combines what an element holds with a value."""
+    """The way in which an atomic combines an element with a value."""
 
     ADD = "add"
     MUL = "mul"

@@ -1,5 +1,5 @@
-"""What is known of ops that move memory back and forth. The reverse of a function leaves these
-attributes, for who wants to run a part of it.
+"""Marks on ops that move memory back and forth. The reverse of a function leaves these attributes,
+for who wants to run a part of it.
 
 - `grad.again`, on writes, `grad.record` and `grad.undo`: an earlier run of the same code wrote and
   noted this, and it has been undone since. Who leaves all of these out finds what the first run

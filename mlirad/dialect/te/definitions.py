@@ -262,7 +262,7 @@ def _problem_of_sizes(op: ir.Operation, more: int = 0) -> str | None:
 def problem_of_region(
     op: ir.Operation, inputs: Sequence[ir.Type], outputs: Sequence[ir.Type], number: int = 0
 ) -> str | None:
-    """What is wrong with a region of an op, which takes and gives values of some types."""
+    """Return what is wrong with a region of an op, which takes and returns values of some types."""
     if len(op.regions[number].blocks) != 1:
         return f"'{op.name}' holds {len(op.regions[number].blocks)} blocks, expected one"
     block = op.regions[number].blocks[0]

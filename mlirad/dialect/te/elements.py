@@ -1,4 +1,4 @@
-"""What the region of a definition does: it reads elements of tensors, and combines many."""
+"""Ops in the region of a definition: they read elements of tensors, and combine many."""
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
@@ -12,7 +12,7 @@ Combine = Callable[[Sequence[ir.Value], Sequence[ir.Value]], Sequence[ir.Value]]
 
 
 class ReduceKind(StrEnum):
-    """How a `te.reduce` combines values."""
+    """The way in which a `te.reduce` combines values."""
 
     SUM = "sum"
     PROD = "prod"
@@ -117,7 +117,7 @@ def bounds_of(op: ir.Operation) -> list[tuple[ir.Value, ir.Value]]:
 
 
 def initial_of(op: ir.Operation) -> list[ir.Value]:
-    """What a reduction begins with."""
+    """Return the initial values of a reduction."""
     return list(op.operands)[2 * reduction_axes(op) :]
 
 

@@ -40,7 +40,7 @@ class Expansion:
 
     @cached_property
     def _starts(self) -> list[int]:
-        """Where each piece begins in the output."""
+        """Return the positions at which the pieces begin in the output."""
         return [0, *accumulate(len(piece) for piece, _ in self.pieces)]
 
     @cached_property

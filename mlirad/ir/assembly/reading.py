@@ -152,7 +152,7 @@ class _Reader:
 
     @cached_property
     def prefix(self) -> str:
-        """What no name of a value in the text begins with."""
+        """Return a prefix that no name of a value in the text has."""
         prefix = "%derivative"
         while prefix in self.text:
             prefix += "_"

@@ -25,7 +25,8 @@ INSIDE_UNIT: Interval = (nextafter(-1.0, 0.0), nextafter(1.0, 0.0))
 
 
 class Shape(Enum):
-    """How a function of one argument runs, which bounds it by the bounds of its argument."""
+    """The shape of a function of one argument, which bounds its result by the bounds of its
+    argument."""
 
     INCREASING = 1
     DECREASING = 2
@@ -34,7 +35,7 @@ class Shape(Enum):
 
 
 class Slope(Enum):
-    """Where a derivative is infinite."""
+    """Points at which a derivative is infinite."""
 
     FINITE = 1  # nowhere
     POLE = 2  # at some arguments at which, or near which, the result is finite

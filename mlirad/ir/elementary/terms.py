@@ -173,7 +173,7 @@ def leaves(term: Term) -> Iterator[Operand | Result]:
 
 
 class Values(msgspec.Struct):
-    """What the leaves of a rule stand for at one op."""
+    """Values of the leaves of a rule at one op."""
 
     tangent: ir.Value
     operand: Callable[[int], ir.Value]

@@ -1,4 +1,4 @@
-"""What computes values in IR, as programs write it: terms, a function, or the name of a
+"""Code that computes values in IR, as programs write it: terms, a function, or the name of a
 `func.func`."""
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 class Lowering(msgspec.Struct, frozen=True):
-    """What computes the results of an op, and where it was registered.
+    """Code that computes the results of an op, and the place at which it was registered.
 
     An elementwise op of vectors or tensors is the op of their elements.
     """

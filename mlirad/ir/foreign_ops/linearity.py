@@ -1,4 +1,4 @@
-"""How terms that programs register depend on the tangent: they are linear in it."""
+"""Linearity in the tangent of terms that programs register."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mlirad.ir.ops import Arith
 
 
 class Degree(Enum):
-    """How a term depends on the tangent."""
+    """The degree of a term in the tangent."""
 
     ZERO, CONSTANT, LINEAR, OTHER = range(4)
 

@@ -1,5 +1,5 @@
-"""What a thread combines of a sum: in registers, in a type that the threads of a block can hand to
-one another."""
+"""The accumulator of a thread's part of a sum: in registers, in a type that the threads of a block
+can pass to each other."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class Accumulator:
         return b.make(Arith.EXTF if self._is_float else integers, self.type, [value])
 
     def narrow(self, value: ir.Value) -> ir.Value:
-        """What the sum has come to, as a value of an update."""
+        """Return the sum so far, as a value of an update."""
         if not self._is_wider:
             return value
         name = Arith.TRUNCF if self._is_float else Arith.TRUNCI
         return round_as(b.make(name, self.reduction.type, [value]), self.marks)
 
     def neutral(self) -> ir.Value:
-        """What a sum of nothing is."""
+        """Return the value of an empty sum."""
         return self.widen(self.reduction.neutral())
 
     def combine(self, left: ir.Value, right: ir.Value) -> ir.Value:
@@ -78,7 +78,7 @@ def sums_of_parts(
     step: ir.Value,
     partial_sums: Callable[[ir.Value], list[ir.Value]],
 ) -> list[ir.Value]:
-    """What a thread adds up of so many parts of each sum: from the `first` on, one a `step`."""
+    """Return a thread's sums of parts of each sum: from the `first` on, one per `step`."""
     turns = b.for_loop(first, count, step, [sum_.neutral() for sum_ in sums])
     with at_end(turns.body, ir.Location.current):
         values = partial_sums(turns.induction)

@@ -80,7 +80,7 @@ def block_number() -> ir.Value:
 
 
 def barrier() -> None:
-    """What no thread of a block passes before all have come to it."""
+    """Build a barrier, which no thread of a block passes before all have reached it."""
     b.effect(Gpu.BARRIER, [])
 
 
@@ -122,7 +122,8 @@ def warp_shuffle(mode: str, value: ir.Value, number: ir.Value) -> ir.Value:
 
 
 def shuffle_mode(op: ir.Operation) -> str:
-    """How a `gpu.shuffle` names the other thread: `idx`, `xor`, `up` or `down`."""
+    """Return the mode by which a `gpu.shuffle` names the other thread: `idx`, `xor`, `up` or
+    `down`."""
     return str(op.attributes["mode"]).rpartition(" ")[2].rstrip(">")
 
 

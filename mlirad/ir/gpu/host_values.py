@@ -1,5 +1,5 @@
-"""What the host can compute before a launch, for `insert-size-counts`: arithmetic on the arguments
-of a kernel, and on numbers at the top of its function, which it can be told."""
+"""Values that the host can compute before a launch, for `insert-size-counts`: arithmetic on the
+arguments of a kernel, and on numbers at the top of its function, which can be passed to it."""
 
 from __future__ import annotations
 

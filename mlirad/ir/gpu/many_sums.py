@@ -15,7 +15,7 @@ from mlirad.ir.walk import before, block_operations, operations
 
 
 def first_sums(sums: Sequence[Accumulator]) -> list[Accumulator]:
-    """As many sums as a thread has room for."""
+    """Return as many sums as fit into the registers of a thread."""
     return list(sums[: max(1, _room(sums))])
 
 

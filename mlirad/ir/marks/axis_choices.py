@@ -1,4 +1,4 @@
-"""What a program says of the axes of its loops: what they are called, and how they are to run.
+"""Choices of a program for the axes of its loops: their names, and how they run.
 
 An array of dictionaries, `field.axes`, on definitions of tensors, their reductions and parallel
 loops, one for each axis; one dictionary, `field.axis_choice`, on a loop. They never change what a
@@ -46,7 +46,7 @@ def set_choices(op: ir.Operation, choices: Sequence[AxisChoice]) -> None:
 
 
 def choices_of(op: ir.Operation, count: int) -> list[AxisChoice]:
-    """What is said of the axes of an op that has so many."""
+    """Return the choices for the axes of an op that has this many."""
     attributes = list(ir.ArrayAttr(op.attributes[AXES])) if AXES in op.attributes else []
     return (
         [_choice(attribute) for attribute in attributes]
@@ -62,7 +62,7 @@ def set_choice(loop: ir.Operation, choice: AxisChoice) -> None:
 
 
 def choice_of(loop: ir.Operation) -> AxisChoice:
-    """What is said of a loop."""
+    """Return the choices for a loop."""
     return _choice(loop.attributes[CHOICE]) if CHOICE in loop.attributes else NO_CHOICE
 
 

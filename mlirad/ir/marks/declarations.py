@@ -1,4 +1,4 @@
-"""What passes noted on a module, without the code that they noted it of."""
+"""Notes of passes on a module, without the code that they are about."""
 
 from __future__ import annotations
 

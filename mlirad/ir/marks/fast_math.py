@@ -1,4 +1,4 @@
-"""What an op's fast-math flags allow."""
+"""Permissions of an op's fast-math flags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What LLVM is told of loops."""
+"""Hints on loops for LLVM."""
 
 from __future__ import annotations
 

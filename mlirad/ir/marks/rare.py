@@ -1,5 +1,5 @@
-"""What hardly ever runs: a function that is called where a quick way of computing something was
-not good enough, and the branch in which it is."""
+"""Code that hardly ever runs: a function that is called if a quick way of computing something was
+not good enough, and the branch that calls it."""
 
 from __future__ import annotations
 

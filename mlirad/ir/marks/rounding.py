@@ -1,4 +1,4 @@
-"""How the float ops of a program round, as attributes that every copy of an op keeps.
+"""Rounding of the float ops of a program, as attributes that every copy of an op keeps.
 
 `field.exact`: as IEEE 754 says. `field.fused`: a product that is not rounded before the op that
 uses it adds it. `field.lanes`, beside exact: a step of a sum over a loop, the terms of which go to

@@ -1,4 +1,4 @@
-"""Which memory a pointer or an array may point into."""
+"""Memory that a pointer or an array may point into."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Origins:
         self._found: dict[ir.Value, frozenset[ir.Value] | None] = {}
 
     def targets_of(self, value: ir.Value) -> frozenset[ir.Value] | None:
-        """What a value may point into; None where that is not known."""
+        """Return the memory that a value may point into; None if it is not known."""
         if value not in self._found:
             self._found[value] = _follow(value)
         return self._found[value]

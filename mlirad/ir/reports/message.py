@@ -1,4 +1,4 @@
-"""What to say of a failure at run time: from the pass that looks for it to the launch."""
+"""Messages of failures at run time: from the pass that checks to the launch."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from mlirad.ir.assembly import shorten
 
 
 class TextForm(msgspec.Struct, frozen=True):
-    """What a text says: with `locations`, the line of each op; without `trees`, no layouts. Our ops
-    have their short forms, but if it is `generic`, all ops have the generic form."""
+    """The form of a text: with `locations`, the line of each op; without `trees`, no layouts. Our
+    ops have their short forms, but if it is `generic`, all ops have the generic form."""
 
     locations: bool = False
     trees: bool = True

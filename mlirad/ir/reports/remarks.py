@@ -60,6 +60,6 @@ def shown_array(array: Array) -> str:
 
 
 def shown_place(op: ir.Operation) -> str:
-    """Where an op stands in the source, or that it is not known."""
+    """Return the place of an op in the source, or that it is not known."""
     place = source_location(op.location)
     return "a place not known" if place is None else str(place)

@@ -22,7 +22,7 @@ from mlirad.ir.walk import before, block_operations, functions
 
 
 class Splitting:
-    """How a pass splits values: by a rule for each op that takes or gives them.
+    """A splitting of values: a rule for each op that takes or returns them.
 
     `wrong` says what is wrong with a type, or nothing; ops of `dialect` have rules in any case,
     `other_rule` is asked for what the table does not have, `ends` are ends of blocks.

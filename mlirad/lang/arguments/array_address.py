@@ -8,7 +8,7 @@ from mlirad.runtime.memory.values import Values
 
 
 class ArrayAddress:
-    """Where an array is, and how large: all that a primal needs."""
+    """The address and the size of an array: all that a primal needs."""
 
     __slots__ = ("_size", "address", "dims", "host")
 

@@ -190,8 +190,8 @@ def _numpy_buffer(value: Values, name: str) -> ArrayBuffer:
 
 
 def _dlpack_buffer(value: object, name: str) -> ArrayBuffer:
-    """What a kernel writes to an array that its library hands over as a copy would be lost: such an
-    array is read-only."""
+    """Return the buffer of a DLPack array; one that its library passes as a copy is read-only,
+    because writes would be lost."""
     array = on_host(value, name)
     buffer = _numpy_buffer(array, name)
     if type(value).__module__.startswith("jax"):

@@ -1,4 +1,4 @@
-"""What of an argument is part of the compiled kernel."""
+"""The part of an argument that belongs to the compiled kernel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mlirad.runtime.config import Config
 
 
 def frontend_argument(param: Parameter, value: object, config: Config) -> Argument:
-    """How the frontend sees an argument."""
+    """Return an argument as the frontend sees it."""
     if param.kind == TEMPLATE:
         if isinstance(value, Ndarray):
             raise TaichiRuntimeTypeError(
@@ -29,7 +29,7 @@ def frontend_argument(param: Parameter, value: object, config: Config) -> Argume
 
 
 def key_of(param: Parameter, value: object) -> Hashable:
-    """What of an argument decides which compiled kernel is used."""
+    """Return the key of an argument, which decides which compiled kernel is used."""
     if param.kind == TEMPLATE:
         key = constant_key(value)
         return id(value) if key is None else key

@@ -1,5 +1,5 @@
-"""What tells values apart that are part of compiled code: their types and bits, since `==` takes
--0.0 for 0.0, True for 1 and 1 for 1.0, and NaN for no other NaN."""
+"""Keys of values that are part of compiled code: their types and bits, because `==` equates -0.0
+and 0.0, True, 1 and 1.0, and no NaN with another one."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def constant_key(value: object) -> Hashable | None:
 
 @cache
 def _key_of_a(kind: type[Any]) -> Callable[[Any], Hashable] | None:
-    """What makes the keys of the values of a type."""
+    """Return the function that computes the keys of the values of a type."""
     if issubclass(kind, float) and not issubclass(kind, np.generic):
         return lambda value: (kind, _bits(value))
     if issubclass(kind, np.generic | np.ndarray):

@@ -55,7 +55,7 @@ class DLPackArray(msgspec.Struct, frozen=True):
 
 
 def read_dlpack(value: Any, stream: int | None) -> DLPackArray:
-    """What an array says of itself; what its library does to it comes before what we do in a
+    """Return an array's own description; what its library does to it comes before what we do in a
     stream. Raises TypeError for elements that NumPy has no type for."""
     try:
         capsule = value.__dlpack__(stream=stream, max_version=_VERSION)

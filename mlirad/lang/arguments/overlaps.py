@@ -81,7 +81,7 @@ def extent(buffer: ArrayBuffer) -> tuple[int, int]:
 
 
 def same_key(buffer: ArrayBuffer) -> Hashable:
-    """What is equal of two arrays that are the same elements in the same order."""
+    """Return a key that is equal for two arrays with the same elements in the same order."""
     if buffer.original_view is None:
         return buffer.address, buffer.dims, buffer.dtype.char
     view = buffer.original()

@@ -29,7 +29,8 @@ _TENSORS = (("torch", "Tensor"), ("jax", "Array"))
 
 
 class ParameterKind(Enum):
-    """How an argument reaches a kernel: as numbers, as memory, or as part of its code."""
+    """The way in which an argument reaches a kernel: as numbers, as memory, or as part of its
+    code."""
 
     SCALAR = "scalar"
     COMPOSITE = "vector, matrix or struct"

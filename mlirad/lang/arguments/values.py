@@ -17,7 +17,7 @@ from mlirad.types import DataType
 
 
 def value_argument(kind: Any, config: Config) -> ValueArgument:
-    """How the frontend sees a number, a matrix or a struct of a declared type."""
+    """Return a number, a matrix or a struct of a declared type as the frontend sees it."""
     return ValueArgument(_form(kind), tuple(_dtypes(kind, config)))
 
 

@@ -40,7 +40,7 @@ class ComponentField:
 
     @property
     def refusal(self) -> str:
-        """What is said of a place of its own."""
+        """Return the message for a component that is placed separately."""
         return f"{self.description} cannot be placed separately: the whole field is already placed"
 
     def put_into(self, node: object, offset: object) -> NoReturn:
@@ -91,7 +91,7 @@ class ComponentField:
 
 
 def position_in(shape: tuple[int, ...], indices: tuple[int, ...]) -> tuple[int, ...]:
-    """Which component of an element is named; vectors are matrices of one column. Raises
+    """Return the position of a component of an element; vectors are matrices of one column. Raises
     TaichiIndexError for none."""
     position = indices[:1] if len(indices) == 2 and len(shape) == 1 else indices
     if len(position) != len(shape):

@@ -97,12 +97,12 @@ def _are_sparse(target: Any, source: Any) -> bool:
 
 
 def _components(array: Any) -> Sequence[Any]:
-    """What an array is made of."""
+    """Return the components of an array."""
     return array.parts if isinstance(array, SplitField) else [array]
 
 
 def _shift(target: Any, source: Any) -> Any:
-    """How far the indices of a target are from those of a source."""
+    """Return the distance of the indices of a target from those of a source."""
     starts = [_start(target), _start(source)]
     if not any(map(any, starts)):
         return 0

@@ -132,7 +132,7 @@ class Field(FieldAccess):
         return self.snode.parent(n)
 
     def loop_range(self) -> Field:
-        """What a loop over the active elements goes over: the field itself."""
+        """Return the array that a loop over the active elements visits: the field itself."""
         return self
 
     # In kernels, of a field whose one axis is that of a list.
@@ -142,7 +142,7 @@ class Field(FieldAccess):
         return list_of(self).append(value)
 
     def length(self) -> Expr:
-        """How many items the list that the field is has."""
+        """Return the number of items of a field that is a list."""
         return list_of(self).length()
 
     def deactivate(self) -> None:

@@ -10,7 +10,7 @@ from mlirad.lang.layout.tree import LeafGroup
 
 
 class FieldGroup(LeafGroup):
-    """What such fields have in common with a single one."""
+    """The common part of several fields that programs use as one."""
 
     @abstractmethod
     def to_numpy(self) -> Any:
@@ -25,7 +25,7 @@ class FieldGroup(LeafGroup):
         )
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the fields that these are."""
+        """Return the HTML of a notebook: the fields of the group."""
         return group_html("fields", self.__leaves__())
 
     def __str__(self) -> str:

@@ -9,7 +9,8 @@ from mlirad.runtime.memory.field import FieldMemory
 
 
 def element_index(field: Leaf, key: object, memory: FieldMemory) -> tuple[int, ...]:
-    """Which of a field's elements in memory a subscript means. Raises TaichiIndexError for none."""
+    """Return the indices in memory of the element that a subscript means. Raises TaichiIndexError
+    for none."""
     indices = key_parts(key)
     shape = memory.layout.index_shape
     if len(indices) != len(shape):

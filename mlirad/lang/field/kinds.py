@@ -1,4 +1,4 @@
-"""What programs ask of a field by `isinstance`: `ti.Field`, `ti.ScalarField`, `ti.MatrixField`."""
+"""Classes of fields for `isinstance`: `ti.Field`, `ti.ScalarField`, `ti.MatrixField`."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ class SplitField(FieldGroup, OfElements, LibraryCopies):
         return self.snode.parent(n)
 
     def loop_range(self) -> FieldAccess:
-        """What a loop over the active elements goes over: the first component."""
+        """Return the array that a loop over the active elements visits: the first component."""
         return self.parts[0]
 
     # In kernels.

@@ -92,7 +92,7 @@ def split(field: Any) -> None:
 
 
 def _become_split(field: Any, components: Sequence[FieldAccess]) -> None:
-    """What others hold stays the same object, and is of another class from now on."""
+    """Change the class of a field; references to it stay valid."""
     symbol, element_shape, derived = field.symbol, field.element_shape, field.derived
     for kind, derivative in derived.items():
         _become_split(derivative, [component.derivative(kind) for component in components])

@@ -54,7 +54,8 @@ class AsArray(Memory, SlicedArray):
         return names if self.element_shape else [name for name in names if name not in ("m", "n")]
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: some elements, and a picture of what may be an image."""
+        """Return the HTML of a notebook: some elements, and a picture if the array may be an
+        image."""
         try:
             shape, elements = self.shape, self._ordered_elements()
         except TaichiRuntimeError as error:  # it has no place yet, or its program has ended
@@ -90,8 +91,8 @@ class AsArray(Memory, SlicedArray):
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
-        """Where the elements lie, read-only. Raises AttributeError if they are no array in
-        Python's memory: then there is `__array__`."""
+        """Return the description of the elements for NumPy, read-only. Raises AttributeError if
+        they are no array in Python's memory: then there is `__array__`."""
         view = self._view()
         if view is None:
             raise AttributeError(f"{self.description} is not one array in host memory")

@@ -1,4 +1,4 @@
-"""What everything of scalars, vectors or matrices over index axes has in Python."""
+"""The Python interface of arrays of scalars, vectors or matrices over index axes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What fields and ndarrays have in common for Python: elements that it reads and writes."""
+"""The common Python interface of fields and ndarrays: elements that it reads and writes."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class HostArray(OfElements):
     @property
     @abstractmethod
     def key(self) -> str | int:
-        """What accesses call it: a field's name, or an address."""
+        """Return the key of the array in accesses: a field's name, or an address."""
 
     @property
     @abstractmethod
     def description(self) -> str:
-        """What messages call it."""
+        """Return the array's name in messages."""
 
     @property
     @abstractmethod

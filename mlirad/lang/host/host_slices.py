@@ -46,8 +46,8 @@ class Section(msgspec.Struct, frozen=True):
 
 
 def section_of(key: object, shape: tuple[int, ...], start: Sequence[int]) -> Section | None:
-    """What a subscript with slices names; None for one without. Where indices do not `start` at 0,
-    negative ones do not count from the end.
+    """Return the section that a subscript with slices names; None if it has no slices. Where
+    indices do not `start` at 0, negative ones do not count from the end.
 
     Raises TaichiIndexError for too many axes, or an integer out of bounds.
     """

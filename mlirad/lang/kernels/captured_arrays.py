@@ -31,7 +31,7 @@ class CapturedArrays:
         return bool(self._captures)
 
     def of(self, call: Hashable) -> Mapping[str, Capture]:
-        """What is looked up for launches with some arguments, by name."""
+        """Return the captures that launches with some arguments look up, by name."""
         return self._captures.get(call, {})
 
     def start(self, builder: Builder, passed: Iterable[tuple[str, Any]]) -> None:
@@ -69,8 +69,8 @@ class CapturedArrays:
 def look_up(
     captures: Mapping[str, Capture],
 ) -> tuple[dict[str, Hashable], dict[str, ArrayBuffer]]:
-    """What captures stand for now: of ndarrays their forms and buffers, of other objects who they
-    are."""
+    """Return the present values of captures: of ndarrays their forms and buffers, of other objects
+    their identities."""
     forms: dict[str, Hashable] = {}
     arrays: dict[str, ArrayBuffer] = {}
     for name, capture in captures.items():

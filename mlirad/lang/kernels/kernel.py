@@ -124,7 +124,8 @@ class Kernel(KernelNames):
 
     @property
     def autodiff_mode(self) -> AutodiffMode:
-        """What launches do besides computing now: `VALIDATION` inside a tape that validates."""
+        """Return the work that launches do now besides computing: `VALIDATION` inside a tape that
+        validates."""
         recorder = program().threads.recorder
         validates = recorder is not None and recorder.validates
         return AutodiffMode.VALIDATION if validates else AutodiffMode.NONE
@@ -199,7 +200,7 @@ class Kernel(KernelNames):
         return shown_names(super().__dir__(), KERNEL_NAMES)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: where it is defined, and its text."""
+        """Return the HTML of a notebook: the place of the kernel, and its text."""
         text = ast.unparse(self.declaration.source.node)
         return heading(f"{self!r} {self.place}") + code_block(text)
 
@@ -231,7 +232,8 @@ class Kernel(KernelNames):
         )
 
     def explain(self, *args: Any) -> Explanation:
-        """What the reverse reads again, and the compiler's choices; bytes: `ti.ad.Tape.explain`."""
+        """Return the values that the reverse reads again, and the compiler's choices; for bytes,
+        see `ti.ad.Tape.explain`."""
         variant = self.prepare(program(), args, {}).variant
         variant.refresh()
         pieces = variant.pieces()

@@ -1,4 +1,4 @@
-"""What a kernel's function declares: its source, its parameters, what it returns."""
+"""Declarations of a kernel's function: its source, its parameters, its result."""
 
 from __future__ import annotations
 

@@ -112,7 +112,8 @@ class KernelVariants:
         return PassedArrays((*key, *same.items()) if same else key, arrays, same)
 
     def ready(self, variant: Variant, args: tuple[Any, ...]) -> Ready | None:
-        """How launches like one of a variant are made, where they need no more than `Ready`."""
+        """Return the recipe of launches like one of a variant, if they need no more than
+        `Ready`."""
         if self.captured:  # which each launch looks up
             return None
         parameters = self.declaration.parameters[self.declaration.owner is not None :]

@@ -71,7 +71,8 @@ def _check_apart_from(
 
 
 def _place(variant: Variant, symbol: str, *, is_derivative: bool) -> str | None:
-    """Where a kernel writes to a field; where it uses one, of which it has a derivative."""
+    """Return the place at which a kernel writes to a field, or uses one, if it has a derivative of
+    it."""
     accesses = variant.notes.accesses()
     candidates = (*accesses.written, *(accesses.read if is_derivative else ()))
     return next((access.place for access in candidates if access.array == symbol), None)

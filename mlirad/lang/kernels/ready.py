@@ -86,7 +86,8 @@ class Ready:
 
 
 def _guard(number: int, array: NdarrayArgument) -> Guard:
-    """What the arrays are that a variant was made for, of ours and of NumPy's."""
+    """Return the expected types and forms of the arrays that a variant was made for, of ours and of
+    NumPy's."""
     element, is_plain = array.element_shape, not array.needs_grad and array.layout is None
     like = array.dtype.numpy if is_plain else None
     form = array.dtype, array.ndim, element, array.needs_grad, array.layout
@@ -100,7 +101,7 @@ def ready(
     args: Sequence[Any],
     are_bound: Callable[[], bool],
 ) -> Ready | None:
-    """How launches like one of a variant are made; None if they need more than this."""
+    """Return the recipe of launches like one of a variant; None if they need more than this."""
     kernel = variant.kernel
     if kernel.uses_seed or kernel.gradients or code is None or code.messages:
         return None

@@ -57,8 +57,8 @@ def watch(reads: Iterable[Read], note: Note) -> None:
 
 
 def _watchers(cls: type) -> _Watchers | None:
-    """Who watches objects of a class, by object and attribute; None for classes that assignments
-    cannot be seen of."""
+    """Return the watchers of objects of a class, by object and attribute; None for classes whose
+    assignments cannot be seen."""
     assign: Any = cls.__setattr__
     present: _Watchers | None = getattr(assign, "mlirad_watchers", None)
     if present is not None:
@@ -103,7 +103,7 @@ class Name(msgspec.Struct, frozen=True):
     last: CellType
 
     def now(self) -> Any:
-        """What it stands for."""
+        """Return the present value."""
         try:
             home = self.home
             return home[self.name] if isinstance(home, dict) else home.cell_contents

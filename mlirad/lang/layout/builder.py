@@ -40,7 +40,7 @@ class FieldsBuilder:
 
 
 class Trees:
-    """What `FieldsBuilder.finalize()` gives back."""
+    """The result of `FieldsBuilder.finalize()`."""
 
     def __init__(self, root: Root) -> None:
         self._root: Root | None = root

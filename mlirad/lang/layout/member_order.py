@@ -1,4 +1,4 @@
-"""How the parts of an element lie in memory: `ti.Layout`."""
+"""Orders of the parts of an element in memory: `ti.Layout`."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ class Leaf(ABC):
 
     @property
     def kind(self) -> DerivativeKind:
-        """Which derivative of its primal this is."""
+        """Return the kind of derivative of its primal that this field is."""
         assert self.primal is not None
         return next(kind for kind, derivative in self.primal.derived.items() if derivative is self)
 

@@ -1,4 +1,4 @@
-"""Where the keys of a block stand when they are sorted by some of their bits."""
+"""Ranks of the keys of a block, sorted by some of their bits."""
 
 from typing import Any
 

@@ -30,7 +30,7 @@ _SEGMENTED = ("add", "min", "max")
 
 
 def identity(kind: str, value: Expr) -> Expr:
-    """What leaves a value as it is, in its type."""
+    """Return the identity of an operation, in its type."""
     dtype = value.dtype
     if kind in ("min", "max"):
         sign = 1 if kind == "min" else -1

@@ -18,7 +18,7 @@ from mlirad.types import i32, u32, u64
 
 
 def group_size() -> int:
-    """How many threads a subgroup has."""
+    """Return the number of threads of a subgroup."""
     return GROUP
 
 

@@ -39,8 +39,8 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 class Distance(msgspec.Struct, frozen=True):
-    """How far what two programs left in their memory is apart, at most: in which array, by how much
-    of the largest number in it, and how much of it rounding may be."""
+    """The greatest distance between the memory of two programs: the array, the part of its largest
+    number, and the part that rounding may cause."""
 
     subject: str
     name: str

@@ -39,12 +39,12 @@ def _notes(function: ir.Operation) -> list[ir.Attribute]:
 
 
 def _kinds(node: Node) -> list[str]:
-    """What an access does; an update does both."""
+    """Return the kinds of an access; an update reads and writes."""
     return ["read"] * (not is_write(node) or is_atomic(node)) + ["written"] * is_write(node)
 
 
 def _part(graph: Graph, node: Node) -> str:
-    """What is known of how an access uses, or changes, the elements of its box."""
+    """Return the known use, or change, of the elements of a box by an access."""
     if is_atomic(node):
         return "" if has_uses(node.op.results[0]) else "sum"
     return "whole" if is_write(node) and covers_box(graph, node) else ""

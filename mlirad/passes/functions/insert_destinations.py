@@ -35,7 +35,8 @@ def _leave_in_one(op: ir.Operation) -> None:
 
 
 def _leave_in_turn(op: ir.Operation) -> None:
-    """What each block of a loop passes on goes to where the other one has it."""
+    """Write the values that each block of a loop passes on to the memory of the other block's
+    arguments."""
     first, second = (region.blocks[0] for region in op.regions)
     types = [argument.type for argument in first.arguments]
     if types == [argument.type for argument in second.arguments]:

@@ -57,7 +57,7 @@ def _scatter(op: ir.Operation) -> ir.Value:
 
 
 class _Places:
-    """Where the elements of slices are in a tensor: some `axes` are said by coordinates."""
+    """The places of the elements of slices in a tensor: coordinates name some `axes`."""
 
     def __init__(
         self, tensor: ir.Value, coordinates: ir.Value, axes: Sequence[int], rank: int

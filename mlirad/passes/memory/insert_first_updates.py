@@ -43,7 +43,7 @@ def insert_first_updates(module: ir.Operation) -> None:
 
 
 def _reach_all_once(accesses: list[Access], numbers: Mapping[int, int]) -> bool:
-    """Whether accesses are updates that together reach each element of an array once."""
+    """Return whether accesses are updates that together reach each element of an array once."""
     extents = array_of(accesses[0].array.type)[1]
     boxes = list[Sequence[Ends]]()
     for access in accesses:
@@ -58,7 +58,7 @@ def _reach_all_once(accesses: list[Access], numbers: Mapping[int, int]) -> bool:
 
 
 def _ends(axis: Axis) -> Ends | None:
-    """Where an axis of a box begins and ends, where it is the same for all launches."""
+    """Return the ends of an axis of a box, if they are the same for all launches."""
     if axis.low is None or axis.high is None or axis.low.terms or axis.high.terms:
         return None
     return axis.low.constant, axis.high.constant

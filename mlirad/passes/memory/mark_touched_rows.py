@@ -81,13 +81,13 @@ def _boxes_set(accesses: list[Access], numbers: Mapping[int, int]) -> list[Axes]
 
 
 def _is_later_or_apart(other: Access, store: Access) -> bool:
-    """Whether an access finds a box set, sets it too, or is elsewhere."""
+    """Return whether an access finds a box set, sets it too, or is elsewhere."""
     return is_store(other.op) or _is_outside_before(store, other) or _are_apart(other, store)
 
 
 def _are_apart(left: Access, right: Access) -> bool:
-    """Whether accesses to one array have a place along an axis that differs by a number in every
-    launch."""
+    """Return whether accesses to one array have places along an axis that differ by a number in
+    every launch."""
     return any(
         index.terms == other.terms
         and index.constant != other.constant
@@ -97,7 +97,7 @@ def _are_apart(left: Access, right: Access) -> bool:
 
 
 def _is_outside_before(first: Access, second: Access) -> bool:
-    """Whether all that an access does is done before what is around the other begins."""
+    """Return whether an access ends before the code around the other one begins."""
     first_outer, other = _outermost(first.op), _outermost(second.op)
     return first_outer != other and first_outer.is_before_in_block(other)
 

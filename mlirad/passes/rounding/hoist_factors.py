@@ -54,7 +54,8 @@ def _double(loop: ir.Operation) -> None:
 
 
 def _factors(loop: ir.Operation) -> list[ir.Value]:
-    """What does not change in a loop, and is a factor in a term of a sum that it carries."""
+    """Return the values that do not change in a loop and are factors in a term of a sum that it
+    carries."""
     factors: dict[ir.Value, None] = {}
     for op in _terms(loop):
         for value in list(op.operands)[: 1 if op.name == Arith.DIVF else 2]:
@@ -93,8 +94,8 @@ def _is_free(op: ir.Operation) -> bool:
 
 
 class ScaledSums:
-    """What in a loop is so many times as large as it would be without a factor. `is_known`: it
-    is used for nothing but sums that the loop carries."""
+    """Values in a loop that a factor scales. `is_known`: it is used for nothing but sums that the
+    loop carries."""
 
     def __init__(self, loop: ir.Operation, factor: ir.Value) -> None:
         self.loop, self.factor, self.body = For(loop), factor, For(loop).body

@@ -1,5 +1,5 @@
-"""What a command line brings to the compiler: dialects in IRDL, and a program in Python that gives
-their ops rules and lowerings."""
+"""Extensions of the compiler from a command line: dialects in IRDL, and a Python program that
+registers rules and lowerings of their ops."""
 
 from __future__ import annotations
 

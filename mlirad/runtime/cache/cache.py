@@ -1,4 +1,4 @@
-"""What processes make of kernels, kept on disk for later ones."""
+"""The cache of compiled kernels on disk, for later processes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Cache:
         return digest.hexdigest()
 
     def find(self, key: str) -> list[bytes] | None:
-        """What is kept."""
+        """Return the stored parts of an entry."""
         content = self._folder.read(self._name(key)) if self._folder is not None else None
         return None if content is None else decode_file(key, content)
 
@@ -58,7 +58,8 @@ class Cache:
 
     @cached_property
     def _makers(self) -> str | None:
-        """What compiled code depends on beside the program; None if that cannot be told.
+        """Return a digest of what compiled code depends on besides the program; None if it is not
+        known.
 
         The digest of the sources is kept too, by where and from when they are.
         """

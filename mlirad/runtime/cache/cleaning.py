@@ -1,4 +1,4 @@
-"""What goes when the cache is full, by Taichi's policies."""
+"""Removal of entries from a full cache, by Taichi's policies."""
 
 from __future__ import annotations
 

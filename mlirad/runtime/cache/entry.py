@@ -1,4 +1,5 @@
-"""What is in a file of the cache: a mark, a digest of the rest, the key, and some parts.
+"""The contents of a file of the cache: a mark, a digest of the remaining bytes, the key, and some
+parts.
 
 A file that was cut off, damaged, renamed, or that is another program's, is none of these.
 """

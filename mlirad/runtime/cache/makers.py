@@ -1,4 +1,4 @@
-"""What compiled code depends on beside the program: mlirad's sources, the MLIR bindings, the C
+"""Dependencies of compiled code besides the program: mlirad's sources, the MLIR bindings, the C
 library and the processor. All of it has one digest.
 
 The sources are those of an editable install too: their contents count, not a version. A process

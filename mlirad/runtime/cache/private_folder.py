@@ -125,7 +125,7 @@ def _make(path: str) -> None:
 
 
 def _resolve(path: str) -> str:
-    """Where a path leads to. Raises UntrustedError if others may change that."""
+    """Return the folder that a path leads to. Raises UntrustedError if others may change that."""
     place, ahead, links = "/", [segment for segment in path.split("/") if segment][::-1], 0
     _check(place, os.lstat(place))
     while ahead:

@@ -8,8 +8,8 @@ from mlirad.runtime.cache.cache import Cache
 
 
 class Slot:
-    """What an earlier process made of some texts, `found` where there is any, and where this one
-    keeps what it makes of them."""
+    """A slot of the cache: what an earlier process compiled from some texts, `found` if there is
+    any, and the place for what this one compiles."""
 
     def __init__(self, cache: Cache, *texts: str) -> None:
         self._cache = cache

@@ -41,7 +41,7 @@ def _lanes(config: Config) -> LaneWidth:
 
 
 def _kept_worker_code(config: Config, text: str) -> KeptCode:
-    """What earlier processes made of the code of workers."""
+    """Return the code of workers that earlier processes compiled."""
     cache = open_cache(replace(config, asks_for_cache=False))  # the program's own has warned
     slot = Slot(cache, text, *["with lines"] * config.debug_info)
     code = None if slot.found is None else slot.found[0]

@@ -1,4 +1,4 @@
-"""What this machine's processor has, and its library of elementary functions."""
+"""Properties of this machine's processor, and its library of elementary functions."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def has_root_estimates() -> bool:
 
 
 def vector_bytes() -> int:
-    """How long its vectors are."""
+    """Return the number of bytes of its vectors."""
     lengths = {"avx512": 64, "avx2": 32, "avx": 32}
     return lengths.get(_instructions() or "", 16)
 
 
 @cache
 def vector_library() -> VectorLibrary | None:
-    """What libmvec has for it; None if there is no such library. Code that is compiled finds
-    the functions among the symbols of the process."""
+    """Return the functions of libmvec for the processor; None if there is no such library. Code
+    that is compiled finds the functions among the symbols of the process."""
     instructions = _instructions()
     if instructions is None or not has(Feature.LIBMVEC):
         return None

@@ -25,8 +25,8 @@ PAUSES = 4000  # of a processor that waits, some 20 to 40 ns each
 
 
 class Word(IntEnum):
-    """Where the state has what, in words of 8 bytes; what different threads change lies in
-    different lines of the cache."""
+    """Positions in the state of the workers, in words of 8 bytes; words that different threads
+    change are in different lines of the cache."""
 
     SHARE = 0  # the address of the function
     OWNER = 16

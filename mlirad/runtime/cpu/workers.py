@@ -27,7 +27,7 @@ _WORD = 8  # bytes
 
 
 class _Code(NamedTuple):
-    """Where the functions are; `owner` has their memory."""
+    """The addresses of the functions; `owner` has their memory."""
 
     share: int
     work: int
@@ -135,7 +135,7 @@ def _compile(kept_code: KeptCode, debug_info: bool) -> _Code:
 
 
 class _Process:
-    """What this process has."""
+    """The workers of this process."""
 
     workers: Workers | None = None
 

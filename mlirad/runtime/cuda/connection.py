@@ -63,7 +63,7 @@ class Connection:
         self.functions["cuCtxPopCurrent_v2"](ctypes.byref(ctypes.c_void_p()))
 
     def call(self, name: str, *arguments: Any) -> int:
-        """What a function returns."""
+        """Return the result of a function."""
         is_pushed = self._enter()
         try:
             if self.sequences.queue.used:
@@ -144,7 +144,7 @@ class Connection:
             self.give_back("unload a module", "cuModuleUnload", module)
 
     def kernel_fact(self, function: int, which: CUfunction_attribute) -> int:
-        """What the driver knows of a kernel."""
+        """Return an attribute of a kernel from the driver."""
         found = ctypes.c_int()
         self.ask("look at a kernel", "cuFuncGetAttribute", ctypes.byref(found), which, function)
         return found.value

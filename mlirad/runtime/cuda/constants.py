@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class CUresult(IntEnum):
-    """What every function of the driver returns."""
+    """Results of the functions of the driver."""
 
     CUDA_SUCCESS = 0
     CUDA_ERROR_INVALID_VALUE = 1
@@ -62,7 +62,7 @@ STICKY = frozenset(
 
 
 class CUdevice_attribute(IntEnum):
-    """What is asked of a device."""
+    """Attributes of a device."""
 
     CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK = 8
     CU_DEVICE_ATTRIBUTE_CLOCK_RATE = 13
@@ -75,7 +75,7 @@ class CUdevice_attribute(IntEnum):
 
 
 class CUfunction_attribute(IntEnum):
-    """What is asked of a kernel that could not be launched."""
+    """Attributes of a kernel that could not be launched."""
 
     CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0
     CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1
@@ -84,20 +84,20 @@ class CUfunction_attribute(IntEnum):
 
 
 class CUpointer_attribute(IntEnum):
-    """What is asked of an address."""
+    """Attributes of an address."""
 
     CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2
     CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9
 
 
 class CUmemPool_attribute(IntEnum):
-    """What is set of a pool."""
+    """Attributes of a pool."""
 
     CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4
 
 
 class CUjit_option(IntEnum):
-    """What is told the compiler of PTX."""
+    """Options of the compiler of PTX."""
 
     CU_JIT_ERROR_LOG_BUFFER = 5
     CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6

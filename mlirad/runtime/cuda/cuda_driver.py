@@ -36,7 +36,8 @@ class CudaDriver(Driver):
             self.addresses = ReservedAddresses(self.connection, partial(_take, self))
 
     def _scratch_pool(self) -> int:
-        """Where launches find memory of their own: it keeps some from one to the next."""
+        """Return the pool from which launches take scratch memory: it keeps some from one to the
+        next."""
         pool, kept = ctypes.c_void_p(), ctypes.c_uint64(_KEPT)
         find, limit = "cuDeviceGetDefaultMemPool", "cuMemPoolSetAttribute"
         which = CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
@@ -192,8 +193,8 @@ def _take(driver: CudaDriver, size: int, allocate: Callable[[], int]) -> None:
 
 @cache
 def cuda_driver() -> CudaDriver:
-    """That of this machine's first GPU, opened once a process. Raises UnavailableError where there
-    is none."""
+    """Return the driver of this machine's first GPU, opened once per process. Raises
+    UnavailableError where there is none."""
     return CudaDriver(driver_functions())
 
 

@@ -56,7 +56,7 @@ class CudaKernel(CompiledKernel):
         self._kernels, self._titles = kernels, titles
 
     def loop_names(self) -> Mapping[int, str]:
-        """Those that programs give, else lines."""
+        """Return the names of loops: those that programs give, otherwise lines."""
         handles = self._kernels.handles
         return {handle: self._titles[name] for handle, name in handles.items()}
 

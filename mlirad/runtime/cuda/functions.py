@@ -119,8 +119,8 @@ class Functions:
 
 
 def driver_functions(library: str = LIBRARY) -> Functions:
-    """Those of the driver that is installed. Raises UnavailableError where there is none, or one
-    that lacks some of them."""
+    """Return the functions of the installed driver. Raises UnavailableError where there is none, or
+    one that lacks some of them."""
     try:
         loaded = ctypes.CDLL(library)
     except OSError as error:

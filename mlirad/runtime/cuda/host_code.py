@@ -58,8 +58,8 @@ def kernel_masks(module: ir.Operation) -> dict[str, Any]:
 
 
 def kernel_titles(module: ir.Operation) -> dict[str, str]:
-    """What the loop of every GPU kernel of such a module is called, by its name: as the program
-    has it, else by its line."""
+    """Return the titles of the loops of GPU kernels in such a module, by the names of the kernels:
+    from the program, otherwise from the line."""
     return {
         symbol_of(op): _title(op)
         for holder in _gpu_modules(module)

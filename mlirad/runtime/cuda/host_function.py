@@ -72,7 +72,7 @@ class HostFunction:
         raise AssertionError(f"a report of no failure: {report.result}")
 
     def _more(self, during: During) -> str:
-        """What helps to find out why."""
+        """Return details that help to find the reason."""
         report = self._report
         if during == During.LOADING and report.log:
             return f"\n{report.log.decode(errors='replace').strip()}"

@@ -29,7 +29,7 @@ def ptx(module: ir.Operation, chip: str, code: KeptCode) -> str:
 
 @cache
 def _makers() -> str:
-    """What PTX depends on that compiled code of the host does not."""
+    """Return a digest of the additional dependencies of PTX, compared with code of the host."""
     path = libdevice()
     if path is None:
         return f"llvmlite {VERSION}"

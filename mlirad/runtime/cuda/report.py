@@ -1,4 +1,4 @@
-"""What the host code of a kernel leaves behind: the first call of the driver that failed."""
+"""The report of a kernel's host code: the first call of the driver that failed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LOG_SIZE = 1 << 14
 
 
 class During(IntEnum):
-    """What a call of the driver was for."""
+    """The purpose of a call of the driver."""
 
     CONTEXT = 0
     LOADING = 1

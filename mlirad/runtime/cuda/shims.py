@@ -1,5 +1,5 @@
-"""What host code calls, `mgpu*` as upstream names it, in the LLVM dialect over the driver's
-functions.
+"""Functions that host code calls, `mgpu*` as upstream names them, in the LLVM dialect over the
+driver's functions.
 
 Their addresses are constants of the module: no symbol is looked up, so that nothing loads the
 driver but a program that asks for a GPU. The first failure is left in a `Report`; what comes behind

@@ -1,4 +1,4 @@
-"""How fast a device's memory is, by a copy of its driver."""
+"""The bandwidth of a device's memory, measured by a copy of its driver."""
 
 from __future__ import annotations
 

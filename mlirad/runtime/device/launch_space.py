@@ -1,4 +1,4 @@
-"""What launches on a device need besides its memory: memory of their own, and the user's arrays."""
+"""Needs of launches on a device besides its memory: scratch memory, and the user's arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs kernels, as everything else sees it.
+"""The interface of executors, which run kernels.
 
 A second machine implements `Executor` and `Code` in a file beside this one, gives a `Memory` of its
 own (`runtime/memory/memory.py`), and is named in `runtime/executors.py`.
@@ -32,11 +32,11 @@ class UnavailableError(TaichiRuntimeError):
 
 
 class Addressable(Protocol):
-    """What has an address, which launches take."""
+    """An object with an address, which launches take."""
 
     @property
     def address(self) -> int:
-        """Where it is."""
+        """Return the address."""
 
 
 class PassedArray(Addressable, Protocol):
@@ -68,7 +68,7 @@ class LaunchMemory(Protocol):
     """The memory that code reaches without being passed it."""
 
     def field(self, symbol: str) -> Addressable:
-        """That of a field; code is told to `relocate` where it moves."""
+        """Return the address of a field; code is told to `relocate` if the field moves."""
 
     def check_bits(self, symbol: str) -> Addressable:
         """A byte for each element of a field, of the calling thread."""
@@ -78,11 +78,12 @@ class LaunchMemory(Protocol):
         """The arrays that have deferred writes."""
 
     def deferred_writes(self, symbol: str) -> LaterWrites | None:
-        """Those to a field, as long as the code is launched; None where there are never any."""
+        """Return the deferred writes to a field, as long as the code is launched; None if there are
+        never any."""
 
 
 class Origin(Enum):
-    """Where the machine code of a kernel came from."""
+    """The origin of the machine code of a kernel."""
 
     CACHE = "compiled by an earlier process or program"
     STORED = "compiled, and stored for later processes"
@@ -173,7 +174,7 @@ class Executor(ABC):
         """
 
     def timer(self) -> LaunchTimer | None:
-        """What times launches on the machine; None if a clock of the host does."""
+        """Return the timer of launches on this executor; None if a clock of the host times them."""
         return None
 
     def copy_rate(self) -> float | None:

@@ -69,7 +69,7 @@ _CTYPES = {
 
 
 class LaunchSpace(ABC):
-    """Where a machine's launches find memory of their own."""
+    """The scratch memory of launches on an executor."""
 
     @abstractmethod
     def words(self, count: int) -> ctypes.Array[ctypes.c_int64]:
@@ -183,7 +183,7 @@ class Frame:
 
 
 class PassedSlot:
-    """Where one array goes, and which it is."""
+    """The slot and the identity of one array."""
 
     def __init__(self, slot: Any, argument: Argument, position: int) -> None:
         self.slot, self.extents = slot, list[tuple[Any, int]]()

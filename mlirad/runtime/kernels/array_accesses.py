@@ -1,4 +1,4 @@
-"""Which arrays a kernel reads, stores to, and only adds to."""
+"""Arrays that a kernel reads, stores to, and only adds to."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Derivative:
 
     @property
     def mode(self) -> Mode:
-        """How it runs."""
+        """Return the mode."""
         return self._mode
 
     @cached_property
@@ -66,7 +66,7 @@ class Derivative:
 
 
 class Primal(msgspec.Struct, frozen=True):
-    """What computes the primal of a kernel: a mode of another kernel."""
+    """The code of a kernel's primal: a mode of another kernel."""
 
     codes: Codes
     mode: Mode = PRIMAL
@@ -189,8 +189,8 @@ class Codes:
 
     @in_turn
     def collision_check(self, mode: Mode) -> Code | None:
-        """What has to run before a derivative's mode, where iterations may meet as far as is known
-        while compiling."""
+        """Return the check that runs before a derivative's mode, if iterations may collide as far
+        as is known when it is compiled."""
         self.code(mode)
         return self.code(mode.collisions) if self._may_collide[mode] else None
 
@@ -213,7 +213,7 @@ class Codes:
         return self.program.backlog
 
     def deferred_writes(self, symbol: str) -> LaterWrites | None:
-        """Those to a field."""
+        """Return the deferred writes to a field."""
         return self.program.fields[symbol].elements.deferred
 
     def relocate(self, symbol: str) -> None:

@@ -1,4 +1,4 @@
-"""What passes note on a kernel, kept on disk for later processes."""
+"""Notes of passes on a kernel, stored on disk for later processes."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class KernelIR:
 
     @in_turn
     def remarks(self, mode: Mode) -> list[str]:
-        """What the passes of a mode say of their choices, with the source lines."""
+        """Return the remarks of the passes of a mode on their choices, with the source lines."""
         with context(), self.kernel.module.operation.location:
             module = self._copy_behind(join(self.stages(mode)[:-1]))
             return [
@@ -167,7 +167,8 @@ class KernelIR:
         return self._marked
 
     def marked_notes(self) -> ir.Module:
-        """What it notes. Raises TaichiCompilationError if there is no reverse."""
+        """Return the module with the marks that notes are read from. Raises TaichiCompilationError
+        if there is no reverse."""
         if self._marked_notes is None:
             texts = join(up_to(MARKED, self.stages(REVERSE))), *self._assumed_fields(REVERSE)
             with context(), self.kernel.module.operation.location:
@@ -265,8 +266,8 @@ class GivenKernels:
 
     @in_turn
     def resolve(self, mode: Mode) -> tuple[KernelIR, Mode]:
-        """What computes a mode, and by which mode of its own: the kernel itself, where it was given
-        nothing for that."""
+        """Return the kernel that computes a mode, and its own mode: this kernel, if no other was
+        set."""
         stages, derivatives = self._stages, self._stages.kernel.derivatives
         if derivatives is None or not (mode.is_reverse or mode.tangents) or mode.is_check:
             return stages, mode
@@ -282,7 +283,7 @@ class GivenKernels:
         return self._known[key], Mode(Kind.PRIMAL, checks=mode.checks)
 
     def forget(self) -> None:
-        """What derivatives the kernel's fields have has changed."""
+        """Forget the code, because the derivatives of the kernel's fields have changed."""
         self._known = {}
 
 

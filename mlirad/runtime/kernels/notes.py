@@ -1,4 +1,4 @@
-"""What is known of a kernel's accesses, without code of it."""
+"""Facts on a kernel's accesses that need no code of it."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class Notes:
 
     @_found_once
     def footprints(self) -> Footprints:
-        """What a launch writes and what its reverse reads. Raises TaichiCompilationError if there
-        is no reverse."""
+        """Return the elements that a launch writes and that its reverse reads. Raises
+        TaichiCompilationError if there is no reverse."""
         stages = self._stages
         if stages.kernel.derivatives is not None:
             return self._given_footprints()
@@ -74,7 +74,8 @@ class Notes:
         return Footprints(needed, tuple(active), accesses.written, {}, self.flows())
 
     def flows(self) -> Flows:
-        """Which arrays pass derivatives to which, and to results, also if there is no reverse."""
+        """Return the arrays that pass derivatives to others, and to results, also if there is no
+        reverse."""
         footprints: Footprints | None = self.results.get("footprints")
         return self._noted_flows() if footprints is None else footprints.flows
 
@@ -100,14 +101,15 @@ class Notes:
 
     @_found_once
     def clocks(self) -> list[SourceLocation | None]:
-        """Where a launch reads clocks: launched again, it makes something else."""
+        """Return the places at which a launch reads clocks: if it is repeated, its results
+        differ."""
         bodies = functions(self._stages.kernel.module.operation)
         clocks = [op for body in bodies for op in operations(body) if ClockOp.holds(op)]
         return [source_location(op.location) for op in clocks]
 
     @_found_once
     def array_accesses(self) -> ArrayAccesses:
-        """Which arrays a launch reads, stores to, and only adds to, and where."""
+        """Return the arrays that a launch reads, stores to, and only adds to, with places."""
         return array_accesses(self._stages.kernel)
 
     @_found_once

@@ -1,4 +1,4 @@
-"""How many bytes a launch touches at least."""
+"""The least number of bytes that a launch touches."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class Blocks:
         self._turn = free_in_forks(RLock())  # what is collected may give back in a turn
 
     def take(self, size: int) -> Values:
-        """So many bytes, which hold anything, as long as an array of them lives."""
+        """Return uninitialized bytes that live as long as an array of them."""
         if size < _LEAST:
             return np.empty(size, np.uint8)
         memory = self._pop(size)

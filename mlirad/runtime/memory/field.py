@@ -28,7 +28,7 @@ from mlirad.runtime.memory.values import part
 
 
 class FieldMemory:
-    """Where a field lies, and its elements there.
+    """The place of a field, and its elements there.
 
     For a field without nested blocks the elements have exactly the field's index axes.
     """
@@ -52,7 +52,7 @@ class FieldMemory:
 
     @property
     def address(self) -> int:
-        """That of the first element, which launches take."""
+        """Return the address of the first element, which launches take."""
         return self.elements.address
 
     def locate(self, index: tuple[int, ...]) -> tuple[int, ...]:
@@ -133,11 +133,11 @@ class FieldMemory:
 
     @property
     def has_activity(self) -> bool:
-        """Whether elements may be inactive, which copies leave as they are."""
+        """Return whether elements may be inactive, which copies leave as they are."""
         return self.nesting is not None and not self.nesting.is_derivative
 
     def _may_hold_more(self, other: FieldMemory) -> bool:
-        """Whether elements of one of two fields may be inactive and differ from 0."""
+        """Return whether elements of one of two fields may be inactive and differ from 0."""
         if self.nesting is None or other.nesting is None:
             return False
         return any(

@@ -27,7 +27,7 @@ Index = tuple[int | slice, ...]
 
 
 class Memory(ABC):
-    """What a machine allocates."""
+    """The memory that a machine allocates."""
 
     @abstractmethod
     def allocate(self, size: int, *, lazily: bool = False) -> Allocation:
@@ -66,7 +66,7 @@ class Memory(ABC):
     @property
     @abstractmethod
     def is_apart(self) -> bool:
-        """Whether launches cannot reach Python's memory."""
+        """Return whether launches cannot reach Python's memory."""
 
     @property
     @abstractmethod
@@ -76,7 +76,7 @@ class Memory(ABC):
     @property
     @abstractmethod
     def stream(self) -> int | None:
-        """What `__dlpack__(stream=)` takes, so that others' work comes before ours."""
+        """Return the argument of `__dlpack__(stream=)`, so that others' work comes before ours."""
 
     @abstractmethod
     def elements_at(
@@ -88,13 +88,13 @@ class Memory(ABC):
     # Copies.
 
     def holds(self, values: Values) -> bool:
-        """Whether an array of Python's may have some of the memory that was allocated, so that it
-        changes with that; never, where Python cannot reach it."""
+        """Return whether an array of Python's may share some of the memory that was allocated, so
+        that it changes with it; never, if Python cannot reach that memory."""
         return False
 
     def are_moved(self, size: int) -> bool:
-        """Whether elements of so many bytes are worth to move; never, where launches cannot reach
-        Python's memory."""
+        """Return whether elements of this many bytes are worth moving; never, if launches cannot
+        reach Python's memory."""
         return False
 
     def room_to_move(self, dtype: DType, shape: Sequence[int]) -> Values | None:
@@ -127,7 +127,7 @@ class Allocation(ABC):
         """Set bytes to 0; if they are committed lazily, their memory is given back."""
 
     def overrun(self) -> bool:
-        """Whether memory beside the bytes was written to since this was asked last, as far as it
+        """Return whether memory next to the bytes was written to since the last call, as far as it
         is known."""
         return False
 
@@ -198,7 +198,7 @@ class Elements(ABC):
 
     @abstractmethod
     def any(self) -> bool:
-        """Whether one of the elements is not 0."""
+        """Return whether one of the elements is not 0."""
 
     @abstractmethod
     def checksum(self) -> int:
@@ -206,7 +206,7 @@ class Elements(ABC):
 
     @abstractmethod
     def equals(self, values: Values, box: Box | None = None) -> bool:
-        """Whether elements have the bits of values of their shape and type."""
+        """Return whether elements have the bits of values of their shape and type."""
 
     @abstractmethod
     def differing(self, values: Values, box: Box | None = None) -> Values:
@@ -220,7 +220,7 @@ class Elements(ABC):
 
     @abstractmethod
     def holds(self, other: Elements, box: Box | None = None) -> bool:
-        """Whether elements have the bits of others of the same type."""
+        """Return whether elements have the bits of others of the same type."""
 
     @abstractmethod
     def add(self, other: Elements) -> None:
@@ -244,7 +244,7 @@ class Elements(ABC):
 
     @abstractmethod
     def overlaps(self, other: Elements) -> bool:
-        """Whether others have some of these elements."""
+        """Return whether others share some of these elements."""
 
 
 def clear_later(elements: Elements, backlog: Backlog) -> None:
@@ -291,7 +291,7 @@ class SparseElements(Elements):
 
     @abstractmethod
     def copy_takes(self, size: int) -> bool:
-        """Whether a copy takes so many bytes, about; known without looking at all of them."""
+        """Return whether a copy takes about this many bytes; known without visiting all of them."""
 
     @abstractmethod
     def settle(self) -> None:
@@ -309,12 +309,13 @@ class SparseBlock(msgspec.Struct, frozen=True):
 
     @property
     def is_list(self) -> bool:
-        """Whether cells are items of lists."""
+        """Return whether cells are items of lists."""
         return self.kind is Kind.DYNAMIC
 
     @property
     def depth(self) -> int:
-        """How many axes of elements below lead to one of its cells, or of its items."""
+        """Return the number of axes of elements below that lead to one of its cells, or of its
+        items."""
         return len(self.order) + self.is_list
 
 
@@ -348,7 +349,7 @@ class Kept(ABC):
     @property
     @abstractmethod
     def place(self) -> Hashable:
-        """What elements these are: equal for two copies of the same ones."""
+        """Return a key of the elements: equal for two copies of the same ones."""
 
     @abstractmethod
     def renew(self) -> None:
@@ -368,7 +369,7 @@ class Kept(ABC):
 
     @abstractmethod
     def differs(self) -> bool:
-        """Whether memory holds other bits now."""
+        """Return whether memory holds other bits now."""
 
     @abstractmethod
     def present(self, arena: Arena, name: str) -> Kept:

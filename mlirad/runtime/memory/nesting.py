@@ -24,7 +24,7 @@ def activate(nesting: Nesting, index: Sequence[int]) -> None:
 
 
 def active(nesting: Nesting, shape: Sequence[int]) -> Values:
-    """Which elements of that shape are active."""
+    """Return which elements of that shape are active."""
     mask: Values = np.ones([shape[axis] for axis in nesting.order], bool)
     for block in nesting.blocks:
         inner = (1,) * (mask.ndim - block.depth)

@@ -35,7 +35,7 @@ def give_back_compiler_pages() -> None:
 
 @cache
 def _code() -> tuple[tuple[int, int], ...]:
-    """Where the bindings' libraries have their code, which nobody writes to: start and size."""
+    """Return the code of the bindings' libraries, to which nothing writes: start and size."""
     spec = find_spec(f"{PROVIDER}._mlir_libs")
     if spec is None or not spec.submodule_search_locations or not _MAPS.exists():
         return ()

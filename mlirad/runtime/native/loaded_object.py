@@ -54,7 +54,7 @@ class LoadedObject:
 
     @property
     def sections(self) -> dict[int, int]:
-        """Where sections are, by their number."""
+        """Return the addresses of sections, by their number."""
         return {number: place.address for number, place in self._places.items()}
 
     @property
@@ -121,7 +121,7 @@ class _Piece:
 
 
 class _Place(NamedTuple):
-    """Where a section is."""
+    """The place of a section."""
 
     piece: _Piece
     start: int

@@ -47,7 +47,7 @@ def machine_code(
 def _compile(
     lowered: LoweredKernel, opt_level: int, libraries: Sequence[str], debug_info: bool
 ) -> MachineCode:
-    """What LLVM makes of it.
+    """Return the machine code that LLVM compiles.
 
     Its object file is loaded where it can be: the engine would keep a copy of all that LLVM needs
     for a module, 0.8 MB a kernel. When an engine goes, it looks for what is to be done at the end,

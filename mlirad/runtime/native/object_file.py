@@ -54,7 +54,8 @@ class Relocation(NamedTuple):
 
 
 class ObjectFile(NamedTuple):
-    """What goes into memory, by the number of the section, and what is then written there."""
+    """The parts of an object file that are loaded, by the number of the section, and what is then
+    written there."""
 
     sections: dict[int, Section]
     symbols: list[Symbol]

@@ -104,7 +104,7 @@ class SimtDriver(Driver):
 
     @property
     def allocations(self) -> int:
-        """How many are not freed, page-locked ones included."""
+        """Return the number of allocations that are not freed, page-locked ones included."""
         return len(self._blocks) + len(self._locked)
 
     # Copies.

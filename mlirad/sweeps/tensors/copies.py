@@ -1,4 +1,4 @@
-"""What stands in the region of a definition, at a point whose indices are known."""
+"""Copies of the region of a definition, at a point whose indices are known."""
 
 from __future__ import annotations
 

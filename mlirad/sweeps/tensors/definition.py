@@ -115,7 +115,7 @@ def _bounds(
 
 
 def copied_before(definition: Definition, indices: Sequence[ir.Value]) -> Copier:
-    """What stands in front of a definition's only reduction, copied to the insertion point for some
+    """Return the code before a definition's only reduction, copied to the insertion point for some
     indices."""
     (reduction,) = definition.reductions
     copier = Copier(dict(zip(definition.indices, indices)))

@@ -94,7 +94,7 @@ def _backwards(scan: Scan, head: ir.Value, prefix: int) -> ir.Value:
 def _shares(
     scan: Scan, values: Sequence[ir.Value], position: int, adjoints: Sequence[ir.Value]
 ) -> list[ir.Value]:
-    """What the adjoints of the next states give to that of one of the states."""
+    """Return the contributions of the adjoints of the next states to that of one of the states."""
     copier = Copier({})
     scan.behind(copier, values)
     tangents = Tangents(copier, lambda op, copier: None)

@@ -1,4 +1,4 @@
-"""How much of an element's adjoint a point gets: by how points are combined."""
+"""The share of a point in an element's adjoint: by how points are combined."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ _SHARES: dict[str, type[Share]] = {te.ReduceKind.MAX: _OfOne, te.ReduceKind.MIN:
 
 
 def _places_of(definition: Definition) -> ir.Value:
-    """Where each element's greatest, or least, number is first: a definition of the same shape."""
+    """Return the place of the first greatest, or least, number of each element: a definition of the
+    same shape."""
     (reduction,) = definition.reductions
     kind = {te.ReduceKind.MAX: te.ReduceKind.ARGMAX, te.ReduceKind.MIN: te.ReduceKind.ARGMIN}[
         te.reduce_kind(reduction)

@@ -43,16 +43,16 @@ class _FreeNames(Names["ir.Value | New"]):
 
 
 def adjoint(output: ir.Value, tensor: ir.Value, head: ir.Value) -> ir.Value | None:
-    """What one consumer gives to the adjoint of a tensor, of the tensor's element type; None where
-    that is nothing. Raises TaichiDerivativeError where there is no derivative."""
+    """Return the contribution of one consumer to the adjoint of a tensor, of the tensor's element
+    type; None if there is none. Raises TaichiDerivativeError where there is no derivative."""
     summands = adjoints(output, tensor, head)
     element = ir.RankedTensorType(tensor.type).element_type
     return convert_tensor(reduce(add_tensors, summands), element) if summands else None
 
 
 def adjoints(output: ir.Value, tensor: ir.Value, head: ir.Value) -> list[ir.Value]:
-    """What the adjoint of a tensor is made of, at the insertion point: the parts that one consumer
-    gives, each a tensor.
+    """Return the parts of the adjoint of a tensor, at the insertion point: the contributions of one
+    consumer, each a tensor.
 
     `head` is the adjoint of the consumer `output`; it may have axes in front, which the parts have
     too. Raises TaichiDerivativeError where there is no derivative.
@@ -82,8 +82,8 @@ def adjoints(output: ir.Value, tensor: ir.Value, head: ir.Value) -> list[ir.Valu
 
 
 def adjoints_of_scatter(op: ir.Operation, tensor: ir.Value, head: ir.Value) -> list[ir.Value]:
-    """What a `te.scatter` adds is a definition over its box, whose adjoint is what the head has
-    where it is added."""
+    """Return the adjoints of a `te.scatter`: the addend is a definition over its box, whose adjoint
+    is the head at the place where it is added."""
     body = te.body_of(op)
     box = te.box_of(op)
     element = ir.RankedTensorType(op.results[0].type).element_type
@@ -136,7 +136,7 @@ def _groups(
 
 
 class _Part:
-    """What reads of one tensor at the same indices give."""
+    """The contribution of reads of one tensor at the same indices."""
 
     def __init__(
         self,
@@ -243,8 +243,8 @@ class _Part:
         prefix: Sequence[ir.Value],
         inside: ir.Value | None,
     ) -> ir.Value:
-        """What the point at some indices gives, where conditions are as they are to be; the head
-        is read `inside` of it only."""
+        """Return the contribution of the point at some indices, if conditions are as required; the
+        head is read `inside` of it only."""
         at = At(points)
         type_ = self._frame_element()
         holds = [at.flag(value, expected) for value, expected in flags]

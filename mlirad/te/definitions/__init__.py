@@ -1,1 +1,1 @@
-"""What a tensor expression is: axes, definitions, and what is checked of them."""
+"""Tensor expressions: axes, definitions, and their checks."""

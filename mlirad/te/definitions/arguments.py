@@ -1,5 +1,5 @@
-"""Whether arguments are what a function's annotations say: what is none is an error at the line of
-the program that gives it."""
+"""Checks of arguments against a function's annotations: one that does not fit is an error at the
+line of the program that passes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tensors are made of."""
+"""Dependencies of tensors."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ class _Form:
 
 
 def _kind(node: Expr) -> Iterator[Any]:
-    """What an expression is, beside its operands."""
+    """Yield the properties of an expression except its operands."""
     yield from (type(node), node.dtype)
     if isinstance(node, Number):
         yield node.value

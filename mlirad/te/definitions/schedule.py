@@ -1,4 +1,5 @@
-"""How a definition is to be computed: `te.Schedule`, and what `te.build` writes of it into IR."""
+"""Choices of how a definition is computed: `te.Schedule`, and what `te.build` writes of it into
+IR."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ _LARGEST_TILE = 1 << 31
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """How to compute a definition, instead of what the compiler would choose. The results are the
+    """A choice of how to compute a definition, in place of the compiler's. The results are the
     same, except for the order of sums.
 
     Name an axis as the function of the definition names it (`"j"`), or pass the axis itself. A

@@ -1,4 +1,4 @@
-"""What the sizes of a call have to be for reads to be within bounds, where they decide it.
+"""Conditions on the sizes of a call under which reads are within bounds, if the sizes decide it.
 
 A definition needs, for each read of it that no condition guards, a sum of sizes that is not
 negative, if some sums are positive: those of the extents over which it reads.

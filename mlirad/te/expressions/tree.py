@@ -235,12 +235,12 @@ def number(dtype: DataType, value: float) -> Number:
     if dtype == u1:
         return Number(dtype, bool(value))
     if dtype.is_float and abs(value) > _GREATEST and isinstance(value, int):
-        raise TaichiTypeError(f"{value} is not of type {dtype}", place())
+        raise TaichiTypeError(f"{value} is out of range for {dtype}", place())
     if dtype.is_float:
         return Number(dtype, float(value))
     beyond = 1 << (dtype.bits - dtype.is_signed)
     if not -beyond * dtype.is_signed - 1 < value < beyond:
-        raise TaichiTypeError(f"{value} is not of type {dtype}", place())
+        raise TaichiTypeError(f"{value} is out of range for {dtype}", place())
     return Number(dtype, int(value))
 
 

@@ -123,7 +123,7 @@ def slices(x: Tensor, *which: Any) -> Tensor:
             starts.append((chosen.start, chosen.step))
             shape.append(len(chosen))
         else:
-            starts.append((axis_of("slices", entry, size, "which", "element"), None))
+            starts.append((axis_of("slices", entry, size, "which", "elements"), None))
 
     def element(*indices: Expr) -> Expr:
         remaining = iter(indices)

@@ -1,4 +1,4 @@
-"""The same elements, in other places."""
+"""Operators that move elements to other places."""
 
 from __future__ import annotations
 

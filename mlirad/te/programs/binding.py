@@ -1,5 +1,4 @@
-"""What a function of tensors is launched on: a field, or an array argument, for each of its
-tensors."""
+"""Bindings of a function of tensors: a field, or an array argument, for each of its tensors."""
 
 from __future__ import annotations
 

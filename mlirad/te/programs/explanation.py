@@ -1,4 +1,4 @@
-"""What `step.explain()` says of definitions: their axes, and what is asked of these."""
+"""The text of `step.explain()` on definitions: their axes, and the choices for these."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `te.build` is told of how to compute definitions."""
+"""Plans of how to compute definitions, which `te.build` takes."""
 
 from __future__ import annotations
 

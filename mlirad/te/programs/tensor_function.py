@@ -1,4 +1,4 @@
-"""What `te.build` gives: a function of arrays, compiled for the program that calls it."""
+"""The result of `te.build`: a function of arrays, compiled for the program that calls it."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ missing, constant, replaced."""
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -311,9 +312,10 @@ def test_an_infinite_partial_times_nothing() -> None:
 )
 def test_what_cannot_be_registered(register: Any, message: str) -> None:
     """The error names this file."""
-    with pytest.raises(ti.TaichiCompilationError, match=message) as caught:
+    with pytest.raises(ti.TaichiCompilationError) as caught:
         register()
-    assert str(caught.value).startswith(__file__)
+    line, *_ = str(caught.value).splitlines()  # without the source, which may hold the pattern
+    assert line.startswith(__file__) and re.search(message, line)
 
 
 def test_registering_twice_names_both_places() -> None:

@@ -3,6 +3,7 @@ shapes of inputs. What has no result is refused by function and argument."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -169,9 +170,10 @@ def _refused() -> dict[str, tuple[Callable[[], Any], str]]:
 @pytest.mark.parametrize("name", _refused())
 def test_what_has_no_result(name: str) -> None:
     make, message = _refused()[name]
-    with pytest.raises(ti.TaichiCompilationError, match=message) as caught:
+    with pytest.raises(ti.TaichiCompilationError) as caught:
         make()
-    assert __file__ in str(caught.value)
+    line, *_ = str(caught.value).splitlines()  # without the source, which may hold the pattern
+    assert __file__ in line and re.search(message, line)
     assert "te.select" not in str(caught.value)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -124,18 +125,24 @@ def _wrong() -> dict[str, tuple[Callable[[], Any], str]]:
             lambda: conv(table, w),
             r"conv2d expected images of 4 axes \(NCHW\) as x, got Tensor",
         ),
-        "no tensor": (lambda: conv(x, 3), "conv2d: weight is a int, expected a tensor"),
+        "no tensor": (lambda: conv(x, 3), "conv2d: weight is 3, expected a tensor"),
         "groups": (lambda: conv(x, w, groups=4), "4 groups do not divide 6 outputs"),
         "channels of groups": (lambda: conv(x, w, groups=2), "channels of a group.*are 2 and 4"),
-        "no groups": (lambda: conv(x, w, groups=0), "groups=0 is no number of groups"),
+        "no groups": (lambda: conv(x, w, groups=0), "groups=0 is not a valid number of groups"),
         "bias": (lambda: conv(x, w, given(5)), r"the bias must have shape \(6,\), got Tensor"),
         "layout": (lambda: conv(x, w, layout="CHWN"), "'CHWN' is neither 'NCHW' nor 'NHWC'"),
         "mode": (lambda: conv(x, w, mode="mirror"), "neither 'zeros' nor 'circular'"),
-        "stride": (lambda: conv(x, w, stride=0), "stride=0: give an integer, or one for each of 2"),
+        "stride": (
+            lambda: conv(x, w, stride=0),
+            "stride=0: expected an integer of at least 1",
+        ),
         "strides": (lambda: conv(x, w, stride=(1, 1, 1)), "or one for each of 2 axes"),
-        "padding": (lambda: conv(x, w, padding="full"), "padding='full': give an integer"),
+        "padding": (lambda: conv(x, w, padding="full"), "padding='full': expected an integer"),
         "no window fits": (lambda: conv(x, w, dilation=5), "reaches over 11 elements does not fit"),
-        "kernel of a size": (lambda: conv(x, given(6, 4, n, 3)), "extent n.* has to be a number"),
+        "kernel of a size": (
+            lambda: conv(x, given(6, 4, n, 3)),
+            "extent n.* must be a number, as",
+        ),
         "windows of padding": (
             lambda: pool(x, 2, padding=2),
             "has windows that contain only padding",
@@ -147,22 +154,25 @@ def _wrong() -> dict[str, tuple[Callable[[], Any], str]]:
         "dense": (lambda: nn.dense(table, given(2, 4)), "inputs of x and of weight are 3 and 4"),
         "matmul": (lambda: nn.matmul(table, table), "summed over are 3 and 7"),
         "attention": (lambda: nn.attention(x, x, w), "batches are 2 and 6"),
-        "axis": (lambda: nn.softmax(x, 4), "softmax: axis=4 is no axis of 4"),
-        "axis twice": (lambda: nn.sum(x, (1, -3)), "names one twice"),
+        "axis": (lambda: nn.softmax(x, 4), "softmax: axis=4 is not one of 4 axes"),
+        "axis twice": (lambda: nn.sum(x, (1, -3)), "names an axis twice"),
         "reshape": (lambda: nn.reshape(x, (3, 9)), "have different numbers of elements"),
         "reshape of a size": (lambda: nn.reshape(line, (3, -1)), r"shape is \(3, -1\): no extent"),
         "a size behind another": (lambda: nn.flatten(given(4, n), 0), "n.* must be a number"),
-        "transpose": (lambda: nn.transpose(table, (0, 0)), "names one twice"),
+        "transpose": (lambda: nn.transpose(table, (0, 0)), "names an axis twice"),
         "concat": (lambda: nn.concat([x, w]), "extents 2 are 9 and 3"),
         "nothing to concat": (
             lambda: nn.concat([]),
             "concat expected a list of at least one tensor",
         ),
-        "stack": (lambda: nn.stack([table, line]), "each tensor has the shape"),
+        "stack": (lambda: nn.stack([table, line]), "each tensor must have shape"),
         "split": (lambda: nn.split(table, 2), "2 does not split 7 elements"),
-        "slices": (lambda: nn.slices(table, 7), "which=7 is no element of 7"),
-        "mirror": (lambda: nn.pad(table, [0, 3], "reflect"), "a mirror of 3 elements has no 3"),
-        "pad": (lambda: nn.pad(table, [1]), "are not for 2 axes"),
+        "slices": (lambda: nn.slices(table, 7), "which=7 is not one of 7 elements"),
+        "mirror": (
+            lambda: nn.pad(table, [0, 3], "reflect"),
+            "mirror of 3 elements cannot fill 3",
+        ),
+        "pad": (lambda: nn.pad(table, [1]), "expected a pair for each of 2 axes"),
         "shuffle": (lambda: nn.pixel_shuffle(x, 3), "3² does not divide 4 channels"),
         "norm": (lambda: nn.group_norm(x, 3), "3 groups do not divide 4 channels"),
         "half of the moments": (lambda: nn.batch_norm(x, mean=given(4)), "both mean and variance"),
@@ -175,11 +185,11 @@ def _wrong() -> dict[str, tuple[Callable[[], Any], str]]:
             lambda: nn.pad(line, [1, 0], "reflect"),
             "must be a number, because it is mirrored",
         ),
-        "part": (lambda: nn.part(table, 3, 5), "has no 5 elements from 3 on"),
+        "part": (lambda: nn.part(table, 3, 5), "does not have 5 elements from 3 on"),
         "mask": (lambda: nn.dropout(x, rows, 0.5), "the mask must have shape"),
         "labels": (lambda: nn.cross_entropy(given(5, 3), given(5)), "expected integers as labels"),
         "other labels": (lambda: nn.cross_entropy(table, rows), r"labels must have shape \(7,\)"),
-        "indices": (lambda: nn.take(table, table), "take takes indices of integers"),
+        "indices": (lambda: nn.take(table, table), "take expected integers as indices"),
         "updates": (
             lambda: nn.scatter_add(table, rows, table),
             r"updates must have shape \(5, 3\)",
@@ -187,7 +197,7 @@ def _wrong() -> dict[str, tuple[Callable[[], Any], str]]:
         "segments": (lambda: nn.segment_sum(table, rows, 3), "rows and segments are 5 and 7"),
         "spread": (lambda: nn.add(table, given(2, 3)), "7 and 2 elements along an axis"),
         "broadcast": (lambda: nn.broadcast_to(table, (7, 4)), r"cannot become \(7, 4\)"),
-        "unpool": (lambda: nn.max_unpool2d(x, x, 2), r"the pool of the images has the shape"),
+        "unpool": (lambda: nn.max_unpool2d(x, x, 2), r"the pool of the images must have shape"),
         "circular without size": (
             lambda: nn.conv1d(given(1, 1, n), given(1, 1, 3), padding=1, mode="circular"),
             "extent n.* must be a number, because padding is circular",
@@ -198,6 +208,7 @@ def _wrong() -> dict[str, tuple[Callable[[], Any], str]]:
 @pytest.mark.parametrize("name", _wrong())
 def test_errors(name: str) -> None:
     make, message = _wrong()[name]
-    with pytest.raises(ti.TaichiTypeError, match=message) as caught:
+    with pytest.raises(ti.TaichiTypeError) as caught:
         make()
-    assert __file__ in str(caught.value)
+    line, *_ = str(caught.value).splitlines()  # without the source, which may hold the pattern
+    assert __file__ in line and re.search(message, line)

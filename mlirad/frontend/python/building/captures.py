@@ -11,8 +11,8 @@ import msgspec
 
 
 class Capture(msgspec.Struct, frozen=True):
-    """Where a value is found: an attribute of `home`, which `owner` finds anew, a name that a cell
-    or a dictionary holds, or (without an attribute) `home` itself."""
+    """The place of a value: an attribute of `home`, which `owner` looks up again, a name that a
+    cell or a dictionary holds, or (without an attribute) `home` itself."""
 
     name: str
     home: Any

@@ -1,4 +1,4 @@
-"""What kernels ask of sparse blocks, and do to them: `ti.is_active`, `ti.append` and the like. What
+"""Queries and changes of sparse blocks in kernels: `ti.is_active`, `ti.append` and the like. What
 is listed in `__all__` is public."""
 
 from __future__ import annotations

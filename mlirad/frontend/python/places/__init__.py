@@ -1,2 +1,2 @@
-"""What a kernel reads and writes: variables, elements of arrays and fields, cells of sparse
+"""Memory that a kernel reads and writes: variables, elements of arrays and fields, cells of sparse
 blocks."""

@@ -37,7 +37,7 @@ class FunctionSource(msgspec.Struct):
     in_blocks: frozenset[str] = frozenset()  # names that are assigned again in an inner block
 
     def place_of(self, node: ast.AST) -> SourceLocation:
-        """Where a node stands in the user's file."""
+        """Return the place of a node in the user's file."""
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
         return SourceLocation(self.file, line + self.line_offset, column + self.column_offset + 1)
 

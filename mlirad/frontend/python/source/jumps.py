@@ -1,4 +1,4 @@
-"""Where statements leave a block early: `break`, `continue` and `return`, seen in the syntax."""
+"""Statements that leave a block early, from the syntax: `break`, `continue` and `return`."""
 
 from __future__ import annotations
 

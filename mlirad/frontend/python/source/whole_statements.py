@@ -1,4 +1,4 @@
-"""Where a statement of several lines ends."""
+"""The last line of a statement of several lines."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
-"""What an expression of a kernel is worth: scalars, vectors, matrices and structs, their types and
+"""Values of expressions in kernels: scalars, vectors, matrices and structs, their types and
 functions."""

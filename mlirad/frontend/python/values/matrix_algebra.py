@@ -15,7 +15,7 @@ from mlirad.types import TypeLike
 
 
 class Algebra(Elementwise):
-    """What a matrix does as a whole."""
+    """Operations on a matrix as a whole."""
 
     n: int
     m: int

@@ -29,7 +29,7 @@ REST = "*"  # stands for the fields that are not named
 
 
 class Inputs(msgspec.Struct, frozen=True):
-    """What a run starts from: arguments by number, fields and derivatives of arguments by name; the
+    """The start of a run: arguments by number, fields and derivatives of arguments by name; the
     others are zero. A state that is `whole` says which cells are active, and else those are that
     hold what is not 0."""
 

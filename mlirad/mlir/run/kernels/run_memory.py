@@ -63,7 +63,7 @@ class RunMemory:
         return self._backlog
 
     def deferred_writes(self, symbol: str) -> LaterWrites | None:
-        """Those to a field: none."""
+        """Return the deferred writes to a field: none."""
         return None
 
     # What the command line names.

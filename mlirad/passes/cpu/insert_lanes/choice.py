@@ -48,7 +48,7 @@ class Candidate(msgspec.Struct, frozen=True):
     ends: tuple[Candidate, ...] = ()  # loops over iterations that were in front of it, or behind
 
     def of_width(self, width: int) -> Candidate:
-        """The same with another number of lanes."""
+        """Return the same candidate with another number of lanes."""
         groups = Groups(self.strides, self.meetings, width)
         return Candidate(
             *(self.loop, self.strides, self.meetings, groups, width),

@@ -110,8 +110,7 @@ def _check_size(pair: Pair) -> None:
 
 
 def _runs(owners: Sequence[Owner]) -> list[str]:
-    """What is done in each run: elements are cleared where they are looked at without being
-    marked."""
+    """Return the work of each run: elements are cleared in runs that check them without marking."""
     clears = any(node not in owner.markers for owner in owners for node in owner.lookers)
     return (
         ["clear"] * clears

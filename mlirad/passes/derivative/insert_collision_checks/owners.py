@@ -1,5 +1,5 @@
-"""Who marks an element as its own, and who looks whose it is, so that every pair of accesses left
-open is checked.
+"""Accesses that mark an element as their own, and accesses that check the mark, so that every pair
+of accesses left open is checked.
 
 Of a pair, one access marks. It is one of which different iterations do not meet, or are refused
 where they do: then an element has one owner. Where neither is (sums, and loads of what is added
@@ -91,8 +91,8 @@ class Owners:
         return next((node for node in fit if node in chosen), fit[0])
 
     def _key(self, owner: Owner) -> Hashable:
-        """What tells owners apart: those of components have the same indices but for constants that
-        are equal."""
+        """Return a key of owners: those of components have the same indices except for equal
+        constants."""
         marker = owner.markers[0]
         return (
             marker.array,

@@ -44,7 +44,7 @@ def share_locals(function: ir.Operation, launches: Parts) -> None:
 
 
 class _Uses:
-    """Which parts of a kernel use what stands at its top level."""
+    """Uses of a kernel's top-level values by its parts."""
 
     def __init__(self, function: ir.Operation, launches: Parts) -> None:
         self.order = block_operations(entry_of(function))

@@ -26,8 +26,8 @@ Emit = Callable[[ir.Value], ir.Value]
 
 @dataclass
 class Updates:
-    """What combines: its name, and the values that a point adds, each made of values of the body:
-    one, the negative of one, a product of two."""
+    """The combination of a reduction: its name, and the values that a point adds, each computed
+    from values of the body: one, the negative of one, a product of two."""
 
     combiner: str = ""
     values: list[Callable[[Emit], ir.Value]] = field(default_factory=list)

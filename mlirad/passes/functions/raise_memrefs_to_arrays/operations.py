@@ -194,7 +194,7 @@ def _copy_elements(source: View, target: View, indices: Sequence[ir.Value] = ())
 
 
 def _forget(body: Body, op: ir.Operation) -> None:
-    """What arrays have no need of."""
+    """Leave out an op that arrays do not need."""
 
 
 def _return(body: Body, op: ir.Operation) -> None:

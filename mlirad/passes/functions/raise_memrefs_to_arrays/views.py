@@ -1,4 +1,4 @@
-"""Where the elements of a memref lie in the array that it is a view of."""
+"""The places of the elements of a memref in the array that it is a view of."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ ARGUMENT = "field.complex_argument"
 
 
 def is_memory(type_: ir.Type) -> bool:
-    """Whether a type is that of memory of complex numbers."""
+    """Return whether a type is that of memory of complex numbers."""
     return isinstance(type_, ir.MemRefType) and isinstance(type_.element_type, ir.ComplexType)
 
 

@@ -1,4 +1,4 @@
-"""What all rules ask of vectors."""
+"""The common interface of vectors for all rules."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MaskedRule: TypeAlias = Callable[[ir.Operation, SplitValues, Scalars | None], Sc
 
 
 def is_vector(type_: ir.Type) -> bool:
-    """Whether a type is a vector type."""
+    """Return whether a type is a vector type."""
     return isinstance(type_, ir.VectorType)
 
 

@@ -21,7 +21,7 @@ _OTHERS = (Arith.CONSTANT,)
 
 
 def is_elementwise(op: ir.Operation) -> bool:
-    """Whether an op does the same with each element."""
+    """Return whether an op does the same with each element."""
     return op.name.startswith(("arith.", "math.")) and op.name not in _OTHERS
 
 

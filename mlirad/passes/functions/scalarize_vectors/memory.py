@@ -58,8 +58,8 @@ def _write_if(
 
 
 class Window:
-    """Where the elements of a vector are in memory: some axes of the vector move along some axes
-    of the memory."""
+    """The places of the elements of a vector in memory: some axes of the vector move along some
+    axes of the memory."""
 
     def __init__(
         self,

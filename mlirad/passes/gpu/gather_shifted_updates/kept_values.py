@@ -140,7 +140,7 @@ class _FixedArray(NamedTuple):
 
 
 class _OpenArray(NamedTuple):
-    """The same on a stack, in row-major order."""
+    """An element per iteration, on a stack in row-major order."""
 
     stack: ir.Value
     extents: list[ir.Value]

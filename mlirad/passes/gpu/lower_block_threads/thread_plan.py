@@ -1,4 +1,4 @@
-"""Which arrays of a block each thread has for itself, and which all share."""
+"""Arrays of a block that each thread has for itself, and arrays that all threads share."""
 
 from __future__ import annotations
 

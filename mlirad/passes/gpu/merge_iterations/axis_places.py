@@ -1,5 +1,4 @@
-"""Where the iterations of a parallel loop are along its last axis: what they touch there, and what
-they ask of it."""
+"""The last axis of a parallel loop: what iterations touch along it, and what they require."""
 
 from __future__ import annotations
 

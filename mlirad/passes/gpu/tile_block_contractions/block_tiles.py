@@ -157,5 +157,5 @@ class _Parts:
         self.sums.store(values, [total], share)
 
     def run(self, values: Values) -> None:
-        """What is never asked for."""
+        """Raise AssertionError: this is never called."""
         raise AssertionError("parts are not checked")

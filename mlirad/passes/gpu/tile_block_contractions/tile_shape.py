@@ -1,4 +1,4 @@
-"""How large tiles are: the one place where that is decided."""
+"""The size of tiles, chosen in this one place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a loop over pairs computes for the pair (j, i), where its iteration is (i, j)."""
+"""Values that a loop over pairs computes for the pair (j, i), if its iteration is (i, j)."""
 
 from __future__ import annotations
 
@@ -105,7 +105,8 @@ class ExchangedPair:
         numbers: PairNumbers,
         values_by_powers: dict[Powers, list[Known]],
     ) -> set[ir.Operation]:
-        """What has to be made, where a value that exists stands for all that it can."""
+        """Return the operations that are still missing, if existing values stand for all that they
+        can."""
         pending, missing_ops = list(values), set[ir.Operation]()
         while pending:
             value = pending.pop()
@@ -119,7 +120,7 @@ class ExchangedPair:
         return missing_ops
 
     def _operations(self) -> list[ir.Operation]:
-        """What an iteration computes and reads, in order."""
+        """Return the operations and reads of an iteration, in order."""
         outer = block_operations(Parallel(self.loop).body)
         body_ops = [*outer[: outer.index(self.inner)], *block_operations(For(self.inner).body)]
         return [op for op in body_ops if self._only_reads(op)]
@@ -144,7 +145,7 @@ class ExchangedPair:
         return opposite
 
     def cost(self) -> float:
-        """What an iteration computes more than before."""
+        """Return the additional work of an iteration."""
         return sum(_cost(op) for op in self._made if enclosing(op) == self.inner)
 
     def take_back(self) -> None:
@@ -153,7 +154,7 @@ class ExchangedPair:
             op.erase()
 
     def _producers_of(self, values: Sequence[ir.Value]) -> set[ir.Operation] | None:
-        """What values are made by; None where something cannot be made anew."""
+        """Return the operations that compute some values; None if one cannot be repeated."""
         producers: set[ir.Operation] = set()
         pending = list(values)
         while pending:

@@ -1,5 +1,4 @@
-"""What a loop over pairs adds to the second element of each, added to the first by the exchanged
-pair."""
+"""Updates of the second element of each pair in a loop, made to the first by the exchanged pair."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class PairNumbers:
         return self._magnitudes.get(number, Number(abs(number.constant), number.powers))
 
     def _inverse(self, number: Number) -> Number:
-        """What a quotient is a product with; it cancels nothing, for a factor may be 0."""
+        """Return the factor that replaces a quotient; it cancels nothing, for a factor may be 0."""
         powers = frozenset(
             (self._factors.setdefault(("inverse", factor), len(self._factors)), times)
             for factor, times in number.powers
@@ -104,7 +104,7 @@ class PairNumbers:
         return self._factors.setdefault(number, len(self._factors))
 
     def _key(self, op: ir.Operation, numbers: list[Number]) -> object:
-        """What operations have in common that give the same."""
+        """Return a key that operations with the same result have in common."""
         attributes = frozenset(
             (name, str(value)) for name, value in attributes_of(op).items() if name != LOOSE
         )

@@ -35,8 +35,8 @@ class Part(NamedTuple):
 
 
 class Guard(msgspec.Struct, frozen=True):
-    """What is tested: the cell of a block, or of a list's block that the item is one of the list.
-    `cell` are the indices of the field of activity."""
+    """A test: of the cell of a block, or of a list's block that the item is one of the list. `cell`
+    are the indices of the field of activity."""
 
     condition: ir.Value
     load: ir.Operation

@@ -98,7 +98,7 @@ def _updates(loop: ir.Operation, group: list[ir.Operation]) -> int:
 
 
 class _Total(msgspec.Struct, frozen=True):
-    """Where copies are added up: an array, of which some axes have indices that are fixed, and some
+    """The array to which copies are added up, some of whose axes have fixed indices, and some
     extents; and how the sums round."""
 
     array: ir.Value

@@ -103,7 +103,7 @@ class SegmentLoops:
         return b.compare(b.SLT, b.add(self.block.first, thread), self.block.limit)
 
     def any(self, mask: ir.Value) -> ir.Value:
-        """Whether a flag of any thread holds, at the insertion point."""
+        """Return whether a flag of any thread holds, at the insertion point."""
         threads = b.for_loop(
             b.index(0), b.index(self.block.size), b.index(1), [b.number(0, b.integer_type(1))]
         )

@@ -14,8 +14,8 @@ from mlirad.ir.walk import at_start, before
 
 
 class Home(NamedTuple):
-    """Where arrays are made: at the start of a block of code, or in front of an operation, there
-    with an axis for so many blocks of threads, and the number of the one that runs."""
+    """The place at which arrays are created: the start of a block of code, or, with an axis for a
+    number of blocks of threads, before an operation."""
 
     code: ir.Block
     loop: ir.Operation | None = None
@@ -59,7 +59,7 @@ class ThreadArrays:
         field.store(value, array, [*self._prefix(), thread])
 
     def load(self, array: ir.Value, thread: ir.Value) -> ir.Value:
-        """What an array has for a thread, at the insertion point."""
+        """Return the value of a thread in an array, at the insertion point."""
         return field.load(array, [*self._prefix(), thread])
 
     def read(self, type_: ir.Type, array: ir.Value, thread: ir.Value) -> ir.Value:

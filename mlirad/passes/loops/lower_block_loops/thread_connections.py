@@ -1,5 +1,5 @@
-"""What segments use of one another: integers that are cheap to compute are computed anew, other
-values wait in arrays of the block."""
+"""Values that segments use of each other: cheap integers are computed again, other values wait in
+arrays of the block."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from mlirad.ir.walk import (
 
 
 class _FirstUse(Enum):
-    """What a block does to a variable before anything else, where it is certain to use it."""
+    """The first use of a variable in a block, if the block is certain to use it."""
 
     NONE, SETS, READS = range(3)
 

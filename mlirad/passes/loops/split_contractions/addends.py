@@ -29,8 +29,8 @@ def update_step(store: ir.Operation) -> tuple[ir.Operation, ir.Value, bool] | No
 
 
 def loop_addends(loop: ir.Operation, position: int) -> list[Term] | None:
-    """What a loop adds to what it carries at a position, with where; None where it does anything
-    else with it."""
+    """Return the terms that a loop adds to what it carries at a position, with their places; None
+    if it does anything else with it."""
     carried, end = For(loop).carried[position], block_operations(For(loop).body)[-1]
     if not _is_only_added_to(carried):
         return None
@@ -38,7 +38,7 @@ def loop_addends(loop: ir.Operation, position: int) -> list[Term] | None:
 
 
 def yielded_value(loop: ir.Operation, position: int) -> ir.Value:
-    """What an iteration hands on."""
+    """Return the value that an iteration passes on."""
     return block_operations(For(loop).body)[-1].operands[position]
 
 
@@ -72,14 +72,14 @@ def chain_addends(value: ir.Value, carried: ir.Value, at: ir.Operation) -> list[
 
 
 def branch_values(value: ir.Value) -> tuple[ir.Value, ir.Value]:
-    """What a result of a branch is where its condition holds, and where it does not."""
+    """Return the values of a result of a branch if its condition holds, and if it does not."""
     position, branch = ir.OpResult(value).result_number, If(ir.OpResult(value).owner.operation)
     then, otherwise = (block_operations(block)[-1].operands[position] for block in branch.blocks)
     return then, otherwise
 
 
 def _is_only_added_to(value: ir.Value) -> bool:
-    """Whether a value has one use, beside those that pass it by a branch."""
+    """Return whether a value has one use, except those that pass it by a branch."""
     users = users_of(value)
     passed = [op for op in users if is_branch(enclosing(op)) and _ends_otherwise(op)]
     return len(users) - len(passed) == 1 or (len(users) == 1 and bool(passed))
@@ -91,7 +91,8 @@ def _ends_otherwise(op: ir.Operation) -> bool:
 
 
 def value_addends(value: ir.Value, at: ir.Operation, is_negative: bool) -> list[Term]:
-    """What a value that an op adds, or takes away, is a sum of: itself, where it is none."""
+    """Return the terms of a value that an op adds or subtracts: the value itself if it is not a
+    sum."""
     op = defining_op(value)
     if op is None or is_bound(op) or len(list(value.uses)) != 1:
         return [(value, at, is_negative)]

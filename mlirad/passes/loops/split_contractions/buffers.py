@@ -31,7 +31,8 @@ class Buffer(NamedTuple):
 
     @property
     def element(self) -> Element:
-        """Where the value of an iteration is, from where the loops begin by now."""
+        """Return the place of the value of an iteration, counted from the present start of the
+        loops."""
         forms = tuple(
             linear_form(For(loop).induction).plus(linear_form(loop.operands[0]), -1)
             for loop in self.loops
@@ -90,8 +91,8 @@ class Buffers:
 
     @property
     def block(self) -> int | None:
-        """How many iterations of the outermost loop all buffers have room for; None where there are
-        no buffers."""
+        """Return the number of iterations of the outermost loop for which all buffers have space;
+        None if there are no buffers."""
         return min(
             (buffer.block for buffer in self.made.values() if buffer is not None), default=None
         )

@@ -200,7 +200,7 @@ def _bounds(loops: Sequence[ir.Operation], limits: LimitsOf) -> Bounds:
 
 
 def _tests(limits: LimitsOf, point: Point, places: Places) -> list[ir.Value]:
-    """Whether a point is within limits."""
+    """Return tests that a point is within limits."""
     tests = []
     for index, index_limits in limits.items():
         span = span_of(index)

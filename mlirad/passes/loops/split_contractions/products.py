@@ -60,7 +60,7 @@ class Product(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def sources(self) -> frozenset[Hashable]:
-        """What the factors are elements of: products of the same go into one nest."""
+        """Return the arrays of the factors: products of the same arrays go into one nest."""
         return frozenset(
             memory_of(factor.memref) if isinstance(factor, Element) else factor.value
             for factor in (self.left, self.right)
@@ -128,7 +128,7 @@ class Sum(msgspec.Struct, frozen=True, eq=False):
 
 
 class NestParts(NamedTuple):
-    """What is taken out of a nest."""
+    """The parts that are taken out of a nest."""
 
     sums: list[Sum]
     updates: list[Update]
@@ -136,7 +136,7 @@ class NestParts(NamedTuple):
 
 
 class Products:
-    """What one nest adds up, where the order of its additions may be another."""
+    """Products that one nest adds up, if it may add them in another order."""
 
     def __init__(self, root: ir.Operation) -> None:
         self.root = root
@@ -195,7 +195,8 @@ class Products:
                         yield Sum(loop, position, tuple(outer[0]), products, target)
 
     def _target(self, loop: ir.Operation, position: int) -> Write | None:
-        """Where a sum goes, and nowhere else; it begins with what is known in front of the nest."""
+        """Return the only place that a sum goes to; it begins with a value that is known before the
+        nest."""
         uses, initial = list(loop.results[position].uses), loop.operands[3 + position]
         store = uses[0].owner.operation if len(uses) == 1 else None
         if store is None or store.name != Memref.STORE or store.block != loop.block:
@@ -281,8 +282,8 @@ class Products:
         return None if path is None else KeptValue(value, tuple(path[0]))
 
     def _is_read(self, op: ir.Operation) -> bool:
-        """Whether an op loads an element that the nest does not change, by indices that are sums
-        of those of loops."""
+        """Return whether an op loads an element that the nest does not change, by indices that are
+        sums of those of loops."""
         memory = memory_of(op.operands[0]) if op.name == Memref.LOAD else None
         if memory is None or (memory in self.written and memory not in self.cleared):
             return False

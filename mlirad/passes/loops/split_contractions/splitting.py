@@ -1,4 +1,4 @@
-"""What is split out of one nest of loops, and made by nests of its own."""
+"""The parts that are split out of one nest of loops and become nests of their own."""
 
 from __future__ import annotations
 

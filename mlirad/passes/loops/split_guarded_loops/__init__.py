@@ -67,7 +67,7 @@ def split_guarded_loops(
 
 
 class _Function:
-    """What is known of the indices of a function, and how much it may still grow."""
+    """The known ranges of the indices of a function, and the amount by which it may still grow."""
 
     def __init__(self, function: ir.Operation, width: int, fast: bool, large: int) -> None:
         self.room = _FUNCTION - len(list(operations(function)))

@@ -1,5 +1,5 @@
-"""What an iteration asks of its index: comparisons, extremes, quotients and remainders, and where
-in a loop their answers change."""
+"""Guards on the index of a loop: comparisons, extremes, quotients and remainders, and the places at
+which their results change."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Guard(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What an op gives: one of its operands, or a number."""
+    """The result of an op: one of its operands, or a number."""
 
     operand: int | None
     number: int = 0
@@ -172,7 +172,8 @@ def _steps(guard: Guard, extents: Known) -> tuple[int, ...]:
 
 
 def _answer(guard: Guard, extents: Known) -> Answer | None:
-    """What a guard gives for all values that indices may have; None where that is not one thing."""
+    """Return the result of a guard for all values that indices may have; None if it is not always
+    the same."""
     extent = extent_of(guard.decider, extents)
     if extent is None or not all(_fits(value, extents) for value in guard.op.operands):
         return None

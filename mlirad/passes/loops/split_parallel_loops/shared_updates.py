@@ -1,4 +1,4 @@
-"""Whether a loop whose threads would meet in updates of memory is faster on one of them."""
+"""Loops that are faster on one thread because threads would meet in updates of memory."""
 
 from __future__ import annotations
 

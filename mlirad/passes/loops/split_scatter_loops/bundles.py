@@ -1,5 +1,5 @@
-"""Which shifted updates are done in one loop: those of one element, and those of other arrays that
-are updated in the same way."""
+"""Bundles of shifted updates that one loop does: those of one element, and those of other arrays
+that are updated in the same way."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def size_of(updates: ShiftedUpdates, bundle: Bundle) -> int:
 
 
 def _target(updates: ShiftedUpdates, update: Update) -> object:
-    """What updates of one element have in common: the array, and the indices without their
-    offsets."""
+    """Return a key that updates of one element have in common: the array, and the indices without
+    their offsets."""
     array, indices = split_access(update.op)
     forms = [linear_form(i) for i in indices]
     return array_root(array), tuple(

@@ -43,7 +43,7 @@ def tile_contractions(
 
 
 def _may_be_one(loop: ir.Operation) -> bool:
-    """Whether a loop gives nothing, and adds a product of elements to one."""
+    """Return whether a loop has no results, and adds a product of elements to an element."""
     return not len(loop.results) and any(map(_adds_product, operations(loop)))
 
 

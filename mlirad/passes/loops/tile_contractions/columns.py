@@ -175,7 +175,7 @@ class Columns:
     def _within(
         self, term: Term, point: Point, start: int, mask: ir.Value | None
     ) -> ir.Value | None:
-        """Where a vector of a term is within its limits, and a mask is on."""
+        """Return a mask of a vector of a term: on if it is within its limits."""
         lanes, column = self.plan.lanes, self.plan.column.value
         for index, limits in term.limits.items():
             at = point[index] if index != column else b.add(point[index], b.index(start))
@@ -194,7 +194,8 @@ class Columns:
         return mask
 
     def _active_lanes(self, left: ir.Value, index: ir.Value) -> ir.Value:
-        """How many lanes are on: all or none for an index that is the same for all of them."""
+        """Return the number of lanes that are on: all or none for an index that is the same for all
+        of them."""
         if index == self.plan.column.value:
             return left
         return b.mul(left, b.index(self.plan.lanes))

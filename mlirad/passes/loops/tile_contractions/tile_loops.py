@@ -25,7 +25,7 @@ class Part(NamedTuple):
 
     @property
     def is_single(self) -> bool:
-        """Whether it certainly is one step."""
+        """Return whether the loop certainly has a single step."""
         low, high = constant_integer(self.lower), constant_integer(self.upper)
         return low is not None and high is not None and 0 < high - low <= self.size
 

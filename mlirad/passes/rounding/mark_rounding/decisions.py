@@ -1,4 +1,4 @@
-"""What a program decides by its floats, and what these are made of."""
+"""Decisions that a program makes by its floats, and the values that these depend on."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Decisions:
                 self._decide(node.operands)
 
     def array(self, node: Node) -> Array:
-        """What tells arrays apart; arguments may be one array given twice."""
+        """Return a key that distinguishes arrays; two arguments may be the same array."""
         if isinstance(node.array, ir.BlockArgument):
             return "arguments", 0
         return node.array

@@ -125,7 +125,7 @@ class Sums:
         return steps
 
     def _after(self, user: Node, value: int) -> list[int] | None:
-        """What a partial sum becomes at a use; None where the use is no step of a sum."""
+        """Return the partial sum after a use; None if the use is no step of a sum."""
         if user.name in _STEPS:
             once = user.operands.count(value) == 1
             return (

@@ -57,7 +57,7 @@ class _Sum:
         terminator.operands[self.position] = self.carried
 
     def total(self) -> ir.Value:
-        """What was carried at first, and the lanes, added in halves."""
+        """Return the initial value plus the lanes, which are added in halves."""
         exact = {EXACT: ir.UnitAttr.get()}
         lanes = b.make(Vector.LOAD, self.vector, [self.lanes, b.index(0)])
         lane_total = reduce_in_halves(lanes, Arith.ADDF, exact)

@@ -208,7 +208,7 @@ class _Lowering:
             b.yield_(values)
 
     def _read(self, op: ir.Operation, copier: Copier) -> Sequence[ir.Value] | None:
-        """What reads and reductions become."""
+        """Return the replacements of reads and reductions."""
         if te.is_read(op):
             with op.location:
                 tensor, *indices = op.operands

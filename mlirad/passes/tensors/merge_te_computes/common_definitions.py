@@ -25,7 +25,7 @@ def merge_common_definitions(entry: ir.Block) -> None:
 
 
 def _key(op: ir.Operation, inside: dict[ir.Value, int]) -> Hashable:
-    """What an op says: values that its regions make are numbered."""
+    """Return a key of an op in which the values that its regions define are numbered."""
     operands = tuple(inside.get(value, value) for value in op.operands)
     attributes = tuple(
         (name, str(attribute))

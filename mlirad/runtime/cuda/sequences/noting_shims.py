@@ -1,4 +1,4 @@
-"""How host code notes a launch, in the LLVM dialect: see `queue.py` for the words."""
+"""Host code that notes a launch, in the LLVM dialect: see `queue.py` for the words."""
 
 from __future__ import annotations
 

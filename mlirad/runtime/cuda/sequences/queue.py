@@ -23,7 +23,7 @@ _SIZES = {"!llvm.ptr": WORD, **ELEMENT_SIZES}
 
 
 class State(IntEnum):
-    """How host code treats a launch."""
+    """The treatment of a launch by host code."""
 
     CLOSED = 0  # launches
     WATCHED = 1  # launches, and notes

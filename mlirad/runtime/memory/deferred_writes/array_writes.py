@@ -32,7 +32,7 @@ class Write(NamedTuple):
         return self.box[0][1]
 
     def outside(self, first: int, last: int) -> list[Write]:
-        """What is left of zeros without some rows."""
+        """Return the parts of zeros that are outside of some rows."""
         ends = ((self.first, min(self.last, first - 1)), (max(self.first, last + 1), self.last))
         return [Write((rows, *self.box[1:]), None) for rows in ends if rows[0] <= rows[1]]
 
@@ -75,22 +75,22 @@ class DeferredWrites(LaterWrites):
         self.is_lent = False  # to somebody who looks at any time
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
+        """Return whether there are any writes."""
         return bool(self._writes)
 
     @property
     def _have_rows(self) -> bool:
-        """Whether zeros may be written to some rows: pieces of memory."""
+        """Return whether zeros may be written to some rows: pieces of memory."""
         return self._memory.flags.c_contiguous
 
     @property
     def are_possible(self) -> bool:
-        """Whether there may ever be any."""
+        """Return whether there may ever be any writes."""
         return self._memory.ndim > 0 and self._memory.nbytes >= LEAST and not self.is_lent
 
     @property
     def are_zeros(self) -> bool:
-        """Whether zeros are to be written to all elements."""
+        """Return whether zeros are to be written to all elements."""
         (write,) = self._writes if len(self._writes) == 1 else (None,)
         return write is not None and write.copy is None and write.box == self._whole
 
@@ -175,7 +175,7 @@ class DeferredWrites(LaterWrites):
                 self.forget()
 
     def forget(self) -> None:
-        """The same, by who holds the lock."""
+        """Forget all writes; the caller holds the lock."""
         self._replace([])
 
     def drop_box(self, box: Box) -> None:
@@ -225,7 +225,7 @@ class DeferredWrites(LaterWrites):
 
     @property
     def are_elsewhere(self) -> bool:
-        """Whether the array has moved."""
+        """Return whether the array has moved."""
         return self._home is not None
 
     def _replace(self, writes: list[Write], rows: slice = _ALL) -> None:
@@ -239,7 +239,7 @@ class DeferredWrites(LaterWrites):
                 self._backlog.arrays.discard(self)
 
     def _span(self, first: int, last: int) -> slice:
-        """Those that have some of a range of rows."""
+        """Return the writes that have some of a range of rows."""
         start = bisect_right(self._firsts, first) - 1
         if start < 0 or self._writes[start].last < first:
             start += 1

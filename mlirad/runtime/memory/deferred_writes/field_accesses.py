@@ -1,4 +1,4 @@
-"""What launches of a kernel do to fields that may have deferred writes."""
+"""Accesses of a kernel's launches to fields that may have deferred writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a launch does to rows of large fields, as `mark-touched-rows` notes it."""
+"""Uses of rows of large fields by a launch, as `mark-touched-rows` notes them."""
 
 from __future__ import annotations
 

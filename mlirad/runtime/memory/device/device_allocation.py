@@ -16,7 +16,7 @@ _PADDING = 16  # bytes: what updates small elements, updates words
 
 
 class Source(Protocol):
-    """Where allocations get their bytes."""
+    """The source of the bytes of allocations."""
 
     def obtain(self, size: int) -> int:
         """The address of so many bytes."""

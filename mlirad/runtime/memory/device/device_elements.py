@@ -39,7 +39,7 @@ class DeviceElements(Elements):
 
     @property
     def place(self) -> Strided:
-        """Where the elements are, as they are."""
+        """Return the places of the elements, as they are."""
         if self._zeros:
             self._zeros.finish()
         return self._place
@@ -64,7 +64,7 @@ class DeviceElements(Elements):
         self._write(self.place.part(box) if box is not None else self._place_to_set(), values)
 
     def _place_to_set(self) -> Strided:
-        """Where the elements are, all of which are about to be set."""
+        """Return the places of the elements, all of which are about to be set."""
         if self._zeros and self.deferred is not None:
             self._zeros.drop()
         return self.place
@@ -137,11 +137,11 @@ class DeviceElements(Elements):
 
     @property
     def key(self) -> Hashable:
-        """What elements these are."""
+        """Return the key of the elements."""
         return self._place.key
 
     def pack(self, address: int) -> Strided:
-        """As many elements side by side at an address."""
+        """Return a dense array of the same size at an address."""
         return self._place.pack(address)
 
     def part(self, box: Box | None) -> DeviceElements:
@@ -193,7 +193,7 @@ def _spread(transfers: Transfers, place: Strided, values: Values) -> None:
 
 
 class _Unreadable:
-    """What NumPy takes for an array, as long as it only asks where the elements are."""
+    """An array whose elements NumPy must not read; only their places may be requested."""
 
     def __init__(self, place: Strided) -> None:
         self.__array_interface__ = {

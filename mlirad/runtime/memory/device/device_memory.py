@@ -28,8 +28,8 @@ _LINE, _ALIGNMENT = 256, 16  # bytes, where copies begin: large ones, small ones
 
 
 class DeviceMemory(Memory):
-    """What a driver allocates. `small`: bytes that are not worth a launch. What is committed
-    lazily, and has `paged_from` bytes or more, lies in pages, if that is given."""
+    """The memory of a driver. `small`: bytes that are not worth a launch. What is committed lazily,
+    and has `paged_from` bytes or more, lies in pages, if that is given."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class DeviceMemory(Memory):
         return DeviceArena(self.transfers, capacity, apart=apart)
 
     def capacity(self) -> Capacity:
-        """What the device has."""
+        """Return the capacity of the device."""
         paged = None if self._paged_from is None else 1 << BYTE_BITS
         return Capacity(
             self.driver.total_memory,

@@ -1,4 +1,4 @@
-"""What a device offers: memory of its own, and copies to it and from it.
+"""The interface of a device: its memory, and copies to and from it.
 
 Everything runs in one order, that of launches, copies and frees as they were asked for (one
 stream): memory may be read, written and freed while a launch that uses it still runs. Sizes are in

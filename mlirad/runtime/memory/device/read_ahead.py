@@ -1,4 +1,5 @@
-"""What Python has read of an allocation, and its neighbours: it asks for them next."""
+"""Elements of an allocation that Python has read, and their neighbors, which it is likely to
+request next."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from mlirad.ir.walk import at_end, entry_of
 
 
 class Operation(Enum):
-    """What is done to the words of some arrays."""
+    """An operation on the words of some arrays."""
 
     COPY = "copy"  # the second to the first
     EXCHANGE = "exchange"  # the first and the second

@@ -39,5 +39,5 @@ class SparseDeviceElements(TouchedElements, DeviceElements):
 
     @property
     def place_of_all(self) -> Hashable:
-        """Where they are."""
+        """Return a key of the place of all elements."""
         return self.place.key

@@ -35,7 +35,7 @@ class Strided:
 
     @property
     def key(self) -> Hashable:
-        """What elements these are."""
+        """Return the key of the elements."""
         return self.address, self.shape, self.strides
 
     @property
@@ -79,17 +79,17 @@ class Strided:
         )
 
     def at_address(self, address: int) -> Strided:
-        """As many elements, lying likewise, from another address on."""
+        """Return an array of the same shape and strides at another address."""
         return Strided(address, self.shape, self.strides, self.itemsize)
 
     def transpose(self, order: Sequence[int]) -> Strided:
-        """The same elements, their axes in another order."""
+        """Return the same elements with their axes in another order."""
         shape, strides = (tuple(of[axis] for axis in order) for of in (self.shape, self.strides))
         return Strided(self.address, shape, strides, self.itemsize)
 
     def pack(self, address: int) -> Strided:
-        """As many elements side by side at an address, the axes in the order that they have
-        here: what lies close together here does so there."""
+        """Return a dense array of the same size at an address, whose axes are in the order of the
+        strides here: elements that are close together here are close together there."""
         if self.is_packed:
             return Strided(address, self.shape, self.strides, self.itemsize)
         strides, step = [0] * len(self.shape), self.itemsize
@@ -106,8 +106,8 @@ def contiguous(address: int, shape: Sequence[int], itemsize: int) -> Strided:
 
 
 class Loops(msgspec.Struct, frozen=True):
-    """How arrays of one shape are gone through together: loops over words of a width, and how many
-    bytes each array goes on with an iteration of each."""
+    """Loops over arrays of one shape together: over words of a width, with the number of bytes by
+    which each array advances per iteration."""
 
     width: int
     extents: tuple[int, ...]

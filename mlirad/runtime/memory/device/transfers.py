@@ -1,4 +1,5 @@
-"""What is done to elements that lie on a device: to the host and from it, and there."""
+"""Operations on elements in a device's memory: copies to the host and from it, and within the
+device."""
 
 from __future__ import annotations
 
@@ -187,7 +188,7 @@ class Transfers:
         arrays: Sequence[Strided],
         numbers: Sequence[int] = (),
     ) -> bool:
-        """What a kernel finds, in a byte."""
+        """Return the flag that a kernel computes, from a byte."""
         with self.pool.lent(WIDEST) as flag:
             self.driver.fill(flag, 0, WIDEST)
             self.launch(operation, joint, arrays, numbers, flag=flag)
@@ -211,7 +212,7 @@ class Transfers:
 
 
 def _address(values: Values) -> int:
-    """Where an array of the host is, found faster than by `ctypes`."""
+    """Return the address of an array of the host, faster than `ctypes` does."""
     address: int = values.__array_interface__["data"][0]
     return address
 

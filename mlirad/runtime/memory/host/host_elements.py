@@ -132,7 +132,7 @@ class HostElements(Elements):
         return isinstance(other, HostElements) and np.shares_memory(self._memory, other._memory)
 
     def within(self, box: Box | None) -> Values:
-        """Where the elements of a box are, writes to which may be deferred."""
+        """Return the elements of a box, writes to which may be deferred."""
         return self._memory if box is None else part(self._memory, box)
 
 

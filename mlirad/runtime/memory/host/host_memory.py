@@ -58,7 +58,8 @@ class HostAllocation(Allocation):
 
     @classmethod
     def next_place(cls) -> int:
-        """How many bytes behind an aligned address a large one starts."""
+        """Return the number of bytes after an aligned address at which a large allocation
+        starts."""
         return next(cls._large) % PLACES * STAGGER
 
     def _lie_in(self, room: Values, start: int, size: int) -> None:
@@ -71,7 +72,7 @@ class HostAllocation(Allocation):
         self.room = Room(self.address, size)
 
     def overrun(self) -> bool:
-        """Whether guard bytes changed, which are then as they were."""
+        """Return whether guard bytes changed, and restore them."""
         touched = any((guard != _UNTOUCHED).any() for guard in self._guards)
         for guard in self._guards:
             guard[...] = _UNTOUCHED
@@ -180,7 +181,7 @@ class HostMemory(Memory):
     def elements_at(
         self, address: int, dtype: DType, shape: Sequence[int], owner: object
     ) -> Elements | None:
-        """What is on the host is NumPy's, or becomes it."""
+        """Return None: elements on the host are NumPy's arrays, or become such."""
         return None
 
     def arena(self, capacity: Capacity, *, apart: bool = False) -> Arena:
@@ -193,7 +194,7 @@ class HostMemory(Memory):
             )
 
     def are_moved(self, size: int) -> bool:
-        """Where copying takes longer than launches look where elements are."""
+        """Return whether copying takes longer than launches with changed addresses."""
         return size >= LEAST_MOVED
 
     def room_to_move(self, dtype: DType, shape: Sequence[int]) -> Values | None:

@@ -31,5 +31,5 @@ class SparseHostElements(TouchedElements, HostElements):
 
     @property
     def place_of_all(self) -> Hashable:
-        """Where they are."""
+        """Return a key of the place of all elements."""
         return self.address, self._view.shape, self._view.strides

@@ -27,7 +27,7 @@ class RowArray(ABC):
 
     @abstractmethod
     def split(self, pieces: Pieces) -> RowArray:
-        """The same in pieces."""
+        """Return the same array in pieces."""
 
     @abstractmethod
     def look(self, places: Places) -> Values:

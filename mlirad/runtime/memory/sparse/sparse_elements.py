@@ -52,7 +52,7 @@ class TouchedElements(SparseElements):
     @property
     @abstractmethod
     def place_of_all(self) -> Hashable:
-        """Where they are."""
+        """Return a key of the place of all elements."""
 
     def settle(self) -> None:
         """Forget what was left in memory."""
@@ -200,8 +200,8 @@ class TouchedElements(SparseElements):
 
 
 def touched_view(ordered: RowArray, nesting: Nesting) -> tuple[Activity | None, TouchedView]:
-    """What is seen of elements by the activity of the blocks around them; and their own, where they
-    are that of a block."""
+    """Return the view of elements by the activity of the blocks around them, and their own
+    activity, if they are that of a block."""
     activity = None if nesting.own_kind is None else Activity(ordered)
     around = [Around(block.depth, block.is_list) for block in nesting.blocks]
     activities = [_activity(block) for block in nesting.blocks]
@@ -242,7 +242,7 @@ def _activity(block: SparseBlock) -> Activity:
 
 
 def _inside(elements: TouchedElements, box: Box, places: tuple[Values, ...]) -> Values:
-    """Which elements of pieces lie in a box."""
+    """Return which elements of pieces are in a box."""
     return elements.touched.inside(tuple(box[axis] for axis in elements.order), places)
 
 

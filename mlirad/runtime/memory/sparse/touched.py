@@ -1,5 +1,5 @@
-"""Which elements in sparse blocks may differ from 0: found from the activity of the blocks, from
-the outermost one inwards, down to pieces of about a page."""
+"""Elements in sparse blocks that may differ from 0: found from the activity of the blocks, from the
+outermost one inwards, down to pieces of about a page."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Around(msgspec.Struct, frozen=True):
 
 
 class Pieces:
-    """How elements, their axes outermost first, fall into pieces: those of the first `depth` axes,
-    after one of them is split in two."""
+    """The division of elements, their axes outermost first, into pieces: those of the first `depth`
+    axes, after one of them is split in two."""
 
     def __init__(self, shape: Sequence[int], itemsize: int, blocks: Sequence[Around]) -> None:
         self.blocks, self.depth, self.group = _choose(shape, itemsize, blocks)

@@ -28,7 +28,7 @@ class Activity:
         self._left: Values | None = None
 
     def look(self, places: Places) -> Values:
-        """What it says, or what was left, at some of its first axes."""
+        """Return the values at some of its first axes, or those that were left."""
         now = self.cells.look(places)
         if self._left is None:
             return now
@@ -95,7 +95,7 @@ class TouchedView:
             activity.leave(block, places, self.pieces)
 
     def pick(self, values: Values, places: Places) -> Values:
-        """What pieces are of values of all elements."""
+        """Return the values of pieces, from values of all elements."""
         view = self.pieces.split(values)
         return view[places] if places else view[np.newaxis]
 
@@ -108,7 +108,7 @@ class TouchedView:
             view[...] = new[0]
 
     def active(self, places: Places) -> Values:
-        """Which elements of pieces are active."""
+        """Return which elements of pieces are active."""
         pieces = self.pieces
         mask = np.ones((len(pieces.keys(places)), *pieces.inner), bool)
         for block, activity in zip(self.around, self.activities):
@@ -124,7 +124,7 @@ class TouchedView:
         return mask
 
     def inside(self, box: Box, places: Places) -> Values:
-        """Which elements of pieces lie in a box, its axes outermost first."""
+        """Return which elements of pieces are in a box, its axes outermost first."""
         mask = np.ones((len(self.pieces.keys(places)), *self.pieces.inner), bool)
         for axis, (low, high) in enumerate(box):
             if low is not None:

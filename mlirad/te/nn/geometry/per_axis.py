@@ -1,4 +1,4 @@
-"""Which axes of a tensor an operator is about, and whether tensors fit each other.
+"""Axes of a tensor that an operator is about, and checks that tensors fit each other.
 
 `caller` is the name of the operator in messages, `argument` that of its parameter.
 """
@@ -65,11 +65,11 @@ def extent_of(caller: str, argument: str, extent: Extent) -> Extent:
     return checked_extent(extent, f"{caller}: {argument}")
 
 
-def axis_of(caller: str, axis: Any, rank: int, argument: str = "axis", named: str = "axis") -> int:
+def axis_of(caller: str, axis: Any, rank: int, argument: str = "axis", named: str = "axes") -> int:
     """An axis, counted from the end where it is negative. Raises TaichiTypeError for none."""
     is_integer = isinstance(axis, int) and not isinstance(axis, bool)
     if not is_integer or not -rank <= axis < rank:
-        refuse(caller, f"{argument}={shown_value(axis)}", f"is not {named} of {rank}")
+        refuse(caller, f"{argument}={shown_value(axis)}", f"is not one of {rank} {named}")
     return int(axis % rank)
 
 
@@ -81,7 +81,7 @@ def axes_of(caller: str, axis: Any, rank: int, argument: str = "axis") -> list[i
     listed = list(axis) if isinstance(axis, tuple | list) else [axis]
     chosen = sorted(axis_of(caller, entry, rank, argument) for entry in listed)
     if len(set(chosen)) < len(chosen):
-        refuse(caller, f"{argument}={shown_value(axis)}", "names one twice")
+        refuse(caller, f"{argument}={shown_value(axis)}", "names an axis twice")
     return chosen
 
 

@@ -43,7 +43,7 @@ class Windows:
 
     @property
     def is_padded(self) -> bool:
-        """Whether windows reach beyond the tensor."""
+        """Return whether windows reach beyond the tensor."""
         return any(self.before) or any(self.behind)
 
     def axes(self) -> list[Axis]:
