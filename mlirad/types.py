@@ -77,12 +77,16 @@ TypeLike = DataType | type[Any] | np.dtype[Any] | str  # what a program may mean
 def from_numpy(dtype: type[Any] | np.dtype[Any] | str) -> DataType:
     """The scalar type of a NumPy type. Raises TypeError for one without a counterpart."""
     if not isinstance(dtype, type | np.dtype | str):  # None would be f64 to NumPy
-        raise TypeError(f"{dtype!r} is no type of numbers: the first argument is one, as ti.f32 is")
+        raise TypeError(
+            f"expected a type of numbers, such as ti.f32, as the first argument, got {dtype!r}"
+        )
     try:
         np.dtype(dtype)
     except TypeError:
-        hint = f": write ti.{dtype}" if dtype in BY_NAME else ", as ti.f32 is"
-        raise TypeError(f"{dtype!r} is no type of numbers{hint}") from None
+        hint = f": write ti.{dtype}" if dtype in BY_NAME else ""
+        raise TypeError(
+            f"expected a type of numbers, such as ti.f32, got {dtype!r}{hint}"
+        ) from None
     try:
         return _BY_NUMPY[np.dtype(dtype)]
     except KeyError:

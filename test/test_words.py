@@ -6,6 +6,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -148,8 +149,15 @@ def test_arguments_of_command_lines_have_help_and_options_their_default() -> Non
     ]
 
 
-FOLDERS = ("ad", "analysis", "dialect", "examples", "frontend", "ir", "lang", "passes", "pipeline")
 OWN = r"\bof (?:its|their|our) own\b"  # a phrase of many messages, which tests of all passes quote
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """Return the syntax trees of the package."""
+    root = DOCS.parent
+    paths = sorted((root / "mlirad").rglob("*.py"))
+    return {str(path.relative_to(root)): ast.parse(path.read_text()) for path in paths}
 
 
 def messages(tree: ast.Module) -> Iterator[str]:
@@ -168,14 +176,23 @@ def messages(tree: ast.Module) -> Iterator[str]:
 
 
 def test_messages_are_plain() -> None:
-    texts = {
-        text
-        for folder in FOLDERS
-        for path in sorted((DOCS.parent / "mlirad" / folder).rglob("*.py"))
-        for text in messages(ast.parse(path.read_text()))
-        if " " in text
-    }
-    assert len(texts) > 1500
+    texts = {text for tree in modules().values() for text in messages(tree) if " " in text}
+    assert len(texts) > 2500
     assert not {word for text in texts for word in re.findall(BRITISH, text, re.IGNORECASE)}
     problems = [problem for text in texts for problem in idioms(text)]
     assert not [problem for problem in problems if not re.search(OWN, problem)]
+
+
+def docstrings() -> Iterator[tuple[str, str]]:
+    """Yield the place and the text of every docstring of the package."""
+    for path, tree in modules().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                yield f"{path}:{getattr(node, 'lineno', 1)}", ast.get_docstring(node) or ""
+
+
+def test_docstrings_begin_with_a_verb_or_a_noun() -> None:
+    texts = [*docstrings()]
+    assert len(texts) > 5000
+    start = re.compile(r"(What|Where|Whether|How|Who|Which|That|Those|It|So|The same)\b")
+    assert not [f"{place}: {text[:60]}" for place, text in texts if start.match(text)]

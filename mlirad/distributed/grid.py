@@ -1,4 +1,4 @@
-"""A grid cut over ranks: who owns which cells, and the cells of neighbours beside them."""
+"""A grid cut over ranks: who owns which cells, and the cells of neighbors beside them."""
 
 from __future__ import annotations
 

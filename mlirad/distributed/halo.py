@@ -1,4 +1,4 @@
-"""Exchanges between neighbours on a grid, as linear maps with their transposes."""
+"""Exchanges between neighbors on a grid, as linear maps with their transposes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Link(msgspec.Struct, frozen=True):
-    """A neighbour `step` away: the cells that it has in its halo, and those of it in ours."""
+    """A neighbor `step` away: the cells that it has in its halo, and those of it in ours."""
 
     step: tuple[int, ...]
     peer: int
@@ -44,11 +44,11 @@ class Cells(Protocol):
     shape: tuple[int, ...]
 
     def links(self) -> list[Link]:
-        """The neighbours."""
+        """The neighbors."""
 
 
 class NeighbourTransfer(Linear):
-    """A message to each neighbour and one from it, for each of some fields."""
+    """A message to each neighbor and one from it, for each of some fields."""
 
     kind: str
 
@@ -72,7 +72,7 @@ class NeighbourTransfer(Linear):
         super().__init__(ranks, self.kind, text, owned, beyond, fields, fields)
 
     def post(self, values: Sequence[Array], back: bool = False) -> Callable[[], Sequence[Array]]:
-        """Send what is in the cells that neighbours have in their halo, or `back` what is in ours;
+        """Send what is in the cells that neighbors have in their halo, or `back` what is in ours;
         what waits for what they send, in the order of the links."""
         into = self.owned if back else self.beyond
         buffers = [_room(piece) for piece in into]
@@ -150,7 +150,7 @@ class Flight:
         return [read(piece, piece.target) for piece in self._transfer.sources]
 
     def finish(self) -> None:
-        """Wait for the neighbours, and fill the halo. Raises TaichiRuntimeError if the cells
+        """Wait for the neighbors, and fill the halo. Raises TaichiRuntimeError if the cells
         that were sent have been written since, or where it was called before."""
         if self._wait is None:
             raise TaichiRuntimeError("this exchange has been finished")

@@ -1,1 +1,1 @@
-"""Pictures as arrays: shapes drawn on them, and what fields and images are as colours."""
+"""Pictures as arrays: shapes drawn on them, and what fields and images are as colors."""

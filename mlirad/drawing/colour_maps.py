@@ -1,4 +1,4 @@
-"""Numbers as colours."""
+"""Numbers as colors."""
 
 from __future__ import annotations
 
@@ -33,6 +33,6 @@ def normalize_range(values: Numbers) -> Numbers:
 
 
 def map_colours(values: Numbers, name: str = "plasma") -> Bytes:
-    """Numbers from 0 to 1 as colours of a map that `cmap` knows, which has matplotlib's. Raises
+    """Numbers from 0 to 1 as colors of a map that `cmap` knows, which has matplotlib's. Raises
     ValueError for an unknown map."""
     return _table(_check_name(name))[(np.clip(np.nan_to_num(values), 0, 1) * 255).astype(np.uint8)]

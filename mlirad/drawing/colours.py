@@ -1,4 +1,4 @@
-"""Colours as bytes, three a row."""
+"""Colors as bytes, three a row."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Bytes = NDArray[np.uint8]
 
 
 def colours_of_integers(value: object, count: int) -> Bytes:
-    """The colours `0xRRGGBB` of so many shapes; one integer is that of all. Raises ValueError for
+    """The colors `0xRRGGBB` of so many shapes; one integer is that of all. Raises ValueError for
     another number of them."""
     integers = as_array(value, "color").reshape(-1)
     if integers.dtype.kind == "f" and not (np.abs(integers.astype(np.float64)) < 2.0**32).all():
@@ -26,7 +26,7 @@ def colours_of_integers(value: object, count: int) -> Bytes:
 
 
 def colours_of_palette(palette: object, indices: object, count: int) -> Bytes:
-    """The colours that indices choose from a list of `0xRRGGBB`. Raises ValueError for indices
+    """The colors that indices choose from a list of `0xRRGGBB`. Raises ValueError for indices
     that are missing, or not of the list."""
     if indices is None:
         raise ValueError("palette must be used together with palette_indices")
@@ -43,7 +43,7 @@ def colours_of_palette(palette: object, indices: object, count: int) -> Bytes:
 
 
 def bytes_of_parts(value: object, count: int) -> Bytes:
-    """Colours given by numbers from 0 to 1, three or four a point; one colour is that of all.
+    """Colors given by numbers from 0 to 1, three or four a point; one color is that of all.
     Raises ValueError for another shape."""
     colours = np.asarray(as_array(value, "color"), dtype=np.float64)
     if not colours.size:

@@ -11,7 +11,7 @@ _AT_ONCE = 1 << 20  # pixels that are looked at together
 
 
 class DepthPicture:
-    """Pixels in rows from the top, with how far what they show is. Places are in pixels; colours
+    """Pixels in rows from the top, with how far what they show is. Places are in pixels; colors
     are from 0 to 1."""
 
     def __init__(self, pixels: Bytes) -> None:
@@ -64,7 +64,7 @@ class DepthPicture:
         self._put(where, depth[number].astype(np.float32), shade)
 
     def triangles(self, corners: Numbers, depth: Numbers, colours: Numbers) -> None:
-        """Draw triangles: corners (n, 3, 2), their depths (n, 3) and colours (n, 3, 3)."""
+        """Draw triangles: corners (n, 3, 2), their depths (n, 3) and colors (n, 3, 3)."""
         low = np.clip(np.floor(corners.min(axis=1)), 0, (self._width, self._height)).astype(int)
         high = np.clip(np.ceil(corners.max(axis=1)), 0, (self._width, self._height)).astype(int)
         spans = (high - low).max(axis=1)

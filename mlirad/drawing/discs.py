@@ -15,7 +15,7 @@ _VAST = 1e7  # pixels, of a radius
 
 
 def draw_discs(pixels: Bytes, centres: Numbers, radii: Numbers, colours: Bytes) -> None:
-    """Draw discs with smooth rims, the later ones above the earlier ones; centres and radii in
+    """Draw discs with smooth rims, the later ones above the earlier ones; centers and radii in
     pixels from the upper left corner."""
     height, width = pixels.shape[:2]
     beyond = np.abs(centres - (width / 2, height / 2)) - (width / 2, height / 2)
@@ -33,7 +33,7 @@ def _pack(colours: Bytes) -> Numbers:
 
 def _alike(radii: Numbers, side: int) -> Iterator[tuple[Numbers | slice, int]]:
     """Discs in order, or, where that takes too many steps, the greater ones first; with how far
-    their pixels are from their centres."""
+    their pixels are from their centers."""
     if not radii.size:
         return
     powers = np.ceil(np.log2(np.maximum(radii, 1))).astype(int)
@@ -51,7 +51,7 @@ def _alike(radii: Numbers, side: int) -> Iterator[tuple[Numbers | slice, int]]:
 
 
 def _draw(pixels: Bytes, centres: Numbers, radii: Numbers, packed: Numbers, reach: int) -> None:
-    """Draw discs of which no pixel is farther than a number of pixels from its centre."""
+    """Draw discs of which no pixel is farther than a number of pixels from its center."""
     height, width = pixels.shape[:2]
     if 2 * reach + 1 > max(width, height):  # all pixels
         columns, rows = (np.arange(n, dtype=np.int32)[None] for n in (width, height))
@@ -77,7 +77,7 @@ def _draw(pixels: Bytes, centres: Numbers, radii: Numbers, packed: Numbers, reac
 def _blend(
     pixels: Bytes, places: Numbers, cover: Numbers, number: Numbers, packed: Numbers
 ) -> None:
-    """Put colours on pixels: of those that cover one whole the last, and above it rims."""
+    """Put colors on pixels: of those that cover one whole the last, and above it rims."""
     flat = pixels.reshape(-1, 4)
     covers = cover >= 1
     inks = packed[number]

@@ -47,7 +47,7 @@ def from_rows(rows: Bytes) -> Bytes:
 
 
 def as_rgb(image: Bytes) -> Bytes:
-    """An image of one to four channels with three: one is grey, two are red and green."""
+    """An image of one to four channels with three: one is gray, two are red and green."""
     channels = image[..., None] if image.ndim == 2 else image
     if channels.shape[2] == 1:
         return np.broadcast_to(channels, (*channels.shape[:2], 3))

@@ -39,7 +39,7 @@ class Picture:
         self.fill(np.zeros(3, np.uint8))
 
     def fill(self, colour: Bytes) -> None:
-        """Give all pixels one colour."""
+        """Give all pixels one color."""
         self.pixels[..., :3] = colour
         self.pixels[..., 3] = 255
 

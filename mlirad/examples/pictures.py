@@ -37,7 +37,7 @@ class Canvas:
         self._draw = ImageDraw.Draw(self._image)
 
     def discs(self, centres: ArrayLike, radius: float, colours: Colour | Sequence[Colour]) -> None:
-        """Draw discs of one radius, of one colour or one for each."""
+        """Draw discs of one radius, of one color or one for each."""
         middles = np.atleast_2d(np.asarray(centres))
         colour_of_each = [colours] * len(middles) if isinstance(colours[0], int) else colours
         for middle, colour in zip(middles, colour_of_each):
@@ -75,7 +75,7 @@ class Canvas:
 
 def shades(values: ArrayLike, size: int, colours: Sequence[Colour]) -> Picture:
     """Return a field over the unit square as a picture: its values from 0 to 1 go through the
-    colours. The first index is x."""
+    colors. The first index is x."""
     turned = np.clip(np.asarray(values).T[::-1], 0, 1)
     stops = np.linspace(0, 1, len(colours))
     painted = np.stack(

@@ -65,7 +65,7 @@ class Smoke(Simulator):
 
     @ti.func
     def relax_cells(self, number: int, colour: int) -> None:
-        """Bring the pressure of every second cell nearer to what its neighbours ask for."""
+        """Bring the pressure of every second cell nearer to what its neighbors ask for."""
         for i, j in ti.ndrange(self.cells, self.cells):
             if (i + j) % 2 == colour:
                 left, right = self.near(i - 1, j), self.near(i + 1, j)

@@ -13,7 +13,7 @@ from mlirad.drawing.picture import Picture
 
 
 class Shapes:
-    """Draws on a picture. Colours are integers `0xRRGGBB`, one for all shapes or one each; points
+    """Draws on a picture. Colors are integers `0xRRGGBB`, one for all shapes or one each; points
     are arrays, fields or lists; radii are in pixels."""
 
     picture: Picture

@@ -336,14 +336,14 @@ def argument_numbers(function: ir.Operation) -> dict[int, int]:
 
 
 def signature_of(module: ir.Operation, name: str) -> Signature:
-    """The parameters of a kernel of a module, which is lowered and was labelled."""
+    """The parameters of a kernel of a module, which is lowered and was labeled."""
     symbol = ir.StringAttr.get(name, module.context)
     inside = block_operations(module.regions[0].blocks[0])
     return signature_of_function(next(op for op in inside if op.attributes["sym_name"] == symbol))
 
 
 def signature_of_function(function: ir.Operation) -> Signature:
-    """The parameters of a lowered kernel, which was labelled."""
+    """The parameters of a lowered kernel, which was labeled."""
     return tuple(
         Parameter(str(type_), _label(attributes))
         for type_, attributes in zip(_parameter_types(function), parameter_attributes(function))

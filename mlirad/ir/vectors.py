@@ -42,7 +42,7 @@ def invert_mask(mask: ir.Value) -> ir.Value:
 def load_lanes(
     memref: ir.Value, indices: Sequence[ir.Value], type_: ir.Type, mask: ir.Value | None = None
 ) -> ir.Value:
-    """Neighbouring elements; 0 where a mask is off, and not touched there."""
+    """Neighboring elements; 0 where a mask is off, and not touched there."""
     if mask is None:
         return b.make(Vector.LOAD, type_, [memref, *indices])
     return b.make(Vector.MASKEDLOAD, type_, [memref, *indices, mask, b.number(0.0, type_)])
@@ -147,7 +147,7 @@ def shift_lanes(vector: ir.Value, count: int) -> ir.Value:
 
 
 def part_of(vector: ir.Value, start: int, lanes: int) -> ir.Value:
-    """Neighbouring lanes."""
+    """Neighboring lanes."""
     kind = ir.VectorType(vector.type)
     if lanes == kind.shape[0]:
         return vector
@@ -164,7 +164,7 @@ def part_of(vector: ir.Value, start: int, lanes: int) -> ir.Value:
 def store_lanes(
     value: ir.Value, memref: ir.Value, indices: Sequence[ir.Value], mask: ir.Value | None = None
 ) -> None:
-    """Write neighbouring elements, but where a mask is off."""
+    """Write neighboring elements, but where a mask is off."""
     if mask is None:
         b.effect(Vector.STORE, [value, memref, *indices])
     else:

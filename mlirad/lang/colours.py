@@ -1,4 +1,4 @@
-"""Colours as triples of numbers between 0 and 1, and as integers `0xRRGGBB`."""
+"""Colors as triples of numbers between 0 and 1, and as integers `0xRRGGBB`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machines of `qd.init(arch=)`, and what a program was initialised with."""
+"""The machines of `qd.init(arch=)`, and what a program was initialized with."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from mlirad.runtime.boxes import Box
 from mlirad.runtime.memory.memory import Arena, Elements, Kept
 from mlirad.runtime.profile import Profile
 
-KEPT, GIVEN_BACK = "kept for derivatives", "given back to memory"
+KEPT, GIVEN_BACK = "kept for derivatives", "restored in memory"
 
 
 class ProfiledArena(Arena):

@@ -195,7 +195,7 @@ class View:
 
 
 def _colours(color: _Colour, per_vertex: object, count: int) -> Numbers:
-    """A colour for each point. Raises ValueError for another number of them."""
+    """A color for each point. Raises ValueError for another number of them."""
     colours = as_array(color if per_vertex is None else per_vertex, "color").astype(float)
     if not colours.ndim or colours.shape[-1] not in (3, 4):
         raise ValueError(
@@ -234,7 +234,7 @@ def _unit(vectors: Numbers) -> Numbers:
 
 
 def _colour(color: object) -> Numbers:
-    """The parts of one colour. Raises ValueError for another number of them than three or four."""
+    """The parts of one color. Raises ValueError for another number of them than three or four."""
     parts_of_one = as_array(color, "color").astype(float)
     if parts_of_one.shape not in ((3,), (4,)) or not np.isfinite(parts_of_one).all():
         raise ValueError(
@@ -244,5 +244,5 @@ def _colour(color: object) -> Numbers:
 
 
 def colour_bytes(color: _Colour) -> Bytes:
-    """Return a colour as bytes."""
+    """Return a color as bytes."""
     return as_bytes(_colour(color))

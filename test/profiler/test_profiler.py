@@ -81,7 +81,7 @@ def test_copies_of_a_tape_are_timed_beside_its_launches() -> None:
             step()
         total()
     kept, given = map(
-        ti.profiler.query_kernel_profiler_info, ("kept for derivatives", "given back to memory")
+        ti.profiler.query_kernel_profiler_info, ("kept for derivatives", "restored in memory")
     )
     value, derivative = 0.0, 1.0
     for _ in range(4):

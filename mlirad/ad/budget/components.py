@@ -1,5 +1,5 @@
-"""Launches that would be run again together, as their results are kept no more: the neighbourhoods
-of dynamic tensor rematerialisation, kept as disjoint sets (Kirisame et al., Dynamic Tensor
+"""Launches that would be run again together, as their results are kept no more: the neighborhoods
+of dynamic tensor rematerialization, kept as disjoint sets (Kirisame et al., Dynamic Tensor
 Rematerialization, ICLR 2021, appendix C.2)."""
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Any program within a budget of memory: what is given up, and made again when a reverse needs it.
 
-Dynamic tensor rematerialisation (Kirisame et al., ICLR 2021) for programs that overwrite memory.
+Dynamic tensor rematerialization (Kirisame et al., ICLR 2021) for programs that overwrite memory.
 Contents are copied where a launch overwrites them, and given up where there is no room. A reverse
 that needs one that was given up has the launches run again that it is made of, in their order, on
 the program's memory, from what is kept. What a reverse displaces of what the program left is kept

@@ -1,5 +1,5 @@
 """Accesses of one block whose elements lie beside one another in each lane, as the components of a
-vector or of a struct do: of neighbouring iterations these are the rows of a table, of which lanes
+vector or of a struct do: of neighboring iterations these are the rows of a table, of which lanes
 have columns. Rows are loaded and stored, and turned into columns by shuffles.
 
 No element is used that lies in front of the first that a lane accesses, or behind the last.
@@ -21,7 +21,7 @@ from mlirad.ir.ops import Memref
 from mlirad.ir.walk import block_operations, operations
 
 ROW = 4  # elements: a quarter of a vector, or half of one, or all of it
-_APART = range(ROW, 65)  # elements between neighbouring iterations
+_APART = range(ROW, 65)  # elements between neighboring iterations
 _BITS = (32, 64)
 
 

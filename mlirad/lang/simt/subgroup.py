@@ -1,5 +1,5 @@
-"""`ti.simt.subgroup`: what 32 neighbouring threads of a block do together. Functions that end in
-`_tiled` work in tiles of `2**log2_size` neighbours."""
+"""`ti.simt.subgroup`: what 32 neighboring threads of a block do together. Functions that end in
+`_tiled` work in tiles of `2**log2_size` neighbors."""
 
 from __future__ import annotations
 

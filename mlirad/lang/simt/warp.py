@@ -1,4 +1,4 @@
-"""`ti.simt.warp`: what 32 neighbouring threads of a block do together, by the names that CUDA has.
+"""`ti.simt.warp`: what 32 neighboring threads of a block do together, by the names that CUDA has.
 Masks name the threads that take part: those that are here do."""
 
 from __future__ import annotations

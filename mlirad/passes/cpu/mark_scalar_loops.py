@@ -3,7 +3,7 @@ would each lie in a cache line of their own.
 
 LLVM's vectorizer scatters such lanes one by one, checks when the loop runs that the address ranges
 of all accesses are apart, and leaves a loop of many times the size, whose accesses later passes
-compare in pairs. In scalar code, neighbours within an iteration (the weights of a neuron) still
+compare in pairs. In scalar code, neighbors within an iteration (the weights of a neuron) still
 become vectors.
 """
 

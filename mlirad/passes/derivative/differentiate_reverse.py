@@ -1,7 +1,7 @@
 """Replace kernels by their reverse: from the adjoints of what a kernel wrote to the adjoints of
 what it read.
 
-Assumes normalised kernels (`mem2reg`, no calls) whose needed loads still hold their values
+Assumes normalized kernels (`mem2reg`, no calls) whose needed loads still hold their values
 (`check-access-rules`). The reverse of a block first computes what it needs anew (see
 `derivatives/needed.py`), then visits its ops backwards. Fields keep their adjoints in the fields
 that their placement names; an ndarray argument marked `field.needs_grad` gets a further argument of

@@ -3,7 +3,7 @@ columns, in registers and always in the same order.
 
 Assumes `split-reductions`, and that iterations of a parallel loop may run in any order. Where its
 last axis is summed, blocks of threads take a row each, or a part of one if there are few, and add
-up what their threads have summed. Otherwise a thread sums along columns, so that neighbours reach
+up what their threads have summed. Otherwise a thread sums along columns, so that neighbors reach
 memory together. Parts of a sum go to an array of the launch, which a second launch adds up. Where
 extents are known at the launch only, the host chooses how many parts there are; blocks of rows are
 warps, for rows may be short. The sums are in slots, for `mem2reg`.
@@ -152,7 +152,7 @@ class _Split:
         self._add_up(cells, buffers, part_count, places, lambda row, p: (row, part_count, p))
 
     def _split_by_columns(self) -> None:
-        """A thread for every element, or several; neighbours have neighbouring elements."""
+        """A thread for every element, or several; neighbors have neighboring elements."""
         part_count = _part_count(self.elements, self.length, _THREADS, self._least_length())
         buffers = self._buffers(part_count, _THREADS)
         marks = {BLOCK_DIM: ir.IntegerAttr.get(b.integer_type(64), self.size)}

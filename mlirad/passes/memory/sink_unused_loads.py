@@ -2,7 +2,7 @@
 
 Behind `insert-first-updates`, an iteration adds to 0 or to what it has read, as a word of the
 launch says, the same in all iterations. What is read then is read within a branch: the elements of
-an iteration together, and those of a short loop over neighbours (`merge-iterations`) in front of
+an iteration together, and those of a short loop over neighbors (`merge-iterations`) in front of
 it, so that they are one access. No other access touches these elements, so loads may move.
 """
 

@@ -5,7 +5,7 @@ Assumes outlined kernels whose blocks have a known size. Upstream's lowering tak
 width, which its conversion to ROCDL gets wrong where the width is no power of two (96 threads are
 three groups), and where it is that of half a wave. Here the width is 32 always, and a thread that
 is missing in the last group is left out. The values are added up as on other GPUs: pairs of
-neighbours, then pairs of pairs.
+neighbors, then pairs of pairs.
 """
 
 from math import prod

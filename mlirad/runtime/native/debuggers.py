@@ -34,7 +34,7 @@ def _codes(loaded: LoadedObject, lines: Sequence[Line], names: Mapping[str, str]
 
 
 def _joined(symbol: Symbol, lines: Sequence[Line]) -> Iterator[Line]:
-    """Yield the lines of a function in the order of its code; neighbours that are one line are
+    """Yield the lines of a function in the order of its code; neighbors that are one line are
     joined, and code of no line belongs to the line before."""
     end = symbol.offset + symbol.size
     last: Line | None = None

@@ -56,8 +56,8 @@ class Covering:
             return
         if ends[0] is None or ends[1] is None:
             raise TaichiDerivativeError(
-                "a read at an index from data has no derivative in a sum whose bounds depend on "
-                "sizes and on the element: for a second derivative, use te.jvp of the first one",
+                "cannot differentiate a read at an index from data, in a sum whose bounds depend "
+                "on sizes and on the element: for a second derivative, use te.jvp of the first one",
                 source_location(op.location),
             )
         self.extents.append(b.index(max(ends[1][1] - ends[0][0], 0)))

@@ -66,7 +66,7 @@ def copied(module: ir.Module) -> ir.Module:
 
 
 def make_launchable(module: ir.Operation, entry: ir.Operation) -> None:
-    """Have a function be the only public one, its arguments labelled, its memrefs addresses."""
+    """Have a function be the only public one, its arguments labeled, its memrefs addresses."""
     for op in _functions(module):
         if op != entry and op.name == Func.FUNC and not is_private(op):
             op.attributes["sym_visibility"] = ir.StringAttr.get("private")

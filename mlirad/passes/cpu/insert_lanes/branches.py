@@ -114,7 +114,7 @@ def _is_harmless(values: Values, op: ir.Operation) -> bool:
 
 
 def _is_side_by_side(values: Values, indices: list[ir.Value], memref: ir.Value) -> bool:
-    """Return whether lanes access neighbouring elements, so that a masked access does without those
+    """Return whether lanes access neighboring elements, so that a masked access does without those
     that are not active."""
     if memref in values.strides.private:
         return False

@@ -190,7 +190,7 @@ def _last_axes(memory: ir.Value, start: Sequence[ir.Value], shape: Sequence[int]
 
 
 def load(op: ir.Operation, vectors: SplitValues) -> Scalars:
-    """Read neighbouring elements."""
+    """Read neighboring elements."""
     memory, *start = op.operands
     shape = shape_of(op.results[0].type)
     window = _last_axes(memory, start, shape)
@@ -198,7 +198,7 @@ def load(op: ir.Operation, vectors: SplitValues) -> Scalars:
 
 
 def store(op: ir.Operation, vectors: SplitValues) -> Scalars:
-    """Write neighbouring elements."""
+    """Write neighboring elements."""
     vector, memory, *start = op.operands
     shape = shape_of(vector.type)
     window = _last_axes(memory, start, shape)
@@ -208,7 +208,7 @@ def store(op: ir.Operation, vectors: SplitValues) -> Scalars:
 
 
 def masked_load(op: ir.Operation, vectors: SplitValues) -> Scalars:
-    """Read neighbouring elements if their bits are set."""
+    """Read neighboring elements if their bits are set."""
     memory, *start, mask, other = op.operands
     shape = shape_of(mask.type)
     window = _last_axes(memory, start, shape)
@@ -217,7 +217,7 @@ def masked_load(op: ir.Operation, vectors: SplitValues) -> Scalars:
 
 
 def masked_store(op: ir.Operation, vectors: SplitValues) -> Scalars:
-    """Write neighbouring elements if their bits are set."""
+    """Write neighboring elements if their bits are set."""
     memory, *start, mask, vector = op.operands
     shape = shape_of(mask.type)
     window = _last_axes(memory, start, shape)
@@ -262,7 +262,7 @@ def _ranks(bits: Scalars) -> list[ir.Value]:
 
 
 def expand_load(op: ir.Operation, vectors: SplitValues) -> Scalars:
-    """Read neighbouring elements into the lanes whose bits are set."""
+    """Read neighboring elements into the lanes whose bits are set."""
     memory, *start, mask, other = op.operands
     bits = vectors.of(mask)
     lanes = zip(bits, _ranks(bits), vectors.of(other), strict=True)

@@ -24,7 +24,7 @@ LEAST = 8  # iterations that pay for a thread, and threads that pay for its atom
 class Shares(msgspec.Struct, frozen=True):
     """The iterations of an index that the element does not tell are shared out to `count` threads,
     each of which takes every so many-th, or to as many as the host finds (None); `is_last`: threads
-    next to one another take neighbouring ones."""
+    next to one another take neighboring ones."""
 
     index: ir.Value
     count: int | None

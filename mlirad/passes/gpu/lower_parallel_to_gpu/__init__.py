@@ -1,7 +1,7 @@
 """Parallel loops to GPU launches, one thread an iteration.
 
 The blocks of a box of several axes are boxes too (`block_shape.py`), so that no thread divides to
-find its place: threads that are neighbours in a warp are neighbours along the last axis. Where the
+find its place: threads that are neighbors in a warp are neighbors along the last axis. Where the
 extents are known at the launch only, the host chooses how wide a block is, and its threads stride
 over rows that the grid has no blocks for. Boxes that no such block fits are counted through.
 

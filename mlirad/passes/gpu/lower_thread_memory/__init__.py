@@ -1,7 +1,7 @@
 """Stacks and local arrays of iterations as memory that the host allocates: a buffer for all
 threads, with a column for each.
 
-Slot k of thread t lies at k · threads + t, so that neighbours read and write side by side. A loop
+Slot k of thread t lies at k · threads + t, so that neighbors read and write side by side. A loop
 whose iterations need columns becomes one of a bounded number of threads that stride over the box,
 and use their columns again: at most `threads`, and no more than have space in `megabytes` (but a
 block of 128). What is known to be small, up to 128 bytes, is a thread's allocate_for_thread.

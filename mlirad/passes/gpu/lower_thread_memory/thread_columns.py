@@ -84,7 +84,7 @@ def is_short(op: ir.Operation) -> bool:
 def allocate_for_threads(
     op: ir.Operation, extents: Sequence[ir.Value], threads: ir.Value | None
 ) -> ir.Value:
-    """Memory of all threads, or of one, at the insertion point: that of neighbours lies side by
+    """Memory of all threads, or of one, at the insertion point: that of neighbors lies side by
     side."""
     sizes = [*extents] if threads is None else [*extents, threads]
     constants = [constant_integer(size) for size in sizes]

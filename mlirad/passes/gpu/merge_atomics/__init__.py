@@ -1,4 +1,4 @@
-"""Sums that go to neighbours in memory as one instruction, `red.global.add.v4.f32` and its kin,
+"""Sums that go to neighbors in memory as one instruction, `red.global.add.v4.f32` and its kin,
 which chips from sm_90 on have.
 
 Runs on kernels in LLVM's dialect. `llvm.atomicrmw fadd` of f32 and f16 without a use are merged if

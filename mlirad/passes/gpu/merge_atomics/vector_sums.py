@@ -92,7 +92,7 @@ def _is_set(bit: ir.Value) -> ir.Value:
 
 
 def _add(vector: _Vector, address: ir.Value, values: Sequence[ir.Value]) -> None:
-    """Add neighbours by one instruction."""
+    """Add neighbors by one instruction."""
     pointer = b.make(Llvm.ADDRSPACECAST, ir.Type.parse("!llvm.ptr<1>"), [address])
     if vector.register == "h":
         values = [b.make(Llvm.BITCAST, b.integer_type(16), [value]) for value in values]

@@ -1,8 +1,8 @@
 """Threads that take 16 bytes at a time of what large loops stream through.
 
-A parallel loop that does little with elements that lie next to those of its neighbours is bound by
+A parallel loop that does little with elements that lie next to those of its neighbors is bound by
 how many bytes are on the way: of f32, a thread takes four iterations, and LLVM makes vector
-accesses of theirs (`streams.py`). Where iterations read the elements of their neighbours, as those
+accesses of theirs (`streams.py`). Where iterations read the elements of their neighbors, as those
 of a stencil do, or begin and end anywhere in a row, a thread takes those of 16 aligned bytes
 (`neighbours.py`).
 

@@ -1,7 +1,7 @@
 """Loops whose iterations touch elements of one row that are some steps apart, as a stencil's do.
 
 Before: an iteration an element, of rows that begin and end anywhere. After: an iteration has the
-elements of 16 aligned bytes; of large boxes those of two rows, if neighbouring rows read the same.
+elements of 16 aligned bytes; of large boxes those of two rows, if neighboring rows read the same.
 If all of these are in the box, and whatever they ask of their places is as in most places, each
 step is done for all of them before the next: what they read lies side by side, and what two of them
 read is read once, and stays in registers. Else they run one after another.
@@ -35,7 +35,7 @@ from mlirad.passes.gpu.merge_iterations.axis_places import Group, Places
 from mlirad.passes.gpu.merge_iterations.whole_rows import WIDEST, Rows
 
 _MOST_OPS = 128
-ROWS = 2  # that a thread takes, if iterations of neighbouring ones read the same
+ROWS = 2  # that a thread takes, if iterations of neighboring ones read the same
 _LEAST_FOR_ROWS = 1 << 20  # iterations: with four a thread, as many threads as a large GPU holds
 
 
@@ -109,7 +109,7 @@ def _elements(straight: list[ir.Operation], places: Places, rows: Rows) -> _Elem
 
 
 def _shares_rows(elements: _Elements, places: Places) -> bool:
-    """Return whether iterations of neighbouring rows read the same elements."""
+    """Return whether iterations of neighboring rows read the same elements."""
     rows: dict[object, set[int]] = {}
     for op in elements:
         array, indices = split_access(op)
@@ -120,7 +120,7 @@ def _shares_rows(elements: _Elements, places: Places) -> bool:
 
 
 class _Merged:
-    """A loop of which an iteration takes a group of neighbours, `count` of a row."""
+    """A loop of which an iteration takes a group of neighbors, `count` of a row."""
 
     def __init__(self, loop: Parallel, places: Places, elements: _Elements, group: Group) -> None:
         self.loop, self.places, self.elements, self.group = loop, places, elements, group
@@ -153,7 +153,7 @@ class _Merged:
             op.erase()
 
     def _together(self, straight: list[ir.Operation], firsts: _Values) -> None:
-        """Do every step for all neighbours before the next."""
+        """Do every step for all neighbors before the next."""
         neighbours: list[_Values] = [
             {axis: b.add(firsts[axis], b.index(n)) for axis, n in zip(self.group, numbers)}
             for numbers in product(*map(range, self.group.values()))

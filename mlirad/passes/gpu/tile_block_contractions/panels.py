@@ -14,7 +14,7 @@ from mlirad.ir.gpu.box_points import Axis, Point, Values
 from mlirad.ir.walk import at_end
 
 TRIPS = 8  # of the sum, that a panel is of
-VECTOR = 4  # neighbours that are read at once; so many lie between rows, so that threads that store
+VECTOR = 4  # neighbors that are read at once; so many lie between rows, so that threads that store
 # to several rows meet no bank twice
 _BUFFERS = 2  # one is read while the other is written
 
@@ -46,7 +46,7 @@ class Panel:
 
     def _place(self, thread: ir.Value, q: int, width: int) -> tuple[ir.Value, ir.Value]:
         """Return where the element `q` of a thread lies in rows of `width` elements, and in which
-        row. Neighbouring threads have neighbouring elements."""
+        row. Neighboring threads have neighboring elements."""
         if width <= self.threads:
             across, down = b.rem(thread, b.index(width)), b.div(thread, b.index(width))
             return across, b.add(down, b.index(q * (self.threads // width))) if q else down

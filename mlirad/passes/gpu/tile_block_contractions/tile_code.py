@@ -255,7 +255,7 @@ def _is_any_nan(values: Sequence[ir.Value]) -> ir.Value:
 
 
 def _vectors(number: ir.Value, size: int, count: int) -> list[ir.Value]:
-    """Return which rows of a tile a thread has, in fours that lie side by side: those of neighbours
+    """Return which rows of a tile a thread has, in fours that lie side by side: those of neighbors
     are next to one another, so that they reach all banks of the block's memory."""
     stride = size // count
     return [b.add(number, b.index(group * stride)) for group in range(count // VECTOR)]

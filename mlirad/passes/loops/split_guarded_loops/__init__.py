@@ -1,6 +1,6 @@
 """Split loops where conditions on their index change, so that most iterations have none.
 
-A stencil that looks whether a neighbour is inside (`if i > 0`), that stays at the border
+A stencil that looks whether a neighbor is inside (`if i > 0`), that stays at the border
 (`max(i - 1, 0)`) or goes around it (`(i + 1) % n`) does so at every element, and the loop is
 vector code only with masks and gathers, if at all. Here such a loop becomes three: the iterations
 in front of the longest stretch in which nothing changes, the stretch, without what is decided

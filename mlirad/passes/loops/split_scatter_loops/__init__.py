@@ -2,7 +2,7 @@
 that it updates.
 
 The reverse of a stencil adds to `g[i - 1, j]`, `g[i + 1, j]`, `g[i, j - 1]` ... from iteration (i,
-j): neighbouring iterations meet, so the updates would have to be atomic and no loop over them
+j): neighboring iterations meet, so the updates would have to be atomic and no loop over them
 becomes lanes. All of them are sums, so they may be done in any order: here, for every row p of the
 target, one inner loop for each update, run for the iteration `i = p - offset` that reaches row p.
 Guards that are bounds of a loop variable become bounds of its loop.

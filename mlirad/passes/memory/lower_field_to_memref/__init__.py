@@ -2,7 +2,7 @@
 
 Before: accesses name arrays (`field.get`, arguments, `field.alloca`). After: every function takes,
 behind its own arguments, one `!llvm.ptr` for each field it uses, ndarrays arrive as a pointer and
-their extents, and the results of a public function leave through a pointer; all are labelled
+their extents, and the results of a public function leave through a pointer; all are labeled
 (`ir/signature.py`). Layout trees are noted on the module (`dialect/noted_trees.py`).
 """
 

@@ -32,7 +32,7 @@ _VIEWS = {
 
 
 class Access(NamedTuple):
-    """An operation that reads or writes an element. Neighbours may lie on two pages."""
+    """An operation that reads or writes an element. Neighbors may lie on two pages."""
 
     op: ir.Operation
     position: int  # of the memory among its operands

@@ -4,7 +4,7 @@ nothing but the trips.
 Assumes fields as memrefs, and sums marked `field.lanes`: what a loop carries and yields with
 something added. Term k of such a sum goes to lane k mod 16, and the lanes are added in halves at
 the end, so that the sum is the same to the bit in every mode of a kernel, whatever else its loops
-hold there. Where all of a loop is sums of neighbouring elements, or of functions of
+hold there. Where all of a loop is sums of neighboring elements, or of functions of
 these, 16 terms are a vector.
 """
 

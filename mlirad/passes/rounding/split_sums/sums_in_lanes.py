@@ -94,7 +94,7 @@ class _Lanes:
 
     @staticmethod
     def suit(loop: ir.Operation, sums: list[_Sum]) -> bool:
-        """Return whether a loop is all sums, of what is computed alike for neighbouring
+        """Return whether a loop is all sums, of what is computed alike for neighboring
         elements."""
         body = loop.regions[0].blocks[0]
         ops = block_operations(body)[:-1]

@@ -129,7 +129,7 @@ class Loops(msgspec.Struct, frozen=True):
 
 
 def loops(arrays: Sequence[Strided], *, by_element: bool = False) -> Loops:
-    """The fewest loops, the innermost one over neighbours of the first array, over the widest
+    """The fewest loops, the innermost one over neighbors of the first array, over the widest
     words; or over elements."""
     first = arrays[0]
     if all(array.is_packed for array in arrays) and not by_element:
