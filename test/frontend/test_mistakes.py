@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import linecache
 import math
 import random
@@ -816,6 +817,23 @@ class TestGradients:
         with pytest.raises(AttributeError, match=r"'step' cannot be replaced: ti\.ad\.grad_rep"):
             step.grad = step  # type: ignore
         step.grad()
+
+    def test_of_kernels_are_not_arrays(self) -> None:
+        @ti.kernel
+        def step():
+            pass
+
+        message = (
+            r"^step\.grad is not an array: step\.grad\(\.\.\.\), with the arguments of the launch"
+        )
+        with pytest.raises(TypeError, match=message):
+            step.grad[0]  # type: ignore
+        with pytest.raises(TypeError, match=message):
+            step.grad[0] = 1.0  # type: ignore
+        with pytest.raises(AttributeError, match=message):
+            step.grad.fill(0)  # type: ignore
+        assert not hasattr(step.grad, "to_numpy") and inspect.isfunction(type(step).grad)
+        assert copy.copy(step).grad.args != step.grad.args  # each runs its own reverse
 
     @pytest.mark.parametrize("name", ["backward", "grad"])
     def test_of_functions(self, name: str) -> None:

@@ -27,7 +27,7 @@ from mlirad.kernel.module import KernelModule
 from mlirad.lang.arguments.array_buffer import allocations
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.kernels.kernel_declaration import KernelDeclaration
-from mlirad.lang.kernels.kernel_names import KernelNames
+from mlirad.lang.kernels.kernel_names import KernelNames, runs_reverse
 from mlirad.lang.kernels.kernel_variants import KernelVariants
 from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.kernels.read_only import check_arrays
@@ -130,6 +130,7 @@ class Kernel(KernelNames):
         validates = recorder is not None and recorder.validates
         return AutodiffMode.VALIDATION if validates else AutodiffMode.NONE
 
+    @runs_reverse
     def grad(self, *args: Any, **kwargs: Any) -> None:
         """Run the reverse of this kernel at the present state: adjoints of its outputs flow to its
         inputs."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, NoReturn, TypeVar, cast
 
 from mlirad.errors import did_you_mean
 
@@ -26,10 +28,58 @@ _CURES = {
 }
 
 
+_Method = TypeVar("_Method", bound=Callable[..., None])
+
+
+class _Reverse(partial[None]):
+    """A kernel's `grad`: a call runs the reverse, and any other use is an error."""
+
+    def _refuse(self, kind: type[Exception]) -> NoReturn:
+        name = self.args[0].__name__
+        raise kind(
+            f"{name}.grad is not an array: {name}.grad(...), with the arguments of the launch, "
+            f"runs the reverse of kernel '{name}', and x.grad is the gradient of a field x"
+        )
+
+    def __getitem__(self, key: object) -> NoReturn:
+        self._refuse(TypeError)
+
+    def __setitem__(self, key: object, value: object) -> NoReturn:
+        self._refuse(TypeError)
+
+    if not TYPE_CHECKING:  # which would take every attribute to be there
+
+        def __getattr__(self, name):
+            if name.startswith("_"):  # Python's own
+                raise AttributeError(name)
+            self._refuse(AttributeError)
+
+
+class _ReverseMethod:
+    """A method that each kernel keeps as its `_Reverse`, from the first use on."""
+
+    def __init__(self, function: Callable[..., None]) -> None:
+        self.function = function
+
+    def __get__(self, kernel: object, kind: object = None) -> Callable[..., None]:
+        if kernel is None:
+            return self.function
+        reverse = vars(kernel)["grad"] = _Reverse(self.function, kernel)
+        return reverse
+
+
+def runs_reverse(method: _Method) -> _Method:
+    """Decorate the method of kernels that runs their reverse."""
+    return cast("_Method", _ReverseMethod(method))
+
+
 class KernelNames:
     """Errors for attributes that a kernel does not have, and for one that must not be replaced."""
 
     __name__: str
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in vars(self).items() if name != "grad"}
 
     if not TYPE_CHECKING:  # which would take every attribute to be there
 
