@@ -55,7 +55,7 @@ class OuterAdjoints:
         return had_values and gradient not in self._set
 
     def note_set(self, gradients: Iterable[str]) -> None:
-        """What is recorded gives gradients values."""
+        """Note that recorded launches give gradients values."""
         self._set.update(gradients)
 
     def is_set(self, gradient: str) -> bool:
