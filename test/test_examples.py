@@ -148,3 +148,16 @@ def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
         done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert "throw" in done.stdout
+
+
+def test_a_simulator_runs_by_the_name_of_its_module(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "mlirad.examples.wave", "--small", "--iterations", "1"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "1 steps in" in done.stdout
+    assert (tmp_path / "wave.mp4").exists() or (tmp_path / "wave.gif").exists()

@@ -165,5 +165,10 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
+def run_module(name: str) -> int:
+    """Run the command line of one simulator, for `python -m mlirad.examples.NAME`."""
+    return run([name, *sys.argv[1:]])
+
+
 if __name__ == "__main__":
     raise SystemExit(run(sys.argv[1:]))

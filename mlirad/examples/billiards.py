@@ -104,3 +104,9 @@ class Billiards(Simulator):
         colours = [INK, SKY, GOLD, *[(SKY, ROSE, LEAF)[k % 3] for k in range(self.balls - 3)]]
         canvas.discs(self.place.to_numpy(), RADIUS, colours)
         return canvas.picture()
+
+
+if __name__ == "__main__":
+    from mlirad.examples.__main__ import run_module
+
+    raise SystemExit(run_module("billiards"))

@@ -132,3 +132,9 @@ class Electric(Simulator):
         canvas.path(way, 0.012, GOLD)
         canvas.discs(way[-1], 0.025, GOLD)
         return canvas.picture()
+
+
+if __name__ == "__main__":
+    from mlirad.examples.__main__ import run_module
+
+    raise SystemExit(run_module("electric"))

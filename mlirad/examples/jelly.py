@@ -114,3 +114,9 @@ class Jelly(Material):
         shaded: list[Colour] = [(int(r), int(g), int(b)) for r, g, b in colour]
         canvas.discs(seen(places[order]), 0.5 * SIDE / self.count ** (1 / 3), shaded)
         return canvas.picture()
+
+
+if __name__ == "__main__":
+    from mlirad.examples.__main__ import run_module
+
+    raise SystemExit(run_module("jelly"))

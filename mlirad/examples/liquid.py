@@ -124,3 +124,9 @@ class Liquid(Material):
         canvas.discs(left + scale * self.x.to_numpy(), radius, shaded)
         canvas.path(left + scale * np.array(glass), 0.012, INK)
         return canvas.picture()
+
+
+if __name__ == "__main__":
+    from mlirad.examples.__main__ import run_module
+
+    raise SystemExit(run_module("liquid"))

@@ -175,3 +175,9 @@ class Rigid(Simulator):
             canvas.path([*corners, corners[0]], 2 * RADIUS, colour)
             canvas.discs(corners, RADIUS, colour)
         return canvas.picture()
+
+
+if __name__ == "__main__":
+    from mlirad.examples.__main__ import run_module
+
+    raise SystemExit(run_module("rigid"))

@@ -155,3 +155,9 @@ class Robot(Simulator):
             canvas.path(x[pair], 0.012, ROSE if muscle else SKY)
         canvas.discs(x, 0.012, INK)
         return canvas.picture()
+
+
+if __name__ == "__main__":
+    from mlirad.examples.__main__ import run_module
+
+    raise SystemExit(run_module("robot"))

@@ -107,3 +107,9 @@ class Silhouettes(Simulator):
     def picture(self, size: int, number: int) -> Picture:
         picture = shades(self.shadow.to_numpy()[number - 1], size, [NIGHT, (90, 70, 60), GOLD])
         return outline(picture, self.seen.to_numpy()[number - 1])
+
+
+if __name__ == "__main__":
+    from mlirad.examples.__main__ import run_module
+
+    raise SystemExit(run_module("silhouettes"))

@@ -150,3 +150,9 @@ class Smoke(Simulator):
     def picture(self, size: int, number: int) -> Picture:
         picture = shades(self.smoke.to_numpy()[number], size, [NIGHT, ROSE, GOLD])
         return outline(picture, self.target.to_numpy())
+
+
+if __name__ == "__main__":
+    from mlirad.examples.__main__ import run_module
+
+    raise SystemExit(run_module("smoke"))

@@ -117,3 +117,9 @@ class Walker(Material):
         radius = 0.75 * np.sqrt(self.volume)
         canvas.discs(self.x.to_numpy(), radius, [colours[k] for k in self.muscle.to_numpy()])
         return canvas.picture()
+
+
+if __name__ == "__main__":
+    from mlirad.examples.__main__ import run_module
+
+    raise SystemExit(run_module("walker"))

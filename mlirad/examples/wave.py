@@ -105,3 +105,9 @@ class Wave(Simulator):
     def picture(self, size: int, number: int) -> Picture:
         picture = shades(0.5 + 0.5 * self.height.to_numpy(), size, [SKY, NIGHT, GOLD])
         return outline(picture, self.image.to_numpy())
+
+
+if __name__ == "__main__":
+    from mlirad.examples.__main__ import run_module
+
+    raise SystemExit(run_module("wave"))
