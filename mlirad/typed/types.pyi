@@ -1,5 +1,6 @@
 """`ti.types`: the types of parameters and of elements."""
 
+from collections.abc import Iterator
 from typing import Any, Protocol, TypeAlias
 
 from mlirad.lang.types_namespace import argpack as argpack
@@ -29,6 +30,7 @@ class ndarray(Protocol, metaclass=ArrayKind):
 
     @property
     def shape(self) -> Any: ...
+    def __iter__(self) -> Iterator[Any]: ...
     def __getitem__(self, key: Any, /) -> Any: ...
     def __setitem__(self, key: Any, value: Any, /) -> None: ...
 
