@@ -24,7 +24,7 @@ def checkpointed(
     steps: Iterable[Any] | Callable[[Any], Any],
     over: Iterable[Any] | None = None,
     *,
-    state: Target | Sequence[Target],
+    state: Target | Sequence[Target] | None = None,
     snapshots: int | None = None,
     memory: int | str | None = None,
     scratch: Target | Sequence[Target] = (),
@@ -59,6 +59,11 @@ def checkpointed(
             is too low, or a step writes a field that is not listed.
         TaichiTypeError: the state is not a list of fields and ti.ndarrays.
     """
+    if state is None:
+        raise TaichiTypeError(
+            "ti.ad.checkpointed() takes state=, the fields that a step writes, and snapshots= or "
+            "memory=: ti.ad.checkpointed(range(100), state=[x, v], snapshots=10)"
+        )
     tape = _tape()
     declared = declared_of(state, scratch, snapshots, memory)
     if over is None:

@@ -53,10 +53,15 @@ def check(
             )
     if isinstance(loss, Tape):
         if run is not None:
-            raise TaichiTypeError("ti.ad.check takes a tape, or a loss and what computes it")
+            raise TaichiTypeError(
+                "ti.ad.check takes a tape, or a loss and the function that computes it, not both"
+            )
         _check_tape(fields, loss, rel)
-    elif run is None:
-        raise TaichiTypeError("ti.ad.check takes a tape, or a loss and what computes it")
+    elif not callable(run):
+        raise TaichiTypeError(
+            "ti.ad.check takes a tape, or a loss and the function that computes it: "
+            "ti.ad.check(loss, x, run), not ti.ad.check(loss, x, run())"
+        )
     else:
         _check_program(fields, loss, run, rel)
     names = ", ".join(f"'{field.symbol}' ({_count(field)})" for field in fields)

@@ -39,8 +39,9 @@ class ProgramFunction:
 
     def __init__(self, name: str, run: Callable[[], Any], inputs: object, output: object) -> None:
         if not callable(run):
+            cure = ": pass the function, run, and not its result, run()" if run is None else ""
             raise TaichiTypeError(
-                f"{name} expected a function that launches kernels, got {type(run).__name__}"
+                f"{name} expected a function that launches kernels, got {type(run).__name__}{cure}"
             )
         if inputs is None or output is None:
             raise TaichiTypeError(

@@ -14,6 +14,7 @@ from mlirad.errors import TaichiTypeError
 from mlirad.frontend.python.calls.transforms import Transform
 from mlirad.frontend.python.source.function import Function
 from mlirad.lang.field.field import Field
+from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import Target
 
 Targets = Target | Sequence[Target]
@@ -22,7 +23,7 @@ Targets = Target | Sequence[Target]
 def grad(
     function: Any,
     argnums: int | Sequence[int] = 0,
-    *,
+    *unnamed: object,
     inputs: Targets | None = None,
     output: Targets | None = None,
     head: object = None,
@@ -55,7 +56,7 @@ def grad(
             float, the result is not a scalar, the function has side effects, or an array has the
             wrong shape.
     """
-    if _is_program(function, "grad", argnums, inputs, output, head, override):
+    if _is_program(function, "grad", argnums, unnamed, inputs, output, head, override):
         called = value_and_grad(
             function, inputs=inputs, output=output, head=head, override=override
         )
@@ -71,7 +72,7 @@ def grad(
 def value_and_grad(
     function: Any,
     argnums: int | Sequence[int] = 0,
-    *,
+    *unnamed: object,
     inputs: Targets | None = None,
     output: Targets | None = None,
     head: object = None,
@@ -79,7 +80,9 @@ def value_and_grad(
 ) -> Any:
     """Return a function that computes both the result of a `@ti.func`, or the outputs of a program,
     and the gradient; see `grad`."""
-    if not _is_program(function, "value_and_grad", argnums, inputs, output, head, override):
+    if not _is_program(
+        function, "value_and_grad", argnums, unnamed, inputs, output, head, override
+    ):
         return Derivative("value_and_grad", function, argnums)
     program = ProgramFunction("ti.ad.grad", function, inputs, output)
     heads, overrides = program.heads(head), dict(override or {})
@@ -93,7 +96,7 @@ def value_and_grad(
 def jvp(
     function: Any,
     argnums: int | Sequence[int] = 0,
-    *,
+    *unnamed: object,
     inputs: Targets | None = None,
     output: Targets | None = None,
 ) -> Any:
@@ -105,7 +108,7 @@ def jvp(
     the result. For a program, give `inputs` and `output`: the returned function takes an array for
     each input, then `tangent`, one array or a tuple.
     """
-    if not _is_program(function, "jvp", argnums, inputs, output):
+    if not _is_program(function, "jvp", argnums, unnamed, inputs, output):
         return Derivative("jvp", function, argnums)
     program = ProgramFunction("ti.ad.jvp", function, inputs, output)
 
@@ -119,7 +122,7 @@ def jvp(
 def vjp(
     function: Any,
     argnums: int | Sequence[int] = 0,
-    *,
+    *unnamed: object,
     inputs: Targets | None = None,
     output: Targets | None = None,
     override: Mapping[Field, Callable[[Any], Any]] | None = None,
@@ -131,7 +134,7 @@ def vjp(
     of the result. For a program, give `inputs` and `output`: the returned function takes an array
     for each input, then `adjoint`, one array for the output or a tuple.
     """
-    if not _is_program(function, "vjp", argnums, inputs, output, None, override):
+    if not _is_program(function, "vjp", argnums, unnamed, inputs, output, None, override):
         return Derivative("vjp", function, argnums)
     program = ProgramFunction("ti.ad.vjp", function, inputs, output)
 
@@ -145,7 +148,7 @@ def vjp(
 def jacobian(
     function: Any,
     argnums: int | Sequence[int] = 0,
-    *,
+    *unnamed: object,
     inputs: Targets | None = None,
     output: Targets | None = None,
     mode: str | None = None,
@@ -181,7 +184,7 @@ def jacobian(
         `ti.ad.jacobian(run, inputs=x, output=y)(np.zeros(3))` has shape (2, 3) if `y` has two
         elements.
     """
-    if not _is_program(function, "jacobian", argnums, inputs, output, mode, width):
+    if not _is_program(function, "jacobian", argnums, unnamed, inputs, output, mode, width):
         return Derivative("jacobian", function, argnums)
     program = ProgramFunction("ti.ad.jacobian", function, inputs, output)
     return _with_name(jacobian_function(program, mode, width), function, "jacobian")
@@ -193,9 +196,20 @@ def forward(function: Any, argnums: int | Sequence[int] = 0) -> Any:
     return Derivative("forward", function, argnums)
 
 
-def _is_program(function: Any, kind: str, argnums: int | Sequence[int], *options: object) -> bool:
+def _is_program(
+    function: Any,
+    kind: str,
+    argnums: int | Sequence[int],
+    unnamed: Sequence[object],
+    *options: object,
+) -> bool:
     """Return whether derivatives of a program are asked for. Raises TaichiTypeError where it is
-    both or neither."""
+    both or neither, or fields are passed without their keywords."""
+    if unnamed or isinstance(argnums, Field | Ndarray):
+        raise TaichiTypeError(
+            f"ti.ad.{kind} takes the fields of a program by name: "
+            f"ti.ad.{kind}(run, inputs=x, output=loss)"
+        )
     if all(option is None for option in options):
         return False
     if isinstance(function, Function | Transform):

@@ -209,7 +209,7 @@ class Versions:
             read,
             place,
             f"{name}, read at {read} and needed by the gradient, was changed in Python before the "
-            f'launch at {place}; use rules="save" to keep it',
+            f"launch at {place}",
         )
         needed = hull([needed_box for region in regions.values() for needed_box in region.boxes])
         self._satisfy(key, _without_ends(needed, elements))
@@ -238,11 +238,11 @@ class Versions:
 
     def _allow(self, key: Key, read: str, written: str, why: str) -> None:
         if self.rules == "refuse":
-            raise TaichiRuntimeError(
-                why
-                or f"{_name(key)}, read at {read} and needed by the gradient, is overwritten at "
-                f'{written}; use rules="save" to keep it'
+            reason = why or (
+                f"{_name(key)}, read at {read} and needed by the gradient, is overwritten at "
+                f"{written}"
             )
+            raise TaichiRuntimeError(f'{reason}; use rules="save" to keep it')
 
     def key_of(self, footprint: Footprint, launch: Launch) -> Key:
         """Return what stands for the array of an access."""

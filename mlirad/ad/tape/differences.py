@@ -20,6 +20,7 @@ from mlirad.ad.tape.suspects import suspicious
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.callers import program_frame
 from mlirad.lang.field.field import Field
+from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import Target
 from mlirad.runtime.derivative_kind import ADJOINT
 from mlirad.runtime.program import Program
@@ -38,12 +39,19 @@ def fields_of(wrt: object, user: str) -> list[Field]:
     for field in fields:
         if not isinstance(field, Field) or not field.has(ADJOINT):
             name = (
-                f"field '{field.symbol}', which has none"
+                f"field '{field.symbol}', which has none: declare it with needs_grad=True"
                 if isinstance(field, Field)
-                else f"a {type(field).__name__}"
+                else f"a {type(field).__name__}{_field_instead(field)}"
             )
             raise TaichiTypeError(f"{user} takes fields that have a gradient, not {name}")
     return fields
+
+
+def _field_instead(value: object) -> str:
+    """Return what to pass in place of something that is no field."""
+    if isinstance(value, Ndarray):
+        return ": copy it into one inside of the program, x.copy_from(a), and check x"
+    return ""
 
 
 def check_loss_type(loss: Target) -> None:

@@ -24,7 +24,19 @@ def check_is_flag(clear_gradients: object) -> None:
         )
 
 
-class OtherNames:
+class TapeClass(type):
+    """The class of `Tape`, which is no tape."""
+
+    def __enter__(cls) -> NoReturn:
+        raise TaichiTypeError(
+            "ti.ad.Tape is a class: `with ti.ad.Tape(loss):` makes a tape for a loss"
+        )
+
+    def __exit__(cls, *details: object) -> None:
+        pass
+
+
+class OtherNames(metaclass=TapeClass):
     """Errors for names of other systems, with what to write instead."""
 
     def __getattr__(self, name: str) -> NoReturn:

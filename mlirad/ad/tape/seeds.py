@@ -44,6 +44,12 @@ def check_loss(loss: object) -> None:
                 "Gradients of loss are not allocated, please set needs_grad=True for all ndarrays "
                 "that are required by autodiff."
             )
+    elif isinstance(loss, list | tuple):
+        raise TaichiRuntimeError(
+            f"The loss of `Tape` must be a 0-D field, got {type(loss).__name__}: add several "
+            "losses up in one field, or seed each with `with ti.ad.Tape() as tape: ...`, "
+            "tape.grad({loss: 1.0, other: 1.0})"
+        )
     else:
         raise TaichiRuntimeError(
             f"The loss of `Tape` must be a 0-D field, got {type(loss).__name__}: write "

@@ -28,6 +28,7 @@ from mlirad.lang.callers import caller, program_frame
 from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.kernel import Kernel
 from mlirad.lang.kernels.launch import LaunchedKernel
+from mlirad.lang.keywords import refuse_unknown
 from mlirad.lang.recorder import GivenGradient, Target
 from mlirad.runtime.explanation import Explanation
 from mlirad.runtime.program import Program, program
@@ -87,7 +88,8 @@ class Tape(OtherNames):
             under `rules="refuse"`.
         TaichiAssertionError: `validation`, `anomaly` or `grad_check` (a relative difference of more
             than a hundredth, or a loss that is not in f64) found an error.
-        TaichiTypeError: an entry of `grad_check` is not a field with a gradient.
+        TaichiTypeError: an entry of `grad_check` is not a field with a gradient, or a keyword is
+            unknown.
         TaichiMemoryError: the memory limit is too low; the message gives the lowest limit that
             works.
         ValueError: `rules` has another value.
@@ -102,7 +104,9 @@ class Tape(OtherNames):
         rules: str = "save",
         anomaly: bool = False,
         memory: int | float | str | None = None,
+        **unknown: object,
     ) -> None:
+        refuse_unknown("ti.ad.Tape", unknown, Tape)
         check_is_flag(clear_gradients)
         if rules not in RULES:
             raise ValueError(f"expected rules= as one of {', '.join(RULES)}, got {rules!r}")
@@ -153,7 +157,9 @@ class Tape(OtherNames):
         return self.recording.ledger.entries
 
     def __enter__(self) -> Tape:
-        assert not self.entered, "Tape can be entered only once."
+        assert not self.entered, (
+            "Tape can be entered only once. Make one for each run: `with ti.ad.Tape(loss):`"
+        )
         current = program()
         self.order.prepare(self.loss)
         if current.threads.recorder is not None:
