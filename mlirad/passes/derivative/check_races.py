@@ -20,7 +20,7 @@ from mlirad.analysis.races.overwrite import Neighbours, Overwrites, Place
 from mlirad.analysis.races.witness import Iteration, Witness
 from mlirad.analysis.trips import certainly_runs
 from mlirad.bindings import ir
-from mlirad.dialect.field import AllocaOp, is_load, is_store, replaces
+from mlirad.dialect.field import AllocaOp, is_load, is_store, replaces, split_access
 from mlirad.errors import of_accesses
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.reports.location import source_location
@@ -108,6 +108,13 @@ def _how(write: Node) -> str:
     return "written here without an atomic" if is_store(write) else "replaced here"
 
 
+def _sum_instead(node: Node, write: Node) -> str:
+    """Return a hint for one element that all iterations write, which may be meant as a sum."""
+    if not is_store(write) or [*split_access(node.op)[1]] != [*split_access(write.op)[1]]:
+        return ""
+    return "write `+=`, which is atomic, to add up what iterations compute; otherwise "
+
+
 def _refuse(
     node: Node, write: Node, is_certain: bool, iterations: tuple[Iteration, Iteration] | None = None
 ) -> NoReturn:
@@ -123,7 +130,8 @@ def _refuse(
         else f" (iterations {_format(iterations[0])} and {_format(iterations[1])})"
     )
     message = (
-        f"{shown_array(node.array)} {reason}{example}, so its gradient is not defined: {cure(node)}"
+        f"{shown_array(node.array)} {reason}{example}, so its gradient is not defined: "
+        f"{_sum_instead(node, write)}{cure(node)}"
     )
     places = [
         place

@@ -337,8 +337,12 @@ def _messages(module: ir.Module, name: str) -> list[Message]:
 
 
 def _warn(messages: Sequence[Message]) -> None:
-    """Warn of lines of the program; Python shows each below its message."""
-    for message in messages:
+    """Warn of lines of the program, once of each; Python shows it below its message."""
+    lines = {
+        (message.text, message.place and (message.place.file, message.place.line)): message
+        for message in messages
+    }
+    for message in lines.values():
         if message.place is None:
             warnings.warn(message.text, stacklevel=2)
         else:
