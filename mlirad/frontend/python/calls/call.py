@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -80,7 +81,33 @@ def _call(t: Translator, node: ast.Call) -> Any:
         return replacement(*positional, **named)
     is_static = t.builder.static_arguments > 0
     refuse_counterpart(callee, [*positional, *named.values()], is_static=is_static)
-    return call_python(callee, positional, named, t.new_objects, t.builder.region)
+    try:
+        return call_python(callee, positional, named, t.new_objects, t.builder.region)
+    except TypeError as error:
+        inner = error.__traceback__ and error.__traceback__.tb_next
+        if inner is not None and inner.tb_next is None:  # no code of the callee has run
+            _refuse_call(callee, positional, named, ast.unparse(node.func))
+        raise
+
+
+def _refuse_call(callee: Any, positional: list[Any], named: dict[str, Any], name: str) -> None:
+    """Raise TaichiTypeError if an object is no function, or does not have these parameters."""
+    if not callable(callee):
+        is_hidden = name in vars(builtins)
+        raise TaichiTypeError(
+            f"'{name}' is {'an' if isinstance(callee, int) else 'a'} {type(callee).__name__} here, "
+            "and no function"
+            + (": the program gives the name of Python's function to it" if is_hidden else "")
+        )
+    try:
+        parameters = inspect.signature(callee)
+    except (TypeError, ValueError):  # a function of C without a signature
+        return
+    try:
+        parameters.bind(*positional, **named)
+    except TypeError as error:
+        plain = [p.replace(annotation=p.empty) for p in parameters.parameters.values()]
+        raise TaichiTypeError(f"{name}{inspect.Signature(plain)}: {error}") from None
 
 
 def _is_of_compile_time(t: Translator, callee: Any, positional: list[Any]) -> bool:

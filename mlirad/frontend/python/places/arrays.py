@@ -111,7 +111,7 @@ class ArrayRef(Array, msgspec.Struct, metaclass=AbstractStruct):
                 "Negative indices are not supported in Taichi kernels. The last element is "
                 "x[x.shape[0] - 1]"
             )
-        check_rank(self.name or "array", len(self.shape), indices)
+        check_rank(self.name or "array", len(self.shape), indices, len(self.element_shape))
         if any(self.offset):
             indices = [index - start for index, start in zip(indices, self.offset)]
         if not current().debug and not current().region.is_in_branch():
@@ -144,6 +144,8 @@ def _difference(value: object) -> str:
         return "a whole field or array is not a number: its elements are x[i]"
     if isinstance(value, str):
         return "a kernel computes with numbers, and keeps texts for print only"
+    if value is None:
+        return "the function that was called returns no value here: give each path a return"
     return "shapes differ"
 
 
@@ -193,7 +195,10 @@ class ElementPlace(Place):
             if isinstance(value, Matrix):
                 actual = shown_type(value.shape, ex.dtype_of(value.entries[0]))
             expected = shown_type(self.shape, self.array.dtype)
-            raise TaichiTypeError(f"cannot assign '{actual}' to '{expected}': {_difference(value)}")
+            reason = _difference(value)
+            if isinstance(value, Matrix) and self._is_scalar:
+                reason += ": a.dot(b), a.norm(), and a[0] are scalars"
+            raise TaichiTypeError(f"cannot assign '{actual}' to '{expected}': {reason}")
         return [cast_for_store(v, self.array.dtype) for v in values]
 
     def store(self, value: Value) -> None:

@@ -47,7 +47,7 @@ class ListPlace(Place):
         """The place of an entry, or the entry if it has none. Raises TaichiTypeError for an
         index of run time."""
         if isinstance(key, Expr):
-            raise needs_static_index("list")
+            raise needs_static_index("list", self.entries)
         return self.entries[key]
 
     def slice_at(self, key: Sequence[Any]) -> Place:
@@ -90,7 +90,7 @@ class TuplePlace(Place):
         """The value of an entry, which has no place of its own. Raises TaichiTypeError for an index
         of run time."""
         if isinstance(key, Expr):
-            raise needs_static_index("tuple")
+            raise needs_static_index("tuple", self.entries)
         return self.entries[key].load()
 
     def slice_at(self, key: Sequence[Any]) -> Any:

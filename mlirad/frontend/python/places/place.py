@@ -143,12 +143,19 @@ class VariablePlace(Place):
         return VariablePlace(self.variable, shape.flat_index(tuple(flat_indices(key))))
 
 
-def needs_static_index(kind: str) -> TaichiTypeError:
+def needs_static_index(kind: str, entries: Iterable[object]) -> TaichiTypeError:
     """Return the error for an entry of a Python object whose index is known only at run time."""
+    are_numbers = all(ex.is_scalar(e) or isinstance(e, list | tuple | Place) for e in entries)
+    cure = (
+        "put the numbers into a field, or pass them as an argument of type "
+        "ti.types.ndarray(); a short ti.Vector(...) takes any index"
+        if are_numbers
+        else "the index of a loop over ti.static(range(n)) is, and so is a parameter of type "
+        "ti.template()"
+    )
     return TaichiTypeError(
         f"a {kind} is a constant of the compiled kernel, so its index must be known at compile "
-        "time: put the numbers into a field, or pass them as an argument of type "
-        "ti.types.ndarray(); a short ti.Vector(...) takes any index"
+        f"time: {cure}"
     )
 
 
@@ -272,10 +279,18 @@ def indices_in(key: Subscript) -> list[Any]:
     return [] if len(indices) == 1 and indices[0] is None else indices
 
 
-def check_rank(name: str, rank: int, indices: Sequence[Any]) -> None:
+def check_rank(name: str, rank: int, indices: Sequence[Any], components: int = 0) -> None:
     """Raise TaichiIndexError for a wrong number of indices."""
     if len(indices) != rank:
-        raise TaichiIndexError(
-            f"{name} has {rank} index axes, but is accessed with {len(indices)} indices: "
-            f"{name}[{', '.join('ijklmnop'[:rank]) or 'None'}] is an element"
-        )
+        raise TaichiIndexError(wrong_rank(name, rank, len(indices), components))
+
+
+def wrong_rank(name: str, rank: int, count: int, components: int = 0) -> str:
+    """Return what is wrong with so many indices of an array, and what to write instead; its
+    elements may have axes of `components`."""
+    axes = "1 index axis" if rank == 1 else f"{rank} index axes"
+    indices = "1 index" if count == 1 else f"{count or 'no'} indices"
+    element = f"{name}[{', '.join('ijklmnop'[:rank]) or 'None'}]"
+    entry = f"{element}[{', '.join('rc'[:components])}]" if components else ""
+    cure = f"{element} is an element" + (f", and {entry} is an entry of it" if entry else "")
+    return f"{name} has {axes}, but is accessed with {indices}: {cure}"

@@ -36,10 +36,29 @@ def convert_result(t: Translator, declared: Any, value: object, *, warns: bool =
             raise TaichiSyntaxError(f"the kernel is declared to return {len(declared)} values")
         return tuple(convert_result(t, d, v, warns=warns) for d, v in zip(declared, value))
     if not ex.is_scalar(value):
-        raise TaichiSyntaxError(
-            f"the kernel is declared to return a scalar, but returns a {type(value).__name__}"
+        is_class = isinstance(declared, type) and declared not in (int, float, bool)
+        subject = (
+            f"'-> {declared.__name__}' does not state what is returned"
+            if is_class
+            else f"the kernel is declared to return a scalar, but returns a {type(value).__name__}"
         )
+        raise TaichiSyntaxError(f"{subject}{_type_instead(value)}")
     return (cast_for_store if warns else ex.cast)(value, t.resolve(declared))
+
+
+def _type_instead(value: object) -> str:
+    """Return a hint how to declare a result like a value."""
+    if isinstance(value, list) and value and all(map(ex.is_scalar, value)):
+        value = Matrix(value)
+    if isinstance(value, Matrix):
+        kind = "vector" if value.ndim == 1 else "matrix"
+        sizes = ", ".join(map(str, value.shape))
+        dtype = ex.dtype_of(value.entries[0])
+        return f": write '-> ti.types.{kind}({sizes}, ti.{dtype})'"
+    if isinstance(value, tuple) and all(map(ex.is_scalar, value)):
+        types = ", ".join(f"ti.{ex.dtype_of(entry)}" for entry in value)
+        return f": write '-> tuple[{types}]'"
+    return ""
 
 
 def convert(t: Translator, dtype: Any, arguments: list[Any]) -> Any:

@@ -37,6 +37,11 @@ BINARY = {
     ast.LShift: operator.lshift,
     ast.RShift: operator.rshift,
 }
+_NO_OPERANDS: tuple[tuple[type, str], ...] = (  # and what to write instead
+    (complex, "ti.Vector([re, im]) is a complex number, and ti.math.cmul multiplies two"),
+    (type(None), "the function that was called returns no value here: give each path a return"),
+    (str, "a kernel computes with numbers, and keeps texts for print only"),
+)
 COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
 
@@ -158,9 +163,24 @@ def _apply(operation: Callable[..., Any], *operands: Any) -> Any:
     """Apply an operator of Python. Raises TaichiTypeError for whole fields, too."""
     try:
         return operation(*operands)
-    except TypeError:
+    except TypeError as error:
         refuse_whole(*operands)
-        raise
+        trace = error.__traceback__
+        is_raised_inside = trace is not None and trace.tb_next is not None
+        if is_raised_inside or not any(isinstance(o, Expr | Matrix | None) for o in operands):
+            raise
+        names = " and ".join(map(_named, operands))
+        cures = [cure for kind, cure in _NO_OPERANDS if any(type(o) is kind for o in operands)]
+        cure = f": {cures[0]}" if cures else ""
+        raise TaichiTypeError(f"this operator does not apply to {names}{cure}") from None
+
+
+def _named(operand: object) -> str:
+    if isinstance(operand, Expr):
+        return f"a scalar of type {operand.dtype}"
+    if isinstance(operand, Matrix):
+        return f"a value of shape {operand.shape}"
+    return "None" if operand is None else f"a {type(operand).__name__}"
 
 
 def _and(left: Expr | Matrix | bool, right: Expr | Matrix | bool) -> Any:
@@ -193,9 +213,10 @@ def _attribute(t: Translator, node: ast.Attribute) -> Any:
             raise TaichiCompilationError(
                 f"a whole field or array has no '{node.attr}' in a kernel: use its elements x[i] "
                 "in a loop"
-            ) from error
+            ) from None
         text = str(error)
-        raise TaichiCompilationError(f"{text}{'' if text.endswith('?') else cure}") from error
+        has_cure = text.endswith("?") or ": " in text
+        raise TaichiCompilationError(f"{text}{'' if has_cure else cure}") from None
     if is_module_of_program(base):
         t.builder.note_name(vars(base), node.attr, value)
     elif is_of_program(base) and not callable(value):
@@ -230,7 +251,8 @@ def _subscript(t: Translator, node: ast.Subscript) -> Any:
     if isinstance(base, Matrix):
         return ValuePlace(base).at(key)
     if isinstance(key, Expr):
-        raise needs_static_index(type(base).__name__)
+        entries = base.values() if isinstance(base, dict) else base
+        raise needs_static_index(type(base).__name__, entries)
     _refuse_store(node, f"an entry of a {type(base).__name__}")
     return base[key]
 

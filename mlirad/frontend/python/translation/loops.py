@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 from msgspec.structs import replace
 
 from mlirad.bindings import ir
@@ -45,11 +46,15 @@ from mlirad.ir import build
 from mlirad.ir.gpu.blocks import DEFAULT_BLOCK
 from mlirad.types import i32, i64
 
+_NO_ELSE = (
+    "'else' of a loop is not supported: set a variable before `break`, and test it after the loop"
+)
+
 
 @handles(ast.For)
 def _for(t: Translator, node: ast.For) -> None:
     if node.orelse:
-        raise TaichiSyntaxError("'else' of a loop is not supported")
+        raise TaichiSyntaxError(_NO_ELSE)
     domain = t.visit(node.iter)
     options, t.loop_options = t.loop_options, {}
     if isinstance(domain, Static):
@@ -110,6 +115,15 @@ def _box(domain: object) -> list[Bounds]:
         return [(0, n) for n in block.shape]
     if isinstance(domain, Expr):
         raise TaichiTypeError("cannot loop over a scalar: did you mean range(...)?")
+    if isinstance(domain, np.ndarray):
+        raise TaichiSyntaxError(
+            "cannot loop over an array of NumPy: pass it to a parameter of type ti.types.ndarray()"
+        )
+    if isinstance(domain, int | float):
+        raise TaichiSyntaxError(
+            f"cannot loop over the number {domain}: range(n) is a loop over numbers, and a "
+            "parameter of type ti.template() takes a field to loop over"
+        )
     raise TaichiSyntaxError(
         f"cannot loop over a {type(domain).__name__}; lists are unrolled with ti.static(...), and "
         "range(n) and ti.ndrange(n, m) are loops over numbers"
@@ -133,11 +147,19 @@ def _check_targets(t: Translator, target: ast.expr, count: int, is_grouped: bool
                 f"Variable '{name}' is already declared in the outer scope and cannot be used as "
                 "loop variable"
             )
+    is_tuple = isinstance(target, ast.Tuple | ast.List)
     if not is_grouped and count > 1 and len(names) != count:
         raise TaichiSyntaxError(
             "Ndrange for loop with number of the loop variables not equal to the dimension of "
-            f"the ndrange is not supported: {len(names)} variables for {count} axes; use "
-            "ti.grouped for a single vector"
+            f"the ndrange is not supported: {len(names)} variables for {count} axes; write `for "
+            f"{', '.join('ijklmnop'[:count])} in ...:`, or use ti.grouped for a single vector"
+        )
+    if is_tuple and len(names) != count:
+        grouped = "ti.grouped gives a single vector, `for I in ti.grouped(x):`"
+        raise TaichiSyntaxError(
+            f"expected {len(names)} values to unpack, got {count}: the loop has {count} "
+            f"{'axis' if count == 1 else 'axes'}, and "
+            + (grouped if is_grouped else "its index is a single number, `for i in x:`")
         )
 
 
@@ -340,7 +362,7 @@ def _inside(step: Expr | int, stop: Expr, stride: Expr) -> Callable[[Expr], Expr
 @handles(ast.While)
 def _while(t: Translator, node: ast.While) -> None:
     if node.orelse:
-        raise TaichiSyntaxError("'else' of a loop is not supported")
+        raise TaichiSyntaxError(_NO_ELSE)
     if is_do_while(t, node):
         do_while(t, node)
         return

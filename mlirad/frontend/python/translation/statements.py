@@ -236,7 +236,8 @@ def _expr(t: Translator, node: ast.Expr) -> None:
 @handles(ast.FunctionDef)
 def _function_def(t: Translator, node: ast.FunctionDef) -> None:
     raise TaichiSyntaxError(
-        f"Function definition is not allowed in 'ti.{'kernel' if t.frame.is_kernel else 'func'}'."
+        f"Function definition is not allowed in 'ti.{'kernel' if t.frame.is_kernel else 'func'}'. "
+        f"Define '{node.name}' outside of it, with @ti.func"
     )
 
 
@@ -330,8 +331,14 @@ def _leave(t: Translator, word: str) -> None:
 def _return(t: Translator, node: ast.Return) -> None:
     frame = t.frame
     if any(loop.parallel for loop in frame.loops) or (frame.is_kernel and t.in_parallel):
+        cure = (
+            "`continue` ends an iteration"
+            if node.value is None
+            else "put the value into a variable or a field in the loop, and return it after the "
+            "loop, or put ti.loop_config(serialize=True) before the loop"
+        )
         raise TaichiSyntaxError(
-            "Return inside non-static if/for is not supported in a parallel loop"
+            f"Return inside non-static if/for is not supported in a parallel loop: {cure}"
         )
     value = None if node.value is None else t.visit_value(node.value)
     if frame.is_kernel or frame.return_type is not None:

@@ -38,6 +38,15 @@ def handles(*nodes: type[ast.AST]) -> Callable[[Handler], Handler]:
     return register
 
 
+def _is_raised_here(error: BaseException) -> bool:
+    """Return whether the code that raised an error is ours, so that its lines say nothing."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    module = "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", ""))
+    return module.startswith(("mlirad.", "torch_mlir."))
+
+
 class Static:
     """A value known while translating, marked by `ti.static(...)`: a loop over it is unrolled."""
 
@@ -91,7 +100,8 @@ class Translator:
             raise error.at(place) from error.__cause__
         except _PYTHON_FAULTS as error:
             kind = TaichiTypeError if isinstance(error, TypeError) else TaichiCompilationError
-            raise kind(f"{type(error).__name__}: {error}", place) from error
+            cause = None if _is_raised_here(error) else error
+            raise kind(f"{type(error).__name__}: {error}", place) from cause
 
     def visit_value(self, node: ast.AST) -> Any:
         """Translate an expression to a value; variables and places are read."""

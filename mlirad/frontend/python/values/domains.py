@@ -35,12 +35,10 @@ class NdRange:
             else:
                 self.bounds.append((0, item))
         for bound in itertools.chain.from_iterable(self.bounds):
-            if isinstance(bound, float | str | bytes | None | dict) or (
-                isinstance(bound, Expr) and bound.dtype.is_float
-            ):
+            if not _is_integer(bound):
                 raise TaichiTypeError(
                     "Every argument of ndrange should be an integer scalar or a tuple/list of "
-                    "(int, int)"
+                    f"(int, int), not {_named(bound)}"
                 )
 
         self.axes = _nesting(axes, len(self.bounds))
@@ -57,6 +55,24 @@ class NdRange:
         """The indices as vectors, for loops that are unrolled."""
         for index in self:
             yield Matrix.of_shape((len(index),), list(index))
+
+
+def _is_integer(bound: object) -> bool:
+    """Return whether a bound of a loop is an integer, constant or not."""
+    if isinstance(bound, Expr):
+        return not bound.dtype.is_float
+    return not isinstance(bound, float) and hasattr(type(bound), "__index__")
+
+
+def _named(bound: object) -> str:
+    """Return what messages call a bound that is no integer."""
+    if isinstance(bound, tuple | list):
+        return f"a {type(bound).__name__}: x.shape[0] is an extent"
+    if hasattr(type(bound), "__kernel_ref__") or hasattr(bound, "element_shape"):
+        return "a field or array: x.shape[0] is an extent, and `for i in x:` visits its elements"
+    kind = str(bound.dtype) if isinstance(bound, Expr) else f"a {type(bound).__name__}"
+    is_number = isinstance(bound, Expr | float)
+    return f"{kind}: int(n) is an integer, and so is n // 2" if is_number else kind
 
 
 def _nesting(axes: Any, count: int) -> tuple[int, ...]:
@@ -94,7 +110,8 @@ class Range(msgspec.Struct):
     def __iter__(self) -> Iterator[int]:
         if any(isinstance(bound, Expr) for bound in (self.lower, self.upper, self.step)):
             raise TaichiTypeError(
-                "this range is unrolled, so its bounds must be known at compile time"
+                "this range is unrolled, so its bounds must be known at compile time: declare a "
+                "parameter as ti.template(), or loop without ti.static"
             )
         return iter(range(self.lower, self.upper, self.step))
 
@@ -104,9 +121,9 @@ def make_range(*arguments: Scalar) -> Range:
     if not 1 <= len(arguments) <= 3:
         raise TaichiSyntaxError(f"range takes 1 to 3 arguments, got {len(arguments)}")
     for argument in arguments:
-        if isinstance(argument, float) or (isinstance(argument, Expr) and argument.dtype.is_float):
+        if not _is_integer(argument):
             raise TaichiTypeError(
-                "the arguments of range must be integers: int(n) is one, and so is n // 2"
+                f"the arguments of range must be integers, not {_named(argument)}"
             )
     lower, upper, step = (0, arguments[0], 1) if len(arguments) == 1 else (*arguments, 1)[:3]
     if not isinstance(step, Expr) and step == 0:

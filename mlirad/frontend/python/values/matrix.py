@@ -23,6 +23,7 @@ from mlirad.frontend.python.values import functions as fn
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.matrix_algebra import Algebra
 from mlirad.frontend.python.values.matrix_operators import Rows
+from mlirad.frontend.python.values.other_names import OF_VECTORS, attribute_cure
 from mlirad.frontend.python.values.scalar import Expr, Scalar
 from mlirad.types import TypeLike, resolve
 
@@ -224,9 +225,10 @@ class Matrix(Algebra):
     def __getattr__(self, name: str) -> Any:
         positions = swizzle(name)
         if positions is None or "ndim" not in self.__dict__ or self.ndim != 1:
-            raise AttributeError(
-                f"a matrix of shape {self.__dict__.get('shape', ())} has no attribute '{name}'"
-            )
+            is_begun = "ndim" in self.__dict__ and not name.startswith("__")
+            cure = attribute_cure(name, OF_VECTORS) if is_begun else ""
+            kind = f"of shape {self.shape} " if is_begun else ""
+            raise AttributeError(f"a matrix {kind}has no attribute '{name}'{cure}")
         check_swizzle(name, positions, self.n)
         picked = [self.entries[p] for p in positions]
         return picked[0] if len(picked) == 1 else self.of_shape((len(picked),), picked)
@@ -300,7 +302,12 @@ def _constant(value: Scalar, dt: TypeLike) -> Any:
 def _unify(entries: Sequence[Scalar]) -> list[Any]:
     """Entries of one type: a float among integers makes all of them floats."""
     entries = [fn.python_value(entry) for entry in entries]
-    if not entries or not all(ex.is_scalar(entry) for entry in entries):
+    if not entries:
+        raise TaichiTypeError(
+            "a vector or matrix has at least one entry: ti.Vector([0.0, 0.0]), or "
+            "ti.Vector.zero(float, n) for n zeros"
+        )
+    if not all(ex.is_scalar(entry) for entry in entries):
         raise TaichiTypeError("the entries of a matrix must be scalars")
     types = {ex.dtype_of(entry) for entry in entries}
     if len(types) == 1:

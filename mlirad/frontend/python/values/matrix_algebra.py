@@ -156,7 +156,8 @@ class Algebra(Elementwise):
             raise TaichiCompilationError(f"expected a square matrix, got shape {self.shape}")
         if self.n > limit:
             raise TaichiCompilationError(
-                f"only supported for sizes up to {limit}, not for shape {self.shape}"
+                f"only supported for sizes up to {limit}, not for shape {self.shape}: write "
+                "the elimination in loops over a field, or use np.linalg in Python"
             )
 
 

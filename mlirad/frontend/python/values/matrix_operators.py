@@ -53,7 +53,10 @@ class Elementwise(Operators):
             ):
                 lists.append(argument.entries)
             else:
-                raise TaichiCompilationError(f"shapes {shape} and {argument.shape} do not match")
+                raise TaichiCompilationError(
+                    f"shapes {shape} and {argument.shape} do not match"
+                    f"{_product_instead(shape, argument.shape)}"
+                )
         return self.like([function(*group) for group in zip(*lists)])
 
     def operate(self, function: Callable[[Any, Any], Any], left: object, right: object) -> Any:
@@ -90,6 +93,14 @@ class Elementwise(Operators):
     def all(self) -> Any:
         """Return whether no entry is zero."""
         return reduce(operator.and_, [e != 0 for e in self.entries])
+
+
+def _product_instead(left: tuple[int, ...], right: tuple[int, ...]) -> str:
+    """Return a hint for operands that have a matrix product."""
+    fits = left[-1] == right[0] or right[-1] == left[0]
+    if max(len(left), len(right)) < 2 or not fits:
+        return ""
+    return ": operators work entry by entry, and a @ b is the matrix product"
 
 
 def _is_operand(value: object) -> bool:

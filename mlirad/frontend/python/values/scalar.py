@@ -16,6 +16,7 @@ from mlirad.frontend.python.building.open_regions import refuse_use
 from mlirad.frontend.python.values import arithmetic
 from mlirad.frontend.python.values import integer_division as division
 from mlirad.frontend.python.values.operators import Operators
+from mlirad.frontend.python.values.other_names import OF_SCALARS, attribute_cure
 from mlirad.frontend.python.values.overflow import report_overflow
 from mlirad.frontend.python.values.python_numbers import number_constant, number_type
 from mlirad.frontend.python.values.shifts import shift_bits
@@ -97,7 +98,8 @@ class Expr(Operators):
         raise TaichiTypeError("a scalar cannot be unpacked or iterated over")
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"a scalar of type {self.dtype} has no attribute '{name}'")
+        cure = "" if name.startswith("__") else attribute_cure(name, OF_SCALARS)
+        raise AttributeError(f"a scalar of type {self.dtype} has no attribute '{name}'{cure}")
 
     def operate(self, function: Callable[[Any, Any], Any], left: object, right: object) -> Any:
         if is_scalar(left) and is_scalar(right):
@@ -346,9 +348,10 @@ def truth(value: Scalar) -> Any:
     if isinstance(value, Expr):
         return cast(value, u1)
     if not is_scalar(value):
-        raise TaichiTypeError(
-            f"expected a scalar as the condition, got {type(value).__name__}: x[i] is a scalar"
-        )
+        actual, cure = type(value).__name__, "x[i] is a scalar"
+        if hasattr(value, "entries"):
+            actual, cure = "a vector or matrix", "(a == b).all() and (a > b).any() are scalars"
+        raise TaichiTypeError(f"expected a scalar as the condition, got {actual}: {cure}")
     return bool(value)
 
 
